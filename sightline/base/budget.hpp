@@ -1,0 +1,45 @@
+// Time and memory limits, interruption and progress, handed down to every long computation.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace sightline {
+
+/// What a computation may use. One object per certified file; long loops call poll() at least every few
+/// milliseconds, and ask() before any allocation that grows with the input beyond a few megabytes.
+class Budget {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  Budget() = default;
+  /// @param time_seconds  wall-clock limit counted from construction; absent = none
+  /// @param memory_bytes  limit on the sum of what is asked for and not given back; absent = none
+  Budget(std::optional<double> time_seconds, std::optional<std::uint64_t> memory_bytes);
+
+  /// Throws Interrupted after Ctrl-C and BudgetExhausted after the time limit. Cheap: reads a clock every 256th call.
+  void poll() const;
+  /// Throws BudgetExhausted when `bytes` more would exceed the memory limit; otherwise books them.
+  void ask(std::uint64_t bytes) const;
+  /// Returns bytes booked by ask().
+  void give_back(std::uint64_t bytes) const noexcept;
+  /// Reports progress of a named stage, fraction in [0,1]; a no-op unless a listener is set.
+  void report(std::string_view stage, double fraction) const;
+
+  /// Set from a signal handler (async-signal-safe).
+  static std::atomic<bool> interrupted;
+  std::function<void(std::string_view stage, double fraction)> listener;
+
+private:
+  std::optional<Clock::time_point> deadline_;
+  double time_seconds_ = 0;
+  std::optional<std::uint64_t> memory_bytes_;
+  mutable std::uint64_t booked_bytes_ = 0;
+  mutable std::uint32_t polls_ = 0;
+};
+
+}  // namespace sightline

@@ -1,0 +1,105 @@
+// A layout: the coloured sparsity patterns of all token-mixing layers on tokens and registers (theory.md 2.4, 2.5).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sightline/layout/pattern.hpp"
+
+namespace sightline::layout {
+
+/// The vertices first, first+step, ..., last; the k-th of them (k = 0, 1, ...) is read with colour `colour + k * colour_step`.
+struct ColouredRun {
+  Vertex first = 0;
+  Vertex last = 0;
+  Vertex step = 1;
+  std::int64_t colour = 0;
+  std::int64_t colour_step = 0;
+
+  [[nodiscard]] Vertex size() const { return (last - first) / step + 1; }
+  friend bool operator==(const ColouredRun&, const ColouredRun&) = default;
+};
+
+/// How relative positions colour the arc (i reads j) among tokens. Arcs that touch a register are never coloured by it.
+enum class RelativeKind {
+  none,
+  offset,       ///< j - i (rotary, learned)
+  distance,     ///< |i - j| (ALiBi)
+  bucket,       ///< T5 bucket of j - i
+  grid_offset   ///< (dr, dc) on a row-major grid of the given width (learned bias on a grid)
+};
+
+struct Relative {
+  RelativeKind kind = RelativeKind::none;
+  std::uint32_t buckets = 32, max_distance = 128;
+  bool bidirectional = true;
+  std::uint32_t grid_width = 0;
+  friend bool operator==(const Relative&, const Relative&) = default;
+};
+
+/// T5's bucket of the relative position j - i, exactly as the library computes it (float32 logarithm).
+[[nodiscard]] std::uint32_t compute_t5_bucket(std::int64_t offset, const Relative& relative);
+
+/// What a normalised row forgets about its colours (theory.md 2.5, "effective colours").
+enum class Cancels {
+  nothing,        ///< un-normalised, sink or eps: colours count as they are
+  single_colour,  ///< rows of a single colour are recoloured alike (trained weights)
+  common_shift    ///< ALiBi: rows are compared up to a common shift of the distances (fixed weights z^|i-j|)
+};
+
+/// One head's coloured relation "i reads j": a pattern, relative colours, and what normalisation forgets.
+class Relation {
+public:
+  Relation() = default;
+  Relation(Pattern pattern, Relative relative, Cancels cancels, Vertex tokens);
+
+  [[nodiscard]] const Pattern& pattern() const { return pattern_; }
+  [[nodiscard]] const Relative& relative() const { return relative_; }
+  [[nodiscard]] Cancels cancels() const { return cancels_; }
+  [[nodiscard]] Vertex vertex_count() const { return pattern_.vertex_count(); }
+  /// True when every arc of the relation has the same effective colour (so the runs of the pattern say everything).
+  [[nodiscard]] bool is_plain() const;
+
+  /// The row of reader i with EFFECTIVE colours (out is cleared). Effective colours are >= 0; a row of one colour under
+  /// `single_colour` has colour 0 throughout. Disjoint runs sorted by first.
+  void row(Vertex i, std::vector<ColouredRun>& out) const;
+  /// The row with colours as given, before anything is forgotten (what labels of id sequences count, theory.md 15.4):
+  /// matrix colour and relative colour paired into one integer; 0 is never used.
+  void raw_row(Vertex i, std::vector<ColouredRun>& out) const;
+  /// Effective colour of an arc, or -1 when absent. For tests and small layouts.
+  [[nodiscard]] std::int64_t colour(Vertex i, Vertex j) const;
+
+  friend bool operator==(const Relation& a, const Relation& b);
+
+private:
+  Pattern pattern_;
+  Relative relative_;
+  Cancels cancels_ = Cancels::nothing;
+  Vertex tokens_ = 0;
+};
+
+/// The heads of one mixing layer, as indices into Layout::relations (sorted, distinct). Preserving the "set of heads that
+/// contain the arc" as a colour is the same as preserving every head's relation, so no joint colours are ever built.
+struct Layer {
+  std::vector<std::uint32_t> relations;
+  friend bool operator==(const Layer&, const Layer&) = default;
+};
+
+/// Vertices 0 .. tokens-1 are tokens, tokens .. tokens+registers-1 registers.
+struct Layout {
+  Vertex tokens = 0;
+  Vertex registers = 0;
+  /// Token colours and register colours, one per vertex. No token ever has the colour of a register.
+  std::vector<std::uint64_t> vertex_colour;
+  std::vector<Relation> relations;      ///< distinct
+  std::vector<Layer> layers;            ///< distinct
+  std::vector<std::uint32_t> order;     ///< order[q-1] = index into layers of mixing layer q, every `repeat` written out
+
+  [[nodiscard]] Vertex vertices() const { return tokens + registers; }
+  /// The layer applied q-th (q >= 1) when the list is repeated for ever.
+  [[nodiscard]] const Layer& layer(std::uint64_t q) const { return layers[order[(q - 1) % order.size()]]; }
+  /// True when two registers have the same colour (then labels are multisets and equal registers may coincide: theory.md 7.6, 15.8 g).
+  [[nodiscard]] bool has_equal_registers() const;
+};
+
+}  // namespace sightline::layout

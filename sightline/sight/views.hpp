@@ -1,0 +1,60 @@
+// Theorem E: the smallest group G*_m of a layout of continuous tokens, the exact number of layers, and collisions as
+// witnesses (theory.md 2.4, 2.5, 7.6, 10).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/group/group.hpp"
+#include "sightline/layout/layout.hpp"
+#include "sightline/sight/reach.hpp"
+
+namespace sightline::sight {
+
+/// Two outputs that no network of this depth can tell apart: tau in Iso_m(a,b), not the restriction of an element of G.
+/// `tau` maps the tokens seen by a to the tokens seen by b (sorted by first; all tokens when everything is seen):
+/// F(X)_a = F(Y)_b for every Y with Y_{tau(j)} = X_j on those tokens.
+struct Collision {
+  Vertex a = 0, b = 0;
+  std::vector<std::pair<Vertex, Vertex>> tau;
+};
+
+/// How registers that start equal are compared in a row (theory.md 2.5, 7.6): normalised rows count frequencies.
+enum class RegisterRows { frequencies, multisets };
+
+/// The question "is every isomorphism of rooted views of depth m in G?".
+struct ViewQuestion {
+  const Layout* layout = nullptr;
+  /// The group G of the target on tokens, and the layout's own group; G == layout group when target.symmetry = "layout".
+  const group::Group* target = nullptr;
+  const group::Group* layout_group = nullptr;
+  ClassKind target_class = ClassKind::all;
+  RegisterRows register_rows = RegisterRows::frequencies;
+};
+
+/// A collision at depth m, or nothing when there is none. For target_class `all` the caller has checked (R); for `causal`
+/// and `seen` views are compared on what is seen (CLASS-UAP, theory.md 2.4). Exact; throws BudgetExhausted.
+[[nodiscard]] std::optional<Collision> find_collision(const ViewQuestion& question, std::uint64_t depth, const Budget& budget);
+
+/// G*_m, exact with order, or nothing when (R) fails at m. Throws BudgetExhausted when it is out of reach.
+[[nodiscard]] std::optional<group::Group> compute_expressed_group(const ViewQuestion& question, std::uint64_t depth, const Budget& budget);
+
+/// The limit of G*_m for the list repeated for ever (theory.md E2: reached at m0 + L, later only with equal registers).
+[[nodiscard]] std::optional<group::Group> compute_limit_group(const ViewQuestion& question, const Budget& budget);
+
+/// Least m (the list repeated) with everything wanted in view and no collision.
+struct Needed {
+  std::optional<std::uint64_t> layers;      ///< null: never, or only bounds are known
+  bool never = false;                       ///< proved that no depth suffices
+  std::uint64_t low = 0, high = 0;          ///< bounds when neither is known (high = 0: none)
+  std::optional<Collision> below;           ///< collision at layers - 1 (or at every depth when never), where that is what stops it
+  std::optional<UnreachablePair> missing;   ///< pair missed at layers - 1 (or for ever), where that is what stops it
+  std::string why;                          ///< one sentence for people
+};
+[[nodiscard]] Needed compute_needed(const ViewQuestion& question, const Budget& budget);
+
+}  // namespace sightline::sight

@@ -1,0 +1,31 @@
+// Our own engine for automorphisms and isomorphisms: twin quotient, colour refinement on runs, individualisation-refinement.
+#pragma once
+
+#include <optional>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/group/group.hpp"
+#include "sightline/symmetry/structure.hpp"
+
+namespace sightline::symmetry {
+
+/// The automorphism group, exact: every generator is verified arc by arc on runs before it is returned, the order is
+/// product of factorials of twin classes times the order of the quotient from the search.
+/// Twins: two vertices whose swap is an automorphism. Throws BudgetExhausted, Interrupted.
+[[nodiscard]] group::Group compute_automorphisms(const Structure& structure, const Budget& budget);
+
+/// The image of a group on vertices in Sym(tokens): every element restricted to 0..tokens-1 (which it must preserve),
+/// with the exact order of the restriction (elements that move registers only are factored out).
+[[nodiscard]] group::Group restrict_to_tokens(const group::Group& group, Vertex tokens, const Budget& budget);
+
+/// The group of a layout as format.md defines it, on tokens.
+[[nodiscard]] group::Group compute_layout_group(const layout::Layout& layout, const Budget& budget);
+
+/// An isomorphism a -> b (as images of 0..vertices-1), verified, or nothing when there is none. Both structures must have
+/// the same number of vertices and relations. Colours are compared by value.
+[[nodiscard]] std::optional<std::vector<Vertex>> find_isomorphism(const Structure& a, const Structure& b, const Budget& budget);
+
+/// Does x -> images[x] preserve the structure? O(runs), exact.
+[[nodiscard]] bool is_automorphism(const Structure& structure, const group::Permutation& permutation, const Budget& budget);
+
+}  // namespace sightline::symmetry

@@ -1,0 +1,80 @@
+// The answer of `certify` as plain values (format.md, "The answer"). Report, JSON and certificate are made from this alone.
+#pragma once
+
+#include <cstdint>
+#include <gmpxx.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sightline/group/order.hpp"
+#include "sightline/sight/labels.hpp"
+#include "sightline/sight/reach.hpp"
+#include "sightline/sight/views.hpp"
+
+namespace sightline::verdict {
+
+enum class Verdict { certified, impossible, unknown };
+enum class PublishedVerdict { certified, not_covered };
+
+struct GroupAnswer {
+  group::Order order;
+  std::vector<std::string> generators;  ///< cycle notation
+  std::optional<std::string> name;
+};
+
+/// A target that no network of this kind comes near: squared error at least `squared_error` on `domain` (exact), or no
+/// closed form (then squared_error is absent).
+struct Floor {
+  int p = 2;
+  std::optional<mpq_class> squared_error;
+  std::string target;
+  std::string domain;
+  std::string rule;  ///< e.g. "unseen tokens (theory 3.1)"
+};
+
+/// A rule that was used: its name, where it is proved, and what had to hold.
+struct Rule {
+  std::string name;                   ///< e.g. "theorem-e"
+  std::string source;                 ///< e.g. "theory 2.4"
+  std::string statement;              ///< one sentence
+  std::vector<std::string> premises;  ///< what was checked, with the values found
+};
+
+struct Published {
+  PublishedVerdict verdict = PublishedVerdict::not_covered;
+  std::string theorem;                       ///< "Corollary 1"; empty when not covered
+  std::optional<std::uint64_t> layers;
+  bool sound = true;
+};
+
+struct Answer {
+  std::string file, name;
+  Verdict verdict = Verdict::unknown;
+  std::optional<GroupAnswer> layout, expressed;
+  std::optional<std::uint64_t> given, connected, needed;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> needed_between;
+  std::optional<group::Order> at_connected;
+  std::optional<sight::ClassKind> class_kind;
+  std::optional<std::uint64_t> class_layers;
+  std::optional<std::int64_t> output_dim, output_largest;
+  std::string condition13 = "not applicable";  ///< holds | fails | undecided | not applicable
+  Published published;
+  std::optional<Floor> floor;
+  std::vector<Floor> floors;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> unseen;  ///< run-length: value, repeat
+  std::vector<Rule> rules;
+  std::vector<std::string> assumptions, advice;
+  // What people are shown beside the claims
+  std::optional<sight::Collision> collision;
+  std::optional<sight::IdCollision> id_collision;
+  std::optional<sight::UnreachablePair> unreachable;
+  std::optional<std::string> limit;  ///< the budget that was hit, with the bounds reached: verdict unknown, exit 3
+  // Sizes the report speaks of
+  std::uint64_t tokens = 0;
+  sight::ClassKind target_class = sight::ClassKind::all;
+  std::string symmetry_text = "layout";
+};
+
+}  // namespace sightline::verdict
