@@ -1,0 +1,198 @@
+#include "sightline/group/permutation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sightline/base/error.hpp"
+
+namespace sightline::group {
+
+Permutation Permutation::from_images(const std::vector<Point>& images) {
+  std::vector<bool> taken(images.size(), false);
+  Permutation result;
+  for (std::size_t x = 0; x < images.size(); ++x) {
+    const Point y = images[x];
+    if (y >= images.size() || taken[y]) throw ArgumentError(fmt::format("the images are not a bijection of 0..{}: image of {} is {}", images.size() - 1, x, y));
+    taken[y] = true;
+    if (y != x) {
+      result.moved_.push_back(static_cast<Point>(x));
+      result.image_.push_back(y);
+    }
+  }
+  return result;
+}
+
+Permutation Permutation::from_support(std::vector<Point> moved, std::vector<Point> image) {
+  if (moved.size() != image.size()) throw ArgumentError("a permutation needs one image for every moved point");
+  if (!std::is_sorted(moved.begin(), moved.end())) {
+    std::vector<std::size_t> by_point(moved.size());
+    std::iota(by_point.begin(), by_point.end(), std::size_t{0});
+    std::sort(by_point.begin(), by_point.end(), [&](std::size_t a, std::size_t b) { return moved[a] < moved[b]; });
+    std::vector<Point> sorted_moved(moved.size()), sorted_image(moved.size());
+    for (std::size_t k = 0; k < by_point.size(); ++k) {
+      sorted_moved[k] = moved[by_point[k]];
+      sorted_image[k] = image[by_point[k]];
+    }
+    moved.swap(sorted_moved);
+    image.swap(sorted_image);
+  }
+  std::vector<Point> sorted = image;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != moved || std::adjacent_find(moved.begin(), moved.end()) != moved.end()) {
+    throw ArgumentError("the images are not a rearrangement of the moved points");
+  }
+  Permutation result;
+  for (std::size_t k = 0; k < moved.size(); ++k) {
+    if (moved[k] == image[k]) continue;
+    result.moved_.push_back(moved[k]);
+    result.image_.push_back(image[k]);
+  }
+  return result;
+}
+
+Permutation Permutation::transposition(Point a, Point b) {
+  Permutation result;
+  if (a == b) return result;
+  result.moved_ = {std::min(a, b), std::max(a, b)};
+  result.image_ = {std::max(a, b), std::min(a, b)};
+  return result;
+}
+
+Point Permutation::operator()(Point x) const {
+  const auto it = std::lower_bound(moved_.begin(), moved_.end(), x);
+  if (it == moved_.end() || *it != x) return x;
+  return image_[static_cast<std::size_t>(it - moved_.begin())];
+}
+
+std::vector<Point> Permutation::images(Point degree) const {
+  if (!moved_.empty() && moved_.back() >= degree) throw ArgumentError(fmt::format("the permutation moves {}, beyond degree {}", moved_.back(), degree));
+  std::vector<Point> result(degree);
+  std::iota(result.begin(), result.end(), Point{0});
+  for (std::size_t k = 0; k < moved_.size(); ++k) result[moved_[k]] = image_[k];
+  return result;
+}
+
+Permutation Permutation::inverse() const {
+  Permutation result;
+  result.moved_ = moved_;
+  result.image_.resize(moved_.size());
+  for (std::size_t k = 0; k < moved_.size(); ++k) {
+    const auto at = std::lower_bound(moved_.begin(), moved_.end(), image_[k]) - moved_.begin();
+    result.image_[static_cast<std::size_t>(at)] = moved_[k];
+  }
+  return result;
+}
+
+Permutation Permutation::after(const Permutation& other) const {
+  Permutation result;
+  auto keep = [&](Point x, Point y) {
+    if (x == y) return;
+    result.moved_.push_back(x);
+    result.image_.push_back(y);
+  };
+  // Both supports are sorted, so one merge visits every point that either of them moves, in order.
+  std::size_t mine = 0, theirs = 0;
+  while (mine < moved_.size() || theirs < other.moved_.size()) {
+    if (theirs == other.moved_.size() || (mine < moved_.size() && moved_[mine] < other.moved_[theirs])) {
+      keep(moved_[mine], image_[mine]);
+      ++mine;
+    } else {
+      const Point x = other.moved_[theirs];
+      if (mine < moved_.size() && moved_[mine] == x) ++mine;
+      keep(x, (*this)(other.image_[theirs]));
+      ++theirs;
+    }
+  }
+  return result;
+}
+
+Permutation Permutation::restricted(Point degree) const {
+  Permutation result;
+  for (std::size_t k = 0; k < moved_.size() && moved_[k] < degree; ++k) {
+    if (image_[k] >= degree) throw ArgumentError(fmt::format("the permutation maps {} to {}, so it does not preserve 0..{}", moved_[k], image_[k], degree - 1));
+    result.moved_.push_back(moved_[k]);
+    result.image_.push_back(image_[k]);
+  }
+  return result;
+}
+
+std::string to_cycles(const Permutation& permutation) {
+  if (permutation.is_identity()) return "()";
+  std::string text;
+  const auto& moved = permutation.moved();
+  std::vector<bool> done(moved.size(), false);
+  for (std::size_t k = 0; k < moved.size(); ++k) {
+    if (done[k]) continue;
+    char before = '(';
+    std::size_t at = k;
+    while (!done[at]) {
+      done[at] = true;
+      text += before;
+      text += std::to_string(moved[at]);
+      before = ' ';
+      at = static_cast<std::size_t>(std::lower_bound(moved.begin(), moved.end(), permutation.image()[at]) - moved.begin());
+    }
+    text += ')';
+  }
+  return text;
+}
+
+namespace {
+
+std::string found_at(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return "the end of the text";
+  return fmt::format("\"{}\"", text[at]);
+}
+
+}  // namespace
+
+Permutation parse_cycles(std::string_view text, Point degree) {
+  std::size_t at = 0;
+  auto skip_blanks = [&] {
+    while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r')) ++at;
+  };
+  auto fail = [&](std::size_t where, const std::string& message) -> void {
+    throw InputError(fmt::format("cycles \"{}\", character {}: {}", text, where + 1, message));
+  };
+  std::vector<Point> moved, image;
+  // Sorted (point, character) pairs are checked at the end, so that a long cycle costs n log n, not n^2.
+  std::vector<std::pair<Point, std::size_t>> seen;
+  skip_blanks();
+  if (at == text.size()) fail(at, "expected \"(\", found the end of the text (the identity is \"()\")");
+  while (at < text.size()) {
+    if (text[at] != '(') fail(at, fmt::format("expected \"(\" that opens a cycle, found {}", found_at(text, at)));
+    ++at;
+    skip_blanks();
+    const std::size_t first = moved.size();
+    while (at < text.size() && text[at] != ')') {
+      const std::size_t start = at;
+      std::uint64_t point = 0;
+      while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
+        point = std::min<std::uint64_t>(point * 10 + static_cast<std::uint64_t>(text[at] - '0'), std::uint64_t{1} << 40);
+        ++at;
+      }
+      if (at == start) fail(at, fmt::format("expected a point or \")\", found {}", found_at(text, at)));
+      if (point >= degree) fail(start, fmt::format("expected a point below {}, found {}", degree, text.substr(start, at - start)));
+      seen.emplace_back(static_cast<Point>(point), start);
+      moved.push_back(static_cast<Point>(point));
+      skip_blanks();
+      if (at < text.size() && text[at] == ',') {
+        ++at;
+        skip_blanks();
+        if (at < text.size() && text[at] == ')') fail(at, "expected a point after \",\", found \")\"");
+      }
+    }
+    if (at == text.size()) fail(at, "expected a point or \")\", found the end of the text");
+    ++at;
+    for (std::size_t k = first; k < moved.size(); ++k) image.push_back(k + 1 < moved.size() ? moved[k + 1] : moved[first]);
+    skip_blanks();
+  }
+  std::sort(seen.begin(), seen.end());
+  const auto twice = std::adjacent_find(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (twice != seen.end()) fail((twice + 1)->second, fmt::format("point {} occurs twice (cycles are disjoint)", twice->first));
+  return Permutation::from_support(std::move(moved), std::move(image));
+}
+
+}  // namespace sightline::group
