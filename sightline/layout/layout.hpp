@@ -26,7 +26,9 @@ enum class RelativeKind {
   offset,       ///< j - i (rotary, learned)
   distance,     ///< |i - j| (ALiBi)
   bucket,       ///< T5 bucket of j - i
-  grid_offset   ///< (dr, dc) on a row-major grid of the given width (learned bias on a grid)
+  grid_offset,  ///< (dr, dc) on a row-major grid of the given width (learned bias on a grid)
+  column,       ///< j (trained Linformer: one colour per column), registers included
+  pair          ///< (i, j) (a trained weight per pair), registers included
 };
 
 struct Relative {
