@@ -39,7 +39,10 @@ struct Relative {
   friend bool operator==(const Relative&, const Relative&) = default;
 };
 
-/// T5's bucket of the relative position j - i, exactly as the library computes it (float32 logarithm).
+/// T5's bucket of the relative position offset = j - i, exactly as transformers computes it: bidirectional tables keep
+/// their upper half for j > i, the others read every j > i as distance 0; the first half of what remains is exact, the rest
+/// logarithmic in float32 and cut to an integer. Bidirectional 32/128: distances 8 and 9 share a bucket; unidirectional:
+/// 16 and 17. Beyond the formula (no exact bucket, or max_distance not above the exact ones): the last bucket of the side.
 [[nodiscard]] std::uint32_t compute_t5_bucket(std::int64_t offset, const Relative& relative);
 
 /// What a normalised row forgets about its colours (theory.md 2.5, "effective colours").
@@ -50,20 +53,39 @@ enum class Cancels {
 };
 
 /// One head's coloured relation "i reads j": a pattern, relative colours, and what normalisation forgets.
+///
+/// Raw colours. Let R = relative_count() and r(i, j) in [0, R) be the relative colour: 0 for every arc that touches a
+/// register and for RelativeKind::none; otherwise offset: j - i + tokens; distance: |i - j| + 1; bucket: 1 + T5 bucket;
+/// grid_offset: 1 + (dr + height) (2 width + 1) + (dc + width), with height = ceil(tokens / width). An arc of matrix colour c
+/// has the raw colour 1 + (c - 1) R + r. So without relative colours the raw colour is the colour of the matrix.
+///
+/// Effective colours (theory.md 2.5), per row:
+/// - nothing: the raw colours.
+/// - single_colour: 0 throughout when all arcs of the row have one raw colour, else the raw colours.
+/// - common_shift: weights w_c z^distance count up to one factor. A row without arcs to registers has its smallest distance
+///   subtracted (a register arc has no distance, its weight does not scale along, so such a row is left unshifted), and a
+///   row of a single matrix colour c forgets c. Colours then start at 0.
 class Relation {
 public:
   Relation() = default;
+  /// Relative colours apply among the vertices < tokens. Throws ArgumentError when tokens exceeds the pattern's vertices,
+  /// when grid_offset has no width, and when matrix and relative colours together do not fit 63 bits.
+  /// O(rows) at worst: finds out whether the relation is plain.
   Relation(Pattern pattern, Relative relative, Cancels cancels, Vertex tokens);
 
   [[nodiscard]] const Pattern& pattern() const { return pattern_; }
   [[nodiscard]] const Relative& relative() const { return relative_; }
   [[nodiscard]] Cancels cancels() const { return cancels_; }
+  [[nodiscard]] Vertex tokens() const { return tokens_; }
   [[nodiscard]] Vertex vertex_count() const { return pattern_.vertex_count(); }
+  /// R above: raw colours decode as c = 1 + (raw - 1) / R, r = (raw - 1) % R.
+  [[nodiscard]] std::int64_t relative_count() const { return relative_count_; }
   /// True when every arc of the relation has the same effective colour (so the runs of the pattern say everything).
-  [[nodiscard]] bool is_plain() const;
+  [[nodiscard]] bool is_plain() const { return plain_; }
 
   /// The row of reader i with EFFECTIVE colours (out is cleared). Effective colours are >= 0; a row of one colour under
-  /// `single_colour` has colour 0 throughout. Disjoint runs sorted by first.
+  /// `single_colour` has colour 0 throughout. Disjoint runs sorted by first; a run of one vertex has step 1, colour_step 0.
+  /// O(runs), times the buckets or grid rows that a run crosses.
   void row(Vertex i, std::vector<ColouredRun>& out) const;
   /// The row with colours as given, before anything is forgotten (what labels of id sequences count, theory.md 15.4):
   /// matrix colour and relative colour paired into one integer; 0 is never used.
@@ -71,13 +93,27 @@ public:
   /// Effective colour of an arc, or -1 when absent. For tests and small layouts.
   [[nodiscard]] std::int64_t colour(Vertex i, Vertex j) const;
 
+  /// Same pattern (semantically), relative colours, tokens and cancelling.
   friend bool operator==(const Relation& a, const Relation& b);
 
 private:
+  struct BucketStart {
+    std::int64_t distance;
+    std::uint32_t bucket;
+  };
+  void append_relative(const Run& run, Vertex i, std::vector<ColouredRun>& out) const;
+  void append_buckets(const Run& run, Vertex i, std::int64_t base, std::vector<ColouredRun>& out) const;
+  void append_grid(const Run& run, Vertex i, std::int64_t base, std::vector<ColouredRun>& out) const;
+  void forget(Vertex i, std::vector<ColouredRun>& row) const;
+  [[nodiscard]] bool find_plain() const;
+
   Pattern pattern_;
   Relative relative_;
   Cancels cancels_ = Cancels::nothing;
   Vertex tokens_ = 0;
+  std::int64_t relative_count_ = 1;
+  std::vector<BucketStart> before_, after_;  // where buckets begin, by distance, for j <= i and for j > i
+  bool plain_ = true;
 };
 
 /// The heads of one mixing layer, as indices into Layout::relations (sorted, distinct). Preserving the "set of heads that

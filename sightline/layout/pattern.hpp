@@ -3,9 +3,14 @@
 // Storage is a list of segments of consecutive readers. All readers of a segment share one list of affine runs: run
 // bounds are either constants or move with the reader (slope 0 or 1), and are clipped to [0, limit). So a window of a
 // million tokens, its causal half or a full mask is one segment and one run, and block masks share one run list per block.
+// A list may end in a second stretch of runs that other lists use as well (the global columns of a window, the summary
+// columns of a fixed pattern), so that a few columns read by everybody are stored once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <vector>
 
 namespace sightline::layout {
@@ -25,8 +30,10 @@ struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
 
-/// A run whose bounds may move with the reader i: { lo, lo+step, ... <= hi } intersected with [0, limit), where
-/// lo = lo_base + (lo_moves ? i : 0), hi = hi_base + (hi_moves ? i : 0). A negative lo is clipped upwards in whole steps.
+/// A run whose bounds may move with the reader i: { lo, lo+step, ... <= hi } intersected with [floor, limit) and with the
+/// vertices >= 0, where lo = lo_base + (lo_moves ? i : 0), hi = hi_base + (hi_moves ? i : 0) and
+/// floor = floor_base + (floor_moves ? i : 0). What lies below floor or 0 is cut off in whole steps, so lo also says which
+/// residue class the run has. The run may be empty for some readers; row() leaves it out there.
 struct AffineRun {
   std::int64_t lo_base = 0;
   std::int64_t hi_base = 0;
@@ -35,24 +42,36 @@ struct AffineRun {
   std::uint32_t colour = 1;
   bool lo_moves = false;
   bool hi_moves = false;
+  bool floor_moves = false;
+  std::int64_t floor_base = std::numeric_limits<std::int32_t>::min();  ///< default: far below every vertex
   friend bool operator==(const AffineRun&, const AffineRun&) = default;
 };
 
-/// Which vertices each vertex reads. Immutable once built (PatternBuilder). Copies share nothing but are cheap when
+/// Which vertices each vertex reads. Immutable once built (pattern_builder.hpp). Copies share nothing but are cheap when
 /// the pattern is structured; pass by const reference.
 ///
-/// Invariant: the runs of one row are pairwise disjoint as sets and sorted by `first`. Two equal rows may still be
-/// written with different runs; compare with same_row().
+/// Invariant: the runs of one row are pairwise disjoint as sets, and row() gives them sorted by `first` (the affine runs
+/// of a list are in any order). A run of one vertex has step 1. Two equal rows may still be written with different runs;
+/// compare with same_row().
 class Pattern {
 public:
-  struct Segment {
-    Vertex begin = 0;           ///< first reader; the segment ends where the next begins
-    std::uint32_t runs_begin = 0;  ///< index into affine_runs()
+  /// Two stretches of affine_runs() that make up one row list.
+  struct RunList {
+    std::uint32_t runs_begin = 0;
     std::uint32_t runs_count = 0;
+    std::uint32_t shared_begin = 0;
+    std::uint32_t shared_count = 0;
+    friend bool operator==(const RunList&, const RunList&) = default;
+  };
+  struct Segment {
+    Vertex begin = 0;        ///< first reader; the segment ends where the next begins
+    std::uint32_t list = 0;  ///< index into lists()
+    friend bool operator==(const Segment&, const Segment&) = default;
   };
 
   Pattern() = default;
-  Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector<AffineRun> runs);
+  /// Throws ArgumentError unless the segments start at 0, increase and refer to lists and runs that exist.
+  Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector<RunList> lists, std::vector<AffineRun> runs);
 
   [[nodiscard]] Vertex vertex_count() const { return vertex_count_; }
   /// Writes the row of reader i to `out` (cleared first). O(runs of the row).
@@ -64,28 +83,39 @@ public:
   /// Number of vertices that i reads.
   [[nodiscard]] std::uint64_t degree(Vertex i) const;
   /// Number of arcs, and number of runs over all rows (the n and the size that complexity figures speak of).
+  /// O(runs) where bounds are clipped, O(1) per run of a segment where they are not.
   [[nodiscard]] std::uint64_t arc_count() const;
   [[nodiscard]] std::uint64_t run_count() const;
   [[nodiscard]] std::uint64_t memory_bytes() const;
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
+  [[nodiscard]] const std::vector<RunList>& lists() const { return lists_; }
   [[nodiscard]] const std::vector<AffineRun>& affine_runs() const { return runs_; }
   /// True when every arc of every row has colour 1.
   [[nodiscard]] bool is_plain() const;
 
-  /// Same arcs with the same colours (semantic, not representation). Used to share equal layers and heads.
+  /// Same arcs with the same colours (semantic, not representation). Used to share equal layers and heads. O(size of the
+  /// representation) when the representations agree, else O(runs of all rows) up to the first row that differs.
   friend bool operator==(const Pattern& a, const Pattern& b);
 
 private:
+  [[nodiscard]] std::size_t find_segment(Vertex i) const;
+
   Vertex vertex_count_ = 0;
   std::vector<Segment> segments_;
+  std::vector<RunList> lists_;
   std::vector<AffineRun> runs_;
 };
 
-/// Same set of (vertex, colour), whatever the runs.
+/// The run of reader i, absent when it is empty there.
+[[nodiscard]] std::optional<Run> evaluate(const AffineRun& run, Vertex i);
+
+/// Same set of (vertex, colour), whatever the runs. Both lists hold disjoint runs. O(a + b) for runs of step 1, else
+/// O(a log a + min(a b, vertices)).
 [[nodiscard]] bool same_row(const std::vector<Run>& a, const std::vector<Run>& b);
 
 /// The pattern with the given explicit rows: rows[i] lists what i reads, in any order, without repeats.
-/// colours, when not empty, is parallel to rows. Throws ArgumentError on a repeat or an index out of range.
+/// colours, when not empty, is parallel to rows, and every colour is >= 1. Equal rows share storage.
+/// Throws ArgumentError on a repeat, an index out of range, a colour 0 or a wrong number of rows.
 [[nodiscard]] Pattern make_pattern_from_rows(Vertex vertex_count, const std::vector<std::vector<Vertex>>& rows,
                                              const std::vector<std::vector<std::uint32_t>>& colours = {});
 

@@ -1,0 +1,251 @@
+#include "sightline/layout/pattern.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sightline/base/error.hpp"
+
+namespace sightline::layout {
+
+Pattern::Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector<RunList> lists,
+                 std::vector<AffineRun> runs)
+    : vertex_count_(vertex_count), segments_(std::move(segments)), lists_(std::move(lists)), runs_(std::move(runs)) {
+  if (segments_.empty() != (vertex_count_ == 0) || (!segments_.empty() && segments_.front().begin != 0)) {
+    throw ArgumentError("the segments of a pattern start at reader 0");
+  }
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    const Vertex end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
+    if (segments_[s].begin >= end || segments_[s].list >= lists_.size()) {
+      throw ArgumentError("the segments of a pattern increase and refer to run lists");
+    }
+  }
+  for (const RunList& list : lists_) {
+    if (std::uint64_t{list.runs_begin} + list.runs_count > runs_.size() ||
+        std::uint64_t{list.shared_begin} + list.shared_count > runs_.size()) {
+      throw ArgumentError("a run list of a pattern refers to runs that are not there");
+    }
+  }
+}
+
+std::optional<Run> evaluate(const AffineRun& run, Vertex i) {
+  std::int64_t lo = run.lo_base + (run.lo_moves ? std::int64_t{i} : 0);
+  const std::int64_t hi = std::min(run.hi_base + (run.hi_moves ? std::int64_t{i} : 0), run.limit - 1);
+  const std::int64_t floor = std::max<std::int64_t>(0, run.floor_base + (run.floor_moves ? std::int64_t{i} : 0));
+  if (lo < floor) lo = run.step == 1 ? floor : lo + (floor - lo + run.step - 1) / run.step * run.step;
+  if (lo > hi) return std::nullopt;
+  const std::int64_t last = run.step == 1 ? hi : lo + (hi - lo) / run.step * run.step;
+  return Run{static_cast<Vertex>(lo), static_cast<Vertex>(last), last == lo ? 1 : run.step, run.colour};
+}
+
+std::size_t Pattern::find_segment(Vertex i) const {
+  // With one segment per reader, as explicit rows have, the index is known.
+  if (i < segments_.size() && segments_[i].begin == i) return i;
+  const auto next = std::upper_bound(segments_.begin(), segments_.end(), i,
+                                     [](Vertex reader, const Segment& segment) { return reader < segment.begin; });
+  return static_cast<std::size_t>(next - segments_.begin()) - 1;
+}
+
+void Pattern::row(Vertex i, std::vector<Run>& out) const {
+  out.clear();
+  if (i >= vertex_count_) throw ArgumentError("reader out of range");
+  const RunList& list = lists_[segments_[find_segment(i)].list];
+  bool sorted = true;
+  const auto add = [&](std::uint32_t begin, std::uint32_t count) {
+    for (std::uint32_t k = begin; k < begin + count; ++k) {
+      if (const auto run = evaluate(runs_[k], i)) {
+        sorted = sorted && (out.empty() || out.back().first < run->first);
+        out.push_back(*run);
+      }
+    }
+  };
+  add(list.runs_begin, list.runs_count);
+  add(list.shared_begin, list.shared_count);
+  if (!sorted) std::sort(out.begin(), out.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
+}
+
+std::vector<Run> Pattern::row(Vertex i) const {
+  std::vector<Run> out;
+  row(i, out);
+  return out;
+}
+
+std::uint32_t Pattern::colour(Vertex i, Vertex j) const {
+  if (i >= vertex_count_) throw ArgumentError("reader out of range");
+  const RunList& list = lists_[segments_[find_segment(i)].list];
+  for (const auto [begin, count] : {std::pair{list.runs_begin, list.runs_count}, {list.shared_begin, list.shared_count}}) {
+    for (std::uint32_t k = begin; k < begin + count; ++k) {
+      const auto run = evaluate(runs_[k], i);
+      if (run && run->contains(j)) return run->colour;
+    }
+  }
+  return 0;
+}
+
+std::uint64_t Pattern::degree(Vertex i) const {
+  std::uint64_t sum = 0;
+  for (const Run& run : row(i)) sum += run.size();
+  return sum;
+}
+
+namespace {
+
+struct Totals {
+  std::uint64_t arcs = 0, runs = 0;
+};
+
+// Arcs and non-empty runs that one affine run contributes for the readers begin .. end-1.
+Totals count_run(const AffineRun& run, Vertex begin, Vertex end) {
+  Totals totals;
+  const auto add = [&](Vertex i, std::uint64_t readers) {
+    if (const auto found = evaluate(run, i)) {
+      totals.arcs += readers * found->size();
+      totals.runs += readers;
+    }
+  };
+  if (!run.lo_moves && !run.hi_moves && !run.floor_moves) {
+    add(begin, end - begin);
+    return totals;
+  }
+  // A run that moves as a whole has one size wherever nothing clips it.
+  Vertex free_begin = end, free_end = end;
+  if (run.lo_moves && run.hi_moves && !run.floor_moves) {
+    const std::int64_t from = std::max<std::int64_t>({begin, -run.lo_base, run.floor_base - run.lo_base});
+    const std::int64_t to = std::min<std::int64_t>(end, run.limit - run.hi_base);
+    if (from < to) {
+      free_begin = static_cast<Vertex>(from);
+      free_end = static_cast<Vertex>(to);
+      add(free_begin, free_end - free_begin);
+    }
+  }
+  for (Vertex i = begin; i < free_begin; ++i) add(i, 1);
+  for (Vertex i = free_end; i < end; ++i) add(i, 1);
+  return totals;
+}
+
+}  // namespace
+
+std::uint64_t Pattern::arc_count() const {
+  std::uint64_t sum = 0;
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    const Vertex end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
+    const RunList& list = lists_[segments_[s].list];
+    for (std::uint32_t k = 0; k < list.runs_count; ++k) sum += count_run(runs_[list.runs_begin + k], segments_[s].begin, end).arcs;
+    for (std::uint32_t k = 0; k < list.shared_count; ++k) sum += count_run(runs_[list.shared_begin + k], segments_[s].begin, end).arcs;
+  }
+  return sum;
+}
+
+std::uint64_t Pattern::run_count() const {
+  std::uint64_t sum = 0;
+  for (std::size_t s = 0; s < segments_.size(); ++s) {
+    const Vertex end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
+    const RunList& list = lists_[segments_[s].list];
+    for (std::uint32_t k = 0; k < list.runs_count; ++k) sum += count_run(runs_[list.runs_begin + k], segments_[s].begin, end).runs;
+    for (std::uint32_t k = 0; k < list.shared_count; ++k) sum += count_run(runs_[list.shared_begin + k], segments_[s].begin, end).runs;
+  }
+  return sum;
+}
+
+std::uint64_t Pattern::memory_bytes() const {
+  return segments_.size() * sizeof(Segment) + lists_.size() * sizeof(RunList) + runs_.size() * sizeof(AffineRun);
+}
+
+bool Pattern::is_plain() const {
+  if (std::all_of(runs_.begin(), runs_.end(), [](const AffineRun& run) { return run.colour == 1; })) return true;
+  // A coloured run may be empty for every reader.
+  std::vector<Run> runs;
+  for (Vertex i = 0; i < vertex_count_; ++i) {
+    row(i, runs);
+    if (std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.colour != 1; })) return false;
+  }
+  return true;
+}
+
+bool operator==(const Pattern& a, const Pattern& b) {
+  if (a.vertex_count_ != b.vertex_count_) return false;
+  if (a.segments_ == b.segments_ && a.lists_ == b.lists_ && a.runs_ == b.runs_) return true;
+  std::vector<Run> row_a, row_b;
+  for (Vertex i = 0; i < a.vertex_count_; ++i) {
+    a.row(i, row_a);
+    b.row(i, row_b);
+    if (!same_row(row_a, row_b)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// Number of vertices in both runs, colours aside.
+std::uint64_t count_common(const Run& a, const Run& b) {
+  const std::int64_t lo = std::max(a.first, b.first), hi = std::min(a.last, b.last);
+  if (lo > hi) return 0;
+  if (a.step > 1 && b.step > 1) {
+    const std::int64_t common = std::gcd(a.step, b.step);
+    if ((std::int64_t{a.first} - b.first) % common != 0) return 0;
+    // The first common vertex lies among the first b.step / common members of a at or after lo.
+    std::int64_t j = std::int64_t{a.first} + (lo - a.first + a.step - 1) / a.step * a.step;
+    for (std::int64_t k = 0; k < b.step / common && j <= hi; ++k, j += a.step) {
+      if ((j - b.first) % b.step == 0) return static_cast<std::uint64_t>((hi - j) / (a.step / common * b.step) + 1);
+    }
+    return 0;
+  }
+  const Run& sparse = a.step > 1 ? a : b;
+  const std::int64_t step = sparse.step, first = sparse.first;
+  const std::int64_t j = first + (lo - first + step - 1) / step * step;
+  return j > hi ? 0 : static_cast<std::uint64_t>((hi - j) / step + 1);
+}
+
+bool has_steps(const std::vector<Run>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.step > 1; });
+}
+
+std::uint64_t count_vertices(const std::vector<Run>& runs) {
+  std::uint64_t sum = 0;
+  for (const Run& run : runs) sum += run.size();
+  return sum;
+}
+
+std::vector<std::pair<Vertex, std::uint32_t>> expand(const std::vector<Run>& runs) {
+  std::vector<std::pair<Vertex, std::uint32_t>> out;
+  for (const Run& run : runs) {
+    for (std::uint64_t j = run.first; j <= run.last; j += run.step) out.emplace_back(static_cast<Vertex>(j), run.colour);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Runs of step 1, sorted: neighbours of one colour joined.
+std::vector<Run> join(const std::vector<Run>& runs) {
+  std::vector<Run> out;
+  for (const Run& run : runs) {
+    if (!out.empty() && out.back().colour == run.colour && std::uint64_t{out.back().last} + 1 == run.first) {
+      out.back().last = run.last;
+    } else {
+      out.push_back(run);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+bool same_row(const std::vector<Run>& a, const std::vector<Run>& b) {
+  if (a == b) return true;
+  const std::uint64_t vertices = count_vertices(a);
+  if (vertices != count_vertices(b)) return false;
+  const auto sorted = [](const std::vector<Run>& runs) {
+    return std::is_sorted(runs.begin(), runs.end(), [](const Run& x, const Run& y) { return x.first < y.first; });
+  };
+  if (!has_steps(a) && !has_steps(b) && sorted(a) && sorted(b)) return join(a) == join(b);
+  if (a.size() * b.size() > vertices) return expand(a) == expand(b);
+  // The runs are disjoint and as many vertices stand on both sides: equal iff all of a is met with the same colour.
+  std::uint64_t met = 0;
+  for (const Run& x : a) {
+    for (const Run& y : b) {
+      if (x.colour == y.colour) met += count_common(x, y);
+    }
+  }
+  return met == vertices;
+}
+
+}  // namespace sightline::layout
