@@ -55,8 +55,9 @@ enum class Cancels {
 /// One head's coloured relation "i reads j": a pattern, relative colours, and what normalisation forgets.
 ///
 /// Raw colours. Let R = relative_count() and r(i, j) in [0, R) be the relative colour: 0 for every arc that touches a
-/// register and for RelativeKind::none; otherwise offset: j - i + tokens; distance: |i - j| + 1; bucket: 1 + T5 bucket;
-/// grid_offset: 1 + (dr + height) (2 width + 1) + (dc + width), with height = ceil(tokens / width). An arc of matrix colour c
+/// register (column and pair excepted) and for RelativeKind::none; otherwise offset: j - i + tokens; distance: |i - j| + 1; bucket: 1 + T5 bucket;
+/// grid_offset: 1 + (dr + height) (2 width + 1) + (dc + width), with height = ceil(tokens / width); column: 1 + j;
+/// pair: 1 + i vertices + j. An arc of matrix colour c
 /// has the raw colour 1 + (c - 1) R + r. So without relative colours the raw colour is the colour of the matrix.
 ///
 /// Effective colours (theory.md 2.5), per row:

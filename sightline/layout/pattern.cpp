@@ -72,7 +72,7 @@ std::vector<Run> Pattern::row(Vertex i) const {
 std::uint32_t Pattern::colour(Vertex i, Vertex j) const {
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
   const RunList& list = lists_[segments_[find_segment(i)].list];
-  for (const auto [begin, count] : {std::pair{list.runs_begin, list.runs_count}, {list.shared_begin, list.shared_count}}) {
+  for (const auto& [begin, count] : {std::pair{list.runs_begin, list.runs_count}, {list.shared_begin, list.shared_count}}) {
     for (std::uint32_t k = begin; k < begin + count; ++k) {
       const auto run = evaluate(runs_[k], i);
       if (run && run->contains(j)) return run->colour;

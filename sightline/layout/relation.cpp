@@ -63,6 +63,8 @@ Relation::Relation(Pattern pattern, Relative relative, Cancels cancels, Vertex t
     relative_count_ = 1 + (2 * height + 1) * (2 * width + 1);
     break;
   }
+  case RelativeKind::column: relative_count_ = 1 + std::int64_t{vertex_count()}; break;
+  case RelativeKind::pair: relative_count_ = 1 + std::int64_t{vertex_count()} * vertex_count(); break;
   }
   std::int64_t largest = 1;
   for (const AffineRun& run : pattern_.affine_runs()) largest = std::max<std::int64_t>(largest, run.colour);
@@ -128,6 +130,11 @@ void Relation::append_grid(const Run& run, Vertex i, std::int64_t base, std::vec
 void Relation::append_relative(const Run& run, Vertex i, std::vector<ColouredRun>& out) const {
   const std::int64_t base = 1 + (std::int64_t{run.colour} - 1) * relative_count_;
   const std::int64_t step = run.step;
+  if (relative_.kind == RelativeKind::column || relative_.kind == RelativeKind::pair) {
+    const std::int64_t row_start = relative_.kind == RelativeKind::pair ? std::int64_t{i} * vertex_count() : 0;
+    append(out, run.first, run.last, run.step, base + 1 + row_start + run.first, step);
+    return;
+  }
   if (relative_.kind == RelativeKind::none || i >= tokens_ || run.first >= tokens_) {
     append(out, run.first, run.last, run.step, base, 0);
     return;
@@ -139,7 +146,9 @@ void Relation::append_relative(const Run& run, Vertex i, std::vector<ColouredRun
     return;
   }
   switch (relative_.kind) {
-  case RelativeKind::none: break;
+  case RelativeKind::none:
+  case RelativeKind::column:
+  case RelativeKind::pair: break;
   case RelativeKind::offset:
     append(out, run.first, run.last, run.step, base + run.first - std::int64_t{i} + tokens_, step);
     break;
