@@ -1,8 +1,40 @@
 #include "sightline/group/group.hpp"
 
+#include <algorithm>
 #include <numeric>
 
+#include "sightline/base/error.hpp"
+#include "sightline/group/analysis.hpp"
+#include "sightline/group/congruence.hpp"
+
 namespace sightline::group {
+
+namespace {
+
+Group make_from_seeds(Point degree, const std::vector<std::vector<Point>>& seeds, const std::vector<Permutation>& generators, const Budget& budget) {
+  for (const Permutation& g : generators) {
+    if (!g.moved().empty() && g.moved().back() >= degree) throw ArgumentError("a generator moves a point beyond the degree of its group");
+  }
+  const Analysis analysis(degree, seeds, generators, nullptr, budget);
+  Group group;
+  group.degree = degree;
+  group.symmetric_classes = analysis.classes();
+  for (const std::size_t k : analysis.irredundant()) group.generators.push_back(generators[k]);
+  group.order = analysis.order();
+  group.orbit = compute_orbits(degree, group.symmetric_classes, group.generators);
+  return group;
+}
+
+bool lies_in(const Group& small, const Membership& large) {
+  for (const auto& members : small.symmetric_classes) {
+    for (std::size_t k = 1; k < members.size(); ++k) {
+      if (!large.contains(Permutation::transposition(members[k - 1], members[k]))) return false;
+    }
+  }
+  return std::all_of(small.generators.begin(), small.generators.end(), [&](const Permutation& g) { return large.contains(g); });
+}
+
+}  // namespace
 
 Group make_trivial_group(Point degree) {
   Group group;
@@ -19,6 +51,78 @@ Group make_symmetric_group(Point degree) {
   group.orbit.assign(degree, 0);
   group.order.multiply_factorial(degree);
   return group;
+}
+
+Group make_group(Point degree, std::vector<Permutation> generators, const Budget& budget) {
+  return make_from_seeds(degree, {}, generators, budget);
+}
+
+Group make_join(const std::vector<Group>& groups, const Budget& budget) {
+  if (groups.empty()) throw ArgumentError("the join of no groups has no degree");
+  const Group* largest = &groups.front();
+  for (const Group& group : groups) {
+    if (group.degree != largest->degree) throw ArgumentError("groups of different degrees have no join");
+    if (group.order.log10() > largest->order.log10()) largest = &group;
+  }
+  // Often one of them contains the others; its order is known, so that its chain needs no proof.
+  std::vector<const Group*> others;
+  for (const Group& group : groups) {
+    if (&group != largest && !group.is_trivial()) others.push_back(&group);
+  }
+  if (others.empty()) return *largest;
+  const Membership inside(*largest, budget);
+  std::erase_if(others, [&](const Group* group) { return lies_in(*group, inside); });
+  if (others.empty()) return *largest;
+  std::vector<std::vector<Point>> seeds = largest->symmetric_classes;
+  std::vector<Permutation> generators = largest->generators;
+  for (const Group* group : others) {
+    seeds.insert(seeds.end(), group->symmetric_classes.begin(), group->symmetric_classes.end());
+    for (const Permutation& g : group->generators) {
+      if (!inside.contains(g)) generators.push_back(g);
+    }
+  }
+  return make_from_seeds(largest->degree, seeds, generators, budget);
+}
+
+std::vector<Permutation> list_generators(const Group& group, std::size_t limit) {
+  std::vector<Permutation> list;
+  for (const auto& members : group.symmetric_classes) {
+    for (std::size_t k = 1; k < members.size(); ++k) {
+      if (list.size() == limit) return list;
+      list.push_back(Permutation::transposition(members[k - 1], members[k]));
+    }
+  }
+  for (const Permutation& g : group.generators) {
+    if (list.size() == limit) return list;
+    list.push_back(g);
+  }
+  return list;
+}
+
+struct Membership::State {
+  Analysis analysis;
+};
+
+Membership::Membership(const Group& group, const Budget& budget)
+    : state_(new State{Analysis(group.degree, group.symmetric_classes, group.generators, &group.order, budget)}) {}
+
+Membership::~Membership() { delete state_; }
+
+Membership::Membership(Membership&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+
+Membership& Membership::operator=(Membership&& other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
+
+bool Membership::contains(const Permutation& permutation) const { return state_->analysis.contains(permutation); }
+
+bool Membership::extends(const std::vector<Point>& from, const std::vector<Point>& to) const { return state_->analysis.extends(from, to); }
+
+mpz_class Membership::order() const {
+  const auto value = state_->analysis.order().value(1000000);
+  if (!value) throw BudgetExhausted("a group order above a million digits is not written out");
+  return *value;
 }
 
 }  // namespace sightline::group

@@ -1,0 +1,362 @@
+#include "sightline/group/analysis.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "sightline/base/error.hpp"
+#include "sightline/group/congruence.hpp"
+#include "sightline/group/giant.hpp"
+
+namespace sightline::group {
+
+namespace {
+
+constexpr Point none = std::numeric_limits<Point>::max();
+constexpr std::size_t order_digits = 1000;
+/// Components up to this size are searched for transpositions that no generator shows.
+constexpr std::size_t largest_searched = 2000;
+/// Dense images of one component: points times generators.
+constexpr std::uint64_t most_dense_entries = std::uint64_t{1} << 31;
+
+bool is_transposition(const Permutation& g) { return g.moved().size() == 2; }
+
+}  // namespace
+
+struct Analysis::Component {
+  std::vector<Point> points;              ///< sorted quotient points
+  std::vector<std::size_t> generators;    ///< indices into the quotient generators
+  bool alternating = false;
+  std::unique_ptr<StabiliserChain> chain; ///< when not alternating
+  std::vector<Images> images;             ///< of the irredundant generators, to build chains with other bases
+  mpz_class order;
+};
+
+Analysis::~Analysis() = default;
+Analysis::Analysis(Analysis&&) noexcept = default;
+Analysis& Analysis::operator=(Analysis&&) noexcept = default;
+
+Analysis::Analysis(Point degree, const std::vector<std::vector<Point>>& seeds, const std::vector<Permutation>& generators,
+                   const Order* known_order, const Budget& budget)
+    : degree_(degree) {
+  std::vector<std::pair<Point, Point>> pairs;
+  for (const auto& seed : seeds) {
+    for (std::size_t k = 1; k < seed.size(); ++k) pairs.emplace_back(seed[k - 1], seed[k]);
+  }
+  for (const Permutation& g : generators) {
+    if (is_transposition(g)) pairs.emplace_back(g.moved()[0], g.moved()[1]);
+  }
+  const MovesByPoint moves(degree, generators, budget);
+  while (true) {
+    classes_ = list_classes(compute_congruence(degree, moves, pairs, budget));
+    number_quotient(generators);
+    std::vector<Permutation> quotient_generators;
+    generator_index_.clear();
+    for (std::size_t k = 0; k < generators.size(); ++k) {
+      auto image = to_quotient(generators[k]);
+      if (!image) throw InternalError("a generator does not respect its own invariant classes");
+      if (image->is_identity()) continue;
+      generator_index_.push_back(k);
+      quotient_generators.push_back(std::move(*image));
+    }
+    if (quotient_generators.empty()) return;
+
+    std::optional<mpz_class> known;
+    if (known_order) {
+      Order classes_order;
+      for (const auto& members : classes_) classes_order.multiply_factorial(static_cast<std::uint32_t>(members.size()));
+      if (classes_order.factorials() == known_order->factorials()) {
+        known = known_order->rest();
+      } else if (const auto whole = known_order->value(20000)) {
+        known = *whole / *classes_order.value(20001);
+      }
+    }
+    std::vector<std::vector<Point>> symmetric;
+    for (const Permutation& g : quotient_generators) {
+      if (is_transposition(g)) symmetric.push_back(g.moved());
+    }
+    if (symmetric.empty()) symmetric = split(quotient_generators, known, budget);
+    if (symmetric.empty()) return;
+    // Symmetric on points that are no classes: these are classes of this level, which must be found before going on.
+    bool grown = false;
+    for (const auto& members : symmetric) {
+      if (size_of_[members.front()] != 1) continue;
+      grown = true;
+      for (std::size_t k = 1; k < members.size(); ++k) pairs.emplace_back(least_of_[members[k - 1]], least_of_[members[k]]);
+    }
+    if (grown) continue;
+    const Order quotient_known = known ? Order(*known) : Order();
+    next_ = std::make_unique<Analysis>(static_cast<Point>(least_of_.size()), symmetric, quotient_generators, known ? &quotient_known : nullptr, budget);
+    return;
+  }
+}
+
+void Analysis::number_quotient(const std::vector<Permutation>& generators) {
+  quotient_of_.assign(degree_, none);
+  for (const Permutation& g : generators) {
+    for (const Point x : g.moved()) quotient_of_[x] = 0;
+  }
+  for (const auto& members : classes_) {
+    for (const Point x : members) quotient_of_[x] = none;
+    quotient_of_[members.front()] = 0;
+  }
+  least_of_.clear();
+  for (Point x = 0; x < degree_; ++x) {
+    if (quotient_of_[x] == none) continue;
+    quotient_of_[x] = static_cast<Point>(least_of_.size());
+    least_of_.push_back(x);
+  }
+  size_of_.assign(least_of_.size(), 1);
+  for (const auto& members : classes_) {
+    const Point q = quotient_of_[members.front()];
+    size_of_[q] = static_cast<Point>(members.size());
+    for (const Point x : members) quotient_of_[x] = q;
+  }
+}
+
+std::optional<Permutation> Analysis::to_quotient(const Permutation& permutation) const {
+  if (!permutation.moved().empty() && permutation.moved().back() >= degree_) return std::nullopt;
+  struct Step {
+    Point from, to;
+  };
+  std::vector<Step> steps;
+  steps.reserve(permutation.moved().size());
+  for (std::size_t k = 0; k < permutation.moved().size(); ++k) {
+    const Point from = quotient_of_[permutation.moved()[k]], to = quotient_of_[permutation.image()[k]];
+    if (from == none || to == none) return std::nullopt;
+    steps.push_back({from, to});
+  }
+  std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+  std::vector<Point> moved, image;
+  for (std::size_t k = 0; k < steps.size();) {
+    std::size_t end = k;
+    while (end < steps.size() && steps[end].from == steps[k].from) ++end;
+    const Point from = steps[k].from, to = steps[k].to;
+    if (steps[end - 1].to != to) return std::nullopt;
+    if (from != to) {
+      // The whole class has to move, onto a class as large; a bijection that does this everywhere permutes the classes.
+      if (end - k != size_of_[from] || size_of_[from] != size_of_[to]) return std::nullopt;
+      moved.push_back(from);
+      image.push_back(to);
+    }
+    k = end;
+  }
+  return Permutation::from_support(std::move(moved), std::move(image));
+}
+
+std::vector<std::vector<Point>> Analysis::split(const std::vector<Permutation>& generators, const std::optional<mpz_class>& known, const Budget& budget) {
+  const auto size = static_cast<Point>(least_of_.size());
+  UnionFind linked(size);
+  for (const Permutation& g : generators) {
+    for (const Point x : g.moved()) linked.unite(g.moved().front(), x);
+  }
+  components_.clear();
+  place_.assign(size, {std::numeric_limits<std::uint32_t>::max(), 0});
+  std::vector<std::uint32_t> component_of(size, std::numeric_limits<std::uint32_t>::max());
+  for (std::size_t k = 0; k < generators.size(); ++k) {
+    std::uint32_t& component = component_of[linked.find(generators[k].moved().front())];
+    if (component == std::numeric_limits<std::uint32_t>::max()) {
+      component = static_cast<std::uint32_t>(components_.size());
+      components_.emplace_back();
+    }
+    components_[component].generators.push_back(k);
+  }
+  for (Point x = 0; x < size; ++x) {
+    const std::uint32_t component = component_of[linked.find(x)];
+    if (component == std::numeric_limits<std::uint32_t>::max()) continue;
+    place_[x] = {component, static_cast<Point>(components_[component].points.size())};
+    components_[component].points.push_back(x);
+  }
+
+  std::vector<std::vector<Point>> symmetric;
+  auto found = [&](const Component& component, const std::vector<Point>& members) {
+    symmetric.emplace_back();
+    for (const Point x : members) symmetric.back().push_back(component.points[x]);
+  };
+  for (Component& component : components_) {
+    const auto degree = static_cast<Point>(component.points.size());
+    if (static_cast<std::uint64_t>(degree) * component.generators.size() > most_dense_entries) {
+      throw BudgetExhausted("a group with " + std::to_string(component.generators.size()) + " entangled generators on " + std::to_string(degree) +
+                            " points is beyond the stabiliser chain (2^31 images)");
+    }
+    budget.ask(static_cast<std::uint64_t>(degree) * component.generators.size() * sizeof(Point));
+    std::vector<Images> images;
+    for (const std::size_t k : component.generators) {
+      Images dense(degree);
+      std::iota(dense.begin(), dense.end(), Point{0});
+      for (std::size_t i = 0; i < generators[k].moved().size(); ++i) dense[place_[generators[k].moved()[i]].second] = place_[generators[k].image()[i]].second;
+      images.push_back(std::move(dense));
+    }
+    const Giant giant = recognise_giant(degree, images, budget);
+    if (giant == Giant::symmetric) {
+      std::vector<Point> all(degree);
+      std::iota(all.begin(), all.end(), Point{0});
+      found(component, all);
+      continue;
+    }
+    if (giant == Giant::alternating) {
+      component.alternating = true;
+      mpz_fac_ui(component.order.get_mpz_t(), degree);
+      component.order /= 2;
+      component.images = std::move(images);
+      continue;
+    }
+    const auto known_here = components_.size() == 1 ? known : std::nullopt;
+    component.chain = std::make_unique<StabiliserChain>(degree, images, std::vector<Point>{}, known_here, budget);
+    component.order = component.chain->order();
+    std::vector<std::size_t> kept;
+    for (const std::size_t k : component.chain->irredundant()) {
+      kept.push_back(component.generators[k]);
+      component.images.push_back(std::move(images[k]));
+    }
+    component.generators = std::move(kept);
+    if (degree > largest_searched) continue;
+    // x ~ y when (x y) is a member: an invariant equivalence, so one row per orbit decides; all members of it are named.
+    std::vector<Permutation> sparse;
+    for (const Images& g : component.images) sparse.push_back(Permutation::from_images(g));
+    const std::vector<Point> orbit = compute_orbits(degree, {}, sparse);
+    Images swap(degree);
+    std::iota(swap.begin(), swap.end(), Point{0});
+    for (Point x = 0; x < degree; ++x) {
+      if (orbit[x] != x) continue;
+      for (Point y = x + 1; y < degree; ++y) {
+        if (orbit[y] != x) continue;
+        budget.poll();
+        std::swap(swap[x], swap[y]);
+        if (component.chain->contains(swap)) found(component, {x, y});
+        std::swap(swap[x], swap[y]);
+      }
+    }
+  }
+  if (!symmetric.empty()) {
+    components_.clear();
+    place_.clear();
+  }
+  return symmetric;
+}
+
+std::vector<std::size_t> Analysis::irredundant() const {
+  std::vector<std::size_t> kept;
+  if (!next_) {
+    for (const Component& component : components_) {
+      for (const std::size_t k : component.generators) kept.push_back(generator_index_[k]);
+    }
+    std::sort(kept.begin(), kept.end());
+    return kept;
+  }
+  // Quotient classes are nobody's own list of classes, so generators that only serve them stay, each quotient once.
+  return generator_index_;
+}
+
+Order Analysis::quotient_order() const {
+  Order order;
+  if (next_) return next_->order();
+  for (const Component& component : components_) {
+    const auto degree = static_cast<std::uint32_t>(component.points.size());
+    if (component.alternating && degree > 400) {
+      order.multiply_factorial(degree - 2);
+      order.multiply(mpz_class(static_cast<unsigned long>(static_cast<std::uint64_t>(degree) * (degree - 1) / 2)));
+    } else {
+      order.multiply(component.order);
+    }
+  }
+  return order;
+}
+
+Order Analysis::order() const {
+  Order order = quotient_order();
+  if (const auto whole = order.value(order_digits)) order = Order(*whole);
+  for (const auto& members : classes_) order.multiply_factorial(static_cast<std::uint32_t>(members.size()));
+  return order;
+}
+
+bool Analysis::contains(const Permutation& permutation) const {
+  const auto image = to_quotient(permutation);
+  if (!image) return false;
+  if (image->is_identity()) return true;
+  if (next_) return next_->contains(*image);
+  std::map<std::uint32_t, Images> parts;
+  for (std::size_t k = 0; k < image->moved().size(); ++k) {
+    if (components_.empty()) return false;
+    const auto [component, from] = place_[image->moved()[k]];
+    if (component >= components_.size()) return false;
+    const auto [target, to] = place_[image->image()[k]];
+    if (target != component) return false;
+    Images& part = parts[component];
+    if (part.empty()) {
+      part.resize(components_[component].points.size());
+      std::iota(part.begin(), part.end(), Point{0});
+    }
+    part[from] = to;
+  }
+  for (const auto& [component, part] : parts) {
+    const bool inside = components_[component].alternating ? is_even(part) : components_[component].chain->contains(part);
+    if (!inside) return false;
+  }
+  return true;
+}
+
+bool Analysis::extends(const std::vector<Point>& from, const std::vector<Point>& to) const {
+  if (from.size() != to.size()) throw ArgumentError("a partial map needs one target for every point");
+  std::map<Point, Point> map, back;
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    if (from[k] >= degree_ || to[k] >= degree_) throw ArgumentError("a partial map leaves the points of its group");
+    const auto there = map.emplace(from[k], to[k]);
+    const auto here = back.emplace(to[k], from[k]);
+    if (there.first->second != to[k] || here.first->second != from[k]) return false;
+  }
+  std::map<Point, Point> quotient, quotient_back;
+  for (const auto& [x, y] : map) {
+    const Point q = quotient_of_[x], r = quotient_of_[y];
+    if (q == none) {
+      if (x != y) return false;
+      continue;
+    }
+    if (r == none || size_of_[q] != size_of_[r]) return false;
+    const auto there = quotient.emplace(q, r);
+    const auto here = quotient_back.emplace(r, q);
+    if (there.first->second != r || here.first->second != q) return false;
+  }
+  if (next_) {
+    std::vector<Point> sources, targets;
+    for (const auto& [q, r] : quotient) {
+      sources.push_back(q);
+      targets.push_back(r);
+    }
+    return next_->extends(sources, targets);
+  }
+  struct Part {
+    std::vector<Point> from, to;
+  };
+  std::map<std::uint32_t, Part> parts;
+  for (const auto& [q, r] : quotient) {
+    const bool placed = !place_.empty() && place_[q].first < components_.size();
+    if (!placed) {
+      if (q != r) return false;
+      continue;
+    }
+    if (place_[r].first != place_[q].first) return false;
+    Part& part = parts[place_[q].first];
+    part.from.push_back(place_[q].second);
+    part.to.push_back(place_[r].second);
+  }
+  for (const auto& [index, part] : parts) {
+    const Component& component = components_[index];
+    if (component.alternating) {
+      // A_n is (n-2)-transitive; with n-1 or n points given the element is determined, and so is its sign.
+      if (part.from.size() + 2 <= component.points.size()) continue;
+      if (!is_even(complete_map(static_cast<Point>(component.points.size()), part.from, part.to))) return false;
+      continue;
+    }
+    if (part.from.size() + 1 >= component.points.size()) {
+      if (!component.chain->contains(complete_map(static_cast<Point>(component.points.size()), part.from, part.to))) return false;
+      continue;
+    }
+    const StabiliserChain chain(static_cast<Point>(component.points.size()), component.images, part.from, component.order, Budget());
+    if (!chain.extends_prefix(part.to)) return false;
+  }
+  return true;
+}
+
+}  // namespace sightline::group
