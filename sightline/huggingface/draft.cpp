@@ -1,0 +1,188 @@
+#include "sightline/huggingface/draft.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace sightline::huggingface {
+
+namespace {
+
+constexpr std::int64_t most_layers = 100'000;
+constexpr std::int64_t most_tokens = std::numeric_limits<std::int32_t>::max();
+
+// The library's activation names and ours. The approximations of GELU share every property that the rules use.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> activations = {{
+    {"gelu", "gelu"}, {"gelu_accurate", "gelu"}, {"gelu_fast", "gelu"}, {"gelu_new", "gelu"}, {"gelu_python", "gelu"},
+    {"gelu_python_tanh", "gelu"}, {"gelu_pytorch_tanh", "gelu"}, {"quick_gelu", "gelu"}, {"relu", "relu"}, {"relu2", "relu2"},
+    {"silu", "silu"}, {"swish", "silu"}, {"mish", "mish"}, {"tanh", "tanh"}, {"sigmoid", "sigmoid"},
+    {"leaky_relu", "leaky_relu"}, {"linear", "identity"}, {"elu", "elu"}, {"softplus", "softplus"},
+}};
+
+void note_default(Draft& draft, Names names, std::string_view what, std::int64_t value) {
+  if (std::none_of(names.begin(), names.end(), [&](std::string_view name) { return draft.config.has(name); }))
+    draft.assume(fmt::format("{} is not in the file: the library's default {}", what, value));
+}
+
+}  // namespace
+
+std::int64_t read_layer_count(const Draft& draft, Names names, std::int64_t fallback) {
+  const std::int64_t layers = draft.config.integer(names, fallback);
+  if (layers > most_layers)
+    draft.config.fail(*names.begin(), fmt::format("at most {} layers", most_layers), fmt::format("{}", layers));
+  return layers;
+}
+
+std::int64_t read_sizes(Draft& draft, LayerSpec& layer, const Sizes& defaults, const SizeKeys& keys) {
+  const ConfigView& config = draft.config;
+  const std::int64_t layers = read_layer_count(draft, keys.layers, defaults.layers);
+  draft.architecture.dim = config.integer(keys.dim, defaults.dim);
+  layer.mixer.heads = config.integer(keys.heads, defaults.heads);
+  note_default(draft, keys.layers, "the number of layers", layers);
+  note_default(draft, keys.dim, "the width", draft.architecture.dim);
+  if (draft.front != Front::no_ids) {
+    draft.architecture.input.embedding = architecture::Embedding::table;
+    draft.architecture.input.vocabulary = config.integer({"vocab_size"}, defaults.vocabulary, 2);
+  }
+  draft.architecture.output.head = architecture::Head::linear;
+  return layers;
+}
+
+void read_tokens(Draft& draft, Names names, std::int64_t fallback, Limit limit, std::int64_t reserved) {
+  const ConfigView& config = draft.config;
+  const std::int64_t rows = config.integer(names, fallback);
+  const std::int64_t longest = rows - reserved;
+  if (longest < 1)
+    config.fail(*names.begin(), fmt::format("more than {} positions, because {} of them are reserved", reserved, reserved),
+                fmt::format("{}", rows));
+  const std::int64_t tokens = draft.options.tokens.value_or(longest);
+  if (tokens < 1 || tokens > most_tokens)
+    config.fail_option("--tokens", fmt::format("a length of 1 .. {}", most_tokens), fmt::format("{}", tokens));
+  if (tokens > longest && limit == Limit::table)
+    config.fail_option("--tokens",
+                       fmt::format("at most {} (the position table has {} rows{})", longest, rows,
+                                   reserved > 0 ? fmt::format(", {} reserved for padding", reserved) : ""),
+                       fmt::format("{}", tokens));
+  if (tokens > longest)
+    draft.assume(fmt::format("length: {} tokens, although the config names {} as the longest", tokens, longest));
+  draft.architecture.tokens = tokens;
+}
+
+void require_tokens(Draft& draft, const std::string& reason) {
+  if (!draft.options.tokens) draft.config.fail_option("--tokens", fmt::format("a length ({})", reason), "nothing");
+  if (*draft.options.tokens < 1 || *draft.options.tokens > most_tokens)
+    draft.config.fail_option("--tokens", fmt::format("a length of 1 .. {}", most_tokens),
+                             fmt::format("{}", *draft.options.tokens));
+  draft.architecture.tokens = *draft.options.tokens;
+}
+
+Norm layer_norm(double eps, NormPlace place) { return {NormKind::layernorm, place, eps, true}; }
+
+Norm rms_norm(double eps, NormPlace place) { return {NormKind::rmsnorm, place, eps, true}; }
+
+attention_kernel::Activation to_activation(const Draft& draft, std::string_view key, const std::string& name) {
+  const auto* row = std::find_if(activations.begin(), activations.end(), [&](const auto& pair) { return pair.first == name; });
+  if (row == activations.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& pair : activations) known.push_back(pair.first);
+    draft.config.fail(key, fmt::format("an activation out of {}", fmt::join(known, ", ")),
+                      fmt::format("\"{}\"", printable(name)));
+  }
+  attention_kernel::Activation activation;
+  activation.name = row->second;
+  return activation;
+}
+
+attention_kernel::Activation read_activation(const Draft& draft, Names names, const std::string& fallback) {
+  return to_activation(draft, *names.begin(), draft.config.text(names, fallback));
+}
+
+Feedforward mlp(attention_kernel::Activation activation, bool bias) {
+  Feedforward feedforward;
+  feedforward.kind = architecture::FeedforwardKind::mlp;
+  feedforward.activation = std::move(activation);
+  feedforward.bias = bias ? architecture::Bias::yes : architecture::Bias::no;
+  return feedforward;
+}
+
+Feedforward glu(attention_kernel::Activation activation, bool bias) {
+  Feedforward feedforward = mlp(std::move(activation), bias);
+  feedforward.kind = architecture::FeedforwardKind::glu;
+  return feedforward;
+}
+
+Feedforward experts(attention_kernel::Activation activation, bool bias, std::int64_t count, std::int64_t top_k) {
+  Feedforward feedforward = mlp(std::move(activation), bias);
+  feedforward.kind = architecture::FeedforwardKind::moe;
+  feedforward.expert = architecture::FeedforwardKind::glu;
+  feedforward.experts = count;
+  feedforward.top_k = top_k;
+  return feedforward;
+}
+
+layout::PatternSpec causal() {
+  layout::PatternSpec pattern;
+  pattern.kind = layout::PatternKind::full;
+  pattern.causal = true;
+  return pattern;
+}
+
+layout::PatternSpec causal_window(std::int64_t window) {
+  layout::PatternSpec pattern;
+  pattern.kind = layout::PatternKind::window;
+  pattern.before = window - 1;
+  pattern.after = 0;
+  return pattern;
+}
+
+layout::PatternSpec causal_chunk(std::int64_t size) {
+  layout::PatternSpec pattern;
+  pattern.kind = layout::PatternKind::blocks;
+  pattern.size = size;
+  pattern.causal = true;
+  return pattern;
+}
+
+layout::PatternSpec window(std::int64_t radius) {
+  layout::PatternSpec pattern;
+  pattern.kind = layout::PatternKind::window;
+  pattern.radius = radius;
+  return pattern;
+}
+
+std::optional<std::vector<std::string>> read_layer_types(const Draft& draft, std::int64_t layers, Names allowed) {
+  auto types = draft.config.texts("layer_types");
+  if (!types) return std::nullopt;
+  if (static_cast<std::int64_t>(types->size()) != layers)
+    draft.config.fail("layer_types", fmt::format("one entry for each of the {} layers", layers));
+  for (std::size_t k = 0; k < types->size(); ++k)
+    if (std::find(allowed.begin(), allowed.end(), (*types)[k]) == allowed.end())
+      draft.config.fail(fmt::format("layer_types/{}", k), fmt::format("one of {}", fmt::join(allowed, ", ")),
+                        fmt::format("\"{}\"", printable((*types)[k])));
+  return types;
+}
+
+void add_rotary(Draft& draft, LayerSpec& layer, double default_factor) {
+  const ConfigView& config = draft.config;
+  double factor = config.number({"partial_rotary_factor", "rotary_pct"}, default_factor);
+  for (const std::string_view name : {"rope_scaling", "rope_parameters"}) {
+    const nlohmann::json* settings = config.value(name);
+    if (settings == nullptr || settings->is_null()) continue;
+    if (!settings->is_object()) config.fail(name, "an object or null");
+    if (const auto inner = settings->find("partial_rotary_factor"); inner != settings->end() && inner->is_number())
+      factor = inner->get<double>();
+  }
+  layer.mixer.relative.scheme = factor > 0 ? RelativeScheme::rotary : RelativeScheme::none;
+  if (factor <= 0) draft.assume("positions: the rotary part of each head is empty, so this model has none");
+}
+
+void make_decoder(Draft& draft) {
+  if (!draft.config.flag({"is_causal"}, true))
+    draft.config.fail("is_causal", "true (what false does depends on the attention implementation)");
+  draft.architecture.target.target_class = architecture::TargetClass::causal;
+}
+
+}  // namespace sightline::huggingface

@@ -1,0 +1,218 @@
+// Decoders with LayerNorm and a plain feedforward.
+#include <fmt/format.h>
+
+#include "sightline/huggingface/families.hpp"
+
+namespace sightline::huggingface {
+
+namespace {
+
+const SizeKeys gpt2_keys = {
+    {"num_hidden_layers", "n_layer"}, {"hidden_size", "n_embd"}, {"num_attention_heads", "n_head"}};
+
+// Pre-norm, causal, with a final norm: what all of this file but OPT 350m and one form of BLOOM are.
+LayerSpec make_pre_norm_layer(Draft& draft, double eps, Feedforward feedforward) {
+  LayerSpec layer;
+  layer.norm = layer_norm(eps);
+  layer.feedforward = std::move(feedforward);
+  layer.mixer.pattern = causal();
+  draft.architecture.output.norm = layer_norm(eps);
+  make_decoder(draft);
+  return layer;
+}
+
+void add_layers(Draft& draft, const LayerSpec& layer, std::int64_t count) {
+  draft.layers.assign(static_cast<std::size_t>(count), layer);
+}
+
+void make_parallel(Draft& draft) { draft.architecture.block.arrangement = architecture::Arrangement::parallel; }
+
+// attention_types: [[["global", "local"], 12]], each list of names repeated, in order.
+std::vector<bool> read_local_layers(const Draft& draft, std::int64_t layers) {
+  constexpr std::string_view key = "attention_types";
+  const std::string shape = "a list of [[\"global\" or \"local\", ...], count]";
+  const nlohmann::json fallback = nlohmann::json::array({{{"global", "local"}, 12}});
+  const nlohmann::json* value = draft.config.value(key);
+  if (value == nullptr || value->is_null()) value = &fallback;
+  if (!value->is_array()) draft.config.fail(key, shape);
+  const std::string total = fmt::format("one entry for each of the {} layers (num_layers)", layers);
+  std::vector<bool> local;
+  for (std::size_t k = 0; k < value->size(); ++k) {
+    const nlohmann::json& item = (*value)[k];
+    const std::string place = fmt::format("{}/{}", key, k);
+    if (!item.is_array() || item.size() != 2 || !item[0].is_array() || !item[1].is_number_integer() || item[1] < 0)
+      draft.config.fail(place, "[[\"global\" or \"local\", ...], count]", describe(item));
+    std::vector<bool> names;
+    for (const nlohmann::json& name : item[0]) {
+      if (name != "global" && name != "local") draft.config.fail(place + "/0", "\"global\" or \"local\"", describe(name));
+      names.push_back(name == "local");
+    }
+    const auto count = item[1].get<std::uint64_t>();
+    if (!names.empty() && count > static_cast<std::uint64_t>(layers))
+      draft.config.fail(key, total, fmt::format("at least {}", count));
+    for (std::uint64_t repeat = 0; repeat < count && !names.empty(); ++repeat) {
+      local.insert(local.end(), names.begin(), names.end());
+      if (static_cast<std::int64_t>(local.size()) > layers) draft.config.fail(key, total, fmt::format("{} or more", local.size()));
+    }
+  }
+  if (static_cast<std::int64_t>(local.size()) != layers) draft.config.fail(key, total, fmt::format("{}", local.size()));
+  return local;
+}
+
+}  // namespace
+
+void import_gpt2(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-5),
+                                        mlp(read_activation(draft, {"activation_function"}, "gelu_new"), true));
+  draft.architecture.input.positions = Positions::learned;
+  const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, 50257}, gpt2_keys);
+  read_tokens(draft, {"max_position_embeddings", "n_positions"}, 1024, Limit::table);
+  add_layers(draft, layer, layers);
+}
+
+void import_gpt_neo(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-5),
+                                        mlp(read_activation(draft, {"activation_function"}, "gelu_new"), true));
+  draft.architecture.input.positions = Positions::learned;
+  const std::int64_t layers =
+      read_sizes(draft, layer, {24, 2048, 16, 50257},
+                 {{"num_hidden_layers", "num_layers"}, {"hidden_size"}, {"num_attention_heads", "num_heads"}});
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::table);
+  const std::int64_t size = draft.config.integer({"window_size"}, 256);
+  for (const bool local : read_local_layers(draft, layers)) {
+    layer.mixer.pattern = local ? causal_window(size) : causal();
+    draft.layers.push_back(layer);
+  }
+}
+
+void import_gptj(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-5),
+                                        mlp(read_activation(draft, {"activation_function"}, "gelu_new"), true));
+  make_parallel(draft);
+  const std::int64_t layers = read_sizes(draft, layer, {28, 4096, 16, 50400}, gpt2_keys);
+  // The rotary angles are a table of n_positions rows, so longer inputs fail although nothing is learned there.
+  read_tokens(draft, {"max_position_embeddings", "n_positions"}, 2048, Limit::table);
+  const auto rotary = draft.config.optional_integer({"rotary_dim"}, 64, 0);
+  layer.mixer.relative.scheme = rotary == 0 ? RelativeScheme::none : RelativeScheme::rotary;
+  add_layers(draft, layer, layers);
+}
+
+void import_gpt_neox(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_eps"}, 1e-5),
+                                        mlp(read_activation(draft, {"hidden_act"}, "gelu"), true));
+  if (draft.config.flag({"use_parallel_residual"}, true)) make_parallel(draft);
+  (void)draft.config.flag({"is_decoder"}, false);  // causal either way
+  const std::int64_t layers = read_sizes(draft, layer, {44, 6144, 64, 50432});
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  add_rotary(draft, layer, 0.25);
+  add_layers(draft, layer, layers);
+}
+
+void import_opt(Draft& draft) {
+  const ConfigView& config = draft.config;
+  constexpr double eps = 1e-5;
+  LayerSpec layer = make_pre_norm_layer(
+      draft, eps, mlp(read_activation(draft, {"activation_function"}, "relu"), config.flag({"enable_bias"}, true)));
+  draft.architecture.input.positions = Positions::learned;
+  const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, 50272});
+  // The table has 2 rows more than the key says; they are not part of the count.
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::table);
+  layer.norm.affine = config.flag({"layer_norm_elementwise_affine"}, true);
+  draft.architecture.output.norm->affine = layer.norm.affine;
+  const bool norm_before = config.flag({"do_layer_norm_before"}, true);
+  if (!norm_before) layer.norm.place = NormPlace::post;
+  if (!norm_before || config.flag({"_remove_final_layer_norm"}, false)) draft.architecture.output.norm.reset();
+  const std::int64_t dim = draft.architecture.dim;
+  const std::int64_t width = config.optional_integer({"word_embed_proj_dim"}, std::nullopt).value_or(dim);
+  if (width != dim)
+    draft.assume(fmt::format("embedding: a table of width {} and a linear map to width {}, modelled as a table of width {}", width,
+                             dim, dim));
+  if (width < dim) {
+    draft.architecture.output.dim = width;
+    draft.assume(fmt::format("head: a linear map to width {} stands before it, so {} numbers per token are asked for", width, width));
+  }
+  add_layers(draft, layer, layers);
+}
+
+void import_bloom(Draft& draft) {
+  const ConfigView& config = draft.config;
+  const double eps = config.number({"layer_norm_epsilon"}, 1e-5);
+  attention_kernel::Activation gelu;
+  gelu.name = "gelu";
+  LayerSpec layer = make_pre_norm_layer(draft, eps, mlp(gelu, true));
+  draft.architecture.input.norm = layer_norm(eps);
+  layer.mixer.relative.scheme = RelativeScheme::alibi;
+  const std::int64_t layers =
+      read_sizes(draft, layer, {2, 64, 8, 250880},
+                 {{"num_hidden_layers", "n_layer"}, {"n_embed", "hidden_size"}, {"num_attention_heads", "n_head"}});
+  require_tokens(draft, "bloom has no length in its config");
+  if (config.flag({"apply_residual_connection_post_layernorm"}, false)) {
+    // The skip carries the normed value, so seen from behind each norm the block is post-norm, and its last norm is ln_f.
+    layer.norm.place = NormPlace::post;
+    draft.architecture.output.norm.reset();
+    draft.assume("apply_residual_connection_post_layernorm: the same maps as post-norm, whose last norm is the final one");
+  }
+  add_layers(draft, layer, layers);
+}
+
+void import_mpt(Draft& draft) {
+  const ConfigView& config = draft.config;
+  attention_kernel::Activation gelu;
+  gelu.name = "gelu";
+  LayerSpec layer = make_pre_norm_layer(draft, config.number({"layer_norm_epsilon"}, 1e-5), mlp(gelu, false));
+  layer.mixer.relative.scheme = RelativeScheme::alibi;
+  const std::int64_t layers =
+      read_sizes(draft, layer, {24, 2048, 16, 50368},
+                 {{"num_hidden_layers", "n_layers"}, {"hidden_size", "d_model"}, {"num_attention_heads", "n_heads"}});
+  // The library builds its ALiBi biases for max_seq_len columns and cannot run beyond them.
+  read_tokens(draft, {"max_seq_len"}, 2048, Limit::table);
+  (void)config.value("attn_config");
+  (void)config.value("learned_pos_emb");
+  (void)config.value("no_bias");
+  draft.assume("positions: ALiBi always; alibi, prefix_lm, qk_ln and learned_pos_emb are not consulted by the library");
+  draft.assume("norms: LayerNorm without bias, modelled with gain and bias");
+  add_layers(draft, layer, layers);
+}
+
+void import_falcon(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer =
+      make_pre_norm_layer(draft, config.number({"layer_norm_epsilon"}, 1e-5),
+                          mlp(read_activation(draft, {"activation"}, "gelu"), config.flag({"bias"}, false)));
+  const std::int64_t layers =
+      read_sizes(draft, layer, {32, 4544, 71, 65024}, {{"num_hidden_layers"}, {"n_embed", "hidden_size"}, {"num_attention_heads"}});
+  const bool new_decoder = config.flag({"new_decoder_architecture"}, false);
+  const bool parallel = config.flag({"parallel_attn"}, true);
+  if (new_decoder || parallel) make_parallel(draft);
+  (void)config.value("num_ln_in_parallel_attn");
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  if (config.flag({"alibi"}, false))
+    layer.mixer.relative.scheme = RelativeScheme::alibi;
+  else
+    add_rotary(draft, layer, 1.0);
+  add_layers(draft, layer, layers);
+}
+
+void import_phi(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_eps"}, 1e-5),
+                                        mlp(read_activation(draft, {"hidden_act"}, "gelu_new"), true));
+  make_parallel(draft);
+  const std::int64_t layers = read_sizes(draft, layer, {24, 2048, 32, 51200});
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  add_rotary(draft, layer, 0.5);
+  add_layers(draft, layer, layers);
+}
+
+void import_starcoder2(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer = make_pre_norm_layer(
+      draft, config.number({"norm_epsilon"}, 1e-5),
+      mlp(read_activation(draft, {"hidden_act"}, "gelu_pytorch_tanh"), config.flag({"use_bias"}, true)));
+  const std::int64_t layers = read_sizes(draft, layer, {30, 3072, 24, 49152});
+  read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
+  add_rotary(draft, layer, 1.0);
+  if (const auto size = config.optional_integer({"sliding_window"}, std::nullopt)) layer.mixer.pattern = causal_window(*size);
+  add_layers(draft, layer, layers);
+}
+
+}  // namespace sightline::huggingface

@@ -1,0 +1,201 @@
+#include "sightline/huggingface/import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sightline/base/error.hpp"
+#include "sightline/huggingface/families.hpp"
+
+namespace sightline::huggingface {
+
+namespace {
+
+struct Family {
+  std::string_view model_type;
+  void (*import)(Draft&);
+  Front front;
+  bool is_nested = false;  ///< a multimodal file: the decoder stands in text_config
+};
+
+// Sorted by name. `front`: what the tokenizers do, which no key of the config proves.
+constexpr std::array families = {
+    Family{"bert", import_bert, Front::special_id},
+    Family{"big_bird", import_big_bird, Front::special_id},
+    Family{"bloom", import_bloom, Front::nothing},
+    Family{"cohere2", import_cohere2, Front::special_id},
+    Family{"detr", import_detr, Front::no_ids},
+    Family{"distilbert", import_distilbert, Front::special_id},
+    Family{"electra", import_electra, Front::special_id},
+    Family{"falcon", import_falcon, Front::nothing},
+    Family{"gemma", import_gemma, Front::special_id},
+    Family{"gemma2", import_gemma2, Front::special_id},
+    Family{"gemma3", import_gemma3, Front::special_id, true},
+    Family{"gemma3_text", import_gemma3, Front::special_id},
+    Family{"gpt2", import_gpt2, Front::nothing},
+    Family{"gpt_neo", import_gpt_neo, Front::nothing},
+    Family{"gpt_neox", import_gpt_neox, Front::nothing},
+    Family{"gpt_oss", import_gpt_oss, Front::nothing},
+    Family{"gptj", import_gptj, Front::nothing},
+    Family{"llama", import_llama, Front::special_id},
+    Family{"llama4", import_llama4, Front::special_id, true},
+    Family{"llama4_text", import_llama4, Front::special_id},
+    Family{"longformer", import_longformer, Front::special_id},
+    Family{"mistral", import_mistral, Front::special_id},
+    Family{"mixtral", import_mixtral, Front::special_id},
+    Family{"modernbert", import_modernbert, Front::special_id},
+    Family{"mpt", import_mpt, Front::nothing},
+    Family{"olmo2", import_olmo2, Front::nothing},
+    Family{"opt", import_opt, Front::special_id},
+    Family{"phi", import_phi, Front::nothing},
+    Family{"phi3", import_phi3, Front::nothing},
+    Family{"qwen2", import_qwen2, Front::nothing},
+    Family{"qwen3", import_qwen2, Front::nothing},
+    Family{"roberta", import_roberta, Front::special_id},
+    Family{"smollm3", import_smollm3, Front::nothing},
+    Family{"starcoder2", import_starcoder2, Front::nothing},
+    Family{"swin", import_swin, Front::no_ids},
+    Family{"t5", import_t5, Front::nothing},
+    Family{"vit", import_vit, Front::no_ids},
+    Family{"xlm-roberta", import_roberta, Front::special_id},
+};
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+const Family& find_family(const ConfigView& config, const nlohmann::json& object) {
+  const std::string type = config.text({"model_type"}, "");
+  if (type.empty()) config.fail("model_type", "the name of a model type");
+  const auto* family = std::find_if(families.begin(), families.end(), [&](const Family& f) { return f.model_type == type; });
+  if (family != families.end()) return *family;
+
+  constexpr std::size_t farthest_suggestion = 2;
+  constexpr std::size_t longest_compared = 40;
+  const auto distance = [&](const Family& f) { return edit_distance(type, f.model_type); };
+  std::string hint;
+  if (type.size() <= longest_compared) {
+    const auto* nearest = std::min_element(families.begin(), families.end(),
+                                           [&](const Family& a, const Family& b) { return distance(a) < distance(b); });
+    if (distance(*nearest) <= farthest_suggestion) hint = fmt::format(" (did you mean \"{}\"?)", nearest->model_type);
+  }
+  if (const auto inner = object.find("text_config"); hint.empty() && inner != object.end() && inner->is_object())
+    hint = " (its text_config may be imported on its own)";
+  config.fail("model_type", fmt::format("one of {}", fmt::join(known_model_types(), ", ")),
+              fmt::format("\"{}\"{}", printable(type), hint));
+}
+
+nlohmann::json parse(std::string_view text, const std::string& file) {
+  try {
+    nlohmann::json object = nlohmann::json::parse(text);
+    if (!object.is_object()) throw InputError(fmt::format("{}:1:1: expected a JSON object, found {}", file, describe(object)));
+    return object;
+  } catch (const nlohmann::json::parse_error& error) {
+    const std::string_view before = text.substr(0, std::min(text.size(), error.byte == 0 ? 0 : error.byte - 1));
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+    std::string what = error.what();
+    if (const std::size_t cut = what.find("syntax error"); cut != std::string::npos) what = what.substr(cut);
+    throw InputError(fmt::format("{}:{}:{}: expected JSON, found a {}", file, line, before.size() - line_start + 1, printable(what)));
+  } catch (const nlohmann::json::exception& error) {
+    throw InputError(fmt::format("{}:1:1: expected JSON, found {}", file, printable(error.what())));
+  }
+}
+
+// Token 0 as an id of its own, and what is assumed about it.
+void set_front(Draft& draft, std::string_view type) {
+  if (draft.front == Front::no_ids) {
+    if (draft.options.bos) draft.config.fail_option("--bos", fmt::format("no such option ({} has no token ids)", type), "it");
+    return;
+  }
+  const bool special = draft.options.bos.value_or(draft.front == Front::special_id);
+  draft.architecture.input.bos = special;
+  const std::string_view reason = draft.options.bos ? "as asked" : "a habit of its tokenizer, not proved by the config";
+  draft.assume(special ? fmt::format("bos: token 0 is a special id that occurs nowhere else ({})", reason)
+                       : fmt::format("bos: no special id in front ({})", reason));
+  draft.assume(fmt::format("vocabulary: {} ordinary ids; other special ids are counted among them",
+                           *draft.architecture.input.vocabulary));
+}
+
+void merge_layers(Draft& draft) {
+  auto& architecture = draft.architecture;
+  for (LayerSpec& layer : draft.layers) {
+    if (!architecture.layers.empty()) {
+      LayerSpec& last = architecture.layers.back();
+      layer.repeat = last.repeat;
+      if (layer == last) {
+        ++last.repeat;
+        continue;
+      }
+      layer.repeat = 1;
+    }
+    architecture.layers.push_back(layer);
+  }
+  // Written back, the first layer's settings become the defaults and later layers say what differs.
+  architecture.mixer = architecture.layers.front().mixer;
+  architecture.feedforward = architecture.layers.front().feedforward;
+  architecture.norm = architecture.layers.front().norm;
+}
+
+}  // namespace
+
+std::vector<std::string> known_model_types() {
+  std::vector<std::string> types;
+  for (const Family& family : families) types.emplace_back(family.model_type);
+  return types;
+}
+
+Import import_config(std::string_view json_text, const std::string& file, const ImportOptions& options) {
+  const nlohmann::json object = parse(json_text, file);
+  const ConfigView outer(file, "", object);
+  const Family& family = find_family(outer, object);
+  if (options.mode != "eval" && options.mode != "train")
+    outer.fail_option("--mode", "eval or train", fmt::format("\"{}\"", printable(options.mode)));
+  if (!options.global.empty() && family.model_type != "longformer")
+    outer.fail_option("--global", fmt::format("no such option ({} has no global tokens)", family.model_type), "it");
+
+  const nlohmann::json empty = nlohmann::json::object();
+  const nlohmann::json* inner = family.is_nested ? outer.value("text_config") : &object;
+  if (inner == nullptr || inner->is_null()) inner = &empty;
+  if (!inner->is_object()) outer.fail("text_config", "an object");
+  const ConfigView config(file, family.is_nested ? "/text_config" : "", *inner);
+  if (family.is_nested) {
+    const std::string expected = fmt::format("{}_text", family.model_type);
+    if (config.text({"model_type"}, expected) != expected) config.fail("model_type", fmt::format("\"{}\"", expected));
+    (void)outer.value("vision_config");
+  }
+  (void)config.value("model_type");
+
+  Draft draft{config, options, family.front, {}, {}, {}};
+  draft.architecture.file = file;
+  draft.architecture.name = family.model_type;
+  if (const std::string name = config.text({"_name_or_path"}, ""); !name.empty()) draft.architecture.name = printable(name);
+  if (family.is_nested) draft.assume("the text decoder (text_config) is imported; image tokens are not modelled");
+  family.import(draft);
+  set_front(draft, family.model_type);
+  merge_layers(draft);
+  if (config.flag({"tie_word_embeddings"}, false)) draft.assume("head: tied to the table in the model, taken as free");
+  draft.assume("widths of feedforwards, attention biases, grouped heads, dropout and rotary angles are not modelled");
+
+  Import result{std::move(draft.architecture), std::move(draft.assumptions), config.ignored_keys()};
+  if (family.is_nested)
+    for (std::string& key : outer.ignored_keys()) result.ignored.push_back(std::move(key));
+  result.architecture.comments = result.assumptions;
+  result.architecture.assumptions = result.assumptions;
+  return result;
+}
+
+}  // namespace sightline::huggingface

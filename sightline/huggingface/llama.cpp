@@ -1,0 +1,274 @@
+// Decoders with gated feedforwards: Llama and what grew out of it.
+#include <fmt/format.h>
+
+#include "sightline/huggingface/families.hpp"
+
+namespace sightline::huggingface {
+
+namespace {
+
+// Pre-RMSNorm, causal, rotary, SwiGLU without biases, final RMSNorm. Families change what differs.
+LayerSpec make_llama_layer(Draft& draft, double default_eps, Names activation_key, const std::string& activation) {
+  const double eps = draft.config.number({"rms_norm_eps"}, default_eps);
+  LayerSpec layer;
+  layer.norm = rms_norm(eps);
+  layer.feedforward = glu(read_activation(draft, activation_key, activation), false);
+  layer.mixer.pattern = causal();
+  draft.architecture.output.norm = rms_norm(eps);
+  make_decoder(draft);
+  add_rotary(draft, layer, 1.0);
+  return layer;
+}
+
+LayerSpec make_llama_layer(Draft& draft, double default_eps = 1e-6) {
+  return make_llama_layer(draft, default_eps, {"hidden_act"}, "silu");
+}
+
+void add_layers(Draft& draft, const LayerSpec& layer, std::int64_t count) {
+  draft.layers.assign(static_cast<std::size_t>(count), layer);
+}
+
+// One window for all layers; a layer_types in such a file is a stray.
+void apply_single_window(Draft& draft, LayerSpec& layer, std::optional<std::int64_t> fallback) {
+  if (const auto size = draft.config.optional_integer({"sliding_window"}, fallback)) layer.mixer.pattern = causal_window(*size);
+  if (draft.config.has("layer_types"))
+    draft.assume("layer_types: not consulted by this type, whose sliding_window applies to every layer");
+}
+
+// Which layers slide: the file's layer_types, else `by_interval`; a sliding layer needs a window.
+template <class ByInterval>
+std::vector<bool> read_sliding_layers(Draft& draft, std::int64_t layers, std::optional<std::int64_t> window,
+                                      ByInterval by_interval) {
+  const auto types = read_layer_types(draft, layers, {"full_attention", "sliding_attention"});
+  std::vector<bool> sliding;
+  for (std::int64_t k = 0; k < layers; ++k) {
+    sliding.push_back(types ? (*types)[static_cast<std::size_t>(k)] == "sliding_attention" : by_interval(k));
+    if (sliding.back() && !window)
+      draft.config.fail("sliding_window", fmt::format("a window, because layer {} slides", k),
+                        draft.config.has("sliding_window") ? "none" : "nothing");
+  }
+  return sliding;
+}
+
+void add_windowed_layers(Draft& draft, LayerSpec layer, const std::vector<bool>& sliding, std::optional<std::int64_t> window) {
+  for (const bool slides : sliding) {
+    layer.mixer.pattern = slides ? causal_window(*window) : causal();
+    draft.layers.push_back(layer);
+  }
+}
+
+// no_rope_layers: 1 = rotary, 0 = no positions; missing, null and (as the library has it for Llama 4) empty: every 4th has none.
+std::vector<bool> read_rotary_layers(const Draft& draft, std::int64_t layers) {
+  const std::int64_t interval = draft.config.integer({"no_rope_layer_interval"}, 4);
+  const auto listed = draft.config.integers("no_rope_layers", 0);
+  std::vector<bool> rotary;
+  if (listed && !listed->empty() && static_cast<std::int64_t>(listed->size()) < layers)
+    draft.config.fail("no_rope_layers", fmt::format("one entry for each of the {} layers", layers));
+  for (std::int64_t k = 0; k < layers; ++k)
+    rotary.push_back(listed && !listed->empty() ? (*listed)[static_cast<std::size_t>(k)] != 0 : (k + 1) % interval != 0);
+  return rotary;
+}
+
+Feedforward read_experts(const Draft& draft, const LayerSpec& layer, bool bias, std::int64_t count, std::int64_t top_k) {
+  const std::int64_t total = draft.config.integer({"num_experts", "num_local_experts"}, count);
+  const std::int64_t used = draft.config.integer({"num_experts_per_tok"}, top_k);
+  if (used > total) draft.config.fail("num_experts_per_tok", fmt::format("at most the {} experts", total));
+  return experts(layer.feedforward.activation, bias, total, used);
+}
+
+void reject_bidirectional(const Draft& draft) {
+  if (draft.config.flag({"use_bidirectional_attention"}, false))
+    draft.config.fail("use_bidirectional_attention", "false (what true does here depends on the attention implementation)");
+}
+
+}  // namespace
+
+void import_llama(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft);
+  if (draft.config.flag({"mlp_bias"}, false)) layer.feedforward.bias = architecture::Bias::yes;
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32000});
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  add_layers(draft, layer, layers);
+}
+
+void import_mistral(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft);
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32000});
+  read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
+  apply_single_window(draft, layer, 4096);
+  add_layers(draft, layer, layers);
+}
+
+void import_mixtral(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32000});
+  read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
+  apply_single_window(draft, layer, std::nullopt);
+  layer.feedforward = read_experts(draft, layer, false, 8, 2);
+  add_layers(draft, layer, layers);
+}
+
+void import_phi3(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  const std::int64_t layers = read_sizes(draft, layer, {32, 3072, 32, 32064});
+  read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
+  apply_single_window(draft, layer, std::nullopt);
+  add_layers(draft, layer, layers);
+}
+
+void import_qwen2(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer = make_llama_layer(draft);
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 151936});
+  read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
+  auto window = config.optional_integer({"sliding_window"}, 4096, 0);
+  const std::int64_t first_sliding = config.integer({"max_window_layers"}, 28, 0);
+  if (!config.flag({"use_sliding_window"}, false)) window.reset();
+  if (window && *window < 1) config.fail("sliding_window", "an integer >= 1");
+  add_windowed_layers(
+      draft, layer,
+      read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return window && k >= first_sliding; }), window);
+}
+
+void import_gemma(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-6, {"hidden_act"}, "gelu_pytorch_tanh");
+  (void)draft.config.value("hidden_activation");  // an older name with the same meaning
+  reject_bidirectional(draft);
+  const std::int64_t layers = read_sizes(draft, layer, {28, 3072, 16, 256000});
+  read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
+  add_layers(draft, layer, layers);
+}
+
+void import_gemma2(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-6, {"hidden_activation"}, "gelu_pytorch_tanh");
+  (void)draft.config.value("hidden_act");
+  reject_bidirectional(draft);
+  layer.norm.place = NormPlace::sandwich;
+  const std::int64_t layers = read_sizes(draft, layer, {26, 2304, 8, 256000});
+  read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
+  const auto window = draft.config.optional_integer({"sliding_window"}, 4096);
+  add_windowed_layers(draft, layer,
+                      read_sliding_layers(draft, layers, window, [](std::int64_t k) { return (k + 1) % 2 != 0; }), window);
+}
+
+void import_gemma3(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer = make_llama_layer(draft, 1e-6, {"hidden_activation"}, "gelu_pytorch_tanh");
+  (void)config.value("hidden_act");
+  layer.norm.place = NormPlace::sandwich;
+  const std::int64_t layers = read_sizes(draft, layer, {26, 2304, 8, 262208});
+  read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
+  const auto size = config.optional_integer({"sliding_window"}, 4096);
+  const std::int64_t period = config.integer({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
+  (void)config.value("_sliding_window_pattern");
+  const auto sliding = read_sliding_layers(draft, layers, size, [&](std::int64_t k) { return (k + 1) % period != 0; });
+  if (!config.flag({"use_bidirectional_attention"}, false)) {
+    add_windowed_layers(draft, layer, sliding, size);
+    return;
+  }
+  // On loading the library turns the window into w div 2 + 1 and reads |i - j| below it.
+  for (const bool slides : sliding) {
+    layer.mixer.pattern = slides ? window(*size / 2) : layout::PatternSpec{};
+    draft.layers.push_back(layer);
+  }
+  draft.architecture.target.target_class = architecture::TargetClass::all;
+  draft.assume("use_bidirectional_attention: no causal mask; local layers read half of sliding_window on each side");
+}
+
+void import_cohere2(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer = make_llama_layer(draft);
+  const double eps = config.number({"layer_norm_eps"}, 1e-5);
+  layer.norm = layer_norm(eps);
+  draft.architecture.output.norm = layer_norm(eps);
+  draft.architecture.block.arrangement = architecture::Arrangement::parallel;
+  const std::int64_t layers = read_sizes(draft, layer, {40, 8192, 64, 256000});
+  read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
+  const auto window = config.optional_integer({"sliding_window"}, 4096);
+  const std::int64_t period = config.integer({"sliding_window_pattern", "_sliding_window_pattern"}, 4);
+  (void)config.value("_sliding_window_pattern");
+  const RelativeScheme scheme = layer.mixer.relative.scheme;
+  for (const bool slides :
+       read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return (k + 1) % period != 0; })) {
+    layer.mixer.pattern = slides ? causal_window(*window) : causal();
+    layer.mixer.relative.scheme = slides ? scheme : RelativeScheme::none;
+    draft.layers.push_back(layer);
+  }
+  draft.assume("norms: LayerNorm without bias, modelled with gain and bias");
+}
+
+void import_smollm3(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer = make_llama_layer(draft);
+  if (config.flag({"mlp_bias"}, false)) layer.feedforward.bias = architecture::Bias::yes;
+  const std::int64_t layers = read_sizes(draft, layer, {36, 2048, 16, 128256});
+  read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
+  const auto window = config.optional_integer({"sliding_window"}, std::nullopt);
+  const bool may_slide = config.flag({"use_sliding_window"}, false) && window;
+  const std::vector<bool> rotary = read_rotary_layers(draft, layers);
+  const auto sliding = read_sliding_layers(
+      draft, layers, window, [&](std::int64_t k) { return may_slide && !rotary[static_cast<std::size_t>(k)]; });
+  for (std::size_t k = 0; k < sliding.size(); ++k) {
+    layer.mixer.pattern = sliding[k] ? causal_window(*window) : causal();
+    layer.mixer.relative.scheme = rotary[k] ? RelativeScheme::rotary : RelativeScheme::none;
+    draft.layers.push_back(layer);
+  }
+}
+
+void import_gpt_oss(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  const std::int64_t layers = read_sizes(draft, layer, {36, 2880, 64, 201088});
+  read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
+  layer.feedforward = read_experts(draft, layer, true, 128, 4);
+  layer.mixer.sink = true;
+  const auto window = draft.config.optional_integer({"sliding_window"}, 128);
+  add_windowed_layers(draft, layer,
+                      read_sliding_layers(draft, layers, window, [](std::int64_t k) { return (k + 1) % 2 != 0; }), window);
+  draft.assume("experts: the clamp of the gate (swiglu_limit) is not modelled");
+}
+
+void import_llama4(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  const std::int64_t layers = read_sizes(draft, layer, {48, 5120, 40, 202048});
+  read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
+  const auto chunk = config.optional_integer({"attention_chunk_size"}, 8192);
+  const std::vector<bool> rotary = read_rotary_layers(draft, layers);
+  const auto types = read_layer_types(draft, layers, {"full_attention", "chunked_attention"});
+  const std::int64_t step = config.integer({"interleave_moe_layer_step"}, 1);
+  const auto moe_layers = config.integers("moe_layers", 0);
+  const Feedforward dense = layer.feedforward;
+  const Feedforward mixture = read_experts(draft, layer, false, 16, 1);
+  std::vector<bool> is_mixture(static_cast<std::size_t>(layers), false);
+  for (std::size_t k = 0; k < is_mixture.size(); ++k) is_mixture[k] = !moe_layers && (static_cast<std::int64_t>(k) + 1) % step == 0;
+  if (moe_layers)
+    for (const std::int64_t k : *moe_layers)
+      if (k < layers) is_mixture[static_cast<std::size_t>(k)] = true;
+
+  for (std::size_t k = 0; k < is_mixture.size(); ++k) {
+    const bool chunked = types ? (*types)[k] == "chunked_attention" : rotary[k];
+    if (chunked && !chunk) config.fail("attention_chunk_size", fmt::format("a size, because layer {} is chunked", k));
+    layer.mixer.pattern = chunked ? causal_chunk(*chunk) : causal();
+    layer.mixer.relative.scheme = rotary[k] ? RelativeScheme::rotary : RelativeScheme::none;
+    layer.feedforward = is_mixture[k] ? mixture : dense;
+    draft.layers.push_back(layer);
+  }
+  draft.assume("experts: the shared expert beside the routed ones is not modelled");
+  const std::int64_t scale = config.integer({"floor_scale"}, 8192);
+  const nlohmann::json* tuning = config.value("attn_temperature_tuning");
+  const bool tuned = tuning == nullptr || (tuning->is_boolean() ? tuning->get<bool>() : tuning->is_number() && *tuning != 0);
+  if (tuned && draft.architecture.tokens >= scale)
+    draft.assume(fmt::format("query scale: in layers without positions it depends on the position from token {} on, which is not "
+                             "modelled",
+                             scale - 1));
+}
+
+void import_olmo2(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  layer.norm.place = NormPlace::after;
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 50304});
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  add_layers(draft, layer, layers);
+}
+
+}  // namespace sightline::huggingface
