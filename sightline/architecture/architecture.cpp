@@ -1,1 +1,141 @@
-// replaced by the room's own sources
+#include "sightline/architecture/architecture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace sightline::architecture {
+
+using layout::PatternKind;
+using layout::PatternSpec;
+
+std::uint64_t Architecture::layer_count() const {
+  std::uint64_t count = 0;
+  for (const LayerSpec& layer : layers)
+    count += static_cast<std::uint64_t>(layer.repeat);
+  return count;
+}
+
+void fill_defaults(PatternSpec& spec) {
+  switch (spec.kind) {
+  case PatternKind::window:
+    if (spec.before || spec.after) {
+      spec.before = spec.before.value_or(0);
+      spec.after = spec.after.value_or(0);
+    }
+    spec.wrap = spec.wrap.value_or(false);
+    break;
+  case PatternKind::grid: spec.wrap = spec.wrap.value_or(false); break;
+  case PatternKind::shifted_blocks: spec.wrap = spec.wrap.value_or(true); break;
+  case PatternKind::strided:
+  case PatternKind::fixed:
+    if (spec.variant.empty())
+      spec.variant = "paper";
+    if (spec.part.empty())
+      spec.part = "merged";
+    break;
+  case PatternKind::bigbird:
+    if (spec.variant.empty())
+      spec.variant = "paper";
+    if (spec.mode.empty())
+      spec.mode = "train";
+    break;
+  default: break;
+  }
+  for (PatternSpec& part : spec.of)
+    fill_defaults(part);
+}
+
+std::int64_t count_heads(const PatternSpec& spec) {
+  if (spec.kind == PatternKind::per_head)
+    return static_cast<std::int64_t>(spec.of.size());
+  std::int64_t heads = 1;
+  for (const PatternSpec& part : spec.of)
+    heads = std::max(heads, count_heads(part));
+  return heads;
+}
+
+namespace {
+
+void forget_places(PatternSpec& spec) {
+  spec.where.clear();
+  for (PatternSpec& part : spec.of)
+    forget_places(part);
+}
+
+void normalise(Mixer& mixer) {
+  fill_defaults(mixer.pattern);
+  forget_places(mixer.pattern);
+}
+
+/// The parts of an architecture that can be compared member by member, in one form.
+Architecture comparable(Architecture a) {
+  a.target.symmetry_where.clear();
+  a.input.file.clear();
+  a.input.dim_given = a.input.dim != a.dim;
+  normalise(a.mixer);
+  std::vector<LayerSpec> layers;
+  for (LayerSpec& layer : a.layers) {
+    normalise(layer.mixer);
+    if (!layers.empty() && same_layer(layer, layers.back()))
+      layers.back().repeat += layer.repeat;
+    else
+      layers.push_back(std::move(layer));
+  }
+  a.layers = std::move(layers);
+  return a;
+}
+
+bool same_mixer_apart_from_pattern(const Mixer& a, const Mixer& b) {
+  return std::tie(a.kind, a.kernel, a.normalised, a.heads, a.top_k, a.sink, a.eps, a.value, a.query_key, a.relative, a.rank,
+                  a.projections, a.projection_blocks, a.activation, a.taps) ==
+         std::tie(b.kind, b.kernel, b.normalised, b.heads, b.top_k, b.sink, b.eps, b.value, b.query_key, b.relative, b.rank,
+                  b.projections, b.projection_blocks, b.activation, b.taps);
+}
+
+bool same_pattern(const PatternSpec& a, const PatternSpec& b) {
+  if (a.kind != b.kind || a.rows.size() != b.rows.size() || a.of.size() != b.of.size())
+    return false;
+  if (a.where == b.where)
+    return a == b;
+  PatternSpec left = a;
+  PatternSpec right = b;
+  forget_places(left);
+  forget_places(right);
+  return left == right;
+}
+
+}  // namespace
+
+bool same_layer(const LayerSpec& a, const LayerSpec& b) {
+  return a.feedforward == b.feedforward && a.norm == b.norm && same_mixer_apart_from_pattern(a.mixer, b.mixer) &&
+         same_pattern(a.mixer.pattern, b.mixer.pattern);
+}
+
+bool same_architecture(const Architecture& left, const Architecture& right) {
+  const Architecture a = comparable(left);
+  const Architecture b = comparable(right);
+  return a.name == b.name && a.tokens == b.tokens && a.dim == b.dim && a.depth == b.depth && a.target == b.target &&
+         a.input == b.input && a.output == b.output && a.block == b.block && a.mixer == b.mixer &&
+         a.feedforward == b.feedforward && a.norm == b.norm && a.layers == b.layers && a.train == b.train;
+}
+
+std::string locate(const Architecture& architecture, std::string_view where) {
+  if (where.empty())
+    return architecture.file;
+  return fmt::format("{}{}{}", architecture.file, where.front() == '/' ? ": " : ":", where);
+}
+
+std::string locate(const Architecture& architecture, const PatternSpec& spec) { return locate(architecture, spec.where); }
+
+std::string complete_message(const Architecture& architecture, std::string_view message) {
+  const bool at_line = !message.empty() && message.front() >= '0' && message.front() <= '9';
+  // A message of a table that stands in no file begins with the ": " that follows its empty place.
+  if (message.substr(0, 2) == ": ")
+    message.remove_prefix(2);
+  return fmt::format("{}:{}{}", architecture.file, at_line ? "" : " ", message);
+}
+
+}  // namespace sightline::architecture

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sightline/attention_kernel/activation.hpp"
@@ -42,7 +43,8 @@ struct Target {
   TargetClass target_class = TargetClass::all;
   bool symmetry_is_layout = true;
   std::string symmetry_expression;                ///< a group expression, or
-  std::vector<std::string> symmetry_generators;   ///< a list of permutations in cycle notation
+  std::vector<std::string> symmetry_generators;   ///< a list of permutations in cycle notation (checked: indices < tokens)
+  std::string symmetry_where;                     ///< where `symmetry` stands, as PatternSpec::where; see complete_message
   double box = 1.0;
   friend bool operator==(const Target&, const Target&) = default;
 };
@@ -53,7 +55,7 @@ struct Input {
   std::string file;                        ///< input.file as resolved, "" when the table is inline
   Embedding embedding = Embedding::none;
   std::int64_t dim = 0;                    ///< width of raw tokens (default: dim)
-  bool dim_given = false;
+  bool dim_given = false;                  ///< `input.dim` names a width other than `dim`
   std::optional<std::int64_t> vocabulary;
   bool bos = false;
   Domain domain = Domain::all;
@@ -123,8 +125,31 @@ struct LayerSpec {
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
 
+enum class Optimiser { adamw, adam, sgd };
+enum class Schedule { cosine, constant };
+enum class Precision { float32, float64 };
+
+/// The `[train]` table: no part of the verdict, carried along for the training commands.
+struct Train {
+  std::int64_t epochs = 100;
+  std::optional<std::int64_t> steps;  ///< instead of epochs
+  std::int64_t batch = 64;
+  Optimiser optimiser = Optimiser::adamw;
+  double lr = 1e-3;
+  Schedule schedule = Schedule::cosine;
+  double warmup = 0.05;  ///< fraction of the steps
+  double weight_decay = 0.01;
+  double clip = 1.0;
+  std::optional<std::int64_t> patience;
+  double label_smoothing = 0;
+  Precision dtype = Precision::float32;
+  std::int64_t seed = 0;
+  friend bool operator==(const Train&, const Train&) = default;
+};
+
 /// One validated architecture. `layers` is never empty (no [[layer]] = one layer of the defaults) and is kept with its
-/// repeats, in file order. The defaults are kept too, so that files can be written back as people would write them.
+/// repeats, in file order (neighbours that are equal are read as one, repeats added). Keys that a layer inherits but its
+/// kind does not use (rank, projections, activation, taps, experts, ...) have their default in `layers`. The defaults are kept too, so that files can be written back as people would write them.
 struct Architecture {
   std::string file;  ///< as the user named it; prefix of errors found later
   std::string name;
@@ -139,12 +164,37 @@ struct Architecture {
   Feedforward feedforward;
   Norm norm;
   std::vector<LayerSpec> layers;
+  std::optional<Train> train;        ///< absent when the file has no `[train]`
   std::vector<std::string> comments;  ///< written at the top of a TOML file (import's assumptions)
   std::vector<std::string> warnings;  ///< e.g. empty rows: printed to standard error, part of no verdict
   std::vector<std::string> assumptions;  ///< of an import, shown in the answer
 
   [[nodiscard]] std::uint64_t layer_count() const;  ///< repeats written out
 };
+
+/// Fills in the defaults that depend on the kind of a pattern (wrap, variant, part, mode, a missing side of a window), in
+/// the table and in those it contains. The reader and the writers do this; patterns built by hand may leave them open.
+void fill_defaults(layout::PatternSpec& spec);
+
+/// Number of heads that a pattern asks for: the length of its per_head list (also inside union, intersection and minus),
+/// or 1 when all heads share it.
+[[nodiscard]] std::int64_t count_heads(const layout::PatternSpec& spec);
+
+/// Equal but for `repeat` and the places of patterns in their files.
+[[nodiscard]] bool same_layer(const LayerSpec& a, const LayerSpec& b);
+
+/// Equal in everything that a file can say: tables read from files are compared by content; comments, warnings,
+/// assumptions, file names and the places of tables in their files are left out. TOML and JSON twins are the same.
+[[nodiscard]] bool same_architecture(const Architecture& a, const Architecture& b);
+
+/// How places are remembered after reading (PatternSpec::where, Target::symmetry_where): "LINE:COLUMN" of the value for
+/// TOML ("12:11"), its JSON pointer for JSON ("/layer/2/mixer/pattern"), "" for what stands in no file.
+/// `FILE:12:11`, `FILE: /layer/2/mixer/pattern` or `FILE`.
+[[nodiscard]] std::string locate(const Architecture& architecture, std::string_view where);
+[[nodiscard]] std::string locate(const Architecture& architecture, const layout::PatternSpec& spec);
+/// Puts the file in front of a message that begins with such a place (what make_patterns throws): `FILE:12:11: ...`,
+/// `FILE: /mixer/pattern: ...`; `FILE: ...` for a message without a place.
+[[nodiscard]] std::string complete_message(const Architecture& architecture, std::string_view message);
 
 /// The layout of an architecture (format.md `layout`: token, register and arc colours), with equal layers and heads shared.
 /// Linformer's `blocks` become one register per block; `linear`, linformer trained/tied/generic become token colours.

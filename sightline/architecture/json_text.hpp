@@ -1,0 +1,20 @@
+// Small pieces of JSON that the readers and the writers share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sightline/architecture/tree.hpp"
+
+namespace sightline::architecture {
+
+/// A key as one step of a JSON pointer: ~ and / are written ~0 and ~1; control characters are escaped, so messages stay on one line.
+[[nodiscard]] std::string escape_pointer(std::string_view key);
+/// Does this JSON object hold a string `model_type` at its top level? False for malformed text.
+[[nodiscard]] bool has_model_type(std::string_view text);
+/// The tree as JSON: keys sorted by bytes, no spaces, integers as integers, other numbers as the shortest decimal.
+[[nodiscard]] std::string print_json(const Node& node);
+/// A string in JSON's quotes; also a TOML basic string.
+[[nodiscard]] std::string quote(std::string_view text);
+
+}  // namespace sightline::architecture
