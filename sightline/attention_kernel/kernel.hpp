@@ -49,6 +49,7 @@ struct KernelFacts {
   Tri homogeneous_mixer = Tri::unknown;  ///< the normalised mixer is positively 1-homogeneous (3.5)
   Tri constant = Tri::unknown;
   bool is_softmax = false;               ///< exp(x.y) up to scale: sections 15.4 L3-L5 and Lemma S apply
+  bool is_gaussian = false;              ///< c exp(-g |x-y|^2), c, g > 0 (un-normalised: SkyFormer)
   bool is_exponential_dot = false;       ///< exp(c x.y), c != 0
   Condition13 condition13 = Condition13::undecided;          ///< generic statement at one random x0 (4.1)
   Condition13 condition13_literal = Condition13::undecided;  ///< for every x != 0

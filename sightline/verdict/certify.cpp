@@ -1,0 +1,140 @@
+#include "sightline/verdict/certify.hpp"
+
+#include <fmt/format.h>
+
+#include "sightline/base/error.hpp"
+#include "sightline/group/expression.hpp"
+#include "sightline/symmetry/automorphism.hpp"
+#include "sightline/verdict/context.hpp"
+
+namespace sightline::verdict {
+
+using namespace architecture;
+
+GroupAnswer to_group_answer(const group::Group& group, const Budget& budget) {
+  GroupAnswer answer;
+  answer.order = group.order;
+  for (const auto& generator : group::list_generators(group, 100)) answer.generators.push_back(group::to_cycles(generator));
+  answer.name = group::find_name(group, budget);
+  return answer;
+}
+
+namespace {
+
+group::Group make_target(const Architecture& a, const group::Group& layout_group, const Budget& budget) {
+  if (a.target.symmetry_is_layout) return layout_group;
+  const auto degree = static_cast<group::Point>(a.tokens);
+  try {
+    if (!a.target.symmetry_expression.empty()) return group::parse_group(a.target.symmetry_expression, degree, budget);
+    std::vector<group::Permutation> generators;
+    for (const std::string& cycles : a.target.symmetry_generators) generators.push_back(group::parse_cycles(cycles, degree));
+    return group::make_group(degree, std::move(generators), budget);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: /target/symmetry: {}", a.file, error.what()));
+  }
+}
+
+std::string to_symmetry_text(const Target& target) {
+  if (target.symmetry_is_layout) return "layout";
+  return target.symmetry_expression.empty() ? fmt::format("<{}>", fmt::join(target.symmetry_generators, ", ")) : target.symmetry_expression;
+}
+
+sight::ClassKind to_class(TargetClass target) {
+  switch (target) {
+    case TargetClass::all: return sight::ClassKind::all;
+    case TargetClass::causal: return sight::ClassKind::causal;
+    case TargetClass::seen: return sight::ClassKind::seen;
+  }
+  throw InternalError("unknown target class");
+}
+
+std::string to_text(attention_kernel::Condition13 condition) {
+  switch (condition) {
+    case attention_kernel::Condition13::holds: return "holds";
+    case attention_kernel::Condition13::fails: return "fails";
+    case attention_kernel::Condition13::undecided: return "undecided";
+  }
+  throw InternalError("unknown state of condition (13)");
+}
+
+/// (13) of the stack: fails when it fails in one layer, holds when it holds in all that have a kernel.
+std::string compute_condition13(const Context& context) {
+  using attention_kernel::Condition13;
+  std::optional<Condition13> total;
+  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
+    if (!has_kernel(context.architecture.layers[k].mixer)) continue;
+    const Condition13 here = context.facts.kernel[k].condition13;
+    if (!total || here == Condition13::fails || (here == Condition13::undecided && total == Condition13::holds)) total = here;
+  }
+  return total ? to_text(*total) : "not applicable";
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> to_runs(const std::vector<layout::Vertex>& values) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
+  for (auto value : values) {
+    if (!runs.empty() && runs.back().first == value) ++runs.back().second;
+    else runs.emplace_back(value, 1);
+  }
+  return runs;
+}
+
+void decide(Context& context) {
+  const Architecture& a = context.architecture;
+  Answer& answer = context.answer;
+  const Budget& budget = context.budget;
+  const bool ids = a.input.embedding == Embedding::table;
+  // Sight first: it is cheap, and what a limit must not take away.
+  budget.report("sight", 0);
+  answer.unseen = to_runs(sight::compute_unseen(context.layout, context.given, {sight::ClassKind::all, false}, budget));
+  answer.connected = sight::compute_connected(context.layout, budget).layers;
+  answer.class_kind = sight::compute_class_kind(context.layout, budget);
+  budget.report("symmetry", 0);
+  context.layout_group = symmetry::compute_layout_group(context.layout, budget);
+  answer.layout = to_group_answer(context.layout_group, budget);
+  context.target = make_target(a, context.layout_group, budget);
+  budget.report("rules", 0);
+  context.facts = compute_facts(a, budget);
+  answer.condition13 = compute_condition13(context);
+  context.rank = compute_output_rank(a, context.facts.norm);
+  answer.output_largest = context.rank.certified;
+  answer.output_dim = a.output.dim ? *a.output.dim : context.rank.certified;
+  budget.report("views", 0);
+  if (ids) {
+    decide_ids(context);
+  } else {
+    decide_continuous(context);
+    const auto pattern_needed = compute_pattern_needed(context);
+    answer.at_connected = compute_order_at_connected(context, pattern_needed);
+    answer.published = compute_published(context, pattern_needed);
+  }
+}
+
+}  // namespace
+
+Answer certify(const Architecture& architecture, const Budget& budget) {
+  Context context{architecture, budget, {}, {}, {}, true, {}, {}, std::nullopt, sight::ClassKind::all, {}};
+  Answer& answer = context.answer;
+  answer.file = architecture.file;
+  answer.name = architecture.name;
+  answer.tokens = static_cast<std::uint64_t>(architecture.tokens);
+  answer.target_class = context.target_class = to_class(architecture.target.target_class);
+  answer.symmetry_text = to_symmetry_text(architecture.target);
+  context.target_is_layout = architecture.target.symmetry_is_layout;
+  if (architecture.depth == Depth::listed) answer.given = context.given = architecture.layer_count();
+  try {
+    budget.report("layout", 0);
+    context.layout = make_layout(architecture, budget);
+    decide(context);
+  } catch (const BudgetExhausted& limit) {
+    answer.verdict = Verdict::unknown;
+    answer.floor.reset();
+    answer.floors.clear();
+    answer.limit = limit.what();
+    context.use("limit", "", fmt::format("not decided: {}", limit.what()), {});
+  }
+  add_assumptions(context);
+  add_advice(context);
+  return answer;
+}
+
+}  // namespace sightline::verdict

@@ -1,0 +1,64 @@
+// What the deciding functions share: the architecture, what was derived from it, and the answer being built.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sightline/group/group.hpp"
+#include "sightline/layout/layout.hpp"
+#include "sightline/sight/views.hpp"
+#include "sightline/verdict/answer.hpp"
+#include "sightline/verdict/facts.hpp"
+
+namespace sightline::verdict {
+
+struct Context {
+  const architecture::Architecture& architecture;
+  const Budget& budget;
+  layout::Layout layout;
+  group::Group layout_group;  ///< on tokens
+  group::Group target;        ///< G of the targets, on tokens
+  bool target_is_layout = true;
+  Facts facts;
+  OutputRank rank;
+  std::optional<std::uint64_t> given;  ///< nothing when the list is repeated for ever
+  sight::ClassKind target_class = sight::ClassKind::all;
+  Answer answer;
+
+  [[nodiscard]] std::uint64_t tokens() const { return layout.tokens; }
+  /// Tokens that carry content: all but a BOS.
+  [[nodiscard]] std::uint64_t ordinary() const { return layout.tokens - (architecture.input.bos ? 1 : 0); }
+  [[nodiscard]] sight::Wanted wanted(sight::ClassKind kind) const { return {kind, architecture.input.bos}; }
+
+  void use(std::string name, std::string source, std::string statement, std::vector<std::string> premises = {}) {
+    answer.rules.push_back({std::move(name), std::move(source), std::move(statement), std::move(premises)});
+  }
+  /// The first floor that is found is the one shown (format.md, order of `floor`): call in that order.
+  void add_floor(Floor floor) {
+    if (!answer.floor) answer.floor = std::move(floor);
+    else answer.floors.push_back(std::move(floor));
+  }
+};
+
+/// Real-valued tokens: theory.md 2-7, 15.3, 15.6. Sets verdict, needed, expressed, class layers, floors, rules.
+void decide_continuous(Context& context);
+
+/// Layers the layout's own group and class `all` need by the pattern alone, and the order of G*_m at m = connected.
+[[nodiscard]] std::optional<std::uint64_t> compute_pattern_needed(const Context& context);
+[[nodiscard]] std::optional<group::Order> compute_order_at_connected(const Context& context, const std::optional<std::uint64_t>& pattern_needed);
+
+[[nodiscard]] GroupAnswer to_group_answer(const group::Group& group, const Budget& budget);
+
+/// Token ids from a table: theory.md 15.
+void decide_ids(Context& context);
+
+/// What the published corollaries would have said, taken literally (format.md, `published`).
+/// @param pattern  layers needed for the layout's own group and class `all` by the pattern alone
+[[nodiscard]] Published compute_published(const Context& context, const std::optional<std::uint64_t>& pattern_needed);
+
+/// What a user could change, and what the answer assumes.
+void add_advice(Context& context);
+void add_assumptions(Context& context);
+
+}  // namespace sightline::verdict

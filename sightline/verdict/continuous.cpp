@@ -1,0 +1,411 @@
+// Real-valued tokens: Theorem E decides what the layout can tell apart, the other rules what the sublayers can do with it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sightline/verdict/context.hpp"
+#include "sightline/verdict/fixed_positions.hpp"
+#include "sightline/verdict/floors.hpp"
+
+namespace sightline::verdict {
+
+using namespace architecture;
+using sight::ClassKind;
+
+namespace {
+
+/// What the tokenwise side (feedforward, norms, embedding, output) contributes, independent of the layout.
+struct Tokenwise {
+  bool impossible = false;
+  std::vector<std::string> missing;  ///< hypotheses that no rule settles: verdict unknown
+};
+
+bool every(const std::vector<FeedforwardFacts>& facts, Closure closure) {
+  return std::all_of(facts.begin(), facts.end(), [&](const FeedforwardFacts& f) { return f.closure == closure; });
+}
+
+template <class Predicate>
+bool every_mixer(const Context& context, Predicate predicate) {
+  return std::all_of(context.facts.mixer.begin(), context.facts.mixer.end(), predicate);
+}
+
+void decide_feedforward(Context& context, Tokenwise& result) {
+  const auto& facts = context.facts.feedforward;
+  const bool no_norm = context.facts.norm.uniform && context.facts.norm.norm.kind == NormKind::none;
+  const bool fixed_inputs = context.architecture.input.positions != Positions::none || !context.architecture.input.registers.empty();
+  // Parity and scaling arguments need the whole network to be odd (homogeneous): no norm beside odd ones, nothing added.
+  const bool odd_norms = no_norm || !context.facts.norm.norm.affine || context.facts.norm.norm.kind == NormKind::rmsnorm;
+  const bool bare = context.architecture.input.embedding == Embedding::none && context.architecture.output.head == Head::none &&
+                    !context.architecture.output.norm && !context.architecture.input.norm;
+  if (every(facts, Closure::odd) && !fixed_inputs && odd_norms && bare &&
+      every_mixer(context, [](const MixerFacts& m) { return m.odd == Tri::yes; })) {
+    result.impossible = true;
+    context.use("odd", "theory 3.4", "every sublayer is odd, so F(-X) = -F(X) for every network", {facts.front().why});
+    context.add_floor(make_odd_floor(context));
+    return;
+  }
+  if (every(facts, Closure::homogeneous) && !fixed_inputs && no_norm && bare &&
+      every_mixer(context, [](const MixerFacts& m) { return m.homogeneous == Tri::yes; })) {
+    result.impossible = true;
+    context.use("homogeneous", "theory 3.5", "every sublayer is positively homogeneous, so F(cX) = cF(X) for c > 0", {facts.front().why});
+    context.add_floor(make_homogeneous_floor(context));
+    return;
+  }
+  if (every(facts, Closure::affine) && no_norm && context.architecture.input.embedding != Embedding::mlp &&
+      !context.architecture.output.norm && !context.architecture.input.norm &&
+      every_mixer(context, [](const MixerFacts& m) { return m.linear; })) {
+    result.impossible = true;
+    context.use("affine", "theory 3.6", "affine feedforwards and linear mixers make an affine network", {facts.front().why});
+    context.add_floor(make_affine_floor(context));
+    return;
+  }
+  for (const FeedforwardFacts& f : facts) {
+    if (f.closure == Closure::full || f.closure == Closure::zero_fixing) continue;
+    result.missing.push_back("feedforward: " + (f.closure == Closure::affine ? f.why + ": attention alone is open here (theory 6 E)" : f.why));
+    return;
+  }
+  context.use("feedforward", "theory 2.1, 6", "feedforward sublayers generate every tokenwise flow", {facts.front().why});
+}
+
+/// Width in which raw tokens arrive injectively: what a LayerNorm in front may leave.
+bool survives_layernorm(const Architecture& a, std::int64_t lost) {
+  if (a.input.domain == Domain::centred && a.input.embedding == Embedding::none) return lost == 1;
+  return (a.input.embedding == Embedding::linear || a.input.embedding == Embedding::mlp) && a.input.dim <= a.dim - lost;
+}
+
+void decide_norms(Context& context, Tokenwise& result) {
+  const Architecture& a = context.architecture;
+  const NormFacts& norms = context.facts.norm;
+  const Norm& norm = norms.norm;
+  const bool final_layernorm = a.output.norm && a.output.norm->kind == NormKind::layernorm;
+  if (a.input.embedding == Embedding::linear && a.input.dim > a.dim) {
+    result.impossible = true;
+    context.use("input-rank", "theory 15.6 F", "the embedding is linear and narrower than the raw tokens",
+                {fmt::format("raw width {} > width {}", a.input.dim, a.dim)});
+    context.add_floor(make_input_rank_floor(context, a.dim));
+    return;
+  }
+  if (a.input.norm && a.input.norm->kind != NormKind::none) {
+    const bool layernorm = a.input.norm->kind == NormKind::layernorm;
+    const std::int64_t lost = (layernorm ? 1 : 0) + (a.input.norm->eps == 0 ? 1 : 0);
+    if (lost > 0 && !survives_layernorm(a, lost)) {
+      result.missing.push_back("the norm after the embedding loses a direction of the raw tokens (theory 15.3)");
+    }
+  }
+  if (!norms.uniform) {
+    for (const LayerSpec& layer : a.layers) {
+      if (layer.norm.kind == NormKind::none || (layer.norm.kind == NormKind::rmsnorm && layer.norm.place == NormPlace::pre && layer.norm.eps > 0)) continue;
+      result.missing.push_back("layers with different norms are decided only when each is none or pre-RMSNorm with eps > 0");
+      return;
+    }
+    context.use("pre-rmsnorm", "theory 7.1", "pre-RMSNorm with eps > 0 is a homeomorphism onto a ball", {});
+    return;
+  }
+  if (norm.kind == NormKind::none) return;
+  const bool layernorm = norm.kind == NormKind::layernorm;
+  switch (norm.place) {
+    case NormPlace::pre:
+      if (!layernorm && norm.eps > 0) {
+        context.use("pre-rmsnorm", "theory 7.1", "pre-RMSNorm with eps > 0 is a homeomorphism onto a ball", {});
+      } else if (!layernorm) {
+        if (a.dim >= 2 && a.layers.front().feedforward.bias != Bias::no) {
+          context.use("pre-rmsnorm", "theory 7.1", "pre-RMSNorm with eps = 0: biases translate away from 0 and back", {});
+        } else {
+          result.missing.push_back("pre-RMSNorm with eps = 0 and no biases (theory 7.1)");
+        }
+      } else if (survives_layernorm(a, 1) && a.dim >= 3) {
+        context.use("pre-layernorm", "theory 7.1", "the raw tokens survive LayerNorm, the mean channel is driven by the rest",
+                    {a.input.domain == Domain::centred ? "centred input" : fmt::format("raw width {} <= {}", a.input.dim, a.dim - 1), "d >= 3"});
+      } else if (a.input.embedding == Embedding::none && a.input.domain == Domain::all) {
+        result.impossible = true;
+        context.use("pre-layernorm-translation", "theory 3.7", "adding a constant to all coordinates of a token passes every sublayer unseen", {});
+        context.add_floor(make_pre_layernorm_floor(context));
+      } else if (final_layernorm && a.input.embedding == Embedding::linear && a.input.dim >= a.dim) {
+        result.impossible = true;
+        context.use("input-rank", "theory 15.6 F, 7.1", "everything after the linear embedding sees it minus its mean: one raw direction is lost",
+                    {fmt::format("raw width {} > {}", a.input.dim, a.dim - 1)});
+        context.add_floor(make_input_rank_floor(context, a.dim - 1));
+      } else {
+        result.missing.push_back("pre-LayerNorm: the raw tokens may lose a direction (theory 7.1; raw width at most d-1 and d >= 3 would do)");
+      }
+      return;
+    case NormPlace::post: {
+      for (const FeedforwardFacts& f : context.facts.feedforward) {
+        if (!f.dense_in_one) {
+          result.missing.push_back("behind a post-norm one feedforward sublayer must be dense by itself: non-polynomial, with hidden biases (theory 15.3)");
+          return;
+        }
+      }
+      const std::int64_t lost = (layernorm ? 1 : 0) + (norm.eps == 0 ? 1 : 0);
+      if (lost > 0 && !survives_layernorm(a, lost)) {
+        result.missing.push_back("post-norm: the raw tokens may lose a direction in the first norm (theory 15.3)");
+      } else if (a.dim - lost < 1 || (layernorm ? a.dim < 3 : a.dim < 2)) {
+        result.missing.push_back("post-norm: the width is too small for theory 15.3");
+      } else {
+        context.use("post-norm", "theory 15.3", "a feedforward behind a post-norm realises every map into the range of the norm", {});
+      }
+      return;
+    }
+    case NormPlace::sandwich:
+    case NormPlace::after:
+      if (!layernorm && norm.eps > 0) {
+        context.use("sandwich-rmsnorm", "theory 15.3", "RMSNorm with eps > 0 inside the branch is a homeomorphism onto a ball", {});
+      } else {
+        result.missing.push_back("a LayerNorm, or eps = 0, inside the branch on real-valued tokens (theory 15.3, 15.8 a)");
+      }
+      return;
+  }
+}
+
+void decide_blocks(Context& context, Tokenwise& result) {
+  const Architecture& a = context.architecture;
+  if (!a.block.residual) result.missing.push_back("no residual connection (theory 7.4)");
+  if (a.block.tied) {
+    const bool covered = a.input.embedding == Embedding::mlp &&
+                         std::all_of(context.facts.feedforward.begin(), context.facts.feedforward.end(), [](const auto& f) { return f.interpolates; });
+    if (!covered) result.missing.push_back("layers that share weights on real-valued tokens (theory 7.4, 15.4)");
+  }
+  for (std::size_t k = 0; k < a.layers.size(); ++k) {
+    const Mixer& mixer = a.layers[k].mixer;
+    const MixerFacts& facts = context.facts.mixer[k];
+    if (facts.mean != Tri::yes && !facts.blind) {
+      result.missing.push_back("mixer: " + facts.why);
+      return;
+    }
+    if (!facts.bounded && context.given) {
+      result.missing.push_back("mixer: " + facts.why + "; a list of layers needs such a bound");
+      return;
+    }
+    if (mixer.relative.scheme == RelativeScheme::rotary && mixer.query_key == QueryKey::tied) {
+      result.missing.push_back("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
+      return;
+    }
+    if (mixer.kind == MixerKind::linformer && mixer.projections == ProjectionKind::blocks && a.layers.size() > 1) {
+      result.missing.push_back("fixed mean pooling is decided for one repeated layer only (theory 2.5)");
+      return;
+    }
+  }
+  context.use("mixer", "theory 2.3, 2.5", "some weights make the layer an average of free features", {context.facts.mixer.front().why});
+}
+
+void decide_output(Context& context, Tokenwise& result) {
+  const OutputRank& rank = context.rank;
+  if (rank.sphere) {
+    result.impossible = true;
+    context.use("norm-range", "theory 3.8", rank.why, {});
+    context.add_floor(make_sphere_floor(context));
+    return;
+  }
+  const std::int64_t wanted = context.answer.output_dim.value_or(rank.certified);
+  if (wanted <= rank.certified) {
+    context.use("output-rank", "theory 15.2", rank.why, {fmt::format("{} outputs per token, {} possible", wanted, rank.certified)});
+    return;
+  }
+  if (rank.undecided_above && wanted <= rank.affine) {
+    result.missing.push_back("output width: " + rank.why);
+    return;
+  }
+  result.impossible = true;
+  context.use("output-rank", "theory 15.2", rank.why, {fmt::format("{} outputs per token, at most {} possible", wanted, rank.certified)});
+  context.add_floor(make_output_rank_floor(context, wanted));
+}
+
+/// Layers whose mixer ignores other tokens show nothing, whatever their pattern says.
+layout::Layout without_blind_layers(const Context& context) {
+  layout::Layout result = context.layout;
+  std::vector<std::uint32_t> order;
+  std::size_t position = 0;
+  std::optional<std::uint32_t> empty;
+  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
+    for (std::int64_t r = 0; r < context.architecture.layers[k].repeat; ++r, ++position) {
+      if (!context.facts.mixer[k].blind) {
+        order.push_back(context.layout.order[position]);
+        continue;
+      }
+      if (!empty) {
+        empty = static_cast<std::uint32_t>(result.layers.size());
+        result.layers.emplace_back();
+      }
+      order.push_back(*empty);
+    }
+  }
+  result.order = std::move(order);
+  return result;
+}
+
+bool is_bounded(const Context& context) {
+  return every_mixer(context, [](const MixerFacts& m) { return m.bounded; });
+}
+
+sight::RegisterRows register_rows(const Context& context) {
+  const bool frequencies = every_mixer(context, [](const MixerFacts& m) { return m.normalised; });
+  return frequencies ? sight::RegisterRows::frequencies : sight::RegisterRows::multisets;
+}
+
+mpz_class count_unseen_pairs(const Context& context, const layout::Layout& layout) {
+  mpz_class total = 0;
+  for (auto unseen : sight::compute_unseen(layout, context.given, context.wanted(context.target_class), context.budget)) {
+    total += static_cast<unsigned long>(unseen);
+  }
+  return total;
+}
+
+/// What the layout alone settles: necessity holds for every mixer that is a function of the visible rows (theory 2.4 NEC).
+struct SightVerdict {
+  sight::Needed needed;
+  bool impossible = false, undecided = false;
+};
+
+SightVerdict judge(const Context& context, sight::Needed needed) {
+  SightVerdict result;
+  const bool too_shallow = context.given && ((needed.layers && *needed.layers > *context.given) || (!needed.layers && needed.low > *context.given));
+  result.impossible = needed.never || too_shallow;
+  result.undecided = !result.impossible && !needed.layers && !(context.given && needed.high > 0 && *context.given >= needed.high);
+  result.needed = std::move(needed);
+  return result;
+}
+
+/// The floor for tokens that are not seen comes before all others; true when there is one.
+bool add_unseen_floor(Context& context, const layout::Layout& layout, const SightVerdict& verdict) {
+  if (every_mixer(context, [](const MixerFacts& m) { return m.blind && !m.linear; }) && context.tokens() > 1) {
+    context.add_floor(make_blind_floor(context));
+    return true;
+  }
+  const mpz_class unseen = count_unseen_pairs(context, layout);
+  if (unseen == 0) return false;
+  context.answer.unreachable = verdict.needed.missing;
+  context.add_floor(make_unseen_floor(context, unseen));
+  return true;
+}
+
+/// The floor for a collision comes after all others.
+void add_collision_floor(Context& context, const sight::ViewQuestion& question, const SightVerdict& verdict) {
+  std::optional<sight::Collision> collision;
+  if (context.given) collision = sight::find_collision(question, *context.given, context.budget);
+  if (!collision) collision = verdict.needed.below;
+  if (!collision) return;
+  context.answer.collision = collision;
+  context.add_floor(make_collision_floor(context, *collision));
+}
+
+/// Fixed mean pooling shows the blocks of every token it reads at once, through one layer (theory 2.5): rows of other tokens
+/// are not needed, so the layout's group is the expressed one from the first layer on.
+bool is_fixed_pooling(const Architecture& a) {
+  return a.layers.size() == 1 && a.layers.front().mixer.kind == MixerKind::linformer &&
+         a.layers.front().mixer.projections == ProjectionKind::blocks;
+}
+
+}  // namespace
+
+void decide_continuous(Context& context) {
+  const Architecture& a = context.architecture;
+  Answer& answer = context.answer;
+  const bool decidable = every_mixer(context, [](const MixerFacts& m) { return m.decidable; });
+  const bool fixed_table = uses_fixed_table(a);
+  layout::Layout layout = without_blind_layers(context);
+  bool overlaps_are_exact = true;
+  if (fixed_table) overlaps_are_exact = recolour_by_overlap(context, layout);
+  const sight::ViewQuestion question{&layout, &context.target, &context.layout_group, context.target_class, register_rows(context)};
+
+  SightVerdict sight_verdict;
+  if (is_fixed_pooling(a)) {
+    const auto reach = sight::compute_class_reach(layout, context.wanted(context.target_class), context.budget);
+    sight::Needed needed;
+    needed.layers = reach.layers;
+    needed.never = !reach.layers;
+    needed.missing = reach.witness;
+    needed.why = reach.layers ? "one layer shows every block mean" : "some token is in no block";
+    sight_verdict = judge(context, std::move(needed));
+  } else {
+    sight_verdict = judge(context, sight::compute_needed(question, context.budget));
+  }
+  if (!overlaps_are_exact && sight_verdict.impossible && !sight_verdict.needed.missing) {
+    // The collision may use pairs of rows too far apart for the box: only its absence would have been a proof.
+    sight_verdict.impossible = false;
+    sight_verdict.undecided = true;
+  }
+  if (!decidable) sight_verdict.impossible = false;  // not even necessity: the pattern depends on the data
+
+  const bool unseen = sight_verdict.impossible && add_unseen_floor(context, layout, sight_verdict);
+  if (sight_verdict.impossible || !sight_verdict.undecided) {
+    context.use(fixed_table ? "fixed-positions" : "theorem-e", fixed_table ? "theory 3.9" : unseen ? "theory 2.4, 3.1" : "theory 2.4",
+                sight_verdict.needed.why, {});
+  }
+  Tokenwise output, rest;
+  decide_output(context, output);
+  decide_blocks(context, rest);
+  decide_feedforward(context, rest);
+  decide_norms(context, rest);
+  if (!decidable) output.impossible = rest.impossible = false;
+  if (sight_verdict.impossible && !unseen) {
+    if (fixed_table) {
+      answer.collision = sight_verdict.needed.below;
+      context.add_floor(make_overlap_floor(context, sight_verdict.needed.below));
+    } else {
+      add_collision_floor(context, question, sight_verdict);
+    }
+  }
+  rest.missing.insert(rest.missing.end(), output.missing.begin(), output.missing.end());
+  if (sight_verdict.undecided) rest.missing.push_back("layers: " + sight_verdict.needed.why);
+
+  const sight::Needed& needed = sight_verdict.needed;
+  const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && context.rank.sphere);
+  answer.verdict = sight_verdict.impossible || output.impossible || rest.impossible ? Verdict::impossible
+                   : rest.missing.empty()                                           ? Verdict::certified
+                                                                                    : Verdict::unknown;
+  for (const std::string& reason : rest.missing) context.use("open", "theory 15.7", "not decided: " + reason, {});
+
+  if (sufficient && is_bounded(context)) {
+    answer.needed = needed.layers;
+    if (!needed.layers && !needed.never && needed.high > 0) answer.needed_between = {needed.low, needed.high};
+  }
+  if (sufficient && !is_bounded(context)) context.use("theorem-g", "theory 2.6", "no number of layers is known for this mixer", {});
+
+  // The class of the repeated list, and the smallest group at the given depth.
+  if (sufficient && is_bounded(context) && answer.class_kind) {
+    if (*answer.class_kind == context.target_class) {
+      answer.class_layers = answer.needed;
+    } else if (!is_fixed_pooling(a) && !fixed_table) {
+      sight::ViewQuestion other = question;
+      other.target_class = *answer.class_kind;
+      answer.class_layers = sight::compute_needed(other, context.budget).layers;
+    }
+  }
+  if (sufficient && !output.impossible && answer.connected) {
+    std::optional<group::Group> expressed;
+    sight::ViewQuestion all = question;
+    all.target_class = ClassKind::all;
+    if (is_fixed_pooling(a) || fixed_table || !is_bounded(context)) {
+      if (!context.given || (is_bounded(context) && answer.needed && *context.given >= *answer.needed)) expressed = context.layout_group;
+    } else if (!context.given) {
+      expressed = sight::compute_limit_group(all, context.budget);
+    } else if (*context.given >= *answer.connected) {
+      if (context.target_is_layout && context.target_class == ClassKind::all && answer.needed && *answer.needed <= *context.given) {
+        expressed = context.layout_group;
+      } else {
+        expressed = sight::compute_expressed_group(all, *context.given, context.budget);
+      }
+    }
+    if (expressed) answer.expressed = to_group_answer(*expressed, context.budget);
+  }
+}
+
+std::optional<std::uint64_t> compute_pattern_needed(const Context& context) {
+  if (is_fixed_pooling(context.architecture)) return context.answer.connected;
+  if (context.target_is_layout && context.target_class == ClassKind::all && context.answer.needed) return context.answer.needed;
+  const layout::Layout layout = without_blind_layers(context);
+  const sight::ViewQuestion question{&layout, &context.layout_group, &context.layout_group, ClassKind::all, register_rows(context)};
+  return sight::compute_needed(question, context.budget).layers;
+}
+
+std::optional<group::Order> compute_order_at_connected(const Context& context, const std::optional<std::uint64_t>& pattern_needed) {
+  if (!context.answer.connected || !is_bounded(context)) return std::nullopt;
+  if (is_fixed_pooling(context.architecture) || (pattern_needed && *pattern_needed <= *context.answer.connected)) return context.layout_group.order;
+  const layout::Layout layout = without_blind_layers(context);
+  const sight::ViewQuestion question{&layout, &context.layout_group, &context.layout_group, ClassKind::all, register_rows(context)};
+  const auto group = sight::compute_expressed_group(question, *context.answer.connected, context.budget);
+  if (!group) return std::nullopt;
+  return group->order;
+}
+
+}  // namespace sightline::verdict

@@ -1,0 +1,326 @@
+#include "sightline/verdict/facts.hpp"
+
+#include <algorithm>
+
+namespace sightline::verdict {
+
+using namespace architecture;
+using attention_kernel::ActivationFacts;
+using attention_kernel::KernelFacts;
+
+bool has_kernel(const Mixer& mixer) {
+  return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::linformer;
+}
+
+namespace {
+
+/// The norm that the feedforward reads through, if any.
+bool norm_in_front(const Norm& norm) {
+  return norm.kind != NormKind::none && (norm.place == NormPlace::pre || norm.place == NormPlace::sandwich);
+}
+
+/// Gates whose no-bias GLU contains the bilinear map as a limit: s(0) != 0 or s'(0) != 0 or a ReLU-like odd part (6 D).
+bool glu_gate_gives_bilinear(const attention_kernel::Activation& activation, const ActivationFacts& facts) {
+  static const std::vector<std::string> names = {"identity", "gelu", "silu",    "mish",     "elu", "relu", "leaky_relu",
+                                                 "tanh",     "erf",  "sigmoid", "softplus", "sin", "exp"};
+  if (!activation.name.empty()) return std::find(names.begin(), names.end(), activation.name) != names.end();
+  return facts.even_part_polynomial == Tri::no && facts.zero_at_zero == Tri::yes && facts.analytic == Tri::yes &&
+         facts.even_quadratic == Tri::yes;
+}
+
+FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm& norm, std::int64_t dim) {
+  FeedforwardFacts result;
+  const FeedforwardKind kind = feedforward.kind == FeedforwardKind::moe ? feedforward.expert : feedforward.kind;
+  const bool glu = kind == FeedforwardKind::glu;
+  const ActivationFacts s = attention_kernel::compute_activation_facts(feedforward.activation);
+  const bool layernorm_bias = norm.kind == NormKind::layernorm && norm.affine && norm.place != NormPlace::after;
+  result.hidden_bias = feedforward.bias == Bias::yes || layernorm_bias;
+  const bool in_front = norm_in_front(norm);
+
+  if (kind == FeedforwardKind::none || kind == FeedforwardKind::affine || (!glu && s.affine == Tri::yes) || s.constant == Tri::yes) {
+    result.closure = Closure::affine;
+    result.why = kind == FeedforwardKind::none ? "no feedforward" : "the feedforward is affine";
+    return result;
+  }
+  if (feedforward.spectral_norm_equals) {
+    result.why = "a spectral norm forced to equality leaves no small multiples (theory 6 B)";
+    return result;
+  }
+  if (s.polynomial == Tri::unknown) {
+    result.why = "it could not be decided whether the activation is a polynomial";
+    return result;
+  }
+  const bool nonpolynomial = s.polynomial == Tri::no;
+  result.polynomial = !nonpolynomial;
+  result.interpolates = nonpolynomial && !feedforward.width && !feedforward.spectral_norm_at_most;
+  if (s.continuous == Tri::no || s.locally_lipschitz == Tri::no) {
+    result.why = "the activation jumps (theory 6 F)";
+    return result;
+  }
+  if (result.hidden_bias && nonpolynomial) {
+    result.dense_in_one = !feedforward.width;
+    if (dim == 1) {
+      result.closure = s.c2_or_kink == Tri::yes ? Closure::full : Closure::unknown;
+      result.why = "one coordinate: folding by a kink or curvature (theory 2.1, extension d = 1)";
+    } else {
+      result.closure = Closure::full;
+      result.why = "non-polynomial activation with hidden biases (theory 6 A, B)";
+    }
+    const bool squared_relu = feedforward.activation.name == "relu2" && feedforward.width.value_or(2) >= 2;
+    result.definition2 = feedforward.bias == Bias::yes && feedforward.kind != FeedforwardKind::moe &&
+                         !feedforward.spectral_norm_at_most && (s.lipschitz == Tri::yes || squared_relu) && s.affine == Tri::no;
+    return result;
+  }
+  if (dim == 1) {
+    result.why = "one coordinate without hidden biases or with a polynomial activation (theory 6 C, D)";
+    return result;
+  }
+  if (result.hidden_bias) {  // polynomial of degree >= 2, or bilinear
+    result.closure = Closure::full;
+    result.why = "polynomial activation of degree at least 2 with biases: brackets generate all fields (theory 6 C)";
+    return result;
+  }
+  if (feedforward.bias == Bias::output_only && !in_front) {
+    result.closure = Closure::full;
+    result.why = "an output bias gives translations, which stand in for hidden biases (theory 6 D)";
+    return result;
+  }
+  // No biases at all.
+  if (!glu && s.odd == Tri::yes && feedforward.bias == Bias::no) {
+    result.closure = Closure::odd;
+    result.why = "odd activation without biases (theory 6 D)";
+    return result;
+  }
+  if (in_front) {
+    if (norm.kind == NormKind::rmsnorm && norm.eps > 0 && nonpolynomial && s.even_part_polynomial == Tri::no) {
+      result.closure = Closure::zero_fixing;
+      result.why = "bias-free behind RMSNorm, even part not polynomial: brackets repair the parity (theory 15.6 E)";
+    } else {
+      result.why = "bias-free feedforward behind this norm: not covered (theory 7.1, 15.6)";
+    }
+    return result;
+  }
+  if (glu) {
+    if (glu_gate_gives_bilinear(feedforward.activation, s)) {
+      result.closure = Closure::zero_fixing;
+      result.why = "gated and bias-free: all fields vanishing at 0 (theory 6 D)";
+    } else {
+      result.why = "this gate without biases is not covered (theory 6 D)";
+    }
+    return result;
+  }
+  if (s.zero_at_zero == Tri::no) {
+    result.closure = Closure::full;
+    result.why = "s(0) != 0 gives translations (theory 6 D)";
+  } else if (s.even_quadratic == Tri::yes) {
+    result.closure = Closure::zero_fixing;
+    result.why = "bias-free with a quadratic even part: all fields vanishing at 0 (theory 6 D)";
+  } else if (s.positively_homogeneous == Tri::yes && s.homogeneity_degree == 1u) {
+    result.closure = Closure::homogeneous;
+    result.why = "bias-free and positively homogeneous (theory 6 D)";
+  } else {
+    result.why = "this bias-free activation is not covered (theory 6 D)";
+  }
+  return result;
+}
+
+MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
+  MixerFacts result;
+  result.softmax = kernel.is_softmax;
+  result.normalised = mixer.normalised && !mixer.sink && mixer.eps == 0;
+  result.linear = kernel.constant == Tri::yes && mixer.top_k == std::nullopt && !mixer.sink && mixer.relative.scheme == RelativeScheme::none;
+  result.odd = kernel.joint_sign_even;
+  result.homogeneous = result.normalised ? kernel.homogeneous_mixer : Tri::unknown;
+  if (result.linear) result.homogeneous = Tri::yes;
+  result.additive_only = kernel.constant == Tri::yes;
+  if (mixer.value == ValueMap::identity) {
+    result.why = "W_V is not trained (theory 2.3, 15.4)";
+    return result;
+  }
+  if (mixer.relative.scheme != RelativeScheme::none && !kernel.is_softmax) {
+    result.why = "relative positions are proved for softmax only (theory 15.8 l)";
+    return result;
+  }
+  if (mixer.top_k) {
+    result.bounded = false;
+    result.mean = Tri::yes;
+    result.why = "top-k attention: any dependence on other tokens suffices, without a bound on the layers (Theorem G, theory 2.6)";
+    return result;
+  }
+  if (kernel.nonzero_at_zero == Tri::yes) {
+    result.mean = Tri::yes;
+    result.why = "k(0,0) != 0: W_Q = W_K = 0 averages (theory 2.3)";
+  } else if (kernel.continuous == Tri::yes && kernel.nonzero_somewhere == Tri::yes && dim >= 2 && mixer.query_key == QueryKey::free) {
+    result.mean = Tri::yes;
+    result.why = "the kernel is continuous and not identically zero (theory 2.3)";
+  } else {
+    result.why = "(MEAN) of theory 2.3 could not be shown for this kernel";
+  }
+  return result;
+}
+
+MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
+  MixerFacts result;
+  switch (mixer.kind) {
+    case MixerKind::attention: return compute_attention(mixer, kernel, dim);
+    case MixerKind::linformer:
+      result.mean = kernel.nonzero_at_zero;
+      result.why = "W_Q = 0 makes the weights over the k columns uniform (theory 2.5)";
+      if (mixer.projections == ProjectionKind::blocks) {
+        // Lemma 1 on block means wants (13) (theory 2.5).
+        result.mean = kernel.condition13 == attention_kernel::Condition13::holds ? Tri::yes : Tri::unknown;
+        result.why = "fixed mean pooling: Lemma 1 on block means with a kernel of condition (13) (theory 2.5)";
+      }
+      return result;
+    case MixerKind::bias: {
+      const ActivationFacts alpha = attention_kernel::compute_activation_facts(mixer.activation);
+      result.blind = alpha.constant == Tri::yes;
+      result.mean = alpha.constant == Tri::no && alpha.continuous == Tri::yes ? Tri::yes : result.blind ? Tri::no : Tri::unknown;
+      result.additive_only = alpha.affine == Tri::yes;
+      result.linear = false;
+      result.why = result.blind ? "alpha is constant: other tokens do not matter (theory 3.3)"
+                                : "alpha is continuous and not constant (theory 2.3)";
+      return result;
+    }
+    case MixerKind::convolution:
+    case MixerKind::linear:
+    case MixerKind::sum:
+    case MixerKind::mean:
+      result.mean = Tri::yes;
+      result.linear = true;
+      result.odd = Tri::yes;
+      result.homogeneous = Tri::yes;
+      result.normalised = mixer.kind == MixerKind::mean && mixer.eps == 0 && !mixer.sink;
+      result.additive_only = mixer.kind == MixerKind::sum || mixer.kind == MixerKind::mean;
+      result.why = "a linear mixer with trained weights (theory 2.3, 2.5)";
+      return result;
+    case MixerKind::max:
+      result.mean = Tri::yes;
+      result.bounded = false;
+      result.homogeneous = Tri::yes;
+      result.odd = Tri::no;
+      result.normalised = true;
+      result.why = "max pooling: any dependence on other tokens suffices, without a bound on the layers (Theorem G, theory 2.6)";
+      return result;
+    case MixerKind::lsh:
+      result.decidable = false;
+      result.bounded = false;
+      result.why = "LSH attention chooses its pattern from the data and from random numbers (theory 7.5)";
+      return result;
+    case MixerKind::tokenwise:
+      result.blind = true;
+      result.mean = Tri::yes;  // it mixes nothing, and nothing is in view
+      result.odd = Tri::yes;
+      result.homogeneous = Tri::yes;
+      result.linear = true;
+      result.why = "tokens do not interact";
+      return result;
+  }
+  return result;
+}
+
+NormFacts compute_norms(const Architecture& architecture) {
+  NormFacts result;
+  result.norm = architecture.layers.back().norm;
+  result.all_pre_layernorm = true;
+  for (const LayerSpec& layer : architecture.layers) {
+    const Norm& norm = layer.norm;
+    if (!(norm == result.norm) && !(norm.kind == NormKind::none && result.norm.kind == NormKind::none)) result.uniform = false;
+    const bool present = norm.kind != NormKind::none;
+    const bool pre_layernorm = norm.kind == NormKind::layernorm && norm.place == NormPlace::pre;
+    result.any_pre_layernorm |= pre_layernorm;
+    result.all_pre_layernorm &= pre_layernorm;
+    result.any_post |= present && norm.place == NormPlace::post;
+    result.any_sandwich_or_after |= present && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
+    result.any_zero_eps |= present && norm.eps == 0;
+  }
+  return result;
+}
+
+}  // namespace
+
+Facts compute_facts(const Architecture& architecture, const Budget& budget) {
+  Facts facts;
+  const Mixer* previous = nullptr;  // kernels repeat from layer to layer, and deciding (13) is not free
+  for (const LayerSpec& layer : architecture.layers) {
+    budget.poll();
+    if (!has_kernel(layer.mixer)) {
+      facts.kernel.emplace_back();
+    } else if (previous != nullptr && previous->kernel == layer.mixer.kernel) {
+      facts.kernel.push_back(facts.kernel.back());
+    } else {
+      facts.kernel.push_back(attention_kernel::compute_kernel_facts(layer.mixer.kernel, static_cast<std::size_t>(architecture.dim),
+                                                                    static_cast<std::size_t>(architecture.tokens), budget));
+    }
+    previous = has_kernel(layer.mixer) ? &layer.mixer : nullptr;
+    facts.feedforward.push_back(compute_feedforward(layer.feedforward, layer.norm, architecture.dim));
+    facts.mixer.push_back(compute_mixer(layer.mixer, facts.kernel.back(), architecture.dim));
+  }
+  facts.norm = compute_norms(architecture);
+  return facts;
+}
+
+namespace {
+
+/// K and A of a norm at the end with a linear head (15.2).
+void apply_norm(OutputRank& rank, const Norm& norm, std::int64_t dim) {
+  const bool layernorm = norm.kind == NormKind::layernorm;
+  const std::int64_t certified = dim - (layernorm ? 1 : 0) - (norm.eps == 0 ? 1 : 0);
+  rank.certified = std::min(rank.certified, certified);
+  rank.with_one_more_layer = std::min(rank.with_one_more_layer, certified);
+  rank.affine = std::min(rank.affine, layernorm ? dim - 1 : dim);
+}
+
+}  // namespace
+
+OutputRank compute_output_rank(const Architecture& architecture, const NormFacts& norms) {
+  const std::int64_t dim = architecture.dim;
+  OutputRank rank;
+  rank.certified = rank.affine = rank.with_one_more_layer = dim;
+  rank.why = "no norm at the end: the whole width is free";
+  const Norm& layer_norm = norms.norm;
+  std::optional<Norm> last;
+  if (architecture.output.norm && architecture.output.norm->kind != NormKind::none) {
+    last = architecture.output.norm;
+  } else if (layer_norm.kind != NormKind::none && layer_norm.place == NormPlace::post) {
+    last = layer_norm;
+  }
+  if (last && architecture.output.head == Head::none) {
+    const bool reaches_everything = last->kind == NormKind::rmsnorm && last->eps > 0 && last->affine;
+    if (!reaches_everything) {
+      rank.sphere = true;
+      rank.sphere_open_ball = last->eps > 0 && !last->affine;
+      rank.sphere_gain = last->affine;
+      if (last->kind == NormKind::layernorm) rank.affine = dim - 1;
+      rank.certified = rank.with_one_more_layer = 0;
+      rank.why = "the outputs themselves lie in the range of the last norm (theory 3.8, 15.8 b)";
+    } else {
+      rank.why = "a trained gain behind RMSNorm reaches every bounded value (theory 15.8 b)";
+    }
+    return rank;
+  }
+  if (last) {
+    apply_norm(rank, *last, dim);
+    rank.why = "the head reads the last norm (theory 15.2)";
+  }
+  if (norms.any_sandwich_or_after && layer_norm.place != NormPlace::post && layer_norm.kind != NormKind::none) {
+    if (layer_norm.kind == NormKind::layernorm) {
+      // 15.8 a: the last branch lies in a hyperplane; a spare layer with trained gains fills the last coordinate.
+      if (layer_norm.eps > 0) {
+        rank.certified = std::min(rank.certified, dim - 1);
+        if (!layer_norm.affine) rank.with_one_more_layer = std::min(rank.with_one_more_layer, dim - 1);
+      } else {
+        rank.certified = rank.with_one_more_layer = 0;
+      }
+      rank.undecided_above = true;
+      rank.why = "LayerNorm inside the branch (theory 15.8 a)";
+    } else if (layer_norm.eps == 0) {
+      rank.certified = rank.with_one_more_layer = layer_norm.affine ? std::min(rank.certified, dim - 1) : 0;
+      rank.undecided_above = true;
+      rank.why = "RMSNorm with eps = 0 inside the branch (theory 15.3)";
+    }
+  }
+  return rank;
+}
+
+}  // namespace sightline::verdict

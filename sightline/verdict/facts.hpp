@@ -1,0 +1,74 @@
+// What the rules of theory.md 2.3, 6, 7 and 15.1-15.3 ask about mixers, feedforwards and norms, derived once from the file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sightline/architecture/architecture.hpp"
+#include "sightline/base/budget.hpp"
+
+namespace sightline::verdict {
+
+using attention_kernel::Tri;
+
+/// What the feedforward sublayers of one layer generate under composition (theory.md 6).
+enum class Closure { full, zero_fixing, odd, homogeneous, affine, unknown };
+
+struct FeedforwardFacts {
+  Closure closure = Closure::unknown;
+  bool interpolates = false;  ///< FI of 15.1: one sublayer of free width takes finitely many states anywhere (k not considered)
+  bool polynomial = false;    ///< polynomial activation: FI is false for one layer (15.1 d)
+  bool hidden_bias = false;   ///< a free bias in the hidden units, or a LayerNorm with trained bias in front
+  bool dense_in_one = false;  ///< one sublayer alone is dense in C(K) (needed behind post-norms, 15.3)
+  bool definition2 = false;   ///< Definition 2 of the paper holds literally, with a Lipschitz map (format.md, `published`)
+  std::string why;            ///< one clause for people
+};
+
+struct MixerFacts {
+  Tri mean = Tri::unknown;        ///< (MEAN) of 2.3, or its coloured version 2.5
+  Tri odd = Tri::unknown;         ///< mixer(-X) = -mixer(X) (3.4)
+  Tri homogeneous = Tri::unknown; ///< mixer(cX) = c mixer(X), c > 0 (3.5)
+  bool linear = false;            ///< linear in X (mean, sum, convolution, learned mixing, constant kernel)
+  bool additive_only = false;     ///< sees added positions only through the sum id + position (15.8 h) unless a norm stands before
+  bool blind = false;             ///< other tokens do not matter at all (3.3)
+  bool bounded = true;            ///< false: universal in the limit, but no number of layers is known (top-k, max: Theorem G)
+  bool normalised = false;        ///< rows are averages: denominator without sink or eps
+  bool decidable = true;          ///< false: no rule covers this mixer (LSH)
+  bool softmax = false;
+  std::string why;
+};
+
+/// Everything about the norms of the stack that verdicts depend on.
+struct NormFacts {
+  bool uniform = true;          ///< every layer has the same norm
+  architecture::Norm norm;      ///< of the layers (of the last one when not uniform)
+  bool any_pre_layernorm = false, all_pre_layernorm = false, any_post = false, any_sandwich_or_after = false;
+  bool any_zero_eps = false;
+};
+
+struct Facts {
+  std::vector<FeedforwardFacts> feedforward;  ///< one per [[layer]]
+  std::vector<MixerFacts> mixer;              ///< one per [[layer]]
+  std::vector<attention_kernel::KernelFacts> kernel;  ///< one per [[layer]]; meaningless for mixers without a kernel
+  NormFacts norm;
+};
+
+[[nodiscard]] Facts compute_facts(const architecture::Architecture& architecture, const Budget& budget);
+
+[[nodiscard]] bool has_kernel(const architecture::Mixer& mixer);
+
+/// Largest number of outputs per token (15.2, 15.8 a, b): K is certified, more than A is impossible with a closed floor.
+struct OutputRank {
+  std::int64_t certified = 0;          ///< K
+  std::int64_t affine = 0;             ///< A
+  std::int64_t with_one_more_layer = 0;  ///< K when the stack has a layer to spare (sandwich LayerNorm, 15.8 a); else = certified
+  bool undecided_above = false;        ///< between certified and the true limit nothing is proved (eps = 0 sandwich)
+  bool sphere = false;                 ///< no head behind a norm: values lie on a fixed sphere or ball (3.8): nothing is certified
+  bool sphere_open_ball = false;       ///< ... with eps > 0 and gain 1 (floor of 3.8: F_i = 2 sqrt(d) e_1)
+  bool sphere_gain = false;            ///< ... with a trained gain: no closed floor
+  std::string why;
+};
+[[nodiscard]] OutputRank compute_output_rank(const architecture::Architecture& architecture, const NormFacts& norm);
+
+}  // namespace sightline::verdict

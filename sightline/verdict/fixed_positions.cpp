@@ -1,0 +1,91 @@
+#include "sightline/verdict/fixed_positions.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace sightline::verdict {
+
+using namespace architecture;
+
+namespace {
+
+std::vector<std::vector<double>> make_table(const Architecture& a) {
+  if (a.input.positions == Positions::fixed) return a.input.table;
+  std::vector<std::vector<double>> table(static_cast<std::size_t>(a.tokens), std::vector<double>(static_cast<std::size_t>(a.dim)));
+  for (std::size_t p = 0; p < table.size(); ++p) {
+    for (std::size_t k = 0; k < table[p].size(); ++k) {
+      const double angle = static_cast<double>(p) / std::pow(10000.0, static_cast<double>(k / 2 * 2) / static_cast<double>(a.dim));
+      table[p][k] = k % 2 == 0 ? std::sin(angle) : std::cos(angle);
+    }
+  }
+  return table;
+}
+
+bool may_overlap(const std::vector<double>& x, const std::vector<double>& y, double box) {
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    if (std::abs(x[k] - y[k]) >= 2 * box) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool uses_fixed_table(const Architecture& a) {
+  return (a.input.positions == Positions::fixed || a.input.positions == Positions::sinusoidal) && a.input.embedding == Embedding::none;
+}
+
+bool recolour_by_overlap(const Context& context, layout::Layout& layout) {
+  const auto table = make_table(context.architecture);
+  const std::size_t n = table.size();
+  std::vector<std::size_t> parent(n);
+  std::iota(parent.begin(), parent.end(), std::size_t{0});
+  const auto root = [&](std::size_t x) {
+    while (parent[x] != x) x = parent[x] = parent[parent[x]];
+    return x;
+  };
+  std::vector<std::size_t> degree(n, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    context.budget.poll();
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!may_overlap(table[i], table[j], context.architecture.target.box)) continue;
+      ++degree[i], ++degree[j];
+      parent[root(i)] = root(j);
+    }
+  }
+  std::vector<std::size_t> size(n, 0);
+  for (std::size_t i = 0; i < n; ++i) ++size[root(i)];
+  bool cliques = true;
+  for (std::size_t i = 0; i < n; ++i) {
+    layout.vertex_colour[i] = root(i) + 1;
+    cliques = cliques && degree[i] + 1 == size[root(i)];
+  }
+  return cliques;
+}
+
+Floor make_overlap_floor(const Context& context, const std::optional<sight::Collision>& collision) {
+  Floor floor;
+  floor.rule = "fixed positions overlap (theory 3.9)";
+  floor.domain = fmt::format("[-{0},{0}]^(d n)", context.architecture.target.box);
+  floor.target = "a target that differs on two inputs which the table makes equal";
+  if (!collision || collision->a == collision->b) return floor;
+  floor.target = fmt::format("F(X)_{} = 0, F(X)_{} = e_1", collision->a, collision->b);
+  const auto table = make_table(context.architecture);
+  double share = 0.5;
+  for (auto [i, j] : collision->tau) {
+    for (std::size_t k = 0; k < table[i].size(); ++k) {
+      share *= 1 - std::abs(table[i][k] - table[j][k]) / (2 * context.architecture.target.box);
+    }
+  }
+  // A floor may be rounded down but never up: twelve digits below the double's own error.
+  const double scaled = std::floor(share * (1 - 1e-9) * 1e12);
+  if (scaled >= 1) {
+    mpq_class value(mpz_class(scaled), mpz_class(1000000000000L));
+    value.canonicalize();
+    floor.squared_error = value;
+  }
+  return floor;
+}
+
+}  // namespace sightline::verdict

@@ -1,0 +1,268 @@
+#include "sightline/verdict/floors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace sightline::verdict {
+namespace {
+
+mpq_class ratio(const mpz_class& numerator, const mpz_class& denominator) {
+  mpq_class value(numerator, denominator);
+  value.canonicalize();
+  return value;
+}
+
+mpz_class integer(std::uint64_t value) { return mpz_class(static_cast<unsigned long>(value)); }
+
+mpz_class power(const mpz_class& base, std::uint64_t exponent) {
+  mpz_class result;
+  mpz_pow_ui(result.get_mpz_t(), base.get_mpz_t(), static_cast<unsigned long>(exponent));
+  return result;
+}
+
+/// Above this many digits a power of V is no number for people: the floor is then given without one.
+constexpr std::uint64_t largest_exponent = 4000;
+
+std::string ids_domain(const Context& context) {
+  return context.architecture.input.bos ? "uniform over the ids of the ordinary tokens (token 0 is the BOS)" : "uniform over all id sequences";
+}
+
+std::vector<std::vector<layout::Vertex>> compute_orbits(const group::Group& group) {
+  std::map<group::Point, std::vector<layout::Vertex>> by_least;
+  for (group::Point x = 0; x < group.degree; ++x) by_least[group.orbit[x]].push_back(x);
+  std::vector<std::vector<layout::Vertex>> orbits;
+  for (auto& [least, points] : by_least) orbits.push_back(std::move(points));
+  return orbits;
+}
+
+/// Orbits of G on ordered k-tuples that begin at (a, u, ...), by breadth-first search over generators.
+using Tuple = std::vector<layout::Vertex>;
+std::set<Tuple> compute_tuple_orbit(const std::vector<group::Permutation>& generators, const Tuple& start, const Budget& budget) {
+  std::set<Tuple> orbit{start};
+  std::vector<Tuple> open{start};
+  while (!open.empty()) {
+    budget.poll();
+    const Tuple tuple = std::move(open.back());
+    open.pop_back();
+    for (const auto& generator : generators) {
+      Tuple image = tuple;
+      for (auto& x : image) x = generator(x);
+      if (orbit.insert(image).second) open.push_back(std::move(image));
+    }
+  }
+  return orbit;
+}
+
+}  // namespace
+
+Floor make_unseen_floor(const Context& context, const mpz_class& unseen_pairs) {
+  const bool causal = context.target_class == sight::ClassKind::causal;
+  return {2, ratio(unseen_pairs, 12), causal ? "F(X)_i = (sum of X[0][j] over j <= i) e_1" : "F(X)_i = (sum over j of X[0][j]) e_1",
+          "[0,1]^(d n)", "unseen tokens (theory 3.1)"};
+}
+
+Floor make_blind_floor(const Context& context) {
+  const mpz_class n = integer(context.tokens());
+  return {2, ratio(n * (n - 1), 12), "F(X)_i = (sum over j of X[0][j]) e_1", "[0,1]^(d n)", "blind mixer (theory 3.3)"};
+}
+
+Floor make_collision_floor(const Context& context, const sight::Collision& collision) {
+  const std::uint64_t n = context.tokens();
+  Floor floor;
+  floor.domain = "[-1/2,1/2]^(d n)";
+  floor.rule = "collision (theory 3.2)";
+  floor.target = fmt::format("a G-equivariant F with F(X)_{} different from F(tau X)_{}", collision.a, collision.b);
+  if (n > 1500 || collision.tau.size() != n) return floor;  // class all only; orbits of pairs are n^2
+  std::vector<layout::Vertex> tau(n), inverse(n);
+  for (auto [x, y] : collision.tau) tau[x] = y;
+  for (auto [x, y] : collision.tau) inverse[y] = x;
+  const auto generators = group::list_generators(context.target, static_cast<std::size_t>(-1));
+  const mpq_class c = collision.a != collision.b ? mpq_class(1, 2) : mpq_class(1, 4);
+  // Linear targets first: F_i = sum of X[0][v] over (i,v) in the orbit of (a,u).
+  std::uint64_t best = 0;
+  layout::Vertex best_u = 0;
+  std::vector<bool> done(n, false);
+  for (layout::Vertex u = 0; u < n; ++u) {
+    if (done[u]) continue;
+    const auto orbit = compute_tuple_orbit(generators, {collision.a, u}, context.budget);
+    std::uint64_t difference = 0;
+    for (layout::Vertex v = 0; v < n; ++v) {
+      const bool in_a = orbit.count({collision.a, v}) != 0;
+      const bool in_b = orbit.count({collision.b, tau[v]}) != 0;
+      if (in_a) done[v] = true;
+      if (in_a != in_b) ++difference;
+    }
+    if (difference > best) best = difference, best_u = u;
+  }
+  if (best > 0) {
+    floor.squared_error = c * ratio(integer(best), 12);
+    floor.target = fmt::format("F(X)_i = (sum of X[0][v] over (i,v) in the orbit of ({},{}) under G) e_1", collision.a, best_u);
+    return floor;
+  }
+  if (context.architecture.dim < 2 || n > 60) return floor;
+  for (layout::Vertex u = 0; u < n; ++u) {
+    for (layout::Vertex v = 0; v < n; ++v) {
+      const auto orbit = compute_tuple_orbit(generators, {collision.a, u, v}, context.budget);
+      if (orbit.count({collision.b, tau[u], tau[v]}) != 0) continue;
+      std::uint64_t difference = 0;
+      for (layout::Vertex x = 0; x < n; ++x) {
+        for (layout::Vertex y = 0; y < n; ++y) {
+          difference += (orbit.count({collision.a, x, y}) != 0) != (orbit.count({collision.b, tau[x], tau[y]}) != 0);
+        }
+      }
+      floor.squared_error = c * ratio(integer(difference), 144);
+      floor.target = fmt::format("F(X)_i = (sum of X[0][u] X[1][v] over (i,u,v) in the orbit of ({},{},{}) under G) e_1", collision.a, u, v);
+      return floor;
+    }
+  }
+  return floor;
+}
+
+Floor make_odd_floor(const Context& context) {
+  return {2, mpq_class(integer(context.tokens())), "F(X)_i = e_1 (a constant)", "[-1,1]^(d n)", "odd network (theory 3.4)"};
+}
+
+Floor make_homogeneous_floor(const Context& context) {
+  const mpz_class dimension = integer(context.tokens()) * static_cast<long>(context.architecture.input.dim);
+  return {2, ratio(integer(context.tokens()), (dimension + 1) * (dimension + 1)), "F(X)_i = e_1 (a constant)", "the unit ball of R^(d n)",
+          "positively homogeneous network (theory 3.5)"};
+}
+
+Floor make_affine_floor(const Context& context) {
+  return {2, ratio(integer(context.tokens()), 180), "F(X)_i = X[0][i]^2 e_1", "[0,1]^(d n)", "affine network (theory 3.6)"};
+}
+
+Floor make_pre_layernorm_floor(const Context& context) {
+  const bool final_norm = context.architecture.output.norm && context.architecture.output.norm->kind != architecture::NormKind::none;
+  const bool head = context.architecture.output.head != architecture::Head::none;
+  const std::string domain = "each token: |mean part| <= 1 and |rest| <= 1, uniform";
+  if (final_norm) {
+    return {2, ratio(integer(context.tokens()), 3), "F(X)_i = (the component of X_i along (1,..,1)/sqrt d) e_1", domain,
+            "pre-LayerNorm translation (theory 3.7)"};
+  }
+  if (head) {
+    // The network is affine along the all-ones direction of every token; t^2 on [-1,1] is 4/45 away from affine functions.
+    return {2, ratio(4 * integer(context.tokens()), 45), "F(X)_i = (the component of X_i along (1,..,1)/sqrt d)^2 e_1", domain,
+            "pre-LayerNorm translation (theory 3.7)"};
+  }
+  return {2, ratio(integer(context.tokens()), 3), "F(X)_i = 0", domain, "pre-LayerNorm translation (theory 3.7)"};
+}
+
+Floor make_sphere_floor(const Context& context) {
+  const std::string rule = "values in the range of the last norm (theory 3.8)";
+  if (context.rank.sphere_gain) return {2, std::nullopt, "F(X)_i at the corners and the centre of a cube", "[-1,1]^(d n)", rule};
+  const mpz_class size = integer(context.tokens()) * static_cast<long>(context.architecture.dim);
+  return {2, mpq_class(size), context.rank.sphere_open_ball ? "F(X)_i = 2 sqrt(d) e_1" : "F(X)_i = 0", "[-1,1]^(d n)", rule};
+}
+
+Floor make_output_rank_floor(const Context& context, std::int64_t output_dim) {
+  const auto& input = context.architecture.input;
+  const std::int64_t excess = output_dim - context.rank.affine;
+  Floor floor;
+  floor.rule = "output rank (theory 15.2)";
+  if (input.embedding == architecture::Embedding::table) {
+    floor.target = fmt::format("F(X)_i = one-hot of the id of token i (the first {} ids)", output_dim);
+    floor.domain = ids_domain(context);
+    if (excess > 0 && input.vocabulary && *input.vocabulary >= output_dim) {
+      const mpz_class v(static_cast<long>(*input.vocabulary));
+      const mpq_class per_token = ratio(mpz_class(static_cast<long>(excess - 1)), v) + ratio(v - static_cast<long>(output_dim), v * v);
+      floor.squared_error = per_token * integer(context.ordinary());
+    }
+    return floor;
+  }
+  if (input.dim >= output_dim) {
+    floor.target = fmt::format("F(X)_i = the first {} coordinates of X_i", output_dim);
+    floor.domain = "[-1,1]^(d n)";
+    if (excess > 0) floor.squared_error = ratio(integer(context.tokens()) * static_cast<long>(excess), 3);
+  } else {
+    floor.target = fmt::format("F(X)_i = sqrt(2) (cos 2 pi t, cos 4 pi t, .., {} terms), t = X[0][i]", output_dim);
+    floor.domain = "[0,1]^(d n)";
+    if (excess > 0) floor.squared_error = mpq_class(integer(context.tokens()) * static_cast<long>(excess));
+  }
+  return floor;
+}
+
+Floor make_input_rank_floor(const Context& context, std::int64_t kept_per_token) {
+  const mpz_class n = integer(context.tokens());
+  const mpz_class dimension = n * static_cast<long>(context.architecture.input.dim);
+  const mpq_class e(dimension - n * static_cast<long>(kept_per_token));
+  const mpq_class half = mpq_class(dimension) / 2;
+  const mpq_class value = 4 * e / ((e + 4) * (e + 2) * (e + 2)) * ((e / 2 + 1) * (e / 2 + 2)) / ((half + 1) * (half + 2));
+  return {2, mpq_class(n) * value, "F(X)_i = |X|^2 e_1", "the unit ball of the raw inputs", "input rank (theory 15.6 F)"};
+}
+
+Floor make_unseen_ids_floor(const Context& context, const mpz_class& unseen_pairs) {
+  const auto& vocabulary = context.architecture.input.vocabulary;
+  mpq_class value(unseen_pairs);
+  if (vocabulary && *vocabulary % 2 == 1) {
+    const mpz_class v(static_cast<long>(*vocabulary));
+    value *= 1 - ratio(1, v * v);
+  }
+  return {2, value, "F(X)_i = (sum over the ordinary tokens j of the class of +1 for the first half of the ids, else -1) e_1",
+          ids_domain(context), "unseen tokens (theory 15.5 D7)"};
+}
+
+std::optional<Floor> make_constant_ids_floor(const Context& context, bool causal) {
+  const std::uint64_t n = context.tokens();
+  const auto& vocabulary = context.architecture.input.vocabulary;
+  Floor floor;
+  floor.domain = ids_domain(context);
+  if (causal) {
+    if (context.target.orbit.size() > 1 && std::count(context.target.orbit.begin(), context.target.orbit.end(), 0u) != 1) return std::nullopt;
+    floor.target = "F(X)_0 = e_1, F(X)_i = 0 for i >= 1";
+    floor.rule = "constant prefixes (theory 15.5 D3)";
+    if (vocabulary && n <= largest_exponent) {
+      // q = sum over i = 1 .. n-1 of V^-i, floor q / (1 + q).
+      const mpz_class v(static_cast<long>(*vocabulary));
+      const mpz_class top = power(v, n - 1);
+      const mpz_class q_numerator = v == 1 ? integer(n - 1) : mpz_class((top - 1) / (v - 1));
+      floor.squared_error = ratio(q_numerator, q_numerator + top);
+    }
+    return floor;
+  }
+  const auto orbits = compute_orbits(context.target);
+  if (orbits.size() < 2) return std::nullopt;
+  std::uint64_t best = 0;
+  std::size_t which = 0;
+  for (std::size_t k = 0; k < orbits.size(); ++k) {
+    const std::uint64_t size = orbits[k].size() * (n - orbits[k].size());
+    if (size > best) best = size, which = k;
+  }
+  floor.target = orbits[which].size() == 1
+                     ? fmt::format("F(X)_{0} = e_1, F(X)_i = 0 for i != {0}", orbits[which].front())
+                     : fmt::format("F(X)_i = e_1 for the {} tokens of the orbit of {}, else 0", orbits[which].size(), orbits[which].front());
+  floor.rule = "constant sequences (theory 15.5 D3)";
+  if (vocabulary && n <= largest_exponent) {
+    floor.squared_error = ratio(integer(best), integer(n) * power(mpz_class(static_cast<long>(*vocabulary)), n - 1));
+  }
+  return floor;
+}
+
+Floor make_linformer_ids_floor(const Context& context) {
+  const std::uint64_t n = context.ordinary();
+  const layout::Vertex first = context.architecture.input.bos ? 1 : 0;
+  Floor floor{2, std::nullopt, fmt::format("F(X)_{0} = e_1, F(X)_i = 0 for i != {0}", first), ids_domain(context),
+              "equal ids stay equal (theory 15.4)"};
+  const auto& vocabulary = context.architecture.input.vocabulary;
+  if (vocabulary && n <= largest_exponent) {
+    const mpz_class v(static_cast<long>(*vocabulary));
+    const mpq_class missing = 1 - ratio(power(v - 1, n), power(v, n));
+    floor.squared_error = 1 - mpq_class(v) * missing / integer(n);
+  }
+  return floor;
+}
+
+Floor make_id_collision_floor(const Context& context) {
+  Floor floor{2, std::nullopt, "F = e_1 on the first of the two labelled sequences and its images under G, else 0", ids_domain(context),
+              "two sequences with one label (theory 15.4)"};
+  const auto& vocabulary = context.architecture.input.vocabulary;
+  if (vocabulary && context.tokens() <= largest_exponent) {
+    floor.squared_error = ratio(1, 2 * power(mpz_class(static_cast<long>(*vocabulary)), context.ordinary()));
+  }
+  return floor;
+}
+
+}  // namespace sightline::verdict

@@ -1,0 +1,389 @@
+#include "sightline/verdict/id_layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sightline/verdict/row_facts.hpp"
+
+namespace sightline::verdict {
+
+using namespace architecture;
+using sight::ClassKind;
+using sight::RowRule;
+
+namespace {
+
+/// Everything the closed forms look at, gathered once.
+struct Stack {
+  const Context& context;
+  ClassKind kind;
+  std::vector<RowFacts> rows;        ///< per relation
+  std::vector<RowRule> rules;        ///< per relation
+  std::vector<RelativeScheme> schemes;  ///< per relation
+  std::vector<bool> exact_counts;    ///< per relation: rows show multisets (L1), not frequencies
+
+  [[nodiscard]] bool every_relation(bool RowFacts::*fact) const {
+    return std::all_of(rows.begin(), rows.end(), [&](const RowFacts& f) { return f.*fact; });
+  }
+  [[nodiscard]] bool every_rule(RowRule rule) const {
+    return std::all_of(rules.begin(), rules.end(), [&](RowRule r) { return r == rule; });
+  }
+  [[nodiscard]] std::uint64_t n() const { return context.tokens(); }
+  [[nodiscard]] bool bos() const { return context.architecture.input.bos; }
+};
+
+RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation) {
+  switch (mixer.kind) {
+    case MixerKind::max: return RowRule::set;
+    case MixerKind::linformer: return RowRule::whole;
+    case MixerKind::bias:
+    case MixerKind::convolution:
+    case MixerKind::linear:
+    case MixerKind::sum:
+    case MixerKind::lsh:
+    case MixerKind::tokenwise: return RowRule::multiset;
+    case MixerKind::mean: return mixer.sink || mixer.eps > 0 ? RowRule::multiset : relation.pattern().is_plain() ? RowRule::frequency : RowRule::learned;
+    case MixerKind::attention: break;
+  }
+  if (!mixer.normalised || mixer.sink || mixer.eps > 0) return RowRule::multiset;
+  switch (mixer.relative.scheme) {
+    case RelativeScheme::none: return relation.pattern().is_plain() ? RowRule::frequency : RowRule::learned;
+    case RelativeScheme::rotary: return RowRule::rotary;
+    case RelativeScheme::alibi: return RowRule::alibi;
+    case RelativeScheme::learned:
+    case RelativeScheme::t5: return RowRule::learned;
+  }
+  return RowRule::frequency;
+}
+
+Stack make_stack(const Context& context, ClassKind kind) {
+  Stack stack{context, kind, {}, {}, {}, {}};
+  stack.rules.resize(context.layout.relations.size(), RowRule::multiset);
+  stack.schemes.resize(context.layout.relations.size(), RelativeScheme::none);
+  std::size_t position = 0;
+  for (const LayerSpec& layer : context.architecture.layers) {
+    for (std::uint32_t r : context.layout.layers[context.layout.order[position]].relations) {
+      stack.rules[r] = compute_rule(layer.mixer, context.layout.relations[r]);
+      stack.schemes[r] = layer.mixer.relative.scheme;
+    }
+    position += static_cast<std::size_t>(layer.repeat);
+  }
+  for (const auto& relation : context.layout.relations) stack.rows.push_back(compute_row_facts(relation, context.layout.tokens, context.budget));
+  for (RowRule rule : stack.rules) stack.exact_counts.push_back(rule == RowRule::multiset);
+  return stack;
+}
+
+bool has_absolute_positions(const Architecture& a) { return a.input.positions != Positions::none; }
+
+/// Do constant id sequences keep one label for ever (15.8 c)? Normalised rows, none empty, no sink, no registers, no BOS.
+bool constants_merge(const Stack& stack) {
+  const Architecture& a = stack.context.architecture;
+  if (stack.n() < 2 || a.input.bos || has_absolute_positions(a) || !a.input.registers.empty()) return false;
+  for (const LayerSpec& layer : a.layers) {
+    const Mixer& m = layer.mixer;
+    const bool averages = ((m.kind == MixerKind::attention && m.normalised) || m.kind == MixerKind::mean || m.kind == MixerKind::max) &&
+                          !m.sink && m.eps == 0;
+    if (!averages && m.kind != MixerKind::tokenwise) return false;
+  }
+  return stack.every_relation(&RowFacts::nonempty);
+}
+
+bool is_transitive(const group::Group& group) {
+  return std::all_of(group.orbit.begin(), group.orbit.end(), [](group::Point least) { return least == 0; });
+}
+
+std::optional<IdLayers> try_constants(const Stack& stack) {
+  if (!constants_merge(stack) || is_transitive(stack.context.target)) return std::nullopt;
+  IdLayers result;
+  result.never = true;
+  const bool causal = stack.every_relation(&RowFacts::causal);
+  result.rule = causal ? "constant-prefixes" : "constant-sequences";
+  result.source = "theory 15.5 D3, 15.8 c";
+  result.why = "a sequence of one id repeated shows every token the same at every depth, so no token learns where it stands";
+  result.floor = causal && std::count(stack.context.target.orbit.begin(), stack.context.target.orbit.end(), 0u) == 1
+                     ? IdFloor::constant_prefixes
+                     : IdFloor::constant_sequences;
+  sight::IdCollision collision;
+  collision.x.assign(stack.n(), 0);
+  collision.y = collision.x;
+  const auto& orbit = stack.context.target.orbit;
+  collision.a = 0;
+  collision.b = static_cast<layout::Vertex>(std::find_if(orbit.begin(), orbit.end(), [](group::Point p) { return p != 0; }) - orbit.begin());
+  result.at_given = result.below = collision;
+  return result;
+}
+
+/// D1: (id, position) states are all different, so sight alone decides; sums of raw id + position need one layer more (15.8 h).
+IdLayers decide_absolute(const Stack& stack, std::uint64_t reach) {
+  const Context& context = stack.context;
+  IdLayers result;
+  result.layers = reach;
+  result.rule = "absolute-positions";
+  result.source = "theory 15.5 D1";
+  result.why = reach == 0 ? "every token sees all it needs without mixing" : fmt::format("labels (id, position) are all different, and every token sees what it needs after {} layer{}", reach, reach == 1 ? "" : "s");
+  result.only_necessary = stack.every_rule(RowRule::set);
+  const Architecture& a = context.architecture;
+  const Norm& first = a.layers.front().norm;
+  const bool normed = (a.input.norm && a.input.norm->kind != NormKind::none) ||
+                      (first.kind != NormKind::none && (first.place == NormPlace::pre || first.place == NormPlace::sandwich));
+  if (context.facts.mixer.front().additive_only && !normed && reach > 0) {
+    for (std::uint32_t r : context.layout.layer(1).relations) {
+      if (compute_widest_row(context.layout.relations[r], context.layout.tokens, a.input.bos, context.budget) < 2) continue;
+      result.layers = reach + 1;
+      result.rule = "additive-positions";
+      result.source = "theory 15.4 Lemma S, 15.8 h";
+      result.why = "the first layer adds up id + position and cannot tell (x_j, x_k) from (x_k, x_j): one layer more";
+      break;
+    }
+  }
+  return result;
+}
+
+std::optional<IdLayers> try_labels(const Stack& stack) {
+  const Context& context = stack.context;
+  sight::IdQuestion question;
+  question.layout = &context.layout;
+  question.rules = stack.rules;
+  question.vocabulary = sight::reduced_vocabulary(static_cast<std::uint32_t>(stack.n()), context.architecture.input.vocabulary, stack.bos());
+  question.bos = stack.bos();
+  question.target_class = stack.kind;
+  question.target = &context.target;
+  if (sight::count_labelled_inputs(question) > 1e6) return std::nullopt;
+  const sight::IdAnswer answer = sight::compute_id_labels(question, context.given, context.budget);
+  IdLayers result;
+  result.layers = answer.needed;
+  result.never = !answer.needed;
+  result.at_given = answer.at_given;
+  result.below = answer.below_needed;
+  result.distinct_targets = answer.distinct_targets;
+  result.only_necessary = std::find(stack.rules.begin(), stack.rules.end(), RowRule::set) != stack.rules.end();
+  result.rule = "labels";
+  result.source = "theory 15.4, Theorem D";
+  result.why = answer.needed ? fmt::format("all labels of {} ids on {} tokens were computed: {} layer{} tell apart what the target tells apart", question.vocabulary, stack.n(), *answer.needed, *answer.needed == 1 ? "" : "s")
+                             : "all labels were computed: some inputs that the target tells apart keep one label at every depth";
+  if (answer.at_given || result.never) result.floor = IdFloor::collision;
+  if (stack.every_rule(RowRule::whole)) result.floor = IdFloor::linformer;
+  const bool full_max = stack.every_rule(RowRule::set) && stack.every_relation(&RowFacts::full) && !stack.bos();
+  if (full_max && stack.n() == 3 && context.architecture.input.vocabulary == 2) result.floor = IdFloor::max_of_three;
+  return result;
+}
+
+/// Least m >= low at which at most one token lacks the BOS (then all labels differ, Theorem BOS ii), up to `limit`.
+std::optional<std::uint64_t> find_bos_seen(const Stack& stack, std::uint64_t low, std::uint64_t limit) {
+  const Context& context = stack.context;
+  for (std::uint64_t m = low; m <= limit; ++m) {
+    const auto all = sight::compute_unseen(context.layout, m, {ClassKind::causal, false}, context.budget);
+    const auto ordinary = sight::compute_unseen(context.layout, m, {ClassKind::causal, true}, context.budget);
+    std::uint64_t missing = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) missing += all[i] != ordinary[i];
+    if (missing <= 1) return m;
+  }
+  return std::nullopt;
+}
+
+IdLayers make_layers(std::uint64_t layers, std::string rule, std::string source, std::string why) {
+  IdLayers result;
+  result.layers = layers;
+  result.rule = std::move(rule);
+  result.source = std::move(source);
+  result.why = std::move(why);
+  return result;
+}
+
+/// D4, Theorem BOS; and the same with exact counts (sink, sums): then views are translated copies, and complete ones differ.
+std::optional<IdLayers> try_injective_colours(const Stack& stack, std::uint64_t reach) {
+  if (!stack.every_relation(&RowFacts::loops) || !stack.every_relation(&RowFacts::injective)) return std::nullopt;
+  if (!stack.context.architecture.input.registers.empty()) return std::nullopt;
+  const bool single = std::all_of(stack.context.layout.layers.begin(), stack.context.layout.layers.end(),
+                                  [](const layout::Layer& layer) { return layer.relations.size() == 1; });
+  if (!single) return std::nullopt;  // Theorem BOS speaks of the rows of one head (15.8 k)
+  const bool exact = std::all_of(stack.exact_counts.begin(), stack.exact_counts.end(), [](bool b) { return b; });
+  if (stack.bos()) {
+    const auto with_bos = sight::compute_class_reach(stack.context.layout, {stack.kind, false}, stack.context.budget);
+    const auto seen = find_bos_seen(stack, reach, with_bos.layers.value_or(reach));
+    if (seen == reach) {
+      return make_layers(reach, "theorem-bos", "theory 15.5 D4",
+                         "relative positions name every token of a row, and all tokens but at most one see the BOS: labels tell positions apart");
+    }
+    if (!seen) return std::nullopt;
+    IdLayers result;
+    result.low = reach;
+    result.high = *seen;
+    result.rule = "theorem-bos";
+    result.source = "theory 15.5 D4";
+    result.why = "several tokens see all they need before they see the BOS";
+    return result;
+  }
+  const bool offsets = std::all_of(stack.schemes.begin(), stack.schemes.end(), [](RelativeScheme s) { return s != RelativeScheme::none; });
+  if (exact && offsets && stack.kind != ClassKind::seen) {
+    return make_layers(reach, "exact-counts", "theory 15.4 L1, 2.4",
+                       "rows are counted exactly and offsets name their tokens: two complete views agree only when their tokens are the same");
+  }
+  return std::nullopt;
+}
+
+/// Does some reader see two ordinary tokens other than itself in one T5 bucket? Token 0 is the BOS.
+bool has_bucket_clash(const layout::Relative& relative, std::uint64_t n, bool causal) {
+  for (std::uint64_t i = 0; i < n; ++i) {
+    std::set<std::uint32_t> buckets;  // a repeat comes after at most `buckets` tokens
+    for (std::uint64_t j = 1; j <= (causal ? i : n - 1); ++j) {
+      if (j == i) continue;
+      if (!buckets.insert(layout::compute_t5_bucket(static_cast<std::int64_t>(j) - static_cast<std::int64_t>(i), relative)).second) return true;
+    }
+  }
+  return false;
+}
+
+/// Full or full causal patterns without absolute positions: D2, D3, D5.
+std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
+  const Context& context = stack.context;
+  if (!context.architecture.input.registers.empty() || stack.rules.empty()) return std::nullopt;
+  const std::uint64_t n = stack.n();
+  const bool no_schemes = std::all_of(stack.schemes.begin(), stack.schemes.end(), [](RelativeScheme s) { return s == RelativeScheme::none; });
+  const bool counts = std::all_of(stack.rules.begin(), stack.rules.end(), [](RowRule r) { return r == RowRule::frequency || r == RowRule::multiset; });
+  const bool full = stack.every_relation(&RowFacts::full), causal = stack.every_relation(&RowFacts::full_causal);
+  const bool plain = std::all_of(context.layout.relations.begin(), context.layout.relations.end(), [](const auto& r) { return r.pattern().is_plain(); });
+  if (!plain || (!full && !causal)) return std::nullopt;
+  if (full && stack.every_rule(RowRule::set) && n >= (stack.bos() ? 4u : 3u)) {
+    IdLayers result;
+    result.never = true;
+    result.rule = "max-forgets-counts";
+    result.source = "theory 15.5 D2, 15.8 j";
+    result.why = "a maximum shows which ids occur, not how often";
+    result.floor = n == 3 && context.architecture.input.vocabulary == 2 ? IdFloor::max_of_three : IdFloor::none;
+    return result;
+  }
+  if (full && no_schemes && counts && context.target_is_layout) {
+    return make_layers(n == 1 ? 0 : 1, "full-without-positions", "theory 15.5 D2", "one layer shows how often every id occurs, and the target asks for no more");
+  }
+  if (causal && no_schemes && stack.every_rule(RowRule::frequency) && stack.bos()) {
+    return make_layers(std::max<std::uint64_t>(reach, n <= 3 ? 1 : 2), "causal-bos", "theory 15.5 D3", "the frequency of the BOS gives every token its position; the second layer orders the rest");
+  }
+  if (causal && no_schemes && stack.every_rule(RowRule::multiset)) {
+    return make_layers(std::max<std::uint64_t>(reach, n <= (stack.bos() ? 3u : 2u) ? 1 : 2), "causal-sink", "theory 15.5 D3", "row lengths are seen: the first layer gives every token its position, the second orders the rest");
+  }
+  if (stack.bos() && full && stack.every_rule(RowRule::alibi)) {
+    return make_layers(n <= 1 ? 0 : n <= 3 ? 1 : 2, "alibi-both-ways", "theory 15.5 D5", "the BOS reads exact contents and hands them out");
+  }
+  const bool t5 = std::all_of(stack.schemes.begin(), stack.schemes.end(), [](RelativeScheme s) { return s == RelativeScheme::t5; });
+  if (stack.bos() && t5 && n >= 2) {
+    const bool clash = has_bucket_clash(context.layout.relations.front().relative(), n, causal);
+    return make_layers(std::max<std::uint64_t>(reach, clash ? 2 : 1), "t5-buckets", "theory 15.5 D5",
+                       clash ? "two tokens share a bucket of one row; the second layer tells them apart" : "every token of a row has a bucket of its own");
+  }
+  return std::nullopt;
+}
+
+/// Full causal layers, some rotary and some without positions, with BOS (D5); chunks between full layers get bounds.
+std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
+  const Context& context = stack.context;
+  if (!stack.bos() || !stack.every_relation(&RowFacts::causal) || !stack.every_relation(&RowFacts::loops)) return std::nullopt;
+  std::vector<std::uint64_t> full;
+  const std::uint64_t period = context.layout.order.size();
+  bool all_full = true;
+  for (std::uint64_t q = 1; q <= 2 * period; ++q) {
+    const auto& relations = context.layout.layer(q).relations;
+    if (relations.size() != 1) return std::nullopt;
+    const std::uint32_t r = relations.front();
+    if (stack.schemes[r] != RelativeScheme::none && stack.schemes[r] != RelativeScheme::rotary) return std::nullopt;
+    if (stack.schemes[r] == RelativeScheme::none && !stack.rows[r].full_causal) return std::nullopt;
+    if (stack.rows[r].full_causal) full.push_back(q);
+    else all_full = false;
+  }
+  if (full.empty()) return std::nullopt;
+  if (all_full) {
+    const bool rotary_first = stack.schemes[context.layout.layer(1).relations.front()] == RelativeScheme::rotary;
+    return make_layers(std::max<std::uint64_t>(reach, rotary_first || stack.n() <= 3 ? 1 : 2), "mixed-rotary", "theory 15.5 D5",
+                       rotary_first ? "the first layer is rotary and shows everything" : "the first layer has no positions; the second orders the rest");
+  }
+  // A full layer with rotary positions names every token by itself; one without gives positions and loses the order of equal chunks.
+  IdLayers result;
+  result.low = std::max(reach, full.front());
+  result.high = full.size() > 1 ? full[1] : full.front() + period;
+  result.rule = "mixed-rotary";
+  result.source = "theory 15.5 D5";
+  result.why = fmt::format("between the first full layer ({}) and the second ({})", full.front(), result.high);
+  if (result.low == result.high) result.layers = result.low;
+  return result;
+}
+
+/// Views of general-position inputs are id sequences too when there are enough ids (D6, 15.8 d): a lower bound.
+IdLayers decide_by_views(const Stack& stack, std::uint64_t reach) {
+  const Context& context = stack.context;
+  IdLayers result;
+  result.low = reach;
+  result.rule = "open";
+  result.source = "theory 15.7";
+  result.why = "sparse or coloured rows on ids beyond enumeration: labels can be coarser than views";
+  const bool enough_ids = !context.architecture.input.vocabulary ||
+                          *context.architecture.input.vocabulary >= static_cast<std::int64_t>(context.ordinary());
+  const bool counts_seen = std::none_of(stack.rules.begin(), stack.rules.end(), [](RowRule r) { return r == RowRule::whole; });
+  if (!enough_ids || !counts_seen || stack.n() > 512 || !context.architecture.input.registers.empty()) return result;
+  const sight::ViewQuestion question{&context.layout, &context.target, &context.layout_group, stack.kind, sight::RegisterRows::multisets};
+  const sight::Needed needed = sight::compute_needed(question, context.budget);
+  if (needed.never) {
+    result.never = true;
+    result.rule = "views";
+    result.source = "theory 15.5 D6, 2.4";
+    result.why = needed.why;
+    result.missing = needed.missing;
+  } else if (needed.layers) {
+    result.low = std::max(result.low, *needed.layers);
+  }
+  return result;
+}
+
+}  // namespace
+
+IdLayers compute_id_layers(const Context& context, ClassKind kind) {
+  const Stack stack = make_stack(context, kind);
+  const auto reach = sight::compute_class_reach(context.layout, context.wanted(kind), context.budget);
+  if (!reach.layers) {
+    IdLayers result;
+    result.never = true;
+    result.missing = reach.witness;
+    result.rule = "unseen";
+    result.source = "theory 2.4, 15.5 D7";
+    result.why = reach.witness ? fmt::format("token {} never sees token {}", reach.witness->reader, reach.witness->unseen) : "some token never sees what it needs";
+    return result;
+  }
+  const bool blind = std::all_of(context.facts.mixer.begin(), context.facts.mixer.end(), [](const MixerFacts& m) { return m.blind; });
+  if (blind && context.ordinary() > 1 && kind != ClassKind::seen) {
+    IdLayers result;
+    result.never = true;
+    result.rule = "blind";
+    result.source = "theory 3.3";
+    result.why = "other tokens do not matter to any layer";
+    return result;
+  }
+  if (auto constants = try_constants(stack)) return *constants;
+  if (has_absolute_positions(context.architecture)) {
+    IdLayers result = decide_absolute(stack, *reach.layers);
+    result.missing = reach.witness;
+    return result;
+  }
+  const bool top_k = std::any_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const LayerSpec& l) { return l.mixer.top_k.has_value(); });
+  IdLayers result;
+  if (top_k) {
+    result.low = *reach.layers;
+    result.rule = "open";
+    result.source = "theory 15.8 l";
+    result.why = "top-k attention on ids: labels are not necessary there";
+  } else if (auto labels = try_labels(stack)) {
+    result = *labels;
+  } else if (auto injective = try_injective_colours(stack, *reach.layers)) {
+    result = *injective;
+  } else if (auto full = try_full(stack, *reach.layers)) {
+    result = *full;
+  } else if (auto mixed = try_mixed(stack, *reach.layers)) {
+    result = *mixed;
+  } else {
+    result = decide_by_views(stack, *reach.layers);
+  }
+  if (!result.missing && (!result.layers || *result.layers == *reach.layers)) result.missing = reach.witness;
+  return result;
+}
+
+}  // namespace sightline::verdict

@@ -1,0 +1,30 @@
+// How many layers a class of label functions on token ids needs (theory.md 15.4, 15.5, 15.8).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sightline/sight/labels.hpp"
+#include "sightline/verdict/context.hpp"
+
+namespace sightline::verdict {
+
+enum class IdFloor { none, constant_prefixes, constant_sequences, linformer, max_of_three, collision };
+
+/// What labels say about a class and a group, whatever the feedforward can do. `layers` is exact when labels are
+/// sufficient; `only_necessary` says that fewer layers (or never) is proved, but that `layers` may not be enough.
+struct IdLayers {
+  std::optional<std::uint64_t> layers;
+  bool never = false;
+  bool only_necessary = false;
+  std::uint64_t low = 0, high = 0;  ///< bounds when `layers` is not known; high = 0: none
+  std::string rule, source, why;
+  std::optional<sight::UnreachablePair> missing;
+  std::optional<sight::IdCollision> at_given, below;
+  std::optional<std::uint64_t> distinct_targets;  ///< Lambda, when labels were enumerated
+  IdFloor floor = IdFloor::none;
+};
+
+[[nodiscard]] IdLayers compute_id_layers(const Context& context, sight::ClassKind kind);
+
+}  // namespace sightline::verdict

@@ -1,0 +1,247 @@
+// Token ids: labels say what can be told apart (id_layers.cpp); here the premises of sufficiency, widths and the verdict.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sightline/verdict/context.hpp"
+#include "sightline/verdict/floors.hpp"
+#include "sightline/verdict/id_layers.hpp"
+#include "sightline/verdict/row_facts.hpp"
+
+namespace sightline::verdict {
+
+using namespace architecture;
+using sight::ClassKind;
+
+namespace {
+
+/// Dimension that the norms in front leave for the feedforward (15.1): k.
+std::int64_t compute_kept_width(const Architecture& a, const Norm& norm) {
+  const bool layernorm = norm.kind == NormKind::layernorm || (a.input.norm && a.input.norm->kind == NormKind::layernorm);
+  return a.dim - (layernorm ? 1 : 0);
+}
+
+void check_feedforward(const Context& context, std::vector<std::string>& missing) {
+  const Architecture& a = context.architecture;
+  for (std::size_t k = 0; k < a.layers.size(); ++k) {
+    const Feedforward& f = a.layers[k].feedforward;
+    const FeedforwardFacts& facts = context.facts.feedforward[k];
+    const bool last = k + 1 == a.layers.size() && a.layers[k].repeat == 1;
+    if (f.kind == FeedforwardKind::none && context.facts.mixer[k].softmax && !last && a.depth == Depth::listed) continue;
+    const bool narrow = f.width || f.spectral_norm_at_most;
+    if (narrow && !context.given && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) continue;  // section 6
+    if (narrow) {
+      missing.push_back("feedforward: a width or norm bound is covered for unbounded depth only (theory 15.4)");
+      return;
+    }
+    if (facts.interpolates) continue;
+    if (!context.given && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) continue;
+    missing.push_back("feedforward: one sublayer must take finitely many states anywhere, and " +
+                      (facts.polynomial ? std::string("polynomial activations have a finite-dimensional span (theory 15.1 d)")
+                       : facts.why.empty() ? std::string("this one is not covered (theory 15.1)") : facts.why));
+    return;
+  }
+  for (const LayerSpec& layer : a.layers) {
+    const std::int64_t kept = compute_kept_width(a, layer.norm);
+    const bool tight = layer.norm.kind == NormKind::layernorm && layer.norm.eps == 0;
+    if (kept < 2 || (tight && a.dim < 3)) {
+      missing.push_back(fmt::format("width: the norms leave {} dimension{}, two are needed (theory 15.1, 15.3)", kept, kept == 1 ? "" : "s"));
+      return;
+    }
+  }
+}
+
+bool every_row(const Context& context, bool RowFacts::*fact) {
+  return std::all_of(context.layout.relations.begin(), context.layout.relations.end(), [&](const layout::Relation& relation) {
+    return compute_row_facts(relation, context.layout.tokens, context.budget).*fact;
+  });
+}
+
+void check_mixers(const Context& context, std::vector<std::string>& missing) {
+  const Architecture& a = context.architecture;
+  for (std::size_t k = 0; k < a.layers.size(); ++k) {
+    const Mixer& mixer = a.layers[k].mixer;
+    const MixerFacts& facts = context.facts.mixer[k];
+    if (facts.blind) continue;
+    if (facts.mean != Tri::yes) {
+      missing.push_back("mixer: " + facts.why);
+      return;
+    }
+    if (!facts.bounded) {
+      missing.push_back("mixer: " + facts.why + "; on ids labels are necessary only (theory 15.4 L6, 15.8 l)");
+      return;
+    }
+    if (mixer.kind == MixerKind::linformer && mixer.projections == ProjectionKind::blocks) {
+      missing.push_back("fixed mean pooling on ids is not covered");
+      return;
+    }
+    if (mixer.relative.scheme == RelativeScheme::rotary && mixer.query_key == QueryKey::tied) {
+      const bool harmless = every_row(context, &RowFacts::causal) || (a.input.bos && every_row(context, &RowFacts::bos_in_every_row));
+      if (!harmless) {
+        missing.push_back("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
+        return;
+      }
+    }
+  }
+}
+
+void check_norms(const Context& context, std::vector<std::string>& missing) {
+  for (const LayerSpec& layer : context.architecture.layers) {
+    const Norm& norm = layer.norm;
+    const bool inside = norm.kind != NormKind::none && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
+    if (!inside || norm.eps > 0) continue;
+    if (norm.kind == NormKind::layernorm || !norm.affine) {
+      missing.push_back("eps = 0 in a norm inside the branch (theory 15.3, 15.8 a)");
+      return;
+    }
+  }
+}
+
+/// A lower bound of Lambda, the number of different target labels of the class (15.8 e), as a double.
+double count_targets_at_least(const Context& context) {
+  const double n = static_cast<double>(context.ordinary());
+  const double v = static_cast<double>(context.architecture.input.vocabulary.value_or(std::max<std::int64_t>(2, context.architecture.tokens)));
+  if (n < 1) return 1;
+  if (context.target_class == ClassKind::seen) return v;
+  if (context.target_class == ClassKind::causal && context.target.is_trivial()) return std::pow(v, n);
+  // S_n-equivariant targets are the fewest: own id times the multiset of the others.
+  return v * std::exp(std::lgamma(n + v - 1) - std::lgamma(v) - std::lgamma(n));
+}
+
+struct OutputVerdict {
+  bool impossible = false;
+  std::optional<std::string> missing;
+};
+
+OutputVerdict decide_output(Context& context, const IdLayers& layers) {
+  OutputVerdict result;
+  const OutputRank& rank = context.rank;
+  if (rank.sphere) {
+    result.impossible = true;
+    context.use("norm-range", "theory 3.8", rank.why, {});
+    context.add_floor(make_sphere_floor(context));
+    return result;
+  }
+  const std::uint64_t needed = layers.layers.value_or(0);
+  const bool spare = !context.given || *context.given >= needed + 1;
+  const std::int64_t possible = spare ? rank.with_one_more_layer : rank.certified;
+  const std::int64_t wanted = context.answer.output_dim.value_or(rank.certified);
+  const std::string premise = fmt::format("{} outputs per token, {} possible", wanted, possible);
+  if (wanted <= possible) {
+    context.use("output-rank", "theory 15.2", rank.why, {premise});
+    return result;
+  }
+  const double targets = layers.distinct_targets ? static_cast<double>(*layers.distinct_targets) : count_targets_at_least(context);
+  if (layers.distinct_targets && targets <= static_cast<double>(rank.affine) + 1) {
+    context.use("few-labels", "theory 15.8 e", "so few labels that every read-out fits them", {fmt::format("{} target labels, {} fit", targets, rank.affine + 1)});
+    return result;
+  }
+  if (rank.undecided_above && wanted <= rank.affine) {
+    result.missing = "output width: " + rank.why;
+    return result;
+  }
+  if (targets < static_cast<double>(rank.affine) + 2) {
+    result.missing = "output width: few target labels, and they were not counted exactly (theory 15.8 e)";
+    return result;
+  }
+  result.impossible = true;
+  context.use("output-rank", "theory 15.2, 15.8 e", rank.why, {premise});
+  context.add_floor(make_output_rank_floor(context, wanted));
+  return result;
+}
+
+void add_label_floor(Context& context, const IdLayers& layers) {
+  std::optional<Floor> floor;
+  switch (layers.floor) {
+    case IdFloor::none: return;
+    case IdFloor::constant_prefixes: floor = make_constant_ids_floor(context, true); break;
+    case IdFloor::constant_sequences: floor = make_constant_ids_floor(context, false); break;
+    case IdFloor::linformer: floor = make_linformer_ids_floor(context); break;
+    case IdFloor::max_of_three:
+      floor = Floor{2, mpq_class(2), "F(X)_i = (sum over j of +1 for one id, -1 for the other) e_1", "uniform over all id sequences", "maximum forgets counts (theory 15.5 D2)"};
+      break;
+    case IdFloor::collision: floor = make_id_collision_floor(context); break;
+  }
+  if (floor) context.add_floor(*floor);
+}
+
+mpz_class count_unseen_pairs(const Context& context) {
+  mpz_class total = 0;
+  for (auto unseen : sight::compute_unseen(context.layout, context.given, context.wanted(context.target_class), context.budget)) {
+    total += static_cast<unsigned long>(unseen);
+  }
+  return total;
+}
+
+}  // namespace
+
+void decide_ids(Context& context) {
+  const Architecture& a = context.architecture;
+  Answer& answer = context.answer;
+  const bool decidable = std::all_of(context.facts.mixer.begin(), context.facts.mixer.end(), [](const MixerFacts& m) { return m.decidable; });
+  const bool parallel = a.block.arrangement == Arrangement::parallel;
+  const IdLayers layers = compute_id_layers(context, context.target_class);
+
+  // Necessity: sight and labels, whatever the sublayers can do.
+  const bool too_shallow = context.given && ((layers.layers && *context.given < *layers.layers) || (!layers.layers && *context.given < layers.low));
+  const bool impossible = decidable && (layers.never || too_shallow);
+  std::vector<std::string> missing;
+  if (impossible) {
+    const mpz_class unseen = count_unseen_pairs(context);
+    if (unseen > 0) {
+      answer.unreachable = layers.missing;
+      context.add_floor(make_unseen_ids_floor(context, unseen));
+    } else if (layers.rule == "blind" && context.ordinary() > 1) {
+      context.add_floor(make_unseen_ids_floor(context, mpz_class(static_cast<unsigned long>(context.tokens())) * static_cast<unsigned long>(context.ordinary() - 1)));
+    } else {
+      answer.id_collision = layers.at_given ? layers.at_given : layers.below;
+      add_label_floor(context, layers);
+    }
+  }
+  context.use(layers.rule, layers.source, layers.why, {});
+
+  check_feedforward(context, missing);
+  check_mixers(context, missing);
+  check_norms(context, missing);
+  if (!decidable) missing.push_back("mixer: " + context.facts.mixer.front().why);
+  if (!a.block.residual) missing.push_back("no residual connection (theory 7.4)");
+  if (a.block.tied) context.use("tied", "theory 15.4", "layers that share weights: states of different layers are chosen apart, one feedforward serves all", {});
+  if (layers.only_necessary && !layers.never && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
+  const bool premises = missing.empty();  // labels are sufficient as soon as there are enough layers
+
+  // Enough layers? A parallel block reads out one block later (15.4).
+  const std::uint64_t read_out = parallel ? 1 : 0;
+  bool enough = false;
+  if (layers.layers) {
+    enough = !context.given || *context.given >= *layers.layers + (*layers.layers > 0 ? read_out : 0);
+    if (!enough && !impossible) missing.push_back("parallel blocks: the read-out of the last layer sits one block later (theory 15.4)");
+  } else if (!layers.never) {
+    enough = layers.high > 0 && (!context.given || *context.given >= layers.high + read_out);
+    if (!enough && !impossible) missing.push_back("layers: " + layers.why);
+  }
+  const OutputVerdict output = decide_output(context, layers);
+  if (output.missing) missing.push_back(*output.missing);
+
+  answer.verdict = impossible || output.impossible    ? Verdict::impossible
+                   : missing.empty() && enough ? Verdict::certified
+                                               : Verdict::unknown;
+  for (const std::string& reason : missing) context.use("open", "theory 15.7", "not decided: " + reason, {});
+
+  if (!premises || context.rank.sphere) return;
+  if (layers.layers && (read_out == 0 || *layers.layers == 0)) {
+    answer.needed = layers.layers;
+  } else if (layers.layers) {
+    answer.needed_between = {*layers.layers, *layers.layers + read_out};
+  } else if (!layers.never && layers.high > 0) {
+    answer.needed_between = {layers.low, layers.high + read_out};
+  }
+  if (answer.class_kind == context.target_class) {
+    answer.class_layers = answer.needed;
+  } else if (answer.class_kind && read_out == 0) {
+    const IdLayers other = compute_id_layers(context, *answer.class_kind);
+    if (!other.only_necessary) answer.class_layers = other.layers;
+  }
+}
+
+}  // namespace sightline::verdict

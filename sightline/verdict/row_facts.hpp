@@ -1,0 +1,26 @@
+// Facts about whole relations that the closed forms for ids ask for (theory.md 15.5, 15.8).
+#pragma once
+
+#include "sightline/base/budget.hpp"
+#include "sightline/layout/layout.hpp"
+
+namespace sightline::verdict {
+
+struct RowFacts {
+  bool nonempty = true;         ///< every token reads something
+  bool loops = true;            ///< every token reads itself
+  bool causal = true;           ///< no token reads a later one
+  bool full = true;             ///< every token reads exactly all tokens
+  bool full_causal = true;      ///< token i reads exactly 0..i
+  bool bos_in_every_row = true; ///< every token reads token 0
+  bool injective = true;        ///< in every row, colours name their token (raw colours)
+  bool registers = false;       ///< some token reads a register
+};
+
+/// One pass over the rows of the tokens. O(runs), plus at most the number of T5 buckets per row.
+[[nodiscard]] RowFacts compute_row_facts(const layout::Relation& relation, layout::Vertex tokens, const Budget& budget);
+
+/// Most tokens in one row that are neither the reader nor (with `bos`) token 0.
+[[nodiscard]] std::uint64_t compute_widest_row(const layout::Relation& relation, layout::Vertex tokens, bool bos, const Budget& budget);
+
+}  // namespace sightline::verdict
