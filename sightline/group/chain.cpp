@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 
@@ -17,6 +18,8 @@ constexpr std::int32_t unreached = -2;
 constexpr int quiet_before_proof = 12;
 constexpr int quiet_between_generators = 3;
 constexpr double most_proof_steps = 1e13;
+/// From this degree on every pass over all points counts: fewer random steps, and no weeding out between generators.
+constexpr Point large_degree = 20000;
 
 void apply_left(const Images& a, Images& g) {
   for (Point& y : g) y = a[y];
@@ -49,7 +52,8 @@ RandomElements::RandomElements(Point degree, const std::vector<Images>& generato
   if (generators.empty()) return;
   const std::size_t slots = std::max<std::size_t>(8, generators.size() + 2);
   for (std::size_t k = 0; k < slots; ++k) state_.push_back(generators[k % generators.size()]);
-  for (int step = 0; step < 40; ++step) (void)next();
+  const int scramble = degree < large_degree ? 40 : 12;
+  for (int step = 0; step < scramble; ++step) (void)next();
 }
 
 const Images& RandomElements::next() {
@@ -79,6 +83,7 @@ StabiliserChain::StabiliserChain(Point degree, const std::vector<Images>& genera
     if (!add_generator(generators[k])) continue;
     irredundant_.push_back(k);
     kept.push_back(generators[k]);
+    if (degree >= large_degree) continue;
     RandomElements random(degree, kept);
     close_at_random(random, quiet_between_generators, known_order);
   }
@@ -147,6 +152,20 @@ void StabiliserChain::rebuild_tree(Level& level) {
       level.orbit.push_back(to);
     }
   }
+}
+
+void StabiliserChain::flatten_by_powers(Level& level) {
+  const std::vector<std::uint32_t> generators(level.generators.begin(), level.generators.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(8, level.generators.size())));
+  for (const std::uint32_t generator : generators) {
+    Images power = elements_[generator];
+    for (std::size_t exponent = 2; exponent < level.orbit.size(); exponent *= 2) {
+      budget_->poll();
+      power = compose(power, power);
+      if (is_identity(power)) break;
+      level.tree.push_back(store(power));
+    }
+  }
+  rebuild_tree(level);
 }
 
 bool StabiliserChain::too_high(const Level& level, std::uint32_t factor) const {
@@ -232,10 +251,9 @@ bool StabiliserChain::take_random(Images g) {
 
 void StabiliserChain::close_at_random(RandomElements& random, int quiet, const std::optional<mpz_class>& known_order) {
   // Even a chain that is complete may have high trees (a cycle of a million points): random members flatten them.
-  for (int tries = 0; tries < 64; ++tries) {
-    bool high = false;
-    for (const Level& level : levels_) high = high || too_high(level, 1);
-    if (!high) break;
+  auto any_too_high = [&] { return std::any_of(levels_.begin(), levels_.end(), [&](const Level& level) { return too_high(level, 1); }); };
+  if (!levels_.empty() && too_high(levels_[0], 4)) flatten_by_powers(levels_[0]);
+  for (int tries = 0; tries < 64 && any_too_high(); ++tries) {
     budget_->poll();
     (void)take_random(random.next());
   }

@@ -71,6 +71,8 @@ private:
   std::uint32_t store(const Images& g);
   void extend_orbit(Level& level, std::uint32_t element);
   void rebuild_tree(Level& level);
+  /// Puts the squares, fourth powers, ... of generators into the tree: a long cycle gets a tree of logarithmic height.
+  void flatten_by_powers(Level& level);
   [[nodiscard]] bool too_high(const Level& level, std::uint32_t factor) const;
   /// Replaces g by its residue and returns the level at which it fell out, levels_.size() when it passed them all.
   [[nodiscard]] std::size_t sift(Images& g, std::size_t start) const;
