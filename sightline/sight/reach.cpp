@@ -1,0 +1,132 @@
+#include "sightline/sight/reach.hpp"
+
+#include "sightline/base/error.hpp"
+#include "sightline/sight/reach_engine.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+// Below this many vertices the bit columns are quicker than looking for a hub.
+constexpr Vertex small_layout = 1024;
+
+// Every arc goes to the reader itself or down, and every token reads the one before it in some layer: token i then sees exactly
+// 0..i in the end, because a path from i to i-1 cannot go round.
+bool is_causal_chain(const Layout& layout, const Budget& budget) {
+  if (layout.registers > 0 || layout.order.empty()) return false;
+  std::vector<bool> used(layout.layers.size(), false), linked(layout.tokens, false);
+  for (const std::uint32_t l : layout.order) used[l] = true;
+  std::vector<layout::Run> row;
+  for (std::size_t l = 0; l < layout.layers.size(); ++l) {
+    if (!used[l]) continue;
+    for (const std::uint32_t r : layout.layers[l].relations) {
+      for (Vertex i = 0; i < layout.tokens; ++i) {
+        budget.poll();
+        layout.relations[r].pattern().row(i, row);
+        for (const layout::Run& run : row) {
+          if (run.last > i) return false;
+          if (i > 0 && run.contains(i - 1)) linked[i] = true;
+        }
+      }
+    }
+  }
+  for (Vertex i = 1; i < layout.tokens; ++i) {
+    if (!linked[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
+  const Layout& layout = *question.layout;
+  if (layout.tokens == 0) throw ArgumentError("reach: a layout has at least one token");
+  if (layout.tokens == 1 && !question.registers_too) {
+    ReachAnswer answer;
+    answer.unseen.assign(question.count_unseen ? 1 : 0, 0);
+    answer.reach.layers = 0;
+    return answer;
+  }
+  if (auto answer = answer_by_intervals(question, budget)) return *answer;
+  if (question.wanted.kind == ClassKind::all && layout.vertices() > small_layout) {
+    if (auto answer = answer_by_hubs(question, budget)) {
+      if (!question.count_unseen) return *answer;
+      if (answer->reach.layers && (!question.depth || *answer->reach.layers <= *question.depth)) {
+        answer->unseen.assign(layout.tokens, 0);
+        return *answer;
+      }
+    }
+  }
+  return answer_by_bits(question, budget);
+}
+
+std::vector<Vertex> compute_unseen(const Layout& layout, std::optional<std::uint64_t> depth, const Wanted& wanted,
+                                   const Budget& budget) {
+  if (!depth && wanted.kind == ClassKind::seen) return std::vector<Vertex>(layout.tokens, 0);
+  ReachQuestion question;
+  question.layout = &layout;
+  question.depth = depth;
+  question.wanted = wanted;
+  question.count_unseen = true;
+  if (!depth && layout.vertices() > small_layout && is_causal_chain(layout, budget)) {
+    std::vector<Vertex> unseen(layout.tokens, 0);
+    for (Vertex i = 0; i < layout.tokens && wanted.kind == ClassKind::all; ++i) unseen[i] = layout.tokens - 1 - i;
+    return unseen;
+  }
+  return answer_reach(question, budget).unseen;
+}
+
+Connected compute_connected(const Layout& layout, const Budget& budget) { return compute_class_reach(layout, Wanted{}, budget); }
+
+Connected compute_class_reach(const Layout& layout, const Wanted& wanted, const Budget& budget) {
+  ReachQuestion question;
+  question.layout = &layout;
+  question.wanted = wanted;
+  question.find_layers = true;
+  return answer_reach(question, budget).reach;
+}
+
+ClassKind compute_class_kind(const Layout& layout, const Budget& budget) {
+  if (layout.vertices() > small_layout && is_causal_chain(layout, budget)) return ClassKind::causal;
+  const std::vector<Vertex> of_all = compute_unseen(layout, std::nullopt, {ClassKind::all, false}, budget);
+  bool all = true, causal = true;
+  for (Vertex i = 0; i < layout.tokens; ++i) {
+    all = all && of_all[i] == 0;
+    causal = causal && of_all[i] == layout.tokens - 1 - i;
+  }
+  if (all) return ClassKind::all;
+  if (!causal) return ClassKind::seen;
+  for (const Vertex missed : compute_unseen(layout, std::nullopt, {ClassKind::causal, false}, budget)) {
+    if (missed > 0) return ClassKind::seen;
+  }
+  return ClassKind::causal;
+}
+
+std::vector<layout::Run> compute_view(const Layout& layout, std::uint64_t depth, Vertex token, const Budget& budget) {
+  const std::vector<std::int64_t> latest = compute_latest(layout, depth, token, budget);
+  std::vector<layout::Run> runs;
+  for (Vertex j = 0; j < latest.size(); ++j) {
+    if (latest[j] < 0) continue;
+    if (!runs.empty() && runs.back().last + 1 == j) {
+      runs.back().last = j;
+    } else {
+      runs.push_back({j, j, 1, 1});
+    }
+  }
+  return runs;
+}
+
+Settling compute_settling(const Layout& layout, std::uint64_t skip, const Budget& budget) {
+  ReachQuestion question;
+  question.layout = &layout;
+  question.skip = skip;
+  question.registers_too = true;
+  question.find_layers = true;
+  if (layout.vertices() == 1) return {0, true};
+  const Connected all = answer_reach(question, budget).reach;
+  if (all.layers) return {*all.layers, true};
+  question.wanted.kind = ClassKind::seen;
+  return {*answer_reach(question, budget).reach.layers, false};
+}
+
+}  // namespace sightline::sight

@@ -1,0 +1,348 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <numeric>
+
+#include "sightline/sight/reach_engine.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+template <unsigned Words>
+struct Lane {
+  std::array<std::uint64_t, Words> word{};
+  Lane& operator|=(const Lane& other) {
+    for (unsigned w = 0; w < Words; ++w) word[w] |= other.word[w];
+    return *this;
+  }
+  [[nodiscard]] bool get(std::size_t bit) const { return (word[bit / 64] >> (bit % 64)) & 1; }
+  void set(std::size_t bit) { word[bit / 64] |= std::uint64_t{1} << (bit % 64); }
+  friend bool operator==(const Lane&, const Lane&) = default;
+};
+
+constexpr Vertex block_size = 16;
+
+// Disjunctions over ranges with one step: positions are sorted by residue, so that a range is contiguous; prefixes and
+// suffixes of blocks of 16 and a table of doubling block ranges answer each in four operations.
+template <unsigned Words>
+class RangeTable {
+public:
+  RangeTable(Vertex vertices, Vertex step, const Budget& budget)
+      : step_(step), rows_((vertices + step - 1) / step),
+        size_((static_cast<std::size_t>(rows_) * step + block_size - 1) / block_size * block_size) {
+    const std::size_t blocks = size_ / block_size;
+    const auto levels = static_cast<std::size_t>(std::bit_width(blocks));
+    budget.ask((2 * size_ + levels * blocks) * sizeof(Lane<Words>));
+    bytes_ = (2 * size_ + levels * blocks) * sizeof(Lane<Words>);
+    prefix_.resize(size_);
+    suffix_.resize(size_);
+    table_.assign(levels, std::vector<Lane<Words>>(blocks));
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+  void fill(const std::vector<Lane<Words>>& state) {
+    std::fill(prefix_.begin(), prefix_.end(), Lane<Words>{});
+    if (step_ == 1) {
+      std::copy(state.begin(), state.end(), prefix_.begin());
+    } else {
+      for (Vertex residue = 0; residue < step_; ++residue) {
+        std::size_t at = static_cast<std::size_t>(residue) * rows_;
+        for (std::size_t j = residue; j < state.size(); j += step_) prefix_[at++] = state[j];
+      }
+    }
+    for (std::size_t b = 0; b * block_size < size_; ++b) {
+      const std::size_t begin = b * block_size, end = begin + block_size;
+      Lane<Words> sum{};
+      for (std::size_t k = end; k-- > begin;) suffix_[k] = sum |= prefix_[k];
+      table_[0][b] = sum;
+      for (std::size_t k = begin + 1; k < end; ++k) prefix_[k] |= prefix_[k - 1];
+    }
+    for (std::size_t level = 1; level < table_.size(); ++level) {
+      const std::size_t half = std::size_t{1} << (level - 1), count = table_[0].size();
+      for (std::size_t b = 0; b + 2 * half <= count; ++b) {
+        table_[level][b] = table_[level - 1][b];
+        table_[level][b] |= table_[level - 1][b + half];
+      }
+    }
+  }
+
+  // Ranges that lie inside one block are left to the caller's loop.
+  [[nodiscard]] bool covers(const ReadRange& range) const { return position(range.first) / block_size != position(range.last) / block_size; }
+
+  void add(const ReadRange& range, Lane<Words>& out) const {
+    const std::size_t left = position(range.first), right = position(range.last);
+    out |= suffix_[left];
+    out |= prefix_[right];
+    const std::size_t from = left / block_size + 1, to = right / block_size;
+    if (from < to) {
+      const auto level = static_cast<std::size_t>(std::bit_width(to - from)) - 1;
+      out |= table_[level][from];
+      out |= table_[level][to - (std::size_t{1} << level)];
+    }
+  }
+
+private:
+  [[nodiscard]] std::size_t position(Vertex j) const {
+    return step_ == 1 ? j : static_cast<std::size_t>(j % step_) * rows_ + j / step_;
+  }
+
+  Vertex step_;
+  Vertex rows_;
+  std::size_t size_;
+  std::uint64_t bytes_ = 0;
+  std::vector<Lane<Words>> prefix_, suffix_;
+  std::vector<std::vector<Lane<Words>>> table_;
+};
+
+template <unsigned Words>
+class BitReach {
+public:
+  BitReach(const ReachQuestion& question, const Budget& budget)
+      : question_(question), layout_(*question.layout), budget_(budget), period_(make_period(layout_, question.skip)),
+        booking_(budget, 3 * sizeof(Lane<Words>) * static_cast<std::uint64_t>(layout_.vertices())) {
+    layers_.reserve(layout_.layers.size());
+    std::vector<bool> used(layout_.layers.size(), false);
+    for (const LayerRun& run : period_) used[run.layer] = true;
+    for (std::size_t l = 0; l < used.size(); ++l) {
+      layers_.push_back(used[l] ? make_read_layer(layout_, layout_.layers[l], budget) : ReadLayer{{}, {}, Booking(budget)});
+      if (used[l]) used_.push_back(static_cast<std::uint32_t>(l));
+      tables_.emplace_back();
+      std::map<Vertex, std::uint64_t> work;
+      for (const ReadRange& range : layers_.back().ranges) {
+        const Vertex size = (range.last - range.first) / range.step + 1;
+        if (size > block_size) work[range.step] += size;
+      }
+      for (const auto& [step, amount] : work) {
+        // A table costs about four passes over the vertices.
+        if (amount > 4 * static_cast<std::uint64_t>(layout_.vertices())) tables_.back().push_back(step);
+      }
+    }
+    quiet_.resize(layers_.size());
+  }
+
+  ReachAnswer answer(const std::vector<Vertex>* columns) {
+    ReachAnswer answer;
+    if (question_.count_unseen) answer.unseen.assign(layout_.tokens, 0);
+    if (question_.find_layers) answer.reach.layers = 0;
+    std::vector<Vertex> all;
+    if (columns == nullptr) {
+      all.resize(question_.registers_too ? layout_.vertices() : layout_.tokens);
+      std::iota(all.begin(), all.end(), Vertex{0});
+      columns = &all;
+    }
+    for (std::size_t begin = 0; begin < columns->size(); begin += 64 * Words) {
+      const std::size_t end = std::min(columns->size(), begin + 64 * Words);
+      strip_.assign(columns->begin() + static_cast<std::ptrdiff_t>(begin), columns->begin() + static_cast<std::ptrdiff_t>(end));
+      run_strip(answer);
+      budget_.report("reach", static_cast<double>(end) / static_cast<double>(columns->size()));
+      if (question_.find_layers && !question_.count_unseen && !answer.reach.layers) break;
+    }
+    return answer;
+  }
+
+private:
+  void run_strip(ReachAnswer& answer) {
+    if (question_.wanted.kind == ClassKind::seen) {
+      run_seen(answer);
+      return;
+    }
+    if (question_.find_layers && answer.reach.layers) find_layers(answer.reach);
+    if (question_.count_unseen) run_count(answer.unseen);
+  }
+
+  void find_layers(Connected& reach) {
+    start();
+    std::uint64_t q = 0;
+    std::optional<UnreachablePair> missing = find_missing(0), before;
+    while (missing) {
+      before = missing;
+      if (!next_change(q, std::nullopt)) {
+        reach = {std::nullopt, missing};
+        return;
+      }
+      missing = find_missing(missing->reader);
+    }
+    if (q > *reach.layers) reach = {q, before};
+  }
+
+  void run_count(std::vector<Vertex>& unseen) {
+    start();
+    std::uint64_t q = 0;
+    std::optional<UnreachablePair> missing = find_missing(0);
+    while (missing && next_change(q, question_.depth)) missing = find_missing(missing->reader);
+    if (missing) count_unseen(unseen, nullptr);
+  }
+
+  void run_seen(ReachAnswer& answer) {
+    start();
+    std::vector<Lane<Words>> given;
+    bool have_given = !question_.count_unseen || !question_.depth;
+    std::uint64_t q = 0;
+    for (;;) {
+      old_ = state_;
+      if (!next_change(q, std::nullopt)) break;
+      if (!have_given && q > *question_.depth) {
+        given = old_;
+        have_given = true;
+      }
+      if (question_.find_layers && q > *answer.reach.layers) {
+        if (const auto pair = find_change()) answer.reach = {q, pair};
+      }
+    }
+    if (question_.count_unseen && question_.depth && !given.empty()) {
+      std::swap(given, state_);
+      count_unseen(answer.unseen, &given);
+    }
+  }
+
+  void start() {
+    state_.assign(layout_.vertices(), Lane<Words>{});
+    for (std::size_t k = 0; k < strip_.size(); ++k) state_[strip_[k]].set(k);
+    run_ = 0;
+    in_run_ = 0;
+    std::fill(quiet_.begin(), quiet_.end(), false);
+  }
+
+  // Goes on until a layer changes something; q counts the layers gone through. False: nothing ever changes again (or
+  // not up to `limit`, at which q then stands).
+  bool next_change(std::uint64_t& q, std::optional<std::uint64_t> limit) {
+    if (period_.empty()) return false;
+    for (;;) {
+      if (limit && q >= *limit) return false;
+      if (in_run_ == period_[run_].count) {
+        in_run_ = 0;
+        run_ = (run_ + 1) % period_.size();
+      }
+      const std::uint32_t l = period_[run_].layer;
+      if (quiet_[l]) {
+        // The state is what it was when this layer last did nothing.
+        q += period_[run_].count - in_run_;
+        in_run_ = period_[run_].count;
+        continue;
+      }
+      ++q;
+      ++in_run_;
+      if (apply(l)) {
+        std::fill(quiet_.begin(), quiet_.end(), false);
+        return true;
+      }
+      quiet_[l] = true;
+      if (std::all_of(used_.begin(), used_.end(), [&](std::uint32_t k) { return quiet_[k]; })) return false;
+    }
+  }
+
+  bool apply(std::uint32_t l) {
+    const ReadLayer& layer = layers_[l];
+    std::map<Vertex, RangeTable<Words>> tables;
+    std::uint64_t bytes = 0;
+    for (const Vertex step : tables_[l]) {
+      auto& table = tables.try_emplace(step, layout_.vertices(), step, budget_).first->second;
+      bytes += table.bytes();
+      table.fill(state_);
+    }
+    const RangeTable<Words>* plain = nullptr;
+    if (const auto at = tables.find(1); at != tables.end()) plain = &at->second;
+    next_.resize(state_.size());
+    bool changed = false;
+    for (const ReadGroup& group : layer.groups) {
+      budget_.poll();
+      Lane<Words> sum{};
+      for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
+        const ReadRange& range = layer.ranges[k];
+        const RangeTable<Words>* table = plain;
+        if (range.step != 1) {
+          const auto at = tables.find(range.step);
+          table = at == tables.end() ? nullptr : &at->second;
+        }
+        if (table != nullptr && table->covers(range)) {
+          table->add(range, sum);
+        } else {
+          for (std::uint64_t j = range.first; j <= range.last; j += range.step) sum |= state_[j];
+        }
+      }
+      for (Vertex i = group.begin; i < group.end; ++i) {
+        next_[i] = state_[i];
+        next_[i] |= sum;
+        changed = changed || !(next_[i] == state_[i]);
+      }
+    }
+    budget_.give_back(bytes);
+    state_.swap(next_);
+    return changed;
+  }
+
+  Lane<Words> wanted_lane(Vertex i) const {
+    Lane<Words> lane{};
+    if (question_.wanted.kind == ClassKind::causal && i < strip_.front()) return lane;
+    for (std::size_t k = 0; k < strip_.size(); ++k) {
+      if (is_wanted(question_, i, strip_[k])) lane.set(k);
+    }
+    return lane;
+  }
+
+  // The first reader >= from that misses a wanted column. What has been seen stays seen, so `from` only moves up.
+  std::optional<UnreachablePair> find_missing(Vertex from) {
+    const bool same_for_all = question_.wanted.kind != ClassKind::causal;
+    const Lane<Words> common = wanted_lane(layout_.tokens - 1);
+    for (Vertex i = from; i < layout_.tokens; ++i) {
+      const Lane<Words> lane = same_for_all || i >= strip_.back() ? common : wanted_lane(i);
+      for (unsigned w = 0; w < Words; ++w) {
+        if (const std::uint64_t rest = lane.word[w] & ~state_[i].word[w]) {
+          return UnreachablePair{i, strip_[64 * w + static_cast<unsigned>(std::countr_zero(rest))]};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  // A wanted column that some token came to see in the last layer.
+  std::optional<UnreachablePair> find_change() const {
+    const Lane<Words> lane = wanted_lane(0);
+    for (Vertex i = 0; i < layout_.tokens; ++i) {
+      for (unsigned w = 0; w < Words; ++w) {
+        if (const std::uint64_t fresh = lane.word[w] & state_[i].word[w] & ~old_[i].word[w]) {
+          return UnreachablePair{i, strip_[64 * w + static_cast<unsigned>(std::countr_zero(fresh))]};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  void count_unseen(std::vector<Vertex>& unseen, const std::vector<Lane<Words>>* ever) const {
+    const bool same_for_all = question_.wanted.kind != ClassKind::causal;
+    const Lane<Words> common = wanted_lane(layout_.tokens - 1);
+    for (Vertex i = 0; i < layout_.tokens; ++i) {
+      const Lane<Words> lane = same_for_all || i >= strip_.back() ? common : wanted_lane(i);
+      for (unsigned w = 0; w < Words; ++w) {
+        const std::uint64_t within = ever == nullptr ? ~std::uint64_t{0} : (*ever)[i].word[w];
+        unseen[i] += static_cast<Vertex>(std::popcount(lane.word[w] & within & ~state_[i].word[w]));
+      }
+    }
+  }
+
+  const ReachQuestion& question_;
+  const Layout& layout_;
+  const Budget& budget_;
+  std::vector<LayerRun> period_;
+  Booking booking_;
+  std::vector<ReadLayer> layers_;
+  std::vector<std::vector<Vertex>> tables_;  // steps worth a table, by layer
+  std::vector<std::uint32_t> used_;
+  std::vector<bool> quiet_;
+  std::vector<Vertex> strip_;
+  std::vector<Lane<Words>> state_, next_, old_;
+  std::size_t run_ = 0;
+  std::uint64_t in_run_ = 0;
+};
+
+}  // namespace
+
+ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget, const std::vector<Vertex>* columns) {
+  if (columns != nullptr || question.layout->vertices() <= 64) return BitReach<1>(question, budget).answer(columns);
+  return BitReach<8>(question, budget).answer(columns);
+}
+
+}  // namespace sightline::sight

@@ -1,0 +1,111 @@
+// Inside of reach.hpp: one question about receptive fields, and three ways to answer it. Not for other rooms.
+//
+// All of them compute R_0[i] = {i}, R_q[i] = R_{q-1}[i] u U_{j in N_q(i)} R_{q-1}[j] (theory.md 10), where N_q may start
+// anywhere in the repeated list; they differ in how a receptive field is written down.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/layout/layout.hpp"
+#include "sightline/sight/reach.hpp"
+
+namespace sightline::sight {
+
+/// Memory asked of the budget, given back at the end of the scope.
+class Booking {
+public:
+  explicit Booking(const Budget& budget, std::uint64_t bytes = 0) : budget_(&budget) { grow(bytes); }
+  Booking(Booking&& other) noexcept : budget_(other.budget_), bytes_(std::exchange(other.bytes_, 0)) {}
+  Booking& operator=(Booking&&) = delete;
+  ~Booking() { budget_->give_back(bytes_); }
+  void grow(std::uint64_t bytes) {
+    budget_->ask(bytes);
+    bytes_ += bytes;
+  }
+
+private:
+  const Budget* budget_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// The vertices first, first+step, ..., last.
+struct ReadRange {
+  Vertex first = 0, last = 0, step = 1;
+  friend bool operator==(const ReadRange&, const ReadRange&) = default;
+};
+
+/// Readers begin .. end-1 read the same ranges.
+struct ReadGroup {
+  Vertex begin = 0, end = 0;
+  std::uint64_t ranges_begin = 0, ranges_end = 0;
+};
+
+/// A layer as reach sees it: for every vertex the union over heads of what it reads (ranges may overlap).
+struct ReadLayer {
+  std::vector<ReadGroup> groups;   ///< consecutive, cover every vertex
+  std::vector<ReadRange> ranges;
+  Booking booking;
+};
+
+[[nodiscard]] ReadLayer make_read_layer(const Layout& layout, const layout::Layer& layer, const Budget& budget);
+
+/// `count` applications of one distinct layer in a row.
+struct LayerRun {
+  std::uint32_t layer = 0;
+  std::uint64_t count = 0;
+};
+
+/// The shortest list whose repetition is layout.order after its first `skip` layers, as runs of equal layers.
+/// Empty when the layout has no layers.
+[[nodiscard]] std::vector<LayerRun> make_period(const Layout& layout, std::uint64_t skip);
+
+struct ReachQuestion {
+  const Layout* layout = nullptr;
+  std::uint64_t skip = 0;             ///< the first layer applied is layer skip+1 of the repeated list
+  std::optional<std::uint64_t> depth; ///< for `unseen`; absent: any number of layers
+  Wanted wanted;
+  bool registers_too = false;         ///< registers are to be seen as well (kinds all and seen)
+  bool count_unseen = false;          ///< fill ReachAnswer::unseen
+  bool find_layers = false;           ///< fill ReachAnswer::reach
+};
+
+struct ReachAnswer {
+  std::vector<Vertex> unseen;  ///< per token, at `depth`
+  Connected reach;             ///< the list repeated
+};
+
+/// Is column j wanted by reader i (kinds all and causal)?
+[[nodiscard]] bool is_wanted(const ReachQuestion& question, Vertex i, Vertex j);
+
+/// When every row, with the own token, is one interval with monotone end points (windows, blocks, causal), or every row is
+/// the same cyclic interval around its reader. Nothing otherwise. O(n log(layers)).
+[[nodiscard]] std::optional<ReachAnswer> answer_by_intervals(const ReachQuestion& question, const Budget& budget);
+
+/// Kind `all`, find_layers only: a token that soon sees everything and that everybody soon reads bounds the answer from above, a sample
+/// of columns bounds it from below. Nothing when the two do not meet. O(runs * layers).
+[[nodiscard]] std::optional<ReachAnswer> answer_by_hubs(const ReachQuestion& question, const Budget& budget);
+
+/// The general way: 512 columns at a time, one bit each. O(n^2 / 512 * runs per row * layers), memory O(n).
+/// `columns`, when given, restricts the question to those (at most 64) columns.
+[[nodiscard]] ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget,
+                                         const std::vector<Vertex>* columns = nullptr);
+
+/// compute_latest with the list starting after its first `skip` layers.
+[[nodiscard]] std::vector<std::int64_t> compute_latest_after(const Layout& layout, std::uint64_t skip, std::uint64_t depth, Vertex root,
+                                                             const Budget& budget);
+
+/// Intervals, then hubs, then bits.
+[[nodiscard]] ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget);
+
+/// Layers until no token's view grows any more (registers included), counted from layer skip+1, and whether each token then sees all vertices.
+struct Settling {
+  std::uint64_t layers = 0;
+  bool everything = false;
+};
+[[nodiscard]] Settling compute_settling(const Layout& layout, std::uint64_t skip, const Budget& budget);
+
+}  // namespace sightline::sight

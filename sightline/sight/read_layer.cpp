@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "sightline/sight/reach_engine.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+// Runs of different colours that touch become one range again, and heads that overlap are merged where that is cheap.
+void tidy(std::vector<ReadRange>& ranges) {
+  for (ReadRange& range : ranges) {
+    if (range.first == range.last) range.step = 1;
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const ReadRange& a, const ReadRange& b) {
+    return a.first != b.first ? a.first < b.first : a.step != b.step ? a.step < b.step : a.last > b.last;
+  });
+  std::vector<ReadRange> out;
+  for (const ReadRange& range : ranges) {
+    if (!out.empty() && out.back().step == 1 && range.step == 1 && range.first <= out.back().last + 1) {
+      out.back().last = std::max(out.back().last, range.last);
+    } else if (out.empty() || !(out.back() == range)) {
+      out.push_back(range);
+    }
+  }
+  ranges.swap(out);
+}
+
+}  // namespace
+
+ReadLayer make_read_layer(const Layout& layout, const layout::Layer& layer, const Budget& budget) {
+  ReadLayer result{{}, {}, Booking(budget)};
+  const Vertex vertices = layout.vertices();
+  std::vector<ReadRange> previous, current;
+  std::vector<layout::Run> row;
+  for (Vertex i = 0; i < vertices; ++i) {
+    budget.poll();
+    current.clear();
+    for (const std::uint32_t r : layer.relations) {
+      layout.relations[r].pattern().row(i, row);
+      for (const layout::Run& run : row) current.push_back({run.first, run.last, run.step});
+    }
+    tidy(current);
+    if (!result.groups.empty() && current == previous) {
+      result.groups.back().end = i + 1;
+      continue;
+    }
+    result.booking.grow((current.size() * sizeof(ReadRange)) + sizeof(ReadGroup));
+    result.groups.push_back({i, i + 1, result.ranges.size(), result.ranges.size() + current.size()});
+    result.ranges.insert(result.ranges.end(), current.begin(), current.end());
+    previous.swap(current);
+  }
+  return result;
+}
+
+std::vector<LayerRun> make_period(const Layout& layout, std::uint64_t skip) {
+  const std::vector<std::uint32_t>& order = layout.order;
+  const std::size_t length = order.size();
+  if (length == 0) return {};
+  // The shortest period of the list, by the border table of the list.
+  std::vector<std::size_t> border(length + 1, 0);
+  for (std::size_t k = 1, b = 0; k < length; ++k) {
+    while (b > 0 && order[k] != order[b]) b = border[b];
+    if (order[k] == order[b]) ++b;
+    border[k + 1] = b;
+  }
+  std::size_t period = length - border[length];
+  if (length % period != 0) period = length;
+  std::vector<LayerRun> runs;
+  for (std::size_t k = 0; k < period; ++k) {
+    const std::uint32_t layer = order[(skip + k) % period];
+    if (!runs.empty() && runs.back().layer == layer) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({layer, 1});
+    }
+  }
+  return runs;
+}
+
+bool is_wanted(const ReachQuestion& question, Vertex i, Vertex j) {
+  const Vertex tokens = question.layout->tokens;
+  if (j >= tokens) return question.registers_too;
+  if (j == 0 && question.wanted.ordinary_only) return false;
+  return question.wanted.kind != ClassKind::causal || j <= i;
+}
+
+}  // namespace sightline::sight

@@ -1,0 +1,61 @@
+// Inside of views.hpp: what one output sees, as a relational structure, and its isomorphism-invariant colouring. Not for other rooms.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/layout/layout.hpp"
+#include "sightline/sight/views.hpp"
+#include "sightline/symmetry/structure.hpp"
+
+namespace sightline::sight {
+
+/// H_a of theory.md 10: vertices 0..tokens-1 are the tokens. What a does not see has a colour of its own and no rows, so the
+/// isomorphisms H_a -> H_b, restricted to what is seen, are exactly Iso_m(a,b).
+struct Rooted {
+  symmetry::Structure structure;
+  std::vector<bool> seen;                            ///< one per vertex of the structure
+  std::vector<std::unique_ptr<layout::Relation>> owned;  ///< relations that live as long as the structure
+};
+
+/// Makes H_a for every root a at one depth. Structures of one maker can be compared with each other.
+class RootMaker {
+public:
+  virtual ~RootMaker() = default;
+  [[nodiscard]] virtual Rooted make(Vertex root, const Budget& budget) = 0;
+};
+
+/// Tokens, and registers that are all different: a row is visible from the first layer that contains its relation, and
+/// t_a(j) says which those are.
+[[nodiscard]] std::unique_ptr<RootMaker> make_plain_roots(const Layout& layout, std::uint64_t depth);
+
+/// Registers that start equal (theory.md 7.6, 15.8 g): vertices are the tokens and the distinct labels of registers at each time.
+[[nodiscard]] std::unique_ptr<RootMaker> make_register_roots(const Layout& layout, RegisterRows rows, std::uint64_t depth,
+                                                             const Budget& budget);
+
+/// The number of layers after which no further layer of the repeated list splits the labels of registers.
+[[nodiscard]] std::uint64_t compute_register_settling(const Layout& layout, RegisterRows rows, const Budget& budget);
+
+/// The first layer from which all kinds of rows have occurred: the largest first occurrence of a relation in the list.
+[[nodiscard]] std::uint64_t compute_first_occurrence(const Layout& layout);
+
+/// A depth from which on no isomorphism of rooted views comes or goes, and whether every vertex is then seen with all its rows.
+struct Limit {
+  std::uint64_t depth = 0;
+  bool everything = false;
+};
+[[nodiscard]] Limit compute_limit(const ViewQuestion& question, const Budget& budget);
+
+/// Colours that every isomorphism of rooted structures preserves: refinement of 64-bit hashes along visible rows, both ways,
+/// until the number of colours stands still. Different hashes prove that vertices differ; equal ones prove nothing.
+struct RootColours {
+  std::vector<std::uint64_t> hash;  ///< one per vertex of the structure
+  std::uint64_t invariant = 0;      ///< equal for isomorphic structures
+  std::uint64_t work = 0;           ///< steps taken
+  bool discrete = false;            ///< all seen vertices have different hashes: no automorphism but the identity
+};
+[[nodiscard]] RootColours compute_root_colours(const Rooted& rooted, const Budget& budget);
+
+}  // namespace sightline::sight

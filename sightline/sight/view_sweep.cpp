@@ -1,0 +1,237 @@
+#include "sightline/sight/view_sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sightline/base/error.hpp"
+#include "sightline/symmetry/automorphism.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+// Elementary steps one sweep may take; a fixed number, so that the same input gets the same answer everywhere.
+constexpr std::uint64_t most_work = 20'000'000'000;
+
+bool are_distinct(const std::vector<std::uint64_t>& colours, Vertex count) {
+  std::vector<std::uint64_t> sorted(colours.begin(), colours.begin() + count);
+  std::sort(sorted.begin(), sorted.end());
+  return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+}
+
+}  // namespace
+
+WantedTokens::WantedTokens(const ViewQuestion& question, const Budget& budget) : question_(question), budget_(budget) {
+  constexpr Vertex most_tokens = 512;
+  const Vertex tokens = question.layout->tokens;
+  if (question.target_class == ClassKind::all) {
+    everything_ = true;
+    return;
+  }
+  if (question.target->is_trivial()) return;
+  // The layout's own group maps what a token ever sees to what its image ever sees.
+  if (question.target_class == ClassKind::seen && question.target == question.layout_group) return;
+  if (tokens > most_tokens) {
+    throw BudgetExhausted("a symmetric target in a class other than `all` is compared on at most 512 tokens");
+  }
+  std::vector<std::vector<bool>> sets;
+  for (Vertex a = 0; a < tokens; ++a) sets.push_back(of(a));
+  const std::vector<group::Permutation> generators = group::list_generators(*question.target, ~std::size_t{0});
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const group::Permutation& g : generators) {
+      budget.poll();
+      const std::vector<group::Point> image = g.images(tokens);
+      for (Vertex a = 0; a < tokens; ++a) {
+        for (Vertex j = 0; j < tokens; ++j) {
+          if (sets[a][j] && !sets[image[a]][image[j]]) {
+            sets[a][j] = false;
+            changed = true;
+          }
+        }
+      }
+    }
+  }
+  sets_ = std::move(sets);
+}
+
+std::vector<bool> WantedTokens::of(Vertex a) const {
+  const Layout& layout = *question_.layout;
+  if (!sets_.empty()) return sets_[a];
+  std::vector<bool> set(layout.tokens, everything_);
+  if (everything_) return set;
+  if (question_.target_class == ClassKind::causal) {
+    std::fill(set.begin(), set.begin() + a + 1, true);
+    return set;
+  }
+  const std::uint64_t ever = (std::uint64_t{layout.vertices()} + 1) * std::max<std::uint64_t>(1, layout.order.size());
+  const std::vector<std::int64_t> latest = compute_latest(layout, ever, a, budget_);
+  for (Vertex j = 0; j < layout.tokens; ++j) set[j] = latest[j] >= 0;
+  return set;
+}
+
+std::vector<Vertex> number_symmetric_classes(const group::Group& group) {
+  std::vector<Vertex> number(group.degree);
+  std::iota(number.begin(), number.end(), Vertex{0});
+  for (const auto& members : group.symmetric_classes) {
+    for (const group::Point x : members) number[x] = members.front();
+  }
+  return number;
+}
+
+Move make_move(Vertex a, const group::Permutation& tau, const std::vector<bool>& seen, Vertex tokens) {
+  const std::vector<group::Point> image = tau.images(tokens);
+  Move move{a, image[a], {}};
+  for (Vertex j = 0; j < tokens; ++j) {
+    if (seen[j]) move.tau.emplace_back(j, image[j]);
+  }
+  return move;
+}
+
+ViewSweep::ViewSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget) : question_(question), budget_(budget) {
+  const Layout& layout = *question.layout;
+  maker_ = layout.has_equal_registers() ? make_register_roots(layout, question.register_rows, depth, budget)
+                                        : make_plain_roots(layout, depth);
+}
+
+bool ViewSweep::judge(const Move& move) { return explains(move) || found(move); }
+
+void ViewSweep::charge(const Rooted& rooted, std::uint64_t amount) {
+  work_ += amount + rooted.structure.vertices;
+  if (work_ > most_work) {
+    throw BudgetExhausted(fmt::format("comparing the views of {} tokens takes more than {} steps", question_.layout->tokens, most_work));
+  }
+}
+
+bool ViewSweep::run() {
+  const Layout& layout = *question_.layout;
+  // Tokens that all start different cannot be moved.
+  if (layout.tokens == 1 || are_distinct(layout.vertex_colour, layout.tokens)) return true;
+  const std::vector<group::Point>& orbit = question_.layout_group->orbit;
+  std::vector<Vertex> roots;
+  for (Vertex a = 0; a < layout.tokens; ++a) {
+    if (orbit[a] == a) roots.push_back(a);
+  }
+  if (std::uint64_t{roots.size()} * layout.vertices() > most_work) {
+    throw BudgetExhausted(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
+  }
+  std::map<std::uint64_t, std::vector<Vertex>> alike;
+  for (const Vertex a : roots) {
+    budget_.poll();
+    const Rooted rooted = maker_->make(a, budget_);
+    const RootColours colours = compute_root_colours(rooted, budget_);
+    charge(rooted, colours.work);
+    if (!visit_root(a, rooted, colours)) return false;
+    alike[colours.invariant].push_back(a);
+  }
+  for (const Vertex a : roots) {
+    // In order of the first root, so that the witness does not depend on hashes.
+    for (auto& [invariant, members] : alike) {
+      if (members.size() > 1 && members.front() == a && !visit_pairs(members)) return false;
+    }
+    if (alike.size() == roots.size()) break;
+  }
+  return true;
+}
+
+// Every automorphism permutes the vertices within equal hashes.
+bool ViewSweep::covers(const RootColours& first, const RootColours& second) const {
+  const std::vector<Vertex>& number = symmetric_class();
+  std::map<std::uint64_t, Vertex> class_of;
+  for (const RootColours* colours : {&first, &second}) {
+    for (Vertex j = 0; j < question_.layout->tokens; ++j) {
+      const auto [at, fresh] = class_of.emplace(colours->hash[j], number[j]);
+      if (!fresh && at->second != number[j]) return false;
+    }
+  }
+  return true;
+}
+
+bool ViewSweep::visit_root(Vertex a, const Rooted& rooted, const RootColours& colours) {
+  if (colours.discrete || covers(colours, colours)) return true;
+  if (first_only() && !visit_twins(a, rooted, colours)) return false;
+  return visit_group(a, rooted);
+}
+
+// scale.md, "What made it cheap" 6: two tokens that nothing in sight tells apart.
+bool ViewSweep::visit_twins(Vertex a, const Rooted& rooted, const RootColours& colours) {
+  const Vertex tokens = question_.layout->tokens;
+  const std::vector<Vertex>& number = symmetric_class();
+  std::map<std::uint64_t, Vertex> previous;
+  int tries = 8;
+  for (Vertex j = 0; j < tokens && tries > 0; ++j) {
+    if (!rooted.seen[j]) continue;
+    const auto [at, fresh] = previous.emplace(colours.hash[j], j);
+    const Vertex other = std::exchange(at->second, j);
+    if (fresh || number[other] == number[j]) continue;
+    const group::Permutation swap = group::Permutation::transposition(other, j);
+    const Move move = make_move(a, swap, rooted.seen, tokens);
+    if (explains(move)) continue;
+    --tries;
+    if (symmetry::is_automorphism(rooted.structure, swap, budget_)) return found(move);
+  }
+  return true;
+}
+
+bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {
+  const Vertex tokens = question_.layout->tokens;
+  const group::Group group =
+      symmetry::restrict_to_tokens(symmetry::compute_automorphisms(rooted.structure, budget_), tokens, budget_);
+  for (const auto& members : group.symmetric_classes) {
+    if (!rooted.seen[members.front()]) continue;
+    for (std::size_t k = 1; k < members.size(); ++k) {
+      if (symmetric_class()[members[k - 1]] == symmetric_class()[members[k]]) continue;
+      const group::Permutation swap = group::Permutation::transposition(members[k - 1], members[k]);
+      if (!judge(make_move(a, swap, rooted.seen, tokens))) return false;
+    }
+  }
+  for (const group::Permutation& generator : group.generators) {
+    if (!judge(make_move(a, generator, rooted.seen, tokens))) return false;
+  }
+  return true;
+}
+
+bool ViewSweep::visit_pairs(const std::vector<Vertex>& roots) {
+  const Vertex tokens = question_.layout->tokens;
+  // Clusters: roots whose isomorphisms with the first of the cluster, if any, the group explains.
+  std::vector<std::pair<RootColours, Cluster>> clusters;
+  for (const Vertex b : roots) {
+    const Rooted second = maker_->make(b, budget_);
+    RootColours colours = compute_root_colours(second, budget_);
+    charge(second, colours.work);
+    Cluster* mine = nullptr;
+    bool known = false;
+    for (auto& [lead, members] : clusters) {
+      if (covers(lead, colours)) {
+        mine = &members;
+        continue;
+      }
+      for (const Vertex a : members) {
+        const Rooted first = maker_->make(a, budget_);
+        charge(first, colours.work);
+        if (first.structure.vertices != second.structure.vertices) continue;
+        const auto images = symmetry::find_isomorphism(first.structure, second.structure, budget_);
+        if (!images) continue;
+        Move move{a, b, {}};
+        for (Vertex j = 0; j < tokens; ++j) {
+          if (first.seen[j]) move.tau.emplace_back(j, (*images)[j]);
+        }
+        if (!judge(move)) return false;
+        known = true;
+        break;
+      }
+      if (known) break;
+    }
+    if (known) continue;
+    if (mine != nullptr) {
+      mine->push_back(b);
+    } else {
+      clusters.emplace_back(std::move(colours), Cluster{b});
+    }
+  }
+  return true;
+}
+
+}  // namespace sightline::sight

@@ -1,0 +1,80 @@
+// Inside of views.hpp: one pass over the isomorphisms of rooted views, up to what a group already explains. Not for other rooms.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sightline/sight/rooted.hpp"
+
+namespace sightline::sight {
+
+/// What the class lets output a depend on, made invariant under G: W(a) = the tokens j with g(j) in the class's set of g(a)
+/// for every g in G. Only those tokens of a view matter to a G-equivariant target.
+class WantedTokens {
+public:
+  WantedTokens(const ViewQuestion& question, const Budget& budget);
+  [[nodiscard]] bool everything() const { return everything_; }
+  [[nodiscard]] std::vector<bool> of(Vertex a) const;
+
+private:
+  const ViewQuestion& question_;
+  const Budget& budget_;
+  bool everything_ = false;
+  std::vector<std::vector<bool>> sets_;  // empty: as the class says
+};
+
+/// An isomorphism H_a -> H_b on the tokens that a sees, sorted by first.
+using Move = Collision;
+
+/// Walks over generators of all isomorphisms between rooted views (theory.md 10): for one root per orbit of the layout's
+/// group the automorphisms of H_a, and one isomorphism per pair of isomorphic roots. A move that the group explains is
+/// passed over in silence, any other is handed to `found`.
+class ViewSweep {
+public:
+  ViewSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget);
+  virtual ~ViewSweep() = default;
+  /// False when `found` stopped it.
+  bool run();
+
+protected:
+  /// Is there an element of the group that agrees with the move on what matters?
+  [[nodiscard]] virtual bool explains(const Move& move) const = 0;
+  /// Numbers tokens so that every permutation within equal numbers is in the group.
+  [[nodiscard]] virtual const std::vector<Vertex>& symmetric_class() const = 0;
+  /// A move outside of the group; false stops the sweep.
+  virtual bool found(const Move& move) = 0;
+  /// Looking for any move outside, or for all of them?
+  [[nodiscard]] virtual bool first_only() const = 0;
+
+  const ViewQuestion& question_;
+  const Budget& budget_;
+
+private:
+  using Cluster = std::vector<Vertex>;
+
+  bool visit_root(Vertex a, const Rooted& rooted, const RootColours& colours);
+  bool visit_twins(Vertex a, const Rooted& rooted, const RootColours& colours);
+  bool visit_group(Vertex a, const Rooted& rooted);
+  bool visit_pairs(const std::vector<Vertex>& roots);
+  [[nodiscard]] bool covers(const RootColours& first, const RootColours& second) const;
+  bool judge(const Move& move);
+  void charge(const Rooted& rooted, std::uint64_t amount);
+
+  std::unique_ptr<RootMaker> maker_;
+  std::uint64_t work_ = 0;
+};
+
+/// Numbers of the symmetric classes of a group: equal exactly inside a class.
+[[nodiscard]] std::vector<Vertex> number_symmetric_classes(const group::Group& group);
+
+/// The move of a permutation of the tokens on a rooted view.
+[[nodiscard]] Move make_move(Vertex a, const group::Permutation& tau, const std::vector<bool>& seen, Vertex tokens);
+
+/// find_collision when the limit is known already.
+[[nodiscard]] std::optional<Collision> find_collision_within(const ViewQuestion& question, std::uint64_t depth, const Limit& limit,
+                                                             const Budget& budget);
+
+}  // namespace sightline::sight

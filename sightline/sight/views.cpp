@@ -1,0 +1,242 @@
+#include "sightline/sight/views.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sightline/base/error.hpp"
+#include "sightline/sight/view_sweep.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+// Stops at the first isomorphism outside of the target's group.
+class CollisionSweep : public ViewSweep {
+public:
+  CollisionSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget)
+      : ViewSweep(question, depth, budget), depth_(depth), wanted_(question, budget), member_(*question.target, budget),
+        number_(number_symmetric_classes(*question.target)) {}
+
+  std::optional<Collision> search(bool layout_group_is_all) {
+    if (check_layout_group() && !layout_group_is_all) run();
+    return std::move(collision_);
+  }
+
+protected:
+  bool explains(const Move& move) const override {
+    std::vector<group::Point> from, to;
+    const std::vector<bool> wanted = wanted_.of(move.a);
+    for (const auto& [j, image] : move.tau) {
+      if (!wanted[j]) continue;
+      from.push_back(j);
+      to.push_back(image);
+    }
+    if (from.size() < question_.layout->tokens) return member_.extends(from, to);
+    return member_.contains(group::Permutation::from_images(to));
+  }
+  const std::vector<Vertex>& symmetric_class() const override { return number_; }
+  bool found(const Move& move) override {
+    collision_ = move;
+    return false;
+  }
+  bool first_only() const override { return true; }
+
+private:
+  // An automorphism of the layout maps every view to a view, at every depth.
+  bool check_layout_group() {
+    if (question_.target == question_.layout_group) return true;
+    const Vertex tokens = question_.layout->tokens;
+    const auto check = [&](const group::Permutation& g) {
+      // With all tokens in view one root says it all; a root that moves gives the larger floor.
+      if (wanted_.everything() && member_.contains(g)) return true;
+      for (std::size_t k = 0; k < (wanted_.everything() ? 1 : tokens); ++k) {
+        const Vertex a = wanted_.everything() ? g.moved().front() : static_cast<Vertex>(k);
+        const std::vector<std::int64_t> latest = compute_latest(*question_.layout, depth_, a, budget_);
+        std::vector<bool> seen(tokens);
+        for (Vertex j = 0; j < tokens; ++j) seen[j] = latest[j] >= 0;
+        const Move move = make_move(a, g, seen, tokens);
+        if (!explains(move)) return found(move);
+      }
+      return true;
+    };
+    for (const auto& members : question_.layout_group->symmetric_classes) {
+      for (std::size_t k = 1; k < members.size(); ++k) {
+        if (number_[members[k - 1]] != number_[members[k]] && !check(group::Permutation::transposition(members[k - 1], members[k]))) return false;
+      }
+    }
+    for (const group::Permutation& g : question_.layout_group->generators) {
+      if (!check(g)) return false;
+    }
+    return true;
+  }
+
+  std::uint64_t depth_;
+  WantedTokens wanted_;
+  group::Membership member_;
+  std::vector<Vertex> number_;
+  std::optional<Collision> collision_;
+};
+
+// Lets a group grow until it holds every isomorphism.
+class GroupSweep : public ViewSweep {
+public:
+  GroupSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget) : ViewSweep(question, depth, budget) {
+    grow(*question.layout_group);
+  }
+
+  group::Group result() && { return std::move(group_); }
+
+protected:
+  bool explains(const Move& move) const override { return member_->contains(to_permutation(move)); }
+  const std::vector<Vertex>& symmetric_class() const override { return number_; }
+  bool found(const Move& move) override {
+    grow(group::make_join({group_, group::make_group(group_.degree, {to_permutation(move)}, budget_)}, budget_));
+    return true;
+  }
+  bool first_only() const override { return false; }
+
+private:
+  static group::Permutation to_permutation(const Move& move) {
+    std::vector<group::Point> images;
+    for (const auto& [j, image] : move.tau) images.push_back(image);
+    return group::Permutation::from_images(images);
+  }
+
+  void grow(group::Group group) {
+    group_ = std::move(group);
+    member_ = std::make_unique<group::Membership>(group_, budget_);
+    number_ = number_symmetric_classes(group_);
+  }
+
+  group::Group group_;
+  std::unique_ptr<group::Membership> member_;
+  std::vector<Vertex> number_;
+};
+
+void check(const ViewQuestion& question) {
+  if (question.layout == nullptr || question.target == nullptr || question.layout_group == nullptr) {
+    throw ArgumentError("a question about views needs a layout, its group and the target's group");
+  }
+  if (question.target->degree != question.layout->tokens || question.layout_group->degree != question.layout->tokens) {
+    throw ArgumentError("the groups of a question about views act on the tokens of the layout");
+  }
+}
+
+// With every row in view from every root, the rooted views are the layout itself.
+bool sees_the_layout(std::uint64_t depth, const Limit& limit) { return limit.everything && depth >= limit.depth; }
+
+group::Group compute_group_within(const ViewQuestion& question, std::uint64_t depth, const Limit& limit, const Budget& budget) {
+  if (sees_the_layout(depth, limit)) return *question.layout_group;
+  GroupSweep sweep(question, std::min(depth, limit.depth), budget);
+  sweep.run();
+  return std::move(sweep).result();
+}
+
+std::string describe(const ViewQuestion& question) {
+  switch (question.target_class) {
+    case ClassKind::all: return "every token sees every token";
+    case ClassKind::causal: return "every token sees the tokens up to itself";
+    case ClassKind::seen: return "no view grows any more";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Collision> find_collision_within(const ViewQuestion& question, std::uint64_t depth, const Limit& limit,
+                                               const Budget& budget) {
+  if (question.layout->tokens == 1) return std::nullopt;
+  return CollisionSweep(question, std::min(depth, limit.depth), budget).search(sees_the_layout(depth, limit));
+}
+
+std::optional<Collision> find_collision(const ViewQuestion& question, std::uint64_t depth, const Budget& budget) {
+  check(question);
+  return find_collision_within(question, depth, compute_limit(question, budget), budget);
+}
+
+std::optional<group::Group> compute_expressed_group(const ViewQuestion& question, std::uint64_t depth, const Budget& budget) {
+  check(question);
+  const Connected connected = compute_connected(*question.layout, budget);
+  if (!connected.layers || *connected.layers > depth) return std::nullopt;
+  return compute_group_within(question, depth, compute_limit(question, budget), budget);
+}
+
+std::optional<group::Group> compute_limit_group(const ViewQuestion& question, const Budget& budget) {
+  check(question);
+  const Connected connected = compute_connected(*question.layout, budget);
+  if (!connected.layers) return std::nullopt;
+  const Limit limit = compute_limit(question, budget);
+  return compute_group_within(question, std::max(limit.depth, *connected.layers), limit, budget);
+}
+
+Needed compute_needed(const ViewQuestion& question, const Budget& budget) {
+  check(question);
+  Needed needed;
+  const Connected reach = compute_class_reach(*question.layout, {question.target_class, false}, budget);
+  if (!reach.layers) {
+    needed.never = true;
+    needed.missing = reach.witness;
+    needed.why = fmt::format("token {} never sees token {}, however often the list is repeated", reach.witness->reader, reach.witness->unseen);
+    return needed;
+  }
+  const std::uint64_t start = *reach.layers;
+  const Limit limit = compute_limit(question, budget);
+  const std::uint64_t end = std::max(start, limit.depth);
+  needed.low = start;
+  try {
+    // Isomorphisms only disappear with depth, and none after `end`.
+    if (sees_the_layout(end, limit)) {
+      if (auto collision = find_collision_within(question, end, limit, budget)) {
+        needed.never = true;
+        needed.below = std::move(collision);
+      } else {
+        needed.high = end;
+      }
+    }
+    std::optional<Collision> below;
+    if (!needed.never) below = find_collision_within(question, start, limit, budget);
+    if (!needed.never && !below) {
+      needed.layers = start;
+      if (start > 0) needed.missing = reach.witness;
+      needed.why = fmt::format("after {} layers {}, and no two views can be confused", start, describe(question));
+    } else if (!needed.never) {
+      if (needed.high == 0) {
+        needed.low = start + 1;
+        if (auto collision = find_collision_within(question, end, limit, budget)) {
+          needed.never = true;
+          needed.below = std::move(collision);
+        } else {
+          needed.high = end;
+        }
+      }
+      std::uint64_t low = start, high = end;
+      while (!needed.never && high - low > 1) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        if (auto collision = find_collision_within(question, middle, limit, budget)) {
+          low = middle;
+          below = std::move(collision);
+        } else {
+          high = middle;
+        }
+        needed.low = low + 1;
+        needed.high = high;
+      }
+      if (!needed.never) {
+        needed.layers = high;
+        needed.why = fmt::format("after {} layers {}, but a symmetry of the views that is not one of the target survives until layer {}",
+                                 start, describe(question), high);
+        needed.below = std::move(below);
+      }
+    }
+    if (needed.never) needed.why = "a symmetry of the views that is not one of the target survives at every depth";
+  } catch (const BudgetExhausted& limit_reached) {
+    needed.layers.reset();
+    needed.why = limit_reached.what();
+    return needed;
+  }
+  needed.low = needed.high = 0;
+  return needed;
+}
+
+}  // namespace sightline::sight

@@ -1,0 +1,212 @@
+#include <doctest/doctest.h>
+
+#include "oracle.hpp"
+#include "sightline/sight/reach_engine.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+const Budget unlimited;
+
+Layout make_banded(Vertex tokens, std::int64_t before, std::int64_t after, bool wrap) {
+  oracle::Rows rows(tokens);
+  for (std::int64_t i = 0; i < tokens; ++i) {
+    std::set<Vertex> row;
+    for (std::int64_t j = i - before; j <= i + after; ++j) {
+      if (wrap) row.insert(static_cast<Vertex>(((j % tokens) + tokens) % tokens));
+      if (!wrap && j >= 0 && j < tokens) row.insert(static_cast<Vertex>(j));
+    }
+    rows[i].assign(row.begin(), row.end());
+  }
+  return oracle::make_layout(tokens, rows);
+}
+
+// Compares everything of reach.hpp with the definition.
+void check_reach(const Layout& layout) {
+  const Vertex n = layout.tokens;
+  const std::uint64_t end = layout.order.size() * (layout.vertices() + 1);
+  std::vector<std::vector<std::vector<bool>>> see;
+  for (std::uint64_t m = 0; m <= end; ++m) see.push_back(oracle::see(layout, m));
+  const auto wants = [&](const Wanted& wanted, Vertex i, Vertex j) {
+    if (j == 0 && wanted.ordinary_only) return false;
+    if (wanted.kind == ClassKind::causal) return j <= i;
+    return wanted.kind == ClassKind::all || see[end][i][j];
+  };
+  for (const Wanted wanted : {Wanted{ClassKind::all, false}, Wanted{ClassKind::all, true}, Wanted{ClassKind::causal, false},
+                              Wanted{ClassKind::causal, true}, Wanted{ClassKind::seen, false}, Wanted{ClassKind::seen, true}}) {
+    std::optional<std::uint64_t> expected;
+    for (std::uint64_t m = 0; m <= end; ++m) {
+      bool complete = true;
+      std::vector<Vertex> unseen(n, 0);
+      for (Vertex i = 0; i < n; ++i) {
+        for (Vertex j = 0; j < n; ++j) unseen[i] += wants(wanted, i, j) && !see[m][i][j] ? 1 : 0;
+        complete = complete && unseen[i] == 0;
+      }
+      if (complete && !expected) expected = m;
+      if (m <= layout.order.size() + 3 || m == end) REQUIRE(compute_unseen(layout, m, wanted, unlimited) == unseen);
+      if (m == end) REQUIRE(compute_unseen(layout, std::nullopt, wanted, unlimited) == unseen);
+    }
+    const Connected reach = compute_class_reach(layout, wanted, unlimited);
+    REQUIRE(reach.layers == expected);
+    REQUIRE(reach.witness.has_value() == (expected != std::uint64_t{0}));
+    if (reach.witness) {
+      const auto [i, j] = *reach.witness;
+      CHECK(wants(wanted, i, j));
+      CHECK_FALSE(see[expected ? *expected - 1 : end][i][j]);
+    }
+    // The general way on the same question.
+    ReachQuestion question;
+    question.layout = &layout;
+    question.wanted = wanted;
+    question.find_layers = true;
+    CHECK(answer_by_bits(question, unlimited).reach.layers == expected);
+    if (const auto quick = answer_by_intervals(question, unlimited)) CHECK(quick->reach.layers == expected);
+    if (const auto quick = answer_by_hubs(question, unlimited)) CHECK(quick->reach.layers == expected);
+  }
+  bool all = true, causal = true;
+  for (Vertex i = 0; i < n; ++i) {
+    for (Vertex j = 0; j < n; ++j) {
+      all = all && see[end][i][j];
+      causal = causal && see[end][i][j] == (j <= i);
+    }
+  }
+  CHECK(compute_class_kind(layout, unlimited) == (all ? ClassKind::all : causal ? ClassKind::causal : ClassKind::seen));
+  for (std::uint64_t m = 0; m <= layout.order.size() + 2; ++m) {
+    for (Vertex a = 0; a < n; ++a) {
+      const std::vector<std::int64_t> latest = compute_latest(layout, m, a, unlimited);
+      // t_a(j) = the largest t with a path from layer m down to layer t+1 (theory.md 2.4).
+      std::vector<std::int64_t> expected(layout.vertices(), -1);
+      expected[a] = static_cast<std::int64_t>(m);
+      for (std::uint64_t q = m; q >= 1; --q) {
+        auto next = expected;
+        for (Vertex i = 0; i < layout.vertices(); ++i) {
+          if (expected[i] < static_cast<std::int64_t>(q)) continue;
+          for (const auto r : layout.layer(q).relations) {
+            for (Vertex j = 0; j < layout.vertices(); ++j) {
+              if (layout.relations[r].pattern().reads(i, j)) next[j] = std::max(next[j], static_cast<std::int64_t>(q) - 1);
+            }
+          }
+        }
+        expected = next;
+      }
+      REQUIRE(latest == expected);
+      std::vector<bool> view(layout.vertices(), false);
+      for (const layout::Run& run : compute_view(layout, m, a, unlimited)) {
+        for (Vertex j = run.first; j <= run.last; ++j) view[j] = true;
+      }
+      for (Vertex j = 0; j < layout.vertices(); ++j) REQUIRE(view[j] == see[m][a][j]);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("reach agrees with the definition on every digraph with three tokens") {
+  for (int bits = 0; bits < 512; ++bits) {
+    oracle::Rows rows(3);
+    for (Vertex i = 0; i < 3; ++i) {
+      for (Vertex j = 0; j < 3; ++j) {
+        if ((bits >> (3 * i + j)) & 1) rows[i].push_back(j);
+      }
+    }
+    check_reach(oracle::make_layout(3, rows));
+  }
+}
+
+TEST_CASE("reach agrees with the definition on random layouts with registers, heads and several layers") {
+  std::mt19937_64 random(20240517);
+  for (int k = 0; k < 400; ++k) {
+    CAPTURE(k);
+    check_reach(oracle::make_random_layout(random, 1 + static_cast<Vertex>(random() % 7), static_cast<Vertex>(random() % 3), false, false));
+  }
+}
+
+TEST_CASE("reach agrees with the definition on windows and rings") {
+  for (Vertex n = 1; n <= 9; ++n) {
+    for (std::int64_t before = 0; before <= 4; ++before) {
+      for (std::int64_t after = 0; after <= 3; ++after) {
+        check_reach(make_banded(n, before, after, false));
+        check_reach(make_banded(n, before, after, true));
+      }
+    }
+  }
+}
+
+TEST_CASE("several hundred tokens use more than one strip") {
+  std::mt19937_64 random(7);
+  for (int k = 0; k < 3; ++k) {
+    const Vertex n = 700;
+    std::vector<oracle::Rows> rows(2, oracle::Rows(n));
+    for (Vertex i = 0; i < n; ++i) {
+      for (int e = 0; e < 2; ++e) rows[0][i].push_back(static_cast<Vertex>((i * 31 + 17 + e * (random() % 350)) % n));
+      if (k > 0) {
+        for (Vertex j = i % 25; j < n; j += 25) rows[1][i].push_back(j);
+      }
+      std::sort(rows[0][i].begin(), rows[0][i].end());
+      rows[0][i].erase(std::unique(rows[0][i].begin(), rows[0][i].end()), rows[0][i].end());
+    }
+    std::vector<std::vector<oracle::Head>> layers;
+    for (const auto& r : rows) layers.push_back({{r, {}, {}, layout::Cancels::nothing}});
+    const Layout layout = oracle::make_layout(n, 0, layers);
+    // Plain definition, column by column.
+    const auto run = [&](std::uint64_t m) {
+      std::vector<std::vector<bool>> now(n, std::vector<bool>(n, false));
+      for (Vertex i = 0; i < n; ++i) now[i][i] = true;
+      for (std::uint64_t q = 1; q <= m; ++q) {
+        auto next = now;
+        for (Vertex i = 0; i < n; ++i) {
+          for (const Vertex j : rows[(q - 1) % 2][i]) {
+            for (Vertex c = 0; c < n; ++c) {
+              if (now[j][c]) next[i][c] = true;
+            }
+          }
+        }
+        now = next;
+      }
+      return now;
+    };
+    const auto now = run(4);
+    const std::vector<Vertex> unseen = compute_unseen(layout, 4, {}, unlimited);
+    const std::vector<Vertex> causal = compute_unseen(layout, 4, {ClassKind::causal, true}, unlimited);
+    for (Vertex i = 0; i < n; ++i) {
+      REQUIRE(unseen[i] == std::count(now[i].begin(), now[i].end(), false));
+      REQUIRE(causal[i] == (i == 0 ? 0 : std::count(now[i].begin() + 1, now[i].begin() + i + 1, false)));
+    }
+    const Connected connected = compute_connected(layout, unlimited);
+    if (connected.layers) {
+      const auto before = run(*connected.layers - 1), after = run(*connected.layers);
+      CHECK_FALSE(before[connected.witness->reader][connected.witness->unseen]);
+      for (Vertex i = 0; i < n; ++i) REQUIRE(std::count(after[i].begin(), after[i].end(), false) == 0);
+    }
+  }
+}
+
+TEST_CASE("windows with many layers are answered by arithmetic on end points") {
+  const Layout window = make_banded(4096, 3, 0, false);
+  CHECK(*compute_class_reach(window, {ClassKind::causal, false}, unlimited).layers == 1365);
+  CHECK(*compute_class_reach(window, {ClassKind::causal, true}, unlimited).layers == 1365);
+  CHECK_FALSE(compute_connected(window, unlimited).layers);
+  CHECK(compute_class_kind(window, unlimited) == ClassKind::causal);
+  const std::vector<Vertex> unseen = compute_unseen(window, 1000, {ClassKind::causal, false}, unlimited);
+  CHECK(unseen[3000] == 0);
+  CHECK(unseen[4095] == 1095);
+  CHECK(*compute_connected(make_banded(4096, 1, 1, true), unlimited).layers == 2048);
+}
+
+TEST_CASE("a long list that stopped moving is not walked") {
+  oracle::Rows ring(40), self(40);
+  for (Vertex i = 0; i < 40; ++i) {
+    ring[i] = {std::min<Vertex>(i, (i * 7 + 1) % 40), std::max<Vertex>(i, (i * 7 + 1) % 40)};
+    if (ring[i][0] == ring[i][1]) ring[i].pop_back();
+    self[i] = {i};
+  }
+  std::vector<std::uint32_t> order(1'000'000, 0);
+  for (std::size_t q = 500'000; q < order.size(); ++q) order[q] = 1;
+  const Layout layout = oracle::make_layout(40, 0, {{{ring, {}, {}, layout::Cancels::nothing}}, {{self, {}, {}, layout::Cancels::nothing}}}, {}, order);
+  const std::vector<Vertex> given = compute_unseen(layout, 1'000'000, {}, unlimited);
+  CHECK(given == compute_unseen(layout, std::nullopt, {}, unlimited));
+  CHECK(compute_latest(layout, 1'000'000, 3, unlimited)[3] == 1'000'000);
+}
+
+}  // namespace sightline::sight
