@@ -40,14 +40,14 @@ std::vector<bool> read_local_layers(const Draft& draft, std::int64_t layers) {
   for (std::size_t k = 0; k < value->size(); ++k) {
     const nlohmann::json& item = (*value)[k];
     const std::string place = fmt::format("{}/{}", key, k);
-    if (!item.is_array() || item.size() != 2 || !item[0].is_array() || !item[1].is_number_integer() || item[1] < 0)
+    if (!item.is_array() || item.size() != 2 || !item.front().is_array() || !item.back().is_number_integer() || item.back() < 0)
       draft.config.fail(place, "[[\"global\" or \"local\", ...], count]", describe(item));
     std::vector<bool> names;
-    for (const nlohmann::json& name : item[0]) {
+    for (const nlohmann::json& name : item.front()) {
       if (name != "global" && name != "local") draft.config.fail(place + "/0", "\"global\" or \"local\"", describe(name));
       names.push_back(name == "local");
     }
-    const auto count = item[1].get<std::uint64_t>();
+    const auto count = item.back().get<std::uint64_t>();
     if (!names.empty() && count > static_cast<std::uint64_t>(layers))
       draft.config.fail(key, total, fmt::format("at least {}", count));
     for (std::uint64_t repeat = 0; repeat < count && !names.empty(); ++repeat) {

@@ -87,13 +87,13 @@ const Family& find_family(const ConfigView& config, const nlohmann::json& object
   constexpr std::size_t longest_compared = 40;
   const auto distance = [&](const Family& f) { return edit_distance(type, f.model_type); };
   std::string hint;
-  if (type.size() <= longest_compared) {
+  if (const auto inner = object.find("text_config"); inner != object.end() && inner->is_object()) {
+    hint = " (its text_config may be imported on its own)";
+  } else if (type.size() <= longest_compared) {
     const auto* nearest = std::min_element(families.begin(), families.end(),
                                            [&](const Family& a, const Family& b) { return distance(a) < distance(b); });
     if (distance(*nearest) <= farthest_suggestion) hint = fmt::format(" (did you mean \"{}\"?)", nearest->model_type);
   }
-  if (const auto inner = object.find("text_config"); hint.empty() && inner != object.end() && inner->is_object())
-    hint = " (its text_config may be imported on its own)";
   config.fail("model_type", fmt::format("one of {}", fmt::join(known_model_types(), ", ")),
               fmt::format("\"{}\"{}", printable(type), hint));
 }

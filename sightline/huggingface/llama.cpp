@@ -121,13 +121,14 @@ void import_qwen2(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft);
   const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 151936});
   read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
-  auto window = config.optional_integer({"sliding_window"}, 4096, 0);
   const std::int64_t first_sliding = config.integer({"max_window_layers"}, 28, 0);
-  if (!config.flag({"use_sliding_window"}, false)) window.reset();
-  if (window && *window < 1) config.fail("sliding_window", "an integer >= 1");
+  const bool may_slide = config.flag({"use_sliding_window"}, false);
+  (void)config.value("sliding_window");  // counts for nothing unless use_sliding_window says so
+  const auto window = may_slide ? config.optional_integer({"sliding_window"}, 4096) : std::nullopt;
   add_windowed_layers(
       draft, layer,
-      read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return window && k >= first_sliding; }), window);
+      read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return window.has_value() && k >= first_sliding; }),
+      window);
 }
 
 void import_gemma(Draft& draft) {

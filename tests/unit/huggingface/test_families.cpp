@@ -1,0 +1,206 @@
+// Facts that change the verdict though not the sight, per model type.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "dense_reach.hpp"
+
+using namespace sightline;
+using namespace sightline::architecture;
+using namespace sightline::huggingface;
+using namespace sightline::huggingface::test;
+using nlohmann::json;
+
+namespace {
+
+Architecture import_type(const std::string& type, json config = json::object(), std::int64_t tokens = 20) {
+  config["model_type"] = type;
+  return import_json(config, with_tokens(tokens)).architecture;
+}
+
+struct Facts {
+  std::string type;
+  TargetClass target;
+  bool bos;
+  NormKind norm;
+  NormPlace place;
+  bool final_norm;
+  bool embedding_norm;
+  FeedforwardKind feedforward;
+  Bias bias;
+  Positions positions;
+  RelativeScheme relative;
+  Arrangement arrangement;
+};
+
+}  // namespace
+
+TEST_CASE("defaults of every family of ids") {
+  constexpr auto all = TargetClass::all;
+  constexpr auto causal = TargetClass::causal;
+  constexpr auto ln = NormKind::layernorm;
+  constexpr auto rms = NormKind::rmsnorm;
+  constexpr auto pre = NormPlace::pre;
+  constexpr auto post = NormPlace::post;
+  constexpr auto sandwich = NormPlace::sandwich;
+  constexpr auto mlp = FeedforwardKind::mlp;
+  constexpr auto glu = FeedforwardKind::glu;
+  constexpr auto moe = FeedforwardKind::moe;
+  constexpr auto learned = Positions::learned;
+  constexpr auto none = Positions::none;
+  constexpr auto absent = RelativeScheme::none;
+  constexpr auto rotary = RelativeScheme::rotary;
+  constexpr auto alibi = RelativeScheme::alibi;
+  constexpr auto sequential = Arrangement::sequential;
+  constexpr auto parallel = Arrangement::parallel;
+  const std::vector<Facts> table = {
+      {"bert", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"roberta", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"xlm-roberta", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"electra", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"distilbert", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"longformer", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"big_bird", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"modernbert", all, true, ln, pre, true, true, glu, Bias::no, none, rotary, sequential},
+      {"t5", all, false, rms, pre, true, false, mlp, Bias::no, none, RelativeScheme::t5, sequential},
+      {"gpt2", causal, false, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"gpt_neo", causal, false, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"gptj", causal, false, ln, pre, true, false, mlp, Bias::yes, none, rotary, parallel},
+      {"gpt_neox", causal, false, ln, pre, true, false, mlp, Bias::yes, none, rotary, parallel},
+      {"opt", causal, true, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"bloom", causal, false, ln, pre, true, true, mlp, Bias::yes, none, alibi, sequential},
+      {"mpt", causal, false, ln, pre, true, false, mlp, Bias::no, none, alibi, sequential},
+      {"falcon", causal, false, ln, pre, true, false, mlp, Bias::no, none, rotary, parallel},
+      {"phi", causal, false, ln, pre, true, false, mlp, Bias::yes, none, rotary, parallel},
+      {"starcoder2", causal, false, ln, pre, true, false, mlp, Bias::yes, none, rotary, sequential},
+      {"llama", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"mistral", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"mixtral", causal, true, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"phi3", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"qwen2", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"qwen3", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"gemma", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"gemma2", causal, true, rms, sandwich, true, false, glu, Bias::no, none, rotary, sequential},
+      {"gemma3", causal, true, rms, sandwich, true, false, glu, Bias::no, none, rotary, sequential},
+      {"gemma3_text", causal, true, rms, sandwich, true, false, glu, Bias::no, none, rotary, sequential},
+      {"cohere2", causal, true, ln, pre, true, false, glu, Bias::no, none, rotary, parallel},
+      {"smollm3", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"gpt_oss", causal, false, rms, pre, true, false, moe, Bias::yes, none, rotary, sequential},
+      {"llama4", causal, true, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"llama4_text", causal, true, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"olmo2", causal, false, rms, NormPlace::after, true, false, glu, Bias::no, none, rotary, sequential},
+  };
+  CHECK(table.size() + 3 == known_model_types().size());  // and vit, swin, detr
+  for (const Facts& facts : table) {
+    CAPTURE(facts.type);
+    const Architecture a = import_type(facts.type);
+    CHECK(a.tokens == 20);
+    CHECK(a.depth == Depth::listed);
+    CHECK(a.target.target_class == facts.target);
+    CHECK(a.target.symmetry_is_layout);
+    CHECK(a.input.embedding == Embedding::table);
+    CHECK(a.input.bos == facts.bos);
+    CHECK(a.input.positions == facts.positions);
+    CHECK(a.input.norm.has_value() == facts.embedding_norm);
+    CHECK(a.output.head == Head::linear);
+    CHECK_FALSE(a.output.dim.has_value());
+    CHECK(a.output.norm.has_value() == facts.final_norm);
+    if (a.output.norm) CHECK(a.output.norm->kind == facts.norm);
+    CHECK(a.block.arrangement == facts.arrangement);
+    CHECK_FALSE(a.block.tied);
+    const LayerSpec& layer = a.layers.front();
+    CHECK(layer.norm.kind == facts.norm);
+    CHECK(layer.norm.place == facts.place);
+    CHECK(layer.feedforward.kind == facts.feedforward);
+    CHECK(layer.feedforward.bias == facts.bias);
+    CHECK_FALSE(layer.feedforward.width.has_value());
+    CHECK(layer.mixer.relative.scheme == facts.relative);
+    CHECK(layer.mixer.sink == (facts.type == "gpt_oss"));
+    CHECK(layer.mixer.kernel.name == "softmax");
+  }
+}
+
+TEST_CASE("known model types are sorted and each can be imported") {
+  const auto types = known_model_types();
+  CHECK(std::is_sorted(types.begin(), types.end()));
+}
+
+TEST_CASE("position tables: padding rows are lost, the default length is the table") {
+  CHECK(import_json({{"model_type", "roberta"}, {"max_position_embeddings", 514}}).architecture.tokens == 512);
+  CHECK(import_json({{"model_type", "roberta"}, {"max_position_embeddings", 514}}).architecture.input.vocabulary == 50264);
+  CHECK(import_json({{"model_type", "longformer"}, {"max_position_embeddings", 4098}}).architecture.tokens == 4096);
+  CHECK(import_json({{"model_type", "gpt2"}, {"n_positions", 64}}).architecture.tokens == 64);
+  CHECK(import_json({{"model_type", "opt"}}).architecture.tokens == 2048);
+  CHECK(import_json({{"model_type", "bert"}}).architecture.input.vocabulary == 30522);
+  CHECK(import_json({{"model_type", "mpt"}, {"max_seq_len", 99}}).architecture.tokens == 99);
+}
+
+TEST_CASE("--bos overrides the habit") {
+  ImportOptions options = with_tokens(8);
+  options.bos = true;
+  CHECK(import_json({{"model_type", "gpt2"}}, options).architecture.input.bos);
+  options.bos = false;
+  CHECK_FALSE(import_json({{"model_type", "llama"}}, options).architecture.input.bos);
+}
+
+TEST_CASE("switches of single types") {
+  CHECK(import_type("opt", {{"do_layer_norm_before", false}}).norm.place == NormPlace::post);
+  CHECK_FALSE(import_type("opt", {{"do_layer_norm_before", false}}).output.norm.has_value());
+  CHECK_FALSE(import_type("opt", {{"_remove_final_layer_norm", true}}).output.norm.has_value());
+  CHECK(import_type("opt", {{"word_embed_proj_dim", 512}}).output.dim == 512);
+  CHECK_FALSE(import_type("opt", {{"word_embed_proj_dim", 768}}).output.dim.has_value());
+  CHECK(import_type("opt", {{"enable_bias", false}}).feedforward.bias == Bias::no);
+  CHECK(import_type("gpt_neox", {{"use_parallel_residual", false}}).block.arrangement == Arrangement::sequential);
+  CHECK(import_type("falcon", {{"parallel_attn", false}}).block.arrangement == Arrangement::sequential);
+  CHECK(import_type("falcon", {{"parallel_attn", nullptr}}).block.arrangement == Arrangement::sequential);
+  CHECK(import_type("falcon", {{"parallel_attn", false}, {"new_decoder_architecture", true}}).block.arrangement == Arrangement::parallel);
+  CHECK(import_type("falcon", {{"alibi", true}}).mixer.relative.scheme == RelativeScheme::alibi);
+  CHECK(import_type("falcon", {{"bias", true}}).feedforward.bias == Bias::yes);
+  CHECK(import_type("bloom", {{"apply_residual_connection_post_layernorm", true}}).norm.place == NormPlace::post);
+  CHECK_FALSE(import_type("bloom", {{"apply_residual_connection_post_layernorm", true}}).output.norm.has_value());
+  CHECK(import_type("mpt", {{"attn_config", {{"alibi", false}}}}).mixer.relative.scheme == RelativeScheme::alibi);
+  CHECK(import_type("distilbert", {{"sinusoidal_pos_embds", true}}).input.positions == Positions::sinusoidal);
+  CHECK(import_type("llama", {{"mlp_bias", true}}).feedforward.bias == Bias::yes);
+  CHECK(import_type("gptj", {{"rotary_dim", nullptr}}).mixer.relative.scheme == RelativeScheme::rotary);
+  CHECK(import_type("phi", {{"rope_parameters", {{"partial_rotary_factor", 0}}}}).mixer.relative.scheme == RelativeScheme::none);
+  CHECK(import_type("bert", {{"is_decoder", true}}).target.target_class == TargetClass::causal);
+  CHECK(import_type("bert", {{"is_decoder", true}}).mixer.pattern.causal);
+  CHECK(import_type("gemma3_text", {{"use_bidirectional_attention", true}}).target.target_class == TargetClass::all);
+  CHECK(import_type("gemma", {{"hidden_act", "gelu"}}).feedforward.activation.name == "gelu");
+  CHECK(import_type("t5", {{"feed_forward_proj", "gated-gelu"}}).feedforward.kind == FeedforwardKind::glu);
+  CHECK(import_type("t5", {{"feed_forward_proj", "gated-silu"}}).feedforward.activation.name == "silu");
+  CHECK(import_type("t5", {{"relative_attention_num_buckets", 8}}).mixer.relative.buckets == 8);
+  CHECK_FALSE(import_type("t5", {{"is_decoder", true}}).mixer.relative.bidirectional);
+  CHECK(import_type("bert").norm.eps == doctest::Approx(1e-12));
+  CHECK(import_type("llama", {{"rms_norm_eps", 1e-5}}).norm.eps == doctest::Approx(1e-5));
+}
+
+TEST_CASE("llama4: experts where listed or every step, dense elsewhere") {
+  const auto kinds = [](const json& config) {
+    std::vector<bool> mixture;
+    for (const auto& layer : write_out(import_type("llama4_text", config)))
+      mixture.push_back(layer.feedforward.kind == FeedforwardKind::moe);
+    return mixture;
+  };
+  CHECK(kinds({{"num_hidden_layers", 4}}) == std::vector<bool>{true, true, true, true});
+  CHECK(kinds({{"num_hidden_layers", 4}, {"interleave_moe_layer_step", 2}}) == std::vector<bool>{false, true, false, true});
+  CHECK(kinds({{"num_hidden_layers", 4}, {"moe_layers", {0, 9}}}) == std::vector<bool>{true, false, false, false});
+}
+
+TEST_CASE("what is assumed is said, once per line") {
+  const auto says = [](const Import& result, const std::string& part) {
+    return std::any_of(result.assumptions.begin(), result.assumptions.end(),
+                       [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  };
+  const Import llama = import_json({{"model_type", "llama"}, {"foo", 1}, {"torch_dtype", "float16"}}, with_tokens(4096));
+  CHECK(says(llama, "bos: token 0 is a special id"));
+  CHECK(says(llama, "the number of layers is not in the file"));
+  CHECK(says(llama, "length: 4096 tokens"));
+  CHECK(llama.ignored == std::vector<std::string>{"foo"});
+  CHECK(llama.architecture.assumptions == llama.assumptions);
+  CHECK(says(import_json({{"model_type", "roberta"}}, with_tokens(8)), "vocab_size - 1"));
+  CHECK(says(import_json({{"model_type", "llama4_text"}}, with_tokens(8192)), "query scale"));
+  CHECK_FALSE(says(import_json({{"model_type", "llama4_text"}}, with_tokens(8191)), "query scale"));
+  CHECK_FALSE(says(import_json({{"model_type", "llama4_text"}, {"attn_temperature_tuning", 0}}, with_tokens(8192)), "query scale"));
+  CHECK(says(import_json({{"model_type", "big_bird"}}, with_tokens(512)), "full, because 512 tokens"));
+}
