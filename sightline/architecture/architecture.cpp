@@ -65,29 +65,6 @@ void forget_places(PatternSpec& spec) {
     forget_places(part);
 }
 
-void normalise(Mixer& mixer) {
-  fill_defaults(mixer.pattern);
-  forget_places(mixer.pattern);
-}
-
-/// The parts of an architecture that can be compared member by member, in one form.
-Architecture comparable(Architecture a) {
-  a.target.symmetry_where.clear();
-  a.input.file.clear();
-  a.input.dim_given = a.input.dim != a.dim;
-  normalise(a.mixer);
-  std::vector<LayerSpec> layers;
-  for (LayerSpec& layer : a.layers) {
-    normalise(layer.mixer);
-    if (!layers.empty() && same_layer(layer, layers.back()))
-      layers.back().repeat += layer.repeat;
-    else
-      layers.push_back(std::move(layer));
-  }
-  a.layers = std::move(layers);
-  return a;
-}
-
 bool same_mixer_apart_from_pattern(const Mixer& a, const Mixer& b) {
   return std::tie(a.kind, a.kernel, a.normalised, a.heads, a.top_k, a.sink, a.eps, a.value, a.query_key, a.relative, a.rank,
                   a.projections, a.projection_blocks, a.activation, a.taps) ==
@@ -114,7 +91,53 @@ bool same_layer(const LayerSpec& a, const LayerSpec& b) {
          same_pattern(a.mixer.pattern, b.mixer.pattern);
 }
 
+void forget_unused(LayerSpec& layer) {
+  const Mixer fresh;
+  Mixer& mixer = layer.mixer;
+  if (mixer.kind != MixerKind::linformer) {
+    mixer.rank.reset();
+    mixer.projections = fresh.projections;
+    mixer.projection_blocks.clear();
+  }
+  if (mixer.kind != MixerKind::bias)
+    mixer.activation = fresh.activation;
+  if (mixer.kind != MixerKind::convolution)
+    mixer.taps.clear();
+  if (layer.feedforward.kind != FeedforwardKind::moe) {
+    layer.feedforward.experts = 1;
+    layer.feedforward.top_k = 1;
+    layer.feedforward.expert = FeedforwardKind::mlp;
+  }
+}
+
+Architecture to_normal_form(Architecture architecture) {
+  if (architecture.input.dim == 0)
+    architecture.input.dim = architecture.dim;
+  architecture.input.dim_given = architecture.input.dim != architecture.dim;
+  fill_defaults(architecture.mixer.pattern);
+  std::vector<LayerSpec> layers;
+  for (LayerSpec& layer : architecture.layers) {
+    fill_defaults(layer.mixer.pattern);
+    forget_unused(layer);
+    if (!layers.empty() && layers.back().repeat + layer.repeat <= 2147483647 && same_layer(layer, layers.back()))
+      layers.back().repeat += layer.repeat;
+    else
+      layers.push_back(std::move(layer));
+  }
+  architecture.layers = std::move(layers);
+  return architecture;
+}
+
 bool same_architecture(const Architecture& left, const Architecture& right) {
+  const auto comparable = [](const Architecture& architecture) {
+    Architecture out = to_normal_form(architecture);
+    out.target.symmetry_where.clear();
+    out.input.file.clear();
+    forget_places(out.mixer.pattern);
+    for (LayerSpec& layer : out.layers)
+      forget_places(layer.mixer.pattern);
+    return out;
+  };
   const Architecture a = comparable(left);
   const Architecture b = comparable(right);
   return a.name == b.name && a.tokens == b.tokens && a.dim == b.dim && a.depth == b.depth && a.target == b.target &&

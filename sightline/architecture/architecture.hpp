@@ -180,10 +180,18 @@ void fill_defaults(layout::PatternSpec& spec);
 /// or 1 when all heads share it.
 [[nodiscard]] std::int64_t count_heads(const layout::PatternSpec& spec);
 
+/// Gives the keys that the layer's kinds do not use their defaults (rank, projections, activation, taps; experts, top_k,
+/// expert), so that equal layers are equal values.
+void forget_unused(LayerSpec& layer);
+
+/// The form in which architectures are compared and written: defaults of patterns filled in, unused keys forgotten, equal
+/// neighbours joined, a width of 0 for raw tokens replaced by `dim`. What the reader returns is in this form.
+[[nodiscard]] Architecture to_normal_form(Architecture architecture);
+
 /// Equal but for `repeat` and the places of patterns in their files.
 [[nodiscard]] bool same_layer(const LayerSpec& a, const LayerSpec& b);
 
-/// Equal in everything that a file can say: tables read from files are compared by content; comments, warnings,
+/// Equal normal forms in everything that a file can say: tables read from files are compared by content; comments, warnings,
 /// assumptions, file names and the places of tables in their files are left out. TOML and JSON twins are the same.
 [[nodiscard]] bool same_architecture(const Architecture& a, const Architecture& b);
 

@@ -62,7 +62,7 @@ std::optional<View> View::find(std::string_view key) const& {
 std::string View::pointer() const {
   if (parent_ == nullptr)
     return "";
-  return parent_->pointer() + "/" + (key_.data() != nullptr ? escape_pointer(key_) : fmt::format("{}", index_));
+  return fmt::format("{}/{}", parent_->pointer(), key_.data() != nullptr ? escape_pointer(key_) : fmt::format("{}", index_));
 }
 
 std::string View::where() const {
@@ -77,7 +77,7 @@ void fail_expected(const View& view, const std::string& expected, const std::vec
 }
 
 void fail_missing(const View& table, std::string_view key, std::string_view what) {
-  fail_located(table, table.node().place, table.pointer() + "/" + escape_pointer(key),
+  fail_located(table, table.node().place, fmt::format("{}/{}", table.pointer(), escape_pointer(key)),
                fmt::format("expected the key \"{}\" ({}), found none", key, what));
 }
 

@@ -130,4 +130,16 @@ template <> std::span<const Name<PatternKind>> names_of() {
   return names;
 }
 
+bool uses_key(MixerKind kind, std::string_view key) {
+  if (key == "rank" || key == "projections")
+    return kind == MixerKind::linformer;
+  if (key == "activation")
+    return kind == MixerKind::bias;
+  return key != "taps" || kind == MixerKind::convolution;
+}
+
+bool uses_key(FeedforwardKind kind, std::string_view key) {
+  return (key != "experts" && key != "top_k" && key != "expert") || kind == FeedforwardKind::moe;
+}
+
 }  // namespace sightline::architecture

@@ -44,4 +44,9 @@ template <class E> std::string_view name_of(E value) {
   return "";
 }
 
+/// Is this a key that a mixer (feedforward) of this kind uses? False only for keys that belong to other kinds: rank and
+/// projections (linformer), activation (bias), taps (convolution); experts, top_k and expert (moe).
+[[nodiscard]] bool uses_key(MixerKind kind, std::string_view key);
+[[nodiscard]] bool uses_key(FeedforwardKind kind, std::string_view key);
+
 }  // namespace sightline::architecture

@@ -33,7 +33,7 @@ public:
     Frame& frame = open_.back();
     if (!frame.keys.insert(value).second)
       throw InputError(fmt::format("{}: {}: expected every key once, found it twice", file_,
-                                   pointer() + "/" + escape_pointer(value)));
+                                   fmt::format("{}/{}", pointer(), escape_pointer(value))));
     std::get<Table>(frame.node.value).push_back({std::move(value), {}, {}});
     return true;
   }
@@ -56,7 +56,7 @@ private:
     std::string out;
     for (std::size_t i = 0; i + 1 < open_.size(); ++i)
       if (const Table* table = open_[i].node.table())
-        out += "/" + escape_pointer(table->back().key);
+        out += fmt::format("/{}", escape_pointer(table->back().key));
       else
         out += fmt::format("/{}", open_[i].node.list()->size());
     return out;

@@ -34,18 +34,17 @@ struct OwnedKey {
 };
 
 std::vector<OwnedKey> owned_keys(const Mixer& mixer) {
-  const bool linformer = mixer.kind == MixerKind::linformer;
-  return {{"rank", linformer, !mixer.rank},
-          {"projections", linformer, mixer.projections == ProjectionKind::trained},
-          {"activation", mixer.kind == MixerKind::bias, mixer.activation == attention_kernel::Activation{}},
-          {"taps", mixer.kind == MixerKind::convolution, mixer.taps.empty()}};
+  return {{"rank", uses_key(mixer.kind, "rank"), !mixer.rank},
+          {"projections", uses_key(mixer.kind, "projections"), mixer.projections == ProjectionKind::trained},
+          {"activation", uses_key(mixer.kind, "activation"), mixer.activation == attention_kernel::Activation{}},
+          {"taps", uses_key(mixer.kind, "taps"), mixer.taps.empty()}};
 }
 
 std::vector<OwnedKey> owned_keys(const Feedforward& feedforward) {
-  const bool moe = feedforward.kind == FeedforwardKind::moe;
-  return {{"experts", moe, feedforward.experts == 1},
-          {"top_k", moe, feedforward.top_k == 1},
-          {"expert", moe, feedforward.expert == FeedforwardKind::mlp}};
+  const FeedforwardKind kind = feedforward.kind;
+  return {{"experts", uses_key(kind, "experts"), feedforward.experts == 1},
+          {"top_k", uses_key(kind, "top_k"), feedforward.top_k == 1},
+          {"expert", uses_key(kind, "expert"), feedforward.expert == FeedforwardKind::mlp}};
 }
 
 /// A key in a layer's own table must be used by the layer. (One in the table of defaults must be used by some layer:
@@ -70,27 +69,6 @@ void refuse_unused_defaults(const T& defaults, const std::vector<std::vector<Own
     if (!used)
       fail_at_key(*table, keys[k].key,
                   fmt::format("expected no \"{}\" for a {} of kind \"{}\", found one", keys[k].key, what, name_of(defaults.kind)));
-  }
-}
-
-void forget_unused(Mixer& mixer) {
-  const Mixer fresh;
-  if (mixer.kind != MixerKind::linformer) {
-    mixer.rank.reset();
-    mixer.projections = fresh.projections;
-    mixer.projection_blocks.clear();
-  }
-  if (mixer.kind != MixerKind::bias)
-    mixer.activation = fresh.activation;
-  if (mixer.kind != MixerKind::convolution)
-    mixer.taps.clear();
-}
-
-void forget_unused(Feedforward& feedforward) {
-  if (feedforward.kind != FeedforwardKind::moe) {
-    feedforward.experts = 1;
-    feedforward.top_k = 1;
-    feedforward.expert = FeedforwardKind::mlp;
   }
 }
 
@@ -163,8 +141,7 @@ void read_layers(const View& root, Architecture& architecture, const Surrounding
     refuse_unused(layer.feedforward, feedforward_tables, "feedforward");
     check_mixer(layer.mixer, mixer_tables);
     check_feedforward(layer.feedforward, feedforward_tables);
-    forget_unused(layer.mixer);
-    forget_unused(layer.feedforward);
+    forget_unused(layer);
     mixers.push_back(owned_keys(layer.mixer));
     feedforwards.push_back(owned_keys(layer.feedforward));
     std::vector<LayerSpec>& layers = architecture.layers;

@@ -37,7 +37,7 @@ std::string quote_for_message(std::string_view text) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const bool begins_code_point = (byte & 0xC0U) != 0x80U;
     if (begins_code_point && ++shown > 40)
-      return out + "...\"";
+      return fmt::format("{}...\"", out);
     if (byte == '"' || byte == '\\')
       out += fmt::format("\\{}", text[i]);
     else if (byte == '\n')
@@ -49,7 +49,7 @@ std::string quote_for_message(std::string_view text) {
     else
       out += text[i];
   }
-  return out + "\"";
+  return fmt::format("{}\"", out);
 }
 
 std::string describe(const Node& node) {
