@@ -1,1 +1,57 @@
-int main() { return 0; }
+// The `sightline` command: parses the command line, runs one subcommand, turns errors into one line and an exit code.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <new>
+
+#include "cli/commands.hpp"
+#include "sightline/base/budget.hpp"
+#include "sightline/base/error.hpp"
+
+namespace {
+
+void interrupt(int) {
+  sightline::Budget::interrupted.store(true);
+  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the process at once
+}
+
+int fail(sightline::cli::Exit exit, std::string_view message) {
+  fmt::print(stderr, "sightline: {}\n", message);
+  return static_cast<int>(exit);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using sightline::cli::Exit;
+  std::signal(SIGINT, interrupt);
+  CLI::App app{"Sightline: what an attention layout can and cannot express"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "sightline 0.1.0");
+  Exit exit = Exit::answered;
+  sightline::cli::add_certify(app, exit);
+  sightline::cli::add_import(app, exit);
+  sightline::cli::add_explain(app, exit);
+  sightline::cli::add_pattern(app, exit);
+  sightline::cli::add_kernel(app, exit);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return fail(Exit::bad_input, fmt::format("{} (see sightline --help)", error.what()));
+  } catch (const sightline::InputError& error) {
+    return fail(Exit::bad_input, error.what());
+  } catch (const sightline::ArgumentError& error) {
+    return fail(Exit::bad_input, error.what());
+  } catch (const sightline::BudgetExhausted& error) {
+    return fail(Exit::limit, error.what());
+  } catch (const sightline::Interrupted&) {
+    return fail(Exit::interrupted, "interrupted, nothing written");
+  } catch (const std::bad_alloc&) {
+    return fail(Exit::limit, "out of memory (try --memory to stop earlier with what is known)");
+  } catch (const std::exception& error) {
+    return fail(Exit::our_bug, fmt::format("internal error: {}", error.what()));
+  }
+  return static_cast<int>(exit);
+}

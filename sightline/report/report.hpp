@@ -9,7 +9,10 @@ namespace sightline::report {
 
 /// One line of JSON, fixed key order (format.md, "The answer"), no newline at the end.
 [[nodiscard]] std::string to_json(const verdict::Answer& answer);
-/// At most 40 lines of 100 columns.
-[[nodiscard]] std::string to_text(const verdict::Answer& answer);
+/// The object that stands for a file that could not be read: {"file":...,"error":...}.
+[[nodiscard]] std::string to_json_error(const std::string& file, const std::string& message);
+/// What a person reads: at most 40 lines of 100 columns, newline at the end.
+/// @param colour  ANSI colours for a terminal
+[[nodiscard]] std::string to_text(const verdict::Answer& answer, bool colour);
 
 }  // namespace sightline::report

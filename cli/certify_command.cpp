@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/load.hpp"
+#include "cli/options.hpp"
+#include "sightline/architecture/write.hpp"
+#include "sightline/base/error.hpp"
+#include "sightline/report/report.hpp"
+#include "sightline/verdict/certify.hpp"
+
+namespace sightline::cli {
+namespace {
+
+struct CertifyOptions {
+  std::vector<std::string> files;
+  std::string require;
+  bool json = false;
+  bool canonical = false;
+  LimitOptions limits;
+  ImportFlags import;
+};
+
+/// --require replaces the target of the file; the exit code then says whether it is certified.
+void apply_requirement(architecture::Architecture& a, const std::string& require) {
+  if (require.empty()) return;
+  constexpr std::string_view symmetry = "symmetry=";
+  if (require == "universal") {
+    a.target.target_class = architecture::TargetClass::all;
+  } else if (require == "causal") {
+    a.target.target_class = architecture::TargetClass::causal;
+  } else if (require.starts_with(symmetry)) {
+    a.target.symmetry_is_layout = false;
+    a.target.symmetry_generators.clear();
+    a.target.symmetry_expression = require.substr(symmetry.size());
+  } else {
+    throw InputError(fmt::format("--require: expected universal, causal or symmetry=GROUP, found \"{}\"", require));
+  }
+}
+
+/// The worst outcome of several files: our bug, bad input, a limit, a requirement that is not met.
+void worsen(Exit& exit, Exit found) {
+  const auto rank = [](Exit e) {
+    switch (e) {
+      case Exit::answered: return 0;
+      case Exit::not_met: return 1;
+      case Exit::limit: return 2;
+      case Exit::bad_input: return 3;
+      case Exit::our_bug: return 4;
+      case Exit::interrupted: return 5;
+    }
+    return 5;
+  };
+  if (rank(found) > rank(exit)) exit = found;
+}
+
+Exit certify_file(const std::string& file, const CertifyOptions& options) {
+  const Budget budget = make_budget(options.limits);
+  architecture::Architecture a = load_architecture(file, options.import.options());
+  apply_requirement(a, options.require);
+  for (const std::string& warning : a.warnings) fmt::print(stderr, "sightline: warning: {}\n", warning);
+  if (options.canonical) {
+    fmt::print("{}\n", architecture::to_canonical_json(a));
+    return Exit::answered;
+  }
+  const verdict::Answer answer = verdict::certify(a, budget);
+  clear_progress();
+  if (options.json) fmt::print("{}\n", report::to_json(answer));
+  else fmt::print("{}", report::to_text(answer, isatty(STDOUT_FILENO) != 0));
+  std::fflush(stdout);
+  if (answer.limit) return Exit::limit;
+  return options.require.empty() || answer.verdict == verdict::Verdict::certified ? Exit::answered : Exit::not_met;
+}
+
+}  // namespace
+
+void add_certify(CLI::App& app, Exit& exit) {
+  auto options = std::make_shared<CertifyOptions>();
+  CLI::App* command = app.add_subcommand("certify", "say what an architecture can and cannot express");
+  command->add_option("FILE", options->files, "architecture (.toml, .json) or Hugging Face config.json")->required();
+  command->add_flag("--json", options->json, "one JSON object per line and file");
+  command->add_flag("--canonical", options->canonical, "print the architecture as canonical JSON and stop");
+  command->add_option("--require", options->require, "universal, causal or symmetry=GROUP: exit code 1 when it is not certified");
+  options->limits.add_to(*command);
+  options->import.add_to(*command);
+  command->callback([options, &exit] {
+    for (std::size_t k = 0; k < options->files.size(); ++k) {
+      const std::string& file = options->files[k];
+      if (k > 0 && !options->json && !options->canonical) fmt::print("\n");
+      try {
+        worsen(exit, certify_file(file, *options));
+      } catch (const InputError& error) {
+        clear_progress();
+        if (options->json) fmt::print("{}\n", report::to_json_error(file, error.what()));
+        fmt::print(stderr, "sightline: {}\n", error.what());
+        std::fflush(stdout);
+        worsen(exit, Exit::bad_input);
+      } catch (const BudgetExhausted& error) {
+        clear_progress();
+        if (options->json) fmt::print("{}\n", report::to_json_error(file, error.what()));
+        fmt::print(stderr, "sightline: {}: {}\n", file, error.what());
+        worsen(exit, Exit::limit);
+      }
+    }
+  });
+}
+
+}  // namespace sightline::cli

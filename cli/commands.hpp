@@ -1,0 +1,17 @@
+// The subcommands of `sightline`: each adds itself to the parser and, when chosen, sets the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace sightline::cli {
+
+/// Exit codes of the command (design of the house): the worst of several files wins.
+enum class Exit { answered = 0, not_met = 1, bad_input = 2, limit = 3, our_bug = 4, interrupted = 130 };
+
+void add_certify(CLI::App& app, Exit& exit);
+void add_import(CLI::App& app, Exit& exit);
+void add_explain(CLI::App& app, Exit& exit);
+void add_kernel(CLI::App& app, Exit& exit);
+void add_pattern(CLI::App& app, Exit& exit);
+
+}  // namespace sightline::cli

@@ -1,0 +1,39 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "sightline/architecture/read.hpp"
+#include "sightline/architecture/write.hpp"
+
+namespace sightline::cli {
+namespace {
+
+struct ImportOptions {
+  std::string file, save;
+  ImportFlags flags;
+};
+
+void run(const ImportOptions& options) {
+  huggingface::Import imported = huggingface::import_config(architecture::read_file(options.file), options.file, options.flags.options());
+  imported.architecture.comments = imported.assumptions;
+  for (const std::string& line : imported.assumptions) fmt::print(stderr, "assumed: {}\n", line);
+  if (!imported.ignored.empty()) fmt::print(stderr, "ignored: {}\n", fmt::join(imported.ignored, ", "));
+  const std::string text = architecture::to_toml(imported.architecture);
+  if (options.save.empty()) fmt::print("{}", text);
+  else architecture::write_file_atomically(options.save, text);
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, Exit&) {
+  auto options = std::make_shared<ImportOptions>();
+  CLI::App* command = app.add_subcommand("import", "turn a Hugging Face config.json into an architecture file");
+  command->add_option("CONFIG", options->file, "config.json")->required();
+  command->add_option("--save", options->save, "file to write (default: standard output)");
+  options->flags.add_to(*command);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace sightline::cli

@@ -1,0 +1,64 @@
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+
+namespace sightline::cli {
+namespace {
+
+bool progress_shown = false;
+
+/// One line, rewritten at most ten times a second, and only once half a second has gone by.
+void show_progress(std::string_view stage, double fraction) {
+  using Clock = std::chrono::steady_clock;
+  static const Clock::time_point start = Clock::now();
+  static Clock::time_point last = start;
+  const auto now = Clock::now();
+  if (now - start < std::chrono::milliseconds(500) || now - last < std::chrono::milliseconds(100)) return;
+  last = now;
+  progress_shown = true;
+  fmt::print(stderr, "\r\033[K{} {:3.0f} %  ({:.0f} s)", stage, 100 * fraction, std::chrono::duration<double>(now - start).count());
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+void LimitOptions::add_to(CLI::App& command) {
+  command.add_option("--time", time_seconds, "stop after this many seconds (exit code 3)")->check(CLI::PositiveNumber);
+  command.add_option("--memory", memory_megabytes, "stop before using more than this many megabytes (exit code 3)")->check(CLI::PositiveNumber);
+}
+
+Budget make_budget(const LimitOptions& limits) {
+  std::optional<std::uint64_t> bytes;
+  if (limits.memory_megabytes) bytes = static_cast<std::uint64_t>(*limits.memory_megabytes * 1e6);
+  Budget budget(limits.time_seconds, bytes);
+  if (isatty(STDERR_FILENO) != 0) budget.listener = show_progress;
+  return budget;
+}
+
+void clear_progress() {
+  if (!progress_shown) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  progress_shown = false;
+}
+
+void ImportFlags::add_to(CLI::App& command) {
+  command.add_option("--tokens", tokens, "length for a config.json (default: its position table)")->check(CLI::PositiveNumber);
+  command.add_option("--global", global, "global tokens of a Longformer, e.g. 0,1")->delimiter(',');
+  command.add_option("--bos", bos, "yes or no: is a BOS put in front?")->check(CLI::IsMember({"yes", "no"}));
+  command.add_option("--mode", mode, "eval or train (BigBird)")->check(CLI::IsMember({"eval", "train"}));
+}
+
+huggingface::ImportOptions ImportFlags::options() const {
+  huggingface::ImportOptions result;
+  result.tokens = tokens;
+  result.global = global;
+  if (!bos.empty()) result.bos = bos == "yes";
+  result.mode = mode;
+  return result;
+}
+
+}  // namespace sightline::cli

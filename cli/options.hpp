@@ -1,0 +1,32 @@
+// Options that several subcommands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/huggingface/import.hpp"
+
+namespace sightline::cli {
+
+struct LimitOptions {
+  std::optional<double> time_seconds;
+  std::optional<double> memory_megabytes;
+  void add_to(CLI::App& command);
+};
+
+/// A budget with these limits, reporting progress on standard error when that is a terminal.
+[[nodiscard]] Budget make_budget(const LimitOptions& limits);
+/// Removes the progress line, if there is one.
+void clear_progress();
+
+struct ImportFlags {
+  std::optional<std::int64_t> tokens;
+  std::vector<std::int64_t> global;
+  std::string bos, mode = "eval";
+  void add_to(CLI::App& command);
+  [[nodiscard]] huggingface::ImportOptions options() const;
+};
+
+}  // namespace sightline::cli

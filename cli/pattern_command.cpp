@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/load.hpp"
+#include "cli/options.hpp"
+#include "sightline/base/error.hpp"
+
+namespace sightline::cli {
+namespace {
+
+struct PatternOptions {
+  std::string file;
+  std::uint64_t layer = 1;
+  ImportFlags import;
+};
+
+constexpr layout::Vertex widest = 96;
+
+/// One character per arc up to 96 vertices: digits and letters for colours, a dot for nothing.
+void draw(const layout::Pattern& pattern) {
+  static constexpr std::string_view signs = "#23456789abcdefghijklmnopqrstuvwxyz";
+  for (layout::Vertex i = 0; i < pattern.vertex_count(); ++i) {
+    std::string line(pattern.vertex_count(), '.');
+    for (const auto& run : pattern.row(i)) {
+      for (layout::Vertex j = run.first; j <= run.last; j += run.step) line[j] = signs[std::min<std::size_t>(run.colour - 1, signs.size() - 1)];
+    }
+    fmt::print("{:>5} {}\n", i, line);
+  }
+}
+
+void run(const PatternOptions& options) {
+  const Budget budget;
+  const architecture::Architecture a = load_architecture(options.file, options.import.options());
+  const layout::Layout layout = architecture::make_layout(a, budget);
+  if (options.layer < 1 || options.layer > layout.order.size()) {
+    throw InputError(fmt::format("--layer: expected 1 to {}, found {}", layout.order.size(), options.layer));
+  }
+  const auto& relations = layout.layer(options.layer).relations;
+  fmt::print("layer {} of {}: {} different head pattern{}\n", options.layer, layout.order.size(), relations.size(), relations.size() == 1 ? "" : "s");
+  for (std::uint32_t r : relations) {
+    const layout::Pattern& pattern = layout.relations[r].pattern();
+    fmt::print("{} vertices, {} arcs, {} runs, {} bytes\n", pattern.vertex_count(), pattern.arc_count(), pattern.run_count(), pattern.memory_bytes());
+    if (pattern.vertex_count() <= widest) draw(pattern);
+  }
+}
+
+}  // namespace
+
+void add_pattern(CLI::App& app, Exit&) {
+  auto options = std::make_shared<PatternOptions>();
+  CLI::App* command = app.add_subcommand("pattern", "draw who reads whom in one layer");
+  command->add_option("FILE", options->file, "architecture or config.json")->required();
+  command->add_option("--layer", options->layer, "which layer, from 1");
+  options->import.add_to(*command);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace sightline::cli

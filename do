@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# The one command of the project: installs what is missing, builds, runs. `./do help` lists what it can do.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "do: $*"; exit 2; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else die "installing packages needs root or sudo: $*"; fi
+}
+
+# Installs the packages that the named lists in scripts/packages/ hold and this machine lacks.
+need() {
+  local list package missing=()
+  for list in "$@"; do
+    while read -r package; do
+      case "$package" in ''|'#'*) continue ;; esac
+      dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+    done < "scripts/packages/$list.txt"
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  say "installing: ${missing[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/tmp/sightline-apt.log 2>&1 ||
+    { as_root apt-get update -qq >/dev/null && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/tmp/sightline-apt.log 2>&1; } ||
+    { tail -n 5 /tmp/sightline-apt.log >&2; die "apt-get could not install: ${missing[*]}"; }
+}
+
+# configure PRESET [cmake options]: only when something could have changed.
+configure() {
+  local preset=$1; shift
+  cmake --preset "$preset" "$@" >"build/$preset.configure.log" 2>&1 || { cat "build/$preset.configure.log" >&2; die "configuring $preset failed"; }
+}
+
+compile() { cmake --build --preset "$1" "${@:2}" >"build/$1.build.log" 2>&1 || { grep -E 'error|FAILED' -A3 "build/$1.build.log" | head -60 >&2; die "building $1 failed (build/$1.build.log)"; }; }
+
+build_command() {
+  need build
+  mkdir -p build
+  [ -f build/release/build.ninja ] || configure release
+  compile release --target sightline_command
+}
+
+command=${1:-help}
+[ $# -gt 0 ] && shift
+case "$command" in
+  setup)    need build test; say "everything is installed" ;;
+  build)    build_command; say "build/release/sightline" ;;
+  certify|import|explain|pattern|kernel) build_command; exec build/release/sightline "$command" "$@" ;;
+  test)     need build test; mkdir -p build; exec scripts/test.sh "$@" ;;
+  lint)     need lint; exec scripts/lint.sh "$@" ;;
+  format)   need lint; git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 -i ;;
+  help|--help|-h)
+    cat <<'TEXT'
+./do certify FILE...   say what an architecture can and cannot express (options: ./do certify --help)
+./do import CONFIG     turn a Hugging Face config.json into an architecture file
+./do explain FILE --token I   who sees a token, whom it sees, and when
+./do pattern FILE      draw who reads whom in one layer
+./do kernel EXPR       decide condition (13) for an attention kernel
+./do test [--all] [--sanitize] [NAME...]   run the tests; --all adds the slow sweeps
+./do build | setup | lint | format
+TEXT
+    ;;
+  *) die "unknown command \"$command\" (./do help lists them)" ;;
+esac

@@ -1,0 +1,39 @@
+#include "sightline/report/words.hpp"
+
+#include <fmt/format.h>
+
+#include "sightline/base/error.hpp"
+
+namespace sightline::report {
+
+std::string to_word(verdict::Verdict verdict) {
+  switch (verdict) {
+    case verdict::Verdict::certified: return "certified";
+    case verdict::Verdict::impossible: return "impossible";
+    case verdict::Verdict::unknown: return "unknown";
+  }
+  throw InternalError("unknown verdict");
+}
+
+std::string to_word(sight::ClassKind kind) {
+  switch (kind) {
+    case sight::ClassKind::all: return "all";
+    case sight::ClassKind::causal: return "causal";
+    case sight::ClassKind::seen: return "seen";
+  }
+  throw InternalError("unknown class");
+}
+
+std::string to_sentence(const verdict::Rule& rule) {
+  std::string text = rule.source.empty() ? rule.name : fmt::format("{} ({})", rule.name, rule.source);
+  text += ": " + rule.statement;
+  for (const std::string& premise : rule.premises) text += "; " + premise;
+  return text;
+}
+
+std::string to_words(const group::Order& order) {
+  if (const auto value = order.value(15)) return value->get_str();
+  return fmt::format("{} (about 10^{:.0f})", order.factored(), order.log10());
+}
+
+}  // namespace sightline::report
