@@ -1,0 +1,93 @@
+#include "sightline/layout/mask_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "sightline/base/error.hpp"
+#include "sightline/layout/generators.hpp"
+
+namespace sightline::layout {
+
+std::string quote(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::string out = "\"";
+  for (const char c : text.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f || c == '"' || c == '\\') {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + (text.size() > longest ? "...\"" : "\"");
+}
+
+namespace {
+
+// A file is held as bytes while it is read; the budget knows.
+class FileBytes {
+public:
+  FileBytes(const PatternSpec& spec, const Budget& budget) : budget_(&budget) {
+    std::ifstream stream(spec.path, std::ios::binary | std::ios::ate);
+    const std::streamoff size = stream ? static_cast<std::streamoff>(stream.tellg()) : -1;
+    if (size < 0) fail(spec, "path", fmt::format("a readable file {}", spec.path), std::strerror(errno != 0 ? errno : EIO));
+    budget.ask(static_cast<std::uint64_t>(size));
+    booked_ = static_cast<std::uint64_t>(size);
+    bytes_.resize(static_cast<std::size_t>(size));
+    stream.seekg(0);
+    stream.read(bytes_.data(), size);
+    if (stream.gcount() != size) fail(spec, "path", fmt::format("a readable file {}", spec.path), "a file that ends early");
+  }
+  ~FileBytes() { budget_->give_back(booked_); }
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+  [[nodiscard]] std::string_view view() const { return bytes_; }
+
+private:
+  const Budget* budget_;
+  std::uint64_t booked_ = 0;
+  std::string bytes_;
+};
+
+enum class MaskFormat { npy, npz, matrix_market, edges };
+
+MaskFormat detect_format(const PatternSpec& spec, std::string_view bytes) {
+  if (spec.format == "npy") return MaskFormat::npy;
+  if (spec.format == "npz") return MaskFormat::npz;
+  if (spec.format == "matrixmarket") return MaskFormat::matrix_market;
+  if (spec.format == "edges") return MaskFormat::edges;
+  if (!spec.format.empty()) fail(spec, "format", "npy, npz, matrixmarket or edges", quote(spec.format));
+  const std::string_view path = spec.path;
+  if (path.ends_with(".npy")) return MaskFormat::npy;
+  if (path.ends_with(".npz")) return MaskFormat::npz;
+  if (path.ends_with(".mtx")) return MaskFormat::matrix_market;
+  if (bytes.starts_with("\x93NUMPY")) return MaskFormat::npy;
+  if (bytes.starts_with("PK\x03\x04") || bytes.starts_with("PK\x05\x06")) return MaskFormat::npz;
+  if (bytes.starts_with("%%MatrixMarket")) return MaskFormat::matrix_market;
+  return MaskFormat::edges;
+}
+
+}  // namespace
+
+Pattern read_mask_file(const PatternSpec& spec, const PatternSize& size, const Budget& budget) {
+  const Vertex vertices = size.tokens + size.registers;
+  errno = 0;
+  const FileBytes file(spec, budget);
+  try {
+    switch (detect_format(spec, file.view())) {
+    case MaskFormat::npy: return read_npy(file.view(), vertices, budget);
+    case MaskFormat::npz: return read_npz(file.view(), vertices, budget);
+    case MaskFormat::matrix_market: return read_matrix_market(file.view(), vertices, budget);
+    case MaskFormat::edges: return read_edge_list(file.view(), vertices, budget);
+    }
+  } catch (const MaskError& error) {
+    throw InputError(fmt::format("{}/path: {}{}: expected {}, found {}", spec.where, spec.path,
+                                 error.line == 0 ? "" : fmt::format(":{}", error.line), error.expected, error.found));
+  }
+  throw InternalError("a mask format without a reader");
+}
+
+}  // namespace sightline::layout
