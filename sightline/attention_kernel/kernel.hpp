@@ -54,9 +54,13 @@ struct KernelFacts {
   Condition13 condition13 = Condition13::undecided;          ///< generic statement at one random x0 (4.1)
   Condition13 condition13_literal = Condition13::undecided;  ///< for every x != 0
   std::optional<Condition13Failure> failure;
-  /// One-layer, mixing-only token distinguishability (4.2, 4.3); `every m` when it fails for all depths.
+  /// Token distinguishability by one mixing layer, normalised and on the full pattern (4.2, 4.3, 3.11), for nonzero tokens.
   Tri token_distinguishability = Tri::unknown;
-  /// Definition 3 (mixing layers only, any number m): no only when it is proved to fail for every m at this n.
+  /// Definition 3 (mixing layers only, any number m): true only when it is proved to fail for every m at this n.
+  bool indistinguishable_at_every_depth = false;
+  /// (MEAN) of theory.md 2.3 for free W_Q, W_K, W_V, which is all the UAP asks of a kernel: `uap` of `sightline kernel`.
+  /// yes: k(0,0) != 0, or dim >= 2 and k is continuous and not 0 near some pair. no: k vanishes identically.
+  Tri mean_property = Tri::unknown;
   std::string rule;  ///< which row of 4.3 or which argument decided
 };
 
