@@ -8,8 +8,21 @@
 
 namespace sightline::group {
 
-/// Parses and builds the group on `degree` points. Throws InputError: what is wrong and at which character (1-based),
-/// with a suggestion for a misspelt name; also when the degree differs from `degree`.
+/// Parses and builds the group on `degree` points.
+///
+///     expr   = term { "x" term }         on the disjoint union, left points first
+///     term   = factor { "*" factor }     on pairs, row-major
+///     factor = atom [ "wr" atom ]        A wr B: B moves blocks of consecutive points, A acts inside
+///     atom   = C_n D_n S_n A_n B_k | trivial(n) cyclic(n) dihedral(n) symmetric(n) alternating(n) hypercube(k)
+///            | torus(a,b,..) grid(a,b,..) | "regular(" expr ")" | "gens[" cycles { "," cycles } "]" | "(" expr ")"
+///
+/// Blanks are free between tokens. B_k is S_2 wr S_k on 2k points, hypercube(k) all automorphisms of the k-cube on 2^k,
+/// torus and grid all automorphisms of the graph (families.hpp). D_n is the image on n points: order 2n from n = 3 on.
+/// `gens[...]` alone acts on all `degree` points; inside a larger expression on 0 .. the largest point it mentions.
+///
+/// Orders are closed formulas except for gens. Throws InputError: what is wrong and at which character (1-based), with a
+/// suggestion for a misspelt name; also when the group acts on another number of points than `degree`, or on more than
+/// 2^24. Throws BudgetExhausted for gens beyond make_group and regular beyond make_regular_group.
 [[nodiscard]] Group parse_group(std::string_view text, Point degree, const Budget& budget);
 
 }  // namespace sightline::group
