@@ -11,8 +11,24 @@ namespace sightline::symmetry {
 
 /// The automorphism group, exact: every generator is verified arc by arc on runs before it is returned, the order is
 /// product of factorials of twin classes times the order of the quotient from the search.
-/// Twins: two vertices whose swap is an automorphism. Throws BudgetExhausted, Interrupted.
+/// Twins: two vertices whose swap is an automorphism. Throws BudgetExhausted, Interrupted, ArgumentError (sizes that
+/// contradict each other).
+///
+/// Three stages, each exact by itself:
+///  1. twin classes (twins.hpp) contribute their symmetric groups and shrink to one vertex each, until none is left:
+///     O(runs + n log n) per relation and round;
+///  2. colour refinement in rounds (refinement.hpp): O(spans that changed + vertices touched) per round;
+///  3. individualisation-refinement (search.hpp): one first path, then one verified generator or one failed subtree per
+///     vertex of a target cell that is not known to lie in the orbit of the chosen one.
+/// On block masks the quotient is all; on windows, strides and grids a handful of leaves are visited. Worst case
+/// exponential in the number of vertices that must be individualised; right whenever it returns.
+/// Memory: O(n + runs + runs of the columns) of what is left after stage 1.
 [[nodiscard]] group::Group compute_automorphisms(const Structure& structure, const Budget& budget);
+
+/// The same group restricted to the tokens 0..tokens-1, which no automorphism may mix with the rest (a colour on either side
+/// of `tokens` never occurs on the other). Cheaper than restrict_to_tokens: the search fixes tokens first, so the order of
+/// what moves registers only is read off its chain of stabilisers.
+[[nodiscard]] group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& budget);
 
 /// The image of a group on vertices in Sym(tokens): every element restricted to 0..tokens-1 (which it must preserve),
 /// with the exact order of the restriction (elements that move registers only are factored out).

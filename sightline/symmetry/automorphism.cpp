@@ -1,0 +1,132 @@
+#include "sightline/symmetry/automorphism.hpp"
+
+#include <algorithm>
+
+#include "sightline/base/error.hpp"
+#include "sightline/symmetry/search.hpp"
+#include "sightline/symmetry/tower.hpp"
+#include "sightline/symmetry/verification.hpp"
+
+namespace sightline::symmetry {
+
+namespace {
+
+group::Permutation to_permutation(const MovedPairs& moved) {
+  std::vector<Vertex> from, to;
+  from.reserve(moved.size());
+  to.reserve(moved.size());
+  for (const auto& [x, y] : moved) {
+    from.push_back(x);
+    to.push_back(y);
+  }
+  return group::Permutation::from_support(std::move(from), std::move(to));
+}
+
+}  // namespace
+
+Structure make_structure(const layout::Layout& layout) {
+  Structure structure;
+  structure.vertices = layout.vertices();
+  structure.vertex_colour = layout.vertex_colour;
+  for (const layout::Relation& relation : layout.relations) structure.relations.push_back({&relation, {}});
+  return structure;
+}
+
+group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& budget) {
+  TwinTower tower(make_run_graph(structure, budget));
+  ColourNames names;
+  while (TwinTower::shrink({&tower}, names, budget)) budget.poll();
+  RunGraph& graph = tower.graph();
+  complete(graph, budget);
+  std::vector<std::uint8_t> prefer;
+  if (tokens < structure.vertices) {
+    for (Vertex v = 0; v < graph.vertices; ++v) prefer.push_back(tower.first_of_fibre(v) < tokens ? 1 : 0);
+  }
+  const Automorphisms found = search_automorphisms(graph, prefer, budget);
+
+  group::Group group;
+  group.degree = tokens;
+  Orbits orbits(tokens);
+  // Only tokens count; a map moves tokens to tokens, so leaving out the rest is the restriction.
+  const auto add_generator = [&](MovedPairs moved) {
+    std::erase_if(moved, [tokens](const auto& pair) { return pair.first >= tokens; });
+    if (moved.empty()) return;
+    if (std::any_of(moved.begin(), moved.end(), [tokens](const auto& pair) { return pair.second >= tokens; })) {
+      throw ArgumentError("an automorphism mixes tokens with other vertices");
+    }
+    orbits.join(moved);
+    group.generators.push_back(to_permutation(moved));
+  };
+  for (const TwinFibres& twins : tower.twins()) {
+    const std::vector<std::vector<Vertex>>& fibres = twins.fibres;
+    if (fibres.front().front() >= tokens) continue;
+    group.order.multiply_factorial(static_cast<std::uint32_t>(fibres.size()));
+    if (fibres.front().size() == 1) {
+      std::vector<group::Point> members;
+      for (const std::vector<Vertex>& fibre : fibres) members.push_back(fibre.front());
+      for (const group::Point x : members) orbits.join(members.front(), x);
+      group.symmetric_classes.push_back(std::move(members));
+      continue;
+    }
+    for (std::size_t k = 0; k + 1 < fibres.size(); ++k) {
+      MovedPairs moved;
+      for (std::size_t p = 0; p < fibres[k].size(); ++p) {
+        moved.emplace_back(fibres[k][p], fibres[k + 1][p]);
+        moved.emplace_back(fibres[k + 1][p], fibres[k][p]);
+      }
+      std::sort(moved.begin(), moved.end());
+      add_generator(std::move(moved));
+    }
+  }
+  for (const MovedPairs& generator : found.generators) add_generator(tower.lift(generator));
+  group.order.multiply(mpz_class(found.order / found.order_fixing_preferred));
+  group.orbit.resize(tokens);
+  for (Vertex x = 0; x < tokens; ++x) group.orbit[x] = orbits.find(x);
+  return group;
+}
+
+group::Group compute_automorphisms(const Structure& structure, const Budget& budget) {
+  return compute_token_automorphisms(structure, structure.vertices, budget);
+}
+
+group::Group compute_layout_group(const layout::Layout& layout, const Budget& budget) {
+  return compute_token_automorphisms(make_structure(layout), layout.tokens, budget);
+}
+
+std::optional<std::vector<Vertex>> find_isomorphism(const Structure& a, const Structure& b, const Budget& budget) {
+  if (a.vertices != b.vertices || a.relations.size() != b.relations.size()) {
+    throw ArgumentError("structures with different numbers of vertices or relations are not compared");
+  }
+  const RunGraph graph_a = make_run_graph(a, budget), graph_b = make_run_graph(b, budget);
+  TwinTower tower_a(graph_a), tower_b(graph_b);
+  ColourNames names;
+  while (TwinTower::shrink({&tower_a, &tower_b}, names, budget)) {
+    if (tower_a.graph().vertices != tower_b.graph().vertices) return std::nullopt;
+  }
+  complete(tower_a.graph(), budget);
+  complete(tower_b.graph(), budget);
+  const auto quotient_images = search_isomorphism(tower_a.graph(), tower_b.graph(), budget);
+  if (!quotient_images) return std::nullopt;
+  std::vector<Vertex> images(a.vertices);
+  for (Vertex v = 0; v < tower_a.graph().vertices; ++v) {
+    const std::vector<Vertex> from = tower_a.fibre(v), to = tower_b.fibre((*quotient_images)[v]);
+    if (from.size() != to.size()) throw InternalError("an isomorphism of quotients maps a class to one of another size");
+    for (std::size_t k = 0; k < from.size(); ++k) images[from[k]] = to[k];
+  }
+  if (!is_isomorphism(graph_a, graph_b, StretchMap(to_moved(images), a.vertices), false, budget)) {
+    throw InternalError("an isomorphism did not survive its check");
+  }
+  return images;
+}
+
+bool is_automorphism(const Structure& structure, const group::Permutation& permutation, const Budget& budget) {
+  if (!permutation.is_identity() && permutation.moved().back() >= structure.vertices) {
+    throw ArgumentError("the permutation moves a point that is not a vertex");
+  }
+  const RunGraph graph = make_run_graph(structure, budget);
+  MovedPairs moved;
+  for (std::size_t k = 0; k < permutation.moved().size(); ++k) moved.emplace_back(permutation.moved()[k], permutation.image()[k]);
+  return is_isomorphism(graph, graph, StretchMap(std::move(moved), structure.vertices), false, budget);
+}
+
+}  // namespace sightline::symmetry

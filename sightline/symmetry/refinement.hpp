@@ -1,0 +1,86 @@
+// Colour refinement on spans, in rounds, with a trace that isomorphic structures share.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/symmetry/partition.hpp"
+#include "sightline/symmetry/run_graph.hpp"
+
+namespace sightline::symmetry {
+
+/// What every round found, as one number per round. Equal for isomorphic structures treated alike.
+using Trace = std::vector<std::uint64_t>;
+
+/// A partition of the vertices of a RunGraph, refined by what cells read and are read by.
+///
+/// Every cell number has a fixed random value. The signature of a vertex is a linear function of the values of its
+/// neighbours (each weighted by the colour of the arc and by its direction), so when a cell splits only differences are
+/// added: over short spans vertex by vertex, over long ones with difference arrays, or, when few spans change, by
+/// sorting their end points. Colours in arithmetic progression multiply the difference by a power per vertex, so such
+/// spans are not expanded either. Cells are then split by the differences of this round; the largest part keeps its
+/// number and costs nothing (Hopcroft). The result depends on the structure only up to isomorphism; a collision of
+/// fingerprints makes it coarser, never wrong, because every map found with it is verified.
+///
+/// Complexity: a round costs O(spans of the vertices that changed + vertices touched, times a logarithm).
+class Refinement {
+public:
+  /// `graph` must be complete(). The first refine() starts from the initial cells.
+  Refinement(const RunGraph& graph, const Budget& budget);
+
+  [[nodiscard]] const Partition& partition() const { return partition_; }
+  [[nodiscard]] const RunGraph& graph() const { return graph_; }
+
+  /// Refines the initial partition. With `expected` it stops at the first difference and returns false; otherwise the
+  /// trace is written to `recorded`.
+  bool refine_initial(Trace* recorded, const Trace* expected);
+  /// Gives v, of a cell of size >= 2, a cell of its own, and refines.
+  bool individualise(Vertex v, Trace* recorded, const Trace* expected);
+  void undo_to(std::size_t splits) { partition_.undo_to(splits); }
+
+private:
+  struct Event {
+    Vertex place;
+    std::uint32_t slope_index;
+    field::Element value;
+    bool opens;
+  };
+  struct Record {
+    Cell cell;
+    field::Element difference;
+    Vertex vertex;
+  };
+
+  bool run(std::size_t from, bool initial, Trace* recorded, const Trace* expected);
+  void spread(Vertex v, field::Element difference);
+  void spread_list(const Span* begin, const Span* end, field::Element difference);
+  void add(Vertex x, field::Element value);
+  void collect_events();
+  void collect_dense();
+  std::uint64_t split_touched();
+
+  const RunGraph& graph_;
+  const Budget& budget_;
+  Partition partition_;
+  std::vector<field::Element> difference_;
+  std::vector<std::uint8_t> is_touched_;
+  std::vector<Vertex> touched_;
+  std::vector<Event> events_;
+  bool dense_ = false;
+  /// Difference arrays by (slope index, step).
+  struct Dense {
+    std::uint32_t slope_index;
+    Vertex step;
+    std::vector<field::Element> steps;
+    bool used;
+  };
+  std::vector<Dense> dense_arrays_;
+  std::vector<Record> records_;
+  std::vector<Vertex> part_members_, part_sizes_;
+};
+
+/// The keys of the initial partition: vertex colour, visibility of the row in every relation, colour of the loop.
+[[nodiscard]] std::vector<std::uint64_t> compute_initial_keys(const RunGraph& graph);
+
+}  // namespace sightline::symmetry

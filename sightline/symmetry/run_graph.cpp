@@ -1,0 +1,129 @@
+#include "sightline/symmetry/run_graph.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sightline/base/error.hpp"
+
+namespace sightline::symmetry {
+
+namespace {
+
+/// More slopes than this are not worth a table of powers each; their runs are expanded.
+constexpr std::size_t most_slopes = 6;
+
+}  // namespace
+
+std::int64_t RunRelation::colour(Vertex i, Vertex j) const {
+  for (const Span* span = rows.list_begin(i); span != rows.list_end(i); ++span) {
+    if (span->contains(j)) return span->colour(j);
+  }
+  return -1;
+}
+
+RunGraphBuilder::RunGraphBuilder(Vertex vertices, std::vector<std::uint64_t> vertex_colour, const Budget& budget) : budget_(budget) {
+  graph_.vertices = vertices;
+  graph_.vertex_colour = std::move(vertex_colour);
+  if (graph_.vertex_colour.empty()) graph_.vertex_colour.assign(vertices, 0);
+  if (graph_.vertex_colour.size() != vertices) throw ArgumentError("one colour per vertex is needed");
+}
+
+void RunGraphBuilder::begin_relation() {
+  graph_.relations.emplace_back();
+  RunRelation& relation = graph_.relations.back();
+  budget_.ask(std::uint64_t{graph_.vertices} * 9);
+  relation.rows.begin.reserve(graph_.vertices);
+  relation.rows.end.reserve(graph_.vertices);
+  relation.visible.reserve(graph_.vertices);
+}
+
+bool RunGraphBuilder::keep_slope(std::int64_t slope) {
+  if (slope > std::numeric_limits<std::int32_t>::max() || slope < std::numeric_limits<std::int32_t>::min()) return false;
+  if (graph_.slope_index(static_cast<std::int32_t>(slope)) != 0) return true;
+  if (graph_.slopes.size() >= most_slopes) return false;
+  graph_.slopes.push_back(static_cast<std::int32_t>(slope));
+  return true;
+}
+
+void RunGraphBuilder::add_row(const std::vector<ColouredRun>& runs, bool visible) {
+  RunRelation& relation = graph_.relations.back();
+  SpanLists& rows = relation.rows;
+  const field::Element scale = field::relation_weight(graph_.relations.size() - 1);
+  const Vertex reader = static_cast<Vertex>(rows.begin.size());
+  relation.visible.push_back(visible ? 1 : 0);
+  row_.clear();
+  const auto single = [this](std::uint64_t x, std::int64_t colour) {
+    row_.push_back({static_cast<Vertex>(x), static_cast<Vertex>(x), 1, 0, colour, 0});
+  };
+  if (visible) {
+    for (const ColouredRun& run : runs) {
+      if (run.first == run.last) {
+        single(run.first, run.colour);
+      } else if (run.colour_step == 0) {
+        row_.push_back({run.first, run.last, run.step, 0, run.colour, 0});
+      } else if (run.colour_step % run.step == 0 && keep_slope(run.colour_step / run.step)) {
+        const std::int64_t slope = run.colour_step / run.step;
+        row_.push_back({run.first, run.last, run.step, static_cast<std::int32_t>(slope), run.colour - slope * run.first, 0});
+      } else {
+        budget_.ask(std::uint64_t{run.size()} * sizeof(Span));
+        std::int64_t colour = run.colour;
+        for (std::uint64_t x = run.first; x <= run.last; x += run.step, colour += run.colour_step) single(x, colour);
+      }
+    }
+    std::sort(row_.begin(), row_.end(), [](const Span& a, const Span& b) { return a.first < b.first; });
+  }
+  const auto same_arcs = [](const Span& a, const Span& b) {
+    return a.first == b.first && a.last == b.last && a.step == b.step && a.slope == b.slope && a.base == b.base;
+  };
+  if (reader > 0) {
+    const Span* previous = rows.list_begin(reader - 1);
+    if (std::equal(previous, static_cast<const Span*>(rows.list_end(reader - 1)), row_.data(), row_.data() + row_.size(), same_arcs)) {
+      rows.begin.push_back(rows.begin.back());
+      rows.end.push_back(rows.end.back());
+      return;
+    }
+  }
+  if (rows.spans.size() + row_.size() > rows.spans.capacity()) {
+    const std::size_t grown = std::max(rows.spans.size() + row_.size(), rows.spans.capacity() * 2);
+    budget_.ask((grown - rows.spans.capacity()) * sizeof(Span));
+    rows.spans.reserve(grown);
+  }
+  std::int64_t last_base = 0;
+  field::Element last_weight = field::multiply(scale, 1);
+  for (Span& span : row_) {
+    if (span.base != last_base) {
+      last_base = span.base;
+      last_weight = field::multiply(scale, field::power(field::colour_base, span.base));
+    }
+    span.weight = last_weight;
+  }
+  if (rows.spans.size() + row_.size() > std::numeric_limits<std::uint32_t>::max()) {
+    throw BudgetExhausted("a relation of more than 2^32 runs is out of reach");
+  }
+  rows.begin.push_back(static_cast<std::uint32_t>(rows.spans.size()));
+  rows.spans.insert(rows.spans.end(), row_.begin(), row_.end());
+  rows.end.push_back(static_cast<std::uint32_t>(rows.spans.size()));
+}
+
+RunGraph make_run_graph(const Structure& structure, const Budget& budget) {
+  const Vertex n = structure.vertices;
+  RunGraphBuilder builder(n, structure.vertex_colour, budget);
+  std::vector<ColouredRun> row;
+  for (const VisibleRelation& relation : structure.relations) {
+    if (relation.relation == nullptr || relation.relation->vertex_count() != n) {
+      throw ArgumentError("a relation of the structure has another number of vertices");
+    }
+    if (!relation.visible.empty() && relation.visible.size() != n) throw ArgumentError("one visibility per row is needed");
+    builder.begin_relation();
+    for (Vertex i = 0; i < n; ++i) {
+      budget.poll();
+      const bool visible = relation.visible.empty() || relation.visible[i];
+      row.clear();
+      if (visible) relation.relation->row(i, row);
+      builder.add_row(row, visible);
+    }
+  }
+  return builder.take();
+}
+
+}  // namespace sightline::symmetry

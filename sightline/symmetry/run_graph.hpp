@@ -1,0 +1,79 @@
+// The engine's own copy of a structure: rows and columns as spans with their weights, built once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/symmetry/span.hpp"
+#include "sightline/symmetry/structure.hpp"
+
+namespace sightline::symmetry {
+
+/// Lists of spans, one per vertex; vertices with equal lists may share them.
+struct SpanLists {
+  std::vector<std::uint32_t> begin, end;
+  std::vector<Span> spans;
+
+  [[nodiscard]] const Span* list_begin(Vertex v) const { return spans.data() + begin[v]; }
+  [[nodiscard]] const Span* list_end(Vertex v) const { return spans.data() + end[v]; }
+};
+
+/// One relation: what every visible reader reads, and the same arcs by who is read. A hidden reader's list is empty, and
+/// columns do not mention it.
+struct RunRelation {
+  SpanLists rows;
+  SpanLists columns;
+  std::vector<std::uint8_t> visible;
+
+  [[nodiscard]] std::int64_t colour(Vertex i, Vertex j) const;
+};
+
+/// A coloured relational structure in spans. Memory O(n + runs): a column costs as many spans as there are maximal
+/// arithmetic progressions of readers whose colours along the column are arithmetic too.
+struct RunGraph {
+  Vertex vertices = 0;
+  std::vector<std::uint64_t> vertex_colour;  ///< compared by value
+  std::vector<RunRelation> relations;
+  /// Slopes other than 0 that occur in rows or columns, and the powers g^(slope x), x = 0 .. vertices-1.
+  std::vector<std::int32_t> slopes;
+  std::vector<std::vector<field::Element>> powers;
+
+  /// Index into `slopes` plus 1; 0 for slope 0.
+  [[nodiscard]] std::uint32_t slope_index(std::int32_t slope) const {
+    if (slope == 0) return 0;
+    for (std::uint32_t k = 0; k < slopes.size(); ++k) {
+      if (slopes[k] == slope) return k + 1;
+    }
+    return 0;
+  }
+  /// g^(slope x).
+  [[nodiscard]] field::Element power(std::uint32_t slope_index, Vertex x) const { return slope_index == 0 ? 1 : powers[slope_index - 1][x]; }
+};
+
+/// Adds relations row by row, then columns.
+class RunGraphBuilder {
+public:
+  RunGraphBuilder(Vertex vertices, std::vector<std::uint64_t> vertex_colour, const Budget& budget);
+
+  void begin_relation();
+  /// Rows in the order of readers 0, 1, ...; runs disjoint, colours >= 0.
+  void add_row(const std::vector<ColouredRun>& runs, bool visible);
+  /// What was added, without columns and powers: enough to look for twins.
+  [[nodiscard]] RunGraph take() { return std::move(graph_); }
+
+private:
+  bool keep_slope(std::int64_t slope);
+
+  const Budget& budget_;
+  RunGraph graph_;
+  std::vector<Span> row_;
+};
+
+/// The rows of a structure. O(runs).
+[[nodiscard]] RunGraph make_run_graph(const Structure& structure, const Budget& budget);
+
+/// Fills columns (if absent) and powers. O(n + runs + changes between successive rows + size of the columns).
+void complete(RunGraph& graph, const Budget& budget);
+
+}  // namespace sightline::symmetry

@@ -1,0 +1,361 @@
+#include "sightline/symmetry/search.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "sightline/symmetry/verification.hpp"
+
+namespace sightline::symmetry {
+
+namespace {
+
+/// Up to this many vertices the target cell is chosen by looking at how cells meet; above, it is the oldest cell.
+constexpr Vertex careful_choice_limit = 600;
+/// Orbits of stabilisers are only computed where vertices times generators stay below this.
+constexpr std::uint64_t stabiliser_limit = std::uint64_t{1} << 24;
+/// Fruitless nodes before the isomorphism search asks for the automorphisms of the second graph.
+constexpr std::uint64_t fruitless_limit = 48;
+
+/// Chooses target cells along the first path. Sizes only shrink there, so the oldest cell is found by a pointer.
+class TargetChooser {
+public:
+  TargetChooser(const Refinement& tree, const std::vector<std::uint8_t>& prefer) : tree_(tree), prefer_(prefer) {}
+
+  Cell choose() {
+    const Partition& partition = tree_.partition();
+    if (tree_.graph().vertices <= careful_choice_limit) return choose_carefully();
+    if (!prefer_.empty()) {
+      for (; preferred_ < partition.cells(); ++preferred_) {
+        if (partition.size(preferred_) > 1 && is_preferred(preferred_)) return preferred_;
+      }
+    }
+    while (partition.size(oldest_) == 1) ++oldest_;
+    return oldest_;
+  }
+
+private:
+  bool is_preferred(Cell cell) const { return prefer_.empty() || prefer_[tree_.partition().members(cell).front()] != 0; }
+
+  /// The cell that is neither fully joined nor fully apart from as many cells as possible, the smallest of those.
+  Cell choose_carefully() {
+    const Partition& partition = tree_.partition();
+    Cell best = 0;
+    std::uint64_t best_joins = 0;
+    bool best_preferred = false, found = false;
+    counts_.assign(partition.cells(), 0);
+    for (Cell cell = 0; cell < partition.cells(); ++cell) {
+      if (partition.size(cell) == 1) continue;
+      const bool preferred = is_preferred(cell);
+      if (found && best_preferred && !preferred) continue;
+      const std::uint64_t joins = count_joins(partition.members(cell).front());
+      const bool better = !found || (preferred && !best_preferred) || joins > best_joins ||
+                          (joins == best_joins && partition.size(cell) < partition.size(best));
+      if (better) {
+        best = cell;
+        best_joins = joins;
+        best_preferred = preferred;
+        found = true;
+      }
+    }
+    return best;
+  }
+
+  std::uint64_t count_joins(Vertex v) {
+    const Partition& partition = tree_.partition();
+    std::uint64_t joins = 0;
+    for (const RunRelation& relation : tree_.graph().relations) {
+      for (const SpanLists* lists : {&relation.rows, &relation.columns}) {
+        met_.clear();
+        for (const Span* span = lists->list_begin(v); span != lists->list_end(v); ++span) {
+          for (std::uint64_t x = span->first; x <= span->last; x += span->step) {
+            const Cell cell = partition.cell_of(static_cast<Vertex>(x));
+            if (counts_[cell]++ == 0) met_.push_back(cell);
+          }
+        }
+        for (const Cell cell : met_) {
+          if (counts_[cell] < partition.size(cell)) ++joins;
+          counts_[cell] = 0;
+        }
+      }
+    }
+    return joins;
+  }
+
+  const Refinement& tree_;
+  const std::vector<std::uint8_t>& prefer_;
+  Cell oldest_ = 0, preferred_ = 0;
+  std::vector<Vertex> counts_;
+  std::vector<Cell> met_;
+};
+
+/// Looks for a leaf below a node of `right` that matches the first path of `left`.
+class Matcher {
+public:
+  /// `same` when right walks the graph of the path itself.
+  Matcher(const Path& path, const RunGraph& left, Refinement& right, bool same, const Budget& budget)
+      : path_(path), left_(left), right_(right), same_(same), budget_(budget) {
+    if (same) balance_.assign(left.vertices, 0);
+  }
+
+  /// Known automorphisms of right's graph (that fix the path's vertices above `level` when same), for pruning.
+  const std::vector<MovedPairs>* known = nullptr;
+  /// Called once when fruitless_limit nodes have failed.
+  std::function<void()> on_trouble;
+
+  /// Individualises one of `candidates` at `level` and searches below. `right` is left in any state below its present one.
+  std::optional<MovedPairs> find(std::size_t level, std::vector<Vertex> candidates) {
+    base_splits_ = right_.partition().log().size();
+    frames_.clear();
+    frames_.push_back({level, base_splits_, std::move(candidates), 0, 0, false, true, {}, nullptr});
+    while (!frames_.empty()) {
+      budget_.poll();
+      Frame& frame = frames_.back();
+      right_.undo_to(frame.splits);
+      const std::optional<Vertex> x = next_candidate(frame);
+      if (!x) {
+        frames_.pop_back();
+        continue;
+      }
+      frame.current = *x;
+      frame.tried.push_back(*x);
+      if (!right_.individualise(*x, nullptr, &path_.levels[frame.level].trace)) {
+        count_failure();
+        continue;
+      }
+      const std::size_t below = frame.level + 1;
+      if (std::optional<MovedPairs> map = propose(below == path_.levels.size())) return map;
+      if (below == path_.levels.size()) {
+        count_failure();
+        continue;
+      }
+      frames_.push_back({below, right_.partition().log().size(), {}, 0, 0, true, false, {}, nullptr});
+    }
+    return std::nullopt;
+  }
+
+private:
+  struct Frame {
+    std::size_t level;
+    std::size_t splits;
+    std::vector<Vertex> candidates;
+    std::size_t next;
+    Vertex current;
+    bool try_preferred;
+    bool listed;
+    std::vector<Vertex> tried;
+    std::unique_ptr<Orbits> orbits;
+  };
+
+  void count_failure() {
+    if (++failures_ == fruitless_limit && on_trouble) on_trouble();
+  }
+
+  std::optional<Vertex> next_candidate(Frame& frame) {
+    const PathLevel& level = path_.levels[frame.level];
+    const Partition& partition = right_.partition();
+    if (frame.try_preferred) {
+      frame.try_preferred = false;
+      if (same_) {
+        // Closing the map to an involution, or keeping the vertex in place, makes generators of small support.
+        Vertex choice = level.chosen;
+        const Cell cell = partition.cell_of(choice);
+        if (partition.size(cell) == 1) choice = path_.leaf[cell];
+        if (partition.cell_of(choice) == level.target) return choice;
+      }
+    }
+    if (!frame.listed) {
+      const auto members = partition.members(level.target);
+      frame.candidates.assign(members.begin(), members.end());
+      frame.listed = true;
+    }
+    for (; frame.next < frame.candidates.size(); ++frame.next) {
+      const Vertex x = frame.candidates[frame.next];
+      if (std::find(frame.tried.begin(), frame.tried.end(), x) != frame.tried.end()) continue;
+      if (is_pruned(frame, x)) continue;
+      ++frame.next;
+      return x;
+    }
+    return std::nullopt;
+  }
+
+  /// Is x equivalent, under known automorphisms that fix this node, to a candidate that failed?
+  bool is_pruned(Frame& frame, Vertex x) {
+    if (frame.tried.empty() || known == nullptr || known->empty()) return false;
+    if (frame.orbits == nullptr) {
+      if (std::uint64_t{left_.vertices} * (known->size() + 16) > stabiliser_limit) return false;
+      std::vector<Vertex> fixed;
+      for (const Frame& above : frames_) {
+        if (&above != &frame) fixed.push_back(above.current);
+      }
+      frame.orbits = std::make_unique<Orbits>(compute_stabiliser_orbits(left_.vertices, *known, fixed, budget_));
+    }
+    return std::any_of(frame.tried.begin(), frame.tried.end(), [&](Vertex t) { return frame.orbits->find(t) == frame.orbits->find(x); });
+  }
+
+  /// The map that sends the vertex of each cell of size 1 to its counterpart and fixes the rest, when that is a bijection
+  /// and an isomorphism.
+  std::optional<MovedPairs> propose(bool is_leaf) {
+    const Partition& partition = right_.partition();
+    MovedPairs moved;
+    if (is_leaf && !partition.is_discrete()) return std::nullopt;
+    if (!same_) {
+      if (!is_leaf) return std::nullopt;
+      std::vector<Vertex> images(left_.vertices);
+      for (Cell cell = 0; cell < partition.cells(); ++cell) images[path_.leaf[cell]] = partition.members(cell).front();
+      moved = to_moved(images);
+    } else {
+      std::int64_t unbalanced = 0;
+      const auto shift = [&](Vertex v, int by) {
+        unbalanced -= balance_[v] != 0;
+        balance_[v] += by;
+        unbalanced += balance_[v] != 0;
+      };
+      const auto each_new_single = [&](auto&& visit) {
+        const auto& log = partition.log();
+        for (std::size_t k = base_splits_; k < log.size(); ++k) {
+          for (Cell cell = log[k].first_new; cell < partition.new_end(k); ++cell) {
+            if (partition.size(cell) == 1) visit(cell);
+          }
+          // A split cell is visited at the split that left it alone.
+          if (partition.size(log[k].cell) == 1 && log[k].cell < log[base_splits_].first_new) old_singles_.push_back(log[k].cell);
+        }
+        std::sort(old_singles_.begin(), old_singles_.end());
+        old_singles_.erase(std::unique(old_singles_.begin(), old_singles_.end()), old_singles_.end());
+        for (const Cell cell : old_singles_) visit(cell);
+        old_singles_.clear();
+      };
+      each_new_single([&](Cell cell) {
+        const Vertex from = path_.leaf[cell], to = partition.members(cell).front();
+        shift(from, 1);
+        shift(to, -1);
+        if (from != to) moved.emplace_back(from, to);
+      });
+      each_new_single([&](Cell cell) { balance_[path_.leaf[cell]] = balance_[partition.members(cell).front()] = 0; });
+      if (unbalanced != 0) return std::nullopt;
+      std::sort(moved.begin(), moved.end());
+    }
+    const StretchMap map(moved, left_.vertices);
+    if (!is_isomorphism(left_, right_.graph(), map, same_, budget_)) return std::nullopt;
+    return moved;
+  }
+
+  const Path& path_;
+  const RunGraph& left_;
+  Refinement& right_;
+  bool same_;
+  const Budget& budget_;
+  std::size_t base_splits_ = 0;
+  std::vector<Frame> frames_;
+  std::vector<std::int32_t> balance_;
+  std::vector<Cell> old_singles_;
+  std::uint64_t failures_ = 0;
+};
+
+}  // namespace
+
+Path follow_first_path(Refinement& tree, const std::vector<std::uint8_t>& prefer, const Budget& budget) {
+  Path path;
+  tree.refine_initial(&path.root, nullptr);
+  TargetChooser chooser(tree, prefer);
+  const Partition& partition = tree.partition();
+  while (!partition.is_discrete()) {
+    budget.poll();
+    PathLevel level;
+    level.target = chooser.choose();
+    level.chosen = *std::min_element(partition.members(level.target).begin(), partition.members(level.target).end());
+    level.splits_before = partition.log().size();
+    tree.individualise(level.chosen, &level.trace, nullptr);
+    path.levels.push_back(std::move(level));
+  }
+  path.leaf.resize(partition.cells());
+  for (Cell cell = 0; cell < partition.cells(); ++cell) path.leaf[cell] = partition.members(cell).front();
+  return path;
+}
+
+Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std::uint8_t>& prefer, const Budget& budget) {
+  Automorphisms found;
+  if (graph.vertices == 0) return found;
+  Refinement tree(graph, budget);
+  const Path path = follow_first_path(tree, prefer, budget);
+  const Partition& partition = tree.partition();
+  Orbits orbits(graph.vertices);
+  std::vector<Vertex> failed_list;
+  Matcher matcher(path, graph, tree, true, budget);
+  matcher.known = &found.generators;
+  for (std::size_t l = path.levels.size(); l-- > 0;) {
+    const PathLevel& level = path.levels[l];
+    tree.undo_to(level.splits_before);
+    const bool preferred = prefer.empty() || prefer[level.chosen] != 0;
+    const Vertex cell_size = partition.size(level.target);
+    failed_list.clear();
+    const auto attempt = [&](Vertex w) {
+      const Vertex name = orbits.find(w);
+      if (name == orbits.find(level.chosen)) return;
+      // A vertex in the orbit of one that failed fails too.
+      for (const Vertex v : failed_list) {
+        if (orbits.find(v) == name) return;
+      }
+      tree.undo_to(level.splits_before);
+      if (std::optional<MovedPairs> map = matcher.find(l, {w})) {
+        orbits.join(*map);
+        found.generators.push_back(std::move(*map));
+      } else {
+        failed_list.push_back(w);
+      }
+    };
+    // The vertices chosen further down come first: they lead to maps of small support.
+    for (std::size_t k = l + 1; k < path.levels.size() && orbits.size(level.chosen) < cell_size; ++k) {
+      tree.undo_to(level.splits_before);
+      if (partition.cell_of(path.levels[k].chosen) != level.target) continue;
+      attempt(path.levels[k].chosen);
+    }
+    if (orbits.size(level.chosen) < cell_size) {
+      tree.undo_to(level.splits_before);
+      const std::vector<Vertex> members(partition.members(level.target).begin(), partition.members(level.target).end());
+      for (const Vertex w : members) {
+        if (orbits.size(level.chosen) == cell_size) break;
+        attempt(w);
+      }
+    }
+    tree.undo_to(level.splits_before);
+    found.order *= orbits.size(level.chosen);
+    if (!preferred) found.order_fixing_preferred *= orbits.size(level.chosen);
+    budget.report("automorphisms", 1.0 - static_cast<double>(l) / static_cast<double>(path.levels.size()));
+  }
+  return found;
+}
+
+std::optional<std::vector<Vertex>> search_isomorphism(const RunGraph& a, const RunGraph& b, const Budget& budget) {
+  if (a.vertices == 0) return std::vector<Vertex>{};
+  Refinement left(a, budget);
+  const Path path = follow_first_path(left, {}, budget);
+  Refinement right(b, budget);
+  if (!right.refine_initial(nullptr, &path.root)) return std::nullopt;
+  const Partition& partition = right.partition();
+  const auto to_images = [&a](const MovedPairs& moved) {
+    std::vector<Vertex> images(a.vertices);
+    for (Vertex x = 0; x < a.vertices; ++x) images[x] = x;
+    for (const auto& [x, y] : moved) images[x] = y;
+    return images;
+  };
+  if (path.levels.empty()) {
+    if (!partition.is_discrete()) return std::nullopt;
+    std::vector<Vertex> images(a.vertices);
+    for (Cell cell = 0; cell < partition.cells(); ++cell) images[path.leaf[cell]] = partition.members(cell).front();
+    if (!is_isomorphism(a, b, StretchMap(to_moved(images), a.vertices), false, budget)) return std::nullopt;
+    return images;
+  }
+  Matcher matcher(path, a, right, false, budget);
+  Automorphisms known;
+  matcher.on_trouble = [&] {
+    known = search_automorphisms(b, {}, budget);
+    matcher.known = &known.generators;
+  };
+  const auto members = partition.members(path.levels[0].target);
+  const std::optional<MovedPairs> map = matcher.find(0, {members.begin(), members.end()});
+  if (!map) return std::nullopt;
+  return to_images(*map);
+}
+
+}  // namespace sightline::symmetry

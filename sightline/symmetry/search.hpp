@@ -1,0 +1,53 @@
+// Individualisation-refinement: automorphisms and isomorphisms of one RunGraph without twins to speak of.
+#pragma once
+
+#include <gmpxx.h>
+
+#include <optional>
+#include <vector>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/symmetry/orbits.hpp"
+#include "sightline/symmetry/refinement.hpp"
+
+namespace sightline::symmetry {
+
+/// One step of the first path: which cell was split, at which vertex, and what refinement then found.
+struct PathLevel {
+  Cell target = 0;
+  Vertex chosen = 0;
+  std::size_t splits_before = 0;
+  Trace trace;
+};
+
+/// The first path of the search tree, from the refined root to a discrete partition. `leaf[c]` is the vertex of cell c there.
+struct Path {
+  Trace root;
+  std::vector<PathLevel> levels;
+  std::vector<Vertex> leaf;
+};
+
+/// Follows the first path from a fresh Refinement. Cells of vertices with prefer[v] != 0 are individualised first (empty: no
+/// preference), so the chain of stabilisers fixes those vertices before the others.
+[[nodiscard]] Path follow_first_path(Refinement& tree, const std::vector<std::uint8_t>& prefer, const Budget& budget);
+
+/// The automorphism group of a graph: strong generators along the first path, and its order as orbit-stabiliser product.
+struct Automorphisms {
+  std::vector<MovedPairs> generators;
+  mpz_class order = 1;
+  /// Order of the pointwise stabiliser of the preferred vertices (1 when all were preferred or none asked for).
+  mpz_class order_fixing_preferred = 1;
+};
+
+/// Exact and complete. At every level of the first path, from the bottom up, every vertex of the target cell that is not
+/// known to lie in the orbit of the chosen one is either reached by a verified automorphism or its whole subtree is
+/// searched in vain. Maps are proposed early: as soon as the vertices in cells of their own are the same set on both
+/// sides, with everything else fixed. Subtrees that fail are pruned by orbits of stabilisers of what is known.
+/// Worst case exponential (as for every known practical method); polynomial on everything that a few individualised vertices
+/// make discrete.
+[[nodiscard]] Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std::uint8_t>& prefer, const Budget& budget);
+
+/// Images of an isomorphism a -> b, verified, or nothing when there is none.
+[[nodiscard]] std::optional<std::vector<Vertex>> search_isomorphism(const RunGraph& a, const RunGraph& b, const Budget& budget);
+
+}  // namespace sightline::symmetry

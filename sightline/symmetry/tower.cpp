@@ -1,0 +1,55 @@
+#include "sightline/symmetry/tower.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sightline::symmetry {
+
+TwinTower::TwinTower(RunGraph graph) : graph_(std::move(graph)), begin_(std::size_t{graph_.vertices} + 1), fibre_(graph_.vertices) {
+  std::iota(begin_.begin(), begin_.end(), std::uint32_t{0});
+  std::iota(fibre_.begin(), fibre_.end(), Vertex{0});
+}
+
+std::vector<Vertex> TwinTower::fibre(Vertex v) const { return {fibre_.begin() + begin_[v], fibre_.begin() + begin_[v + 1]}; }
+
+MovedPairs TwinTower::lift(const MovedPairs& moved) const {
+  MovedPairs lifted;
+  for (const auto& [x, y] : moved) {
+    for (std::uint32_t k = 0; k < begin_[x + 1] - begin_[x]; ++k) lifted.emplace_back(fibre_[begin_[x] + k], fibre_[begin_[y] + k]);
+  }
+  std::sort(lifted.begin(), lifted.end());
+  return lifted;
+}
+
+void TwinTower::apply(const TwinClasses& classes, ColourNames& names, const Budget& budget) {
+  RunGraph quotient = make_quotient(graph_, classes, names, budget);
+  std::vector<std::uint32_t> begin{0};
+  std::vector<Vertex> members;
+  members.reserve(fibre_.size());
+  for (std::uint32_t k = 0; k < classes.size(); ++k) {
+    const std::uint32_t first = classes.begin[k], end = classes.begin[k + 1];
+    if (end - first > 1) {
+      twins_.emplace_back();
+      for (std::uint32_t m = first; m < end; ++m) twins_.back().fibres.push_back(fibre(classes.members[m]));
+    }
+    for (std::uint32_t m = first; m < end; ++m) {
+      const Vertex x = classes.members[m];
+      members.insert(members.end(), fibre_.begin() + begin_[x], fibre_.begin() + begin_[x + 1]);
+    }
+    begin.push_back(static_cast<std::uint32_t>(members.size()));
+  }
+  graph_ = std::move(quotient);
+  begin_ = std::move(begin);
+  fibre_ = std::move(members);
+}
+
+bool TwinTower::shrink(const std::vector<TwinTower*>& towers, ColourNames& names, const Budget& budget) {
+  std::vector<const RunGraph*> graphs;
+  for (const TwinTower* tower : towers) graphs.push_back(&tower->graph_);
+  const auto classes = find_twins(graphs, budget);
+  if (!classes) return false;
+  for (std::size_t k = 0; k < towers.size(); ++k) towers[k]->apply((*classes)[k], names, budget);
+  return true;
+}
+
+}  // namespace sightline::symmetry

@@ -1,0 +1,44 @@
+// A structure reduced by twins until none are left, with the way back to the original vertices.
+#pragma once
+
+#include <vector>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/symmetry/orbits.hpp"
+#include "sightline/symmetry/twins.hpp"
+
+namespace sightline::symmetry {
+
+/// A class of at least two twins of one stage, as fibres: lists of original vertices of equal length. Every permutation of
+/// the fibres, position by position, is an automorphism of the original structure.
+struct TwinFibres {
+  std::vector<std::vector<Vertex>> fibres;
+};
+
+/// `graph` is the last quotient; `fibre(v)` the original vertices under its vertex v, in an order that agrees between
+/// vertices of one colour, so that a colour-preserving map of the quotient lifts position by position.
+class TwinTower {
+public:
+  explicit TwinTower(RunGraph graph);
+
+  [[nodiscard]] const RunGraph& graph() const { return graph_; }
+  [[nodiscard]] RunGraph& graph() { return graph_; }
+  [[nodiscard]] const std::vector<TwinFibres>& twins() const { return twins_; }
+  [[nodiscard]] std::vector<Vertex> fibre(Vertex v) const;
+  [[nodiscard]] Vertex first_of_fibre(Vertex v) const { return fibre_[begin_[v]]; }
+  /// The lift of a map of quotient vertices, here -> there.
+  [[nodiscard]] MovedPairs lift(const MovedPairs& moved) const;
+
+  /// One step for towers that are compared with each other; false when there are no twins.
+  static bool shrink(const std::vector<TwinTower*>& towers, ColourNames& names, const Budget& budget);
+
+private:
+  void apply(const TwinClasses& classes, ColourNames& names, const Budget& budget);
+
+  RunGraph graph_;
+  std::vector<std::uint32_t> begin_;
+  std::vector<Vertex> fibre_;
+  std::vector<TwinFibres> twins_;
+};
+
+}  // namespace sightline::symmetry

@@ -1,0 +1,384 @@
+#include "sightline/symmetry/twins.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace sightline::symmetry {
+
+namespace {
+
+/// With more inner colours than this in a relation, only "none" is tried.
+constexpr std::size_t most_inner_colours = 8;
+
+using field::Element;
+
+Element vertex_value(Vertex x) { return field::random(field::mix(0x7715, x)); }
+
+/// Fingerprints of what each vertex reads and is read by in one relation, loops left out.
+std::vector<Element> compute_fingerprints(const RunGraph& graph, const RunRelation& relation, const Budget& budget) {
+  const Vertex n = graph.vertices;
+  budget.ask(std::uint64_t{n} * 8 * (3 + 3 * graph.slopes.size()));
+  std::vector<Element> fingerprint(n, 0);
+  // By slope: prefix sums of g^(slope x) v(x), and difference arrays of what columns gain.
+  std::vector<std::vector<Element>> powers(graph.slopes.size() + 1), prefix(graph.slopes.size() + 1), gain(graph.slopes.size() + 1);
+  for (std::size_t s = 0; s < prefix.size(); ++s) {
+    prefix[s].assign(std::size_t{n} + 1, 0);
+    gain[s].assign(std::size_t{n} + 1, 0);
+    powers[s].resize(n);
+    const Element factor = s == 0 ? 1 : field::power(field::colour_base, graph.slopes[s - 1]);
+    Element power = 1;
+    for (Vertex x = 0; x < n; ++x) {
+      powers[s][x] = power;
+      prefix[s][x + 1] = field::add(prefix[s][x], field::multiply(power, vertex_value(x)));
+      power = field::multiply(power, factor);
+    }
+  }
+  for (Vertex i = 0; i < n; ++i) {
+    budget.poll();
+    Element row = 0;
+    const Element value = field::multiply(field::backward_weight, vertex_value(i));
+    for (const Span* span = relation.rows.list_begin(i); span != relation.rows.list_end(i); ++span) {
+      const std::uint32_t s = graph.slope_index(span->slope);
+      const Element column = field::multiply(span->weight, value);
+      if (span->step == 1) {
+        row = field::add(row, field::multiply(span->weight, field::subtract(prefix[s][span->last + 1], prefix[s][span->first])));
+        gain[s][span->first] = field::add(gain[s][span->first], column);
+        gain[s][span->last + 1] = field::subtract(gain[s][span->last + 1], column);
+      } else {
+        for (std::uint64_t x = span->first; x <= span->last; x += span->step) {
+          row = field::add(row, field::multiply(field::multiply(span->weight, powers[s][x]), vertex_value(static_cast<Vertex>(x))));
+          fingerprint[x] = field::add(fingerprint[x], field::multiply(column, powers[s][x]));
+        }
+      }
+      if (span->contains(i)) {
+        const Element loop = field::multiply(field::multiply(span->weight, powers[s][i]), vertex_value(i));
+        row = field::subtract(row, loop);
+        fingerprint[i] = field::subtract(fingerprint[i], field::multiply(loop, field::backward_weight));
+      }
+    }
+    fingerprint[i] = field::add(fingerprint[i], row);
+  }
+  for (std::size_t s = 0; s < gain.size(); ++s) {
+    Element sum = 0;
+    for (Vertex x = 0; x < n; ++x) {
+      sum = field::add(sum, gain[s][x]);
+      if (sum != 0) fingerprint[x] = field::add(fingerprint[x], field::multiply(sum, powers[s][x]));
+    }
+  }
+  budget.give_back(std::uint64_t{n} * 8 * (3 + 3 * graph.slopes.size()));
+  return fingerprint;
+}
+
+/// Replaces groups by their meet with the equality of `labels`: group names are dense again afterwards; vertices alone get
+/// `alone`.
+constexpr std::uint32_t alone = ~std::uint32_t{0};
+
+void refine_groups(std::vector<std::uint32_t>& group, const std::vector<std::uint64_t>& labels) {
+  std::vector<std::pair<std::uint64_t, Vertex>> order;
+  for (Vertex x = 0; x < group.size(); ++x) {
+    if (group[x] != alone) order.emplace_back(field::mix(labels[x], group[x]), x);
+  }
+  std::sort(order.begin(), order.end());
+  std::uint32_t names = 0;
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    while (end < order.size() && order[end].first == order[begin].first) ++end;
+    for (std::size_t k = begin; k < end; ++k) group[order[k].second] = end - begin > 1 ? names : alone;
+    names += end - begin > 1 ? 1 : 0;
+    begin = end;
+  }
+}
+
+/// Constant colours of the runs of relation r in any of the graphs; empty when they are too many to try.
+std::vector<std::int64_t> list_inner_colours(const std::vector<const RunGraph*>& graphs, std::size_t r) {
+  std::set<std::int64_t> colours;
+  for (const RunGraph* graph : graphs) {
+    for (const Span& span : graph->relations[r].rows.spans) {
+      if (span.slope == 0) colours.insert(span.base);
+      if (colours.size() > most_inner_colours) return {};
+    }
+  }
+  return {colours.begin(), colours.end()};
+}
+
+/// The row of x with its own place coloured `inner` (-1: absent), canonical.
+void replace_own(const RunRelation& relation, Vertex x, std::int64_t inner, std::vector<ColouredRun>& row) {
+  row.clear();
+  for (const Span* span = relation.rows.list_begin(x); span != relation.rows.list_end(x); ++span) row.push_back(to_run(*span));
+  canonicalise(row);
+  const std::int64_t own = find_colour(row, x);
+  if (own == inner) return;
+  std::vector<ColouredRun> changed;
+  for (const ColouredRun& run : row) {
+    if (x < run.first || x > run.last) {
+      changed.push_back(run);
+      continue;
+    }
+    if (run.first < x) changed.push_back({run.first, x - 1, 1, run.colour, run.colour_step});
+    if (run.last > x) changed.push_back({x + 1, run.last, 1, run.colour + run.colour_step * std::int64_t{x + 1 - run.first}, run.colour_step});
+  }
+  if (inner >= 0) changed.push_back({x, x, 1, inner, 0});
+  canonicalise(changed);
+  row.swap(changed);
+}
+
+class TwinFinder {
+public:
+  TwinFinder(const RunGraph& graph, const Budget& budget) : graph_(graph), budget_(budget) {}
+
+  /// Proposes groups; inner colours by relation, -1 = none.
+  bool propose(const std::vector<std::vector<std::int64_t>>& inner_colours) {
+    const Vertex n = graph_.vertices;
+    group_.assign(n, 0);
+    std::vector<std::uint64_t> labels(n);
+    for (Vertex x = 0; x < n; ++x) {
+      std::uint64_t label = field::mix(graph_.vertex_colour[x]);
+      for (const RunRelation& relation : graph_.relations) {
+        label = field::mix(label, relation.visible[x] ? static_cast<std::uint64_t>(relation.colour(x, x)) + 2 : 0);
+      }
+      labels[x] = label;
+    }
+    refine_groups(group_, labels);
+    inner_.assign(graph_.relations.size(), {});
+    for (std::size_t r = 0; r < graph_.relations.size(); ++r) {
+      if (std::all_of(group_.begin(), group_.end(), [](std::uint32_t g) { return g == alone; })) return false;
+      split_by_relation(r, inner_colours[r]);
+    }
+    return std::any_of(group_.begin(), group_.end(), [](std::uint32_t g) { return g != alone; });
+  }
+
+  TwinClasses make_classes(bool trivial) const {
+    const Vertex n = graph_.vertices;
+    const std::size_t relations = graph_.relations.size();
+    TwinClasses classes;
+    classes.class_of.assign(n, alone);
+    std::vector<std::uint32_t> name_of_group;
+    std::uint32_t names = 0;
+    std::vector<std::uint32_t> sizes;
+    for (Vertex x = 0; x < n; ++x) {
+      const std::uint32_t group = trivial ? alone : group_[x];
+      if (group == alone) {
+        classes.class_of[x] = names++;
+        sizes.push_back(1);
+        for (std::size_t r = 0; r < relations; ++r) classes.inner.push_back(graph_.relations[r].colour(x, x));
+        continue;
+      }
+      if (group >= name_of_group.size()) name_of_group.resize(group + 1, alone);
+      if (name_of_group[group] == alone) {
+        name_of_group[group] = names++;
+        sizes.push_back(0);
+        for (std::size_t r = 0; r < relations; ++r) classes.inner.push_back(inner_[r][x]);
+      }
+      classes.class_of[x] = name_of_group[group];
+      ++sizes[name_of_group[group]];
+    }
+    classes.begin.assign(std::size_t{names} + 1, 0);
+    for (std::uint32_t k = 0; k < names; ++k) classes.begin[k + 1] = classes.begin[k] + sizes[k];
+    classes.members.resize(n);
+    std::vector<std::uint32_t> place(classes.begin.begin(), classes.begin.end() - 1);
+    for (Vertex x = 0; x < n; ++x) classes.members[place[classes.class_of[x]]++] = x;
+    return classes;
+  }
+
+  /// Is every class really one of twins?
+  bool verify(const TwinClasses& classes) {
+    const Vertex n = graph_.vertices;
+    const std::size_t relations = graph_.relations.size();
+    prepare_links(classes);
+    std::vector<ColouredRun> row, other;
+    for (std::uint32_t k = 0; k < classes.size(); ++k) {
+      budget_.poll();
+      const Vertex x = classes.members[classes.begin[k]];
+      for (std::size_t r = 0; r < relations; ++r) {
+        const RunRelation& relation = graph_.relations[r];
+        const std::int64_t inner = classes.inner[k * relations + r];
+        // A hidden row says nothing, so it cannot contradict anything.
+        if (relation.visible[x]) {
+          replace_own(relation, x, inner, row);
+          if (!is_constant_on_classes(row)) return false;
+        }
+        for (std::uint32_t m = classes.begin[k] + 1; m < classes.begin[k + 1]; ++m) {
+          budget_.poll();
+          const Vertex y = classes.members[m];
+          if (graph_.vertex_colour[x] != graph_.vertex_colour[y] || relation.visible[x] != relation.visible[y]) return false;
+          if (relation.colour(x, x) != relation.colour(y, y)) return false;
+          if (!relation.visible[x]) continue;
+          replace_own(relation, y, inner, other);
+          if (row != other) return false;
+        }
+      }
+    }
+    return n > 0;
+  }
+
+private:
+  void split_by_relation(std::size_t r, const std::vector<std::int64_t>& colours) {
+    const Vertex n = graph_.vertices;
+    const std::vector<Element> fingerprint = compute_fingerprints(graph_, graph_.relations[r], budget_);
+    const Element both_ways = field::add(1, field::backward_weight);
+    const Element scale = field::multiply(both_ways, field::relation_weight(r));
+    std::vector<std::int64_t>& inner = inner_[r];
+    inner.assign(n, -1);
+    std::vector<std::uint64_t> labels(n);
+    for (Vertex x = 0; x < n; ++x) labels[x] = field::mix(0xa10e, x);
+    std::vector<std::uint8_t> done(n, 0);
+    std::vector<std::pair<std::uint64_t, Vertex>> order;
+    for (std::size_t c = 0; c <= colours.size(); ++c) {
+      budget_.poll();
+      const Element inside = c == 0 ? 0 : field::multiply(scale, field::power(field::colour_base, colours[c - 1]));
+      order.clear();
+      for (Vertex x = 0; x < n; ++x) {
+        if (group_[x] == alone || done[x] != 0) continue;
+        const Element key = field::add(fingerprint[x], field::multiply(inside, vertex_value(x)));
+        order.emplace_back(field::mix(key, group_[x]), x);
+      }
+      std::sort(order.begin(), order.end());
+      for (std::size_t begin = 0; begin < order.size();) {
+        std::size_t end = begin + 1;
+        while (end < order.size() && order[end].first == order[begin].first) ++end;
+        for (std::size_t k = begin; k < end && end - begin > 1; ++k) {
+          const Vertex x = order[k].second;
+          done[x] = 1;
+          labels[x] = field::mix(order[k].first, c);
+          inner[x] = c == 0 ? -1 : colours[c - 1];
+        }
+        begin = end;
+      }
+    }
+    refine_groups(group_, labels);
+  }
+
+  void prepare_links(const TwinClasses& classes) {
+    const Vertex n = graph_.vertices;
+    next_.assign(n, alone);
+    previous_.assign(n, alone);
+    lowest_.resize(n);
+    highest_.resize(n);
+    scattered_after_.assign(std::size_t{n} + 1, n);
+    twin_after_.assign(std::size_t{n} + 1, n);
+    std::vector<std::uint8_t> scattered(n, 0), twin(n, 0);
+    for (std::uint32_t k = 0; k < classes.size(); ++k) {
+      const std::uint32_t begin = classes.begin[k], end = classes.begin[k + 1];
+      const Vertex low = classes.members[begin], high = classes.members[end - 1];
+      const bool contiguous = high - low + 1 == end - begin;
+      for (std::uint32_t m = begin; m < end; ++m) {
+        const Vertex x = classes.members[m];
+        lowest_[x] = contiguous ? low : x;
+        highest_[x] = contiguous ? high : x;
+        scattered[x] = contiguous ? 0 : 1;
+        twin[x] = end - begin > 1 ? 1 : 0;
+        if (m > begin) previous_[x] = classes.members[m - 1];
+        if (m + 1 < end) next_[x] = classes.members[m + 1];
+      }
+    }
+    for (Vertex x = n; x-- > 0;) {
+      scattered_after_[x] = scattered[x] != 0 ? x : scattered_after_[x + 1];
+      twin_after_[x] = twin[x] != 0 ? x : twin_after_[x + 1];
+    }
+    last_scattered_ = 0;
+    for (Vertex x = 0; x < n; ++x) last_scattered_ = scattered[x] != 0 ? x : last_scattered_;
+  }
+
+  /// Canonical row: is its colour (or absence) the same on all members of every class?
+  bool is_constant_on_classes(const std::vector<ColouredRun>& row) const {
+    for (const ColouredRun& run : row) {
+      const bool constant = run.colour_step == 0;
+      if (constant && run.first <= scattered_after_[0] && run.last >= last_scattered_ && lowest_[run.first] >= run.first &&
+          highest_[run.last] <= run.last) {
+        continue;
+      }
+      const std::vector<Vertex>& after = constant ? scattered_after_ : twin_after_;
+      for (Vertex x = after[run.first]; x <= run.last; x = after[x + 1]) {
+        const std::int64_t colour = run.colour + run.colour_step * std::int64_t{x - run.first};
+        if (next_[x] != alone && find_colour(row, next_[x]) != colour) return false;
+        if (previous_[x] != alone && find_colour(row, previous_[x]) != colour) return false;
+      }
+      if (constant && (lowest_[run.first] < run.first || highest_[run.last] > run.last)) {
+        // A contiguous class cut by the run: the rest of it must have the same colour in a neighbouring run.
+        for (const Vertex edge : {run.first, run.last}) {
+          for (Vertex x = lowest_[edge]; x <= highest_[edge]; ++x) {
+            if (find_colour(row, x) != run.colour) return false;
+          }
+        }
+      }
+    }
+    return true;
+  }
+
+  const RunGraph& graph_;
+  const Budget& budget_;
+  std::vector<std::uint32_t> group_;
+  std::vector<std::vector<std::int64_t>> inner_;  ///< [relation][vertex]
+  std::vector<Vertex> next_, previous_, lowest_, highest_, scattered_after_, twin_after_;
+  Vertex last_scattered_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::vector<TwinClasses>> find_twins(const std::vector<const RunGraph*>& graphs, const Budget& budget) {
+  std::vector<std::vector<std::int64_t>> inner_colours;
+  for (std::size_t r = 0; r < graphs.front()->relations.size(); ++r) inner_colours.push_back(list_inner_colours(graphs, r));
+  std::vector<TwinClasses> all;
+  bool any = false;
+  for (const RunGraph* graph : graphs) {
+    budget.ask(std::uint64_t{graph->vertices} * 64);
+    TwinFinder finder(*graph, budget);
+    const bool found = finder.propose(inner_colours);
+    any = any || found;
+    all.push_back(finder.make_classes(!found));
+    // A collision of fingerprints: without a quotient everything is still right.
+    if (found && !finder.verify(all.back())) return std::nullopt;
+    budget.give_back(std::uint64_t{graph->vertices} * 64);
+  }
+  if (!any) return std::nullopt;
+  return all;
+}
+
+RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, ColourNames& names, const Budget& budget) {
+  const std::size_t relations = graph.relations.size();
+  const std::uint32_t count = classes.size();
+  std::vector<std::uint64_t> colours(count);
+  std::vector<std::int64_t> tuple;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const Vertex x = classes.members[classes.begin[k]];
+    tuple.assign({static_cast<std::int64_t>(graph.vertex_colour[x]), classes.begin[k + 1] - classes.begin[k]});
+    for (std::size_t r = 0; r < relations; ++r) {
+      tuple.push_back(classes.inner[k * relations + r]);
+      tuple.push_back(graph.relations[r].colour(x, x));
+    }
+    colours[k] = names.name(tuple);
+  }
+  // rank[x] = number of representatives below x; runs of step 1 stay runs.
+  std::vector<std::uint32_t> rank(std::size_t{graph.vertices} + 1, 0);
+  for (Vertex x = 0; x < graph.vertices; ++x) rank[x + 1] = rank[x] + (classes.members[classes.begin[classes.class_of[x]]] == x ? 1 : 0);
+  RunGraphBuilder builder(count, std::move(colours), budget);
+  std::vector<ColouredRun> row, mapped;
+  for (std::size_t r = 0; r < relations; ++r) {
+    builder.begin_relation();
+    for (std::uint32_t k = 0; k < count; ++k) {
+      budget.poll();
+      const Vertex x = classes.members[classes.begin[k]];
+      mapped.clear();
+      if (graph.relations[r].visible[x]) {
+        replace_own(graph.relations[r], x, classes.inner[k * relations + r], row);
+        for (const ColouredRun& run : row) {
+          if (rank[run.last + 1] == rank[run.first]) continue;
+          if (run.colour_step == 0) {
+            mapped.push_back({rank[run.first], rank[run.last + 1] - 1, 1, run.colour, 0});
+            continue;
+          }
+          for (Vertex y = run.first; y <= run.last; ++y) {
+            if (rank[y + 1] > rank[y]) mapped.push_back({rank[y], rank[y], 1, run.colour + run.colour_step * std::int64_t{y - run.first}, 0});
+          }
+        }
+        canonicalise(mapped);
+        compress(mapped);
+      }
+      builder.add_row(mapped, graph.relations[r].visible[x]);
+    }
+  }
+  return builder.take();
+}
+
+}  // namespace sightline::symmetry

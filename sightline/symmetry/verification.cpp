@@ -1,0 +1,127 @@
+#include "sightline/symmetry/verification.hpp"
+
+#include <algorithm>
+
+namespace sightline::symmetry {
+
+StretchMap::StretchMap(std::vector<std::pair<Vertex, Vertex>> moved, Vertex limit) : moved_(std::move(moved)), limit_(limit) {
+  const std::size_t count = moved_.size();
+  stretch_end_.resize(count);
+  for (std::size_t k = count; k-- > 0;) {
+    stretch_end_[k] = static_cast<std::uint32_t>(k);
+    if (k + 1 == count || moved_[k + 1].first != moved_[k].first + 1) continue;
+    const std::int64_t slope = std::int64_t{moved_[k + 1].second} - moved_[k].second;
+    if (slope != 1 && slope != -1) continue;
+    const bool goes_on = stretch_end_[k + 1] > k + 1 && std::int64_t{moved_[k + 2].second} - moved_[k + 1].second == slope;
+    stretch_end_[k] = goes_on ? stretch_end_[k + 1] : static_cast<std::uint32_t>(k + 1);
+  }
+}
+
+std::size_t StretchMap::find(Vertex x) const {
+  if (moved_.size() == limit_) return x;
+  return static_cast<std::size_t>(
+      std::lower_bound(moved_.begin(), moved_.end(), x, [](const auto& pair, Vertex v) { return pair.first < v; }) - moved_.begin());
+}
+
+Vertex StretchMap::operator()(Vertex x) const {
+  const std::size_t k = find(x);
+  return k < moved_.size() && moved_[k].first == x ? moved_[k].second : x;
+}
+
+void StretchMap::map(const ColouredRun& run, std::vector<ColouredRun>& out) const {
+  if (run.step > 1) {
+    std::int64_t colour = run.colour;
+    for (std::uint64_t x = run.first; x <= run.last; x += run.step, colour += run.colour_step) {
+      const Vertex y = (*this)(static_cast<Vertex>(x));
+      out.push_back({y, y, 1, colour, 0});
+    }
+    return;
+  }
+  std::size_t k = find(run.first);
+  for (std::uint64_t x = run.first; x <= run.last;) {
+    const std::int64_t colour = run.colour + run.colour_step * static_cast<std::int64_t>(x - run.first);
+    const auto from = static_cast<Vertex>(x);
+    if (k == moved_.size() || moved_[k].first > x) {
+      const Vertex to = k == moved_.size() ? run.last : std::min(run.last, moved_[k].first - 1);
+      out.push_back({from, to, 1, colour, run.colour_step});
+      x = std::uint64_t{to} + 1;
+      continue;
+    }
+    const Vertex length = std::min<Vertex>(run.last - from, stretch_end_[k] - static_cast<Vertex>(k));
+    const Vertex y = moved_[k].second, z = moved_[k + length].second;
+    if (y <= z) {
+      out.push_back({y, z, 1, colour, run.colour_step});
+    } else {
+      out.push_back({z, y, 1, colour + run.colour_step * std::int64_t{length}, -run.colour_step});
+    }
+    k += std::size_t{length} + 1;
+    x += std::uint64_t{length} + 1;
+  }
+}
+
+namespace {
+
+/// Are the lists equal after mapping the first?
+class ListComparison {
+public:
+  explicit ListComparison(const StretchMap& map) : map_(map) {}
+
+  bool operator()(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
+    mapped_.clear();
+    expected_.clear();
+    for (const Span* span = begin; span != end; ++span) map_.map(to_run(*span), mapped_);
+    for (const Span* span = other_begin; span != other_end; ++span) expected_.push_back(to_run(*span));
+    canonicalise(mapped_);
+    canonicalise(expected_);
+    return mapped_ == expected_;
+  }
+
+private:
+  const StretchMap& map_;
+  std::vector<ColouredRun> mapped_, expected_;
+};
+
+}  // namespace
+
+bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map, bool local, const Budget& budget) {
+  ListComparison equal(map);
+  const auto same_vertex = [&](Vertex x, Vertex y) {
+    if (a.vertex_colour[x] != b.vertex_colour[y]) return false;
+    for (std::size_t r = 0; r < a.relations.size(); ++r) {
+      if (a.relations[r].visible[x] != b.relations[r].visible[y]) return false;
+    }
+    return true;
+  };
+  const auto same_lists = [&](const SpanLists& from, const SpanLists& to, Vertex x, Vertex y) {
+    budget.poll();
+    return equal(from.list_begin(x), from.list_end(x), to.list_begin(y), to.list_end(y));
+  };
+  if (local && map.moved().size() * 2 <= a.vertices) {
+    for (const auto& [x, y] : map.moved()) {
+      if (!same_vertex(x, y)) return false;
+      for (std::size_t r = 0; r < a.relations.size(); ++r) {
+        if (!same_lists(a.relations[r].rows, b.relations[r].rows, x, y)) return false;
+        if (!same_lists(a.relations[r].columns, b.relations[r].columns, x, y)) return false;
+      }
+    }
+    return true;
+  }
+  for (Vertex x = 0; x < a.vertices; ++x) {
+    const Vertex y = map(x);
+    if (!same_vertex(x, y)) return false;
+    for (std::size_t r = 0; r < a.relations.size(); ++r) {
+      if (!same_lists(a.relations[r].rows, b.relations[r].rows, x, y)) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<std::pair<Vertex, Vertex>> to_moved(const std::vector<Vertex>& images) {
+  std::vector<std::pair<Vertex, Vertex>> moved;
+  for (Vertex x = 0; x < images.size(); ++x) {
+    if (images[x] != x) moved.emplace_back(x, images[x]);
+  }
+  return moved;
+}
+
+}  // namespace sightline::symmetry

@@ -1,0 +1,39 @@
+// Exact check that a map preserves a structure, on spans.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/symmetry/run_graph.hpp"
+
+namespace sightline::symmetry {
+
+/// A bijection given where it moves something, in stretches x -> x + c or x -> c - x, so that a run is mapped stretch by
+/// stretch: reflections and rotations of a million tokens have one or two.
+class StretchMap {
+public:
+  /// Pairs (x, image), sorted by x, of all x that move; `limit` = number of vertices.
+  StretchMap(std::vector<std::pair<Vertex, Vertex>> moved, Vertex limit);
+
+  [[nodiscard]] const std::vector<std::pair<Vertex, Vertex>>& moved() const { return moved_; }
+  [[nodiscard]] Vertex operator()(Vertex x) const;
+  /// Appends the images of a run (with its colours).
+  void map(const ColouredRun& run, std::vector<ColouredRun>& out) const;
+
+private:
+  [[nodiscard]] std::size_t find(Vertex x) const;
+
+  std::vector<std::pair<Vertex, Vertex>> moved_;
+  std::vector<std::uint32_t> stretch_end_;  ///< last index of the stretch that index k belongs to
+  Vertex limit_;
+};
+
+/// Is `map` an isomorphism from `a` to `b` (vertex colours, visibility, every coloured arc)? Both complete() when `local`:
+/// then only rows and columns of moved vertices are compared, which is enough when a and b are the same graph.
+[[nodiscard]] bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map, bool local, const Budget& budget);
+
+/// The pairs of a full list of images that move.
+[[nodiscard]] std::vector<std::pair<Vertex, Vertex>> to_moved(const std::vector<Vertex>& images);
+
+}  // namespace sightline::symmetry
