@@ -1,7 +1,11 @@
 #include "sightline/attention_kernel/activation.hpp"
 
+#include <string_view>
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "sightline/attention_kernel/activation_expression.hpp"
 #include "sightline/base/error.hpp"
 
 namespace sightline::attention_kernel {
@@ -80,6 +84,13 @@ std::optional<ActivationFacts> named(const std::string& name) {
   return std::nullopt;
 }
 
+// Expressions whose facts the general analysis would only know in part: sigmoid(t) + sigmoid(-t) = 1, say.
+constexpr std::pair<std::string_view, std::string_view> spellings[] = {
+  {"relu(t)", "relu"}, {"t*sigmoid(t)", "silu"}, {"sigmoid(t)*t", "silu"}, {"t/(1+exp(-t))", "silu"}, {"t*tanh(softplus(t))", "mish"},
+  {"t*tanh(log(1+exp(t)))", "mish"}, {"elu(t)", "elu"}, {"tanh(t)", "tanh"}, {"sigmoid(t)", "sigmoid"}, {"1/(1+exp(-t))", "sigmoid"},
+  {"softplus(t)", "softplus"}, {"log(1+exp(t))", "softplus"}, {"sin(t)", "sin"}, {"exp(t)", "exp"}, {"relu(t)^2", "relu2"},
+  {"relu(t)*relu(t)", "relu2"}};
+
 }  // namespace
 
 const std::vector<std::string>& activation_names() {
@@ -94,10 +105,9 @@ ActivationFacts compute_activation_facts(const Activation& activation) {
     throw ArgumentError(fmt::format("no activation is called \"{}\"", activation.name));
   }
   const Expression expression = parse_expression(activation.text, Role::activation, 0);
-  for (const std::string& name : activation_names())
-    if (print_expression(expression) == name + "(t)")
-      if (const auto facts = named(name)) return *facts;
-  return {};
+  const std::string text = print_expression(expression);
+  for (const auto& [spelling, name] : spellings) if (text == spelling) return *named(std::string(name));
+  return compute_expression_facts(expression);
 }
 
 }  // namespace sightline::attention_kernel

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "sightline/attention_kernel/linear_program.hpp"
 
 namespace sightline::attention_kernel {
@@ -220,8 +222,8 @@ Finding decide_single(const Growth& growth, std::uint32_t dim) {
 }  // namespace
 
 std::string print_pair(const Surd& lambda) {
-  const std::string factor = lambda == Surd(-1) ? "-" : lambda.is_rational() ? lambda.print() + " " : "(" + lambda.print() + ") ";
-  return "y2 = " + factor + "y1";
+  if (lambda == Surd(-1)) return "y2 = -y1";
+  return fmt::format(lambda.is_rational() ? "y2 = {} y1" : "y2 = ({}) y1", lambda.print());
 }
 
 Finding decide_condition13(const NormalForm& form, std::size_t dim, const Budget& budget) {

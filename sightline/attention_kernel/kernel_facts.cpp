@@ -34,7 +34,7 @@ Finding decide_at(const Expression& kernel, const std::vector<mpq_class>& x0, co
     }
   } catch (const OutOfScope&) {
   }
-  const Finding finding = find_failing_rays(kernel, x0, budget);
+  const Finding finding = find_failing_rays(kernel, dim, budget);
   if (finding.verdict != Condition13::undecided) return finding;
   if (find_parity(*kernel, 1, -1) == 1) return {Condition13::fails, print_pair(-1), "the kernel is even in the key"};
   return {};
@@ -69,7 +69,7 @@ Finding decide_without_bounded_factors(const Expression& kernel, const std::vect
     const Range range = compute_range(*factor.expression, dim);
     const double infinity = std::numeric_limits<double>::infinity();
     if ((range.low > 0 && range.high < infinity) || (range.high < 0 && range.low > -infinity)) continue;
-    if (!factor.inverted && is_almost_periodic(factor.expression, dim, budget)) {
+    if (!factor.inverted && is_almost_periodic(factor.expression)) {
       // nonzero at one generic point: not identically zero along the ray through it
       FixedRandom random(17);
       const auto sign = find_sign_at(factor.expression, x0, random.rational_vector(dim), budget);
@@ -91,9 +91,13 @@ Finding decide_without_bounded_factors(const Expression& kernel, const std::vect
 }
 
 std::string print_vector(const std::vector<Surd>& vector, std::size_t dim) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < dim; ++i) out += (i == 0 ? "" : ",") + (i < vector.size() ? vector[i].print() : std::string("0"));
-  return out + "]";
+  std::string out;
+  for (std::size_t i = 0; i < dim; ++i) {
+    out += i == 0 ? '[' : ',';
+    out += i < vector.size() ? vector[i].print() : "0";
+  }
+  out += ']';
+  return out;
 }
 
 Tri to_tri(bool proved) { return proved ? Tri::yes : Tri::unknown; }
@@ -201,8 +205,7 @@ private:
     if (facts_.positive == Tri::yes) nonzero = true;
     facts_.nonzero_somewhere = vanishes ? Tri::no : to_tri(nonzero);
     const auto origin = find_sign_at(kernel_, zero, zero, budget_);
-    if (facts_.positive == Tri::yes) facts_.nonzero_at_zero = Tri::yes;
-    else if (origin) facts_.nonzero_at_zero = *origin != 0 ? Tri::yes : Tri::no;
+    if (origin) facts_.nonzero_at_zero = *origin != 0 ? Tri::yes : Tri::no;
     // (MEAN): W_Q = W_K = 0, or keys and queries squeezed near a point where the kernel is continuous and not 0. Every
     // function of the grammar is continuous around a generic point where it can be evaluated.
     if (vanishes) facts_.mean_property = Tri::no;

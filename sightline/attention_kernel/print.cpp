@@ -37,8 +37,9 @@ std::string print_decimal(const mpq_class& value) {
 
 std::string print_entry(const mpq_class& value) {
   const mpq_class size = abs(value);
-  return (value < 0 ? "-" : "") +
-         (decimal_places(size) >= 0 ? print_decimal(size) : size.get_num().get_str() + "/" + size.get_den().get_str());
+  std::string out = decimal_places(size) >= 0 ? print_decimal(size) : size.get_str();
+  if (value < 0) out.insert(0, 1, '-');
+  return out;
 }
 
 enum Level { sum_level = 1, product_level, unary_level, primary_level };
@@ -67,7 +68,10 @@ void print(const Node& node, Level least, std::string& out) {
     case Op::number: out += print_decimal(node.value); break;
     case Op::variable: out += node.name; break;
     case Op::literal_vector:
-      for (std::size_t i = 0; i < node.vector.size(); ++i) out += (i == 0 ? "[" : ",") + print_entry(node.vector[i]);
+      for (std::size_t i = 0; i < node.vector.size(); ++i) {
+        out += i == 0 ? '[' : ',';
+        out += print_entry(node.vector[i]);
+      }
       out += ']';
       break;
     case Op::add: binary("+", sum_level, product_level); break;

@@ -67,7 +67,11 @@ Range inverse(const Range& a) {
 template <class Function>
 Range increasing(const Range& a, Function function, double least, double most) {
   auto widen = [](double v, bool upward) { return std::isinf(v) ? v : upward ? v + std::abs(v) * 1e-12 + 1e-300 : v - std::abs(v) * 1e-12 - 1e-300; };
-  return {std::max(least, widen(function(a.low), false)), std::min(most, widen(function(a.high), true)), true, true};
+  const double low = function(a.low);
+  const double high = std::min(most, widen(function(a.high), true));
+  // log 1, tanh 0, sinh 0 are exact; for functions without negative values 0 may be an underflow.
+  if (low == 0 && least < 0) return {0, high, a.low_open, true};
+  return {std::max(least, widen(low, false)), high, true, true};
 }
 
 Range maximum_with_zero(const Range& a) {

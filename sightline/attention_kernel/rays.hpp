@@ -16,21 +16,21 @@ public:
   [[nodiscard]] long integer(long low, long high);  ///< inclusive
   [[nodiscard]] std::vector<mpq_class> rational_vector(std::size_t dim);  ///< entries with 4-digit parts, none 0
   /// Integers, none 0, whose Euclidean length is an integer too (stereographic projection): norms stay rational.
-  [[nodiscard]] std::vector<mpq_class> vector_of_whole_length(std::size_t dim);
+  [[nodiscard]] std::vector<mpq_class> vector_of_whole_length(std::size_t dim, long size);
 
 private:
   std::uint64_t state_;
 };
 
-/// Looks for (13) failing at the query x0: directions v, w (not parallel), or v and lambda v, along which the kernel
+/// Looks for (13) failing at a generic query with small integer entries: directions v, w (not parallel), or v and lambda v, along which the kernel
 /// grows at the same rate, so that the ratio tends to a finite nonzero number. Two generic directions agree only when
 /// an open set of them does. Never returns `holds`.
-[[nodiscard]] Finding find_failing_rays(const Expression& kernel, const std::vector<mpq_class>& x0, const Budget& budget);
+[[nodiscard]] Finding find_failing_rays(const Expression& kernel, std::size_t dim, const Budget& budget);
 
 /// True when k(x, t v) is a uniformly almost periodic function of t for every v and x: sums, products and continuous
 /// functions of cosines of affine functions of y. Such a function tends to 0 only if it vanishes identically, so no
 /// ratio of two of them tends to 0 or infinity.
-[[nodiscard]] bool is_almost_periodic(const Expression& expression, std::size_t dim, const Budget& budget);
+[[nodiscard]] bool is_almost_periodic(const Expression& expression);
 
 enum class Smoothness { unknown, not_analytic, not_continuous };
 

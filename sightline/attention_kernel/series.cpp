@@ -107,8 +107,13 @@ Coefficient operator*(const Coefficient& a, const Coefficient& b) {
 }
 
 Coefficient raise(const Coefficient& a, const mpq_class& exponent) {
-  if (a.exact)
-    if (const std::optional<Surd> value = power(*a.exact, exponent)) return Coefficient(*value);
+  if (a.exact) {
+    try {
+      if (const std::optional<Surd> value = power(*a.exact, exponent)) return Coefficient(*value);
+    } catch (const OutOfScope&) {
+      // a radicand too large to split into primes: an enclosure will do
+    }
+  }
   const int sign = a.sign();
   if (sign == 0) throw OutOfScope{};
   if (exponent.get_den() == 1) {
