@@ -7,6 +7,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/group/congruence.hpp"
+#include "sightline/group/fold.hpp"
 #include "sightline/group/giant.hpp"
 
 namespace sightline::group {
@@ -44,8 +45,14 @@ Analysis::Analysis(Point degree, const std::vector<std::vector<Point>>& seeds, c
   for (const auto& seed : seeds) {
     for (std::size_t k = 1; k < seed.size(); ++k) pairs.emplace_back(seed[k - 1], seed[k]);
   }
-  for (const Permutation& g : generators) {
-    if (is_transposition(g)) pairs.emplace_back(g.moved()[0], g.moved()[1]);
+  UnionFind swapped(degree);
+  for (std::size_t k = 0; k < generators.size(); ++k) {
+    const Permutation& g = generators[k];
+    if (is_transposition(g)) {
+      pairs.emplace_back(g.moved()[0], g.moved()[1]);
+      if (!swapped.unite(g.moved()[0], g.moved()[1])) continue;
+    }
+    useful_.push_back(k);
   }
   const MovesByPoint moves(degree, generators, budget);
   while (true) {
@@ -76,20 +83,91 @@ Analysis::Analysis(Point degree, const std::vector<std::vector<Point>>& seeds, c
     for (const Permutation& g : quotient_generators) {
       if (is_transposition(g)) symmetric.push_back(g.moved());
     }
-    if (symmetric.empty()) symmetric = split(quotient_generators, known, budget);
-    if (symmetric.empty()) return;
+    Fold fold;
+    if (symmetric.empty()) fold = find_fold(static_cast<Point>(least_of_.size()), quotient_generators, budget);
+    fold_quotient(fold);
+    if (symmetric.empty() && !fold.any) symmetric = split(quotient_generators, known, budget);
+    if (symmetric.empty() && !fold.any) return;
     // Symmetric on points that are no classes: these are classes of this level, which must be found before going on.
-    bool grown = false;
+    std::vector<std::vector<Point>> own;
     for (const auto& members : symmetric) {
-      if (size_of_[members.front()] != 1) continue;
-      grown = true;
+      if (size_of_[members.front()] == 1) own.push_back(members);
+    }
+    if (own.empty()) own = descend(symmetric, quotient_generators, known, budget);
+    if (own.empty()) return;
+    next_.reset();
+    for (const auto& members : own) {
       for (std::size_t k = 1; k < members.size(); ++k) pairs.emplace_back(least_of_[members[k - 1]], least_of_[members[k]]);
     }
-    if (grown) continue;
-    const Order quotient_known = known ? Order(*known) : Order();
-    next_ = std::make_unique<Analysis>(static_cast<Point>(least_of_.size()), symmetric, quotient_generators, known ? &quotient_known : nullptr, budget);
-    return;
   }
+}
+
+void Analysis::fold_quotient(const Fold& fold) {
+  folded_.clear();
+  copies_.clear();
+  orbit_.clear();
+  if (!fold.any) return;
+  orbit_ = fold.orbit;
+  folded_.resize(fold.base.size());
+  for (Point q = 0; q < folded_.size(); ++q) {
+    if (fold.base[q] != q) continue;
+    folded_[q] = static_cast<Point>(copies_.size());
+    copies_.push_back(0);
+  }
+  for (Point q = 0; q < folded_.size(); ++q) {
+    folded_[q] = folded_[fold.base[q]];
+    ++copies_[folded_[q]];
+  }
+}
+
+std::vector<std::vector<Point>> Analysis::descend(const std::vector<std::vector<Point>>& symmetric, const std::vector<Permutation>& generators,
+                                                  const std::optional<mpz_class>& known, const Budget& budget) {
+  const Order quotient_known = known ? Order(*known) : Order();
+  std::vector<std::vector<Point>> own;
+  std::vector<Point> single;  // the quotient point that alone stands behind a point of next_, where there is one
+  if (folded_.empty()) {
+    next_ = std::make_unique<Analysis>(static_cast<Point>(least_of_.size()), symmetric, generators, known ? &quotient_known : nullptr, budget);
+    single.resize(least_of_.size());
+    std::iota(single.begin(), single.end(), Point{0});
+  } else {
+    std::vector<Permutation> folded;
+    for (const Permutation& g : generators) {
+      auto image = to_folded(g);
+      if (!image) throw InternalError("a generator does not respect the copies of an orbit");
+      folded.push_back(std::move(*image));
+    }
+    next_ = std::make_unique<Analysis>(static_cast<Point>(copies_.size()), std::vector<std::vector<Point>>{}, folded, known ? &quotient_known : nullptr, budget);
+    single.assign(copies_.size(), none);
+    for (Point q = 0; q < folded_.size(); ++q) {
+      if (copies_[folded_[q]] == 1) single[folded_[q]] = q;
+    }
+  }
+  for (const auto& members : next_->classes()) {
+    const Point q = single[members.front()];
+    if (q == none || size_of_[q] != 1) continue;
+    own.emplace_back();
+    for (const Point x : members) own.back().push_back(single[x]);
+  }
+  return own;
+}
+
+std::optional<Permutation> Analysis::to_folded(const Permutation& quotient) const {
+  if (folded_.empty()) return quotient;
+  std::map<Point, std::pair<Point, Point>> targets;  // point of next_ -> its image, number of copies that moved there
+  for (std::size_t k = 0; k < quotient.moved().size(); ++k) {
+    const Point q = quotient.moved()[k], r = quotient.image()[k];
+    if (orbit_[q] != orbit_[r]) return std::nullopt;
+    auto& [target, count] = targets.emplace(folded_[q], std::pair{folded_[r], Point{0}}).first->second;
+    if (target != folded_[r]) return std::nullopt;
+    ++count;
+  }
+  std::vector<Point> moved, image;
+  for (const auto& [x, target] : targets) {
+    if (target.second != copies_[x]) return std::nullopt;
+    moved.push_back(x);
+    image.push_back(target.first);
+  }
+  return Permutation::from_support(std::move(moved), std::move(image));
 }
 
 void Analysis::number_quotient(const std::vector<Permutation>& generators) {
@@ -245,8 +323,9 @@ std::vector<std::size_t> Analysis::irredundant() const {
     std::sort(kept.begin(), kept.end());
     return kept;
   }
-  // Quotient classes are nobody's own list of classes, so generators that only serve them stay, each quotient once.
-  return generator_index_;
+  // Quotient classes are nobody's own list of classes, so generators that only serve them stay.
+  for (const std::size_t k : next_->useful_) kept.push_back(generator_index_[k]);
+  return kept;
 }
 
 Order Analysis::quotient_order() const {
@@ -275,7 +354,10 @@ bool Analysis::contains(const Permutation& permutation) const {
   const auto image = to_quotient(permutation);
   if (!image) return false;
   if (image->is_identity()) return true;
-  if (next_) return next_->contains(*image);
+  if (next_) {
+    const auto folded = to_folded(*image);
+    return folded && next_->contains(*folded);
+  }
   std::map<std::uint32_t, Images> parts;
   for (std::size_t k = 0; k < image->moved().size(); ++k) {
     if (components_.empty()) return false;
@@ -321,8 +403,9 @@ bool Analysis::extends(const std::vector<Point>& from, const std::vector<Point>&
   if (next_) {
     std::vector<Point> sources, targets;
     for (const auto& [q, r] : quotient) {
-      sources.push_back(q);
-      targets.push_back(r);
+      if (!folded_.empty() && orbit_[q] != orbit_[r]) return false;
+      sources.push_back(folded_.empty() ? q : folded_[q]);
+      targets.push_back(folded_.empty() ? r : folded_[r]);
     }
     return next_->extends(sources, targets);
   }

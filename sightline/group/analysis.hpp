@@ -13,6 +13,8 @@
 
 namespace sightline::group {
 
+struct Fold;
+
 /// One level of the decomposition of G = <Sym(seed) for every seed, generators> on 0..degree-1.
 ///
 /// 1. Let ~ be the finest G-invariant equivalence that contains the seeds and the pairs of transpositions among the
@@ -21,7 +23,8 @@ namespace sightline::group {
 /// 2. G acts on the quotient set {classes} u {other points}. An element that acts trivially there maps every class to
 ///    itself and fixes every other point, so it is in N: |G| = |N| |G/N| exactly, p is in G iff p respects ~ and its
 ///    quotient is in G/N, and a partial map extends iff its quotient is a partial map that extends (N does the rest).
-/// 3. G/N is a product over the connected components of the generators' supports. Where a component is the full
+/// 3. Orbits of the quotient that are copies of one another (fold.hpp) are folded into one, on which G/N acts faithfully.
+/// 4. G/N is a product over the connected components of the generators' supports. Where a component is the full
 ///    symmetric group (a transposition, or Jordan's theorem) it becomes a class of the next level; the alternating group
 ///    is recognised too; everything else gets a stabiliser chain.
 class Analysis {
@@ -49,6 +52,12 @@ private:
   [[nodiscard]] Order quotient_order() const;
   [[nodiscard]] std::optional<Permutation> to_quotient(const Permutation& permutation) const;
   void number_quotient(const std::vector<Permutation>& generators);
+  void fold_quotient(const Fold& fold);
+  /// The action on next_'s points, or nothing when copies do not move alike.
+  [[nodiscard]] std::optional<Permutation> to_folded(const Permutation& quotient) const;
+  /// Sets next_ and returns classes of it that are symmetric on single points of this level: they belong to classes_.
+  [[nodiscard]] std::vector<std::vector<Point>> descend(const std::vector<std::vector<Point>>& symmetric, const std::vector<Permutation>& generators,
+                                                        const std::optional<mpz_class>& known, const Budget& budget);
   /// Splits G/N and returns classes of the quotient that turned out to be symmetric (then nothing else was set up).
   [[nodiscard]] std::vector<std::vector<Point>> split(const std::vector<Permutation>& generators, const std::optional<mpz_class>& known, const Budget& budget);
 
@@ -58,7 +67,11 @@ private:
   std::vector<Point> least_of_;       ///< least member of a quotient point
   std::vector<Point> size_of_;        ///< number of members of a quotient point
   std::vector<std::size_t> generator_index_;  ///< of the generators that act on the quotient
-  std::unique_ptr<Analysis> next_;    ///< the quotient, when it has symmetric classes of its own
+  std::vector<std::size_t> useful_;   ///< all generators but transpositions that others make superfluous
+  std::vector<Point> folded_;         ///< quotient point -> point of next_; empty: the same number
+  std::vector<Point> orbit_;          ///< of quotient points, when folded
+  std::vector<Point> copies_;         ///< quotient points per point of next_, when folded
+  std::unique_ptr<Analysis> next_;    ///< the quotient, folded, when it has symmetric classes of its own or copies
   std::vector<Component> components_; ///< the quotient otherwise
   std::vector<std::pair<std::uint32_t, Point>> place_;  ///< quotient point -> component, point in it
 };

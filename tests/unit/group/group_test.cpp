@@ -93,6 +93,31 @@ void sweep(int rounds, unsigned seed, Point largest) {
   }
 }
 
+/// The same small group on several copies of its points, with something else beside it.
+void sweep_copies(int rounds, unsigned seed) {
+  std::mt19937 random(seed);
+  for (int round = 0; round < rounds; ++round) {
+    const Point k = 2 + random() % 3, copies = 2 + random() % 2, rest = random() % 3;
+    const Point n = k * copies + rest;
+    CAPTURE(seed);
+    CAPTURE(round);
+    auto place = brute::identity(n);
+    std::shuffle(place.begin(), place.end(), random);
+    std::vector<brute::Images> generators;
+    for (unsigned g = 0; g < 1 + random() % 3; ++g) {
+      const auto small = brute::random_generator(k, random);
+      auto images = brute::identity(n);
+      for (Point x = 0; x < k * copies; ++x) images[place[x]] = place[small[x % k] + x / k * k];
+      if (rest == 2 && random() % 2 == 0) std::swap(images[place[n - 1]], images[place[n - 2]]);
+      if (random() % 4 == 0) std::swap(images[place[0]], images[place[1]]);
+      generators.push_back(images);
+    }
+    const auto elements = brute::closure(n, generators);
+    if (elements.size() > 3000) continue;
+    check_against(make_group(n, to_permutations(generators), unlimited), elements, random);
+  }
+}
+
 void sweep_joins(int rounds, unsigned seed, Point largest) {
   std::mt19937 random(seed);
   for (int round = 0; round < rounds; ++round) {
@@ -134,7 +159,9 @@ void sweep_joins(int rounds, unsigned seed, Point largest) {
 
 TEST_CASE("random groups of degree at most 7 agree with the list of their elements") { sweep(120, 1, 7); }
 TEST_CASE("joins of random groups with symmetric classes agree with the list of their elements") { sweep_joins(120, 2, 7); }
+TEST_CASE("random groups on several copies of their points agree with the list of their elements") { sweep_copies(150, 5); }
 TEST_SUITE("slow") {
+  TEST_CASE("many random groups on several copies") { sweep_copies(4000, 6); }
   TEST_CASE("many random groups of degree at most 8") { sweep(6000, 3, 8); }
   TEST_CASE("many random joins of degree at most 8") { sweep_joins(6000, 4, 8); }
 }
@@ -231,6 +258,33 @@ TEST_CASE("blocks permuted freely: the symmetric quotient is found, not searched
   const Membership membership(group, unlimited);
   CHECK(membership.extends({0, 1, 999}, {999, 998, 2}));
   CHECK_FALSE(membership.extends({0, 1, 999}, {999, 2, 1}));
+}
+
+TEST_CASE("orbits that are copies of one another are folded: blocks with several kinds of points") {
+  // (S_3 x S_2) wr S_400, block = 5 points, from neighbouring swaps of whole blocks: no transposition of classes.
+  const Point blocks = 400, n = 5 * blocks;
+  std::vector<Permutation> generators{parse_cycles("(0 1)", n), parse_cycles("(1 2)", n), parse_cycles("(3 4)", n)};
+  for (Point b = 0; b + 1 < blocks; ++b) {
+    std::vector<Point> moved, image;
+    for (Point x = 5 * b; x < 5 * b + 10; ++x) {
+      moved.push_back(x);
+      image.push_back(x < 5 * b + 5 ? x + 5 : x - 5);
+    }
+    generators.push_back(Permutation::from_support(moved, image));
+  }
+  const Group group = make_group(n, generators, unlimited);
+  Order expected;
+  expected.multiply_factorial(3, blocks);
+  expected.multiply_factorial(2, blocks);
+  expected.multiply_factorial(blocks);
+  CHECK(group.order == expected);
+  const Membership membership(group, unlimited);
+  CHECK(membership.contains(generators[200]));
+  CHECK(membership.extends({0, 3, 5}, {7, 9, 1995}));
+  CHECK_FALSE(membership.extends({0, 3, 5}, {7, 14, 1995}));
+  CHECK_FALSE(membership.extends({0}, {3}));
+  std::vector<Point> moved{0, 1, 2, 5, 6, 7}, image{5, 6, 7, 0, 1, 2};
+  CHECK_FALSE(membership.contains(Permutation::from_support(moved, image)));
 }
 
 TEST_CASE("many independent reflections are components, not one long chain") {
