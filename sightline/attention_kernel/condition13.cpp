@@ -223,7 +223,7 @@ Finding decide_single(const Growth& growth, std::uint32_t dim) {
 
 std::string print_pair(const Surd& lambda) {
   if (lambda == Surd(-1)) return "y2 = -y1";
-  return fmt::format(lambda.is_rational() ? "y2 = {} y1" : "y2 = ({}) y1", lambda.print());
+  return lambda.is_rational() ? fmt::format("y2 = {} y1", lambda.print()) : fmt::format("y2 = ({}) y1", lambda.print());
 }
 
 Finding decide_condition13(const NormalForm& form, std::size_t dim, const Budget& budget) {
