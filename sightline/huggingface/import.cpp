@@ -144,6 +144,8 @@ void merge_layers(Draft& draft) {
     }
     architecture.layers.push_back(layer);
   }
+  for (std::size_t k = 0; k < architecture.layers.size(); ++k)
+    architecture.layers[k].mixer.pattern.where = fmt::format("/layer/{}/mixer/pattern", k);
   // Written back, the first layer's settings become the defaults and later layers say what differs.
   architecture.mixer = architecture.layers.front().mixer;
   architecture.feedforward = architecture.layers.front().feedforward;
