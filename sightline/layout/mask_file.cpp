@@ -2,7 +2,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -31,6 +33,8 @@ namespace {
 class FileBytes {
 public:
   FileBytes(const PatternSpec& spec, const Budget& budget) : budget_(&budget) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(spec.path, ignored)) fail(spec, "path", fmt::format("a readable file {}", spec.path), "a folder");
     std::ifstream stream(spec.path, std::ios::binary | std::ios::ate);
     const std::streamoff size = stream ? static_cast<std::streamoff>(stream.tellg()) : -1;
     if (size < 0) fail(spec, "path", fmt::format("a readable file {}", spec.path), std::strerror(errno != 0 ? errno : EIO));

@@ -129,7 +129,7 @@ bool RowAlgebra::meet_classes(const Piece& a, const Piece& b, Piece& out) {
   const std::int64_t m = b.step / common;
   const std::int64_t k =
       m == 1 ? 0 : floor_mod((b.anchor.base - a.anchor.base) / common, m) * invert(a.step / common, m) % m;
-  out.anchor = {floor_mod(a.anchor.base, a.step) + a.step * k, a.anchor.moves};
+  out.anchor = {a.anchor.base + a.step * k, a.anchor.moves};
   out.step = lcm;
   // Steps beyond every vertex are written as single vertices, which takes a single reader.
   if (lcm >= largest_step && end_ - begin_ > 1) ask_split(std::int64_t{begin_} + 1);
@@ -152,21 +152,24 @@ void RowAlgebra::subtract_class(const Piece& a, const Piece& common, std::vector
     }
     return;
   }
-  if (common.lo.moves != common.anchor.moves || common.hi.moves != common.anchor.moves) {
-    ask_split(std::int64_t{begin_} + 1);
-    return;
+  // Few members: the gaps between them. The members are the same for all readers as long as neither the first nor the
+  // last one leaves the overlap and no other one enters.
+  const std::int64_t shift = common.anchor.moves ? std::int64_t{begin_} : 0;
+  const auto member_bound = [&](std::int64_t value_at_begin) { return Bound{value_at_begin - shift, common.anchor.moves}; };
+  const std::int64_t anchor = value(common.anchor, begin_);
+  const std::int64_t first = round_up(value(common.lo, begin_), anchor, common.step);
+  const std::int64_t last = round_down(value(common.hi, begin_), anchor, common.step);
+  const bool same = less_equal(common.lo, member_bound(first)) && less(member_bound(first - common.step), common.lo) &&
+                    less_equal(member_bound(last), common.hi) && less(common.hi, member_bound(last + common.step));
+  if (!same || split_) return;
+  rest.lo = common.lo;
+  for (std::int64_t member = first; member <= last; member += common.step) {
+    rest.hi = member_bound(member - 1);
+    add(rest, out);
+    rest.lo = member_bound(member + 1);
   }
-  const bool moves = common.anchor.moves;
-  std::int64_t from = common.lo.base;
-  for (std::int64_t member = round_up(from, common.anchor.base, common.step); member <= common.hi.base; member += common.step) {
-    rest.lo = {from, moves};
-    rest.hi = {member - 1, moves};
-    if (from < member) add(rest, out);
-    from = member + 1;
-  }
-  rest.lo = {from, moves};
   rest.hi = common.hi;
-  if (from <= common.hi.base) add(rest, out);
+  add(rest, out);
 }
 
 void RowAlgebra::subtract_one(const Piece& a, const Piece& b, std::vector<Piece>& out) {
