@@ -12,6 +12,18 @@ namespace {
 
 using Vector = std::vector<Surd>;
 
+class BookedBytes {
+public:
+  BookedBytes(const Budget& budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) { budget_.ask(bytes_); }
+  ~BookedBytes() { budget_.give_back(bytes_); }
+  BookedBytes(const BookedBytes&) = delete;
+  BookedBytes& operator=(const BookedBytes&) = delete;
+
+private:
+  const Budget& budget_;
+  std::uint64_t bytes_;
+};
+
 struct VectorLess {
   bool operator()(const Vector& a, const Vector& b) const {
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const Surd& p, const Surd& q) { return key_less(p, q); });
@@ -232,6 +244,8 @@ Finding decide_condition13(const NormalForm& form, std::size_t dim, const Budget
   const std::vector<Growth> growths = collect_growths(form, variables);
   if (growths.size() == 1) return decide_single(growths[0], variables);
 
+  // The linear parts, dense, and one copy of them in find_opposites.
+  const BookedBytes booked(budget, 2 * growths.size() * dim * sizeof(Surd));
   std::map<Polynomial, std::size_t> index;
   std::vector<Class> classes;
   for (const Growth& growth : growths) {

@@ -130,7 +130,7 @@ Finding find_failing_rays(const Expression& kernel, std::size_t dim, const Budge
   }
   // Three equal ones among the rays +-v are on at least two lines.
   if (alike >= 3)
-    return {Condition13::fails, known == 2 * directions && alike == known ? "all pairs" : "a set of W_K of positive measure",
+    return {Condition13::fails, known == 2 * directions && alike == known && find_homogeneity(*kernel, 0, 1) ? "all pairs" : "a set of W_K of positive measure",
             "along generic rays the kernel grows like one fixed power, so the ratio tends to a finite nonzero number"};
   std::map<mpq_class, int> ratios;
   for (const Ray& ray : rays) {

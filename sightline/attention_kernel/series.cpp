@@ -155,6 +155,16 @@ Series operator+(const Series& a, const Series& b) {
   return sum;
 }
 
+Series sum_of(const std::vector<Series>& parts) {
+  Series sum;
+  for (const Series& part : parts) {
+    sum.terms.insert(sum.terms.end(), part.terms.begin(), part.terms.end());
+    if (part.error) enlarge(sum.error, *part.error);
+  }
+  prune(sum);
+  return sum;
+}
+
 Series operator-(const Series& a, const Series& b) { return a + scale(b, Coefficient(Surd(-1))); }
 
 Series scale(const Series& a, const Coefficient& factor) {

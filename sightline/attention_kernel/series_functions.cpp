@@ -202,9 +202,9 @@ namespace {
 using Entries = std::vector<Series>;
 
 Series inner(const Entries& a, const Entries& b) {
-  Series sum;
-  for (std::size_t i = 0; i < a.size(); ++i) sum = sum + a[i] * b.at(i);
-  return sum;
+  std::vector<Series> products;
+  for (std::size_t i = 0; i < a.size(); ++i) products.push_back(a[i] * b.at(i));
+  return sum_of(products);
 }
 
 Entries expand_node(const Node& node, const Curve& curve, const Budget& budget) {

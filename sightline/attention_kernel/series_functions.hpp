@@ -15,6 +15,8 @@ inline constexpr std::size_t series_length = 12;
 [[nodiscard]] Series scale(const Series& a, const Coefficient& factor);
 [[nodiscard]] Series shift(const Series& a, const Scale& by);
 
+/// Sum of all, sorted once.
+[[nodiscard]] Series sum_of(const std::vector<Series>& parts);
 /// f^exponent; a root needs a positive leading coefficient.
 [[nodiscard]] Series raise(const Series& f, const mpq_class& exponent);
 /// exp, log, cosh, ... of format.md; `op` is one of the scalar functions.
