@@ -9,6 +9,7 @@
 // nauty's header last: it defines macros with short names.
 #include <nausparse.h>
 #include <nauty.h>
+#include <nautinv.h>
 
 namespace oracle {
 
@@ -47,6 +48,23 @@ struct Drawing {
   std::vector<std::size_t> v;
   std::vector<int> d, e;
 };
+
+/// nauty takes minutes over some layouts of fifty vertices; it is stopped after this many nodes.
+constexpr long most_nodes = 20000;
+long nodes = 0;
+void count_node(graph*, int*, int*, int, int, int, int, int, int) {
+  if (++nodes > most_nodes) nauty_kill_request = 1;
+}
+
+void prepare(optionblk& options) {
+  options.defaultptn = FALSE;
+  options.invarproc = adjacencies_sg;
+  options.maxinvarlevel = 999;
+  options.schreier = TRUE;
+  options.usernodeproc = count_node;
+  nodes = 0;
+  nauty_kill_request = 0;
+}
 
 std::vector<mpz_class>* order_parts = nullptr;
 void record_level(int*, int*, int, int*, statsblk*, int, int index, int, int, int, int) { order_parts->emplace_back(index); }
@@ -116,21 +134,20 @@ void draw(Drawing& drawing, const Dictionary& dictionary, const sightline::symme
 
 }  // namespace
 
-Answer compute(const sightline::symmetry::Structure& structure) {
+std::optional<Answer> compute(const sightline::symmetry::Structure& structure) {
   const Matrices matrices = sample::to_matrices(structure);
   Dictionary dictionary;
   learn(dictionary, structure, matrices);
   Drawing drawing;
   draw(drawing, dictionary, structure, matrices);
   DEFAULTOPTIONS_SPARSEDIGRAPH(options);
-  options.defaultptn = FALSE;
-  options.invarproc = nullptr;
-  options.maxinvarlevel = 0;
+  prepare(options);
   options.userlevelproc = record_level;
   std::vector<mpz_class> parts;
   order_parts = &parts;
   statsblk stats;
   sparsenauty(&drawing.graph, drawing.lab.data(), drawing.ptn.data(), drawing.orbits.data(), &options, &stats, nullptr);
+  if (stats.errstatus != 0) return std::nullopt;
   Answer answer;
   answer.order = 1;
   for (const mpz_class& part : parts) answer.order *= part;
@@ -138,7 +155,7 @@ Answer compute(const sightline::symmetry::Structure& structure) {
   return answer;
 }
 
-bool are_isomorphic(const sightline::symmetry::Structure& a, const sightline::symmetry::Structure& b) {
+std::optional<bool> are_isomorphic(const sightline::symmetry::Structure& a, const sightline::symmetry::Structure& b) {
   const Matrices in_a = sample::to_matrices(a), in_b = sample::to_matrices(b);
   Dictionary dictionary;
   learn(dictionary, a, in_a);
@@ -156,12 +173,11 @@ bool are_isomorphic(const sightline::symmetry::Structure& a, const sightline::sy
     Drawing drawing;
     draw(drawing, dictionary, *structures[k], *matrices[k]);
     DEFAULTOPTIONS_SPARSEDIGRAPH(options);
-    options.defaultptn = FALSE;
     options.getcanon = TRUE;
-    options.invarproc = nullptr;
-    options.maxinvarlevel = 0;
+    prepare(options);
     statsblk stats;
     sparsenauty(&drawing.graph, drawing.lab.data(), drawing.ptn.data(), drawing.orbits.data(), &options, &stats, canonical[k]);
+    if (stats.errstatus != 0) return std::nullopt;
     sortlists_sg(canonical[k]);
   }
   const bool equal = aresame_sg(&canonical_a, &canonical_b) != FALSE;

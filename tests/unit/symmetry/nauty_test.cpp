@@ -13,11 +13,17 @@ namespace symmetry = sightline::symmetry;
 
 namespace {
 
-void check_against_nauty(const Structure& structure) {
+/// False when nauty gave up; then only the generators are checked.
+bool check_against_nauty(const Structure& structure) {
   const Group group = symmetry::compute_automorphisms(structure, budget);
-  const oracle::Answer expected = oracle::compute(structure);
-  REQUIRE(group.order == sightline::group::Order(expected.order));
-  REQUIRE(group.orbit == expected.orbit);
+  const std::optional<oracle::Answer> expected = oracle::compute(structure);
+  if (!expected) {
+    for (const auto& generator : group.generators) REQUIRE(symmetry::is_automorphism(structure, generator, budget));
+    return false;
+  }
+  REQUIRE(group.order == sightline::group::Order(expected->order));
+  REQUIRE(group.orbit == expected->orbit);
+  return true;
 }
 
 /// A structured layout of a few relations, colours and hidden rows on `n` vertices.
@@ -172,21 +178,26 @@ Sample random_regular(Vertex n, int degree, std::mt19937_64& random) {
 
 TEST_CASE("random structured layouts of 20 to 120 vertices have the order and the orbits nauty finds") {
   std::mt19937_64 random(11);
+  int compared = 0;
   for (int k = 0; k < 400; ++k) {
     CAPTURE(k);
-    check_against_nauty(make_layout(random, 20 + static_cast<Vertex>(random() % 100)).structure);
+    compared += check_against_nauty(make_layout(random, 20 + static_cast<Vertex>(random() % 100)).structure) ? 1 : 0;
   }
+  CHECK(compared > 380);
 }
 
 TEST_CASE("20,000 random structured layouts of 8 to 200 vertices have the order and the orbits nauty finds" * doctest::test_suite("slow")) {
   std::mt19937_64 random(12);
+  int compared = 0;
   for (int k = 0; k < 20000; ++k) {
     CAPTURE(k);
-    check_against_nauty(make_layout(random, 8 + static_cast<Vertex>(random() % (k % 20 == 0 ? 192 : 60))).structure);
+    compared += check_against_nauty(make_layout(random, 8 + static_cast<Vertex>(random() % (k % 20 == 0 ? 192 : 60))).structure) ? 1 : 0;
   }
+  MESSAGE(compared);
+  CHECK(compared > 19000);
 }
 
-TEST_CASE("renamed layouts are found isomorphic, and layouts with one arc moved are judged as nauty judges them") {
+TEST_CASE("renamed layouts are found isomorphic, and pairs of layouts are judged as nauty judges them") {
   std::mt19937_64 random(13);
   int different = 0;
   for (int k = 0; k < 150; ++k) {
@@ -202,9 +213,10 @@ TEST_CASE("renamed layouts are found isomorphic, and layouts with one arc moved 
     const Sample other = make_layout(random, n);
     if (other.structure.relations.size() != sample.structure.relations.size()) continue;
     const Sample c = rename(other.structure, images);
-    const bool expected = oracle::are_isomorphic(a.structure, c.structure);
-    different += expected ? 0 : 1;
-    REQUIRE(symmetry::find_isomorphism(a.structure, c.structure, budget).has_value() == expected);
+    const std::optional<bool> expected = oracle::are_isomorphic(a.structure, c.structure);
+    if (!expected) continue;
+    different += *expected ? 0 : 1;
+    REQUIRE(symmetry::find_isomorphism(a.structure, c.structure, budget).has_value() == *expected);
   }
   CHECK(different > 10);
 }
