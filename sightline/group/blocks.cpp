@@ -118,6 +118,38 @@ std::vector<BlockSystem> find_block_systems(Point degree, const std::vector<Perm
   return systems;
 }
 
+std::optional<BlockSystem> find_common_blocks(Point degree, const std::vector<Permutation>& generators, const std::vector<std::vector<Point>>& orbits,
+                                              const Budget& budget) {
+  const MovesByPoint moves(degree, generators, budget);
+  auto count_blocks = [&](const std::vector<Point>& label) {
+    std::set<Point> roots;
+    for (const Point x : orbits.front()) roots.insert(label[x]);
+    return roots.size();
+  };
+  std::vector<std::pair<Point, Point>> pairs;
+  std::vector<Point> label;
+  for (std::size_t k = 1; k < orbits.size(); ++k) {
+    std::size_t best = 1;
+    Point partner = 0;
+    for (std::size_t tried = 0; tried < std::min(orbits[k].size(), most_systems); ++tried) {
+      auto tie = pairs;
+      tie.emplace_back(orbits.front()[0], orbits[k][tried]);
+      auto candidate = compute_congruence(degree, moves, tie, budget);
+      const std::size_t blocks = count_blocks(candidate);
+      if (blocks <= best) continue;
+      best = blocks;
+      partner = orbits[k][tried];
+      label = std::move(candidate);
+    }
+    if (best < 2) return std::nullopt;
+    pairs.emplace_back(orbits.front()[0], partner);
+  }
+  if (label.empty()) return std::nullopt;
+  BlockSystem system = number_blocks(label);
+  if (system.count != count_blocks(label)) return std::nullopt;
+  return system;
+}
+
 std::vector<Permutation> act_on_blocks(const BlockSystem& blocks, const std::vector<Permutation>& generators) {
   std::vector<Permutation> result;
   for (const Permutation& g : generators) {

@@ -21,6 +21,11 @@ struct BlockSystem {
 /// of these, up to 64 systems. Cost: degree times compute_congruence.
 [[nodiscard]] std::vector<BlockSystem> find_block_systems(Point degree, const std::vector<Permutation>& generators, const Budget& budget);
 
+/// Blocks for an intransitive group without fixed points: every block meets every orbit, G permutes them transitively.
+/// Found by tying a point of the first orbit to one of every other orbit, up to 64 tries each; may miss some.
+[[nodiscard]] std::optional<BlockSystem> find_common_blocks(Point degree, const std::vector<Permutation>& generators,
+                                                            const std::vector<std::vector<Point>>& orbits, const Budget& budget);
+
 /// The permutations that the generators induce on the blocks.
 [[nodiscard]] std::vector<Permutation> act_on_blocks(const BlockSystem& blocks, const std::vector<Permutation>& generators);
 

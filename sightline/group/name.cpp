@@ -6,6 +6,7 @@
 #include "sightline/group/blocks.hpp"
 #include "sightline/group/chain.hpp"
 #include "sightline/group/congruence.hpp"
+#include "sightline/group/fold.hpp"
 #include "sightline/group/group.hpp"
 
 namespace sightline::group {
@@ -197,6 +198,18 @@ mpz_class factorial(unsigned long k) {
   return result;
 }
 
+/// G = A wr S_count for these blocks, when the orders agree and A has a name.
+Name name_by_blocks(const Group& group, const mpz_class& order, const BlockSystem& blocks, const std::vector<Permutation>& generators, const Budget& budget) {
+  const mpz_class outside = factorial(blocks.count);
+  if (order % outside != 0) return std::nullopt;
+  mpz_class inside_order;
+  if (mpz_root(inside_order.get_mpz_t(), mpz_class(order / outside).get_mpz_t(), blocks.count) == 0) return std::nullopt;
+  const Group inside = make_group(group.degree / blocks.count, act_inside_block(blocks, generators, budget), budget);
+  if (inside.order.value(order_digits) != inside_order) return std::nullopt;
+  const Name name = name_factor(inside, budget);
+  return name ? name_wreath(*name, blocks.count, group.order) : std::nullopt;
+}
+
 /// A transitive group of at most `largest_degree` points.
 Name name_transitive(const Group& group, const mpz_class& order, const Budget& budget) {
   const Point n = group.degree;
@@ -212,13 +225,7 @@ Name name_transitive(const Group& group, const mpz_class& order, const Budget& b
   auto systems = find_block_systems(n, generators, budget);
   std::sort(systems.begin(), systems.end(), [](const BlockSystem& a, const BlockSystem& b) { return a.count > b.count; });
   for (const BlockSystem& blocks : systems) {
-    const mpz_class outside = factorial(blocks.count);
-    if (order % outside != 0) continue;
-    mpz_class inside_order;
-    if (mpz_root(inside_order.get_mpz_t(), mpz_class(order / outside).get_mpz_t(), blocks.count) == 0) continue;
-    const Group inside = make_group(n / blocks.count, act_inside_block(blocks, generators, budget), budget);
-    if (inside.order.value(order_digits) != inside_order) continue;
-    if (const Name name = name_factor(inside, budget)) return name_wreath(*name, blocks.count, group.order);
+    if (const Name name = name_by_blocks(group, order, blocks, generators, budget)) return name;
   }
   // Two block systems whose blocks meet in single points: G embeds in the product of its actions on the two.
   for (std::size_t a = 0; a < systems.size(); ++a) {
@@ -266,27 +273,53 @@ Name name_product(const Group& group, const std::vector<std::vector<Point>>& orb
   return std::nullopt;
 }
 
-/// Blocks of one size permuted freely, too many points for a search: the classes themselves are the blocks.
-Name name_large(const Group& group) {
-  const auto& classes = group.symmetric_classes;
-  if (classes.empty()) return std::nullopt;
-  std::size_t covered = 0;
-  for (const auto& members : classes) {
-    if (members.size() != classes.front().size()) return std::nullopt;
-    covered += members.size();
+/// Blocks made of one class (or single point) of every orbit, permuted freely, however many points there are. Every orbit
+/// of classes is a copy of one orbit of k classes, so the classes that stand for one another form k blocks, and G lies in
+/// (product of Sym(size)) wr S_k; equal orders prove equality.
+Name name_blocks_of_classes(const Group& group, const Budget& budget) {
+  if (group.symmetric_classes.empty()) return std::nullopt;
+  std::vector<Point> class_of(group.degree, 0), size;
+  for (const auto& members : group.symmetric_classes) {
+    size.push_back(static_cast<Point>(members.size()));
+    for (const Point x : members) class_of[x] = static_cast<Point>(size.size());
   }
-  if (covered != group.degree) return std::nullopt;
+  for (Point& c : class_of) {
+    if (c == 0) {
+      size.push_back(1);
+      c = static_cast<Point>(size.size());
+    }
+    --c;
+  }
+  const auto count = static_cast<Point>(size.size());
+  std::vector<Permutation> quotient;
+  for (const Permutation& g : group.generators) {
+    auto images = Permutation().images(count);
+    for (std::size_t k = 0; k < g.moved().size(); ++k) images[class_of[g.moved()[k]]] = class_of[g.image()[k]];
+    quotient.push_back(Permutation::from_images(images));
+  }
+  const Fold fold = find_fold(count, quotient, budget);
+  Point blocks = 0;
   Order expected;
-  expected.multiply_factorial(static_cast<std::uint32_t>(classes.front().size()), classes.size());
-  expected.multiply_factorial(static_cast<std::uint32_t>(classes.size()));
+  Factors inside;
+  for (Point c = 0; c < count; ++c) {
+    if (fold.base[c] == c) ++blocks;
+    if (fold.orbit[c] != c) continue;
+    if (fold.base[c] == c && c != 0) return std::nullopt;  // a second orbit that is no copy
+    Order one;
+    one.multiply_factorial(size[c]);
+    if (size[c] > 1) inside.push_back({"S_" + std::to_string(size[c]), one.log10()});
+  }
+  if (blocks < 2 || inside.size() > most_factors) return std::nullopt;
+  for (const Point members : size) expected.multiply_factorial(members);
+  expected.multiply_factorial(blocks);
   if (!(expected == group.order)) return std::nullopt;
-  return name_wreath({{"S_" + std::to_string(classes.front().size()), 0}}, static_cast<Point>(classes.size()), group.order);
+  return name_wreath(inside, blocks, group.order);
 }
 
 /// One component: everything is tied together, and nothing is fixed.
 Name name_component(const Group& group, const Budget& budget) {
   if (group.symmetric_classes.size() == 1 && group.symmetric_classes[0].size() == group.degree) return Factors{{"S_" + std::to_string(group.degree), group.order.log10()}};
-  if (const Name name = name_large(group)) return name;
+  if (const Name name = name_blocks_of_classes(group, budget)) return name;
   const auto order = group.order.value(order_digits);
   if (!order) return std::nullopt;
   if (*order == 2) return Factors{{"C_2", group.order.log10()}};
@@ -313,7 +346,8 @@ Name name_component(const Group& group, const Budget& budget) {
     if (!(action.order == group.order)) continue;
     if (const Name name = name_factor(action, budget)) return name;
   }
-  return std::nullopt;
+  const auto blocks = find_common_blocks(group.degree, generators, orbits, budget);
+  return blocks ? name_by_blocks(group, *order, *blocks, generators, budget) : std::nullopt;
 }
 
 Name name_factor(const Group& group, const Budget& budget) {

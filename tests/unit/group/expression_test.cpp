@@ -170,6 +170,12 @@ TEST_CASE("expressions come back under their names") {
   CHECK(name_of("S_3 wr S_2", 6) == "S_3 wr S_2");
   CHECK(name_of("S_64 wr S_16384", 1 << 20) == "S_64 wr S_16384");
   CHECK(name_of("D_5 wr S_3", 15) == "D_5 wr S_3");
+  CHECK(name_of("(S_3 x S_2) wr S_2", 10) == "(S_3 x S_2) wr S_2");
+  CHECK(name_of("(S_62 x S_2) wr S_64", 4096) == "(S_62 x S_2) wr S_64");
+  CHECK(name_of("(C_3 x S_4) wr S_3", 21) == "(S_4 x C_3) wr S_3");
+  CHECK(name_of("(C_3 x S_4) wr C_3", 21) == "null");
+  CHECK(name_of("(S_5 x trivial(1)) wr S_1000", 6000) == "S_5 wr S_1000");
+  CHECK(name_of("S_5 wr C_1000", 5000) == "null");
   CHECK(name_of("B_4", 8) == "B_4");
   CHECK(name_of("hypercube(2)", 4) == "D_4");
   CHECK(name_of("hypercube(5)", 32) == "B_5");

@@ -161,9 +161,9 @@ TEST_CASE("random groups of degree at most 7 agree with the list of their elemen
 TEST_CASE("joins of random groups with symmetric classes agree with the list of their elements") { sweep_joins(120, 2, 7); }
 TEST_CASE("random groups on several copies of their points agree with the list of their elements") { sweep_copies(150, 5); }
 TEST_SUITE("slow") {
-  TEST_CASE("many random groups on several copies") { sweep_copies(4000, 6); }
-  TEST_CASE("many random groups of degree at most 8") { sweep(6000, 3, 8); }
-  TEST_CASE("many random joins of degree at most 8") { sweep_joins(6000, 4, 8); }
+  TEST_CASE("many random groups on several copies") { sweep_copies(1500, 6); }
+  TEST_CASE("many random groups of degree at most 8") { sweep(1500, 3, 8); }
+  TEST_CASE("many random joins of degree at most 8") { sweep_joins(1500, 4, 8); }
 }
 
 TEST_CASE("famous groups have their orders") {
