@@ -41,6 +41,9 @@ void fill_defaults(PatternSpec& spec) {
       spec.variant = "paper";
     if (spec.mode.empty())
       spec.mode = "train";
+    spec.block = spec.block.value_or(64);
+    spec.random_blocks = spec.random_blocks.value_or(3);
+    spec.globals = spec.globals.value_or(2);
     break;
   default: break;
   }
@@ -154,11 +157,17 @@ std::string locate(const Architecture& architecture, std::string_view where) {
 std::string locate(const Architecture& architecture, const PatternSpec& spec) { return locate(architecture, spec.where); }
 
 std::string complete_message(const Architecture& architecture, std::string_view message) {
-  const bool at_line = !message.empty() && message.front() >= '0' && message.front() <= '9';
   // A message of a table that stands in no file begins with the ": " that follows its empty place.
   if (message.substr(0, 2) == ": ")
     message.remove_prefix(2);
-  return fmt::format("{}:{}{}", architecture.file, at_line ? "" : " ", message);
+  const auto place = message.substr(0, message.find_first_not_of("0123456789:"));
+  const bool at_line = !place.empty() && place.front() != ':';
+  if (!at_line)
+    return fmt::format("{}: {}", architecture.file, message);
+  // "12:11/radius: expected ...": a key below a place in TOML, where only the place is a position.
+  if (message.size() > place.size() && message[place.size()] == '/')
+    return fmt::format("{}:{}: {}", architecture.file, place, message.substr(place.size() + 1));
+  return fmt::format("{}:{}", architecture.file, message);
 }
 
 }  // namespace sightline::architecture

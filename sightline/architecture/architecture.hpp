@@ -200,8 +200,9 @@ void forget_unused(LayerSpec& layer);
 /// `FILE:12:11`, `FILE: /layer/2/mixer/pattern` or `FILE`.
 [[nodiscard]] std::string locate(const Architecture& architecture, std::string_view where);
 [[nodiscard]] std::string locate(const Architecture& architecture, const layout::PatternSpec& spec);
-/// Puts the file in front of a message that begins with such a place (what make_patterns throws): `FILE:12:11: ...`,
-/// `FILE: /mixer/pattern: ...`; `FILE: ...` for a message without a place.
+/// Puts the file in front of a message that begins with such a place (what make_patterns throws): `FILE:12:11: expected ...`,
+/// `FILE:12:11: block: expected ...` for "12:11/block: expected ...", `FILE: /mixer/pattern/block: expected ...`;
+/// `FILE: ...` for a message without a place.
 [[nodiscard]] std::string complete_message(const Architecture& architecture, std::string_view message);
 
 /// The layout of an architecture (format.md `layout`: token, register and arc colours), with equal layers and heads shared.

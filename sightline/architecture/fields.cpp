@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "sightline/architecture/json_text.hpp"
 #include "sightline/architecture/number_text.hpp"
@@ -92,7 +91,7 @@ std::string suggest(std::string_view text, const std::vector<std::string_view>& 
   if (text.size() > 64)
     return "";
   std::string_view best;
-  std::size_t least = std::max<std::size_t>(1, std::min<std::size_t>(3, text.size() / 2)) + 1;
+  std::size_t least = std::clamp<std::size_t>(text.size() / 3, 1, 3) + 1;
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(text, candidate);
     if (distance < least && distance < candidate.size()) {

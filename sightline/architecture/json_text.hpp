@@ -8,7 +8,8 @@
 
 namespace sightline::architecture {
 
-/// A key as one step of a JSON pointer: ~ and / are written ~0 and ~1; control characters are escaped, so messages stay on one line.
+/// A key as one step of a JSON pointer: ~ and / are written ~0 and ~1; control characters are escaped and
+/// keys of more than 80 bytes are cut, so that messages stay on one readable line.
 [[nodiscard]] std::string escape_pointer(std::string_view key);
 /// Does this JSON object hold a string `model_type` at its top level? False for malformed text.
 [[nodiscard]] bool has_model_type(std::string_view text);

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unordered_set>
 
 #include "sightline/architecture/json_text.hpp"
@@ -102,8 +104,7 @@ private:
     if (what.find("out_of_range") != std::string_view::npos)
       return fmt::format("expected a number that fits, found {}", quote_for_message(last_token));
     const auto reason = between(" - ", "; last read: ");
-    return fmt::format("expected valid JSON, found {}: {}", quote_for_message(last_token),
-                       reason ? *reason : std::string("malformed text"));
+    return fmt::format("expected valid JSON, found {}", reason ? *reason : std::string("malformed text"));
   }
 
   std::string_view text_;
@@ -159,7 +160,9 @@ private:
 std::string escape_pointer(std::string_view key) {
   std::string out;
   for (const char c : key)
-    if (c == '~')
+    if (out.size() >= 80 && (static_cast<unsigned char>(c) & 0xC0U) != 0x80U)
+      return fmt::format("{}...", out);
+    else if (c == '~')
       out += "~0";
     else if (c == '/')
       out += "~1";

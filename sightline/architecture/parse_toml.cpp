@@ -1,4 +1,3 @@
-#define TOML_ENABLE_UNRELEASED_FEATURES 0
 #include <toml++/toml.h>
 
 #include <fmt/format.h>
@@ -42,6 +41,33 @@ void refuse_long_keys(std::string_view text, const std::string& file) {
       dots = 0;
     }
   }
+}
+
+/// toml++ says "Error while parsing table header: expected ']', saw '\\n'" or "... : <what is wrong>".
+std::string explain(std::string_view what) {
+  constexpr std::string_view prefix = "Error while parsing ";
+  std::string_view part = "TOML";
+  if (what.substr(0, prefix.size()) == prefix) {
+    what.remove_prefix(prefix.size());
+    const auto colon = what.find(": ");
+    if (colon != std::string_view::npos) {
+      part = what.substr(0, colon);
+      what.remove_prefix(colon + 2);
+    }
+  }
+  std::string out;
+  const auto saw = what.find(", saw ");
+  if (what.substr(0, 9) == "expected " && saw != std::string_view::npos)
+    out = fmt::format("{}, found {} ({})", what.substr(0, saw), what.substr(saw + 6), part);
+  else
+    out = fmt::format("expected a valid {}, found a mistake: {}", part, what);
+  // Messages quote the text; whatever it holds, they stay on one line.
+  if (out.size() > 300)
+    out = fmt::format("{}...", out.substr(0, 300));
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+      c = ' ';
+  return out;
 }
 
 Node to_node(const toml::node& node, const std::string& file, int depth);
@@ -95,9 +121,7 @@ Document parse_toml(std::string_view text, const std::string& file) {
     document.root.value = to_table(table, file, 0);
     return document;
   } catch (const toml::parse_error& error) {
-    std::string why(error.description());
-    std::replace(why.begin(), why.end(), '\n', ' ');
-    fail(file, place_of(error.source().begin), fmt::format("expected valid TOML, found a mistake: {}", why));
+    fail(file, place_of(error.source().begin), explain(error.description()));
   }
 }
 

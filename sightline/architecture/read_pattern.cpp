@@ -138,8 +138,6 @@ void read_sparse(const View& view, PatternSpec& spec) {
 }
 
 void read_bigbird(const View& view, PatternSpec& spec) {
-  require_key(view, "block", "an integer >= 1");
-  require_key(view, "random", "an integer >= 0");
   read_integer(view, "block", spec.block, {1, largest_integer});
   read_integer(view, "random", spec.random_blocks, {0, largest_integer});
   read_integer(view, "globals", spec.globals, {0, largest_integer});
