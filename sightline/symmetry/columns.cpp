@@ -225,6 +225,21 @@ private:
     }
     columns.end.assign(begin.begin(), begin.end() - 1);
     budget_.give_back(out_.size() * sizeof(out_[0]));
+    std::vector<std::pair<Vertex, Span>>().swap(out_);
+    drop_if_symmetric();
+  }
+
+  /// Most patterns are symmetric, and their columns come out as the same spans; then one of the two is enough.
+  void drop_if_symmetric() {
+    SpanLists& columns = relation_.columns;
+    const auto by_first = [](const Span& a, const Span& b) { return a.first < b.first; };
+    for (Vertex v = 0; v < graph_.vertices; ++v) {
+      std::sort(columns.spans.begin() + columns.begin[v], columns.spans.begin() + columns.end[v], by_first);
+      if (!std::equal(columns.list_begin(v), columns.list_end(v), relation_.rows.list_begin(v), relation_.rows.list_end(v))) return;
+    }
+    relation_.symmetric = true;
+    budget_.give_back(columns.spans.size() * sizeof(Span) + std::uint64_t{graph_.vertices} * 8);
+    columns = {};
   }
 
   RunGraph& graph_;
@@ -243,7 +258,7 @@ private:
 
 void complete(RunGraph& graph, const Budget& budget) {
   for (std::size_t r = 0; r < graph.relations.size(); ++r) {
-    if (graph.relations[r].columns.begin.size() != graph.vertices) Transposer(graph, graph.relations[r], r, budget).run();
+    if (!graph.relations[r].symmetric && graph.relations[r].columns.begin.size() != graph.vertices) Transposer(graph, graph.relations[r], r, budget).run();
   }
   graph.powers.clear();
   for (const std::int32_t slope : graph.slopes) {

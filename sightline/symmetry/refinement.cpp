@@ -82,7 +82,12 @@ void Refinement::spread_list(const Span* begin, const Span* end, field::Element 
 
 void Refinement::spread(Vertex v, field::Element difference) {
   const field::Element backward = field::multiply(difference, field::backward_weight);
+  const field::Element both = field::add(difference, backward);
   for (const RunRelation& relation : graph_.relations) {
+    if (relation.symmetric) {
+      spread_list(relation.rows.list_begin(v), relation.rows.list_end(v), both);
+      continue;
+    }
     spread_list(relation.columns.list_begin(v), relation.columns.list_end(v), difference);
     spread_list(relation.rows.list_begin(v), relation.rows.list_end(v), backward);
   }

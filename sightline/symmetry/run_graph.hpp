@@ -23,8 +23,12 @@ struct SpanLists {
 /// columns do not mention it.
 struct RunRelation {
   SpanLists rows;
-  SpanLists columns;
+  SpanLists columns;  ///< empty when symmetric; use by_read()
   std::vector<std::uint8_t> visible;
+  /// Columns are written with the same spans as rows (so a reads b with the colour with which b reads a).
+  bool symmetric = false;
+
+  [[nodiscard]] const SpanLists& by_read() const { return symmetric ? rows : columns; }
 
   [[nodiscard]] std::int64_t colour(Vertex i, Vertex j) const;
 };

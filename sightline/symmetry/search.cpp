@@ -65,7 +65,7 @@ private:
     const Partition& partition = tree_.partition();
     std::uint64_t joins = 0;
     for (const RunRelation& relation : tree_.graph().relations) {
-      for (const SpanLists* lists : {&relation.rows, &relation.columns}) {
+      for (const SpanLists* lists : {&relation.rows, &relation.by_read()}) {
         met_.clear();
         for (const Span* span = lists->list_begin(v); span != lists->list_end(v); ++span) {
           for (std::uint64_t x = span->first; x <= span->last; x += span->step) {

@@ -70,22 +70,22 @@ std::vector<Element> compute_fingerprints(const RunGraph& graph, const RunRelati
   return fingerprint;
 }
 
-/// Replaces groups by their meet with the equality of `labels`: group names are dense again afterwards; vertices alone get
-/// `alone`.
 constexpr std::uint32_t alone = ~std::uint32_t{0};
 
-void refine_groups(std::vector<std::uint32_t>& group, const std::vector<std::uint64_t>& labels) {
-  std::vector<std::pair<std::uint64_t, Vertex>> order;
-  for (Vertex x = 0; x < group.size(); ++x) {
-    if (group[x] != alone) order.emplace_back(field::mix(labels[x], group[x]), x);
-  }
-  std::sort(order.begin(), order.end());
-  std::uint32_t names = 0;
-  for (std::size_t begin = 0; begin < order.size();) {
+/// Neighbouring vertices of one key: on block masks there are few of these.
+struct Stretch {
+  std::uint64_t key;
+  Vertex begin, end;
+};
+
+/// Calls group(first stretch, last + 1) for all stretches of one key that have at least two vertices together.
+template <class Group>
+void for_each_group(std::vector<Stretch>& stretches, Group&& group) {
+  std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) { return a.key != b.key ? a.key < b.key : a.begin < b.begin; });
+  for (std::size_t begin = 0; begin < stretches.size();) {
     std::size_t end = begin + 1;
-    while (end < order.size() && order[end].first == order[begin].first) ++end;
-    for (std::size_t k = begin; k < end; ++k) group[order[k].second] = end - begin > 1 ? names : alone;
-    names += end - begin > 1 ? 1 : 0;
+    while (end < stretches.size() && stretches[end].key == stretches[begin].key) ++end;
+    if (end - begin > 1 || stretches[begin].end - stretches[begin].begin > 1) group(begin, end);
     begin = end;
   }
 }
@@ -131,21 +131,16 @@ public:
   bool propose(const std::vector<std::vector<std::int64_t>>& inner_colours) {
     const Vertex n = graph_.vertices;
     group_.assign(n, 0);
-    std::vector<std::uint64_t> labels(n);
-    for (Vertex x = 0; x < n; ++x) {
-      std::uint64_t label = field::mix(graph_.vertex_colour[x]);
+    regroup([&](Vertex x) {
+      std::uint64_t key = field::mix(graph_.vertex_colour[x]);
       for (const RunRelation& relation : graph_.relations) {
-        label = field::mix(label, relation.visible[x] ? static_cast<std::uint64_t>(relation.colour(x, x)) + 2 : 0);
+        key = field::mix(key, relation.visible[x] ? static_cast<std::uint64_t>(relation.colour(x, x)) + 2 : 0);
       }
-      labels[x] = label;
-    }
-    refine_groups(group_, labels);
+      return key;
+    });
     inner_.assign(graph_.relations.size(), {});
-    for (std::size_t r = 0; r < graph_.relations.size(); ++r) {
-      if (std::all_of(group_.begin(), group_.end(), [](std::uint32_t g) { return g == alone; })) return false;
-      split_by_relation(r, inner_colours[r]);
-    }
-    return std::any_of(group_.begin(), group_.end(), [](std::uint32_t g) { return g != alone; });
+    for (std::size_t r = 0; r < graph_.relations.size() && groups_ > 0; ++r) split_by_relation(r, inner_colours[r]);
+    return groups_ > 0;
   }
 
   TwinClasses make_classes(bool trivial) const {
@@ -213,40 +208,61 @@ public:
   }
 
 private:
+  /// Stretches of the vertices that are not alone, by key(x) and their present group.
+  template <class Key>
+  void collect_stretches(Key&& key, std::vector<Stretch>& stretches) const {
+    stretches.clear();
+    for (Vertex x = 0; x < graph_.vertices; ++x) {
+      if (group_[x] == alone) continue;
+      const std::uint64_t value = field::mix(key(x), group_[x]);
+      if (!stretches.empty() && stretches.back().end == x && stretches.back().key == value) {
+        ++stretches.back().end;
+      } else {
+        stretches.push_back({value, x, x + 1});
+      }
+    }
+  }
+
+  template <class Key>
+  void regroup(Key&& key) {
+    std::vector<Stretch> stretches;
+    collect_stretches(key, stretches);
+    std::vector<std::uint32_t> next(group_.size(), alone);
+    groups_ = 0;
+    for_each_group(stretches, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) std::fill(next.begin() + stretches[k].begin, next.begin() + stretches[k].end, groups_);
+      ++groups_;
+    });
+    group_.swap(next);
+  }
+
   void split_by_relation(std::size_t r, const std::vector<std::int64_t>& colours) {
-    const Vertex n = graph_.vertices;
     const std::vector<Element> fingerprint = compute_fingerprints(graph_, graph_.relations[r], budget_);
     const Element both_ways = field::add(1, field::backward_weight);
     const Element scale = field::multiply(both_ways, field::relation_weight(r));
     std::vector<std::int64_t>& inner = inner_[r];
-    inner.assign(n, -1);
-    std::vector<std::uint64_t> labels(n);
-    for (Vertex x = 0; x < n; ++x) labels[x] = field::mix(0xa10e, x);
-    std::vector<std::uint8_t> done(n, 0);
-    std::vector<std::pair<std::uint64_t, Vertex>> order;
+    inner.assign(graph_.vertices, -1);
+    std::vector<std::uint32_t> next(group_.size(), alone);
+    std::uint32_t names = 0;
+    std::vector<Stretch> stretches;
     for (std::size_t c = 0; c <= colours.size(); ++c) {
       budget_.poll();
       const Element inside = c == 0 ? 0 : field::multiply(scale, field::power(field::colour_base, colours[c - 1]));
-      order.clear();
-      for (Vertex x = 0; x < n; ++x) {
-        if (group_[x] == alone || done[x] != 0) continue;
-        const Element key = field::add(fingerprint[x], field::multiply(inside, vertex_value(x)));
-        order.emplace_back(field::mix(key, group_[x]), x);
-      }
-      std::sort(order.begin(), order.end());
-      for (std::size_t begin = 0; begin < order.size();) {
-        std::size_t end = begin + 1;
-        while (end < order.size() && order[end].first == order[begin].first) ++end;
-        for (std::size_t k = begin; k < end && end - begin > 1; ++k) {
-          const Vertex x = order[k].second;
-          done[x] = 1;
-          labels[x] = field::mix(order[k].first, c);
-          inner[x] = c == 0 ? -1 : colours[c - 1];
+      collect_stretches([&](Vertex x) { return inside == 0 ? fingerprint[x] : field::add(fingerprint[x], field::multiply(inside, vertex_value(x))); },
+                        stretches);
+      for_each_group(stretches, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) {
+          for (Vertex x = stretches[k].begin; x < stretches[k].end; ++x) {
+            next[x] = names;
+            inner[x] = c == 0 ? -1 : colours[c - 1];
+            group_[x] = alone;
+          }
         }
-        begin = end;
-      }
+        ++names;
+      });
     }
-    refine_groups(group_, labels);
+    group_.swap(next);
+    groups_ = names;
   }
 
   void prepare_links(const TwinClasses& classes) {
@@ -308,7 +324,8 @@ private:
 
   const RunGraph& graph_;
   const Budget& budget_;
-  std::vector<std::uint32_t> group_;
+  std::vector<std::uint32_t> group_;  ///< proposed class, or alone
+  std::uint32_t groups_ = 0;
   std::vector<std::vector<std::int64_t>> inner_;  ///< [relation][vertex]
   std::vector<Vertex> next_, previous_, lowest_, highest_, scattered_after_, twin_after_;
   Vertex last_scattered_ = 0;

@@ -64,9 +64,11 @@ namespace {
 /// Are the lists equal after mapping the first?
 class ListComparison {
 public:
-  explicit ListComparison(const StretchMap& map) : map_(map) {}
+  ListComparison(const StretchMap& map, Vertex vertices) : map_(map), vertices_(vertices) {}
 
   bool operator()(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
+    const auto has_steps = [](const Span& span) { return span.step > 1; };
+    if (std::any_of(begin, end, has_steps) || std::any_of(other_begin, other_end, has_steps)) return compare_marked(begin, end, other_begin, other_end);
     mapped_.clear();
     expected_.clear();
     for (const Span* span = begin; span != end; ++span) map_.map(to_run(*span), mapped_);
@@ -77,14 +79,38 @@ public:
   }
 
 private:
+  /// Vertex by vertex: runs with steps would be expanded anyway, and marks need no sorting.
+  bool compare_marked(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
+    if (marks_.empty()) marks_.resize(vertices_, {0, 0});
+    ++stamp_;
+    std::uint64_t expected = 0, met = 0;
+    for (const Span* span = other_begin; span != other_end; ++span) {
+      for (std::uint64_t x = span->first; x <= span->last; x += span->step, ++expected) marks_[x] = {stamp_, span->colour(static_cast<Vertex>(x))};
+    }
+    for (const Span* span = begin; span != end; ++span) {
+      for (std::uint64_t x = span->first; x <= span->last; x += span->step, ++met) {
+        const Mark& mark = marks_[map_(static_cast<Vertex>(x))];
+        if (mark.stamp != stamp_ || mark.colour != span->colour(static_cast<Vertex>(x))) return false;
+      }
+    }
+    return met == expected;
+  }
+
+  struct Mark {
+    std::uint64_t stamp;
+    std::int64_t colour;
+  };
   const StretchMap& map_;
+  Vertex vertices_;
   std::vector<ColouredRun> mapped_, expected_;
+  std::vector<Mark> marks_;
+  std::uint64_t stamp_ = 0;
 };
 
 }  // namespace
 
 bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map, bool local, const Budget& budget) {
-  ListComparison equal(map);
+  ListComparison equal(map, a.vertices);
   const auto same_vertex = [&](Vertex x, Vertex y) {
     if (a.vertex_colour[x] != b.vertex_colour[y]) return false;
     for (std::size_t r = 0; r < a.relations.size(); ++r) {
@@ -101,7 +127,8 @@ bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map,
       if (!same_vertex(x, y)) return false;
       for (std::size_t r = 0; r < a.relations.size(); ++r) {
         if (!same_lists(a.relations[r].rows, b.relations[r].rows, x, y)) return false;
-        if (!same_lists(a.relations[r].columns, b.relations[r].columns, x, y)) return false;
+        if (a.relations[r].symmetric && b.relations[r].symmetric) continue;
+        if (!same_lists(a.relations[r].by_read(), b.relations[r].by_read(), x, y)) return false;
       }
     }
     return true;
