@@ -25,7 +25,7 @@ Layout make_banded(Vertex tokens, std::int64_t before, std::int64_t after, bool 
 // Compares everything of reach.hpp with the definition.
 void check_reach(const Layout& layout) {
   const Vertex n = layout.tokens;
-  const std::uint64_t end = layout.order.size() * (layout.vertices() + 1);
+  const std::uint64_t end = layout.order.size() * (layout.vertices() + 1) + 2;
   std::vector<std::vector<std::vector<bool>>> see;
   for (std::uint64_t m = 0; m <= end; ++m) see.push_back(oracle::see(layout, m));
   const auto wants = [&](const Wanted& wanted, Vertex i, Vertex j) {
