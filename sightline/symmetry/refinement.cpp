@@ -29,9 +29,10 @@ std::vector<std::uint64_t> compute_initial_keys(const RunGraph& graph) {
 
 Refinement::Refinement(const RunGraph& graph, const Budget& budget)
     : graph_(graph), budget_(budget), partition_(compute_initial_keys(graph)) {
-  budget.ask(std::uint64_t{graph.vertices} * 48);
+  budget.ask(std::uint64_t{graph.vertices} * 64);
   difference_.assign(graph.vertices, 0);
   is_touched_.assign(graph.vertices, 0);
+  tallies_.assign(graph.vertices, {});
 }
 
 void Refinement::add(Vertex x, field::Element value) {
@@ -137,60 +138,92 @@ void Refinement::collect_dense() {
 
 std::uint64_t Refinement::split_touched() {
   std::uint64_t hash = 0;
-  records_.clear();
+  // Most cells are touched evenly and stay whole; only the others are worth sorting.
   for (const Vertex x : touched_) {
     const field::Element difference = difference_[x];
-    difference_[x] = 0;
-    is_touched_[x] = 0;
     if (difference == 0) continue;
     const Cell cell = partition_.cell_of(x);
     if (partition_.size(cell) == 1) {
       hash += field::mix(cell, difference);
-    } else {
-      records_.push_back({cell, difference, x});
+      continue;
     }
+    Tally& tally = tallies_[cell];
+    if (tally.touched++ == 0) {
+      tally.difference = difference;
+      touched_cells_.push_back(cell);
+    } else if (tally.difference != difference) {
+      tally.mixed = true;
+    }
+  }
+  std::sort(touched_cells_.begin(), touched_cells_.end());
+  records_.clear();
+  for (const Vertex x : touched_) {
+    const Cell cell = partition_.cell_of(x);
+    const Tally& tally = tallies_[cell];
+    if (difference_[x] != 0 && partition_.size(cell) > 1 && (tally.mixed || tally.touched < partition_.size(cell))) {
+      records_.push_back({cell, difference_[x], x});
+    }
+    difference_[x] = 0;
+    is_touched_[x] = 0;
   }
   touched_.clear();
   std::sort(records_.begin(), records_.end(), [](const Record& a, const Record& b) {
     return a.cell != b.cell ? a.cell < b.cell : a.difference < b.difference;
   });
-  for (std::size_t begin = 0; begin < records_.size();) {
-    const Cell cell = records_[begin].cell;
+  auto record = records_.cbegin();
+  for (const Cell cell : touched_cells_) {
+    const Tally tally = tallies_[cell];
+    tallies_[cell] = {};
+    if (record == records_.cend() || record->cell != cell) {
+      hash = field::mix(hash, field::mix(field::mix(cell, tally.touched), tally.difference));
+      continue;
+    }
     part_members_.clear();
     part_sizes_.clear();
-    std::size_t end = begin;
-    for (; end < records_.size() && records_[end].cell == cell; ++end) {
-      if (end == begin || records_[end].difference != records_[end - 1].difference) part_sizes_.push_back(0);
+    field::Element difference = 0;
+    for (; record != records_.cend() && record->cell == cell; ++record) {
+      if (record->difference != difference) {
+        difference = record->difference;
+        hash = field::mix(hash, field::mix(field::mix(cell, part_members_.size()), difference));
+        part_sizes_.push_back(0);
+      }
       ++part_sizes_.back();
-      part_members_.push_back(records_[end].vertex);
+      part_members_.push_back(record->vertex);
     }
-    std::size_t k = begin;
-    for (const Vertex size : part_sizes_) {
-      hash = field::mix(hash, field::mix(field::mix(cell, size), records_[k].difference));
-      k += size;
-    }
-    if (part_sizes_.size() > 1 || part_members_.size() < partition_.size(cell)) {
-      hash = field::mix(hash, partition_.size(cell));
-      partition_.split(cell, part_members_, part_sizes_);
-    }
-    begin = end;
+    hash = field::mix(hash, field::mix(part_members_.size(), partition_.size(cell)));
+    partition_.split(cell, part_members_, part_sizes_);
   }
+  touched_cells_.clear();
   return field::mix(hash, partition_.cells());
+}
+
+bool Refinement::prefers_dense(std::size_t from) const {
+  // Work of the sparse way: events to be sorted, and every member of a stepped span by itself.
+  std::uint64_t work = 0;
+  const std::uint64_t limit = graph_.vertices / 2;
+  for (std::size_t k = from; k < partition_.log().size(); ++k) {
+    for (Cell cell = partition_.log()[k].first_new; cell < partition_.new_end(k); ++cell) {
+      for (const Vertex v : partition_.members(cell)) {
+        for (const RunRelation& relation : graph_.relations) {
+          for (const SpanLists* lists : {&relation.rows, &relation.by_read()}) {
+            for (const Span* span = lists->list_begin(v); span != lists->list_end(v); ++span) {
+              if (span->last - span->first >= short_span) work += span->step == 1 ? 12 : (span->last - span->first) / span->step;
+            }
+            if (relation.symmetric) break;
+          }
+          if (work >= limit) return true;
+        }
+      }
+    }
+  }
+  return false;
 }
 
 bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trace* expected) {
   std::size_t round = 0;
   while (initial || (from < partition_.log().size() && !partition_.is_discrete())) {
     budget_.poll();
-    std::size_t changed = 0;
-    if (initial) {
-      changed = graph_.vertices;
-    } else {
-      for (std::size_t k = from; k < partition_.log().size(); ++k) {
-        for (Cell cell = partition_.log()[k].first_new; cell < partition_.new_end(k); ++cell) changed += partition_.size(cell);
-      }
-    }
-    dense_ = changed >= graph_.vertices / 8;
+    dense_ = initial || prefers_dense(from);
     if (initial) {
       for (Cell cell = 0; cell < partition_.cells(); ++cell) {
         for (const Vertex v : partition_.members(cell)) spread(v, value_of(cell));

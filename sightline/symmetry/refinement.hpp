@@ -52,6 +52,13 @@ private:
     Vertex vertex;
   };
 
+  /// What a round did to a cell of at least two vertices.
+  struct Tally {
+    field::Element difference = 0;
+    Vertex touched = 0;
+    bool mixed = false;
+  };
+
   bool run(std::size_t from, bool initial, Trace* recorded, const Trace* expected);
   void spread(Vertex v, field::Element difference);
   void spread_list(const Span* begin, const Span* end, field::Element difference);
@@ -59,6 +66,7 @@ private:
   void collect_events();
   void collect_dense();
   std::uint64_t split_touched();
+  [[nodiscard]] bool prefers_dense(std::size_t from) const;
 
   const RunGraph& graph_;
   const Budget& budget_;
@@ -77,6 +85,8 @@ private:
   };
   std::vector<Dense> dense_arrays_;
   std::vector<Record> records_;
+  std::vector<Tally> tallies_;
+  std::vector<Cell> touched_cells_;
   std::vector<Vertex> part_members_, part_sizes_;
 };
 
