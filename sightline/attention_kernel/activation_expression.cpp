@@ -139,7 +139,7 @@ private:
 
   // Proofs that a function is no polynomial: what it does at infinity, or bounded without being constant.
   bool surely_not_polynomial(const Expression& expression) const {
-    if (find_rough_point(expression, Role::activation, 1, budget_) != Smoothness::unknown) return true;
+    if (find_rough_point(expression, Role::activation, 1, true, budget_) != Smoothness::unknown) return true;
     const Range range = compute_range(*expression, 1);
     if (range.low > -1e300 && range.high < 1e300 && surely_not_constant(expression)) return true;
     const auto right = expansion(expression, 0, 1, 1), left = expansion(expression, 0, -1, 1);
@@ -162,7 +162,7 @@ private:
     if (regularity.analytic) facts_.analytic = Tri::yes;
     if (regularity.analytic || (regularity.continuous && is_locally_lipschitz(s_))) facts_.locally_lipschitz = Tri::yes;
     if (facts_.analytic == Tri::yes) return;
-    const Smoothness rough = find_rough_point(s_, Role::activation, 1, budget_);
+    const Smoothness rough = find_rough_point(s_, Role::activation, 1, regularity.continuous, budget_);
     if (rough != Smoothness::unknown) facts_.analytic = Tri::no;
     if (rough == Smoothness::not_continuous) facts_.continuous = facts_.locally_lipschitz = Tri::no;
     for (const long factor : {1, -1}) {

@@ -173,7 +173,7 @@ private:
     facts_.continuous = to_tri(regularity.continuous);
     facts_.analytic = to_tri(regularity.analytic);
     if (facts_.analytic == Tri::yes) return;
-    const Smoothness rough = find_rough_point(kernel_, Role::kernel, dim_, budget_);
+    const Smoothness rough = find_rough_point(kernel_, Role::kernel, dim_, regularity.continuous, budget_);
     if (rough != Smoothness::unknown) facts_.analytic = Tri::no;
     if (rough == Smoothness::not_continuous) facts_.continuous = Tri::no;
   }

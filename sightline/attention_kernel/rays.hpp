@@ -36,7 +36,8 @@ enum class Smoothness { unknown, not_analytic, not_continuous };
 
 /// Compares the expansions on both sides of a few points (y = x, y = 0, x = 0, x = y = 0, x.y = 0; t = 0 and other
 /// points for activations). A difference is a proof.
-[[nodiscard]] Smoothness find_rough_point(const Expression& expression, Role role, std::size_t dim, const Budget& budget);
+/// @param continuous  known to be continuous: the search stops at the first point without analyticity
+[[nodiscard]] Smoothness find_rough_point(const Expression& expression, Role role, std::size_t dim, bool continuous, const Budget& budget);
 
 /// The value at a point as a series with at most a constant term. Throws OutOfScope where it is undefined.
 [[nodiscard]] Series expand_at(const Expression& expression, const std::vector<mpq_class>& x, const std::vector<mpq_class>& y, const Budget& budget);
