@@ -76,7 +76,13 @@ Pattern make_window(const PatternSpec& spec, const PatternSize& size, const Budg
   append_runs(globals, {}, columns);
   // The global columns are one shared stretch; the window keeps what is left beside them.
   const Pattern window = make_uniform(runs, {size.tokens, 0, 1}, budget);
-  const Pattern rest = combine(SetOperation::subtract, window, make_uniform(columns, {size.tokens, 0, 1}, budget), budget);
+  std::vector<AffineRun> cuts = columns;
+  if (spec.dilation > 1) {
+    // A residue class that moves past another one has to be written out reader by reader; past single columns it has not.
+    cuts.clear();
+    for (const Vertex g : globals) cuts.push_back(make_constant_run(g, g));
+  }
+  const Pattern rest = combine(SetOperation::subtract, window, make_uniform(cuts, {size.tokens, 0, 1}, budget), budget);
   PatternBuilder builder(size.tokens + size.registers, budget);
   const SharedRuns shared = builder.add_shared(columns);
   const std::uint32_t full = builder.add_list(std::vector{make_constant_run(0, n - 1)});

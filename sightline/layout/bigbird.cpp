@@ -148,7 +148,7 @@ Pattern write_pattern(const Shape& shape, const PatternSize& size, const Budget&
   for (std::int64_t k = 0; k < shape.count; ++k) {
     const auto runs = k == 0 || k == shape.count - 1 ? std::vector{make_constant_run(0, shape.tokens - 1)}
                                                      : write_row(middle(k), shape);
-    builder.add_segment(static_cast<Vertex>(k * shape.block), builder.add_list_once(runs));
+    builder.add_segment(static_cast<Vertex>(k * shape.block), builder.add_list(runs));
   }
   return finish(builder, size);
 }
@@ -243,7 +243,7 @@ Pattern make_paper(const PatternSpec& spec, const PatternSize& size, const Shape
       blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
       runs = write_row(blocks, shape);
     }
-    builder.add_segment(static_cast<Vertex>(k * shape.block), builder.add_list_once(runs));
+    builder.add_segment(static_cast<Vertex>(k * shape.block), builder.add_list(runs));
   }
   return finish(builder, size);
 }

@@ -195,7 +195,11 @@ Pattern make_grid(const PatternSpec& spec, const PatternSize& size, const Budget
     bands = rows.read(y);
     const bool same = y > 0 && all_constant && bands == previous;
     for (std::size_t s = 0; s < segments.size(); ++s) {
-      if (!same) lists[s] = builder.add_list_once(writer.write(y, bands, segments[s]));
+      // Constant bounds differ from one band of rows to the next, so looking for equal lists would be in vain.
+      if (!same) {
+        const auto runs = writer.write(y, bands, segments[s]);
+        lists[s] = all_constant ? builder.add_list(runs) : builder.add_list_once(runs);
+      }
       builder.add_segment(static_cast<Vertex>(y * w + segments[s].begin), lists[s]);
     }
     previous = bands;

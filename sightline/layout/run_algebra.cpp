@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "sightline/base/error.hpp"
@@ -16,12 +17,32 @@ std::span<const AffineRun> stretch(const Pattern& pattern, std::uint32_t begin, 
   return std::span(pattern.affine_runs()).subspan(begin, count);
 }
 
-void append_list(const Pattern& pattern, std::uint32_t list, RowAlgebra& algebra, std::vector<Piece>& out) {
-  const Pattern::RunList& runs = pattern.lists()[list];
-  algebra.append_pieces(stretch(pattern, runs.runs_begin, runs.runs_count), out);
-  if (!algebra.split()) algebra.append_pieces(stretch(pattern, runs.shared_begin, runs.shared_count), out);
-  std::sort(out.begin(), out.end(), [](const Piece& a, const Piece& b) { return a.lo.base < b.lo.base; });
-}
+// The pieces of one side. Those of a list whose bounds do not move are the same for every interval of readers, and kept.
+class Side {
+public:
+  explicit Side(const Pattern& pattern) : pattern_(&pattern) {}
+
+  const std::vector<Piece>& find_pieces(std::uint32_t list, RowAlgebra& algebra) {
+    if (kept_list_ == list) return pieces_;
+    const Pattern::RunList& runs = pattern_->lists()[list];
+    const auto own = stretch(*pattern_, runs.runs_begin, runs.runs_count);
+    const auto tail = stretch(*pattern_, runs.shared_begin, runs.shared_count);
+    const auto moves = [](const AffineRun& run) { return run.lo_moves || run.hi_moves || run.floor_moves; };
+    pieces_.clear();
+    kept_list_.reset();
+    algebra.append_pieces(own, pieces_);
+    if (!algebra.split()) algebra.append_pieces(tail, pieces_);
+    if (algebra.split()) return pieces_;
+    std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) { return a.lo.base < b.lo.base; });
+    if (std::none_of(own.begin(), own.end(), moves) && std::none_of(tail.begin(), tail.end(), moves)) kept_list_ = list;
+    return pieces_;
+  }
+
+private:
+  const Pattern* pattern_;
+  std::vector<Piece> pieces_;
+  std::optional<std::uint32_t> kept_list_;
+};
 
 }  // namespace
 
@@ -29,7 +50,7 @@ Pattern combine(SetOperation operation, const Pattern& a, const Pattern& b, cons
   if (a.vertex_count() != b.vertex_count()) throw ArgumentError("patterns to combine have the same number of vertices");
   const Vertex vertices = a.vertex_count();
   PatternBuilder builder(vertices, budget);
-  std::vector<Piece> pieces_a, pieces_b;
+  Side side_a(a), side_b(b);
   std::vector<AffineRun> runs;
   std::vector<Vertex> ends;  // of the intervals still to do, the nearest last
   std::size_t segment_a = 0, segment_b = 0;
@@ -42,15 +63,15 @@ Pattern combine(SetOperation operation, const Pattern& a, const Pattern& b, cons
       budget.poll();
       const Vertex end = ends.back();
       RowAlgebra algebra(begin, end);
-      pieces_a.clear();
-      pieces_b.clear();
-      append_list(a, a.segments()[segment_a].list, algebra, pieces_a);
-      if (!algebra.split()) append_list(b, b.segments()[segment_b].list, algebra, pieces_b);
+      const std::vector<Piece>& pieces_a = side_a.find_pieces(a.segments()[segment_a].list, algebra);
       std::vector<Piece> result;
       if (!algebra.split()) {
-        result = operation == SetOperation::unite       ? algebra.unite(pieces_a, pieces_b)
-                 : operation == SetOperation::intersect ? algebra.intersect(pieces_a, pieces_b)
-                                                        : algebra.subtract(pieces_a, pieces_b);
+        const std::vector<Piece>& pieces_b = side_b.find_pieces(b.segments()[segment_b].list, algebra);
+        if (!algebra.split()) {
+          result = operation == SetOperation::unite       ? algebra.unite(pieces_a, pieces_b)
+                   : operation == SetOperation::intersect ? algebra.intersect(pieces_a, pieces_b)
+                                                          : algebra.subtract(pieces_a, pieces_b);
+        }
       }
       if (algebra.split()) {
         ends.push_back(*algebra.split());

@@ -45,6 +45,12 @@ TEST_CASE("windows with globals, blocks, fixed, grids, BigBird, butterfly: at mo
     for (int g = 0; g < 16; ++g) s.global.push_back(g * 65536);
   });
   CHECK(longformer.memory_bytes() < 20000);
+  const Pattern dilated = make(PatternKind::window, [](PatternSpec& s) {
+    s.radius = 256;
+    s.dilation = 4;
+    for (int g = 0; g < 16; ++g) s.global.push_back(g * 65537);
+  });
+  CHECK(dilated.memory_bytes() < 50000);
   const Pattern blocks = make(PatternKind::shifted_blocks, [](PatternSpec& s) { s.size = 64; s.shift = 32; });
   CHECK(blocks.memory_bytes() < 2 * megabyte);
   const Pattern fixed = make(PatternKind::fixed, [](PatternSpec& s) { s.stride = 128; s.summary = 32; s.causal = true; });
