@@ -73,8 +73,8 @@ RowLabeller::RowLabeller(const layout::Relation& relation, RowRule rule) : rule_
   colours_.resize(index.size());
   for (const auto& [colour, k] : index) colours_[k] = colour;
   count_base_ = std::uint64_t{relation.vertex_count()} + 1;
-  relative_base_ = relative_index.size() + 1;
-  packs_ = (matrix_index.size() + 1) * relative_base_ * count_base_ < std::numeric_limits<std::uint32_t>::max();
+  relative_base_ = std::max(relative_index.size(), rows_.size()) + 1;  // relative indices, or 1 + a distance
+  packs_ = (matrix_index.size() + 1) * relative_base_ * count_base_ <= std::numeric_limits<std::uint32_t>::max();
 }
 
 void RowLabeller::count_arcs(const Row& row, const std::uint32_t* state) {
@@ -166,14 +166,41 @@ void RowLabeller::append_polynomials(const Row& row, std::vector<std::uint32_t>&
   }
   if (rank_one) family.resize(states.size());
   divide_by_common_factor(family);
-  words.push_back(polynomial_row);
+  // Written like counts where the coefficients allow it, as those rows are that never came here.
+  const bool counts = std::all_of(family.begin(), family.end(), [&](const Polynomial& a) {
+    return std::all_of(a.begin(), a.end(), [&](std::int64_t x) { return x >= 0 && x < static_cast<std::int64_t>(count_base_); });
+  });
+  if (!counts) words.push_back(polynomial_row);
+  entries_.clear();
   for (std::size_t k = 0; k < family.size(); ++k) {
-    if (family[k].empty()) continue;
-    words.push_back(states[k % states.size()]);
-    words.push_back(rank_one ? 0 : matrices[k / states.size()]);
-    words.push_back(static_cast<std::uint32_t>(family[k].size()));
+    const std::uint32_t s = states[k % states.size()], matrix = rank_one ? 0 : matrices[k / states.size()];
+    for (std::uint32_t c = 0; counts && c < family[k].size(); ++c) {
+      if (family[k][c] != 0) entries_.push_back({s, {matrix, c + 1}, static_cast<std::uint32_t>(family[k][c])});
+    }
+    if (counts || family[k].empty()) continue;
+    words.insert(words.end(), {s, matrix, static_cast<std::uint32_t>(family[k].size())});
     for (const std::int64_t x : family[k]) append_wide(x, words);
   }
+  if (counts) append_entries(words);
+}
+
+// A state read at one distance only is a monomial, and so is every common factor then: no polynomials needed.
+bool RowLabeller::divide_by_monomial() {
+  bool monomial = false;
+  std::uint32_t low = entries_.front().colour.relative, content = 0;
+  for (std::size_t k = 0; k < entries_.size(); ++k) {
+    const bool alone = (k == 0 || entries_[k - 1].state != entries_[k].state) &&
+                       (k + 1 == entries_.size() || entries_[k + 1].state != entries_[k].state);
+    monomial = monomial || alone;
+    low = std::min(low, entries_[k].colour.relative);
+    content = std::gcd(content, entries_[k].count);
+  }
+  if (!monomial) return false;
+  for (Entry& e : entries_) {
+    e.colour = {0, e.colour.relative - low + 1};
+    e.count /= content;
+  }
+  return true;
 }
 
 void RowLabeller::append(Vertex reader, const std::uint32_t* state, std::vector<std::uint32_t>& words) {
@@ -203,7 +230,9 @@ void RowLabeller::append(Vertex reader, const std::uint32_t* state, std::vector<
     const std::uint32_t count = rule_ == RowRule::set ? 1 : static_cast<std::uint32_t>(end - begin);
     entries_.push_back({static_cast<std::uint32_t>(keys_[begin] >> 32), colours_[static_cast<std::uint32_t>(keys_[begin])], count});
   }
-  if (rule_ == RowRule::alibi) return append_polynomials(row, words);
+  if (rule_ == RowRule::alibi) {
+    return row.one_matrix_colour && divide_by_monomial() ? append_entries(words) : append_polynomials(row, words);
+  }
   if (normalised) {
     for (Entry& e : entries_) {
       if (row.one_matrix_colour) e.colour.matrix = 0;

@@ -42,6 +42,7 @@ private:
   void count_arcs(const Row& row, const std::uint32_t* state);
   bool divide_by(Factor factor);
   void append_entries(std::vector<std::uint32_t>& words);
+  bool divide_by_monomial();
   void append_polynomials(const Row& row, std::vector<std::uint32_t>& words);
 
   RowRule rule_;

@@ -36,8 +36,8 @@ Network::Network(const Model& model, std::uint64_t seed, std::size_t depth) : mo
     LayerWeights layer;
     for (std::size_t h = 0; h < model.layers[q % model.layers.size()].size(); ++h) {
       HeadWeights head;
-      head.query = draw(width, width, 0.8);
-      head.key = draw(width, width, 0.8);
+      head.query = draw(width, width, 0.5);
+      head.key = draw(width, width, 0.5);
       // One value map per vertex for mixers with a trained weight per column, one for all otherwise.
       head.value = draw(width * model.vertices(), width, 0.8);
       head.matrix_bias = draw(1, 4, 0.8)[0];
@@ -82,7 +82,7 @@ Vector Network::attend(const Head& head, const HeadWeights& weights, Vertex i, c
     for (std::size_t c = 0; c < width; ++c) logit += query[c] * key[c] / std::sqrt(static_cast<double>(width));
     if (head.rule == RowRule::alibi && relative >= 0) logit -= weights.slope * static_cast<double>(relative);
     if ((head.rule == RowRule::learned || head.rule == RowRule::multiset) && relative >= 0) logit += weights.relative_bias[static_cast<std::size_t>(relative)];
-    const double weight = std::exp(3 * std::tanh(logit / 3));
+    const double weight = std::exp(logit);
     const Vector seen = times(value, x[arc.read]);
     if (head.rule == RowRule::set) {
       for (std::size_t c = 0; c < width; ++c) {
