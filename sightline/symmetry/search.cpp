@@ -95,7 +95,7 @@ public:
   /// `same` when right walks the graph of the path itself.
   Matcher(const Path& path, const RunGraph& left, Refinement& right, bool same, const Budget& budget)
       : path_(path), left_(left), right_(right), same_(same), budget_(budget) {
-    if (same) balance_.assign(left.vertices, 0);
+    if (same) places_.resize(left.vertices);
   }
 
   /// Known automorphisms of right's graph (that fix the path's vertices above `level` when same), for pruning.
@@ -193,52 +193,84 @@ private:
     return std::any_of(frame.tried.begin(), frame.tried.end(), [&](Vertex t) { return frame.orbits->find(t) == frame.orbits->find(x); });
   }
 
-  /// The map that sends the vertex of each cell of size 1 to its counterpart and fixes the rest, when that is a bijection
-  /// and an isomorphism.
+  /// A map that respects the cells of both sides, when it is an isomorphism.
   std::optional<MovedPairs> propose(bool is_leaf) {
     const Partition& partition = right_.partition();
-    MovedPairs moved;
     if (is_leaf && !partition.is_discrete()) return std::nullopt;
-    if (!same_) {
+    MovedPairs moved;
+    if (same_) {
+      moved = match_cells();
+    } else {
       if (!is_leaf) return std::nullopt;
       std::vector<Vertex> images(left_.vertices);
       for (Cell cell = 0; cell < partition.cells(); ++cell) images[path_.leaf[cell]] = partition.members(cell).front();
       moved = to_moved(images);
-    } else {
-      std::int64_t unbalanced = 0;
-      const auto shift = [&](Vertex v, int by) {
-        unbalanced -= balance_[v] != 0;
-        balance_[v] += by;
-        unbalanced += balance_[v] != 0;
-      };
-      const auto each_new_single = [&](auto&& visit) {
-        const auto& log = partition.log();
-        for (std::size_t k = base_splits_; k < log.size(); ++k) {
-          for (Cell cell = log[k].first_new; cell < partition.new_end(k); ++cell) {
-            if (partition.size(cell) == 1) visit(cell);
-          }
-          // A split cell is visited at the split that left it alone.
-          if (partition.size(log[k].cell) == 1 && log[k].cell < log[base_splits_].first_new) old_singles_.push_back(log[k].cell);
-        }
-        std::sort(old_singles_.begin(), old_singles_.end());
-        old_singles_.erase(std::unique(old_singles_.begin(), old_singles_.end()), old_singles_.end());
-        for (const Cell cell : old_singles_) visit(cell);
-        old_singles_.clear();
-      };
-      each_new_single([&](Cell cell) {
-        const Vertex from = path_.leaf[cell], to = partition.members(cell).front();
-        shift(from, 1);
-        shift(to, -1);
-        if (from != to) moved.emplace_back(from, to);
-      });
-      each_new_single([&](Cell cell) { balance_[path_.leaf[cell]] = balance_[partition.members(cell).front()] = 0; });
-      if (unbalanced != 0) return std::nullopt;
-      std::sort(moved.begin(), moved.end());
     }
     const StretchMap map(moved, left_.vertices);
     if (!is_isomorphism(left_, right_.graph(), map, same_, budget_)) return std::nullopt;
     return moved;
   }
+
+  /// Vertices in cells of the same number on both sides stay; the others go to those of their cell's counterpart, in order
+  /// of index (rows of a grid, blocks of a mask keep their inner order). Only cells that are new since the node where the
+  /// two sides part are looked at.
+  MovedPairs match_cells() {
+    const Partition& partition = right_.partition();
+    const Cell base = partition.log()[base_splits_].first_new, now = partition.cells();
+    met_.clear();
+    const auto place = [this](Vertex v) -> Place& {
+      Place& place = places_[v];
+      if (!place.met) {
+        place.met = true;
+        met_.push_back(v);
+      }
+      return place;
+    };
+    old_cell_.resize(now - base);
+    for (std::size_t k = base_splits_; k < partition.log().size(); ++k) {
+      const Cell parent = partition.log()[k].cell;
+      for (Cell cell = partition.log()[k].first_new; cell < partition.new_end(k); ++cell) {
+        old_cell_[cell - base] = parent < base ? parent : old_cell_[parent - base];
+      }
+    }
+    for (Cell cell = base; cell < now; ++cell) {
+      for (const Vertex v : partition.members(cell)) place(v).right = cell;
+      // The leaves below the cell on the first path, not through cells that exist already.
+      stack_.assign(1, cell);
+      while (!stack_.empty()) {
+        const Cell below = stack_.back();
+        stack_.pop_back();
+        place(path_.leaf[below]).left = cell;
+        for (std::uint32_t k = path_.children_begin[below]; k < path_.children_begin[below + 1]; ++k) {
+          if (path_.children[k] >= now) stack_.push_back(path_.children[k]);
+        }
+      }
+    }
+    from_.clear();
+    to_.clear();
+    for (const Vertex v : met_) {
+      Place& here = places_[v];
+      if (here.left == no_cell) here.left = old_cell_[here.right - base];
+      if (here.right == no_cell) here.right = old_cell_[here.left - base];
+      if (here.left != here.right) {
+        from_.emplace_back(here.left, v);
+        to_.emplace_back(here.right, v);
+      }
+      here = {};
+    }
+    std::sort(from_.begin(), from_.end());
+    std::sort(to_.begin(), to_.end());
+    MovedPairs moved;
+    for (std::size_t k = 0; k < from_.size(); ++k) moved.emplace_back(from_[k].second, to_[k].second);
+    std::sort(moved.begin(), moved.end());
+    return moved;
+  }
+
+  static constexpr Cell no_cell = ~Cell{0};
+  struct Place {
+    Cell left = no_cell, right = no_cell;
+    bool met = false;
+  };
 
   const Path& path_;
   const RunGraph& left_;
@@ -247,8 +279,10 @@ private:
   const Budget& budget_;
   std::size_t base_splits_ = 0;
   std::vector<Frame> frames_;
-  std::vector<std::int32_t> balance_;
-  std::vector<Cell> old_singles_;
+  std::vector<Place> places_;
+  std::vector<Vertex> met_;
+  std::vector<Cell> old_cell_, stack_;
+  std::vector<std::pair<Cell, Vertex>> from_, to_;
   std::uint64_t failures_ = 0;
 };
 
@@ -270,6 +304,17 @@ Path follow_first_path(Refinement& tree, const std::vector<std::uint8_t>& prefer
   }
   path.leaf.resize(partition.cells());
   for (Cell cell = 0; cell < partition.cells(); ++cell) path.leaf[cell] = partition.members(cell).front();
+  path.children_begin.assign(std::size_t{partition.cells()} + 1, 0);
+  const auto for_each_child = [&](auto&& visit) {
+    for (std::size_t k = 0; k < partition.log().size(); ++k) {
+      for (Cell cell = partition.log()[k].first_new; cell < partition.new_end(k); ++cell) visit(partition.log()[k].cell, cell);
+    }
+  };
+  for_each_child([&](Cell parent, Cell) { ++path.children_begin[parent + 1]; });
+  for (Cell cell = 0; cell < partition.cells(); ++cell) path.children_begin[cell + 1] += path.children_begin[cell];
+  path.children.resize(path.children_begin.back());
+  std::vector<std::uint32_t> next(path.children_begin.begin(), path.children_begin.end() - 1);
+  for_each_child([&](Cell parent, Cell child) { path.children[next[parent]++] = child; });
   return path;
 }
 

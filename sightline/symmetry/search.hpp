@@ -20,11 +20,14 @@ struct PathLevel {
   Trace trace;
 };
 
-/// The first path of the search tree, from the refined root to a discrete partition. `leaf[c]` is the vertex of cell c there.
+/// The first path of the search tree, from the refined root to a discrete partition. `leaf[c]` is the vertex of cell c there,
+/// children[children_begin[c]] .. children[children_begin[c+1]-1] are the cells that split off from cell c, oldest first.
 struct Path {
   Trace root;
   std::vector<PathLevel> levels;
   std::vector<Vertex> leaf;
+  std::vector<std::uint32_t> children_begin;
+  std::vector<Cell> children;
 };
 
 /// Follows the first path from a fresh Refinement. Cells of vertices with prefer[v] != 0 are individualised first (empty: no
@@ -41,8 +44,8 @@ struct Automorphisms {
 
 /// Exact and complete. At every level of the first path, from the bottom up, every vertex of the target cell that is not
 /// known to lie in the orbit of the chosen one is either reached by a verified automorphism or its whole subtree is
-/// searched in vain. Maps are proposed early: as soon as the vertices in cells of their own are the same set on both
-/// sides, with everything else fixed. Subtrees that fail are pruned by orbits of stabilisers of what is known.
+/// searched in vain. Maps are proposed at every node, not only at leaves: what lies in cells of the same number on both sides
+/// stays, the rest of each cell goes to the rest of its counterpart in order. Subtrees that fail are pruned by orbits of stabilisers of what is known.
 /// Worst case exponential (as for every known practical method); polynomial on everything that a few individualised vertices
 /// make discrete.
 [[nodiscard]] Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std::uint8_t>& prefer, const Budget& budget);
