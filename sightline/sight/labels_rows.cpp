@@ -87,6 +87,7 @@ void RowLabeller::count_arcs(const Row& row, const std::uint32_t* state) {
 
 // The polynomials A_s have a common factor in the variables of `factor` iff, as vectors over everything else, the groups of
 // one such monomial are all proportional; the quotient is then any one of them. Integer content is divided out at the end.
+// No (group, rest) occurs twice, so stretches as long as the first group match it only if they are groups themselves.
 bool RowLabeller::divide_by(Factor factor) {
   const auto group = [&](const Entry& e) {
     return Colour{factor == Factor::relative ? 0 : e.colour.matrix, factor == Factor::matrix ? 0 : e.colour.relative};
@@ -106,7 +107,6 @@ bool RowLabeller::divide_by(Factor factor) {
       if (group(e) != group(entries_[begin]) || rest(e) != rest(entries_[k])) return false;
       if (std::uint64_t{e.count} * entries_[0].count != std::uint64_t{entries_[begin].count} * entries_[k].count) return false;
     }
-    if (begin + size < entries_.size() && group(entries_[begin + size]) == group(entries_[begin])) return false;
   }
   entries_.resize(size);
   for (Entry& e : entries_) {
