@@ -204,6 +204,14 @@ TEST_CASE("large expressions cost no search") {
   CHECK_FALSE(Membership(parse_group("S_64 wr D_16384", n, unlimited), unlimited).extends({0, 64, 65}, {n - 1, n - 65, n - 129}));
 }
 
+TEST_CASE("blocks permuted evenly: two blocks never go to one") {
+  const Membership membership(parse_group("S_2 wr A_9", 18, unlimited), unlimited);
+  CHECK_FALSE(membership.extends({0, 2}, {0, 1}));
+  CHECK(membership.extends({0, 1}, {3, 2}));
+  CHECK(membership.extends({0, 2, 4, 6, 8, 10, 12}, {2, 0, 4, 6, 8, 10, 12}));
+  CHECK_FALSE(membership.extends({0, 2, 4, 6, 8, 10, 12, 14}, {2, 0, 4, 6, 8, 10, 12, 14}));
+}
+
 TEST_CASE("mistakes are named with their character") {
   CHECK(has(error_of("S_12", 8), "group \"S_12\" acts on 12 points, expected 8"));
   CHECK(has(error_of("", 3), "character 1: expected C_n, D_n"));

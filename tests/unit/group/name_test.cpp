@@ -64,6 +64,8 @@ TEST_CASE("products") {
   CHECK(name_of(12, {"(0 1)(4 5)(8 9)", "(0 1 2 3)(4 5 6 7)(8 9 10 11)", "(0 4)(1 5)(2 6)(3 7)", "(0 4 8)(1 5 9)(2 6 10)(3 7 11)"}) == "S_4 x S_3");
   // The subgroup of S_3 x S_3 with equal signs is no product: order 18.
   CHECK(name_of(6, {"(0 1 2)", "(3 4 5)", "(0 1)(3 4)"}) == "null");
+  // The same group on pairs, rows and columns.
+  CHECK(name_of(9, {"(0 1 2)(3 4 5)(6 7 8)", "(0 3 6)(1 4 7)(2 5 8)", "(1 2)(3 6)(4 8)(5 7)"}) == "null");
 }
 
 TEST_CASE("wreath products, hyperoctahedral groups and cubes") {
