@@ -43,7 +43,7 @@ void run(const KernelOptions& options) {
     object["failing"] = nullptr;
     if (facts.failure) object["failing"] = {{"x", facts.failure->x}, {"y1", facts.failure->y1}, {"y2", facts.failure->y2}, {"why", facts.failure->why}};
     object["token_distinguishability"] = to_word(facts.token_distinguishability);
-    object["uap"] = to_word(facts.uap);
+    object["uap"] = to_word(facts.mean_property);
     fmt::print("{}\n", object.dump());
     return;
   }
@@ -53,7 +53,7 @@ void run(const KernelOptions& options) {
   fmt::print("  condition (13), literal     {}: the same for every query but 0\n", to_word(facts.condition13_literal));
   if (facts.failure) fmt::print("    fails for x = {}, y1 = {}, y2 = {}: {}\n", facts.failure->x, facts.failure->y1, facts.failure->y2, facts.failure->why);
   fmt::print("  token distinguishability    {}: one mixing layer alone, {} tokens\n", to_word(facts.token_distinguishability), options.tokens);
-  fmt::print("  universal with feedforwards {}: full attention with this kernel, one layer (theory 2.3, 2.4)\n", to_word(facts.uap));
+  fmt::print("  universal with feedforwards {}: full attention with this kernel, one layer (theory 2.3, 2.4)\n", to_word(facts.mean_property));
 }
 
 }  // namespace

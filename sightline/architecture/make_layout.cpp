@@ -180,10 +180,4 @@ layout::Layout make_layout(const Architecture& architecture, const Budget& budge
   return result;
 }
 
-std::uint64_t Architecture::layer_count() const {
-  std::uint64_t count = 0;
-  for (const LayerSpec& layer : layers) count += static_cast<std::uint64_t>(layer.repeat);
-  return count;
-}
-
 }  // namespace sightline::architecture
