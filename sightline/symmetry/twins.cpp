@@ -10,65 +10,109 @@ namespace {
 
 /// With more inner colours than this in a relation, only "none" is tried.
 constexpr std::size_t most_inner_colours = 8;
+/// With more kinds of spans (slope, step) than this, spans of further kinds are expanded.
+constexpr std::size_t most_span_sums = 8;
 
 using field::Element;
 
 Element vertex_value(Vertex x) { return field::random(field::mix(0x7715, x)); }
 
+/// Sums of v(x) g^(slope x) over spans of one slope and step, and what such spans add to the vertices they contain.
+struct SpanSums {
+  std::uint32_t slope_index;
+  Vertex step;
+  std::vector<Element> power, prefix, gain;
+
+  SpanSums(const RunGraph& graph, std::uint32_t slope, Vertex with_step, const Budget& budget) : slope_index(slope), step(with_step) {
+    const std::size_t n = graph.vertices;
+    budget.ask(24 * (n + step));
+    power.resize(n);
+    prefix.assign(n + step, 0);  // prefix[x + step] = sum up to and including x over x's residue
+    gain.assign(n + step, 0);
+    const Element factor = slope == 0 ? 1 : field::power(field::colour_base, graph.slopes[slope - 1]);
+    Element last = 1;
+    for (Vertex x = 0; x < n; ++x, last = field::multiply(last, factor)) {
+      power[x] = last;
+      prefix[std::size_t{x} + step] = field::add(prefix[x], field::multiply(last, vertex_value(x)));
+    }
+  }
+};
+
 /// Fingerprints of what each vertex reads and is read by in one relation, loops left out.
-std::vector<Element> compute_fingerprints(const RunGraph& graph, const RunRelation& relation, const Budget& budget) {
-  const Vertex n = graph.vertices;
-  budget.ask(std::uint64_t{n} * 8 * (3 + 3 * graph.slopes.size()));
-  std::vector<Element> fingerprint(n, 0);
-  // By slope: prefix sums of g^(slope x) v(x), and difference arrays of what columns gain.
-  std::vector<std::vector<Element>> powers(graph.slopes.size() + 1), prefix(graph.slopes.size() + 1), gain(graph.slopes.size() + 1);
-  for (std::size_t s = 0; s < prefix.size(); ++s) {
-    prefix[s].assign(std::size_t{n} + 1, 0);
-    gain[s].assign(std::size_t{n} + 1, 0);
-    powers[s].resize(n);
-    const Element factor = s == 0 ? 1 : field::power(field::colour_base, graph.slopes[s - 1]);
-    Element power = 1;
-    for (Vertex x = 0; x < n; ++x) {
-      powers[s][x] = power;
-      prefix[s][x + 1] = field::add(prefix[s][x], field::multiply(power, vertex_value(x)));
-      power = field::multiply(power, factor);
+class Fingerprints {
+public:
+  Fingerprints(const RunGraph& graph, const RunRelation& relation, const Budget& budget) : graph_(graph), relation_(relation), budget_(budget) {}
+
+  std::vector<Element> compute() {
+    const Vertex n = graph_.vertices;
+    fingerprint_.assign(n, 0);
+    for (Vertex i = 0; i < n; ++i) {
+      budget_.poll();
+      Element row = 0;
+      const Element value = field::multiply(field::backward_weight, vertex_value(i));
+      for (const Span* span = relation_.rows.list_begin(i); span != relation_.rows.list_end(i); ++span) row = field::add(row, take(*span, i, value));
+      fingerprint_[i] = field::add(fingerprint_[i], row);
     }
-  }
-  for (Vertex i = 0; i < n; ++i) {
-    budget.poll();
-    Element row = 0;
-    const Element value = field::multiply(field::backward_weight, vertex_value(i));
-    for (const Span* span = relation.rows.list_begin(i); span != relation.rows.list_end(i); ++span) {
-      const std::uint32_t s = graph.slope_index(span->slope);
-      const Element column = field::multiply(span->weight, value);
-      if (span->step == 1) {
-        row = field::add(row, field::multiply(span->weight, field::subtract(prefix[s][span->last + 1], prefix[s][span->first])));
-        gain[s][span->first] = field::add(gain[s][span->first], column);
-        gain[s][span->last + 1] = field::subtract(gain[s][span->last + 1], column);
-      } else {
-        for (std::uint64_t x = span->first; x <= span->last; x += span->step) {
-          row = field::add(row, field::multiply(field::multiply(span->weight, powers[s][x]), vertex_value(static_cast<Vertex>(x))));
-          fingerprint[x] = field::add(fingerprint[x], field::multiply(column, powers[s][x]));
-        }
+    for (SpanSums& sums : sums_) {
+      for (Vertex x = 0; x < n; ++x) {
+        if (x >= sums.step) sums.gain[x] = field::add(sums.gain[x], sums.gain[x - sums.step]);
+        if (sums.gain[x] != 0) fingerprint_[x] = field::add(fingerprint_[x], field::multiply(sums.gain[x], sums.power[x]));
       }
-      if (span->contains(i)) {
-        const Element loop = field::multiply(field::multiply(span->weight, powers[s][i]), vertex_value(i));
-        row = field::subtract(row, loop);
-        fingerprint[i] = field::subtract(fingerprint[i], field::multiply(loop, field::backward_weight));
+      budget_.give_back(24 * (std::uint64_t{n} + sums.step));
+    }
+    return std::move(fingerprint_);
+  }
+
+private:
+  /// Adds a span of reader i to the columns; returns what it adds to the row.
+  Element take(const Span& span, Vertex i, Element value) {
+    const Element column = field::multiply(span.weight, value);
+    if (span.first == span.last) {
+      if (span.first == i) return 0;
+      fingerprint_[span.first] = field::add(fingerprint_[span.first], column);
+      return field::multiply(span.weight, vertex_value(span.first));
+    }
+    SpanSums* sums = find_sums(span);
+    if (sums == nullptr) {
+      Element row = 0;
+      const Element factor = field::power(field::colour_base, span.slope);
+      Element power = field::power(factor, span.first);
+      const Element next = field::power(factor, span.step);
+      for (std::uint64_t x = span.first; x <= span.last; x += span.step, power = field::multiply(power, next)) {
+        if (x == i) continue;
+        row = field::add(row, field::multiply(field::multiply(span.weight, power), vertex_value(static_cast<Vertex>(x))));
+        fingerprint_[x] = field::add(fingerprint_[x], field::multiply(column, power));
       }
+      return row;
     }
-    fingerprint[i] = field::add(fingerprint[i], row);
-  }
-  for (std::size_t s = 0; s < gain.size(); ++s) {
-    Element sum = 0;
-    for (Vertex x = 0; x < n; ++x) {
-      sum = field::add(sum, gain[s][x]);
-      if (sum != 0) fingerprint[x] = field::add(fingerprint[x], field::multiply(sum, powers[s][x]));
+    Element row = field::multiply(span.weight, field::subtract(sums->prefix[std::size_t{span.last} + span.step], sums->prefix[span.first]));
+    sums->gain[span.first] = field::add(sums->gain[span.first], column);
+    const std::size_t after = std::size_t{span.last} + span.step;
+    sums->gain[after] = field::subtract(sums->gain[after], column);
+    if (span.contains(i)) {
+      const Element loop = field::multiply(field::multiply(span.weight, sums->power[i]), vertex_value(i));
+      row = field::subtract(row, loop);
+      fingerprint_[i] = field::subtract(fingerprint_[i], field::multiply(loop, field::backward_weight));
     }
+    return row;
   }
-  budget.give_back(std::uint64_t{n} * 8 * (3 + 3 * graph.slopes.size()));
-  return fingerprint;
-}
+
+  SpanSums* find_sums(const Span& span) {
+    const std::uint32_t slope = graph_.slope_index(span.slope);
+    for (SpanSums& sums : sums_) {
+      if (sums.slope_index == slope && sums.step == span.step) return &sums;
+    }
+    if (sums_.size() >= most_span_sums) return nullptr;
+    sums_.emplace_back(graph_, slope, span.step, budget_);
+    return &sums_.back();
+  }
+
+  const RunGraph& graph_;
+  const RunRelation& relation_;
+  const Budget& budget_;
+  std::vector<Element> fingerprint_;
+  std::vector<SpanSums> sums_;
+};
 
 constexpr std::uint32_t alone = ~std::uint32_t{0};
 
@@ -199,6 +243,8 @@ public:
           if (graph_.vertex_colour[x] != graph_.vertex_colour[y] || relation.visible[x] != relation.visible[y]) return false;
           if (relation.colour(x, x) != relation.colour(y, y)) return false;
           if (!relation.visible[x]) continue;
+          const bool shared = relation.rows.begin[x] == relation.rows.begin[y] && relation.rows.end[x] == relation.rows.end[y];
+          if (shared && relation.colour(x, x) == inner) continue;  // nothing is replaced in one list
           replace_own(relation, y, inner, other);
           if (row != other) return false;
         }
@@ -237,7 +283,7 @@ private:
   }
 
   void split_by_relation(std::size_t r, const std::vector<std::int64_t>& colours) {
-    const std::vector<Element> fingerprint = compute_fingerprints(graph_, graph_.relations[r], budget_);
+    const std::vector<Element> fingerprint = Fingerprints(graph_, graph_.relations[r], budget_).compute();
     const Element both_ways = field::add(1, field::backward_weight);
     const Element scale = field::multiply(both_ways, field::relation_weight(r));
     std::vector<std::int64_t>& inner = inner_[r];

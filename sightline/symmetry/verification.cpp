@@ -15,10 +15,18 @@ StretchMap::StretchMap(std::vector<std::pair<Vertex, Vertex>> moved, Vertex limi
     const bool goes_on = stretch_end_[k + 1] > k + 1 && std::int64_t{moved_[k + 2].second} - moved_[k + 1].second == slope;
     stretch_end_[k] = goes_on ? stretch_end_[k + 1] : static_cast<std::uint32_t>(k + 1);
   }
+  if (count * 8 < limit || count == limit) return;
+  index_.resize(limit);
+  std::uint32_t k = 0;
+  for (Vertex x = 0; x < limit; ++x) {
+    if (k < count && moved_[k].first < x) ++k;
+    index_[x] = k;
+  }
 }
 
 std::size_t StretchMap::find(Vertex x) const {
   if (moved_.size() == limit_) return x;
+  if (!index_.empty()) return index_[x];
   return static_cast<std::size_t>(
       std::lower_bound(moved_.begin(), moved_.end(), x, [](const auto& pair, Vertex v) { return pair.first < v; }) - moved_.begin());
 }
@@ -26,6 +34,17 @@ std::size_t StretchMap::find(Vertex x) const {
 Vertex StretchMap::operator()(Vertex x) const {
   const std::size_t k = find(x);
   return k < moved_.size() && moved_[k].first == x ? moved_[k].second : x;
+}
+
+std::optional<ColouredRun> StretchMap::map_stepped(const ColouredRun& run) const {
+  const std::size_t k = find(run.first);
+  if (k == moved_.size() || moved_[k].first > run.last) return run;
+  if (moved_[k].first != run.first) return std::nullopt;
+  const std::size_t l = k + (run.last - run.first);
+  if (l > stretch_end_[k]) return std::nullopt;
+  const Vertex y = moved_[k].second, z = moved_[l].second;
+  if (y <= z) return ColouredRun{y, z, run.step, run.colour, run.colour_step};
+  return ColouredRun{z, y, run.step, run.colour + run.colour_step * std::int64_t{(run.last - run.first) / run.step}, -run.colour_step};
 }
 
 void StretchMap::map(const ColouredRun& run, std::vector<ColouredRun>& out) const {
@@ -68,17 +87,41 @@ public:
 
   bool operator()(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
     const auto has_steps = [](const Span& span) { return span.step > 1; };
-    if (std::any_of(begin, end, has_steps) || std::any_of(other_begin, other_end, has_steps)) return compare_marked(begin, end, other_begin, other_end);
+    const bool stepped = std::any_of(begin, end, has_steps) || std::any_of(other_begin, other_end, has_steps);
+    if (stepped && !compare_stepped(begin, end, other_begin, other_end)) return compare_marked(begin, end, other_begin, other_end);
     mapped_.clear();
     expected_.clear();
-    for (const Span* span = begin; span != end; ++span) map_.map(to_run(*span), mapped_);
-    for (const Span* span = other_begin; span != other_end; ++span) expected_.push_back(to_run(*span));
+    for (const Span* span = begin; span != end; ++span) {
+      if (span->step == 1) map_.map(to_run(*span), mapped_);
+    }
+    for (const Span* span = other_begin; span != other_end; ++span) {
+      if (span->step == 1) expected_.push_back(to_run(*span));
+    }
     canonicalise(mapped_);
     canonicalise(expected_);
     return mapped_ == expected_;
   }
 
 private:
+  /// Do the runs with steps map to the same runs with steps? (If so, the others decide.)
+  bool compare_stepped(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
+    mapped_.clear();
+    expected_.clear();
+    for (const Span* span = begin; span != end; ++span) {
+      if (span->step == 1) continue;
+      const std::optional<ColouredRun> image = map_.map_stepped(to_run(*span));
+      if (!image) return false;
+      mapped_.push_back(*image);
+    }
+    for (const Span* span = other_begin; span != other_end; ++span) {
+      if (span->step > 1) expected_.push_back(to_run(*span));
+    }
+    const auto by_first = [](const ColouredRun& a, const ColouredRun& b) { return a.first < b.first; };
+    std::sort(mapped_.begin(), mapped_.end(), by_first);
+    std::sort(expected_.begin(), expected_.end(), by_first);
+    return mapped_ == expected_;
+  }
+
   /// Vertex by vertex: runs with steps would be expanded anyway, and marks need no sorting.
   bool compare_marked(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
     if (marks_.empty()) marks_.resize(vertices_, {0, 0});

@@ -1,6 +1,7 @@
 // Exact check that a map preserves a structure, on spans.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,8 @@ public:
 
   [[nodiscard]] const std::vector<std::pair<Vertex, Vertex>>& moved() const { return moved_; }
   [[nodiscard]] Vertex operator()(Vertex x) const;
+  /// The image of a whole run with a step, when it lies in one stretch (or moves nowhere).
+  [[nodiscard]] std::optional<ColouredRun> map_stepped(const ColouredRun& run) const;
   /// Appends the images of a run (with its colours).
   void map(const ColouredRun& run, std::vector<ColouredRun>& out) const;
 
@@ -26,6 +29,7 @@ private:
 
   std::vector<std::pair<Vertex, Vertex>> moved_;
   std::vector<std::uint32_t> stretch_end_;  ///< last index of the stretch that index k belongs to
+  std::vector<std::uint32_t> index_;        ///< find() by table, when much moves
   Vertex limit_;
 };
 
