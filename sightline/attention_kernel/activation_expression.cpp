@@ -55,9 +55,9 @@ bool has_bounded_slope(const Expression& expression) {
   }
 }
 
-class Analysis {
+class ActivationAnalysis {
 public:
-  explicit Analysis(const Expression& s) : s_(s), mirrored_(substitute(s, make_node(Op::negate, {make_variable('t')}))) {
+  explicit ActivationAnalysis(const Expression& s) : s_(s), mirrored_(substitute(s, make_node(Op::negate, {make_variable('t')}))) {
     even_ = make_node(Op::add, {s_, mirrored_});
     form_ = form_of(s_);
   }
@@ -307,6 +307,6 @@ private:
 
 }  // namespace
 
-ActivationFacts compute_expression_facts(const Expression& activation) { return Analysis(activation).compute(); }
+ActivationFacts compute_expression_facts(const Expression& activation) { return ActivationAnalysis(activation).compute(); }
 
 }  // namespace sightline::attention_kernel

@@ -15,7 +15,6 @@ namespace sightline::group {
 namespace {
 
 constexpr Point none = std::numeric_limits<Point>::max();
-constexpr std::size_t order_digits = 1000;
 /// Components up to this size are searched for transpositions that no generator shows.
 constexpr std::size_t largest_searched = 2000;
 /// Dense images of one component: points times generators.
@@ -345,7 +344,7 @@ Order Analysis::quotient_order() const {
 
 Order Analysis::order() const {
   Order order = quotient_order();
-  if (const auto whole = order.value(order_digits)) order = Order(*whole);
+  if (const auto whole = order.value()) order = Order(*whole);
   for (const auto& members : classes_) order.multiply_factorial(static_cast<std::uint32_t>(members.size()));
   return order;
 }

@@ -15,7 +15,6 @@ namespace sightline::group {
 
 namespace {
 
-constexpr std::size_t order_digits = 1000;
 constexpr std::uint64_t most_regular_elements = 200000;
 constexpr std::uint64_t most_regular_images = 100000000;
 
@@ -42,7 +41,7 @@ Group assemble(Point degree, std::vector<std::vector<Point>> classes, std::vecto
     Order rest(order.rest()), whole;
     for (const auto& [k, exponent] : left) rest.multiply_factorial(k, exponent);
     for (const auto& members : group.symmetric_classes) whole.multiply_factorial(static_cast<std::uint32_t>(members.size()));
-    if (const auto value = rest.value(order_digits)) {
+    if (const auto value = rest.value()) {
       whole.multiply(*value);
       group.order = whole;
     }

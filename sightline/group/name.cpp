@@ -26,7 +26,7 @@ constexpr Point largest_degree = 2000;
 constexpr std::size_t most_factors = 12;
 constexpr std::size_t most_split_orbits = 40;
 constexpr std::size_t most_generators = 64;
-constexpr std::size_t order_digits = 20000;
+constexpr std::size_t name_digits = 20000;
 
 std::string print_factors(Factors factors) {
   std::sort(factors.begin(), factors.end(), [](const Factor& a, const Factor& b) {
@@ -205,7 +205,7 @@ Name name_by_blocks(const Group& group, const mpz_class& order, const BlockSyste
   mpz_class inside_order;
   if (mpz_root(inside_order.get_mpz_t(), mpz_class(order / outside).get_mpz_t(), blocks.count) == 0) return std::nullopt;
   const Group inside = make_group(group.degree / blocks.count, act_inside_block(blocks, generators, budget), budget);
-  if (inside.order.value(order_digits) != inside_order) return std::nullopt;
+  if (inside.order.value(name_digits) != inside_order) return std::nullopt;
   const Name name = name_factor(inside, budget);
   return name ? name_wreath(*name, blocks.count, group.order) : std::nullopt;
 }
@@ -237,7 +237,7 @@ Name name_transitive(const Group& group, const mpz_class& order, const Budget& b
       if (std::adjacent_find(pairs.begin(), pairs.end()) != pairs.end()) continue;
       const Group left = make_group(systems[a].count, act_on_blocks(systems[a], generators), budget);
       const Group right = make_group(systems[b].count, act_on_blocks(systems[b], generators), budget);
-      const auto left_order = left.order.value(order_digits), right_order = right.order.value(order_digits);
+      const auto left_order = left.order.value(name_digits), right_order = right.order.value(name_digits);
       if (!left_order || !right_order || *left_order * *right_order != order) continue;
       const Name left_name = name_factor(left, budget), right_name = name_factor(right, budget);
       if (left_name && right_name) return join_factors(*left_name, *right_name);
@@ -261,10 +261,10 @@ Name name_product(const Group& group, const std::vector<std::vector<Point>>& orb
     std::sort(inside.begin(), inside.end());
     std::sort(outside.begin(), outside.end());
     const Group left = restrict_to(group, inside, nullptr, budget);
-    const auto left_order = left.order.value(order_digits);
+    const auto left_order = left.order.value(name_digits);
     if (!left_order || *left_order == order || order % *left_order != 0) continue;
     const Group right = restrict_to(group, outside, nullptr, budget);
-    const auto right_order = right.order.value(order_digits);
+    const auto right_order = right.order.value(name_digits);
     if (!right_order || *right_order * *left_order != order) continue;
     const Name left_name = name_factor(left, budget), right_name = name_factor(right, budget);
     if (!left_name || !right_name) return std::nullopt;
@@ -320,7 +320,7 @@ Name name_blocks_of_classes(const Group& group, const Budget& budget) {
 Name name_component(const Group& group, const Budget& budget) {
   if (group.symmetric_classes.size() == 1 && group.symmetric_classes[0].size() == group.degree) return Factors{{"S_" + std::to_string(group.degree), group.order.log10()}};
   if (const Name name = name_blocks_of_classes(group, budget)) return name;
-  const auto order = group.order.value(order_digits);
+  const auto order = group.order.value(name_digits);
   if (!order) return std::nullopt;
   if (*order == 2) return Factors{{"C_2", group.order.log10()}};
   const bool large = group.degree > largest_degree;

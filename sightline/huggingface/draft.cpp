@@ -179,6 +179,10 @@ void add_rotary(Draft& draft, LayerSpec& layer, double default_factor) {
   if (factor <= 0) draft.assume("positions: the rotary part of each head is empty, so this model has none");
 }
 
+void add_layers(Draft& draft, const LayerSpec& layer, std::int64_t count) {
+  draft.layers.assign(static_cast<std::size_t>(count), layer);
+}
+
 void make_decoder(Draft& draft) {
   if (!draft.config.flag({"is_causal"}, true))
     draft.config.fail("is_causal", "true (what false does depends on the attention implementation)");

@@ -91,5 +91,7 @@ void require_tokens(Draft& draft, const std::string& reason);
 void add_rotary(Draft& draft, LayerSpec& layer, double default_factor);
 /// Sets the target class to causal and rejects `is_causal: false`, whose effect depends on the attention implementation.
 void make_decoder(Draft& draft);
+/// `count` equal layers.
+void add_layers(Draft& draft, const LayerSpec& layer, std::int64_t count);
 
 }  // namespace sightline::huggingface

@@ -21,10 +21,6 @@ LayerSpec make_pre_norm_layer(Draft& draft, double eps, Feedforward feedforward)
   return layer;
 }
 
-void add_layers(Draft& draft, const LayerSpec& layer, std::int64_t count) {
-  draft.layers.assign(static_cast<std::size_t>(count), layer);
-}
-
 void make_parallel(Draft& draft) { draft.architecture.block.arrangement = architecture::Arrangement::parallel; }
 
 // attention_types: [[["global", "local"], 12]], each list of names repeated, in order.

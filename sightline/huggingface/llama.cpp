@@ -24,10 +24,6 @@ LayerSpec make_llama_layer(Draft& draft, double default_eps = 1e-6) {
   return make_llama_layer(draft, default_eps, {"hidden_act"}, "silu");
 }
 
-void add_layers(Draft& draft, const LayerSpec& layer, std::int64_t count) {
-  draft.layers.assign(static_cast<std::size_t>(count), layer);
-}
-
 // One window for all layers; a layer_types in such a file is a stray.
 void apply_single_window(Draft& draft, LayerSpec& layer, std::optional<std::int64_t> fallback) {
   if (const auto size = draft.config.optional_integer({"sliding_window"}, fallback)) layer.mixer.pattern = causal_window(*size);
