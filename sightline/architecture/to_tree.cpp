@@ -12,11 +12,15 @@ namespace {
 using layout::PatternKind;
 using layout::PatternSpec;
 
-Node make(Node::Value value) { return Node{std::move(value), {}}; }
-Node leaf(std::string_view text) { return make(std::string(text)); }
-Node leaf(bool value) { return make(value); }
-Node leaf(std::int64_t value) { return make(value); }
-Node leaf(double value) { return make(value); }
+template <class T, class... Arguments> Node make(Arguments&&... arguments) {
+  Node node;
+  node.value.emplace<T>(std::forward<Arguments>(arguments)...);
+  return node;
+}
+Node leaf(std::string_view text) { return make<std::string>(text); }
+Node leaf(bool value) { return make<bool>(value); }
+Node leaf(std::int64_t value) { return make<std::int64_t>(value); }
+Node leaf(double value) { return make<double>(value); }
 template <class T> Node leaf(const std::optional<T>& value) { return value ? leaf(*value) : Node{}; }
 
 Node leaf(const mpq_class& value) {
@@ -31,7 +35,7 @@ template <class T> Node leaves(const std::vector<T>& values) {
   list.reserve(values.size());
   for (const T& value : values)
     list.push_back(leaf(value));
-  return make(Node::Value(std::move(list)));
+  return make<List>(std::move(list));
 }
 
 template <class T> Node rows_of(const std::vector<std::vector<T>>& rows) {
@@ -39,7 +43,7 @@ template <class T> Node rows_of(const std::vector<std::vector<T>>& rows) {
   list.reserve(rows.size());
   for (const std::vector<T>& row : rows)
     list.push_back(leaves(row));
-  return make(Node::Value(std::move(list)));
+  return make<List>(std::move(list));
 }
 
 /// Collects the members of a table.
@@ -55,7 +59,7 @@ struct Builder {
     if (!values.empty())
       add(key, leaves(values));
   }
-  Node finish() { return make(Node::Value(std::move(members))); }
+  Node finish() { return make<Table>(std::move(members)); }
 };
 
 Node to_tree(const attention_kernel::Kernel& kernel, Detail detail) {
@@ -109,7 +113,7 @@ void add_parts(Builder& out, std::string_view key, const PatternSpec& spec, Deta
   List parts;
   for (const PatternSpec& part : spec.of)
     parts.push_back(to_tree(part, detail, folder));
-  out.add(key, make(Node::Value(std::move(parts))));
+  out.add(key, make<List>(std::move(parts)));
 }
 
 void add_pattern_keys(Builder& out, const PatternSpec& spec, Detail detail, const std::string& folder) {
@@ -167,7 +171,7 @@ void add_pattern_keys(Builder& out, const PatternSpec& spec, Detail detail, cons
     List edges;
     for (const auto& [from, to] : spec.edges)
       edges.push_back(leaves(std::vector<std::int64_t>{from, to}));
-    out.add("edges", make(Node::Value(std::move(edges))));
+    out.add("edges", make<List>(std::move(edges)));
     out.add("directed", spec.directed);
     out.add("loops", spec.loops);
     break;
@@ -214,7 +218,7 @@ Node to_tree(const PatternSpec& given, Detail detail, const std::string& folder)
   add_pattern_keys(defaults, plain, detail, folder);
   // An empty list of offsets or edges is a statement, not a default.
   std::erase_if(defaults.members, [](const Member& member) { return member.key == "offsets" || member.key == "edges"; });
-  return make(Node::Value(subtract(out.finish(), defaults.finish())));
+  return make<Table>(subtract(out.finish(), defaults.finish()));
 }
 
 Node to_tree(const Mixer& mixer, Detail detail, const std::string& folder) {
