@@ -111,9 +111,15 @@ public:
     y_first_ = static_cast<std::uint32_t>(dim_);
     y_last_ = 2 * y_first_;
     form_ = try_normal_form(kernel, {make_variables(0, dim_), make_variables(y_first_, dim_), {}}, budget);
-    FixedRandom random(7);
-    x0_ = random.rational_vector(dim_);
-    for (int i = 0; i < 6; ++i) points_.push_back({random.rational_vector(dim_), random.rational_vector(dim_)});
+    FixedRandom random(5);
+    auto positive = [&] {
+      std::vector<mpq_class> v = random.rational_vector(dim_);
+      for (mpq_class& entry : v) entry = abs(entry);
+      return v;
+    };
+    // Orthants first: kernels of relu features vanish on all but a few.
+    points_ = {{positive(), positive()}, {scaled(positive(), -1), scaled(positive(), -1)}, {positive(), scaled(positive(), -1)}};
+    for (int i = 0; i < 4; ++i) points_.push_back({random.rational_vector(dim_), random.rational_vector(dim_)});
   }
 
   KernelFacts compute() {
@@ -241,28 +247,79 @@ private:
     Polynomial exponent = shape.exponent;
     exponent.add({}, -exponent.constant());
     if (exponent.is_zero()) return;
-    dot *= exponent.terms().begin()->second;
+    Polynomial squared;  // |x - y|^2
+    for (std::uint32_t i = 0; i < y_first_; ++i) {
+      const Polynomial difference = Polynomial::variable(i) - Polynomial::variable(y_first_ + i);
+      squared += difference * difference;
+    }
+    const Surd leading = exponent.terms().begin()->second, of_squared = squared.terms().begin()->second;
+    dot *= leading;
     facts_.is_exponential_dot = facts_.is_softmax = dot == exponent;
+    Polynomial scaled_exponent = exponent;
+    scaled_exponent *= of_squared;
+    squared *= leading;
+    facts_.is_gaussian = squared == scaled_exponent && leading.sign() != of_squared.sign();
   }
 
+  bool growth_depends_on_query() const {
+    return form_ && std::any_of(form_->begin(), form_->end(), [this](const auto& term) {
+      const auto& monomials = term.first.exponent.terms();
+      return std::any_of(monomials.begin(), monomials.end(), [this](const auto& one) {
+        return !one.first.empty() && one.first.front().first < y_first_ && one.first.back().first >= y_first_;
+      });
+    });
+  }
+
+  // One query where (13) holds is enough (theory.md 2.7), and one where it fails refutes the literal statement. Both can
+  // happen on open sets of queries (the order of the entries may matter), so a failing query is followed by its opposite
+  // and by others of different shape, unless the growth does not mention the query.
   void condition() {
-    Finding finding = decide_at(kernel_, x0_, budget_);
-    if (finding.verdict == Condition13::undecided) finding = decide_without_bounded_factors(kernel_, x0_, budget_);
-    facts_.condition13 = finding.verdict;
-    facts_.rule = finding.why;
-    if (finding.verdict == Condition13::fails) {
-      facts_.condition13_literal = Condition13::fails;
-      facts_.failure = Condition13Failure{"generic", "generic", finding.pair, finding.why};
+    FixedRandom random(7);
+    std::vector<std::vector<mpq_class>> queries;
+    for (int i = 0; i < 5; ++i) {
+      queries.push_back(random.rational_vector(dim_));
+      if (i > 0) for (mpq_class& entry : queries.back()) entry *= mpz_class(1) << static_cast<unsigned>(random.integer(0, 6));
+      queries.push_back(scaled(queries.back(), -1));
     }
-    if (finding.verdict != Condition13::holds || !form_) return;
-    LiteralFinding literal;
+    Finding failed;
+    std::vector<mpq_class> failed_at;
+    for (const std::vector<mpq_class>& query : queries) {
+      Finding finding = decide_at(kernel_, query, budget_);
+      if (finding.verdict == Condition13::undecided) finding = decide_without_bounded_factors(kernel_, query, budget_);
+      if (finding.verdict == Condition13::fails) {
+        if (failed.verdict == Condition13::fails && failed.pair != finding.pair) failed.pair = "y2 = c y1 for a number c < 0 that depends on x";
+        if (failed.verdict != Condition13::fails) {
+          failed = finding;
+          failed_at = query;
+        }
+        // Along rays nothing is ever proved to hold, and a failure for all pairs is one at every query.
+        if (growth_depends_on_query() && finding.pair != "all pairs") continue;
+      }
+      if (finding.verdict == Condition13::holds || failed.verdict != Condition13::fails) {
+        facts_.condition13 = facts_.condition13_literal = finding.verdict;
+        facts_.rule = finding.why;
+      }
+      break;
+    }
+    if (failed.verdict == Condition13::fails) {
+      facts_.condition13_literal = Condition13::fails;
+      if (facts_.condition13 != Condition13::holds) {
+        facts_.condition13 = Condition13::fails;
+        facts_.rule = failed.why;
+      }
+      const bool everywhere = facts_.condition13 == Condition13::fails;
+      facts_.failure = Condition13Failure{everywhere ? "generic" : print_vector({failed_at.begin(), failed_at.end()}, full_dim_), "generic", failed.pair, failed.why};
+      return;
+    }
+    facts_.condition13_literal = Condition13::undecided;
+    if (facts_.condition13 != Condition13::holds || !form_) return;
     try {
-      literal = decide_literal(*form_, dim_);
+      const LiteralFinding literal = decide_literal(*form_, dim_);
+      facts_.condition13_literal = literal.verdict;
+      if (literal.verdict == Condition13::fails)
+        facts_.failure = Condition13Failure{print_vector(literal.x, full_dim_), "generic", literal.pair, "at this query the exponent loses its linear part in the key"};
     } catch (const OutOfScope&) {
     }
-    facts_.condition13_literal = literal.verdict;
-    if (literal.verdict == Condition13::fails)
-      facts_.failure = Condition13Failure{print_vector(literal.x, full_dim_), "generic", literal.pair, "at this query the exponent loses its linear part in the key"};
   }
 
   // c + g |x - y|^2 to a negative power times a positive number: Cauchy, rational quadratic (theory.md 4.3).
@@ -348,7 +405,6 @@ private:
   std::uint32_t y_first_ = 0, y_last_ = 0;
   const Budget& budget_;
   std::optional<NormalForm> form_;
-  std::vector<mpq_class> x0_;
   std::vector<Point> points_;
   KernelFacts facts_;
 };
