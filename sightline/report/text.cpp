@@ -84,7 +84,7 @@ std::string describe_group(const verdict::GroupAnswer& group) {
 std::string describe_verdict(const Answer& answer) {
   const std::string subject = answer.symmetry_text == "layout" ? describe_class(answer) : fmt::format("{}, equivariant under {}", describe_class(answer), answer.symmetry_text);
   switch (answer.verdict) {
-    case Verdict::certified: return fmt::format("CERTIFIED: it can approximate all {} that share its symmetry.", subject);
+    case Verdict::certified: return fmt::format("CERTIFIED: it can approximate all {}{}.", subject, answer.symmetry_text == "layout" && answer.layout && !answer.layout->order.is_one() ? " that share its symmetry" : "");
     case Verdict::impossible: return fmt::format("IMPOSSIBLE: some {} stay out of reach, whatever the weights and widths.", subject);
     case Verdict::unknown: return answer.limit ? fmt::format("UNKNOWN: {}.", *answer.limit) : fmt::format("UNKNOWN: no rule settles {} here.", subject);
   }
@@ -125,18 +125,34 @@ std::string describe_sight(const Answer& answer) {
 }
 
 std::string describe_ids(const std::vector<std::uint32_t>& ids) {
+  if (ids.size() > 6 && std::all_of(ids.begin(), ids.end(), [&](std::uint32_t id) { return id == ids.front(); })) {
+    return fmt::format("{} {} {} ... ({} times the same)", ids.front(), ids.front(), ids.front(), ids.size());
+  }
   std::string text;
   for (std::size_t k = 0; k < ids.size() && k < 24; ++k) text += (k ? " " : "") + std::to_string(ids[k]);
   return ids.size() > 24 ? text + " ..." : text;
 }
 
+/// An exact fraction when it is short, else three digits of it.
+std::string describe_number(const mpq_class& value) {
+  const std::string exact = value.get_str();
+  if (exact.size() <= 24) return exact;
+  const mpf_class decimal(value, 64);
+  mp_exp_t exponent = 0;
+  const std::string digits = decimal.get_str(exponent, 10, 3);
+  return fmt::format("{}.{}e{} (exact with --json)", digits.substr(0, 1), digits.size() > 1 ? digits.substr(1) : "0", exponent - 1);
+}
+
 std::string describe_floor(const verdict::Floor& floor) {
-  const std::string number = floor.squared_error ? floor.squared_error->get_str() : "a positive number (no closed form)";
-  return fmt::format("target {} on {}: squared error at least {} [{}]", floor.target, floor.domain, number.size() > 40 ? number.substr(0, 37) + "..." : number, floor.rule);
+  const std::string number = floor.squared_error ? "at least " + describe_number(*floor.squared_error) : "bounded away from 0 (no closed form)";
+  return fmt::format("target {}, inputs {}: squared error {} [{}]", floor.target, floor.domain, number, floor.rule);
 }
 
 void add_witness(Page& page, const Answer& answer) {
-  if (answer.id_collision) {
+  if (answer.id_collision && answer.id_collision->x == answer.id_collision->y) {
+    const auto& c = *answer.id_collision;
+    page.add("try it", fmt::format("ids {}: outputs {} and {} are equal", describe_ids(c.x), c.a, c.b));
+  } else if (answer.id_collision) {
     const auto& c = *answer.id_collision;
     const std::string where = answer.given ? fmt::format("at {}", plural(*answer.given, "layer")) : "at every depth";
     page.add("try it", fmt::format("{} these give the same output: ids {} at token {}, and ids {} at token {}", where, describe_ids(c.x), c.a, describe_ids(c.y), c.b));

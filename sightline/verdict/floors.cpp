@@ -27,7 +27,7 @@ mpz_class power(const mpz_class& base, std::uint64_t exponent) {
 constexpr std::uint64_t largest_exponent = 4000;
 
 std::string ids_domain(const Context& context) {
-  return context.architecture.input.bos ? "uniform over the ids of the ordinary tokens (token 0 is the BOS)" : "uniform over all id sequences";
+  return context.architecture.input.bos ? "uniform over the ids behind the BOS" : "uniform over all id sequences";
 }
 
 std::vector<std::vector<layout::Vertex>> compute_orbits(const group::Group& group) {
@@ -201,7 +201,7 @@ Floor make_unseen_ids_floor(const Context& context, const mpz_class& unseen_pair
     const mpz_class v(static_cast<long>(*vocabulary));
     value *= 1 - ratio(1, v * v);
   }
-  return {2, value, "F(X)_i = (sum over the ordinary tokens j of the class of +1 for the first half of the ids, else -1) e_1",
+  return {2, value, "F(X)_i = (sum of +-1 over the tokens i should see: +1 for the first half of the ids) e_1",
           ids_domain(context), "unseen tokens (theory 15.5 D7)"};
 }
 
