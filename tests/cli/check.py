@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Runs the command as users do and compares exit code, standard output and standard error.
+
+usage: check.py SIGHTLINE [NAME...]      exit code 1 when a case differs"""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+root = pathlib.Path(__file__).resolve().parents[2]
+command, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
+
+RING = 'tokens = 6\ndim = 4\n[mixer]\npattern = { kind = "ring", radius = 1 }\n[[layer]]\nrepeat = 3\n'
+# (name, files to write, arguments, exit code, lines that standard output must hold, exact standard error or None)
+CASES = [
+    ("certified", {"a.toml": RING}, ["certify", "a.toml"], 0, ["CERTIFIED", "D_6, order 12", "3 given, 3 needed"], ""),
+    ("two files in order", {"a.toml": RING, "b.toml": "tokens = 1\ndim = 2\n"}, ["certify", "--json", "a.toml", "b.toml"], 0,
+     ['{"file":"a.toml"', '{"file":"b.toml"'], ""),
+    ("a bad file among good ones", {"a.toml": RING, "b.toml": "tokens = 0\ndim = 2\n"}, ["certify", "--json", "b.toml", "a.toml"], 2,
+     ['{"file":"b.toml","error":"b.toml:1:10: ', '{"file":"a.toml","name"'], None),
+    ("unknown key", {"a.toml": "tokens = 4\ndim = 2\n[mixer]\nkernal = \"softmax\"\n"}, ["certify", "a.toml"], 2, [],
+     'sightline: a.toml:4:1: expected a key of mixer (kind, pattern, kernel, normalised, heads, top_k, sink, eps, value, query_key, relative, rank, projections, activation, taps), found "kernal" (did you mean "kernel"?)\n'),
+    ("wrong type", {"a.toml": "tokens = \"four\"\ndim = 2\n"}, ["certify", "a.toml"], 2, [], None),
+    ("token out of range", {"a.toml": "tokens = 3\ndim = 2\n[mixer]\npattern = { kind = \"rows\", rows = [[0],[1],[7]] }\n"}, ["certify", "a.toml"], 2, [], None),
+    ("contradictory sizes", {"a.toml": "tokens = 3\ndim = 2\n[mixer]\npattern = { kind = \"rows\", rows = [[0],[1]] }\n"}, ["certify", "a.toml"], 2, [], None),
+    ("mask not square", {"a.toml": "tokens = 2\ndim = 2\n[mixer]\npattern = { kind = \"matrix\", matrix = [[1,1],[1]] }\n"}, ["certify", "a.toml"], 2, [], None),
+    ("not what its name says", {"a.toml": "tokens = 2\ndim = 2\n[mixer]\npattern = { kind = \"file\", path = \"m.npy\" }\n", "m.npy": "hello"},
+     ["certify", "a.toml"], 2, [], None),
+    ("missing file", {}, ["certify", "none.toml"], 2, [], None),
+    ("empty file", {"a.toml": ""}, ["certify", "a.toml"], 2, [], None),
+    ("json syntax", {"a.json": '{"tokens": 4,\n "dim": }'}, ["certify", "a.json"], 2, [], None),
+    ("empty rows are warned about", {"a.toml": "tokens = 2\ndim = 2\n[mixer]\npattern = { kind = \"rows\", rows = [[],[0,1]] }\n"}, ["certify", "a.toml"], 0,
+     ["IMPOSSIBLE"], None),
+    ("requirement met", {"a.toml": RING}, ["certify", "a.toml", "--require", "symmetry=D_6"], 0, ["CERTIFIED"], ""),
+    ("requirement not met", {"a.toml": RING}, ["certify", "a.toml", "--require", "symmetry=C_6"], 1, ["IMPOSSIBLE"], ""),
+    ("requirement misspelt", {"a.toml": RING}, ["certify", "a.toml", "--require", "univrsal"], 2, [], None),
+    ("unknown model type", {"config.json": '{"model_type": "lama", "hidden_size": 8}'}, ["certify", "config.json"], 2, [], None),
+    ("import", {"config.json": '{"model_type": "gpt2", "n_layer": 2, "n_embd": 8, "n_positions": 16, "vocab_size": 10}'},
+     ["import", "config.json"], 0, ["tokens = 16", 'positions = "learned"'], None),
+    ("explain", {"a.toml": RING}, ["explain", "a.toml", "--token", "0"], 0,
+     ["it sees", "after   1 layer         3 tokens: 0-1, 5", "it is seen by"], ""),
+    ("explain out of range", {"a.toml": RING}, ["explain", "a.toml", "--token", "6"], 2, [], "sightline: --token: expected 0 to 5, found 6\n"),
+    ("pattern", {"a.toml": RING}, ["pattern", "a.toml"], 0, ["    0 ##...#"], ""),
+    ("kernel", {}, ["kernel", "exp(dot(x,y))", "--json"], 0, ['"condition13":"holds"'], ""),
+    ("kernel with a misspelt function", {}, ["kernel", "exq(dot(x,y))"], 2, [], None),
+    ("memory limit", {"a.toml": "tokens = 20000\ndim = 4\n[mixer]\npattern = { kind = \"random\", degree = 8, seed = 1 }\n"},
+     ["certify", "a.toml", "--memory", "0.5"], 3, ["UNKNOWN"], None),
+    ("time limit", {"a.toml": "tokens = 60000\ndim = 4\ndepth = \"unbounded\"\n[mixer]\npattern = { kind = \"random\", degree = 8, seed = 1 }\n"},
+     ["certify", "a.toml", "--time", "0.05"], 3, ["UNKNOWN"], None),
+    ("no command", {}, [], 2, [], None),
+]
+
+
+def run_case(folder, files, arguments):
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return subprocess.run([command, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+
+
+def find_faults(case, folder):
+    name, files, arguments, code, lines, error = case
+    result = run_case(folder, files, arguments)
+    faults = []
+    if result.returncode != code:
+        faults.append(f"exit code {result.returncode}, expected {code}: {result.stderr.strip()}")
+    faults += [f"standard output lacks {line!r}: {result.stdout[:600]!r}" for line in lines if line not in result.stdout]
+    if error is not None and result.stderr != error:
+        faults.append(f"standard error {result.stderr!r}, expected {error!r}")
+    if code == 2 and (len(result.stderr.strip().splitlines()) != 1 or not result.stderr.startswith("sightline: ")):
+        faults.append(f"bad input must give one line: {result.stderr!r}")
+    return [f"{name}: {fault}" for fault in faults]
+
+
+def find_screen_faults(folder):
+    """Every example fits one screen, and says the same twice."""
+    faults = []
+    for path in sorted((root / "examples").glob("*.toml")):
+        first = subprocess.run([command, "certify", str(path)], capture_output=True, text=True, check=False)
+        lines = first.stdout.splitlines()
+        if first.returncode != 0 or len(lines) > 40 or max(map(len, lines)) > 100:
+            faults.append(f"{path.name}: exit {first.returncode}, {len(lines)} lines, width {max(map(len, lines), default=0)}")
+    return faults
+
+
+def find_interrupt_faults(folder):
+    """Ctrl-C ends long work within a second with exit code 130."""
+    (folder / "long.toml").write_text('tokens = 300000\ndim = 4\ndepth = "unbounded"\n[mixer]\npattern = { kind = "random", degree = 16, seed = 1 }\n')
+    process = subprocess.Popen([command, "certify", "long.toml"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(1)
+    if process.poll() is not None:
+        return ["interrupt: the work was over before it could be interrupted"]
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    process.communicate(timeout=60)
+    waited = time.monotonic() - start
+    # Two seconds, not one: the test machine may be busy with other tests.
+    return [] if process.returncode == 130 and waited < 2 else [f"interrupt: exit code {process.returncode} after {waited:.1f} s"]
+
+
+def main():
+    faults = []
+    count = 0
+    with tempfile.TemporaryDirectory() as name:
+        for index, case in enumerate(CASES):
+            if wanted and case[0] not in wanted:
+                continue
+            folder = pathlib.Path(name) / str(index)
+            folder.mkdir()
+            faults += find_faults(case, folder)
+            count += 1
+        if not wanted:
+            faults += find_screen_faults(pathlib.Path(name)) + find_interrupt_faults(pathlib.Path(name))
+            count += 2
+    print("\n".join(faults))
+    print(f"cli: {count - len(faults)} passed, {len(faults)} failed")
+    sys.exit(bool(faults))
+
+
+main()
