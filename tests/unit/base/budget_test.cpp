@@ -1,0 +1,46 @@
+#include <doctest/doctest.h>
+
+#include <thread>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/base/error.hpp"
+
+using sightline::Budget;
+
+TEST_CASE("a budget without limits allows everything") {
+  const Budget budget;
+  budget.ask(std::uint64_t{1} << 60);
+  for (int k = 0; k < 1000; ++k) budget.poll();
+}
+
+TEST_CASE("memory that was given back can be asked for again") {
+  const Budget budget(std::nullopt, 1000);
+  budget.ask(800);
+  CHECK_THROWS_AS(budget.ask(300), sightline::BudgetExhausted);
+  budget.give_back(500);
+  budget.ask(300);
+  CHECK_THROWS_WITH_AS(budget.ask(500), "the memory limit of 1000 bytes does not allow 500 more bytes", sightline::BudgetExhausted);
+}
+
+TEST_CASE("the time limit is noticed within 256 polls") {
+  const Budget budget(0.001, std::nullopt);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const auto poll = [&] { for (int k = 0; k < 257; ++k) budget.poll(); };
+  CHECK_THROWS_WITH_AS(poll(), "the time limit of 0.001 s was reached", sightline::BudgetExhausted);
+}
+
+TEST_CASE("an interrupt ends the work at the next poll") {
+  const Budget budget;
+  Budget::interrupted = true;
+  CHECK_THROWS_AS(budget.poll(), sightline::Interrupted);
+  Budget::interrupted = false;
+  budget.poll();
+}
+
+TEST_CASE("progress goes to the listener") {
+  Budget budget;
+  double last = -1;
+  budget.listener = [&](std::string_view stage, double fraction) { CHECK(stage == "reach"); last = fraction; };
+  budget.report("reach", 0.5);
+  CHECK(last == 0.5);
+}
