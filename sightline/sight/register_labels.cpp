@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -106,10 +108,21 @@ private:
   std::uint64_t settled_ = 0;
 };
 
+// Reading an arc of a row label costs about this many elementary steps, twice per root.
+constexpr std::uint64_t arc_work = 300;
+constexpr std::uint64_t most_label_work = 4'000'000'000;
+
 class RegisterRoots : public RootMaker {
 public:
   RegisterRoots(const Layout& layout, RegisterRows rule, std::uint64_t depth, const Budget& budget)
       : layout_(layout), depth_(depth), classes_(layout, rule, budget) {
+    for (std::uint64_t q = 1; q <= depth; ++q) {
+      for (const std::uint32_t r : layout.layer(q).relations) work_ += arc_work * (layout.relations[r].pattern().arc_count() + layout.vertices());
+      if (work_ > most_label_work) {
+        throw BudgetExhausted(fmt::format("the labels of {} registers that start equal are followed through at most {} arcs", layout.registers,
+                                          most_label_work / arc_work));
+      }
+    }
     for (std::uint64_t q = 0; q <= depth; ++q) {
       std::vector<Vertex> member(layout.registers, 0);
       for (Vertex r = layout.registers; r-- > 0;) member[classes_.at(q)[r]] = layout.tokens + r;
@@ -155,6 +168,7 @@ public:
       }
     }
     Rooted result;
+    result.work = work_;
     const Vertex vertices = tokens + static_cast<Vertex>(nodes.size());
     result.structure.vertices = vertices;
     result.seen.assign(vertices, true);
@@ -216,6 +230,7 @@ private:
   const Layout& layout_;
   std::uint64_t depth_;
   RegisterClasses classes_;
+  std::uint64_t work_ = 0;  // per root
   std::vector<std::vector<Vertex>> member_;  // a register of every class, by time
   std::map<std::uint64_t, std::uint64_t> rank_;
   std::map<ArcLabel, std::uint32_t> colour_;
