@@ -34,8 +34,7 @@ Structure make_structure(const layout::Layout& layout) {
 
 group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& budget) {
   TwinTower tower(make_run_graph(structure, budget));
-  ColourNames names;
-  while (TwinTower::shrink({&tower}, names, budget)) budget.poll();
+  TwinTower::shrink({&tower}, budget);
   RunGraph& graph = tower.graph();
   complete(graph, budget);
   std::vector<std::uint8_t> prefer;
@@ -58,21 +57,19 @@ group::Group compute_token_automorphisms(const Structure& structure, Vertex toke
     group.generators.push_back(to_permutation(moved));
   };
   for (const TwinFibres& twins : tower.twins()) {
-    const std::vector<std::vector<Vertex>>& fibres = twins.fibres;
-    if (fibres.front().front() >= tokens) continue;
-    group.order.multiply_factorial(static_cast<std::uint32_t>(fibres.size()));
-    if (fibres.front().size() == 1) {
-      std::vector<group::Point> members;
-      for (const std::vector<Vertex>& fibre : fibres) members.push_back(fibre.front());
-      for (const group::Point x : members) orbits.join(members.front(), x);
-      group.symmetric_classes.push_back(std::move(members));
+    const std::vector<Vertex>& vertices = twins.vertices;
+    if (vertices.front() >= tokens) continue;
+    group.order.multiply_factorial(twins.count());
+    if (twins.length == 1) {
+      for (const Vertex x : vertices) orbits.join(vertices.front(), x);
+      group.symmetric_classes.push_back(vertices);
       continue;
     }
-    for (std::size_t k = 0; k + 1 < fibres.size(); ++k) {
+    for (std::size_t k = 0; k + twins.length < vertices.size(); k += twins.length) {
       MovedPairs moved;
-      for (std::size_t p = 0; p < fibres[k].size(); ++p) {
-        moved.emplace_back(fibres[k][p], fibres[k + 1][p]);
-        moved.emplace_back(fibres[k + 1][p], fibres[k][p]);
+      for (std::size_t p = k; p < k + twins.length; ++p) {
+        moved.emplace_back(vertices[p], vertices[p + twins.length]);
+        moved.emplace_back(vertices[p + twins.length], vertices[p]);
       }
       std::sort(moved.begin(), moved.end());
       add_generator(std::move(moved));
@@ -99,10 +96,8 @@ std::optional<std::vector<Vertex>> find_isomorphism(const Structure& a, const St
   }
   const RunGraph graph_a = make_run_graph(a, budget), graph_b = make_run_graph(b, budget);
   TwinTower tower_a(graph_a), tower_b(graph_b);
-  ColourNames names;
-  while (TwinTower::shrink({&tower_a, &tower_b}, names, budget)) {
-    if (tower_a.graph().vertices != tower_b.graph().vertices) return std::nullopt;
-  }
+  TwinTower::shrink({&tower_a, &tower_b}, budget);
+  if (tower_a.graph().vertices != tower_b.graph().vertices) return std::nullopt;
   complete(tower_a.graph(), budget);
   complete(tower_b.graph(), budget);
   const auto quotient_images = search_isomorphism(tower_a.graph(), tower_b.graph(), budget);

@@ -30,12 +30,13 @@ void TwinTower::apply(const TwinClasses& classes, ColourNames& names, const Budg
     const std::uint32_t first = classes.begin[k], end = classes.begin[k + 1];
     if (end - first > 1) {
       twins_.emplace_back();
-      for (std::uint32_t m = first; m < end; ++m) twins_.back().fibres.push_back(fibre(classes.members[m]));
+      twins_.back().length = begin_[classes.members[first] + 1] - begin_[classes.members[first]];
     }
     for (std::uint32_t m = first; m < end; ++m) {
       const Vertex x = classes.members[m];
       members.insert(members.end(), fibre_.begin() + begin_[x], fibre_.begin() + begin_[x + 1]);
     }
+    if (end - first > 1) twins_.back().vertices.assign(members.begin() + begin.back(), members.end());
     begin.push_back(static_cast<std::uint32_t>(members.size()));
   }
   graph_ = std::move(quotient);
@@ -43,13 +44,20 @@ void TwinTower::apply(const TwinClasses& classes, ColourNames& names, const Budg
   fibre_ = std::move(members);
 }
 
-bool TwinTower::shrink(const std::vector<TwinTower*>& towers, ColourNames& names, const Budget& budget) {
-  std::vector<const RunGraph*> graphs;
-  for (const TwinTower* tower : towers) graphs.push_back(&tower->graph_);
-  const auto classes = find_twins(graphs, budget);
-  if (!classes) return false;
-  for (std::size_t k = 0; k < towers.size(); ++k) towers[k]->apply((*classes)[k], names, budget);
-  return true;
+void TwinTower::shrink(const std::vector<TwinTower*>& towers, const Budget& budget) {
+  ColourNames names;
+  while (true) {
+    budget.poll();
+    std::vector<const RunGraph*> graphs;
+    for (const TwinTower* tower : towers) graphs.push_back(&tower->graph_);
+    const auto classes = find_twins(graphs, budget);
+    if (!classes) return;
+    for (std::size_t k = 0; k < towers.size(); ++k) towers[k]->apply((*classes)[k], names, budget);
+    const Vertex after = towers.front()->graph_.vertices;
+    for (const TwinTower* tower : towers) {
+      if (tower->graph_.vertices != after) return;
+    }
+  }
 }
 
 }  // namespace sightline::symmetry

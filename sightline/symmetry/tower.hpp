@@ -9,10 +9,13 @@
 
 namespace sightline::symmetry {
 
-/// A class of at least two twins of one stage, as fibres: lists of original vertices of equal length. Every permutation of
-/// the fibres, position by position, is an automorphism of the original structure.
+/// A class of at least two twins of one stage, as fibres: lists of `length` original vertices, one after another. Every
+/// permutation of the fibres, position by position, is an automorphism of the original structure.
 struct TwinFibres {
-  std::vector<std::vector<Vertex>> fibres;
+  std::vector<Vertex> vertices;
+  std::uint32_t length = 1;
+
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(vertices.size() / length); }
 };
 
 /// `graph` is the last quotient; `fibre(v)` the original vertices under its vertex v, in an order that agrees between
@@ -29,8 +32,10 @@ public:
   /// The lift of a map of quotient vertices, here -> there.
   [[nodiscard]] MovedPairs lift(const MovedPairs& moved) const;
 
-  /// One step for towers that are compared with each other; false when there are no twins.
-  static bool shrink(const std::vector<TwinTower*>& towers, ColourNames& names, const Budget& budget);
+  /// Shrinks towers that are compared with each other, stage by stage, until there are no twins or sizes differ (then the
+  /// structures do). Vertices that become twins only at a later stage have fibres that were joined at the stage before, so
+  /// fibres at least double from stage to stage: there are at most log2(n) + 1 stages.
+  static void shrink(const std::vector<TwinTower*>& towers, const Budget& budget);
 
 private:
   void apply(const TwinClasses& classes, ColourNames& names, const Budget& budget);
