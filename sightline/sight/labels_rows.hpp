@@ -17,7 +17,6 @@ public:
 
   /// Appends the row label of `reader` when vertex v carries the label state[v]. Equal words = equal row labels.
   void append(Vertex reader, const std::uint32_t* state, std::vector<std::uint32_t>& words);
-  [[nodiscard]] const std::vector<Vertex>& read_by(Vertex reader) const { return rows_[reader].read; }
 
 private:
   struct Row {
