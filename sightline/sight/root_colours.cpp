@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "sightline/sight/rooted.hpp"
 
@@ -51,6 +52,32 @@ std::vector<Rows> collect_rows(const Rooted& rooted, const Budget& budget) {
   return result;
 }
 
+// How many different hashes the seen vertices have, by open addressing.
+class DistinctCounter {
+public:
+  explicit DistinctCounter(std::size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
+
+  std::size_t count(const std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
+    std::fill(slots_.begin(), slots_.end(), 0);
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t distinct = 0;
+    for (std::size_t j = 0; j < hash.size(); ++j) {
+      if (!seen[j]) continue;
+      const std::uint64_t key = hash[j] == 0 ? 1 : hash[j];
+      std::size_t at = key & mask;
+      while (slots_[at] != 0 && slots_[at] != key) at = (at + 1) & mask;
+      if (slots_[at] == 0) {
+        slots_[at] = key;
+        ++distinct;
+      }
+    }
+    return distinct;
+  }
+
+private:
+  std::vector<std::uint64_t> slots_;
+};
+
 }  // namespace
 
 RootColours compute_root_colours(const Rooted& rooted, const Budget& budget) {
@@ -61,55 +88,44 @@ RootColours compute_root_colours(const Rooted& rooted, const Budget& budget) {
   for (Vertex j = 0; j < vertices; ++j) result.hash[j] = mix(rooted.structure.vertex_colour[j]);
   const std::vector<Rows> relations = collect_rows(rooted, budget);
 
-  std::vector<std::uint64_t> sorted, next(vertices), prefix(static_cast<std::size_t>(vertices) + 1),
-      change(static_cast<std::size_t>(vertices) + 1), read(vertices);
-  std::size_t seen = 0, colours = 0;
+  const auto seen = static_cast<std::size_t>(std::count(rooted.seen.begin(), rooted.seen.end(), true));
+  DistinctCounter counter(vertices);
+  std::vector<std::uint64_t> prefix(static_cast<std::size_t>(vertices) + 1), change(static_cast<std::size_t>(vertices) + 1), read(vertices);
+  std::size_t colours = 0;
   for (int round = 0;; ++round) {
     budget.poll();
-    sorted.clear();
-    for (Vertex j = 0; j < vertices; ++j) {
-      if (rooted.seen[j]) sorted.push_back(result.hash[j]);
-    }
-    seen = sorted.size();
-    std::sort(sorted.begin(), sorted.end());
-    std::uint64_t invariant = 0;
-    for (const std::uint64_t h : sorted) invariant = mix(invariant ^ h);
-    const auto distinct = static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
-    result.invariant = invariant;
-    if (distinct == seen || distinct == colours || round == most_rounds) break;
+    const std::size_t distinct = counter.count(result.hash, rooted.seen);
+    result.discrete = distinct == seen;
+    if (result.discrete || distinct == colours || round == most_rounds) break;
     colours = distinct;
 
-    for (Vertex j = 0; j < vertices; ++j) next[j] = mix(result.hash[j]);
-    result.work += vertices;
     std::uint64_t salt = 1;
+    std::vector<std::uint64_t>& hash = result.hash;
     for (const Rows& rows : relations) {
       salt = mix(salt);
       result.work += 3 * std::uint64_t{vertices} + 2 * rows.pieces.size();
-      // Sum over what is read, by prefix sums; sum over the readers, by differences.
-      for (Vertex j = 0; j < vertices; ++j) prefix[j + 1] = prefix[j] + mix(result.hash[j] ^ salt);
-      std::fill(change.begin(), change.end(), 0);
+      // Sum over what is read, by prefix sums; then, with the readers' new hashes, sum over the readers by differences. What
+      // is found out at one vertex thus travels two steps in a round.
+      for (Vertex j = 0; j < vertices; ++j) prefix[j + 1] = prefix[j] + mix(hash[j] ^ salt);
       std::fill(read.begin(), read.end(), 0);
+      for (const Piece& piece : rows.pieces) read[piece.reader] += piece.weight * (prefix[piece.last + 1] - prefix[piece.first]);
+      for (const Vertex i : rows.readers) hash[i] = mix(hash[i] + mix(read[i] + 3 * salt));
+      std::fill(change.begin(), change.end(), 0);
       for (const Piece& piece : rows.pieces) {
-        read[piece.reader] += piece.weight * (prefix[piece.last + 1] - prefix[piece.first]);
-        const std::uint64_t told = piece.weight * mix(result.hash[piece.reader] + salt);
+        const std::uint64_t told = piece.weight * mix(hash[piece.reader] + salt);
         change[piece.first] += told;
         change[piece.last + 1] -= told;
       }
       std::uint64_t readers = 0;
       for (Vertex j = 0; j < vertices; ++j) {
         readers += change[j];
-        next[j] += mix(readers ^ salt);
+        if (rooted.seen[j]) hash[j] = mix(hash[j] + mix(readers ^ salt));
       }
-      for (const Vertex i : rows.readers) next[i] += mix(read[i] + 3 * salt);
     }
-    for (Vertex j = 0; j < vertices; ++j) result.hash[j] = rooted.seen[j] ? mix(next[j]) : result.hash[j];
   }
-  std::vector<std::uint64_t> check;
   for (Vertex j = 0; j < vertices; ++j) {
-    if (rooted.seen[j]) check.push_back(result.hash[j]);
+    if (rooted.seen[j]) result.invariant += mix(result.hash[j] + 5);
   }
-  std::sort(check.begin(), check.end());
-  result.discrete = std::adjacent_find(check.begin(), check.end()) == check.end();
   return result;
 }
 

@@ -18,6 +18,7 @@ struct Rooted {
   symmetry::Structure structure;
   std::vector<bool> seen;                            ///< one per vertex of the structure
   std::vector<std::unique_ptr<layout::Relation>> owned;  ///< relations that live as long as the structure
+  std::uint64_t work = 0;                            ///< steps it took to make
 };
 
 /// Makes H_a for every root a at one depth. Structures of one maker can be compared with each other.
@@ -32,6 +33,7 @@ public:
 [[nodiscard]] std::unique_ptr<RootMaker> make_plain_roots(const Layout& layout, std::uint64_t depth);
 
 /// Registers that start equal (theory.md 7.6, 15.8 g): vertices are the tokens and the distinct labels of registers at each time.
+/// O(arcs * depth) per root; throws BudgetExhausted when one root alone takes too long.
 [[nodiscard]] std::unique_ptr<RootMaker> make_register_roots(const Layout& layout, RegisterRows rows, std::uint64_t depth,
                                                              const Budget& budget);
 

@@ -13,7 +13,9 @@ namespace sightline::sight {
 namespace {
 
 // Elementary steps one sweep may take; a fixed number, so that the same input gets the same answer everywhere.
-constexpr std::uint64_t most_work = 20'000'000'000;
+constexpr std::uint64_t most_work = 8'000'000'000;
+// Roots looked at before the whole amount is estimated.
+constexpr std::size_t sampled_roots = 16;
 
 bool are_distinct(const std::vector<std::uint64_t>& colours, Vertex count) {
   std::vector<std::uint64_t> sorted(colours.begin(), colours.begin() + count);
@@ -90,16 +92,24 @@ Move make_move(Vertex a, const group::Permutation& tau, const std::vector<bool>&
   return move;
 }
 
-ViewSweep::ViewSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget) : question_(question), budget_(budget) {
+ViewSweep::ViewSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget)
+    : question_(question), budget_(budget), layout_structure_(symmetry::make_structure(*question.layout)) {
   const Layout& layout = *question.layout;
   maker_ = layout.has_equal_registers() ? make_register_roots(layout, question.register_rows, depth, budget)
                                         : make_plain_roots(layout, depth);
 }
 
+bool ViewSweep::is_layout_symmetry(const group::Permutation& tau) const {
+  // Registers of different colours stay where they are.
+  if (!question_.layout->has_equal_registers()) return symmetry::is_automorphism(layout_structure_, tau, budget_);
+  if (!layout_member_) layout_member_ = std::make_unique<group::Membership>(*question_.layout_group, budget_);
+  return layout_member_->contains(tau);
+}
+
 bool ViewSweep::judge(const Move& move) { return explains(move) || found(move); }
 
-void ViewSweep::charge(const Rooted& rooted, std::uint64_t amount) {
-  work_ += amount + rooted.structure.vertices;
+void ViewSweep::charge(std::uint64_t amount) {
+  work_ += amount + question_.layout->vertices();
   if (work_ > most_work) {
     throw BudgetExhausted(fmt::format("comparing the views of {} tokens takes more than {} steps", question_.layout->tokens, most_work));
   }
@@ -118,11 +128,13 @@ bool ViewSweep::run() {
     throw BudgetExhausted(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
   }
   std::map<std::uint64_t, std::vector<Vertex>> alike;
-  for (const Vertex a : roots) {
+  for (std::size_t k = 0; k < roots.size(); ++k) {
+    const Vertex a = roots[k];
     budget_.poll();
+    if (k == sampled_roots && work_ / sampled_roots > most_work / roots.size()) charge(most_work);
     const Rooted rooted = maker_->make(a, budget_);
     const RootColours colours = compute_root_colours(rooted, budget_);
-    charge(rooted, colours.work);
+    charge(rooted.work + colours.work);
     if (!visit_root(a, rooted, colours)) return false;
     alike[colours.invariant].push_back(a);
   }
@@ -179,6 +191,7 @@ bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {
   const Vertex tokens = question_.layout->tokens;
   const group::Group group =
       symmetry::restrict_to_tokens(symmetry::compute_automorphisms(rooted.structure, budget_), tokens, budget_);
+  if (absorb(group)) return true;
   for (const auto& members : group.symmetric_classes) {
     if (!rooted.seen[members.front()]) continue;
     for (std::size_t k = 1; k < members.size(); ++k) {
@@ -200,7 +213,7 @@ bool ViewSweep::visit_pairs(const std::vector<Vertex>& roots) {
   for (const Vertex b : roots) {
     const Rooted second = maker_->make(b, budget_);
     RootColours colours = compute_root_colours(second, budget_);
-    charge(second, colours.work);
+    charge(second.work + colours.work);
     Cluster* mine = nullptr;
     bool known = false;
     for (auto& [lead, members] : clusters) {
@@ -210,7 +223,7 @@ bool ViewSweep::visit_pairs(const std::vector<Vertex>& roots) {
       }
       for (const Vertex a : members) {
         const Rooted first = maker_->make(a, budget_);
-        charge(first, colours.work);
+        charge(first.work + colours.work);
         if (first.structure.vertices != second.structure.vertices) continue;
         const auto images = symmetry::find_isomorphism(first.structure, second.structure, budget_);
         if (!images) continue;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sightline/sight/rooted.hpp"
+#include "sightline/symmetry/structure.hpp"
 
 namespace sightline::sight {
 
@@ -46,8 +47,13 @@ protected:
   [[nodiscard]] virtual const std::vector<Vertex>& symmetric_class() const = 0;
   /// A move outside of the group; false stops the sweep.
   virtual bool found(const Move& move) = 0;
-  /// Looking for any move outside, or for all of them?
+  /// Takes in the automorphisms of a whole view at once; false: the moves are to be judged one by one.
+  virtual bool absorb(const group::Group& automorphisms) = 0;
+  /// Is any one move outside enough?
   [[nodiscard]] virtual bool first_only() const = 0;
+
+  /// Is the permutation of the tokens in the layout's group? Exact without a stabiliser chain, unless registers start equal.
+  [[nodiscard]] bool is_layout_symmetry(const group::Permutation& tau) const;
 
   const ViewQuestion& question_;
   const Budget& budget_;
@@ -61,9 +67,11 @@ private:
   bool visit_pairs(const std::vector<Vertex>& roots);
   [[nodiscard]] bool covers(const RootColours& first, const RootColours& second) const;
   bool judge(const Move& move);
-  void charge(const Rooted& rooted, std::uint64_t amount);
+  void charge(std::uint64_t amount);
 
   std::unique_ptr<RootMaker> maker_;
+  symmetry::Structure layout_structure_;
+  mutable std::unique_ptr<group::Membership> layout_member_;
   std::uint64_t work_ = 0;
 };
 

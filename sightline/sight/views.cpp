@@ -11,11 +11,17 @@ namespace sightline::sight {
 
 namespace {
 
+group::Permutation to_permutation(const Move& move) {
+  std::vector<group::Point> images;
+  for (const auto& [j, image] : move.tau) images.push_back(image);
+  return group::Permutation::from_images(images);
+}
+
 // Stops at the first isomorphism outside of the target's group.
 class CollisionSweep : public ViewSweep {
 public:
   CollisionSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget)
-      : ViewSweep(question, depth, budget), depth_(depth), wanted_(question, budget), member_(*question.target, budget),
+      : ViewSweep(question, depth, budget), depth_(depth), wanted_(question, budget),
         number_(number_symmetric_classes(*question.target)) {}
 
   std::optional<Collision> search(bool layout_group_is_all) {
@@ -25,6 +31,10 @@ public:
 
 protected:
   bool explains(const Move& move) const override {
+    // The layout's group is known by what it preserves; a chain is built only when that does not answer.
+    if (wanted_.everything() && question_.target == question_.layout_group && move.tau.size() == question_.layout->tokens) {
+      return is_layout_symmetry(to_permutation(move));
+    }
     std::vector<group::Point> from, to;
     const std::vector<bool> wanted = wanted_.of(move.a);
     for (const auto& [j, image] : move.tau) {
@@ -32,24 +42,30 @@ protected:
       from.push_back(j);
       to.push_back(image);
     }
-    if (from.size() < question_.layout->tokens) return member_.extends(from, to);
-    return member_.contains(group::Permutation::from_images(to));
+    if (from.size() < question_.layout->tokens) return member().extends(from, to);
+    return member().contains(group::Permutation::from_images(to));
   }
   const std::vector<Vertex>& symmetric_class() const override { return number_; }
   bool found(const Move& move) override {
     collision_ = move;
     return false;
   }
+  bool absorb(const group::Group&) override { return false; }
   bool first_only() const override { return true; }
 
 private:
+  const group::Membership& member() const {
+    if (!member_) member_ = std::make_unique<group::Membership>(*question_.target, budget_);
+    return *member_;
+  }
+
   // An automorphism of the layout maps every view to a view, at every depth.
   bool check_layout_group() {
     if (question_.target == question_.layout_group) return true;
     const Vertex tokens = question_.layout->tokens;
     const auto check = [&](const group::Permutation& g) {
       // With all tokens in view one root says it all; a root that moves gives the larger floor.
-      if (wanted_.everything() && member_.contains(g)) return true;
+      if (wanted_.everything() && member().contains(g)) return true;
       for (std::size_t k = 0; k < (wanted_.everything() ? 1 : tokens); ++k) {
         const Vertex a = wanted_.everything() ? g.moved().front() : static_cast<Vertex>(k);
         const std::vector<std::int64_t> latest = compute_latest(*question_.layout, depth_, a, budget_);
@@ -73,7 +89,7 @@ private:
 
   std::uint64_t depth_;
   WantedTokens wanted_;
-  group::Membership member_;
+  mutable std::unique_ptr<group::Membership> member_;
   std::vector<Vertex> number_;
   std::optional<Collision> collision_;
 };
@@ -81,37 +97,49 @@ private:
 // Lets a group grow until it holds every isomorphism.
 class GroupSweep : public ViewSweep {
 public:
-  GroupSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget) : ViewSweep(question, depth, budget) {
-    grow(*question.layout_group);
-  }
+  GroupSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget)
+      : ViewSweep(question, depth, budget), group_(*question.layout_group), number_(number_symmetric_classes(group_)) {}
 
   group::Group result() && { return std::move(group_); }
 
 protected:
-  bool explains(const Move& move) const override { return member_->contains(to_permutation(move)); }
+  bool explains(const Move& move) const override { return contains(to_permutation(move)); }
   const std::vector<Vertex>& symmetric_class() const override { return number_; }
   bool found(const Move& move) override {
-    grow(group::make_join({group_, group::make_group(group_.degree, {to_permutation(move)}, budget_)}, budget_));
+    grow(group::make_group(group_.degree, {to_permutation(move)}, budget_));
+    return true;
+  }
+  bool absorb(const group::Group& automorphisms) override {
+    bool known = std::all_of(automorphisms.generators.begin(), automorphisms.generators.end(),
+                             [&](const group::Permutation& g) { return contains(g); });
+    for (const auto& members : automorphisms.symmetric_classes) {
+      for (std::size_t k = 1; k < members.size() && known; ++k) {
+        known = number_[members[k - 1]] == number_[members[k]] || contains(group::Permutation::transposition(members[k - 1], members[k]));
+      }
+    }
+    if (!known) grow(automorphisms);
     return true;
   }
   bool first_only() const override { return false; }
 
 private:
-  static group::Permutation to_permutation(const Move& move) {
-    std::vector<group::Point> images;
-    for (const auto& [j, image] : move.tau) images.push_back(image);
-    return group::Permutation::from_images(images);
+  bool contains(const group::Permutation& permutation) const {
+    if (!grown_) return is_layout_symmetry(permutation);
+    if (!member_) member_ = std::make_unique<group::Membership>(group_, budget_);
+    return member_->contains(permutation);
   }
 
-  void grow(group::Group group) {
-    group_ = std::move(group);
-    member_ = std::make_unique<group::Membership>(group_, budget_);
+  void grow(const group::Group& by) {
+    group_ = group::make_join({group_, by}, budget_);
     number_ = number_symmetric_classes(group_);
+    member_.reset();
+    grown_ = true;
   }
 
   group::Group group_;
-  std::unique_ptr<group::Membership> member_;
+  mutable std::unique_ptr<group::Membership> member_;
   std::vector<Vertex> number_;
+  bool grown_ = false;
 };
 
 void check(const ViewQuestion& question) {
