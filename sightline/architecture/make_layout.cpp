@@ -3,7 +3,6 @@
 #include <map>
 
 #include "sightline/architecture/architecture.hpp"
-#include "sightline/architecture/read.hpp"
 #include "sightline/base/error.hpp"
 
 namespace sightline::architecture {
@@ -76,7 +75,7 @@ std::vector<Relation> make_relations(const Architecture& architecture, const Mix
     try {
       return layout::make_patterns(spec, size, budget);
     } catch (const InputError& error) {
-      throw InputError(locate(architecture, mixer.pattern) + ": " + error.what());
+      throw InputError(complete_message(architecture, error.what()));
     }
   };
   switch (mixer.kind) {

@@ -30,7 +30,7 @@ group::Group make_target(const Architecture& a, const group::Group& layout_group
     for (const std::string& cycles : a.target.symmetry_generators) generators.push_back(group::parse_cycles(cycles, degree));
     return group::make_group(degree, std::move(generators), budget);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: /target/symmetry: {}", a.file, error.what()));
+    throw InputError(fmt::format("{}: {}", locate(a, a.target.symmetry_where), error.what()));
   }
 }
 

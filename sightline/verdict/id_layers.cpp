@@ -19,6 +19,7 @@ namespace {
 struct Stack {
   const Context& context;
   ClassKind kind;
+  layout::Layout layout;             ///< the layout, with a relation written twice where layers read it by different rules
   std::vector<RowFacts> rows;        ///< per relation
   std::vector<RowRule> rules;        ///< per relation
   std::vector<RelativeScheme> schemes;  ///< per relation
@@ -58,20 +59,37 @@ RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation) {
   return RowRule::frequency;
 }
 
+/// A sum and a maximum over one pattern share its relation, but not what their rows reveal: such relations are split.
 Stack make_stack(const Context& context, ClassKind kind) {
-  Stack stack{context, kind, {}, {}, {}, {}};
-  stack.rules.resize(context.layout.relations.size(), RowRule::multiset);
-  stack.schemes.resize(context.layout.relations.size(), RelativeScheme::none);
+  Stack stack{context, kind, context.layout, {}, {}, {}, {}};
+  layout::Layout& layout = stack.layout;
+  std::vector<std::optional<RowRule>> rules(layout.relations.size());
+  stack.schemes.resize(layout.relations.size(), RelativeScheme::none);
   std::size_t position = 0;
-  for (const LayerSpec& layer : context.architecture.layers) {
-    for (std::uint32_t r : context.layout.layers[context.layout.order[position]].relations) {
-      stack.rules[r] = compute_rule(layer.mixer, context.layout.relations[r]);
-      stack.schemes[r] = layer.mixer.relative.scheme;
+  for (const LayerSpec& spec : context.architecture.layers) {
+    layout::Layer layer = context.layout.layers[context.layout.order[position]];
+    for (std::uint32_t& r : layer.relations) {
+      const RowRule rule = compute_rule(spec.mixer, layout.relations[r]);
+      if (rules[r] && *rules[r] != rule) {
+        layout.relations.push_back(layout.relations[r]);
+        rules.emplace_back();
+        stack.schemes.push_back(spec.mixer.relative.scheme);
+        r = static_cast<std::uint32_t>(layout.relations.size() - 1);
+      }
+      rules[r] = rule;
+      stack.schemes[r] = spec.mixer.relative.scheme;
     }
-    position += static_cast<std::size_t>(layer.repeat);
+    if (!(layer == layout.layers[layout.order[position]])) {
+      layout.layers.push_back(layer);
+      std::fill_n(layout.order.begin() + static_cast<std::ptrdiff_t>(position), spec.repeat, static_cast<std::uint32_t>(layout.layers.size() - 1));
+    }
+    position += static_cast<std::size_t>(spec.repeat);
   }
-  for (const auto& relation : context.layout.relations) stack.rows.push_back(compute_row_facts(relation, context.layout.tokens, context.budget));
-  for (RowRule rule : stack.rules) stack.exact_counts.push_back(rule == RowRule::multiset);
+  for (std::size_t r = 0; r < layout.relations.size(); ++r) {
+    stack.rules.push_back(rules[r].value_or(RowRule::multiset));
+    stack.exact_counts.push_back(stack.rules.back() == RowRule::multiset);
+    stack.rows.push_back(compute_row_facts(layout.relations[r], layout.tokens, context.budget));
+  }
   return stack;
 }
 
@@ -144,7 +162,7 @@ IdLayers decide_absolute(const Stack& stack, std::uint64_t reach) {
 std::optional<IdLayers> try_labels(const Stack& stack) {
   const Context& context = stack.context;
   sight::IdQuestion question;
-  question.layout = &context.layout;
+  question.layout = &stack.layout;
   question.rules = stack.rules;
   question.vocabulary = sight::reduced_vocabulary(static_cast<std::uint32_t>(stack.n()), context.architecture.input.vocabulary, stack.bos());
   question.bos = stack.bos();
@@ -157,7 +175,8 @@ std::optional<IdLayers> try_labels(const Stack& stack) {
   result.never = !answer.needed;
   result.at_given = answer.at_given;
   result.below = answer.below_needed;
-  result.distinct_targets = answer.distinct_targets;
+  // Fewer ids than there are show collisions, but not how many targets there are.
+  if (context.architecture.input.vocabulary == static_cast<std::int64_t>(question.vocabulary)) result.distinct_targets = answer.distinct_targets;
   result.only_necessary = std::find(stack.rules.begin(), stack.rules.end(), RowRule::set) != stack.rules.end();
   result.rule = "labels";
   result.source = "theory 15.4, Theorem D";
@@ -196,7 +215,7 @@ IdLayers make_layers(std::uint64_t layers, std::string rule, std::string source,
 std::optional<IdLayers> try_injective_colours(const Stack& stack, std::uint64_t reach) {
   if (!stack.every_relation(&RowFacts::loops) || !stack.every_relation(&RowFacts::injective)) return std::nullopt;
   if (!stack.context.architecture.input.registers.empty()) return std::nullopt;
-  const bool single = std::all_of(stack.context.layout.layers.begin(), stack.context.layout.layers.end(),
+  const bool single = std::all_of(stack.layout.layers.begin(), stack.layout.layers.end(),
                                   [](const layout::Layer& layer) { return layer.relations.size() == 1; });
   if (!single) return std::nullopt;  // Theorem BOS speaks of the rows of one head (15.8 k)
   const bool exact = std::all_of(stack.exact_counts.begin(), stack.exact_counts.end(), [](bool b) { return b; });
@@ -284,7 +303,7 @@ std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
   const std::uint64_t period = context.layout.order.size();
   bool all_full = true;
   for (std::uint64_t q = 1; q <= 2 * period; ++q) {
-    const auto& relations = context.layout.layer(q).relations;
+    const auto& relations = stack.layout.layer(q).relations;
     if (relations.size() != 1) return std::nullopt;
     const std::uint32_t r = relations.front();
     if (stack.schemes[r] != RelativeScheme::none && stack.schemes[r] != RelativeScheme::rotary) return std::nullopt;
@@ -294,7 +313,7 @@ std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
   }
   if (full.empty()) return std::nullopt;
   if (all_full) {
-    const bool rotary_first = stack.schemes[context.layout.layer(1).relations.front()] == RelativeScheme::rotary;
+    const bool rotary_first = stack.schemes[stack.layout.layer(1).relations.front()] == RelativeScheme::rotary;
     return make_layers(std::max<std::uint64_t>(reach, rotary_first || stack.n() <= 3 ? 1 : 2), "mixed-rotary", "theory 15.5 D5",
                        rotary_first ? "the first layer is rotary and shows everything" : "the first layer has no positions; the second orders the rest");
   }
