@@ -48,12 +48,12 @@ void run(const KernelOptions& options) {
     return;
   }
   fmt::print("{}\n", options.text);
-  fmt::print("  analytic                    {}\n  positive                    {}\n", to_word(facts.analytic), to_word(facts.positive));
-  fmt::print("  condition (13), generic     {}: the paper's growth condition at one generic query\n", to_word(facts.condition13));
-  fmt::print("  condition (13), literal     {}: the same for every query but 0\n", to_word(facts.condition13_literal));
-  if (facts.failure) fmt::print("    fails for x = {}, y1 = {}, y2 = {}: {}\n", facts.failure->x, facts.failure->y1, facts.failure->y2, facts.failure->why);
-  fmt::print("  token distinguishability    {}: one mixing layer alone, {} tokens\n", to_word(facts.token_distinguishability), options.tokens);
-  fmt::print("  universal with feedforwards {}: full attention with this kernel, one layer (theory 2.3, 2.4)\n", to_word(facts.mean_property));
+  fmt::print("  {:<58}{}\n  {:<58}{}\n", "analytic", to_word(facts.analytic), "positive", to_word(facts.positive));
+  fmt::print("  {:<58}{}\n", "condition (13) at a generic query", to_word(facts.condition13));
+  fmt::print("  {:<58}{}\n", "condition (13) at every query but 0 (as published)", to_word(facts.condition13_literal));
+  if (facts.failure) fmt::print("    x = {}, y1 = {}, y2 = {}: {}\n", facts.failure->x, facts.failure->y1, facts.failure->y2, facts.failure->why);
+  fmt::print("  {:<58}{}\n", fmt::format("one mixing layer alone tells all {} tokens apart", options.tokens), to_word(facts.token_distinguishability));
+  fmt::print("  {:<58}{}\n", "universal with feedforwards, full attention, one layer", to_word(facts.mean_property));
 }
 
 }  // namespace
