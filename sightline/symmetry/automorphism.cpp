@@ -32,7 +32,11 @@ Structure make_structure(const layout::Layout& layout) {
   return structure;
 }
 
-group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& budget) {
+// The functions below work on a copy of the caller's budget: what they book is given back when they return.
+
+group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& callers_budget) {
+  const Budget budget = callers_budget;
+  if (tokens > structure.vertices) throw ArgumentError("a structure has at least as many vertices as tokens");
   TwinTower tower(make_run_graph(structure, budget));
   TwinTower::shrink({&tower}, budget);
   RunGraph& graph = tower.graph();
@@ -90,7 +94,8 @@ group::Group compute_layout_group(const layout::Layout& layout, const Budget& bu
   return compute_token_automorphisms(make_structure(layout), layout.tokens, budget);
 }
 
-std::optional<std::vector<Vertex>> find_isomorphism(const Structure& a, const Structure& b, const Budget& budget) {
+std::optional<std::vector<Vertex>> find_isomorphism(const Structure& a, const Structure& b, const Budget& callers_budget) {
+  const Budget budget = callers_budget;
   if (a.vertices != b.vertices || a.relations.size() != b.relations.size()) {
     throw ArgumentError("structures with different numbers of vertices or relations are not compared");
   }
@@ -114,7 +119,8 @@ std::optional<std::vector<Vertex>> find_isomorphism(const Structure& a, const St
   return images;
 }
 
-bool is_automorphism(const Structure& structure, const group::Permutation& permutation, const Budget& budget) {
+bool is_automorphism(const Structure& structure, const group::Permutation& permutation, const Budget& callers_budget) {
+  const Budget budget = callers_budget;
   if (!permutation.is_identity() && permutation.moved().back() >= structure.vertices) {
     throw ArgumentError("the permutation moves a point that is not a vertex");
   }

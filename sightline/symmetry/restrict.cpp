@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "sightline/base/error.hpp"
 #include "sightline/symmetry/automorphism.hpp"

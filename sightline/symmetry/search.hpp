@@ -45,7 +45,8 @@ struct Automorphisms {
 /// Exact and complete. At every level of the first path, from the bottom up, every vertex of the target cell that is not
 /// known to lie in the orbit of the chosen one is either reached by a verified automorphism or its whole subtree is
 /// searched in vain. Maps are proposed at every node, not only at leaves: what lies in cells of the same number on both sides
-/// stays, the rest of each cell goes to the rest of its counterpart in order. Subtrees that fail are pruned by orbits of stabilisers of what is known.
+/// stays, the rest of each cell goes to the rest of its counterpart in order. Subtrees that fail are pruned by orbits of
+/// stabilisers of what is known.
 /// Worst case exponential (as for every known practical method); polynomial on everything that a few individualised vertices
 /// make discrete.
 [[nodiscard]] Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std::uint8_t>& prefer, const Budget& budget);

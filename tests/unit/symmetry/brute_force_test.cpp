@@ -7,6 +7,7 @@
 
 #include "sample.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/symmetry/verification.hpp"
 
 using namespace sample;
 using sightline::group::Group;
@@ -152,6 +153,40 @@ TEST_CASE("is_automorphism agrees with the definition") {
               preserves(sample.structure, matrices, sample.structure, matrices, images));
     } while (std::next_permutation(images.begin(), images.end()));
   }
+}
+
+TEST_CASE("the local check, of moved rows and columns only, agrees with the definition") {
+  std::mt19937_64 random(7);
+  int yes = 0, no = 0;
+  for (int k = 0; k < 3000; ++k) {
+    CAPTURE(k);
+    const Vertex n = 6 + static_cast<Vertex>(random() % 10);
+    Sample sample(n);
+    // Few arcs, so that most vertices may be swapped and single arcs decide; now and then whole rows and stepped rows.
+    Rows rows(n);
+    for (int arcs = static_cast<int>(random() % 4); arcs > 0; --arcs) {
+      const auto i = static_cast<Vertex>(random() % n), j = static_cast<Vertex>(random() % n);
+      if (std::find(rows[i].begin(), rows[i].end(), j) == rows[i].end()) rows[i].push_back(j);
+    }
+    if (random() % 2 == 0) {
+      const auto i = static_cast<Vertex>(random() % n), step = static_cast<Vertex>(1 + random() % 3);
+      rows[i].clear();
+      for (Vertex j = static_cast<Vertex>(random() % step); j < n; j += step) rows[i].push_back(j);
+    }
+    sample.add(rows);
+    Images images(n);
+    std::iota(images.begin(), images.end(), Vertex{0});
+    const auto first = static_cast<Vertex>(random() % n), length = static_cast<Vertex>(1 + random() % (n / 2));
+    std::reverse(images.begin() + first, images.begin() + std::min(n, first + length));
+    symmetry::RunGraph graph = symmetry::make_run_graph(sample.structure, budget);
+    symmetry::complete(graph, budget);
+    const auto matrices = to_matrices(sample.structure);
+    const bool expected = preserves(sample.structure, matrices, sample.structure, matrices, images);
+    (expected ? yes : no) += 1;
+    REQUIRE(symmetry::is_isomorphism(graph, graph, symmetry::StretchMap(symmetry::to_moved(images), n), true, budget) == expected);
+  }
+  CHECK(yes > 300);
+  CHECK(no > 300);
 }
 
 TEST_CASE("renamed structures are isomorphic, and the map is one") {

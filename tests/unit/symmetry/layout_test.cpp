@@ -141,3 +141,14 @@ TEST_CASE("a limit of time is kept") {
   const sightline::Budget small(std::nullopt, 1000);
   CHECK_THROWS((void)symmetry::compute_automorphisms(sample.structure, small));
 }
+
+TEST_CASE("memory that was booked is given back") {
+  const Vertex n = 200;
+  Sample sample(n);
+  sample.add(make_window(n, 3, 3));
+  const sightline::Budget budget_of_one_call(std::nullopt, 200'000);
+  for (int k = 0; k < 100; ++k) {
+    CHECK(symmetry::compute_automorphisms(sample.structure, budget_of_one_call).order.factored() == "2");
+    CHECK(symmetry::find_isomorphism(sample.structure, sample.structure, budget_of_one_call).has_value());
+  }
+}
