@@ -124,7 +124,7 @@ FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm&
   return result;
 }
 
-MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
+MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel) {
   MixerFacts result;
   result.softmax = kernel.is_softmax;
   result.normalised = mixer.normalised && !mixer.sink && mixer.eps == 0;
@@ -150,19 +150,19 @@ MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std:
   if (kernel.nonzero_at_zero == Tri::yes) {
     result.mean = Tri::yes;
     result.why = "k(0,0) != 0: W_Q = W_K = 0 averages (theory 2.3)";
-  } else if (kernel.continuous == Tri::yes && kernel.nonzero_somewhere == Tri::yes && dim >= 2 && mixer.query_key == QueryKey::free) {
+  } else if (kernel.mean_property == Tri::yes && mixer.query_key == QueryKey::free) {
     result.mean = Tri::yes;
-    result.why = "the kernel is continuous and not identically zero (theory 2.3)";
+    result.why = "the kernel is continuous and not zero near some pair (theory 2.3)";
   } else {
     result.why = "(MEAN) of theory 2.3 could not be shown for this kernel";
   }
   return result;
 }
 
-MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
+MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel) {
   MixerFacts result;
   switch (mixer.kind) {
-    case MixerKind::attention: return compute_attention(mixer, kernel, dim);
+    case MixerKind::attention: return compute_attention(mixer, kernel);
     case MixerKind::linformer:
       result.mean = kernel.nonzero_at_zero;
       result.why = "W_Q = 0 makes the weights over the k columns uniform (theory 2.5)";
@@ -254,7 +254,7 @@ Facts compute_facts(const Architecture& architecture, const Budget& budget) {
     }
     previous = has_kernel(layer.mixer) ? &layer.mixer : nullptr;
     facts.feedforward.push_back(compute_feedforward(layer.feedforward, layer.norm, architecture.dim));
-    facts.mixer.push_back(compute_mixer(layer.mixer, facts.kernel.back(), architecture.dim));
+    facts.mixer.push_back(compute_mixer(layer.mixer, facts.kernel.back()));
   }
   facts.norm = compute_norms(architecture);
   return facts;
