@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
@@ -59,5 +60,9 @@ struct RootColours {
   bool discrete = false;            ///< all seen vertices have different hashes: no automorphism but the identity
 };
 [[nodiscard]] RootColours compute_root_colours(const Rooted& rooted, const Budget& budget);
+
+/// The same in one walk when no visible row repeats a colour (relative positions): O(visible arcs). Nothing when one does.
+/// Equal hashes then mean that an isomorphism, if there is one, maps the vertices onto each other.
+[[nodiscard]] std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, const Budget& budget);
 
 }  // namespace sightline::sight

@@ -12,6 +12,11 @@ namespace sightline::sight {
 
 namespace {
 
+RootColours colour_view(const Rooted& rooted, Vertex root, const Budget& budget) {
+  if (auto rigid = find_rigid_colours(rooted, root, budget)) return *std::move(rigid);
+  return compute_root_colours(rooted, budget);
+}
+
 // Elementary steps one sweep may take; a fixed number, so that the same input gets the same answer everywhere.
 constexpr std::uint64_t most_work = 8'000'000'000;
 // Roots looked at before the whole amount is estimated.
@@ -133,7 +138,7 @@ bool ViewSweep::run() {
     budget_.poll();
     if (k == sampled_roots && work_ / sampled_roots > most_work / roots.size()) charge(most_work);
     const Rooted rooted = maker_->make(a, budget_);
-    const RootColours colours = compute_root_colours(rooted, budget_);
+    const RootColours colours = colour_view(rooted, a, budget_);
     charge(rooted.work + colours.work);
     if (!visit_root(a, rooted, colours)) return false;
     alike[colours.invariant].push_back(a);
@@ -212,7 +217,7 @@ bool ViewSweep::visit_pairs(const std::vector<Vertex>& roots) {
   std::vector<std::pair<RootColours, Cluster>> clusters;
   for (const Vertex b : roots) {
     const Rooted second = maker_->make(b, budget_);
-    RootColours colours = compute_root_colours(second, budget_);
+    RootColours colours = colour_view(second, b, budget_);
     charge(second.work + colours.work);
     Cluster* mine = nullptr;
     bool known = false;

@@ -1,0 +1,77 @@
+// Views whose colours name what they point at (offsets of relative positions): one walk from the root numbers everything.
+#include <algorithm>
+#include <optional>
+
+#include "sightline/sight/rooted.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+std::uint64_t fold(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+  hash = (hash ^ (hash >> 31)) * 0x7fb5d329728ea185u;
+  return hash ^ (hash >> 29);
+}
+
+constexpr Vertex unnumbered = ~Vertex{0};
+
+}  // namespace
+
+// An isomorphism of rooted views maps root to root and, in every visible row, the vertex of a colour to the vertex of that
+// colour. When no row repeats a colour it is therefore forced, row by row, on everything in view: the breadth-first
+// numbers below are preserved, and two views are isomorphic exactly when the walks write the same sequence.
+std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, const Budget& budget) {
+  const symmetry::Structure& structure = rooted.structure;
+  RootColours result;
+  std::vector<Vertex> number(structure.vertices, unnumbered), order{root};
+  number[root] = 0;
+  std::uint64_t written = fold(0x5157, structure.vertex_colour[root]);
+  std::vector<layout::ColouredRun> runs;
+  std::vector<std::pair<std::int64_t, Vertex>> row;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    budget.poll();
+    const Vertex i = order[at];
+    for (const symmetry::VisibleRelation& relation : structure.relations) {
+      if (!relation.visible.empty() && !relation.visible[i]) {
+        written = fold(written, 1);
+        continue;
+      }
+      relation.relation->row(i, runs);
+      row.clear();
+      for (const layout::ColouredRun& run : runs) {
+        std::int64_t colour = run.colour;
+        for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+          if (!row.empty() && row.back().first == colour) return std::nullopt;
+          row.emplace_back(colour, static_cast<Vertex>(j));
+        }
+      }
+      if (!std::is_sorted(row.begin(), row.end())) {
+        std::sort(row.begin(), row.end());
+        for (std::size_t k = 1; k < row.size(); ++k) {
+          if (row[k - 1].first == row[k].first) return std::nullopt;
+        }
+      }
+      result.work += row.size();
+      written = fold(written, 2 + row.size());
+      for (const auto& [colour, j] : row) {
+        if (number[j] == unnumbered) {
+          number[j] = static_cast<Vertex>(order.size());
+          order.push_back(j);
+          written = fold(written, structure.vertex_colour[j]);
+        }
+        written = fold(fold(written, static_cast<std::uint64_t>(colour)), number[j]);
+      }
+    }
+  }
+  result.hash.resize(structure.vertices);
+  for (Vertex j = 0; j < structure.vertices; ++j) {
+    if (number[j] == unnumbered && rooted.seen[j]) return std::nullopt;  // seen without a visible path: not for this walk
+    result.hash[j] = number[j] == unnumbered ? structure.vertex_colour[j] : fold(0xc0de, number[j]);
+  }
+  result.invariant = written;
+  result.discrete = true;
+  return result;
+}
+
+}  // namespace sightline::sight
