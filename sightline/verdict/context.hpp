@@ -29,6 +29,15 @@ struct Context {
   [[nodiscard]] std::uint64_t tokens() const { return layout.tokens; }
   /// Tokens that carry content: all but a BOS.
   [[nodiscard]] std::uint64_t ordinary() const { return layout.tokens - (architecture.input.bos ? 1 : 0); }
+  /// Does the target's G contain every generator of `other`? Larger groups ask for less (theory.md 1.3).
+  [[nodiscard]] bool target_contains(const group::Group& other) const {
+    if (target_is_layout && &other == &layout_group) return true;
+    const group::Membership member(target, budget);
+    for (const auto& generator : group::list_generators(other, static_cast<std::size_t>(-1))) {
+      if (!member.contains(generator)) return false;
+    }
+    return true;
+  }
   [[nodiscard]] sight::Wanted wanted(sight::ClassKind kind) const { return {kind, architecture.input.bos}; }
 
   void use(std::string name, std::string source, std::string statement, std::vector<std::string> premises = {}) {

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "sightline/symmetry/automorphism.hpp"
 #include "sightline/verdict/context.hpp"
 #include "sightline/verdict/fixed_positions.hpp"
 #include "sightline/verdict/floors.hpp"
+#include "sightline/verdict/row_facts.hpp"
 
 namespace sightline::verdict {
 
@@ -120,7 +122,12 @@ void decide_norms(Context& context, Tokenwise& result) {
         result.impossible = true;
         context.use("pre-layernorm-translation", "theory 3.7", "adding a constant to all coordinates of a token passes every sublayer unseen", {});
         context.add_floor(make_pre_layernorm_floor(context));
-      } else if (final_layernorm && a.input.embedding == Embedding::linear && a.input.dim >= a.dim) {
+      } else if (!final_layernorm && a.input.embedding == Embedding::linear && a.input.dim >= a.dim && a.input.domain == Domain::all) {
+        result.impossible = true;
+        context.use("pre-layernorm-translation", "theory 3.7",
+                    "a square embedding sends some raw direction to the all-ones vector, or to 0: it passes every sublayer unseen", {});
+        context.add_floor({2, std::nullopt, "F(X)_i = |X_i|^2 e_1", "the unit ball of the raw inputs", "pre-LayerNorm translation (theory 3.7)"});
+      } else if (final_layernorm && a.input.embedding == Embedding::linear && a.input.dim >= a.dim && a.input.domain == Domain::all) {
         result.impossible = true;
         context.use("input-rank", "theory 15.6 F, 7.1", "everything after the linear embedding sees it minus its mean: one raw direction is lost",
                     {fmt::format("raw width {} > {}", a.input.dim, a.dim - 1)});
@@ -157,6 +164,13 @@ void decide_norms(Context& context, Tokenwise& result) {
   }
 }
 
+/// Under a causal mask an even function of j - i names its offset (15.8 f).
+bool reads_causally(const Context& context) {
+  return std::all_of(context.layout.relations.begin(), context.layout.relations.end(), [&](const layout::Relation& relation) {
+    return compute_row_facts(relation, context.layout.tokens, context.budget).causal;
+  });
+}
+
 void decide_blocks(Context& context, Tokenwise& result) {
   const Architecture& a = context.architecture;
   if (!a.block.residual) result.missing.push_back("no residual connection (theory 7.4)");
@@ -176,7 +190,7 @@ void decide_blocks(Context& context, Tokenwise& result) {
       result.missing.push_back("mixer: " + facts.why + "; a list of layers needs such a bound");
       return;
     }
-    if (mixer.relative.scheme == RelativeScheme::rotary && mixer.query_key == QueryKey::tied) {
+    if (mixer.relative.scheme == RelativeScheme::rotary && mixer.query_key == QueryKey::tied && !reads_causally(context)) {
       result.missing.push_back("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
       return;
     }
@@ -304,8 +318,12 @@ void decide_continuous(Context& context) {
   const bool fixed_table = uses_fixed_table(a);
   layout::Layout layout = without_blind_layers(context);
   bool overlaps_are_exact = true;
-  if (fixed_table) overlaps_are_exact = recolour_by_overlap(context, layout);
-  const sight::ViewQuestion question{&layout, &context.target, &context.layout_group, context.target_class, register_rows(context)};
+  group::Group layout_group = context.layout_group;
+  if (fixed_table) {
+    overlaps_are_exact = recolour_by_overlap(context, layout);
+    layout_group = symmetry::compute_layout_group(layout, context.budget);  // rows that overlap on the box may be exchanged
+  }
+  const sight::ViewQuestion question{&layout, &context.target, &layout_group, context.target_class, register_rows(context)};
 
   SightVerdict sight_verdict;
   if (is_fixed_pooling(a)) {
@@ -315,6 +333,11 @@ void decide_continuous(Context& context) {
     needed.never = !reach.layers;
     needed.missing = reach.witness;
     needed.why = reach.layers ? "one layer shows every block mean" : "some token is in no block";
+    if (reach.layers && *reach.layers > 0 && !context.target_contains(context.layout_group)) {
+      needed.layers.reset();
+      needed.never = true;
+      needed.why = "block means do not change when tokens of a block, or whole blocks, are exchanged";
+    }
     sight_verdict = judge(context, std::move(needed));
   } else {
     sight_verdict = judge(context, sight::compute_needed(question, context.budget));
@@ -375,8 +398,9 @@ void decide_continuous(Context& context) {
     std::optional<group::Group> expressed;
     sight::ViewQuestion all = question;
     all.target_class = ClassKind::all;
-    if (is_fixed_pooling(a) || fixed_table || !is_bounded(context)) {
-      if (!context.given || (is_bounded(context) && answer.needed && *context.given >= *answer.needed)) expressed = context.layout_group;
+    if (fixed_table || is_fixed_pooling(a) || !is_bounded(context)) {
+      if (fixed_table && !answer.needed) expressed = std::nullopt;  // overlapping rows: the group depends on the box
+      else if (!context.given || (is_bounded(context) && answer.needed && *context.given >= *answer.needed)) expressed = context.layout_group;
     } else if (!context.given) {
       expressed = sight::compute_limit_group(all, context.budget);
     } else if (*context.given >= *answer.connected) {

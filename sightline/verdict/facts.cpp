@@ -80,7 +80,9 @@ FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm&
     result.why = "polynomial activation of degree at least 2 with biases: brackets generate all fields (theory 6 C)";
     return result;
   }
-  if (feedforward.bias == Bias::output_only && !in_front) {
+  // Far from the origin RMSNorm is as good as linear along a direction (7.1, "any bias"): translations do behind it too.
+  const bool linear_far_out = norm.kind == NormKind::rmsnorm && norm.place == NormPlace::pre && nonpolynomial;
+  if (feedforward.bias == Bias::output_only && (!in_front || linear_far_out)) {
     result.closure = Closure::full;
     result.why = "an output bias gives translations, which stand in for hidden biases (theory 6 D)";
     return result;
@@ -177,7 +179,7 @@ MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel) {
       result.blind = alpha.constant == Tri::yes;
       result.mean = alpha.constant == Tri::no && alpha.continuous == Tri::yes ? Tri::yes : result.blind ? Tri::no : Tri::unknown;
       result.additive_only = alpha.affine == Tri::yes;
-      result.linear = false;
+      result.linear = alpha.affine == Tri::yes;  // then the whole sum is affine in X (3.6)
       result.why = result.blind ? "alpha is constant: other tokens do not matter (theory 3.3)"
                                 : "alpha is continuous and not constant (theory 2.3)";
       return result;
