@@ -243,7 +243,13 @@ std::optional<Floor> make_constant_ids_floor(const Context& context, bool causal
 
 Floor make_linformer_ids_floor(const Context& context) {
   const std::uint64_t n = context.ordinary();
-  const layout::Vertex first = context.architecture.input.bos ? 1 : 0;
+  layout::Vertex first = context.architecture.input.bos ? 1 : 0;
+  const auto& orbit = context.target.orbit;
+  const auto alone = [&](layout::Vertex i) { return std::count(orbit.begin(), orbit.end(), orbit[i]) == 1; };
+  while (first < orbit.size() && !alone(first)) ++first;
+  if (first >= orbit.size()) {
+    return {2, std::nullopt, "F(X)_i = e_1 for the tokens of one orbit of G, else 0", ids_domain(context), "equal ids stay equal (theory 15.4)"};
+  }
   Floor floor{2, std::nullopt, fmt::format("F(X)_{0} = e_1, F(X)_i = 0 for i != {0}", first), ids_domain(context),
               "equal ids stay equal (theory 15.4)"};
   const auto& vocabulary = context.architecture.input.vocabulary;

@@ -35,7 +35,7 @@ struct Stack {
   [[nodiscard]] bool bos() const { return context.architecture.input.bos; }
 };
 
-RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation) {
+RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation, bool softmax) {
   switch (mixer.kind) {
     case MixerKind::max: return RowRule::set;
     case MixerKind::linformer: return RowRule::whole;
@@ -49,6 +49,8 @@ RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation) {
     case MixerKind::attention: break;
   }
   if (!mixer.normalised || mixer.sink || mixer.eps > 0) return RowRule::multiset;
+  // L3 and L5 let factors cancel because exp turns a bias into a factor; of other kernels only mu/gcd is known (15.8 l).
+  if (!softmax && mixer.relative.scheme != RelativeScheme::none) return RowRule::rotary;
   switch (mixer.relative.scheme) {
     case RelativeScheme::none: return relation.pattern().is_plain() ? RowRule::frequency : RowRule::learned;
     case RelativeScheme::rotary: return RowRule::rotary;
@@ -66,10 +68,11 @@ Stack make_stack(const Context& context, ClassKind kind) {
   std::vector<std::optional<RowRule>> rules(layout.relations.size());
   stack.schemes.resize(layout.relations.size(), RelativeScheme::none);
   std::size_t position = 0;
-  for (const LayerSpec& spec : context.architecture.layers) {
+  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
+    const LayerSpec& spec = context.architecture.layers[k];
     layout::Layer layer = context.layout.layers[context.layout.order[position]];
     for (std::uint32_t& r : layer.relations) {
-      const RowRule rule = compute_rule(spec.mixer, layout.relations[r]);
+      const RowRule rule = compute_rule(spec.mixer, layout.relations[r], context.facts.mixer[k].softmax);
       if (rules[r] && *rules[r] != rule) {
         layout.relations.push_back(layout.relations[r]);
         rules.emplace_back();
@@ -94,6 +97,23 @@ Stack make_stack(const Context& context, ClassKind kind) {
 }
 
 bool has_absolute_positions(const Architecture& a) { return a.input.positions != Positions::none; }
+
+/// Positions that make all states (id, position) different: a fixed table may repeat a row.
+bool positions_differ(const Context& context) {
+  if (context.architecture.input.positions != Positions::fixed) return has_absolute_positions(context.architecture);
+  const auto& colours = context.layout.vertex_colour;
+  return std::set<std::uint64_t>(colours.begin(), colours.begin() + static_cast<std::ptrdiff_t>(context.tokens())).size() == context.tokens();
+}
+
+/// Does G exchange the ordinary tokens freely? Then targets ask for an id and the multiset of the others only.
+bool target_is_symmetric(const Context& context) {
+  const group::Membership member(context.target, context.budget);
+  const auto n = static_cast<group::Point>(context.tokens());
+  for (group::Point i = context.architecture.input.bos ? 1 : 0; i + 1 < n; ++i) {
+    if (!member.contains(group::parse_cycles(fmt::format("({} {})", i, i + 1), n))) return false;
+  }
+  return true;
+}
 
 /// Do constant id sequences keep one label for ever (15.8 c)? Normalised rows, none empty, no sink, no registers, no BOS.
 bool constants_merge(const Stack& stack) {
@@ -167,6 +187,9 @@ std::optional<IdLayers> try_labels(const Stack& stack) {
   question.vocabulary = sight::reduced_vocabulary(static_cast<std::uint32_t>(stack.n()), context.architecture.input.vocabulary, stack.bos());
   question.bos = stack.bos();
   question.target_class = stack.kind;
+  if (has_absolute_positions(context.architecture)) {  // only tables with equal rows come here
+    question.position_colours.assign(context.layout.vertex_colour.begin(), context.layout.vertex_colour.begin() + static_cast<std::ptrdiff_t>(stack.n()));
+  }
   question.target = &context.target;
   if (sight::count_labelled_inputs(question) > 1e6) return std::nullopt;
   const sight::IdAnswer answer = sight::compute_id_labels(question, context.given, context.budget);
@@ -186,6 +209,27 @@ std::optional<IdLayers> try_labels(const Stack& stack) {
   if (stack.every_rule(RowRule::whole)) result.floor = IdFloor::linformer;
   const bool full_max = stack.every_rule(RowRule::set) && stack.every_relation(&RowFacts::full) && !stack.bos();
   if (full_max && stack.n() == 3 && context.architecture.input.vocabulary == 2) result.floor = IdFloor::max_of_three;
+  return result;
+}
+
+/// Trained Linformer without positions: equal ids of one input stay equal for ever, and all else is shown at once (15.4).
+std::optional<IdLayers> try_linformer(const Stack& stack) {
+  const Context& context = stack.context;
+  if (stack.rules.empty() || !stack.every_rule(RowRule::whole) || !context.architecture.input.registers.empty()) return std::nullopt;
+  IdLayers result;
+  result.rule = "linformer-ids";
+  result.source = "theory 15.4, 15.8 c";
+  if (target_is_symmetric(context)) {
+    result.layers = context.ordinary() + (stack.bos() ? 1 : 0) > 1 ? 1 : 0;
+    result.why = "one layer shows the whole input, and the target does not ask where an id stands";
+    return result;
+  }
+  const auto& orbit = context.target.orbit;
+  const std::size_t first = stack.bos() ? 1 : 0;
+  if (std::all_of(orbit.begin() + static_cast<std::ptrdiff_t>(first), orbit.end(), [&](group::Point p) { return p == orbit[first]; })) return std::nullopt;
+  result.never = true;
+  result.why = "equal ids of one input stay equal at every depth, wherever they stand";
+  result.floor = IdFloor::linformer;
   return result;
 }
 
@@ -274,7 +318,7 @@ std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
     result.floor = n == 3 && context.architecture.input.vocabulary == 2 ? IdFloor::max_of_three : IdFloor::none;
     return result;
   }
-  if (full && no_schemes && counts && context.target_is_layout) {
+  if (full && no_schemes && counts && (context.target_is_layout || target_is_symmetric(context))) {
     return make_layers(n == 1 ? 0 : 1, "full-without-positions", "theory 15.5 D2", "one layer shows how often every id occurs, and the target asks for no more");
   }
   if (causal && no_schemes && stack.every_rule(RowRule::frequency) && stack.bos()) {
@@ -378,7 +422,7 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
     return result;
   }
   if (auto constants = try_constants(stack)) return *constants;
-  if (has_absolute_positions(context.architecture)) {
+  if (positions_differ(context)) {
     IdLayers result = decide_absolute(stack, *reach.layers);
     result.missing = reach.witness;
     return result;
@@ -392,6 +436,10 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
     result.why = "top-k attention on ids: labels are not necessary there";
   } else if (auto labels = try_labels(stack)) {
     result = *labels;
+  } else if (has_absolute_positions(context.architecture)) {  // a table with equal rows, beyond enumeration
+    result = decide_by_views(stack, *reach.layers);
+  } else if (auto linformer = try_linformer(stack)) {
+    result = *linformer;
   } else if (auto injective = try_injective_colours(stack, *reach.layers)) {
     result = *injective;
   } else if (auto full = try_full(stack, *reach.layers)) {

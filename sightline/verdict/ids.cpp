@@ -22,34 +22,45 @@ std::int64_t compute_kept_width(const Architecture& a, const Norm& norm) {
   return a.dim - (layernorm ? 1 : 0);
 }
 
-void check_feedforward(const Context& context, std::vector<std::string>& missing) {
+/// Returns true when some sublayer suffices only by being repeated (section 6): then no number of layers is known.
+bool check_feedforward(const Context& context, std::vector<std::string>& missing) {
+  bool repeated = false;
   const Architecture& a = context.architecture;
   for (std::size_t k = 0; k < a.layers.size(); ++k) {
     const Feedforward& f = a.layers[k].feedforward;
     const FeedforwardFacts& facts = context.facts.feedforward[k];
-    const bool last = k + 1 == a.layers.size() && a.layers[k].repeat == 1;
+    const bool last = k + 1 == a.layers.size();
     if (f.kind == FeedforwardKind::none && context.facts.mixer[k].softmax && !last && a.depth == Depth::listed) continue;
     const bool narrow = f.width || f.spectral_norm_at_most;
-    if (narrow && !context.given && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) continue;  // section 6
+    if (narrow && !context.given && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {  // section 6
+      repeated = true;
+      continue;
+    }
     if (narrow) {
       missing.push_back("feedforward: a width or norm bound is covered for unbounded depth only (theory 15.4)");
-      return;
+      return repeated;
     }
     if (facts.interpolates) continue;
-    if (!context.given && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) continue;
+    if (!context.given && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {
+      repeated = true;
+      continue;
+    }
     missing.push_back("feedforward: one sublayer must take finitely many states anywhere, and " +
                       (facts.polynomial ? std::string("polynomial activations have a finite-dimensional span (theory 15.1 d)")
                        : facts.why.empty() ? std::string("this one is not covered (theory 15.1)") : facts.why));
-    return;
+    return repeated;
   }
-  for (const LayerSpec& layer : a.layers) {
-    const std::int64_t kept = compute_kept_width(a, layer.norm);
-    const bool tight = layer.norm.kind == NormKind::layernorm && layer.norm.eps == 0;
-    if (kept < 2 || (tight && a.dim < 3)) {
+  for (std::size_t k = 0; k < a.layers.size(); ++k) {
+    const Norm& norm = a.layers[k].norm;
+    const std::int64_t kept = compute_kept_width(a, norm);
+    const bool plain = norm.kind == NormKind::none || (norm.place == NormPlace::pre && norm.eps > 0);
+    if (kept == 1 && plain && context.facts.feedforward[k].hidden_bias) continue;  // the exception of 15.1 e
+    if (kept < 2) {
       missing.push_back(fmt::format("width: the norms leave {} dimension{}, two are needed (theory 15.1, 15.3)", kept, kept == 1 ? "" : "s"));
-      return;
+      return repeated;
     }
   }
+  return repeated;
 }
 
 bool every_row(const Context& context, bool RowFacts::*fact) {
@@ -123,8 +134,12 @@ OutputVerdict decide_output(Context& context, const IdLayers& layers) {
     context.add_floor(make_sphere_floor(context));
     return result;
   }
-  const std::uint64_t needed = layers.layers.value_or(0);
+  const std::uint64_t needed = layers.layers.value_or(layers.high);
   const bool spare = !context.given || *context.given >= needed + 1;
+  if (spare && layers.layers && rank.with_one_more_layer > rank.certified) {  // 15.8 a
+    context.answer.output_largest = rank.with_one_more_layer;
+    if (!context.architecture.output.dim) context.answer.output_dim = rank.with_one_more_layer;
+  }
   const std::int64_t possible = spare ? rank.with_one_more_layer : rank.certified;
   const std::int64_t wanted = context.answer.output_dim.value_or(rank.certified);
   const std::string premise = fmt::format("{} outputs per token, {} possible", wanted, possible);
@@ -201,7 +216,7 @@ void decide_ids(Context& context) {
   }
   context.use(layers.rule, layers.source, layers.why, {});
 
-  check_feedforward(context, missing);
+  const bool repeated = check_feedforward(context, missing);
   check_mixers(context, missing);
   check_norms(context, missing);
   if (!decidable) missing.push_back("mixer: " + context.facts.mixer.front().why);
@@ -229,6 +244,10 @@ void decide_ids(Context& context) {
   for (const std::string& reason : missing) context.use("open", "theory 15.7", "not decided: " + reason, {});
 
   if (!premises || context.rank.sphere) return;
+  if (repeated) {
+    context.use("open", "theory 15.4", "feedforwards of bounded width suffice by repetition: no number of layers is known", {});
+    return;
+  }
   if (layers.layers && (read_out == 0 || *layers.layers == 0)) {
     answer.needed = layers.layers;
   } else if (layers.layers) {
