@@ -158,7 +158,7 @@ TEST_CASE("views agree with labels on every digraph with at most three tokens") 
 
 TEST_CASE("views agree with labels on random layouts") {
   std::mt19937_64 random(11);
-  for (int k = 0; k < 60; ++k) {
+  for (int k = 0; k < 24; ++k) {
     CAPTURE(k);
     const bool coloured = k % 2 == 1;
     check_views(oracle::make_random_layout(random, 2 + static_cast<Vertex>(random() % 3), static_cast<Vertex>(random() % 2), false, coloured),
@@ -177,7 +177,7 @@ TEST_CASE("views agree with labels when registers start equal") {
 
 TEST_CASE("views agree with labels for targets with a symmetry of their own") {
   std::mt19937_64 random(13);
-  for (int k = 0; k < 40; ++k) {
+  for (int k = 0; k < 20; ++k) {
     CAPTURE(k);
     const Vertex n = 2 + static_cast<Vertex>(random() % 3);
     const Layout layout = oracle::make_random_layout(random, n, 0, false, false);
