@@ -31,6 +31,13 @@ public:
   using std::runtime_error::runtime_error;
 };
 
+/// A bound of our own on steps or sizes was reached, the same on every machine: what was asked stays open, without any limit
+/// of the user's. A verdict turns it into `unknown`, or leaves the figure out.
+class OutOfReach : public BudgetExhausted {
+public:
+  using BudgetExhausted::BudgetExhausted;
+};
+
 /// Ctrl-C. Exit code 130.
 class Interrupted : public std::runtime_error {
 public:

@@ -254,7 +254,7 @@ std::vector<std::vector<Point>> Analysis::split(const std::vector<Permutation>& 
   for (Component& component : components_) {
     const auto degree = static_cast<Point>(component.points.size());
     if (static_cast<std::uint64_t>(degree) * component.generators.size() > most_dense_entries) {
-      throw BudgetExhausted("a group with " + std::to_string(component.generators.size()) + " entangled generators on " + std::to_string(degree) +
+      throw OutOfReach("a group with " + std::to_string(component.generators.size()) + " entangled generators on " + std::to_string(degree) +
                             " points is beyond the stabiliser chain (2^31 images)");
     }
     budget.ask(static_cast<std::uint64_t>(degree) * component.generators.size() * sizeof(Point));

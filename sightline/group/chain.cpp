@@ -272,7 +272,7 @@ bool StabiliserChain::verify_once() {
     sift_steps += static_cast<double>(level->height) * degree_;
   }
   if (steps > most_proof_steps) {
-    throw BudgetExhausted(fmt::format("the order of a group on {} points could not be proved: about {:.0e} steps are needed, at most {:.0e} are taken",
+    throw OutOfReach(fmt::format("the order of a group on {} points could not be proved: about {:.0e} steps are needed, at most {:.0e} are taken",
                                       degree_, steps, most_proof_steps));
   }
   for (std::size_t i = levels_.size(); i-- > 0;) {

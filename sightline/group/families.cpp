@@ -268,7 +268,7 @@ Group make_wreath_product(const Group& a, const Group& b) {
 Group make_regular_group(const Group& a, const Budget& budget) {
   const auto order = a.order.value(20);
   if (!order || *order > most_regular_elements || *order * a.degree > most_regular_images) {
-    throw BudgetExhausted(fmt::format("regular(...) of a group of order {} on {} points is beyond its limit ({} elements)", a.order.factored(), a.degree, most_regular_elements));
+    throw OutOfReach(fmt::format("regular(...) of a group of order {} on {} points is beyond its limit ({} elements)", a.order.factored(), a.degree, most_regular_elements));
   }
   const auto size = static_cast<Point>(order->get_ui());
   budget.ask(static_cast<std::uint64_t>(size) * a.degree * 8);

@@ -121,7 +121,7 @@ bool Membership::extends(const std::vector<Point>& from, const std::vector<Point
 
 mpz_class Membership::order() const {
   const auto value = state_->analysis.order().value(1000000);
-  if (!value) throw BudgetExhausted("a group order above a million digits is not written out");
+  if (!value) throw OutOfReach("a group order above a million digits is not written out");
   return *value;
 }
 

@@ -44,7 +44,7 @@ SharedRuns PatternBuilder::add_shared(std::span<const AffineRun> runs) {
 }
 
 std::uint32_t PatternBuilder::add_list(std::span<const AffineRun> runs, SharedRuns shared) {
-  if (runs_.size() + runs.size() > UINT32_MAX) throw BudgetExhausted("a pattern of more than 2^32 runs cannot be stored");
+  if (runs_.size() + runs.size() > UINT32_MAX) throw OutOfReach("a pattern of more than 2^32 runs cannot be stored");
   lists_.push_back({static_cast<std::uint32_t>(runs_.size()), static_cast<std::uint32_t>(runs.size()), shared.begin, shared.count});
   runs_.insert(runs_.end(), runs.begin(), runs.end());
   book();

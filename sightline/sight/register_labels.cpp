@@ -43,7 +43,7 @@ RowLabel normalise(const std::map<Vertex, std::map<std::int64_t, std::uint64_t>>
   }
   for (auto& [state, arcs] : label) {
     if (rank_one) {
-      arcs = {{-1, totals[state] / common_total}};
+      arcs = {{-1, totals[state]}};
     } else {
       for (auto& arc : arcs) arc.second /= common;
     }
@@ -119,7 +119,7 @@ public:
     for (std::uint64_t q = 1; q <= depth; ++q) {
       for (const std::uint32_t r : layout.layer(q).relations) work_ += arc_work * (layout.relations[r].pattern().arc_count() + layout.vertices());
       if (work_ > most_label_work) {
-        throw BudgetExhausted(fmt::format("the labels of {} registers that start equal are followed through at most {} arcs", layout.registers,
+        throw OutOfReach(fmt::format("the labels of {} registers that start equal are followed through at most {} arcs", layout.registers,
                                           most_label_work / arc_work));
       }
     }

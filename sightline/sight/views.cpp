@@ -258,7 +258,7 @@ Needed compute_needed(const ViewQuestion& question, const Budget& budget) {
       }
     }
     if (needed.never) needed.why = "a symmetry of the views that is not one of the target survives at every depth";
-  } catch (const BudgetExhausted& limit_reached) {
+  } catch (const OutOfReach& limit_reached) {
     needed.layers.reset();
     needed.why = limit_reached.what();
     return needed;

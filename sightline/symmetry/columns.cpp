@@ -206,7 +206,7 @@ private:
 
   void store() {
     SpanLists& columns = relation_.columns;
-    if (out_.size() > std::numeric_limits<std::uint32_t>::max()) throw BudgetExhausted("a relation of more than 2^32 runs is out of reach");
+    if (out_.size() > std::numeric_limits<std::uint32_t>::max()) throw OutOfReach("a relation of more than 2^32 runs is out of reach");
     budget_.ask(out_.size() * (sizeof(Span) + sizeof(out_[0])) + std::uint64_t{graph_.vertices} * 8);
     std::vector<std::uint32_t> begin(std::size_t{graph_.vertices} + 1, 0);
     for (const auto& [j, span] : out_) ++begin[j + 1];

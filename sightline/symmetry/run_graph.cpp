@@ -98,7 +98,7 @@ void RunGraphBuilder::add_row(const std::vector<ColouredRun>& runs, bool visible
     span.weight = last_weight;
   }
   if (rows.spans.size() + row_.size() > std::numeric_limits<std::uint32_t>::max()) {
-    throw BudgetExhausted("a relation of more than 2^32 runs is out of reach");
+    throw OutOfReach("a relation of more than 2^32 runs is out of reach");
   }
   rows.begin.push_back(static_cast<std::uint32_t>(rows.spans.size()));
   rows.spans.insert(rows.spans.end(), row_.begin(), row_.end());

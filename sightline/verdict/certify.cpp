@@ -78,6 +78,21 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> to_runs(const std::vector<l
   return runs;
 }
 
+/// An answer that was cut short keeps what is established (sight, symmetry) and claims nothing else.
+void give_up(Answer& answer) {
+  answer.verdict = Verdict::unknown;
+  answer.floor.reset();
+  answer.floors.clear();
+  answer.collision.reset();
+  answer.id_collision.reset();
+}
+
+std::string describe_bounds(const Answer& answer) {
+  if (answer.connected) return fmt::format("; reached: every token sees every token after {} layers, so at least as many are needed", *answer.connected);
+  if (!answer.unseen.empty()) return "; reached: who sees whom, and that some token never sees some other";
+  return "; nothing was established yet";
+}
+
 void decide(Context& context) {
   const Architecture& a = context.architecture;
   Answer& answer = context.answer;
@@ -103,8 +118,8 @@ void decide(Context& context) {
     decide_ids(context);
   } else {
     decide_continuous(context);
-    const auto pattern_needed = compute_pattern_needed(context);
-    answer.at_connected = compute_order_at_connected(context, pattern_needed);
+    const auto pattern_needed = context.figure("layers of the published claim", [&] { return compute_pattern_needed(context); });
+    answer.at_connected = context.figure("at_connected", [&] { return compute_order_at_connected(context, pattern_needed); });
     answer.published = compute_published(context, pattern_needed);
   }
 }
@@ -125,12 +140,13 @@ Answer certify(const Architecture& architecture, const Budget& budget) {
     budget.report("layout", 0);
     context.layout = make_layout(architecture, budget);
     decide(context);
+  } catch (const OutOfReach& reason) {
+    give_up(answer);
+    context.use("open", "", fmt::format("not decided: {}", reason.what()), {});
   } catch (const BudgetExhausted& limit) {
-    answer.verdict = Verdict::unknown;
-    answer.floor.reset();
-    answer.floors.clear();
-    answer.limit = limit.what();
-    context.use("limit", "", fmt::format("not decided: {}", limit.what()), {});
+    give_up(answer);
+    answer.limit = limit.what() + describe_bounds(answer);
+    context.use("limit", "", fmt::format("not decided: {}", *answer.limit), {});
   }
   add_assumptions(context);
   add_advice(context);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sightline/base/error.hpp"
 #include "sightline/group/group.hpp"
 #include "sightline/layout/layout.hpp"
 #include "sightline/sight/views.hpp"
@@ -42,6 +43,16 @@ struct Context {
 
   void use(std::string name, std::string source, std::string statement, std::vector<std::string> premises = {}) {
     answer.rules.push_back({std::move(name), std::move(source), std::move(statement), std::move(premises)});
+  }
+  /// A figure beside the verdict: left out, and said so, when it is beyond the project's own bounds on steps.
+  template <class Compute>
+  auto figure(const std::string& name, Compute compute) -> decltype(compute()) {
+    try {
+      return compute();
+    } catch (const OutOfReach& reason) {
+      use("left-out", "", name + " was left out: " + reason.what());
+      return {};
+    }
   }
   /// The first floor that is found is the one shown (format.md, order of `floor`): call in that order.
   void add_floor(Floor floor) {

@@ -87,6 +87,9 @@ void decide_norms(Context& context, Tokenwise& result) {
     context.add_floor(make_input_rank_floor(context, a.dim));
     return;
   }
+  if (!uses_fixed_table(a) && norms_merge_rows(a)) {
+    result.missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
+  }
   if (a.input.norm && a.input.norm->kind != NormKind::none) {
     const bool layernorm = a.input.norm->kind == NormKind::layernorm;
     const std::int64_t lost = (layernorm ? 1 : 0) + (a.input.norm->eps == 0 ? 1 : 0);
@@ -274,7 +277,7 @@ SightVerdict judge(const Context& context, sight::Needed needed) {
   SightVerdict result;
   const bool too_shallow = context.given && ((needed.layers && *needed.layers > *context.given) || (!needed.layers && needed.low > *context.given));
   result.impossible = needed.never || too_shallow;
-  result.undecided = !result.impossible && !needed.layers && !(context.given && needed.high > 0 && *context.given >= needed.high);
+  result.undecided = !result.impossible && !needed.layers && !(needed.high > 0 && (!context.given || *context.given >= needed.high));
   result.needed = std::move(needed);
   return result;
 }
@@ -295,7 +298,9 @@ bool add_unseen_floor(Context& context, const layout::Layout& layout, const Sigh
 /// The floor for a collision comes after all others.
 void add_collision_floor(Context& context, const sight::ViewQuestion& question, const SightVerdict& verdict) {
   std::optional<sight::Collision> collision;
-  if (context.given) collision = sight::find_collision(question, *context.given, context.budget);
+  if (context.given) {
+    collision = context.figure("the collision at this depth", [&] { return sight::find_collision(question, *context.given, context.budget); });
+  }
   if (!collision) collision = verdict.needed.below;
   if (!collision) return;
   context.answer.collision = collision;
@@ -391,7 +396,7 @@ void decide_continuous(Context& context) {
     } else if (!is_fixed_pooling(a) && !fixed_table) {
       sight::ViewQuestion other = question;
       other.target_class = *answer.class_kind;
-      answer.class_layers = sight::compute_needed(other, context.budget).layers;
+      answer.class_layers = context.figure("class.layers", [&] { return sight::compute_needed(other, context.budget).layers; });
     }
   }
   if (sufficient && !output.impossible && answer.connected) {
@@ -402,12 +407,12 @@ void decide_continuous(Context& context) {
       if (fixed_table && !answer.needed) expressed = std::nullopt;  // overlapping rows: the group depends on the box
       else if (!context.given || (is_bounded(context) && answer.needed && *context.given >= *answer.needed)) expressed = context.layout_group;
     } else if (!context.given) {
-      expressed = sight::compute_limit_group(all, context.budget);
+      expressed = context.figure("expressed", [&] { return sight::compute_limit_group(all, context.budget); });
     } else if (*context.given >= *answer.connected) {
       if (context.target_is_layout && context.target_class == ClassKind::all && answer.needed && *answer.needed <= *context.given) {
         expressed = context.layout_group;
       } else {
-        expressed = sight::compute_expressed_group(all, *context.given, context.budget);
+        expressed = context.figure("expressed", [&] { return sight::compute_expressed_group(all, *context.given, context.budget); });
       }
     }
     if (expressed) answer.expressed = to_group_answer(*expressed, context.budget);

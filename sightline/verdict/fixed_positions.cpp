@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace sightline::verdict {
@@ -34,6 +36,32 @@ bool may_overlap(const std::vector<double>& x, const std::vector<double>& y, dou
 
 bool uses_fixed_table(const Architecture& a) {
   return (a.input.positions == Positions::fixed || a.input.positions == Positions::sinusoidal) && a.input.embedding == Embedding::none;
+}
+
+bool norms_merge_rows(const Architecture& a) {
+  if (a.input.positions != Positions::fixed) return false;
+  bool layernorm = false, no_eps = false;
+  const auto look_at = [&](const Norm& norm) {
+    layernorm |= norm.kind == NormKind::layernorm;
+    no_eps |= norm.kind != NormKind::none && norm.eps == 0;
+  };
+  for (const LayerSpec& layer : a.layers) look_at(layer.norm);
+  if (a.input.norm) look_at(*a.input.norm);
+  if (!layernorm && !no_eps) return false;
+  std::map<std::vector<double>, std::vector<double>> seen;  // what the norm leaves of a row -> the row
+  for (const std::vector<double>& row : a.input.table) {
+    std::vector<double> left = row;
+    const double mean = layernorm ? std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size()) : 0.0;
+    double largest = 0;
+    for (double& x : left) largest = std::max(largest, std::abs(x -= mean));
+    for (double& x : left) {
+      if (no_eps && largest > 0) x /= largest;
+      x = std::round(x * 1e9) / 1e9 + 0.0;
+    }
+    const auto [place, fresh] = seen.emplace(std::move(left), row);
+    if (!fresh && place->second != row) return true;
+  }
+  return false;
 }
 
 bool recolour_by_overlap(const Context& context, layout::Layout& layout) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sightline/verdict/context.hpp"
+#include "sightline/verdict/fixed_positions.hpp"
 #include "sightline/verdict/floors.hpp"
 #include "sightline/verdict/id_layers.hpp"
 #include "sightline/verdict/row_facts.hpp"
@@ -98,6 +99,10 @@ void check_mixers(const Context& context, std::vector<std::string>& missing) {
 }
 
 void check_norms(const Context& context, std::vector<std::string>& missing) {
+  if (norms_merge_rows(context.architecture)) {
+    missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
+    return;
+  }
   for (const LayerSpec& layer : context.architecture.layers) {
     const Norm& norm = layer.norm;
     const bool inside = norm.kind != NormKind::none && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
@@ -243,6 +248,12 @@ void decide_ids(Context& context) {
                                                : Verdict::unknown;
   for (const std::string& reason : missing) context.use("open", "theory 15.7", "not decided: " + reason, {});
 
+  // With as many ids as tokens, inputs in general position exist: every G that is served contains the layout's own group.
+  const bool general = !a.input.vocabulary || *a.input.vocabulary >= static_cast<std::int64_t>(context.ordinary());
+  if (answer.verdict == Verdict::certified && context.target_class == ClassKind::all && context.target_is_layout &&
+      (general || context.layout_group.is_trivial())) {
+    answer.expressed = answer.layout;
+  }
   if (!premises || context.rank.sphere) return;
   if (repeated) {
     context.use("open", "theory 15.4", "feedforwards of bounded width suffice by repetition: no number of layers is known", {});

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sightline/verdict/context.hpp"
+#include "sightline/verdict/row_facts.hpp"
 
 namespace sightline::verdict {
 
@@ -17,8 +18,7 @@ bool hypotheses_hold(const Context& context) {
   if (a.dim < 2 || a.block.arrangement != Arrangement::sequential || !a.block.residual || a.block.tied) return false;
   if (a.output.head != Head::none || a.output.norm || a.input.norm || a.input.embedding != Embedding::none) return false;
   if (a.input.positions == Positions::fixed || a.input.positions == Positions::sinusoidal || !a.input.registers.empty()) return false;
-  if (a.input.domain != Domain::all || a.target.box != 1.0) return false;
-  if (context.target_class != sight::ClassKind::all) return false;
+  if (a.input.domain != Domain::all) return false;
   for (std::size_t k = 0; k < a.layers.size(); ++k) {
     const Mixer& m = a.layers[k].mixer;
     if (a.layers[k].norm.kind != NormKind::none || !context.facts.feedforward[k].definition2) return false;
@@ -38,8 +38,8 @@ bool is_one_plain_pattern(const Context& context) {
 }
 
 bool is_full(const Context& context) {
-  return std::all_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const LayerSpec& layer) {
-    return layer.mixer.pattern.kind == layout::PatternKind::full && !layer.mixer.pattern.causal;
+  return std::all_of(context.layout.relations.begin(), context.layout.relations.end(), [&](const layout::Relation& relation) {
+    return compute_row_facts(relation, context.layout.tokens, context.budget).full;
   });
 }
 
@@ -71,8 +71,9 @@ Published compute_published(const Context& context, const std::optional<std::uin
   Published result;
   const Answer& answer = context.answer;
   const bool connected = answer.connected && (!context.given || *context.given >= *answer.connected);
-  // Monotone in G: the corollaries give the layout's own group, so a larger target is covered too; a smaller one is not.
-  if (!hypotheses_hold(context) || !connected || !context.target_is_layout) return result;
+  // Monotone in G: the corollaries give the layout's own group, so a larger target (and a class that asks to depend on fewer
+  // tokens) is covered too; a smaller group is not.
+  if (!hypotheses_hold(context) || !connected || !context.target_contains(context.layout_group)) return result;
   bool distinguishes = true;
   if (every_layer(context, [](const LayerSpec& l) { return l.mixer.kind == MixerKind::attention; })) {
     const bool normalised = every_layer(context, [](const LayerSpec& l) { return l.mixer.normalised; });
