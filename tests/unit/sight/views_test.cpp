@@ -249,6 +249,29 @@ TEST_CASE("the Fano plane needs four layers to appear through equal registers") 
   CHECK(*fano.needed(ClassKind::all).layers == 4);
 }
 
+TEST_CASE("equal registers are counted as frequencies in normalised rows") {
+  const oracle::Head full{{{0, 1}, {0, 1}, {}, {}, {}, {}}, {}, {}, layout::Cancels::single_colour};
+  const oracle::Head doubled{{{2, 3, 4, 5}, {2, 4}, {}, {}, {}, {}}, {}, {}, layout::Cancels::single_colour};
+  const Layout layout = oracle::make_layout(2, 4, {{doubled}, {full}}, {100, 100, 101, 101});
+  const Case frequencies(layout, RegisterRows::frequencies);
+  CHECK(order_of(frequencies.layout_group) == "1");
+  CHECK(order_of(compute_limit_group(frequencies.question, unlimited)) == "2");
+  CHECK(frequencies.needed(ClassKind::all).never);
+  const Case multisets(layout, RegisterRows::multisets);
+  CHECK(*multisets.needed(ClassKind::all).layers == 2);
+  check_views(layout, RegisterRows::frequencies);
+  check_views(layout, RegisterRows::multisets);
+}
+
+TEST_CASE("colours of equal registers cancel when the row has rank one") {
+  const oracle::Head first{{{2, 3}, {2}, {}, {}}, {{1, 2}, {1}, {}, {}}, {}, layout::Cancels::single_colour};
+  const oracle::Head full{{{0, 1}, {0, 1}, {}, {}}, {}, {}, layout::Cancels::single_colour};
+  const Layout layout = oracle::make_layout(2, 2, {{first}, {full}}, {100, 100});
+  const Case registers(layout);
+  CHECK(order_of(compute_limit_group(registers.question, unlimited)) == "2");
+  check_views(layout, RegisterRows::frequencies);
+}
+
 TEST_CASE("published causal patterns, as classes of functions of what is seen") {
   const Case window(oracle::make_layout(8, make_rows(8, [](Vertex i, Vertex j) { return j <= i && i - j <= 2; })));
   CHECK(*window.needed(ClassKind::causal).layers == 4);
