@@ -43,7 +43,7 @@ RowLabel normalise(const std::map<Vertex, std::map<std::int64_t, std::uint64_t>>
   }
   for (auto& [state, arcs] : label) {
     if (rank_one) {
-      arcs = {{-1, totals[state]}};
+      arcs = {{-1, totals[state] / common_total}};
     } else {
       for (auto& arc : arcs) arc.second /= common;
     }
