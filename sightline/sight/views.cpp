@@ -6,6 +6,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/sight/view_sweep.hpp"
+#include "sightline/sight/wanted.hpp"
 
 namespace sightline::sight {
 
@@ -201,7 +202,7 @@ std::optional<group::Group> compute_limit_group(const ViewQuestion& question, co
 Needed compute_needed(const ViewQuestion& question, const Budget& budget) {
   check(question);
   Needed needed;
-  const Connected reach = compute_class_reach(*question.layout, {question.target_class, false}, budget);
+  const Connected reach = compute_wanted_reach(question, false, budget);
   if (!reach.layers) {
     needed.never = true;
     needed.missing = reach.witness;

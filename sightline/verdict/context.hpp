@@ -39,7 +39,10 @@ struct Context {
     }
     return true;
   }
-  [[nodiscard]] sight::Wanted wanted(sight::ClassKind kind) const { return {kind, architecture.input.bos}; }
+  /// The question about views for this target; the layout's own group is passed as itself, which views recognise.
+  [[nodiscard]] sight::ViewQuestion question(const layout::Layout& seen, sight::ClassKind kind, sight::RegisterRows rows) const {
+    return {&seen, target_is_layout ? &layout_group : &target, &layout_group, kind, rows};
+  }
 
   void use(std::string name, std::string source, std::string statement, std::vector<std::string> premises = {}) {
     answer.rules.push_back({std::move(name), std::move(source), std::move(statement), std::move(premises)});

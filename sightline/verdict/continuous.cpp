@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sightline/symmetry/automorphism.hpp"
+#include "sightline/sight/wanted.hpp"
 #include "sightline/verdict/context.hpp"
 #include "sightline/verdict/fixed_positions.hpp"
 #include "sightline/verdict/floors.hpp"
@@ -259,14 +260,6 @@ sight::RegisterRows register_rows(const Context& context) {
   return frequencies ? sight::RegisterRows::frequencies : sight::RegisterRows::multisets;
 }
 
-mpz_class count_unseen_pairs(const Context& context, const layout::Layout& layout) {
-  mpz_class total = 0;
-  for (auto unseen : sight::compute_unseen(layout, context.given, context.wanted(context.target_class), context.budget)) {
-    total += static_cast<unsigned long>(unseen);
-  }
-  return total;
-}
-
 /// What the layout alone settles: necessity holds for every mixer that is a function of the visible rows (theory 2.4 NEC).
 struct SightVerdict {
   sight::Needed needed;
@@ -283,15 +276,15 @@ SightVerdict judge(const Context& context, sight::Needed needed) {
 }
 
 /// The floor for tokens that are not seen comes before all others; true when there is one.
-bool add_unseen_floor(Context& context, const layout::Layout& layout, const SightVerdict& verdict) {
+bool add_unseen_floor(Context& context, const sight::ViewQuestion& question) {
   if (every_mixer(context, [](const MixerFacts& m) { return m.blind && !m.linear; }) && context.tokens() > 1) {
     context.add_floor(make_blind_floor(context));
     return true;
   }
-  const mpz_class unseen = count_unseen_pairs(context, layout);
-  if (unseen == 0) return false;
-  context.answer.unreachable = verdict.needed.missing;
-  context.add_floor(make_unseen_floor(context, unseen));
+  const sight::UnseenPairs unseen = sight::find_unseen_pairs(question, context.given, false, context.budget);
+  if (unseen.count == 0) return false;
+  context.answer.unreachable = unseen.first;
+  context.add_floor(make_unseen_floor(context, mpz_class(static_cast<unsigned long>(unseen.count))));
   return true;
 }
 
@@ -323,16 +316,19 @@ void decide_continuous(Context& context) {
   const bool fixed_table = uses_fixed_table(a);
   layout::Layout layout = without_blind_layers(context);
   bool overlaps_are_exact = true;
-  group::Group layout_group = context.layout_group;
-  if (fixed_table) {
-    overlaps_are_exact = recolour_by_overlap(context, layout);
-    layout_group = symmetry::compute_layout_group(layout, context.budget);  // rows that overlap on the box may be exchanged
+  if (fixed_table) overlaps_are_exact = recolour_by_overlap(context, layout);
+  // Rows that overlap on the box may be exchanged, and blind layers show nothing: views then have a group of their own.
+  sight::ViewQuestion question = context.question(layout, context.target_class, register_rows(context));
+  group::Group layout_group;
+  if (fixed_table || layout.order != context.layout.order) {
+    layout_group = symmetry::compute_layout_group(layout, context.budget);
+    question.target = &context.target;
+    question.layout_group = &layout_group;
   }
-  const sight::ViewQuestion question{&layout, &context.target, &layout_group, context.target_class, register_rows(context)};
 
   SightVerdict sight_verdict;
   if (is_fixed_pooling(a)) {
-    const auto reach = sight::compute_class_reach(layout, context.wanted(context.target_class), context.budget);
+    const auto reach = sight::compute_wanted_reach(question, false, context.budget);
     sight::Needed needed;
     needed.layers = reach.layers;
     needed.never = !reach.layers;
@@ -354,7 +350,7 @@ void decide_continuous(Context& context) {
   }
   if (!decidable) sight_verdict.impossible = false;  // not even necessity: the pattern depends on the data
 
-  const bool unseen = sight_verdict.impossible && add_unseen_floor(context, layout, sight_verdict);
+  const bool unseen = sight_verdict.impossible && add_unseen_floor(context, question);
   if (sight_verdict.impossible || !sight_verdict.undecided) {
     context.use(fixed_table ? "fixed-positions" : "theorem-e", fixed_table ? "theory 3.9" : unseen ? "theory 2.4, 3.1" : "theory 2.4",
                 sight_verdict.needed.why, {});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sightline/sight/wanted.hpp"
 #include "sightline/verdict/row_facts.hpp"
 
 namespace sightline::verdict {
@@ -384,7 +385,7 @@ IdLayers decide_by_views(const Stack& stack, std::uint64_t reach) {
                           *context.architecture.input.vocabulary >= static_cast<std::int64_t>(context.ordinary());
   const bool counts_seen = std::none_of(stack.rules.begin(), stack.rules.end(), [](RowRule r) { return r == RowRule::whole; });
   if (!enough_ids || !counts_seen || stack.n() > 512 || !context.architecture.input.registers.empty()) return result;
-  const sight::ViewQuestion question{&context.layout, &context.target, &context.layout_group, stack.kind, sight::RegisterRows::multisets};
+  const sight::ViewQuestion question = context.question(context.layout, stack.kind, sight::RegisterRows::multisets);
   const sight::Needed needed = sight::compute_needed(question, context.budget);
   if (needed.never) {
     result.never = true;
@@ -402,7 +403,7 @@ IdLayers decide_by_views(const Stack& stack, std::uint64_t reach) {
 
 IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   const Stack stack = make_stack(context, kind);
-  const auto reach = sight::compute_class_reach(context.layout, context.wanted(kind), context.budget);
+  const auto reach = sight::compute_wanted_reach(context.question(context.layout, kind, sight::RegisterRows::multisets), stack.bos(), context.budget);
   if (!reach.layers) {
     IdLayers result;
     result.never = true;

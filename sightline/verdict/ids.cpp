@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sightline/sight/wanted.hpp"
 #include "sightline/verdict/context.hpp"
 #include "sightline/verdict/fixed_positions.hpp"
 #include "sightline/verdict/floors.hpp"
@@ -186,14 +187,6 @@ void add_label_floor(Context& context, const IdLayers& layers) {
   if (floor) context.add_floor(*floor);
 }
 
-mpz_class count_unseen_pairs(const Context& context) {
-  mpz_class total = 0;
-  for (auto unseen : sight::compute_unseen(context.layout, context.given, context.wanted(context.target_class), context.budget)) {
-    total += static_cast<unsigned long>(unseen);
-  }
-  return total;
-}
-
 }  // namespace
 
 void decide_ids(Context& context) {
@@ -208,10 +201,11 @@ void decide_ids(Context& context) {
   const bool impossible = decidable && (layers.never || too_shallow);
   std::vector<std::string> missing;
   if (impossible) {
-    const mpz_class unseen = count_unseen_pairs(context);
-    if (unseen > 0) {
-      answer.unreachable = layers.missing;
-      context.add_floor(make_unseen_ids_floor(context, unseen));
+    const sight::ViewQuestion question = context.question(context.layout, context.target_class, sight::RegisterRows::multisets);
+    const sight::UnseenPairs unseen = sight::find_unseen_pairs(question, context.given, a.input.bos, context.budget);
+    if (unseen.count > 0) {
+      answer.unreachable = unseen.first;
+      context.add_floor(make_unseen_ids_floor(context, mpz_class(static_cast<unsigned long>(unseen.count))));
     } else if (layers.rule == "blind" && context.ordinary() > 1) {
       context.add_floor(make_unseen_ids_floor(context, mpz_class(static_cast<unsigned long>(context.tokens())) * static_cast<unsigned long>(context.ordinary() - 1)));
     } else {

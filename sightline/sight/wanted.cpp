@@ -1,0 +1,89 @@
+#include "sightline/sight/wanted.hpp"
+
+#include "sightline/sight/view_sweep.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+/// Was a symmetry asked for that may map what the class gives to a onto something else than what it gives to g(a)? The layout's
+/// own group is never asked for by name: a causal class then means all tokens up to the own one (theory.md 15.8 j).
+bool moves_class(const ViewQuestion& question) {
+  return question.target_class != ClassKind::all && !question.target->is_trivial() && question.target != question.layout_group;
+}
+
+std::vector<bool> to_members(const std::vector<layout::Run>& runs, Vertex tokens) {
+  std::vector<bool> members(tokens, false);
+  for (const layout::Run& run : runs) {
+    for (std::uint64_t j = run.first; j <= run.last && j < tokens; j += run.step) members[j] = true;
+  }
+  return members;
+}
+
+/// A depth from which on no view grows.
+std::uint64_t compute_stable_depth(const Layout& layout, const Budget& budget) {
+  return compute_class_reach(layout, {ClassKind::seen, false}, budget).layers.value_or(0);
+}
+
+UnseenPairs count_pairs(const ViewQuestion& question, const WantedTokens& wanted, std::uint64_t depth, bool ordinary_only, const Budget& budget) {
+  UnseenPairs result;
+  const Vertex tokens = question.layout->tokens;
+  for (Vertex a = 0; a < tokens; ++a) {
+    budget.poll();
+    const std::vector<bool> needed = wanted.of(a), seen = to_members(compute_view(*question.layout, depth, a, budget), tokens);
+    for (Vertex j = ordinary_only ? 1 : 0; j < tokens; ++j) {
+      if (!needed[j] || seen[j]) continue;
+      ++result.count;
+      if (!result.first) result.first = UnreachablePair{a, j};
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Connected compute_wanted_reach(const ViewQuestion& question, bool ordinary_only, const Budget& budget) {
+  if (!moves_class(question)) return compute_class_reach(*question.layout, {question.target_class, ordinary_only}, budget);
+  const WantedTokens wanted(question, budget);
+  Connected result;
+  std::uint64_t low = 0, high = compute_stable_depth(*question.layout, budget);
+  result.witness = count_pairs(question, wanted, high, ordinary_only, budget).first;
+  if (result.witness) return result;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const UnseenPairs missing = count_pairs(question, wanted, middle, ordinary_only, budget);
+    if (missing.first) {
+      result.witness = missing.first;
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  result.layers = low;
+  return result;
+}
+
+UnseenPairs find_unseen_pairs(const ViewQuestion& question, std::optional<std::uint64_t> depth, bool ordinary_only, const Budget& budget) {
+  const Layout& layout = *question.layout;
+  if (moves_class(question)) {
+    return count_pairs(question, WantedTokens(question, budget), depth.value_or(compute_stable_depth(layout, budget)), ordinary_only, budget);
+  }
+  UnseenPairs result;
+  const std::vector<Vertex> unseen = compute_unseen(layout, depth, {question.target_class, ordinary_only}, budget);
+  for (Vertex a = 0; a < layout.tokens; ++a) {
+    result.count += unseen[a];
+    if (unseen[a] == 0 || result.first) continue;
+    const std::uint64_t at = depth.value_or(compute_stable_depth(layout, budget));
+    const std::vector<bool> seen = to_members(compute_view(layout, at, a, budget), layout.tokens);
+    const std::vector<bool> ever = question.target_class == ClassKind::seen
+                                       ? to_members(compute_view(layout, compute_stable_depth(layout, budget), a, budget), layout.tokens)
+                                       : std::vector<bool>(layout.tokens, true);
+    for (Vertex j = ordinary_only ? 1 : 0; j < layout.tokens && !result.first; ++j) {
+      if (question.target_class == ClassKind::causal && j > a) break;
+      if (!seen[j] && ever[j]) result.first = UnreachablePair{a, j};
+    }
+  }
+  return result;
+}
+
+}  // namespace sightline::sight
