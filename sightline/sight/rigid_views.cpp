@@ -21,7 +21,7 @@ constexpr Vertex unnumbered = ~Vertex{0};
 // An isomorphism of rooted views maps root to root and, in every visible row, the vertex of a colour to the vertex of that
 // colour. When no row repeats a colour it is therefore forced, row by row, on everything in view: the breadth-first
 // numbers below are preserved, and two views are isomorphic exactly when the walks write the same sequence.
-std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, const Budget& budget) {
+std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, std::uint64_t most_work, const Budget& budget) {
   const symmetry::Structure& structure = rooted.structure;
   RootColours result;
   std::vector<Vertex> number(structure.vertices, unnumbered), order{root};
@@ -29,7 +29,7 @@ std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root,
   std::uint64_t written = fold(0x5157, structure.vertex_colour[root]);
   std::vector<layout::ColouredRun> runs;
   std::vector<std::pair<std::int64_t, Vertex>> row;
-  for (std::size_t at = 0; at < order.size(); ++at) {
+  for (std::size_t at = 0; at < order.size() && result.work < most_work; ++at) {
     budget.poll();
     const Vertex i = order[at];
     for (const symmetry::VisibleRelation& relation : structure.relations) {
@@ -66,12 +66,32 @@ std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root,
   }
   result.hash.resize(structure.vertices);
   for (Vertex j = 0; j < structure.vertices; ++j) {
-    if (number[j] == unnumbered && rooted.seen[j]) return std::nullopt;  // seen without a visible path: not for this walk
+    if (number[j] == unnumbered && rooted.seen[j] && result.work < most_work) return std::nullopt;  // seen without a visible path
     result.hash[j] = number[j] == unnumbered ? structure.vertex_colour[j] : fold(0xc0de, number[j]);
   }
   result.invariant = written;
   result.discrete = true;
   return result;
+}
+
+bool is_rigid(const Layout& layout, const Budget& budget) {
+  std::vector<layout::ColouredRun> runs;
+  std::vector<std::int64_t> colours;
+  for (const layout::Relation& relation : layout.relations) {
+    for (Vertex i = 0; i < layout.vertices(); ++i) {
+      budget.poll();
+      relation.row(i, runs);
+      colours.clear();
+      for (const layout::ColouredRun& run : runs) {
+        if (run.colour_step == 0 && run.size() > 1) return false;
+        if (runs.size() == 1) break;  // one run whose colours move never repeats one
+        for (Vertex k = 0; k < run.size(); ++k) colours.push_back(run.colour + k * run.colour_step);
+      }
+      std::sort(colours.begin(), colours.end());
+      if (std::adjacent_find(colours.begin(), colours.end()) != colours.end()) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace sightline::sight

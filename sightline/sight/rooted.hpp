@@ -62,7 +62,11 @@ struct RootColours {
 [[nodiscard]] RootColours compute_root_colours(const Rooted& rooted, const Budget& budget);
 
 /// The same in one walk when no visible row repeats a colour (relative positions): O(visible arcs). Nothing when one does.
-/// Equal hashes then mean that an isomorphism, if there is one, maps the vertices onto each other.
-[[nodiscard]] std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, const Budget& budget);
+/// Equal hashes then mean that an isomorphism, if there is one, maps the vertices onto each other. After `most_work` arcs the
+/// walk stops: different invariants still prove that two views differ, provided both walks had the same bound.
+[[nodiscard]] std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, std::uint64_t most_work, const Budget& budget);
+
+/// Does no row of the layout repeat an effective colour? Then no view has an automorphism but the identity.
+[[nodiscard]] bool is_rigid(const Layout& layout, const Budget& budget);
 
 }  // namespace sightline::sight

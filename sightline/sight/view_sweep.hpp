@@ -61,6 +61,7 @@ protected:
 private:
   using Cluster = std::vector<Vertex>;
 
+  bool run_rigid(std::vector<Vertex> roots);
   bool sample_twins(const std::vector<Vertex>& roots);
   bool visit_root(Vertex a, const Rooted& rooted, const RootColours& colours);
   bool visit_twins(Vertex a, const Rooted& rooted, const RootColours& colours);

@@ -52,7 +52,10 @@ void check_views(const Layout& layout, RegisterRows rows, const std::optional<st
     const auto in_view = [&](std::uint64_t m) {
       for (Vertex a = 0; a < n; ++a) {
         for (Vertex j = 0; j < n; ++j) {
-          const bool wants = kind == ClassKind::all || (kind == ClassKind::causal ? j <= a : see[end][a][j]);
+          // A symmetry that was asked for may leave a token less to use than its class; the layout's own never counts.
+          const bool asked = wanted_group && target.size() > 1 && kind != ClassKind::all;
+          const bool wants = asked ? wanted[a].count(j) > 0
+                                   : kind == ClassKind::all || (kind == ClassKind::causal ? j <= a : see[end][a][j]);
           if (wants && !see[m][a][j]) return false;
         }
       }
@@ -288,15 +291,28 @@ TEST_CASE("published causal patterns, as classes of functions of what is seen") 
 }
 
 TEST_CASE("views agree with labels on every digraph with four tokens" * doctest::test_suite("slow")) {
+  // One of each isomorphism class: the numberings of a digraph differ in nothing that is compared for class `all` and `seen`.
+  const auto permutations = oracle::all_permutations(4);
+  int classes = 0;
   for (std::uint64_t bits = 0; bits < 65536; ++bits) {
+    const bool least = std::all_of(permutations.begin(), permutations.end(), [&](const oracle::Images& image) {
+      std::uint64_t renumbered = 0;
+      for (Vertex i = 0; i < 4; ++i) {
+        for (Vertex j = 0; j < 4; ++j) renumbered |= ((bits >> (4 * i + j)) & 1) << (4 * image[i] + image[j]);
+      }
+      return bits <= renumbered;
+    });
+    if (!least) continue;
+    ++classes;
     CAPTURE(bits);
     check_views(make_digraph(4, bits), RegisterRows::frequencies);
   }
+  CHECK(classes == 3044);
 }
 
 TEST_CASE("views agree with labels on many random layouts" * doctest::test_suite("slow")) {
   std::mt19937_64 random(14);
-  for (int k = 0; k < 3000; ++k) {
+  for (int k = 0; k < 800; ++k) {
     CAPTURE(k);
     const bool equal = k % 3 == 0;
     const auto registers = static_cast<Vertex>(equal ? 2 + random() % 2 : random() % 3);
