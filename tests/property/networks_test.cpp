@@ -50,7 +50,9 @@ void check_impossible(const SmallModel& model, const verdict::Answer& answer, st
     for (const Network& network : draw_networks(model, seed, depth)) {
       if (answer.id_collision) {
         const auto& c = *answer.id_collision;
-        const Matrix of_x = network.run_ids({c.x.begin(), c.x.end()}), of_y = network.run_ids({c.y.begin(), c.y.end()});
+        std::vector<int> x(c.x.begin(), c.x.end()), y(c.y.begin(), c.y.end());
+        if (model.bos) x[0] = y[0] = model.vocabulary;
+        const Matrix of_x = network.run_ids(x), of_y = network.run_ids(y);
         CHECK(measure_distance(of_x[c.a], of_y[c.b]) < equal_below);
       }
       if (answer.collision) {
