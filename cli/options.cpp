@@ -25,13 +25,24 @@ void show_progress(std::string_view stage, double fraction) {
 
 }  // namespace
 
+namespace {
+
+/// Without --memory: four fifths of what the machine has free, so that a huge file ends with a sentence and not with the machine.
+std::optional<std::uint64_t> default_memory_bytes() {
+  const long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return std::nullopt;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 5 * 4;
+}
+
+}  // namespace
+
 void LimitOptions::add_to(CLI::App& command) {
   command.add_option("--time", time_seconds, "stop after this many seconds (exit code 3)")->check(CLI::PositiveNumber);
-  command.add_option("--memory", memory_megabytes, "stop before using more than this many megabytes (exit code 3)")->check(CLI::PositiveNumber);
+  command.add_option("--memory", memory_megabytes, "stop before using more than this many megabytes (exit code 3; default: four fifths of what is free)")->check(CLI::PositiveNumber);
 }
 
 Budget make_budget(const LimitOptions& limits) {
-  std::optional<std::uint64_t> bytes;
+  std::optional<std::uint64_t> bytes = default_memory_bytes();
   if (limits.memory_megabytes) bytes = static_cast<std::uint64_t>(*limits.memory_megabytes * 1e6);
   Budget budget(limits.time_seconds, bytes);
   if (isatty(STDERR_FILENO) != 0) budget.listener = show_progress;

@@ -98,7 +98,7 @@ std::string describe_layers(const Answer& answer) {
   else if (answer.verdict == Verdict::impossible) text += ", no number suffices or none is known";
   else text += ", no exact number known";
   if (answer.connected) text += fmt::format("; every token sees every token after {}", *answer.connected);
-  else text += "; some token never sees some other";
+  else if (answer.class_kind) text += "; some token never sees some other";
   return text;
 }
 

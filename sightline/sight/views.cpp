@@ -228,7 +228,7 @@ Needed compute_needed(const ViewQuestion& question, const Budget& budget) {
     if (!needed.never && !below) {
       needed.layers = start;
       if (start > 0) needed.missing = reach.witness;
-      needed.why = fmt::format("after {} layers {}, and no two views can be confused", start, describe(question));
+      needed.why = fmt::format("after {} layer{} {}, and no two views can be confused", start, start == 1 ? "" : "s", describe(question));
     } else if (!needed.never) {
       if (needed.high == 0) {
         needed.low = start + 1;
@@ -253,8 +253,8 @@ Needed compute_needed(const ViewQuestion& question, const Budget& budget) {
       }
       if (!needed.never) {
         needed.layers = high;
-        needed.why = fmt::format("after {} layers {}, but a symmetry of the views that is not one of the target survives until layer {}",
-                                 start, describe(question), high);
+        needed.why = fmt::format("after {} layer{} {}, but a symmetry of the views that is not one of the target survives until layer {}",
+                                 start, start == 1 ? "" : "s", describe(question), high);
         needed.below = std::move(below);
       }
     }

@@ -88,7 +88,7 @@ void give_up(Answer& answer) {
 }
 
 std::string describe_bounds(const Answer& answer) {
-  if (answer.connected) return fmt::format("; reached: every token sees every token after {} layers, so at least as many are needed", *answer.connected);
+  if (answer.connected) return fmt::format("; reached: every token sees every token after {} layer{}, so at least as many are needed", *answer.connected, *answer.connected == 1 ? "" : "s");
   if (!answer.unseen.empty()) return "; reached: who sees whom, and that some token never sees some other";
   return "; nothing was established yet";
 }
