@@ -6,10 +6,11 @@ namespace sightline::sight {
 
 namespace {
 
-/// Was a symmetry asked for that may map what the class gives to a onto something else than what it gives to g(a)? The layout's
-/// own group is never asked for by name: a causal class then means all tokens up to the own one (theory.md 15.8 j).
+/// May G map what the class gives to a onto something else than what it gives to g(a)? No symmetry but the trivial one
+/// keeps every 0..a; the layout's own keeps what is ever seen.
 bool moves_class(const ViewQuestion& question) {
-  return question.target_class != ClassKind::all && !question.target->is_trivial() && question.target != question.layout_group;
+  if (question.target_class == ClassKind::all || question.target->is_trivial()) return false;
+  return question.target_class == ClassKind::causal || question.target != question.layout_group;
 }
 
 std::vector<bool> to_members(const std::vector<layout::Run>& runs, Vertex tokens) {

@@ -107,6 +107,7 @@ void decide(Context& context) {
   context.layout_group = symmetry::compute_layout_group(context.layout, budget);
   answer.layout = to_group_answer(context.layout_group, budget);
   context.target = make_target(a, context.layout_group, budget);
+  context.no_symmetry = group::make_trivial_group(context.layout.tokens);
   budget.report("rules", 0);
   context.facts = compute_facts(a, budget);
   answer.condition13 = compute_condition13(context);
@@ -127,7 +128,7 @@ void decide(Context& context) {
 }  // namespace
 
 Answer certify(const Architecture& architecture, const Budget& budget) {
-  Context context{architecture, budget, {}, {}, {}, true, {}, {}, std::nullopt, sight::ClassKind::all, {}};
+  Context context{architecture, budget, {}, {}, {}, {}, true, {}, {}, std::nullopt, sight::ClassKind::all, {}};
   Answer& answer = context.answer;
   answer.file = architecture.file;
   answer.name = architecture.name;

@@ -403,7 +403,7 @@ IdLayers decide_by_views(const Stack& stack, std::uint64_t reach) {
 
 IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   const Stack stack = make_stack(context, kind);
-  const auto reach = sight::compute_wanted_reach(context.question(context.layout, kind, sight::RegisterRows::multisets), stack.bos(), context.budget);
+  const auto reach = sight::compute_wanted_reach(context.id_sight(kind), stack.bos(), context.budget);
   if (!reach.layers) {
     IdLayers result;
     result.never = true;

@@ -201,8 +201,7 @@ void decide_ids(Context& context) {
   const bool impossible = decidable && (layers.never || too_shallow);
   std::vector<std::string> missing;
   if (impossible) {
-    const sight::ViewQuestion question = context.question(context.layout, context.target_class, sight::RegisterRows::multisets);
-    const sight::UnseenPairs unseen = sight::find_unseen_pairs(question, context.given, a.input.bos, context.budget);
+    const sight::UnseenPairs unseen = sight::find_unseen_pairs(context.id_sight(context.target_class), context.given, a.input.bos, context.budget);
     if (unseen.count > 0) {
       answer.unreachable = unseen.first;
       context.add_floor(make_unseen_ids_floor(context, mpz_class(static_cast<unsigned long>(unseen.count))));

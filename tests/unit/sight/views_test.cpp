@@ -52,9 +52,9 @@ void check_views(const Layout& layout, RegisterRows rows, const std::optional<st
     const auto in_view = [&](std::uint64_t m) {
       for (Vertex a = 0; a < n; ++a) {
         for (Vertex j = 0; j < n; ++j) {
-          // A symmetry that was asked for may leave a token less to use than its class; the layout's own never counts.
-          const bool asked = wanted_group && target.size() > 1 && kind != ClassKind::all;
-          const bool wants = asked ? wanted[a].count(j) > 0
+          // A symmetry that moves the class leaves a token less to use.
+          const bool moved = target.size() > 1 && (kind == ClassKind::causal || (kind == ClassKind::seen && wanted_group));
+          const bool wants = moved ? wanted[a].count(j) > 0
                                    : kind == ClassKind::all || (kind == ClassKind::causal ? j <= a : see[end][a][j]);
           if (wants && !see[m][a][j]) return false;
         }
