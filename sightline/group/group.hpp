@@ -33,6 +33,10 @@ struct Group {
 /// searched, so that huge symmetric parts cost nothing).
 [[nodiscard]] Group make_join(const std::vector<Group>& groups, const Budget& budget);
 
+/// The subgroup that fixes a point, by Schreier's lemma. Throws OutOfReach above 512 points, unless the point is fixed
+/// already or moved by its symmetric class alone.
+[[nodiscard]] Group make_stabiliser(const Group& group, Point point, const Budget& budget);
+
 /// All generators, those of the symmetric classes included, as transpositions of neighbours in the class. When there are
 /// more than `limit`, symmetric classes are given first and the list is cut (format.md: by class of twins plus the rest).
 [[nodiscard]] std::vector<Permutation> list_generators(const Group& group, std::size_t limit);

@@ -107,7 +107,9 @@ void decide(Context& context) {
   context.layout_group = symmetry::compute_layout_group(context.layout, budget);
   answer.layout = to_group_answer(context.layout_group, budget);
   context.target = make_target(a, context.layout_group, budget);
-  context.no_symmetry = group::make_trivial_group(context.layout.tokens);
+  if (ids && context.target_class == sight::ClassKind::causal) context.mean_all_causal();
+  // Inputs with the BOS at token 0 are all there are: only what fixes it acts on them (15.8 d).
+  if (ids && a.input.bos) context.target = group::make_stabiliser(context.target, 0, budget);
   budget.report("rules", 0);
   context.facts = compute_facts(a, budget);
   answer.condition13 = compute_condition13(context);
@@ -128,7 +130,7 @@ void decide(Context& context) {
 }  // namespace
 
 Answer certify(const Architecture& architecture, const Budget& budget) {
-  Context context{architecture, budget, {}, {}, {}, {}, true, {}, {}, std::nullopt, sight::ClassKind::all, {}};
+  Context context{architecture, budget, {}, {}, {}, true, {}, {}, std::nullopt, sight::ClassKind::all, {}};
   Answer& answer = context.answer;
   answer.file = architecture.file;
   answer.name = architecture.name;

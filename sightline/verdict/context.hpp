@@ -20,7 +20,6 @@ struct Context {
   layout::Layout layout;
   group::Group layout_group;  ///< on tokens
   group::Group target;        ///< G of the targets, on tokens
-  group::Group no_symmetry;   ///< the trivial group on tokens
   bool target_is_layout = true;
   Facts facts;
   OutputRank rank;
@@ -44,9 +43,11 @@ struct Context {
   [[nodiscard]] sight::ViewQuestion question(const layout::Layout& seen, sight::ClassKind kind, sight::RegisterRows rows) const {
     return {&seen, target_is_layout ? &layout_group : &target, &layout_group, kind, rows};
   }
-  /// What must be in view on ids: with symmetry = "layout" the class as it says, as 15.8 j counts; else what G leaves of it.
-  [[nodiscard]] sight::ViewQuestion id_sight(sight::ClassKind kind) const {
-    return {&layout, target_is_layout ? &no_symmetry : &target, &layout_group, kind, sight::RegisterRows::multisets};
+  /// On ids class causal with symmetry = "layout" means all causal functions, as 15.5 and 15.8 j count (docs/theory.md 16.7).
+  void mean_all_causal() {
+    if (!target_is_layout) return;
+    target = group::make_trivial_group(layout.tokens);
+    target_is_layout = false;
   }
 
   void use(std::string name, std::string source, std::string statement, std::vector<std::string> premises = {}) {

@@ -199,6 +199,12 @@ std::optional<IdLayers> try_labels(const Stack& stack) {
   result.never = !answer.needed;
   result.at_given = answer.at_given;
   result.below = answer.below_needed;
+  if (stack.bos() && context.architecture.input.vocabulary) {
+    // Shown with the number that the model gives it: the first one behind the ordinary ids.
+    for (auto* collision : {&result.at_given, &result.below}) {
+      if (*collision) (*collision)->x[0] = (*collision)->y[0] = static_cast<std::uint32_t>(*context.architecture.input.vocabulary);
+    }
+  }
   // Fewer ids than there are show collisions, but not how many targets there are.
   if (context.architecture.input.vocabulary == static_cast<std::int64_t>(question.vocabulary)) result.distinct_targets = answer.distinct_targets;
   result.only_necessary = std::find(stack.rules.begin(), stack.rules.end(), RowRule::set) != stack.rules.end();
@@ -403,7 +409,7 @@ IdLayers decide_by_views(const Stack& stack, std::uint64_t reach) {
 
 IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   const Stack stack = make_stack(context, kind);
-  const auto reach = sight::compute_wanted_reach(context.id_sight(kind), stack.bos(), context.budget);
+  const auto reach = sight::compute_wanted_reach(context.question(context.layout, kind, sight::RegisterRows::multisets), stack.bos(), context.budget);
   if (!reach.layers) {
     IdLayers result;
     result.never = true;

@@ -201,7 +201,7 @@ void decide_ids(Context& context) {
   const bool impossible = decidable && (layers.never || too_shallow);
   std::vector<std::string> missing;
   if (impossible) {
-    const sight::UnseenPairs unseen = sight::find_unseen_pairs(context.id_sight(context.target_class), context.given, a.input.bos, context.budget);
+    const sight::UnseenPairs unseen = sight::find_unseen_pairs(context.question(context.layout, context.target_class, sight::RegisterRows::multisets), context.given, a.input.bos, context.budget);
     if (unseen.count > 0) {
       answer.unreachable = unseen.first;
       context.add_floor(make_unseen_ids_floor(context, mpz_class(static_cast<unsigned long>(unseen.count))));
@@ -262,7 +262,13 @@ void decide_ids(Context& context) {
   if (answer.class_kind == context.target_class) {
     answer.class_layers = answer.needed;
   } else if (answer.class_kind && read_out == 0) {
-    const IdLayers other = compute_id_layers(context, *answer.class_kind);
+    Context of_class = context;
+    if (a.target.symmetry_is_layout) {
+      of_class.target = context.layout_group;
+      of_class.target_is_layout = true;
+    }
+    if (*answer.class_kind == ClassKind::causal) of_class.mean_all_causal();
+    const IdLayers other = compute_id_layers(of_class, *answer.class_kind);
     if (!other.only_necessary) answer.class_layers = other.layers;
   }
 }

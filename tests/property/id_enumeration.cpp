@@ -43,8 +43,10 @@ IdEnumeration::IdEnumeration(const SmallModel& model) : model_(model) {
       targets_[root(x * n + a)] = root(first.try_emplace(content, x * n + a).first->second);
     }
   }
+  // Class causal with the layout's own symmetry means all causal functions on ids (docs/theory.md 16.7).
+  const bool all_causal = model.layout_symmetry && model.target_class == sightline::architecture::TargetClass::causal;
   for (const Images& g : enumerate_target_group(model, layout_group)) {
-    if (model.bos && g[0] != 0) continue;
+    if ((model.bos && g[0] != 0) || (all_causal && !std::is_sorted(g.begin(), g.end()))) continue;
     for (std::size_t x = 0; x < inputs_.size(); ++x) {
       Images moved(n);
       for (std::size_t j = 0; j < n; ++j) moved[static_cast<std::size_t>(g[j])] = inputs_[x][j];

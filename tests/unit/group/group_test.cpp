@@ -6,6 +6,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/group/analysis.hpp"
+#include "sightline/group/expression.hpp"
 #include "tests/unit/group/brute.hpp"
 
 using namespace sightline;
@@ -351,4 +352,16 @@ TEST_CASE("calls that make no sense are refused") {
   CHECK_THROWS_AS((void)Membership(d5, unlimited).extends({5}, {0}), ArgumentError);
   const Budget none(0.0, std::nullopt);
   CHECK_THROWS_AS((void)make_group(48, {parse_cycles("(0 1 2 3 4 5 6 7 8 9 10)", 48), parse_cycles("(2 6 10 7)(3 9 4 5)", 48)}, none), BudgetExhausted);
+}
+
+TEST_CASE("the stabiliser of a point has the order that the orbit says") {
+  const sightline::Budget unlimited;
+  const Group dihedral = sightline::group::parse_group("D_7", 7, unlimited);
+  CHECK(sightline::group::make_stabiliser(dihedral, 3, unlimited).order == Order(mpz_class(2)));
+  const Group symmetric = sightline::group::make_symmetric_group(6);
+  const Group fixing = sightline::group::make_stabiliser(symmetric, 0, unlimited);
+  CHECK(fixing.order == Order(mpz_class(120)));
+  CHECK(fixing.orbit == std::vector<sightline::group::Point>{0, 1, 1, 1, 1, 1});
+  const Group wreath = sightline::group::parse_group("S_3 wr S_2", 6, unlimited);
+  CHECK(sightline::group::make_stabiliser(wreath, 5, unlimited).order == Order(mpz_class(12)));
 }
