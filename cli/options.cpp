@@ -19,7 +19,9 @@ void show_progress(std::string_view stage, double fraction) {
   if (now - start < std::chrono::milliseconds(500) || now - last < std::chrono::milliseconds(100)) return;
   last = now;
   progress_shown = true;
-  fmt::print(stderr, "\r\033[K{} {:3.0f} %  ({:.0f} s)", stage, 100 * fraction, std::chrono::duration<double>(now - start).count());
+  const double seconds = std::chrono::duration<double>(now - start).count();
+  const std::string share = fraction > 0 ? fmt::format(" {:.0f} %", 100 * fraction) : "";
+  fmt::print(stderr, "\r\033[K{}{} ... {:.0f} s (Ctrl-C stops)", stage, share, seconds);
   std::fflush(stderr);
 }
 

@@ -17,8 +17,9 @@ Budget::Budget(std::optional<double> time_seconds, std::optional<std::uint64_t> 
 
 void Budget::poll() const {
   if (interrupted.load(std::memory_order_relaxed)) throw Interrupted();
-  if (!deadline_ || (polls_++ & 255u) != 0) return;
-  if (Clock::now() > *deadline_) throw BudgetExhausted(fmt::format("the time limit of {} s was reached", time_seconds_));
+  if ((polls_++ & 255u) != 0) return;
+  if (listener && !stage_.empty()) listener(stage_, fraction_);
+  if (deadline_ && Clock::now() > *deadline_) throw BudgetExhausted(fmt::format("the time limit of {} s was reached", time_seconds_));
 }
 
 void Budget::ask(std::uint64_t bytes) const {
@@ -31,6 +32,9 @@ void Budget::ask(std::uint64_t bytes) const {
 void Budget::give_back(std::uint64_t bytes) const noexcept { booked_bytes_ -= bytes < booked_bytes_ ? bytes : booked_bytes_; }
 
 void Budget::report(std::string_view stage, double fraction) const {
+  // A finished stage is not what the next polls belong to.
+  stage_ = fraction < 1 ? stage : "working";
+  fraction_ = fraction < 1 ? fraction : 0;
   if (listener) listener(stage, fraction);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sightline {
@@ -27,7 +28,8 @@ public:
   void ask(std::uint64_t bytes) const;
   /// Returns bytes booked by ask().
   void give_back(std::uint64_t bytes) const noexcept;
-  /// Reports progress of a named stage, fraction in [0,1]; a no-op unless a listener is set.
+  /// Reports progress of a named stage, fraction in [0,1] (0: not known); poll() repeats it, so that a listener can show
+  /// that work goes on. A no-op unless a listener is set.
   void report(std::string_view stage, double fraction) const;
 
   /// Set from a signal handler (async-signal-safe).
@@ -40,6 +42,8 @@ private:
   std::optional<std::uint64_t> memory_bytes_;
   mutable std::uint64_t booked_bytes_ = 0;
   mutable std::uint32_t polls_ = 0;
+  mutable std::string stage_;
+  mutable double fraction_ = 0;
 };
 
 }  // namespace sightline
