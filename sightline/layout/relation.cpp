@@ -180,10 +180,18 @@ void Relation::raw_row(Vertex i, std::vector<ColouredRun>& out) const {
 void Relation::forget(Vertex i, std::vector<ColouredRun>& row) const {
   if (row.empty() || cancels_ == Cancels::nothing) return;
   if (cancels_ == Cancels::single_colour) {
+    // Weights are products of a matrix part and a relative part (docs/theory.md 16.5 a): each part that is single cancels.
+    const auto matrix_part = [&](std::int64_t colour) { return (colour - 1) / relative_count_; };
+    const auto relative_part = [&](std::int64_t colour) { return (colour - 1) % relative_count_; };
     const std::int64_t colour = row.front().colour;
-    if (std::all_of(row.begin(), row.end(), [&](const ColouredRun& run) { return run.colour == colour && run.colour_step == 0; })) {
-      for (ColouredRun& run : row) run.colour = 0;
+    bool one_matrix = true, one_relative = true;
+    for (const ColouredRun& run : row) {
+      one_matrix = one_matrix && matrix_part(run.colour) == matrix_part(colour);
+      one_relative = one_relative && run.colour_step == 0 && relative_part(run.colour) == relative_part(colour);
     }
+    const std::int64_t forgotten = (one_matrix ? matrix_part(colour) * relative_count_ : 0) + (one_relative ? relative_part(colour) : 0) +
+                                   (one_matrix && one_relative ? 1 : 0);
+    for (ColouredRun& run : row) run.colour -= forgotten;
     return;
   }
   const auto matrix_colour = [&](const ColouredRun& run) { return (run.colour - 1) / relative_count_; };
