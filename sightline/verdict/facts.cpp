@@ -224,17 +224,11 @@ MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel) {
 NormFacts compute_norms(const Architecture& architecture) {
   NormFacts result;
   result.norm = architecture.layers.back().norm;
-  result.all_pre_layernorm = true;
   for (const LayerSpec& layer : architecture.layers) {
     const Norm& norm = layer.norm;
     if (!(norm == result.norm) && !(norm.kind == NormKind::none && result.norm.kind == NormKind::none)) result.uniform = false;
     const bool present = norm.kind != NormKind::none;
-    const bool pre_layernorm = norm.kind == NormKind::layernorm && norm.place == NormPlace::pre;
-    result.any_pre_layernorm |= pre_layernorm;
-    result.all_pre_layernorm &= pre_layernorm;
-    result.any_post |= present && norm.place == NormPlace::post;
     result.any_sandwich_or_after |= present && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
-    result.any_zero_eps |= present && norm.eps == 0;
   }
   return result;
 }

@@ -43,8 +43,7 @@ struct MixerFacts {
 struct NormFacts {
   bool uniform = true;          ///< every layer has the same norm
   architecture::Norm norm;      ///< of the layers (of the last one when not uniform)
-  bool any_pre_layernorm = false, all_pre_layernorm = false, any_post = false, any_sandwich_or_after = false;
-  bool any_zero_eps = false;
+  bool any_sandwich_or_after = false;
 };
 
 struct Facts {
