@@ -1,0 +1,19 @@
+// The checker: confirms every claim of a certificate without search. Standard C++ and the files of this folder only.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace checker {
+
+struct Report {
+  bool confirmed = false;
+  std::string claim, reason;          ///< the first claim that is not confirmed, and why
+  std::vector<std::string> trusted;   ///< what is taken on trust, one sentence each
+};
+
+/// Throws Malformed when the text is no certificate (syntax, types, sizes): exit code 2.
+[[nodiscard]] Report check_certificate(std::string_view text);
+
+}  // namespace checker

@@ -1,0 +1,74 @@
+// JSON as certificates use it: one way to write every value, so that every byte counts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace checker {
+
+/// The file is no certificate: syntax, type, range or size. The message says where.
+struct Malformed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A claim that is not confirmed, by the name of its field in the answer (or of the evidence).
+struct Rejected : std::runtime_error {
+  Rejected(std::string claim_, const std::string& reason) : std::runtime_error(claim_ + ": " + reason), claim(std::move(claim_)) {}
+  std::string claim;
+};
+
+/// A JSON value. Accessors throw Malformed when the value is of another kind. Integers are 64-bit; anything larger is a string.
+class Json {
+public:
+  using Array = std::vector<Json>;
+  using Object = std::map<std::string, Json, std::less<>>;
+
+  Json() = default;
+  explicit Json(bool value) : value_(value) {}
+  explicit Json(std::int64_t value) : value_(value) {}
+  explicit Json(double value) : value_(value) {}
+  explicit Json(std::string value);
+  explicit Json(Array value);
+  explicit Json(Object value);
+
+  [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
+  [[nodiscard]] bool is_boolean() const { return std::holds_alternative<bool>(value_); }
+  [[nodiscard]] bool is_integer() const { return std::holds_alternative<std::int64_t>(value_); }
+  [[nodiscard]] bool is_real() const { return std::holds_alternative<double>(value_); }
+  [[nodiscard]] bool is_string() const { return std::holds_alternative<std::unique_ptr<std::string>>(value_); }
+  [[nodiscard]] bool is_array() const { return std::holds_alternative<std::unique_ptr<Array>>(value_); }
+  [[nodiscard]] bool is_object() const { return std::holds_alternative<std::unique_ptr<Object>>(value_); }
+
+  [[nodiscard]] bool boolean() const;
+  [[nodiscard]] std::int64_t integer() const;
+  /// An integer in 0 .. limit.
+  [[nodiscard]] std::uint64_t natural(std::uint64_t limit = ~std::uint64_t{0} >> 1) const;
+  [[nodiscard]] double number() const;  ///< integer or real
+  [[nodiscard]] const std::string& string() const;
+  [[nodiscard]] const Array& array() const;
+  [[nodiscard]] const Object& object() const;
+  [[nodiscard]] std::size_t size() const { return array().size(); }
+  [[nodiscard]] const Json& operator[](std::size_t index) const;      ///< Malformed when out of range
+  [[nodiscard]] const Json& operator[](std::string_view key) const;   ///< Malformed when absent
+  [[nodiscard]] const Json* find(std::string_view key) const;         ///< nullptr when absent
+  [[nodiscard]] bool is(std::string_view text) const { return is_string() && string() == text; }
+
+  friend bool operator==(const Json& a, const Json& b);
+
+private:
+  std::variant<std::monostate, bool, std::int64_t, double, std::unique_ptr<std::string>, std::unique_ptr<Array>, std::unique_ptr<Object>> value_;
+};
+
+/// Reads canonical JSON: UTF-8, keys sorted and distinct, no spaces, integers without leading zeros, reals in the one form that
+/// print() gives, the shortest escapes, one line with or without a final newline. Depth at most 64. O(bytes).
+[[nodiscard]] Json parse(std::string_view text);
+/// The canonical text. Reals are written with the fewest digits that read back the same ("0.0", "1e-05", "0.1").
+[[nodiscard]] std::string print(const Json& value);
+
+}  // namespace checker

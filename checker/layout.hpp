@@ -1,0 +1,95 @@
+// The layout of an architecture, made again from its canonical JSON: patterns, colours, layers (theory 2.4, 2.5; format "layout").
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "json.hpp"
+
+namespace checker {
+
+using Vertex = std::uint32_t;
+
+/// first, first+step, .., last; the k-th of them is read with colour + k * colour_step.
+struct Run {
+  Vertex first = 0, last = 0, step = 1;
+  std::int64_t colour = 1, colour_step = 0;
+  [[nodiscard]] Vertex size() const { return (last - first) / step + 1; }
+  friend bool operator==(const Run&, const Run&) = default;
+};
+
+/// A run whose ends may move with the reader: for the k-th reader of its segment (k = 0, 1, ..) it is
+/// lo + lo_slope k, + step, .. <= hi + hi_slope k (slopes 0 or 1; empty when lo > hi).
+struct MovingRun {
+  Vertex lo = 0, hi = 0, step = 1;
+  std::uint32_t colour = 1;
+  std::uint8_t lo_slope = 0, hi_slope = 0;
+  friend bool operator==(const MovingRun&, const MovingRun&) = default;
+};
+
+/// Who reads whom. Readers first .. first+count-1 of a segment share their lists of runs (list, and tail unless none).
+class Pattern {
+public:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  struct Segment {
+    Vertex first = 0, count = 0;
+    std::uint32_t list = none, tail = none;
+  };
+  Vertex vertices = 0;
+  std::vector<std::vector<MovingRun>> lists;
+  std::vector<Segment> segments;  ///< cover 0 .. vertices-1 in order
+
+  /// Runs of reader i, sorted, disjoint, colour = matrix colour (1 = plain), a run of one vertex has step 1. O(log segments + runs).
+  void row(Vertex i, std::vector<Run>& out) const;
+};
+
+/// Do both hold the same arcs with the same colours? Exact; O(runs), by segment where both are written alike.
+[[nodiscard]] bool same_rows(const Pattern& a, const Pattern& b);
+
+enum class RelativeKind { none, offset, distance, bucket, grid_offset, column, pair };
+enum class Cancels { nothing, single_colour, common_shift };
+
+/// One head's coloured relation; effective and raw colours as sightline/layout documents them (theory 2.5, 15.8).
+class Relation {
+public:
+  std::shared_ptr<const Pattern> pattern;
+  RelativeKind relative = RelativeKind::none;
+  std::uint32_t buckets = 32, max_distance = 128, grid_width = 0;
+  bool bidirectional = true;
+  Cancels cancels = Cancels::nothing;
+  Vertex tokens = 0;
+
+  /// Effective colours (>= 0), what normalisation forgets taken away.
+  void row(Vertex i, std::vector<Run>& out) const;
+  /// Colours as given (>= 1): 1 + (matrix colour - 1) * R + relative colour.
+  void raw_row(Vertex i, std::vector<Run>& out) const;
+  [[nodiscard]] std::int64_t relative_count() const;  ///< R
+  [[nodiscard]] std::int64_t colour(Vertex i, Vertex j) const;  ///< effective, -1 when absent
+};
+
+/// Vertices 0 .. tokens-1 are tokens, then registers. Relations and layers are distinct; order[q-1] is the layer applied q-th.
+struct Layout {
+  Vertex tokens = 0, registers = 0;
+  std::vector<std::uint64_t> vertex_colour;  ///< a token never has the colour of a register
+  std::vector<Relation> relations;
+  std::vector<std::vector<std::uint32_t>> layers;  ///< relation numbers, sorted and distinct
+  std::vector<std::uint32_t> order;
+  [[nodiscard]] Vertex vertices() const { return tokens + registers; }
+  [[nodiscard]] const std::vector<std::uint32_t>& layer(std::uint64_t q) const { return layers[order[(q - 1) % order.size()]]; }
+};
+
+/// Checks the embedded architecture against the grammar of the canonical form: every key there, none else, types, words and ranges;
+/// then the rules across keys that verdicts rely on. Throws Malformed with the path.
+void validate_architecture(const Json& architecture);
+
+/// Makes every pattern again from the architecture and compares it with the runs in the certificate ("patterns", in order of first
+/// use); `bigbird`, `random` and `file` patterns are taken from the certificate, sizes compared, and named in `trusted`.
+/// Throws Rejected("patterns", ...).
+[[nodiscard]] Layout make_layout(const Json& architecture, const Json& patterns, std::vector<std::string>& trusted);
+
+/// T5's bucket of j - i, float32 logarithm as published.
+[[nodiscard]] std::uint32_t t5_bucket(std::int64_t offset, std::uint32_t buckets, std::uint32_t max_distance, bool bidirectional);
+
+}  // namespace checker
