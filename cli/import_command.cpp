@@ -6,6 +6,7 @@
 #include "cli/options.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/architecture/write.hpp"
+#include "sightline/base/atomic_file.hpp"
 
 namespace sightline::cli {
 namespace {
@@ -22,7 +23,7 @@ void run(const ImportOptions& options) {
   if (!imported.ignored.empty()) fmt::print(stderr, "ignored: {}\n", fmt::join(imported.ignored, ", "));
   const std::string text = architecture::to_toml(imported.architecture);
   if (options.save.empty()) fmt::print("{}", text);
-  else architecture::write_file_atomically(options.save, text);
+  else write_file_atomically(options.save, text);
 }
 
 }  // namespace

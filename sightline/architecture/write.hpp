@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "sightline/architecture/architecture.hpp"
 
@@ -20,9 +19,5 @@ namespace sightline::architecture {
 /// the defaults have (JSON's null, which TOML cannot say), every layer is written out and the default tables are left out.
 /// Paths are relative to the folder of `architecture.file`: set it first when the text goes elsewhere.
 [[nodiscard]] std::string to_toml(const Architecture& architecture);
-/// Writes a file whole or not at all: temporary file in the same folder, fsync, rename, fsync of the folder. An existing file
-/// keeps its permissions; a symbolic link keeps pointing; pipes and devices are written to directly. On failure nothing is
-/// left behind. Throws InputError `FILE: expected a file that can be written, found: <the system's reason>`.
-void write_file_atomically(const std::string& file, std::string_view bytes);
 
 }  // namespace sightline::architecture

@@ -16,9 +16,11 @@
 #include "sightline/architecture/number_text.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/architecture/write.hpp"
+#include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 
 using namespace sightline::architecture;
+using sightline::write_file_atomically;
 namespace fs = std::filesystem;
 
 namespace {

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "checker/check.hpp"
+#include "checker/json.hpp"
+#include "cli/commands.hpp"
+#include "cli/load.hpp"
+#include "cli/options.hpp"
+#include "sightline/architecture/read.hpp"
+#include "sightline/architecture/write.hpp"
+#include "sightline/base/error.hpp"
+
+namespace sightline::cli {
+namespace {
+
+struct CheckOptions {
+  std::vector<std::string> files;
+  std::string architecture;
+  ImportFlags import;
+};
+
+/// The embedded architecture as canonical text, against a file that the library converts.
+std::optional<std::string> find_difference(const std::string& certificate, const CheckOptions& options) {
+  const architecture::Architecture a = load_architecture(options.architecture, options.import.options());
+  if (checker::print(checker::parse(certificate)["architecture"]) == architecture::to_canonical_json(a)) return std::nullopt;
+  return fmt::format("the certificate is about another architecture than {}", options.architecture);
+}
+
+Exit check_file(const std::string& file, const CheckOptions& options) {
+  const std::string text = architecture::read_file(file);
+  checker::Report report;
+  try {
+    report = checker::check_certificate(text);
+    if (report.confirmed && !options.architecture.empty()) {
+      if (const auto difference = find_difference(text, options)) {
+        report.confirmed = false;
+        report.claim = "/architecture";
+        report.reason = "/architecture: " + *difference;
+      }
+      report.trusted.push_back(fmt::format("{}: architecture converted by the library", options.architecture));
+    }
+  } catch (const checker::Malformed& malformed) {
+    throw InputError(fmt::format("{}: {}", file, malformed.what()));
+  }
+  if (!report.confirmed) {
+    fmt::print("{}: rejected: {}\n", file, report.reason);
+    return Exit::not_met;
+  }
+  fmt::print("{}: every claim is confirmed\n", file);
+  for (const std::string& trusted : report.trusted) fmt::print("  taken on trust: {}\n", trusted);
+  return Exit::answered;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Exit& exit) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App* command = app.add_subcommand("check", "confirm every claim of a certificate, without search");
+  command->add_option("CERT", options->files, "certificates (certify --save)")->required();
+  command->add_option("--architecture", options->architecture, "also compare with this architecture or config.json");
+  options->import.add_to(*command);
+  command->callback([options, &exit] {
+    for (const std::string& file : options->files) exit = std::max(exit, check_file(file, *options));
+  });
+}
+
+}  // namespace sightline::cli
