@@ -48,6 +48,7 @@ case "$command" in
   build)    build_command; say "build/release/sightline" ;;
   certify|import|explain|pattern|kernel) build_command; exec build/release/sightline "$command" "$@" ;;
   test)     need build test; mkdir -p build; exec scripts/test.sh "$@" ;;
+  fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
   lint)     need lint; exec scripts/lint.sh "$@" ;;
   format)   need lint; git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 -i ;;
   help|--help|-h)
@@ -58,6 +59,7 @@ case "$command" in
 ./do pattern FILE      draw who reads whom in one layer
 ./do kernel EXPR       decide condition (13) for an attention kernel
 ./do test [--all] [--sanitize] [NAME...]   run the tests; --all adds the slow sweeps
+./do fuzz [--seconds N] [READER...]   run every reader on damaged input under the sanitizers
 ./do build | setup | lint | format
 TEXT
     ;;
