@@ -8,25 +8,10 @@
 #include "sightline/architecture/json_text.hpp"
 #include "sightline/architecture/number_text.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/words.hpp"
 
 namespace sightline::architecture {
 namespace {
-
-/// Edits (insert, delete, replace, swap neighbours) between two short words.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i)
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-    }
-  return cost[a.size()][b.size()];
-}
 
 std::string join_quoted(const std::vector<std::string_view>& words) {
   std::string out;
@@ -93,7 +78,7 @@ std::string suggest(std::string_view text, const std::vector<std::string_view>& 
   std::string_view best;
   std::size_t least = std::clamp<std::size_t>(text.size() / 3, 1, 3) + 1;
   for (const std::string_view candidate : candidates) {
-    const std::size_t distance = edit_distance(text, candidate);
+    const std::size_t distance = compute_edit_distance(text, candidate);
     if (distance < least && distance < candidate.size()) {
       least = distance;
       best = candidate;

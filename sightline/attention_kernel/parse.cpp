@@ -7,6 +7,7 @@
 #include "sightline/attention_kernel/build.hpp"
 #include "sightline/attention_kernel/expression.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/words.hpp"
 
 namespace sightline::attention_kernel {
 namespace {
@@ -93,21 +94,6 @@ mpq_class read_number(const Token& token) {
   return value;
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
-
 std::string suggestion(std::string_view word) {
   if (word.size() > 16) return {};
   std::string lower(word);
@@ -115,9 +101,7 @@ std::string suggestion(std::string_view word) {
   std::string_view best;
   std::size_t least = lower.size() > 3 ? 3 : 2;
   auto offer = [&](std::string_view name) {
-    // "epx" for "exp": swapped neighbours are one slip, not two
-    std::size_t distance = edit_distance(lower, name);
-    if (lower.size() == name.size() && distance == 2 && std::is_permutation(lower.begin(), lower.end(), name.begin())) distance = 1;
+    const std::size_t distance = compute_edit_distance(lower, name);
     if (distance < least) { least = distance; best = name; }
   };
   for (const auto& [op, name] : function_names()) offer(name);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/words.hpp"
 #include "sightline/group/families.hpp"
 
 namespace sightline::group {
@@ -23,21 +24,6 @@ constexpr std::array<std::string_view, 10> words = {"trivial", "cyclic", "dihedr
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (to_lower(a[i - 1]) == to_lower(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row[b.size()];
-}
 
 /// Recursive descent along the grammar of the header; every function leaves `at_` behind what it has read.
 class Parser {
@@ -260,8 +246,10 @@ private:
       hint = digits < text_.size() && end > digits ? fmt::format("{}_{}", capital, text_.substr(digits, end - digits)) : fmt::format("{}_n", capital);
     } else {
       std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
+      std::string lower(word);
+      std::transform(lower.begin(), lower.end(), lower.begin(), to_lower);
       for (const std::string_view candidate : words) {
-        const std::size_t distance = edit_distance(word, candidate);
+        const std::size_t distance = compute_edit_distance(lower, candidate);
         if (distance < best) {
           best = distance;
           hint = candidate;

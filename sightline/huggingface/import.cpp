@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/words.hpp"
 #include "sightline/huggingface/families.hpp"
 
 namespace sightline::huggingface {
@@ -63,20 +64,6 @@ constexpr std::array families = {
     Family{"xlm-roberta", import_roberta, Front::special_id},
 };
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 const Family& find_family(const ConfigView& config, const nlohmann::json& object) {
   const std::string type = config.text({"model_type"}, "");
   if (type.empty()) config.fail("model_type", "the name of a model type");
@@ -85,7 +72,7 @@ const Family& find_family(const ConfigView& config, const nlohmann::json& object
 
   constexpr std::size_t farthest_suggestion = 2;
   constexpr std::size_t longest_compared = 40;
-  const auto distance = [&](const Family& f) { return edit_distance(type, f.model_type); };
+  const auto distance = [&](const Family& f) { return compute_edit_distance(type, f.model_type); };
   std::string hint;
   if (const auto inner = object.find("text_config"); inner != object.end() && inner->is_object()) {
     hint = " (its text_config may be imported on its own)";
