@@ -1,0 +1,276 @@
+#include "json.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace checker {
+
+Json::Json(std::string value) : value_(std::make_unique<std::string>(std::move(value))) {}
+Json::Json(Array value) : value_(std::make_unique<Array>(std::move(value))) {}
+Json::Json(Object value) : value_(std::make_unique<Object>(std::move(value))) {}
+
+namespace {
+
+template <class T, class V> const T& get(const V& value, const char* kind) {
+  if (const T* found = std::get_if<T>(&value)) return *found;
+  throw Malformed(std::string("expected ") + kind);
+}
+
+}  // namespace
+
+bool Json::boolean() const { return get<bool>(value_, "true or false"); }
+std::int64_t Json::integer() const { return get<std::int64_t>(value_, "an integer"); }
+const std::string& Json::string() const { return *get<std::unique_ptr<std::string>>(value_, "a string"); }
+const Json::Array& Json::array() const { return *get<std::unique_ptr<Array>>(value_, "a list"); }
+const Json::Object& Json::object() const { return *get<std::unique_ptr<Object>>(value_, "an object"); }
+double Json::number() const { return is_integer() ? static_cast<double>(integer()) : get<double>(value_, "a number"); }
+
+std::uint64_t Json::natural(std::uint64_t limit) const {
+  const std::int64_t value = integer();
+  if (value < 0 || static_cast<std::uint64_t>(value) > limit)
+    throw Malformed("expected an integer in 0 .. " + std::to_string(limit) + ", found " + std::to_string(value));
+  return static_cast<std::uint64_t>(value);
+}
+
+const Json& Json::operator[](std::size_t index) const {
+  const Array& values = array();
+  if (index >= values.size()) throw Malformed("expected a list of more than " + std::to_string(index) + " members");
+  return values[index];
+}
+
+const Json* Json::find(std::string_view key) const {
+  const Object& members = object();
+  const auto found = members.find(key);
+  return found == members.end() ? nullptr : &found->second;
+}
+
+const Json& Json::operator[](std::string_view key) const {
+  if (const Json* found = find(key)) return *found;
+  throw Malformed("expected the key \"" + std::string(key) + "\"");
+}
+
+bool operator==(const Json& a, const Json& b) {
+  if (a.value_.index() != b.value_.index()) return false;
+  if (a.is_string()) return a.string() == b.string();
+  if (a.is_array()) return a.array() == b.array();
+  if (a.is_object()) return a.object() == b.object();
+  return a.value_ == b.value_;
+}
+
+namespace {
+
+/// The fewest digits that read back the same; plain from 0.0001 up to below 1e15, else with an exponent.
+void print_real(double value, std::string& out) {
+  if (!std::isfinite(value)) throw Malformed("a number that is not finite");
+  const bool plain = value == 0 || (std::abs(value) >= 1e-4 && std::abs(value) < 1e15);
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, plain ? std::chars_format::fixed : std::chars_format::scientific).ptr;
+  const std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
+  out += text;
+  if (plain && text.find('.') == std::string_view::npos) out += ".0";
+}
+
+constexpr std::string_view short_escapes = "\"\"\\\\b\bf\fn\nr\rt\t";  // letter, character
+
+void print_string(std::string_view text, std::string& out) {
+  out += '"';
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code >= 0x20 && c != '"' && c != '\\') {
+      out += c;
+      continue;
+    }
+    out += '\\';
+    std::size_t k = 0;
+    while (k < short_escapes.size() && short_escapes[k + 1] != c) k += 2;
+    if (k < short_escapes.size())
+      out += short_escapes[k];
+    else
+      ((out += "u00") += "0123456789abcdef"[code >> 4]) += "0123456789abcdef"[code & 15];
+  }
+  out += '"';
+}
+
+void print(const Json& value, std::string& out) {
+  if (value.is_null()) {
+    out += "null";
+  } else if (value.is_boolean()) {
+    out += value.boolean() ? "true" : "false";
+  } else if (value.is_integer()) {
+    out += std::to_string(value.integer());
+  } else if (value.is_real()) {
+    print_real(value.number(), out);
+  } else if (value.is_string()) {
+    print_string(value.string(), out);
+  } else if (value.is_array()) {
+    char separator = '[';
+    for (const Json& member : value.array()) {
+      out += std::exchange(separator, ',');
+      print(member, out);
+    }
+    out += separator == '[' ? "[]" : "]";
+  } else {
+    char separator = '{';
+    for (const auto& [key, member] : value.object()) {
+      out += std::exchange(separator, ',');
+      print_string(key, out);
+      out += ':';
+      print(member, out);
+    }
+    out += separator == '{' ? "{}" : "}";
+  }
+}
+
+}  // namespace
+
+std::string print(const Json& value) {
+  std::string out;
+  print(value, out);
+  return out;
+}
+
+namespace {
+
+class Parser {
+public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  /// Reads a little more than canonical JSON, and then asks whether printing gives the same bytes.
+  Json parse() {
+    Json value = parse_value(0);
+    const std::string canonical = print(value);
+    at_ = static_cast<std::size_t>(std::mismatch(canonical.begin(), canonical.end(), text_.begin(), text_.end()).first - canonical.begin());
+    if (at_ != canonical.size()) fail("canonical form");
+    if (text_.substr(at_) != "" && text_.substr(at_) != "\n") fail("the end of the text");
+    return value;
+  }
+
+private:
+  [[noreturn]] void fail(const std::string& expected) const { throw Malformed("byte " + std::to_string(at_) + ": expected " + expected); }
+  [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  bool take(char c) {
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void require(std::string_view word) {
+    if (text_.substr(at_, word.size()) != word) fail(std::string(word));
+    at_ += word.size();
+  }
+
+  Json parse_value(int depth) {
+    if (depth > 64) fail("nesting of at most 64");
+    switch (peek()) {
+      case 'n': require("null"); return Json();
+      case 't': require("true"); return Json(true);
+      case 'f': require("false"); return Json(false);
+      case '"': return Json(parse_string());
+      case '[': return parse_array(depth);
+      case '{': return parse_object(depth);
+      default: return parse_number();
+    }
+  }
+
+  /// Members wait on one stack for all lists, so that every list is allocated once and in its size.
+  Json parse_array(int depth) {
+    require("[");
+    const std::size_t base = waiting_.size();
+    if (!take(']')) {
+      do {
+        Json member = parse_value(depth + 1);
+        waiting_.push_back(std::move(member));
+      } while (take(','));
+      require("]");
+    }
+    const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(base);
+    Json::Array members(std::make_move_iterator(begin), std::make_move_iterator(waiting_.end()));
+    waiting_.erase(begin, waiting_.end());
+    return Json(std::move(members));
+  }
+
+  Json parse_object(int depth) {
+    require("{");
+    Json::Object members;
+    if (!take('}')) {
+      do {
+        std::string key = parse_string();
+        require(":");
+        members.emplace_hint(members.end(), std::move(key), parse_value(depth + 1));
+      } while (take(','));
+      require("}");
+    }
+    return Json(std::move(members));
+  }
+
+  Json parse_number() {
+    const std::size_t length = std::min(text_.find_first_not_of("+-.0123456789e", at_), text_.size()) - at_;
+    const char *const begin = text_.data() + at_, *const end = begin + length;
+    const auto read = [&](auto value) {
+      const auto [rest, error] = std::from_chars(begin, end, value);
+      if (error != std::errc() || rest != end) fail("a value");
+      at_ += length;
+      return Json(value);
+    };
+    return text_.substr(at_, length).find_first_of(".e") == std::string_view::npos ? read(std::int64_t{0}) : read(0.0);
+  }
+
+  std::string parse_string() {
+    require("\"");
+    std::string out;
+    while (!take('"')) {
+      const std::size_t start = at_;
+      while (at_ < text_.size() && static_cast<signed char>(text_[at_]) >= 0x20 && text_[at_] != '"' && text_[at_] != '\\') ++at_;
+      out.append(text_, start, at_ - start);
+      if (static_cast<signed char>(peek()) < 0)
+        parse_utf8(out);
+      else if (take('\\'))
+        parse_escape(out);
+      else if (peek() != '"')
+        fail("the rest of a string");
+    }
+    return out;
+  }
+
+  void parse_escape(std::string& out) {
+    for (std::size_t k = 0; k < short_escapes.size(); k += 2)
+      if (take(short_escapes[k])) {
+        out += short_escapes[k + 1];
+        return;
+      }
+    require("u00");
+    unsigned code = 0;
+    if (text_.size() < at_ + 2 || std::from_chars(text_.data() + at_, text_.data() + at_ + 2, code, 16).ptr != text_.data() + at_ + 2)
+      fail("two hexadecimal digits");
+    at_ += 2;
+    out += static_cast<char>(code);
+  }
+
+  /// One character of two to four bytes: shortest form, no surrogates, at most U+10FFFF.
+  void parse_utf8(std::string& out) {
+    const auto byte = [&](std::size_t k) { return at_ + k < text_.size() ? static_cast<unsigned char>(text_[at_ + k]) : 0U; };
+    const unsigned lead = byte(0);
+    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    unsigned code = lead & (0xFFU >> (length + 1));
+    bool good = lead >= 0xC2 && lead <= 0xF4;
+    for (std::size_t k = 1; k < length; ++k) {
+      good = good && (byte(k) & 0xC0U) == 0x80U;
+      code = code << 6 | (byte(k) & 0x3FU);
+    }
+    if (!good || (length == 3 && code < 0x800) || (length == 4 && code < 0x10000) || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+      fail("UTF-8");
+    out.append(text_, at_, length);
+    at_ += length;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  Json::Array waiting_;
+};
+
+}  // namespace
+
+Json parse(std::string_view text) { return Parser(text).parse(); }
+
+}  // namespace checker
