@@ -49,6 +49,14 @@ case "$command" in
   certify|import|explain|pattern|kernel) build_command; exec build/release/sightline "$command" "$@" ;;
   test)     need build test; mkdir -p build; exec scripts/test.sh "$@" ;;
   fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
+  bench)
+    name=${1:-certify}
+    [ $# -gt 0 ] && shift
+    case "$name" in certify|growth) ;; *) die "there is no benchmark \"$name\" (certify, growth)" ;; esac
+    need build bench; mkdir -p build
+    configure release -DSIGHTLINE_BENCHMARKS=ON
+    compile release --target sightline_command "bench_$name"
+    exec "build/release/benchmarks/bench_$name" "$@" ;;
   lint)     need lint; exec scripts/lint.sh "$@" ;;
   format)   need lint; git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 -i ;;
   help|--help|-h)
@@ -60,6 +68,7 @@ case "$command" in
 ./do kernel EXPR       decide condition (13) for an attention kernel
 ./do test [--all] [--sanitize] [NAME...]   run the tests; --all adds the slow sweeps
 ./do fuzz [--seconds N] [READER...]   run every reader on damaged input under the sanitizers
+./do bench certify [--quick] [--only TEXT] | growth   measure, beside nauty and bliss; writes build/bench/NAME.json
 ./do build | setup | lint | format
 TEXT
     ;;
