@@ -1,4 +1,4 @@
-// `./do bench certify [--quick] [--only TEXT]`: every row of scale.md and every goal, ratios within one run.
+// `./do bench certify [--quick] [--alone] [--only TEXT] [--limit SECONDS]`: every row of scale.md and every goal, ratios within one run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr std::uint64_t most_arcs_for_peers = 150'000'000;
 constexpr std::uint64_t most_runs_written_out = 40'000'000;
 
 struct Options {
-  bool quick = false;
+  bool alone = false;  ///< no peers: for work on the engine
   std::string only;
   double peer_limit = 120;
   double own_limit = 120;
@@ -86,10 +86,10 @@ public:
     for (const Form form : {Form::pattern, Form::rows, Form::relabelled}) {
       const MakeLayout make = [&] { return bench::make_layout(family, form, most_runs_written_out); };
       Peers peers;
-      if (form == Form::pattern) peers = plain = measure_peers(make, options_.peer_limit);
+      if (form == Form::pattern) peers = plain = all_peers(make, options_.peer_limit);
       if (form == Form::rows) peers = plain;
       if (form == Form::relabelled && plain.best) {
-        peers = plain.winner == "nobody in time" ? plain : measure_peers(make, std::min(options_.peer_limit, 5 + 10 * *plain.best));
+        peers = plain.winner == "nobody in time" ? plain : all_peers(make, std::min(options_.peer_limit, 5 + 10 * *plain.best));
       }
       static const std::map<Form, std::string> suffix{{Form::pattern, ""}, {Form::rows, ", from rows"}, {Form::relabelled, ", relabelled"}};
       report(title + suffix.at(form), make, peers, times, order);
@@ -101,7 +101,7 @@ public:
     if (!wanted(title, 0)) return;
     const MakeLayout make = [&] { return std::optional<Layout>(bench::make_layout(graph)); };
     std::string order;
-    Peers peers = measure_peers(make, options_.peer_limit);
+    const Peers peers = all_peers(make, options_.peer_limit);
     report(title, make, peers, 3, order);
   }
 
@@ -157,6 +157,8 @@ private:
   [[nodiscard]] bool wanted(const std::string& title, Vertex n) const {
     return n <= options_.most_tokens && (options_.only.empty() || title.find(options_.only) != std::string::npos);
   }
+
+  [[nodiscard]] Peers all_peers(const MakeLayout& make, double limit) const { return options_.alone ? Peers{} : measure_peers(make, limit); }
 
   static std::string explain(const Measured& measured) {
     return measured.outcome.end == Outcome::End::over_limit ? "over the limit" : measured.outcome.text;
@@ -253,16 +255,17 @@ int main(int count, char** words) {
   for (int k = 1; k < count; ++k) {
     const std::string_view word = words[k];
     if (word == "--quick") {
-      options.quick = true;
       options.peer_limit = 10;
       options.own_limit = 20;
       options.most_tokens = 16384;
     } else if (word == "--only" && k + 1 < count) {
       options.only = words[++k];
+    } else if (word == "--alone") {
+      options.alone = true;
     } else if (word == "--limit" && k + 1 < count) {
       options.peer_limit = options.own_limit = std::stod(words[++k]);
     } else {
-      fmt::print(stderr, "bench certify: expected --quick, --only TEXT or --limit SECONDS, found {}\n", word);
+      fmt::print(stderr, "bench certify: expected --quick, --alone, --only TEXT or --limit SECONDS, found {}\n", word);
       return 2;
     }
   }
