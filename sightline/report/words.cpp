@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sightline/base/error.hpp"
+#include "sightline/verdict/rules.hpp"
 
 namespace sightline::report {
 
@@ -25,8 +26,9 @@ std::string to_word(sight::ClassKind kind) {
 }
 
 std::string to_sentence(const verdict::Rule& rule) {
-  std::string text = rule.source.empty() ? rule.name : fmt::format("{} ({})", rule.name, rule.source);
-  text += ": " + rule.statement;
+  const verdict::RuleText& known = verdict::find_rule_text(rule.name);
+  std::string text = known.source.empty() ? rule.name : fmt::format("{} ({})", rule.name, known.source);
+  text += fmt::format(": {}", known.statement);
   for (const std::string& premise : rule.premises) text += "; " + premise;
   return text;
 }

@@ -212,7 +212,7 @@ Needed compute_needed(const ViewQuestion& question, const Budget& budget) {
   const std::uint64_t start = *reach.layers;
   const Limit limit = compute_limit(question, budget);
   const std::uint64_t end = std::max(start, limit.depth);
-  needed.low = start;
+  needed.start = needed.low = start;
   try {
     // Isomorphisms only disappear with depth, and none after `end`.
     if (sees_the_layout(end, limit)) {

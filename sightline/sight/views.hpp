@@ -50,6 +50,7 @@ struct ViewQuestion {
 struct Needed {
   std::optional<std::uint64_t> layers;      ///< null: never, or only bounds are known
   bool never = false;                       ///< proved that no depth suffices
+  std::uint64_t start = 0;                  ///< layers until everything wanted is in view, when it ever is
   std::uint64_t low = 0, high = 0;          ///< bounds when neither is known (high = 0: none)
   std::optional<Collision> below;           ///< collision at layers - 1 (or at every depth when never), where that is what stops it
   std::optional<UnreachablePair> missing;   ///< pair missed at layers - 1 (or for ever), where that is what stops it

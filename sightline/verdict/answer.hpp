@@ -36,9 +36,7 @@ struct Floor {
 
 /// A rule that was used: its name, where it is proved, and what had to hold.
 struct Rule {
-  std::string name;                   ///< e.g. "theorem-e"
-  std::string source;                 ///< e.g. "theory 2.4"
-  std::string statement;              ///< one sentence
+  std::string name;                   ///< e.g. "theorem-e"; find_rule_text has its source and statement
   std::vector<std::string> premises;  ///< what was checked, with the values found
 };
 

@@ -130,7 +130,7 @@ void decide(Context& context) {
 }  // namespace
 
 Answer certify(const Architecture& architecture, const Budget& budget) {
-  Context context{architecture, budget, {}, {}, {}, true, {}, {}, std::nullopt, sight::ClassKind::all, {}};
+  Context context(architecture, budget);
   Answer& answer = context.answer;
   answer.file = architecture.file;
   answer.name = architecture.name;
@@ -145,11 +145,11 @@ Answer certify(const Architecture& architecture, const Budget& budget) {
     decide(context);
   } catch (const OutOfReach& reason) {
     give_up(answer);
-    context.use("open", "", fmt::format("not decided: {}", reason.what()), {});
+    context.use("left-out", {"the verdict", reason.what()});
   } catch (const BudgetExhausted& limit) {
     give_up(answer);
     answer.limit = limit.what() + describe_bounds(answer);
-    context.use("limit", "", fmt::format("not decided: {}", *answer.limit), {});
+    context.use("limit", {*answer.limit});
   }
   add_assumptions(context);
   add_advice(context);

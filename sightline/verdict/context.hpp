@@ -11,8 +11,16 @@
 #include "sightline/sight/views.hpp"
 #include "sightline/verdict/answer.hpp"
 #include "sightline/verdict/facts.hpp"
+#include "sightline/verdict/row_facts.hpp"
 
 namespace sightline::verdict {
+
+/// The layout that views look at: layers whose mixer ignores other tokens show nothing, whatever their pattern says.
+struct Sighted {
+  layout::Layout layout;
+  group::Group group;     ///< of this layout
+  bool is_whole = false;  ///< no layer is blind: layout and group are those of the architecture
+};
 
 struct Context {
   const architecture::Architecture& architecture;
@@ -26,6 +34,12 @@ struct Context {
   std::optional<std::uint64_t> given;  ///< nothing when the list is repeated for ever
   sight::ClassKind target_class = sight::ClassKind::all;
   Answer answer;
+  std::optional<Sighted> recoloured;  ///< fixed tables: tokens that the box can exchange have one colour (theory.md 3.9)
+
+  /// Found when first asked for; the layout, its group and the facts must be there.
+  [[nodiscard]] const RowFacts& row_facts(std::size_t relation) const;
+  [[nodiscard]] bool every_row(bool RowFacts::*fact) const;
+  [[nodiscard]] const Sighted& sighted() const;
 
   [[nodiscard]] std::uint64_t tokens() const { return layout.tokens; }
   /// Tokens that carry content: all but a BOS.
@@ -50,16 +64,14 @@ struct Context {
     target_is_layout = false;
   }
 
-  void use(std::string name, std::string source, std::string statement, std::vector<std::string> premises = {}) {
-    answer.rules.push_back({std::move(name), std::move(source), std::move(statement), std::move(premises)});
-  }
+  void use(std::string name, std::vector<std::string> premises = {}) { answer.rules.push_back({std::move(name), std::move(premises)}); }
   /// A figure beside the verdict: left out, and said so, when it is beyond the project's own bounds on steps.
   template <class Compute>
   auto figure(const std::string& name, Compute compute) -> decltype(compute()) {
     try {
       return compute();
-    } catch (const OutOfReach& reason) {
-      use("left-out", "", name + " was left out: " + reason.what());
+    } catch (const OutOfReach&) {
+      use("left-out", {name});
       return {};
     }
   }
@@ -68,7 +80,27 @@ struct Context {
     if (!answer.floor) answer.floor = std::move(floor);
     else answer.floors.push_back(std::move(floor));
   }
+
+private:
+  mutable std::vector<std::optional<RowFacts>> row_facts_;  ///< one per relation of the layout
+  mutable std::optional<Sighted> sighted_;
+
+public:
+  Context(const architecture::Architecture& of, const Budget& within) : architecture(of), budget(within) {}
 };
+
+/// Numbers per token (15.2, 15.8 e): uses the rule, adds the floor; `missing` when it stays open.
+struct OutputVerdict {
+  bool impossible = false;
+  std::optional<std::string> missing;
+};
+/// How many different target labels there are, or at least are (15.8 e); counts beyond 2^63 are cut there.
+struct TargetLabels {
+  std::uint64_t count = 0;
+  bool exact = false;
+};
+/// @param possible  outputs per token that the depth allows; `targets` on ids
+[[nodiscard]] OutputVerdict decide_output(Context& context, std::int64_t possible, const std::optional<TargetLabels>& targets);
 
 /// Real-valued tokens: theory.md 2-7, 15.3, 15.6. Sets verdict, needed, expressed, class layers, floors, rules.
 void decide_continuous(Context& context);

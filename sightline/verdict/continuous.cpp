@@ -8,7 +8,6 @@
 #include "sightline/verdict/context.hpp"
 #include "sightline/verdict/fixed_positions.hpp"
 #include "sightline/verdict/floors.hpp"
-#include "sightline/verdict/row_facts.hpp"
 
 namespace sightline::verdict {
 
@@ -43,14 +42,14 @@ void decide_feedforward(Context& context, Tokenwise& result) {
   if (every(facts, Closure::odd) && !fixed_inputs && odd_norms && bare &&
       every_mixer(context, [](const MixerFacts& m) { return m.odd == Tri::yes; })) {
     result.impossible = true;
-    context.use("odd", "theory 3.4", "every sublayer is odd, so F(-X) = -F(X) for every network", {facts.front().why});
+    context.use("odd", {facts.front().why});
     context.add_floor(make_odd_floor(context));
     return;
   }
   if (every(facts, Closure::homogeneous) && !fixed_inputs && no_norm && bare &&
       every_mixer(context, [](const MixerFacts& m) { return m.homogeneous == Tri::yes; })) {
     result.impossible = true;
-    context.use("homogeneous", "theory 3.5", "every sublayer is positively homogeneous, so F(cX) = cF(X) for c > 0", {facts.front().why});
+    context.use("homogeneous", {facts.front().why});
     context.add_floor(make_homogeneous_floor(context));
     return;
   }
@@ -58,7 +57,7 @@ void decide_feedforward(Context& context, Tokenwise& result) {
       !context.architecture.output.norm && !context.architecture.input.norm &&
       every_mixer(context, [](const MixerFacts& m) { return m.linear; })) {
     result.impossible = true;
-    context.use("affine", "theory 3.6", "affine feedforwards and linear mixers make an affine network", {facts.front().why});
+    context.use("affine", {facts.front().why});
     context.add_floor(make_affine_floor(context));
     return;
   }
@@ -67,7 +66,7 @@ void decide_feedforward(Context& context, Tokenwise& result) {
     result.missing.push_back("feedforward: " + (f.closure == Closure::affine ? f.why + ": attention alone is open here (theory 6 E)" : f.why));
     return;
   }
-  context.use("feedforward", "theory 2.1, 6", "feedforward sublayers generate every tokenwise flow", {facts.front().why});
+  context.use("feedforward", {facts.front().why});
 }
 
 /// Width in which raw tokens arrive injectively: what a LayerNorm in front may leave.
@@ -83,8 +82,7 @@ void decide_norms(Context& context, Tokenwise& result) {
   const bool final_layernorm = a.output.norm && a.output.norm->kind == NormKind::layernorm;
   if (a.input.embedding == Embedding::linear && a.input.dim > a.dim) {
     result.impossible = true;
-    context.use("input-rank", "theory 15.6 F", "the embedding is linear and narrower than the raw tokens",
-                {fmt::format("raw width {} > width {}", a.input.dim, a.dim)});
+    context.use("input-rank", {fmt::format("raw width {} > {}", a.input.dim, a.dim)});
     context.add_floor(make_input_rank_floor(context, a.dim));
     return;
   }
@@ -104,7 +102,7 @@ void decide_norms(Context& context, Tokenwise& result) {
       result.missing.push_back("layers with different norms are decided only when each is none or pre-RMSNorm with eps > 0");
       return;
     }
-    context.use("pre-rmsnorm", "theory 7.1", "pre-RMSNorm with eps > 0 is a homeomorphism onto a ball", {});
+    context.use("pre-rmsnorm", {"eps > 0: a homeomorphism onto a ball"});
     return;
   }
   if (norm.kind == NormKind::none) return;
@@ -112,29 +110,26 @@ void decide_norms(Context& context, Tokenwise& result) {
   switch (norm.place) {
     case NormPlace::pre:
       if (!layernorm && norm.eps > 0) {
-        context.use("pre-rmsnorm", "theory 7.1", "pre-RMSNorm with eps > 0 is a homeomorphism onto a ball", {});
+        context.use("pre-rmsnorm", {"eps > 0: a homeomorphism onto a ball"});
       } else if (!layernorm) {
         if (a.dim >= 2 && a.layers.front().feedforward.bias != Bias::no) {
-          context.use("pre-rmsnorm", "theory 7.1", "pre-RMSNorm with eps = 0: biases translate away from 0 and back", {});
+          context.use("pre-rmsnorm", {"eps = 0: biases translate away from 0 and back"});
         } else {
           result.missing.push_back("pre-RMSNorm with eps = 0 and no biases (theory 7.1)");
         }
       } else if (survives_layernorm(a, 1) && a.dim >= 3) {
-        context.use("pre-layernorm", "theory 7.1", "the raw tokens survive LayerNorm, the mean channel is driven by the rest",
-                    {a.input.domain == Domain::centred ? "centred input" : fmt::format("raw width {} <= {}", a.input.dim, a.dim - 1), "d >= 3"});
+        context.use("pre-layernorm", {a.input.domain == Domain::centred ? "centred input" : fmt::format("raw width {} <= {}", a.input.dim, a.dim - 1), "d >= 3"});
       } else if (a.input.embedding == Embedding::none && a.input.domain == Domain::all) {
         result.impossible = true;
-        context.use("pre-layernorm-translation", "theory 3.7", "adding a constant to all coordinates of a token passes every sublayer unseen", {});
+        context.use("pre-layernorm-translation", {"no embedding"});
         context.add_floor(make_pre_layernorm_floor(context));
       } else if (!final_layernorm && a.input.embedding == Embedding::linear && a.input.dim >= a.dim && a.input.domain == Domain::all) {
         result.impossible = true;
-        context.use("pre-layernorm-translation", "theory 3.7",
-                    "a square embedding sends some raw direction to the all-ones vector, or to 0: it passes every sublayer unseen", {});
+        context.use("pre-layernorm-translation", {"a square embedding sends some raw direction to the all-ones vector, or to 0"});
         context.add_floor({2, std::nullopt, "F(X)_i = |X_i|^2 e_1", "the unit ball of the raw inputs", "pre-LayerNorm translation (theory 3.7)"});
       } else if (final_layernorm && a.input.embedding == Embedding::linear && a.input.dim >= a.dim && a.input.domain == Domain::all) {
         result.impossible = true;
-        context.use("input-rank", "theory 15.6 F, 7.1", "everything after the linear embedding sees it minus its mean: one raw direction is lost",
-                    {fmt::format("raw width {} > {}", a.input.dim, a.dim - 1)});
+        context.use("input-rank", {fmt::format("raw width {} > {}", a.input.dim, a.dim - 1)});
         context.add_floor(make_input_rank_floor(context, a.dim - 1));
       } else {
         result.missing.push_back("pre-LayerNorm: the raw tokens may lose a direction (theory 7.1; raw width at most d-1 and d >= 3 would do)");
@@ -153,26 +148,19 @@ void decide_norms(Context& context, Tokenwise& result) {
       } else if (a.dim - lost < 1 || (layernorm ? a.dim < 3 : a.dim < 2)) {
         result.missing.push_back("post-norm: the width is too small for theory 15.3");
       } else {
-        context.use("post-norm", "theory 15.3", "a feedforward behind a post-norm realises every map into the range of the norm", {});
+        context.use("post-norm");
       }
       return;
     }
     case NormPlace::sandwich:
     case NormPlace::after:
       if (!layernorm && norm.eps > 0) {
-        context.use("sandwich-rmsnorm", "theory 15.3", "RMSNorm with eps > 0 inside the branch is a homeomorphism onto a ball", {});
+        context.use("sandwich-rmsnorm");
       } else {
         result.missing.push_back("a LayerNorm, or eps = 0, inside the branch on real-valued tokens (theory 15.3, 15.8 a)");
       }
       return;
   }
-}
-
-/// Under a causal mask an even function of j - i names its offset (15.8 f).
-bool reads_causally(const Context& context) {
-  return std::all_of(context.layout.relations.begin(), context.layout.relations.end(), [&](const layout::Relation& relation) {
-    return compute_row_facts(relation, context.layout.tokens, context.budget).causal;
-  });
 }
 
 void decide_blocks(Context& context, Tokenwise& result) {
@@ -194,7 +182,7 @@ void decide_blocks(Context& context, Tokenwise& result) {
       result.missing.push_back("mixer: " + facts.why + "; a list of layers needs such a bound");
       return;
     }
-    if (mixer.relative.scheme == RelativeScheme::rotary && mixer.query_key == QueryKey::tied && !reads_causally(context)) {
+    if (mixer.relative.scheme == RelativeScheme::rotary && mixer.query_key == QueryKey::tied && !context.every_row(&RowFacts::causal)) {  // else an even function of j - i names its offset (15.8 f)
       result.missing.push_back("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
       return;
     }
@@ -203,52 +191,7 @@ void decide_blocks(Context& context, Tokenwise& result) {
       return;
     }
   }
-  context.use("mixer", "theory 2.3, 2.5", "some weights make the layer an average of free features", {context.facts.mixer.front().why});
-}
-
-void decide_output(Context& context, Tokenwise& result) {
-  const OutputRank& rank = context.rank;
-  if (rank.sphere) {
-    result.impossible = true;
-    context.use("norm-range", "theory 3.8", rank.why, {});
-    context.add_floor(make_sphere_floor(context));
-    return;
-  }
-  const std::int64_t wanted = context.answer.output_dim.value_or(rank.certified);
-  if (wanted <= rank.certified) {
-    context.use("output-rank", "theory 15.2", rank.why, {fmt::format("{} outputs per token, {} possible", wanted, rank.certified)});
-    return;
-  }
-  if (rank.undecided_above && wanted <= rank.affine) {
-    result.missing.push_back("output width: " + rank.why);
-    return;
-  }
-  result.impossible = true;
-  context.use("output-rank", "theory 15.2", rank.why, {fmt::format("{} outputs per token, at most {} possible", wanted, rank.certified)});
-  context.add_floor(make_output_rank_floor(context, wanted));
-}
-
-/// Layers whose mixer ignores other tokens show nothing, whatever their pattern says.
-layout::Layout without_blind_layers(const Context& context) {
-  layout::Layout result = context.layout;
-  std::vector<std::uint32_t> order;
-  std::size_t position = 0;
-  std::optional<std::uint32_t> empty;
-  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
-    for (std::int64_t r = 0; r < context.architecture.layers[k].repeat; ++r, ++position) {
-      if (!context.facts.mixer[k].blind) {
-        order.push_back(context.layout.order[position]);
-        continue;
-      }
-      if (!empty) {
-        empty = static_cast<std::uint32_t>(result.layers.size());
-        result.layers.emplace_back();
-      }
-      order.push_back(*empty);
-    }
-  }
-  result.order = std::move(order);
-  return result;
+  context.use("mixer", {context.facts.mixer.front().why});
 }
 
 bool is_bounded(const Context& context) {
@@ -258,6 +201,20 @@ bool is_bounded(const Context& context) {
 sight::RegisterRows register_rows(const Context& context) {
   const bool frequencies = every_mixer(context, [](const MixerFacts& m) { return m.normalised; });
   return frequencies ? sight::RegisterRows::frequencies : sight::RegisterRows::multisets;
+}
+
+/// What was found about views, in words that anyone can derive from the figures.
+std::vector<std::string> describe_needed(const sight::Needed& needed, ClassKind kind) {
+  if (needed.never && needed.missing) return {fmt::format("token {} never sees token {}", needed.missing->reader, needed.missing->unseen)};
+  if (needed.never) return {"a symmetry of the views that the target does not have survives at every depth"};
+  const std::string seen = fmt::format("{} after {} layer{}",
+                                       kind == ClassKind::all      ? "every token sees every token"
+                                       : kind == ClassKind::causal ? "every token sees the tokens up to itself"
+                                                                   : "no view grows any more",
+                                       needed.start, needed.start == 1 ? "" : "s");
+  if (!needed.layers) return {seen, fmt::format("at least {} layers are needed", needed.low)};
+  if (*needed.layers == needed.start) return {seen, "no two views can be confused"};
+  return {seen, fmt::format("a symmetry of the views that the target does not have survives until layer {}", *needed.layers)};
 }
 
 /// What the layout alone settles: necessity holds for every mixer that is a function of the visible rows (theory 2.4 NEC).
@@ -314,34 +271,36 @@ void decide_continuous(Context& context) {
   Answer& answer = context.answer;
   const bool decidable = every_mixer(context, [](const MixerFacts& m) { return m.decidable; });
   const bool fixed_table = uses_fixed_table(a);
-  layout::Layout layout = without_blind_layers(context);
-  bool overlaps_are_exact = true;
-  if (fixed_table) overlaps_are_exact = recolour_by_overlap(context, layout);
   // Rows that overlap on the box may be exchanged, and blind layers show nothing: views then have a group of their own.
-  sight::ViewQuestion question = context.question(layout, context.target_class, register_rows(context));
-  group::Group layout_group;
-  if (fixed_table || layout.order != context.layout.order) {
-    layout_group = symmetry::compute_layout_group(layout, context.budget);
-    question.target = &context.target;
-    question.layout_group = &layout_group;
+  bool overlaps_are_exact = true;
+  if (fixed_table) {
+    context.recoloured = context.sighted();
+    context.recoloured->is_whole = false;
+    overlaps_are_exact = recolour_by_overlap(context, context.recoloured->layout);
+    context.recoloured->group = symmetry::compute_layout_group(context.recoloured->layout, context.budget);
   }
+  const Sighted& sighted = fixed_table ? *context.recoloured : context.sighted();
+  const sight::ViewQuestion question{&sighted.layout, context.target_is_layout && sighted.is_whole ? &sighted.group : &context.target,
+                                     &sighted.group, context.target_class, register_rows(context)};
 
   SightVerdict sight_verdict;
+  std::vector<std::string> premises;
   if (is_fixed_pooling(a)) {
     const auto reach = sight::compute_wanted_reach(question, false, context.budget);
     sight::Needed needed;
     needed.layers = reach.layers;
     needed.never = !reach.layers;
     needed.missing = reach.witness;
-    needed.why = reach.layers ? "one layer shows every block mean" : "some token is in no block";
+    premises = {reach.layers ? "fixed pooling: one layer shows every block mean" : "fixed pooling: some token is in no block"};
     if (reach.layers && *reach.layers > 0 && !context.target_contains(context.layout_group)) {
       needed.layers.reset();
       needed.never = true;
-      needed.why = "block means do not change when tokens of a block, or whole blocks, are exchanged";
+      premises = {"fixed pooling: block means do not change when tokens of a block, or whole blocks, are exchanged"};
     }
     sight_verdict = judge(context, std::move(needed));
   } else {
     sight_verdict = judge(context, sight::compute_needed(question, context.budget));
+    premises = describe_needed(sight_verdict.needed, context.target_class);
   }
   if (!overlaps_are_exact && sight_verdict.impossible && !sight_verdict.needed.missing) {
     // The collision may use pairs of rows too far apart for the box: only its absence would have been a proof.
@@ -352,11 +311,10 @@ void decide_continuous(Context& context) {
 
   const bool unseen = sight_verdict.impossible && add_unseen_floor(context, question);
   if (sight_verdict.impossible || !sight_verdict.undecided) {
-    context.use(fixed_table ? "fixed-positions" : "theorem-e", fixed_table ? "theory 3.9" : unseen ? "theory 2.4, 3.1" : "theory 2.4",
-                sight_verdict.needed.why, {});
+    context.use(fixed_table ? "fixed-positions" : "theorem-e", std::move(premises));
   }
-  Tokenwise output, rest;
-  decide_output(context, output);
+  OutputVerdict output = decide_output(context, context.rank.certified, std::nullopt);
+  Tokenwise rest;
   decide_blocks(context, rest);
   decide_feedforward(context, rest);
   decide_norms(context, rest);
@@ -369,21 +327,22 @@ void decide_continuous(Context& context) {
       add_collision_floor(context, question, sight_verdict);
     }
   }
-  rest.missing.insert(rest.missing.end(), output.missing.begin(), output.missing.end());
-  if (sight_verdict.undecided) rest.missing.push_back("layers: " + sight_verdict.needed.why);
+  if (output.missing) rest.missing.push_back(*output.missing);
+  if (sight_verdict.undecided) rest.missing.push_back(overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps"
+                                                                      : "layers: rows of the position table overlap, but not all with all");
 
   const sight::Needed& needed = sight_verdict.needed;
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && context.rank.sphere);
   answer.verdict = sight_verdict.impossible || output.impossible || rest.impossible ? Verdict::impossible
                    : rest.missing.empty()                                           ? Verdict::certified
                                                                                     : Verdict::unknown;
-  for (const std::string& reason : rest.missing) context.use("open", "theory 15.7", "not decided: " + reason, {});
+  for (const std::string& reason : rest.missing) context.use("open", {reason});
 
   if (sufficient && is_bounded(context)) {
     answer.needed = needed.layers;
     if (!needed.layers && !needed.never && needed.high > 0) answer.needed_between = {needed.low, needed.high};
   }
-  if (sufficient && !is_bounded(context)) context.use("theorem-g", "theory 2.6", "no number of layers is known for this mixer", {});
+  if (sufficient && !is_bounded(context)) context.use("theorem-g");
 
   // The class of the repeated list, and the smallest group at the given depth.
   if (sufficient && is_bounded(context) && answer.class_kind) {
@@ -418,16 +377,16 @@ void decide_continuous(Context& context) {
 std::optional<std::uint64_t> compute_pattern_needed(const Context& context) {
   if (is_fixed_pooling(context.architecture)) return context.answer.connected;
   if (context.target_is_layout && context.target_class == ClassKind::all && context.answer.needed) return context.answer.needed;
-  const layout::Layout layout = without_blind_layers(context);
-  const sight::ViewQuestion question{&layout, &context.layout_group, &context.layout_group, ClassKind::all, register_rows(context)};
+  const Sighted& sighted = context.sighted();
+  const sight::ViewQuestion question{&sighted.layout, sighted.is_whole ? &sighted.group : &context.layout_group, &sighted.group, ClassKind::all, register_rows(context)};
   return sight::compute_needed(question, context.budget).layers;
 }
 
 std::optional<group::Order> compute_order_at_connected(const Context& context, const std::optional<std::uint64_t>& pattern_needed) {
   if (!context.answer.connected || !is_bounded(context)) return std::nullopt;
   if (is_fixed_pooling(context.architecture) || (pattern_needed && *pattern_needed <= *context.answer.connected)) return context.layout_group.order;
-  const layout::Layout layout = without_blind_layers(context);
-  const sight::ViewQuestion question{&layout, &context.layout_group, &context.layout_group, ClassKind::all, register_rows(context)};
+  const Sighted& sighted = context.sighted();
+  const sight::ViewQuestion question{&sighted.layout, &sighted.group, &sighted.group, ClassKind::all, register_rows(context)};
   const auto group = sight::compute_expressed_group(question, *context.answer.connected, context.budget);
   if (!group) return std::nullopt;
   return group->order;

@@ -2,14 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "sightline/sight/wanted.hpp"
 #include "sightline/verdict/context.hpp"
 #include "sightline/verdict/fixed_positions.hpp"
 #include "sightline/verdict/floors.hpp"
 #include "sightline/verdict/id_layers.hpp"
-#include "sightline/verdict/row_facts.hpp"
 
 namespace sightline::verdict {
 
@@ -65,12 +63,6 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
   return repeated;
 }
 
-bool every_row(const Context& context, bool RowFacts::*fact) {
-  return std::all_of(context.layout.relations.begin(), context.layout.relations.end(), [&](const layout::Relation& relation) {
-    return compute_row_facts(relation, context.layout.tokens, context.budget).*fact;
-  });
-}
-
 void check_mixers(const Context& context, std::vector<std::string>& missing) {
   const Architecture& a = context.architecture;
   for (std::size_t k = 0; k < a.layers.size(); ++k) {
@@ -90,7 +82,7 @@ void check_mixers(const Context& context, std::vector<std::string>& missing) {
       return;
     }
     if (mixer.relative.scheme == RelativeScheme::rotary && mixer.query_key == QueryKey::tied) {
-      const bool harmless = every_row(context, &RowFacts::causal) || (a.input.bos && every_row(context, &RowFacts::bos_in_every_row));
+      const bool harmless = context.every_row(&RowFacts::causal) || (a.input.bos && context.every_row(&RowFacts::bos_in_every_row));
       if (!harmless) {
         missing.push_back("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
         return;
@@ -115,61 +107,38 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
   }
 }
 
-/// A lower bound of Lambda, the number of different target labels of the class (15.8 e), as a double.
-double count_targets_at_least(const Context& context) {
-  const double n = static_cast<double>(context.ordinary());
-  const double v = static_cast<double>(context.architecture.input.vocabulary.value_or(std::max<std::int64_t>(2, context.architecture.tokens)));
-  if (n < 1) return 1;
-  if (context.target_class == ClassKind::seen) return v;
-  if (context.target_class == ClassKind::causal && context.target.is_trivial()) return std::pow(v, n);
-  // S_n-equivariant targets are the fewest: own id times the multiset of the others.
-  return v * std::exp(std::lgamma(n + v - 1) - std::lgamma(v) - std::lgamma(n));
+/// A lower bound of Lambda, the number of different target labels of the class (15.8 e), cut at 2^63.
+std::uint64_t count_targets_at_least(const Context& context) {
+  const mpz_class most = mpz_class(1) << 63;
+  const auto v = static_cast<std::uint64_t>(context.architecture.input.vocabulary.value_or(std::max<std::int64_t>(2, context.architecture.tokens)));
+  const std::uint64_t n = context.ordinary();
+  mpz_class count = n == 0 ? 1 : static_cast<unsigned long>(v);
+  if (n == 0 || context.target_class == ClassKind::seen) return count.get_ui();
+  if (context.target_class == ClassKind::causal && context.target.is_trivial()) {
+    for (std::uint64_t k = 1; k < n && v > 1 && count < most; ++k) count *= static_cast<unsigned long>(v);
+  } else {
+    // S_n-equivariant targets are the fewest: own id times the multiset of the others, V C(n + V - 2, n - 1).
+    const std::uint64_t top = n + v - 2, chosen = std::min(n - 1, v - 1);
+    mpz_class multisets = 1;
+    for (std::uint64_t k = 1; k <= chosen && multisets < most; ++k) {
+      multisets = multisets * static_cast<unsigned long>(top - chosen + k) / static_cast<unsigned long>(k);
+    }
+    count *= multisets;
+  }
+  return count < most ? count.get_ui() : std::uint64_t{1} << 63;
 }
 
-struct OutputVerdict {
-  bool impossible = false;
-  std::optional<std::string> missing;
-};
-
-OutputVerdict decide_output(Context& context, const IdLayers& layers) {
-  OutputVerdict result;
+/// 15.8 a: a spare layer may fill the coordinate that a norm inside the branch takes away.
+OutputVerdict decide_ids_output(Context& context, const IdLayers& layers) {
   const OutputRank& rank = context.rank;
-  if (rank.sphere) {
-    result.impossible = true;
-    context.use("norm-range", "theory 3.8", rank.why, {});
-    context.add_floor(make_sphere_floor(context));
-    return result;
-  }
   const std::uint64_t needed = layers.layers.value_or(layers.high);
   const bool spare = !context.given || *context.given >= needed + 1;
-  if (spare && layers.layers && rank.with_one_more_layer > rank.certified) {  // 15.8 a
+  if (!rank.sphere && spare && layers.layers && rank.with_one_more_layer > rank.certified) {
     context.answer.output_largest = rank.with_one_more_layer;
     if (!context.architecture.output.dim) context.answer.output_dim = rank.with_one_more_layer;
   }
-  const std::int64_t possible = spare ? rank.with_one_more_layer : rank.certified;
-  const std::int64_t wanted = context.answer.output_dim.value_or(rank.certified);
-  const std::string premise = fmt::format("{} outputs per token, {} possible", wanted, possible);
-  if (wanted <= possible) {
-    context.use("output-rank", "theory 15.2", rank.why, {premise});
-    return result;
-  }
-  const double targets = layers.distinct_targets ? static_cast<double>(*layers.distinct_targets) : count_targets_at_least(context);
-  if (layers.distinct_targets && targets <= static_cast<double>(rank.affine) + 1) {
-    context.use("few-labels", "theory 15.8 e", "so few labels that every read-out fits them", {fmt::format("{} target labels, {} fit", targets, rank.affine + 1)});
-    return result;
-  }
-  if (rank.undecided_above && wanted <= rank.affine) {
-    result.missing = "output width: " + rank.why;
-    return result;
-  }
-  if (targets < static_cast<double>(rank.affine) + 2) {
-    result.missing = "output width: few target labels, and they were not counted exactly (theory 15.8 e)";
-    return result;
-  }
-  result.impossible = true;
-  context.use("output-rank", "theory 15.2, 15.8 e", rank.why, {premise});
-  context.add_floor(make_output_rank_floor(context, wanted));
-  return result;
+  const TargetLabels targets = layers.distinct_targets ? TargetLabels{*layers.distinct_targets, true} : TargetLabels{count_targets_at_least(context), false};
+  return decide_output(context, spare ? rank.with_one_more_layer : rank.certified, targets);
 }
 
 void add_label_floor(Context& context, const IdLayers& layers) {
@@ -212,14 +181,14 @@ void decide_ids(Context& context) {
       add_label_floor(context, layers);
     }
   }
-  context.use(layers.rule, layers.source, layers.why, {});
+  context.use(layers.rule, {layers.why});
 
   const bool repeated = check_feedforward(context, missing);
   check_mixers(context, missing);
   check_norms(context, missing);
   if (!decidable) missing.push_back("mixer: " + context.facts.mixer.front().why);
   if (!a.block.residual) missing.push_back("no residual connection (theory 7.4)");
-  if (a.block.tied) context.use("tied", "theory 15.4", "layers that share weights: states of different layers are chosen apart, one feedforward serves all", {});
+  if (a.block.tied) context.use("tied");
   if (layers.only_necessary && !layers.never && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
   const bool premises = missing.empty();  // labels are sufficient as soon as there are enough layers
 
@@ -231,15 +200,15 @@ void decide_ids(Context& context) {
     if (!enough && !impossible) missing.push_back("parallel blocks: the read-out of the last layer sits one block later (theory 15.4)");
   } else if (!layers.never) {
     enough = layers.high > 0 && (!context.given || *context.given >= layers.high + read_out);
-    if (!enough && !impossible) missing.push_back("layers: " + layers.why);
+    if (!enough && !impossible) missing.push_back("layers: no number is proved");
   }
-  const OutputVerdict output = decide_output(context, layers);
+  const OutputVerdict output = decide_ids_output(context, layers);
   if (output.missing) missing.push_back(*output.missing);
 
   answer.verdict = impossible || output.impossible    ? Verdict::impossible
                    : missing.empty() && enough ? Verdict::certified
                                                : Verdict::unknown;
-  for (const std::string& reason : missing) context.use("open", "theory 15.7", "not decided: " + reason, {});
+  for (const std::string& reason : missing) context.use("open", {reason});
 
   // With as many ids as tokens, inputs in general position exist: every G that is served contains the layout's own group.
   const bool general = !a.input.vocabulary || *a.input.vocabulary >= static_cast<std::int64_t>(context.ordinary());
@@ -249,7 +218,7 @@ void decide_ids(Context& context) {
   }
   if (!premises || context.rank.sphere) return;
   if (repeated) {
-    context.use("open", "theory 15.4", "feedforwards of bounded width suffice by repetition: no number of layers is known", {});
+    context.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
     return;
   }
   if (layers.layers && (read_out == 0 || *layers.layers == 0)) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "sightline/verdict/context.hpp"
-#include "sightline/verdict/row_facts.hpp"
 
 namespace sightline::verdict {
 
@@ -38,9 +37,7 @@ bool is_one_plain_pattern(const Context& context) {
 }
 
 bool is_full(const Context& context) {
-  return std::all_of(context.layout.relations.begin(), context.layout.relations.end(), [&](const layout::Relation& relation) {
-    return compute_row_facts(relation, context.layout.tokens, context.budget).full;
-  });
+  return context.every_row(&RowFacts::full);
 }
 
 template <class Predicate>

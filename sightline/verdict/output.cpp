@@ -1,0 +1,43 @@
+// How many numbers a token can show (theory.md 15.2, 15.8 e), for real-valued tokens and for ids.
+#include <fmt/format.h>
+
+#include "sightline/verdict/context.hpp"
+#include "sightline/verdict/floors.hpp"
+
+namespace sightline::verdict {
+
+OutputVerdict decide_output(Context& context, std::int64_t possible, const std::optional<TargetLabels>& targets) {
+  OutputVerdict result;
+  const OutputRank& rank = context.rank;
+  if (rank.sphere) {
+    result.impossible = true;
+    context.use("norm-range");
+    context.add_floor(make_sphere_floor(context));
+    return result;
+  }
+  const std::int64_t wanted = context.answer.output_dim.value_or(rank.certified);
+  const std::string premise = fmt::format("{} outputs per token, {} possible", wanted, possible);
+  if (wanted <= possible) {
+    context.use("output-rank", {rank.why, premise});
+    return result;
+  }
+  const auto fits = static_cast<std::uint64_t>(rank.affine) + 1;
+  if (targets && targets->exact && targets->count <= fits) {
+    context.use("few-labels", {fmt::format("{} target labels, {} fit", targets->count, fits)});
+    return result;
+  }
+  if (rank.undecided_above && wanted <= rank.affine) {
+    result.missing = "output width: " + rank.why;
+    return result;
+  }
+  if (targets && targets->count <= fits) {
+    result.missing = "output width: few target labels, and they were not counted exactly (theory 15.8 e)";
+    return result;
+  }
+  result.impossible = true;
+  context.use("output-rank", {rank.why, premise});
+  context.add_floor(make_output_rank_floor(context, wanted));
+  return result;
+}
+
+}  // namespace sightline::verdict
