@@ -50,6 +50,8 @@ struct Needed {
 class Sight {
 public:
   Sight(const Layout& layout, const Json& evidence);
+  Sight(const Sight&) = delete;
+  Sight& operator=(const Sight&) = delete;
   ~Sight();
   [[nodiscard]] std::optional<std::uint64_t> connected() const;
   [[nodiscard]] ClassKind class_kind() const;

@@ -1,0 +1,54 @@
+// Inside of sight.hpp: receptive fields R_0[i] = {i}, R_q[i] = R_{q-1}[i] u U_{j in N_q(i)} R_{q-1}[j] (theory 1.9, 10).
+#pragma once
+
+#include "sight.hpp"
+
+namespace checker {
+
+struct ReachQuestion {
+  ClassKind kind = ClassKind::all;
+  bool ordinary_only = false;    ///< token 0 need not be seen
+  bool registers_too = false;    ///< registers are to be seen as well (kinds all and seen)
+  std::uint64_t skip = 0;        ///< the first layer applied is layer skip+1 of the repeated list
+  const std::vector<std::vector<bool>>* sets = nullptr;  ///< what each token is to see, instead of the kind
+  const Json* hints = nullptr;   ///< {"columns":[..],"hub":h}: columns that come late, and a vertex through which all can see all
+};
+
+/// Per token: how many wanted vertices are out of view after `depth` layers (none: ever); and the first such pair.
+struct Unseen {
+  std::vector<Vertex> count;
+  std::optional<std::pair<Vertex, Vertex>> first;
+};
+[[nodiscard]] Unseen compute_unseen(const Layout& layout, const ReachQuestion& question, std::optional<std::uint64_t> depth);
+
+/// Least number of layers (the list repeated) at which everything wanted is in view.
+[[nodiscard]] Reach compute_reach(const Layout& layout, const ReachQuestion& question);
+
+/// t_a(j): the longest time left, -1 when j is never seen within the depth. Row q of j influences the root iff q <= t_a(j).
+[[nodiscard]] std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t depth, Vertex root, std::uint64_t skip = 0);
+
+struct Sight::State {
+  const Layout& layout;
+  const Json& evidence;
+  [[nodiscard]] const Json* find(std::string_view key) const { return evidence.is_null() ? nullptr : evidence.find(key); }
+};
+
+/// What output a of a G-equivariant target of the class may depend on: W(a) = the tokens j with g(j) in the class's set of g(a)
+/// for every g in G.
+class WantedTokens {
+public:
+  WantedTokens(const Layout& layout, const ViewQuestion& question);
+  [[nodiscard]] bool everything() const { return kind_ == ClassKind::all; }
+  /// Are the sets smaller than the class says, or other than all, 0..a, or what is ever seen?
+  [[nodiscard]] const std::vector<std::vector<bool>>* sets() const { return sets_.empty() ? nullptr : &sets_; }
+  [[nodiscard]] std::vector<bool> of(Vertex a) const;
+
+private:
+  const Layout& layout_;
+  ClassKind kind_;
+  std::vector<std::vector<bool>> sets_;
+};
+
+[[nodiscard]] bool is_trivial(const Group& group);
+
+}  // namespace checker
