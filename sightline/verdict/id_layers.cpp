@@ -20,7 +20,7 @@ namespace {
 struct Stack {
   const Context& context;
   ClassKind kind;
-  layout::Layout layout;             ///< the layout, with a relation written twice where layers read it by different rules
+  layout::Layout layout;             ///< the layout, with a relation written twice where layers read it by different rules or schemes
   std::vector<RowFacts> rows;        ///< per relation
   std::vector<RowRule> rules;        ///< per relation
   std::vector<RelativeScheme> schemes;  ///< per relation
@@ -31,6 +31,12 @@ struct Stack {
   }
   [[nodiscard]] bool every_rule(RowRule rule) const {
     return std::all_of(rules.begin(), rules.end(), [&](RowRule r) { return r == rule; });
+  }
+  /// Depth at which `count` layers that mix have been passed: closed forms count those alone.
+  [[nodiscard]] std::uint64_t after_mixing(std::uint64_t count) const {
+    std::uint64_t depth = 0;
+    while (count > 0) count -= layout.layer(++depth).relations.empty() ? 0 : 1;
+    return depth;
   }
   [[nodiscard]] std::uint64_t n() const { return context.tokens(); }
   [[nodiscard]] bool bos() const { return context.architecture.input.bos; }
@@ -62,7 +68,24 @@ RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation, bool 
   return RowRule::frequency;
 }
 
-/// A sum and a maximum over one pattern share its relation, but not what their rows reveal: such relations are split.
+/// Layers in which other tokens do not matter show nobody (3.3).
+layout::Layout make_seen_layout(const Context& context) {
+  layout::Layout layout = context.layout;
+  std::size_t position = 0;
+  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
+    const auto repeat = static_cast<std::size_t>(context.architecture.layers[k].repeat);
+    if (context.facts.mixer[k].blind) {
+      auto empty = std::find(layout.layers.begin(), layout.layers.end(), layout::Layer{});
+      if (empty == layout.layers.end()) empty = layout.layers.insert(empty, layout::Layer{});
+      std::fill_n(layout.order.begin() + static_cast<std::ptrdiff_t>(position), repeat, static_cast<std::uint32_t>(empty - layout.layers.begin()));
+    }
+    position += repeat;
+  }
+  return layout;
+}
+
+/// A sum and a maximum over one pattern share its relation, but not what their rows reveal; rotary and learned positions with
+/// a sink share relation and rule: such relations are split.
 Stack make_stack(const Context& context, ClassKind kind) {
   Stack stack{context, kind, context.layout, {}, {}, {}, {}};
   layout::Layout& layout = stack.layout;
@@ -74,7 +97,7 @@ Stack make_stack(const Context& context, ClassKind kind) {
     layout::Layer layer = context.layout.layers[context.layout.order[position]];
     for (std::uint32_t& r : layer.relations) {
       const RowRule rule = compute_rule(spec.mixer, layout.relations[r], context.facts.mixer[k].softmax);
-      if (rules[r] && *rules[r] != rule) {
+      if (rules[r] && (*rules[r] != rule || stack.schemes[r] != spec.mixer.relative.scheme)) {
         layout.relations.push_back(layout.relations[r]);
         rules.emplace_back();
         stack.schemes.push_back(spec.mixer.relative.scheme);
@@ -139,8 +162,6 @@ std::optional<IdLayers> try_constants(const Stack& stack) {
   result.never = true;
   const bool causal = stack.every_relation(&RowFacts::causal);
   result.rule = causal ? "constant-prefixes" : "constant-sequences";
-  result.source = "theory 15.5 D3, 15.8 c";
-  result.why = "a sequence of one id repeated shows every token the same at every depth, so no token learns where it stands";
   result.floor = causal && std::count(stack.context.target.orbit.begin(), stack.context.target.orbit.end(), 0u) == 1
                      ? IdFloor::constant_prefixes
                      : IdFloor::constant_sequences;
@@ -155,25 +176,22 @@ std::optional<IdLayers> try_constants(const Stack& stack) {
 }
 
 /// D1: (id, position) states are all different, so sight alone decides; sums of raw id + position need one layer more (15.8 h).
-IdLayers decide_absolute(const Stack& stack, std::uint64_t reach) {
+IdLayers decide_absolute(const Stack& stack, std::uint64_t reach, const layout::Layout& seen) {
   const Context& context = stack.context;
   IdLayers result;
   result.layers = reach;
   result.rule = "absolute-positions";
-  result.source = "theory 15.5 D1";
-  result.why = reach == 0 ? "every token sees all it needs without mixing" : fmt::format("labels (id, position) are all different, and every token sees what it needs after {} layer{}", reach, reach == 1 ? "" : "s");
+  result.premises = {fmt::format("layers until every token sees what it needs: {}", reach)};
   result.only_necessary = stack.every_rule(RowRule::set);
   const Architecture& a = context.architecture;
   const Norm& first = a.layers.front().norm;
   const bool normed = (a.input.norm && a.input.norm->kind != NormKind::none) ||
                       (first.kind != NormKind::none && (first.place == NormPlace::pre || first.place == NormPlace::sandwich));
   if (context.facts.mixer.front().additive_only && !normed && reach > 0) {
-    for (std::uint32_t r : context.layout.layer(1).relations) {
+    for (std::uint32_t r : seen.layer(1).relations) {
       if (compute_widest_row(context.layout.relations[r], context.layout.tokens, a.input.bos, context.budget) < 2) continue;
       result.layers = reach + 1;
       result.rule = "additive-positions";
-      result.source = "theory 15.4 Lemma S, 15.8 h";
-      result.why = "the first layer adds up id + position and cannot tell (x_j, x_k) from (x_k, x_j): one layer more";
       break;
     }
   }
@@ -209,9 +227,9 @@ std::optional<IdLayers> try_labels(const Stack& stack) {
   if (context.architecture.input.vocabulary == static_cast<std::int64_t>(question.vocabulary)) result.distinct_targets = answer.distinct_targets;
   result.only_necessary = std::find(stack.rules.begin(), stack.rules.end(), RowRule::set) != stack.rules.end();
   result.rule = "labels";
-  result.source = "theory 15.4, Theorem D";
-  result.why = answer.needed ? fmt::format("all labels of {} ids on {} tokens were computed: {} layer{} tell apart what the target tells apart", question.vocabulary, stack.n(), *answer.needed, *answer.needed == 1 ? "" : "s")
-                             : "all labels were computed: some inputs that the target tells apart keep one label at every depth";
+  result.premises = {fmt::format("ids: {}", question.vocabulary), fmt::format("tokens: {}", stack.n()),
+                     answer.needed ? fmt::format("layers that tell apart what the target tells apart: {}", *answer.needed)
+                                   : "some inputs that the target tells apart keep one label at every depth"};
   if (answer.at_given || result.never) result.floor = IdFloor::collision;
   if (stack.every_rule(RowRule::whole)) result.floor = IdFloor::linformer;
   const bool full_max = stack.every_rule(RowRule::set) && stack.every_relation(&RowFacts::full) && !stack.bos();
@@ -225,17 +243,16 @@ std::optional<IdLayers> try_linformer(const Stack& stack) {
   if (stack.rules.empty() || !stack.every_rule(RowRule::whole) || !context.architecture.input.registers.empty()) return std::nullopt;
   IdLayers result;
   result.rule = "linformer-ids";
-  result.source = "theory 15.4, 15.8 c";
   if (target_is_symmetric(context)) {
-    result.layers = context.ordinary() + (stack.bos() ? 1 : 0) > 1 ? 1 : 0;
-    result.why = "one layer shows the whole input, and the target does not ask where an id stands";
+    result.layers = stack.after_mixing(stack.n() > 1 ? 1 : 0);
+    result.premises = {"the target does not ask where an id stands"};
     return result;
   }
   const auto& orbit = context.target.orbit;
   const std::size_t first = stack.bos() ? 1 : 0;
   if (std::all_of(orbit.begin() + static_cast<std::ptrdiff_t>(first), orbit.end(), [&](group::Point p) { return p == orbit[first]; })) return std::nullopt;
   result.never = true;
-  result.why = "equal ids of one input stay equal at every depth, wherever they stand";
+  result.premises = {"the target asks where an id stands"};
   result.floor = IdFloor::linformer;
   return result;
 }
@@ -253,12 +270,11 @@ std::optional<std::uint64_t> find_bos_seen(const Stack& stack, std::uint64_t low
   return std::nullopt;
 }
 
-IdLayers make_layers(std::uint64_t layers, std::string rule, std::string source, std::string why) {
+IdLayers make_layers(std::uint64_t layers, std::string rule, std::vector<std::string> premises = {}) {
   IdLayers result;
   result.layers = layers;
+  result.premises = std::move(premises);
   result.rule = std::move(rule);
-  result.source = std::move(source);
-  result.why = std::move(why);
   return result;
 }
 
@@ -274,22 +290,20 @@ std::optional<IdLayers> try_injective_colours(const Stack& stack, std::uint64_t 
     const auto with_bos = sight::compute_class_reach(stack.context.layout, {stack.kind, false}, stack.context.budget);
     const auto seen = find_bos_seen(stack, reach, with_bos.layers.value_or(reach));
     if (seen == reach) {
-      return make_layers(reach, "theorem-bos", "theory 15.5 D4",
-                         "relative positions name every token of a row, and all tokens but at most one see the BOS: labels tell positions apart");
+      return make_layers(reach, "theorem-bos",
+                         {fmt::format("layers until every token sees what it needs: {}", reach), "all tokens but at most one see the BOS by then"});
     }
     if (!seen) return std::nullopt;
     IdLayers result;
     result.low = reach;
     result.high = *seen;
     result.rule = "theorem-bos";
-    result.source = "theory 15.5 D4";
-    result.why = "several tokens see all they need before they see the BOS";
+    result.premises = {fmt::format("layers until every token sees what it needs: {}", reach), fmt::format("layers until all tokens but at most one see the BOS: {}", *seen)};
     return result;
   }
   const bool offsets = std::all_of(stack.schemes.begin(), stack.schemes.end(), [](RelativeScheme s) { return s != RelativeScheme::none; });
   if (exact && offsets && stack.kind != ClassKind::seen) {
-    return make_layers(reach, "exact-counts", "theory 15.4 L1, 2.4",
-                       "rows are counted exactly and offsets name their tokens: two complete views agree only when their tokens are the same");
+    return make_layers(reach, "exact-counts");
   }
   return std::nullopt;
 }
@@ -320,28 +334,26 @@ std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
     IdLayers result;
     result.never = true;
     result.rule = "max-forgets-counts";
-    result.source = "theory 15.5 D2, 15.8 j";
-    result.why = "a maximum shows which ids occur, not how often";
     result.floor = n == 3 && context.architecture.input.vocabulary == 2 ? IdFloor::max_of_three : IdFloor::none;
     return result;
   }
   if (full && no_schemes && counts && (context.target_is_layout || target_is_symmetric(context))) {
-    return make_layers(n == 1 ? 0 : 1, "full-without-positions", "theory 15.5 D2", "one layer shows how often every id occurs, and the target asks for no more");
+    return make_layers(stack.after_mixing(n == 1 ? 0 : 1), "full-without-positions");
   }
   if (causal && no_schemes && stack.every_rule(RowRule::frequency) && stack.bos()) {
-    return make_layers(std::max<std::uint64_t>(reach, n <= 3 ? 1 : 2), "causal-bos", "theory 15.5 D3", "the frequency of the BOS gives every token its position; the second layer orders the rest");
+    return make_layers(std::max(reach, stack.after_mixing(n <= 3 ? 1 : 2)), "causal-bos");
   }
   if (causal && no_schemes && stack.every_rule(RowRule::multiset)) {
-    return make_layers(std::max<std::uint64_t>(reach, n <= (stack.bos() ? 3u : 2u) ? 1 : 2), "causal-sink", "theory 15.5 D3", "row lengths are seen: the first layer gives every token its position, the second orders the rest");
+    return make_layers(std::max(reach, stack.after_mixing(n <= (stack.bos() ? 3u : 2u) ? 1 : 2)), "causal-sink");
   }
   if (stack.bos() && full && stack.every_rule(RowRule::alibi)) {
-    return make_layers(n <= 1 ? 0 : n <= 3 ? 1 : 2, "alibi-both-ways", "theory 15.5 D5", "the BOS reads exact contents and hands them out");
+    return make_layers(stack.after_mixing(n <= 1 ? 0 : n <= 3 ? 1 : 2), "alibi-both-ways");
   }
   const bool t5 = std::all_of(stack.schemes.begin(), stack.schemes.end(), [](RelativeScheme s) { return s == RelativeScheme::t5; });
   if (stack.bos() && t5 && n >= 2) {
-    const bool clash = has_bucket_clash(context.layout.relations.front().relative(), n, causal);
-    return make_layers(std::max<std::uint64_t>(reach, clash ? 2 : 1), "t5-buckets", "theory 15.5 D5",
-                       clash ? "two tokens share a bucket of one row; the second layer tells them apart" : "every token of a row has a bucket of its own");
+    const bool clash = has_bucket_clash(stack.layout.relations[stack.layout.layer(stack.after_mixing(1)).relations.front()].relative(), n, causal);
+    return make_layers(std::max(reach, stack.after_mixing(clash ? 2 : 1)), "t5-buckets",
+                       {clash ? "two tokens share a bucket of one row" : "every token of a row has a bucket of its own"});
   }
   return std::nullopt;
 }
@@ -365,40 +377,37 @@ std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
   if (full.empty()) return std::nullopt;
   if (all_full) {
     const bool rotary_first = stack.schemes[stack.layout.layer(1).relations.front()] == RelativeScheme::rotary;
-    return make_layers(std::max<std::uint64_t>(reach, rotary_first || stack.n() <= 3 ? 1 : 2), "mixed-rotary", "theory 15.5 D5",
-                       rotary_first ? "the first layer is rotary and shows everything" : "the first layer has no positions; the second orders the rest");
+    return make_layers(std::max<std::uint64_t>(reach, rotary_first || stack.n() <= 3 ? 1 : 2), "mixed-rotary",
+                       {rotary_first ? "the first layer is rotary and shows everything" : "the first layer has no positions"});
   }
   // A full layer with rotary positions names every token by itself; one without gives positions and loses the order of equal chunks.
   IdLayers result;
   result.low = std::max(reach, full.front());
   result.high = full.size() > 1 ? full[1] : full.front() + period;
   result.rule = "mixed-rotary";
-  result.source = "theory 15.5 D5";
-  result.why = fmt::format("between the first full layer ({}) and the second ({})", full.front(), result.high);
+  result.premises = {fmt::format("first full layer: {}", full.front()), fmt::format("second full layer: {}", result.high)};
   if (result.low == result.high) result.layers = result.low;
   return result;
 }
 
 /// Views of general-position inputs are id sequences too when there are enough ids (D6, 15.8 d): a lower bound.
-IdLayers decide_by_views(const Stack& stack, std::uint64_t reach) {
+IdLayers decide_by_views(const Stack& stack, std::uint64_t reach, const sight::ViewQuestion& question) {
   const Context& context = stack.context;
   IdLayers result;
   result.low = reach;
   result.rule = "open";
-  result.source = "theory 15.7";
-  result.why = "sparse or coloured rows on ids beyond enumeration: labels can be coarser than views";
+  result.premises = {"sparse or coloured rows on ids beyond enumeration: labels can be coarser than views"};
   const bool enough_ids = !context.architecture.input.vocabulary ||
                           *context.architecture.input.vocabulary >= static_cast<std::int64_t>(context.ordinary());
   const bool counts_seen = std::none_of(stack.rules.begin(), stack.rules.end(), [](RowRule r) { return r == RowRule::whole; });
   if (!enough_ids || !counts_seen || stack.n() > 512 || !context.architecture.input.registers.empty()) return result;
-  const sight::ViewQuestion question = context.question(context.layout, stack.kind, sight::RegisterRows::multisets);
   const sight::Needed needed = sight::compute_needed(question, context.budget);
+  // Only confused views count: views also ask for the BOS, which carries no content, and what carries some is in view by `reach`.
+  if (!needed.below) return result;
   if (needed.never) {
     result.never = true;
     result.rule = "views";
-    result.source = "theory 15.5 D6, 2.4";
-    result.why = needed.why;
-    result.missing = needed.missing;
+    result.premises = {"a symmetry of the views that is not one of the target survives at every depth"};
   } else if (needed.layers) {
     result.low = std::max(result.low, *needed.layers);
   }
@@ -409,14 +418,15 @@ IdLayers decide_by_views(const Stack& stack, std::uint64_t reach) {
 
 IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   const Stack stack = make_stack(context, kind);
-  const auto reach = sight::compute_wanted_reach(context.question(context.layout, kind, sight::RegisterRows::multisets), stack.bos(), context.budget);
+  const layout::Layout seen = make_seen_layout(context);
+  const sight::ViewQuestion question = context.question(seen, kind, sight::RegisterRows::multisets);
+  const auto reach = sight::compute_wanted_reach(question, stack.bos(), context.budget);
   if (!reach.layers) {
+    const sight::UnreachablePair pair = *sight::find_unseen_pairs(question, std::nullopt, stack.bos(), context.budget).first;
     IdLayers result;
     result.never = true;
-    result.missing = reach.witness;
     result.rule = "unseen";
-    result.source = "theory 2.4, 15.5 D7";
-    result.why = reach.witness ? fmt::format("token {} never sees token {}", reach.witness->reader, reach.witness->unseen) : "some token never sees what it needs";
+    result.premises = {fmt::format("token {} never sees token {}", pair.reader, pair.unseen)};
     return result;
   }
   const bool blind = std::all_of(context.facts.mixer.begin(), context.facts.mixer.end(), [](const MixerFacts& m) { return m.blind; });
@@ -424,40 +434,27 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
     IdLayers result;
     result.never = true;
     result.rule = "blind";
-    result.source = "theory 3.3";
-    result.why = "other tokens do not matter to any layer";
     return result;
   }
   if (auto constants = try_constants(stack)) return *constants;
-  if (positions_differ(context)) {
-    IdLayers result = decide_absolute(stack, *reach.layers);
-    result.missing = reach.witness;
-    return result;
-  }
+  if (positions_differ(context)) return decide_absolute(stack, *reach.layers, seen);
   const bool top_k = std::any_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const LayerSpec& l) { return l.mixer.top_k.has_value(); });
-  IdLayers result;
-  if (top_k) {
+  const bool lengths = !(seen.order == context.layout.order);  // a sum of constants shows how long its row is, and no more
+  if (top_k || lengths) {
+    IdLayers result;
     result.low = *reach.layers;
     result.rule = "open";
-    result.source = "theory 15.8 l";
-    result.why = "top-k attention on ids: labels are not necessary there";
-  } else if (auto labels = try_labels(stack)) {
-    result = *labels;
-  } else if (has_absolute_positions(context.architecture)) {  // a table with equal rows, beyond enumeration
-    result = decide_by_views(stack, *reach.layers);
-  } else if (auto linformer = try_linformer(stack)) {
-    result = *linformer;
-  } else if (auto injective = try_injective_colours(stack, *reach.layers)) {
-    result = *injective;
-  } else if (auto full = try_full(stack, *reach.layers)) {
-    result = *full;
-  } else if (auto mixed = try_mixed(stack, *reach.layers)) {
-    result = *mixed;
-  } else {
-    result = decide_by_views(stack, *reach.layers);
+    result.premises = {top_k ? "top-k attention on ids: labels are not necessary there (theory 15.8 l)" : "a layer shows the length of its rows alone"};
+    return result;
   }
-  if (!result.missing && (!result.layers || *result.layers == *reach.layers)) result.missing = reach.witness;
-  return result;
+  if (auto labels = try_labels(stack)) return *labels;
+  if (!has_absolute_positions(context.architecture)) {  // else a table with equal rows, beyond enumeration
+    if (auto linformer = try_linformer(stack)) return *linformer;
+    if (auto injective = try_injective_colours(stack, *reach.layers)) return *injective;
+    if (auto full = try_full(stack, *reach.layers)) return *full;
+    if (auto mixed = try_mixed(stack, *reach.layers)) return *mixed;
+  }
+  return decide_by_views(stack, *reach.layers, question);
 }
 
 }  // namespace sightline::verdict

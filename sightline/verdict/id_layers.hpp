@@ -18,8 +18,8 @@ struct IdLayers {
   bool never = false;
   bool only_necessary = false;
   std::uint64_t low = 0, high = 0;  ///< bounds when `layers` is not known; high = 0: none
-  std::string rule, source, why;
-  std::optional<sight::UnreachablePair> missing;
+  std::string rule;                   ///< name; find_rule_text has its source and statement
+  std::vector<std::string> premises;  ///< what was found here
   std::optional<sight::IdCollision> at_given, below;
   std::optional<std::uint64_t> distinct_targets;  ///< Lambda, when labels were enumerated
   IdFloor floor = IdFloor::none;

@@ -181,7 +181,7 @@ void decide_ids(Context& context) {
       add_label_floor(context, layers);
     }
   }
-  context.use(layers.rule, {layers.why});
+  context.use(layers.rule, layers.premises);
 
   const bool repeated = check_feedforward(context, missing);
   check_mixers(context, missing);

@@ -1,7 +1,8 @@
 #include "sightline/verdict/row_facts.hpp"
 
 #include <algorithm>
-#include <set>
+#include <cstdlib>
+#include <utility>
 
 namespace sightline::verdict {
 
@@ -16,26 +17,56 @@ bool contains(const std::vector<Run>& row, Vertex j) {
   return std::any_of(row.begin(), row.end(), [&](const Run& run) { return run.contains(j); });
 }
 
-/// Do the raw colours of this row name their token? Runs whose colours move with the token are injective in themselves.
-bool is_injective_row(const std::vector<ColouredRun>& row) {
-  std::set<std::int64_t> constants;
-  std::vector<std::pair<std::int64_t, std::int64_t>> intervals;
-  for (const ColouredRun& run : row) {
-    if (run.colour_step == 0) {
-      if (run.size() > 1 || !constants.insert(run.colour).second) return false;
-      continue;
-    }
-    const std::int64_t end = run.colour + run.colour_step * (static_cast<std::int64_t>(run.size()) - 1);
-    // Two runs may interleave; comparing their hulls is safe (it may only deny, never grant).
-    const auto hull = std::minmax(run.colour, end);
-    for (auto [low, high] : intervals) {
-      if (hull.first <= high && low <= hull.second) return false;
-    }
-    intervals.emplace_back(hull.first, hull.second);
+/// Does first, first + step, ... (count numbers, step >= 1) share a number with the other progression? Exact (Euclid).
+struct Progression {
+  std::int64_t first = 0, step = 1, count = 1;
+  [[nodiscard]] std::int64_t last() const { return first + step * (count - 1); }
+};
+
+bool share_a_number(const Progression& a, const Progression& b) {
+  // Extended Euclid: g = gcd, u with a.step * u = g modulo b.step.
+  std::int64_t g = a.step, rest = b.step, u = 1, v = 0;
+  while (rest != 0) {
+    const std::int64_t q = g / rest;
+    g = std::exchange(rest, g - q * rest);
+    u = std::exchange(v, u - q * v);
   }
-  return std::none_of(constants.begin(), constants.end(), [&](std::int64_t c) {
-    return std::any_of(intervals.begin(), intervals.end(), [&](auto hull) { return hull.first <= c && c <= hull.second; });
-  });
+  if ((b.first - a.first) % g != 0) return false;
+  const std::int64_t modulus = b.step / g;
+  const auto wrap = [&](std::int64_t x) { return (x % modulus + modulus) % modulus; };
+  // The least number >= both firsts that lies on both, if neither ended.
+  std::int64_t common = a.first + a.step * (wrap((b.first - a.first) / g) * wrap(u) % modulus);
+  const std::int64_t period = a.step * modulus, low = std::max(a.first, b.first);
+  if (common < low) common += (low - common + period - 1) / period * period;
+  return common <= std::min(a.last(), b.last());
+}
+
+/// Do the raw colours of this row name their token?
+bool is_injective_row(const std::vector<ColouredRun>& row) {
+  std::vector<std::int64_t> single;
+  std::vector<Progression> several;
+  for (const ColouredRun& run : row) {
+    const auto count = static_cast<std::int64_t>(run.size());
+    if (count == 1) {
+      single.push_back(run.colour);
+    } else if (run.colour_step == 0) {
+      return false;
+    } else {
+      const std::int64_t last = run.colour + run.colour_step * (count - 1);
+      several.push_back({std::min(run.colour, last), std::abs(run.colour_step), count});
+    }
+  }
+  std::sort(single.begin(), single.end());
+  if (std::adjacent_find(single.begin(), single.end()) != single.end()) return false;
+  for (std::size_t k = 0; k < several.size(); ++k) {
+    for (std::size_t l = 0; l < k; ++l) {
+      if (share_a_number(several[k], several[l])) return false;
+    }
+    for (auto c = std::lower_bound(single.begin(), single.end(), several[k].first); c != single.end() && *c <= several[k].last(); ++c) {
+      if ((*c - several[k].first) % several[k].step == 0) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
