@@ -10,6 +10,7 @@ set(SIGHTLINE_ROOM_architecture "base;group;layout;attention_kernel")
 set(SIGHTLINE_ROOM_huggingface "base;layout;architecture;attention_kernel")
 set(SIGHTLINE_ROOM_verdict "base;group;layout;symmetry;sight;attention_kernel;architecture")
 set(SIGHTLINE_ROOM_certificate "base;group;layout;symmetry;sight;attention_kernel;architecture;verdict")
+set(SIGHTLINE_ROOM_falsify "base;group;attention_kernel")
 set(SIGHTLINE_ROOM_report "base;group;layout;sight;architecture;verdict")
 
 # sightline_room(<name> SOURCES <files> [LIBRARIES <targets>]): one static library per room.
