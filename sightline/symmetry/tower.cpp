@@ -52,6 +52,8 @@ void TwinTower::shrink(const std::vector<TwinTower*>& towers, const Budget& budg
     for (const TwinTower* tower : towers) graphs.push_back(&tower->graph_);
     const auto classes = find_twins(graphs, budget);
     if (!classes) return;
+    const auto inner_colours = list_inner_colours(graphs);
+    for (TwinTower* tower : towers) tower->inner_colours_.push_back(inner_colours);
     for (std::size_t k = 0; k < towers.size(); ++k) towers[k]->apply((*classes)[k], names, budget);
     const Vertex after = towers.front()->graph_.vertices;
     for (const TwinTower* tower : towers) {

@@ -27,6 +27,8 @@ public:
   [[nodiscard]] const RunGraph& graph() const { return graph_; }
   [[nodiscard]] RunGraph& graph() { return graph_; }
   [[nodiscard]] const std::vector<TwinFibres>& twins() const { return twins_; }
+  /// The inner colours tried at every stage, by relation: what the classes of the stage are defined by.
+  [[nodiscard]] const std::vector<std::vector<std::vector<std::int64_t>>>& inner_colours() const { return inner_colours_; }
   [[nodiscard]] std::vector<Vertex> fibre(Vertex v) const;
   [[nodiscard]] Vertex first_of_fibre(Vertex v) const { return fibre_[begin_[v]]; }
   /// The lift of a map of quotient vertices, here -> there.
@@ -44,6 +46,7 @@ private:
   std::vector<std::uint32_t> begin_;
   std::vector<Vertex> fibre_;
   std::vector<TwinFibres> twins_;
+  std::vector<std::vector<std::vector<std::int64_t>>> inner_colours_;
 };
 
 }  // namespace sightline::symmetry

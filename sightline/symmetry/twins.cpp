@@ -134,18 +134,6 @@ void for_each_group(std::vector<Stretch>& stretches, Group&& group) {
   }
 }
 
-/// Constant colours of the runs of relation r in any of the graphs; empty when they are too many to try.
-std::vector<std::int64_t> list_inner_colours(const std::vector<const RunGraph*>& graphs, std::size_t r) {
-  std::set<std::int64_t> colours;
-  for (const RunGraph* graph : graphs) {
-    for (const Span& span : graph->relations[r].rows.spans) {
-      if (span.slope == 0) colours.insert(span.base);
-      if (colours.size() > most_inner_colours) return {};
-    }
-  }
-  return {colours.begin(), colours.end()};
-}
-
 /// The row of x with its own place coloured `inner` (-1: absent), canonical.
 void replace_own(const RunRelation& relation, Vertex x, std::int64_t inner, std::vector<ColouredRun>& row) {
   row.clear();
@@ -379,9 +367,24 @@ private:
 
 }  // namespace
 
+std::vector<std::vector<std::int64_t>> list_inner_colours(const std::vector<const RunGraph*>& graphs) {
+  std::vector<std::vector<std::int64_t>> lists;
+  for (std::size_t r = 0; r < graphs.front()->relations.size(); ++r) {
+    std::set<std::int64_t> colours;
+    for (const RunGraph* graph : graphs) {
+      for (const Span& span : graph->relations[r].rows.spans) {
+        if (span.slope == 0) colours.insert(span.base);
+        if (colours.size() > most_inner_colours) break;
+      }
+    }
+    if (colours.size() > most_inner_colours) colours.clear();
+    lists.emplace_back(colours.begin(), colours.end());
+  }
+  return lists;
+}
+
 std::optional<std::vector<TwinClasses>> find_twins(const std::vector<const RunGraph*>& graphs, const Budget& budget) {
-  std::vector<std::vector<std::int64_t>> inner_colours;
-  for (std::size_t r = 0; r < graphs.front()->relations.size(); ++r) inner_colours.push_back(list_inner_colours(graphs, r));
+  const std::vector<std::vector<std::int64_t>> inner_colours = list_inner_colours(graphs);
   std::vector<TwinClasses> all;
   bool any = false;
   for (const RunGraph* graph : graphs) {

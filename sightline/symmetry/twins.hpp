@@ -31,6 +31,10 @@ private:
   std::map<std::vector<std::int64_t>, std::uint64_t> names_;
 };
 
+/// Colours that find_twins tries as inner colours, by relation: constant colours of runs in any of the graphs; none at all
+/// when they are too many to try.
+[[nodiscard]] std::vector<std::vector<std::int64_t>> list_inner_colours(const std::vector<const RunGraph*>& graphs);
+
 /// x and y are twins when they have the same colour, visibility and loops, all others read them alike and are read alike by
 /// them, and both read each other with one colour (or not at all). This is an equivalence relation; the swap of two twins
 /// is an automorphism, so Aut contains the full symmetric group of every class, and permutes classes.

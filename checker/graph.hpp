@@ -1,0 +1,160 @@
+// Inside the checks of structures: rows and columns as arithmetic spans, quotients by twins, colour refinement.
+// Fingerprints only propose (twins, cells) or prove difference; equality is always compared run by run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "json.hpp"
+#include "layout.hpp"
+
+namespace checker {
+
+using Element = std::uint64_t;  ///< an integer modulo 2^61 - 1
+using Moves = std::vector<std::pair<Vertex, Vertex>>;  ///< (x, image), sorted by x
+struct Structure;
+
+/// first, first+step, .., last; x among them has the colour base + slopes[slope] x, and the weight weight * g^(slopes[slope] x).
+struct Span {
+  Vertex first = 0, last = 0, step = 1;
+  std::uint32_t slope = 0;  ///< number of the slope, 0 for slope 0
+  std::int64_t base = 0;
+  Element weight = 0;
+  [[nodiscard]] bool contains(Vertex x) const { return x >= first && x <= last && (x - first) % step == 0; }
+};
+
+/// Lists of spans by vertex; equal neighbours share theirs.
+struct Lists {
+  std::vector<std::uint32_t> begin, end;
+  std::vector<Span> spans;
+};
+
+struct Table {
+  Lists rows, columns;  ///< columns stay empty when they are written as the rows are
+  std::vector<bool> visible;
+  bool symmetric = false;
+};
+
+struct Graph {
+  Vertex vertices = 0;
+  std::vector<std::uint64_t> colour;
+  std::vector<Table> tables;
+  std::vector<std::int64_t> slopes{0};
+  std::vector<std::vector<Element>> powers{{}};  ///< powers[s][x] = g^(slopes[s] x)
+
+  void add_table();
+  void add_row(const std::vector<Run>& runs, bool visible);  ///< of the last table, readers 0, 1, ..
+  void complete();                                           ///< columns; O(spans + changes from reader to reader)
+  [[nodiscard]] Element power(std::uint32_t slope, Vertex x) const { return slope == 0 ? 1 : powers[slope][x]; }
+  [[nodiscard]] Run run(const Span& span) const;
+  [[nodiscard]] std::int64_t find_colour(std::size_t table, Vertex i, Vertex j) const;  ///< -1 when absent
+  std::uint32_t find_slope(std::int64_t slope);  ///< number of the slope, or none when there are too many
+  void append(Lists& lists, Element scale, const Run& run);
+};
+
+/// Runs of step 1 in the one greedy form that depends on the coloured set only; disjoint runs in, in any order.
+void canonicalise(std::vector<Run>& runs);
+
+/// x -> image in stretches x + c or c - x, so that runs are mapped whole.
+class StretchMap {
+public:
+  explicit StretchMap(const Moves& moves);
+  void map(const Run& run, std::vector<Run>& out) const;
+
+private:
+  struct Stretch {
+    Vertex first, last, image;
+    int direction;
+  };
+  std::vector<Stretch> stretches_;
+};
+/// Same coloured set; both lists are left in some other form.
+[[nodiscard]] bool same_runs(std::vector<Run>& a, std::vector<Run>& b);
+/// Is the bijection an isomorphism a -> b? `local`: a and b are the same complete graph, where rows and columns of what moves decide.
+[[nodiscard]] bool maps(const Graph& a, const Graph& b, const Moves& moves, bool local);
+
+/// A graph divided by twins stage by stage. Twins: equal colours, visibility and loops; others read them and are read by them alike,
+/// and they read each other with one colour, absent or in the stage's list. Whatever the list, automorphisms permute the classes, so
+/// |Aut| = product of |class|! . |Aut(quotient)|, and a map of quotient vertices lifts fibre by fibre, position by position.
+class Tower {
+public:
+  Tower(const Structure& structure, std::vector<std::uint64_t> colour);
+  /// inner = [stage: [relation: [colour, ..], ..], ..] (evidence). Throws Rejected when proposed twins are none.
+  static void shrink(const std::vector<Tower*>& towers, const Json& inner, const std::string& claim);
+  struct Twins {
+    std::vector<Vertex> vertices;  ///< fibres one after another
+    std::size_t length = 1;
+  };
+  Graph graph;
+  std::vector<Twins> twins;
+  [[nodiscard]] std::vector<Vertex> fibre(Vertex v) const { return {fibre_.begin() + begin_[v], fibre_.begin() + begin_[v + 1]}; }
+  [[nodiscard]] Vertex first(Vertex v) const { return fibre_[begin_[v]]; }
+
+private:
+  void divide(const Json& inner, std::map<std::vector<std::int64_t>, std::uint64_t>& names, const std::string& claim);
+  std::vector<std::uint32_t> begin_;
+  std::vector<Vertex> fibre_;
+};
+
+using Trace = std::vector<std::uint64_t>;
+
+/// Cells of vertices, refined by what cells read and are read by; numbers of cells and traces are the same for isomorphic graphs that
+/// are treated alike, so different traces prove that no isomorphism exists.
+class Refiner {
+public:
+  explicit Refiner(const Graph& graph);
+  /// False at the first difference from `expected`; the trace goes to `recorded`.
+  bool start(Trace* recorded, const Trace* expected);
+  bool individualise(Vertex v, Trace* recorded, const Trace* expected);
+  [[nodiscard]] std::size_t mark() const { return log_.size(); }
+  void undo(std::size_t mark);
+  [[nodiscard]] std::uint32_t cell(Vertex v) const { return cell_[v]; }
+  [[nodiscard]] std::uint32_t cells() const { return static_cast<std::uint32_t>(size_.size()); }
+  [[nodiscard]] Vertex size(std::uint32_t cell) const { return size_[cell]; }
+  [[nodiscard]] const Vertex* members(std::uint32_t cell) const { return elements_.data() + start_[cell]; }
+  [[nodiscard]] bool is_discrete() const { return size_.size() == elements_.size(); }
+
+private:
+  struct Split {
+    std::uint32_t cell;
+    Vertex start, size;
+    std::uint32_t fresh;
+  };
+  struct Long {
+    Vertex first, last, step;
+    std::uint32_t slope;
+    Element value;
+  };
+  struct Dense {
+    Vertex step;
+    std::uint32_t slope;
+    bool used;
+    std::vector<Element> steps;
+  };
+  bool run(std::size_t from, bool initial, Trace* recorded, const Trace* expected);
+  void spread(Vertex v, Element value);
+  void spread_list(const Lists& lists, Vertex v, Element value);
+  void spread_dense(const Long& span);
+  void collect();
+  void add(Vertex x, Element value);
+  std::uint64_t split_touched();
+  void split(std::uint32_t cell, const std::vector<std::pair<Element, Vertex>>& touched);
+  void relabel(std::uint32_t cell, Vertex start, Vertex size);
+
+  const Graph& graph_;
+  std::vector<std::uint64_t> keys_;
+  std::vector<Vertex> elements_, position_, start_, size_, touched_;
+  std::vector<std::uint32_t> cell_, touched_cells_;
+  std::vector<Split> log_;
+  std::vector<Element> difference_;
+  std::vector<bool> is_touched_;
+  std::vector<Long> long_;
+  std::vector<Dense> dense_arrays_;
+  std::uint64_t work_ = 0;
+  bool dense_ = false;
+};
+
+}  // namespace checker

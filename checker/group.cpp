@@ -1,0 +1,117 @@
+#include "group.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace checker {
+
+Permutation::Permutation(std::vector<std::pair<Vertex, Vertex>> moves) : moves_(std::move(moves)) {
+  std::sort(moves_.begin(), moves_.end());
+  std::vector<Vertex> images;
+  for (const auto& [x, y] : moves_) images.push_back(y);
+  std::sort(images.begin(), images.end());
+  for (std::size_t k = 0; k < images.size(); ++k) {
+    if (images[k] != moves_[k].first || (k > 0 && images[k] == images[k - 1])) throw Malformed("a permutation is no bijection of the points it moves");
+  }
+  std::erase_if(moves_, [](const auto& move) { return move.first == move.second; });
+}
+
+Permutation Permutation::read(const Json& stretches, Vertex degree) {
+  std::vector<std::pair<Vertex, Vertex>> moves;
+  for (const Json& stretch : stretches.array()) {
+    if (stretch.size() != 4) throw Malformed("a stretch of a permutation is [first, count, image, direction]");
+    const std::uint64_t first = stretch[0].natural(), count = stretch[1].natural(), image = stretch[2].natural();
+    const std::int64_t direction = stretch[3].integer();
+    if (direction != 1 && direction != -1) throw Malformed("a stretch goes in direction 1 or -1");
+    const bool fits = direction > 0 ? image < degree && count <= degree - image : image < degree && count <= image + 1;
+    if (first >= degree || count > degree - first || !fits || moves.size() + count > degree) throw Malformed("a permutation leaves its degree");
+    for (std::uint64_t k = 0; k < count; ++k) moves.emplace_back(first + k, direction > 0 ? image + k : image - k);
+  }
+  return Permutation(std::move(moves));
+}
+
+Permutation Permutation::from_cycles(std::string_view text, Vertex degree) {
+  std::vector<std::pair<Vertex, Vertex>> moves;
+  std::size_t at = 0;
+  const auto skip = [&](std::string_view blanks) {
+    while (at < text.size() && blanks.find(text[at]) != std::string_view::npos) ++at;
+  };
+  for (skip(" \t\r\n"); at < text.size(); skip(" \t\r\n")) {
+    if (text[at++] != '(') throw Malformed("cycles: ( is expected");
+    const std::size_t begin = moves.size();
+    for (skip(" \t\r\n"); at < text.size() && text[at] != ')'; skip(" \t\r\n,")) {
+      std::uint64_t point = 0;
+      const std::size_t start = at;
+      for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) point = std::min<std::uint64_t>(point * 10 + (text[at] - '0'), degree);
+      if (at == start || point >= degree) throw Malformed("cycles: a point below the degree is expected");
+      if (moves.size() > begin) moves.back().second = static_cast<Vertex>(point);
+      moves.emplace_back(static_cast<Vertex>(point), begin < moves.size() ? moves[begin].first : static_cast<Vertex>(point));
+    }
+    if (at == text.size()) throw Malformed("cycles: ) is expected");
+    ++at;
+  }
+  return Permutation(std::move(moves));
+}
+
+std::string Permutation::cycles() const {
+  std::string text;
+  std::vector<bool> done(moves_.size(), false);
+  for (std::size_t k = 0; k < moves_.size(); ++k) {
+    for (std::size_t at = k; !done[at];) {
+      text += (at == k ? "(" : " ") + std::to_string(moves_[at].first);
+      done[at] = true;
+      at = static_cast<std::size_t>(std::lower_bound(moves_.begin(), moves_.end(), std::pair<Vertex, Vertex>{moves_[at].second, 0}) - moves_.begin());
+      if (done[at]) text += ')';
+    }
+  }
+  return text.empty() ? "()" : text;
+}
+
+Vertex Permutation::operator()(Vertex x) const {
+  const auto found = std::lower_bound(moves_.begin(), moves_.end(), std::pair<Vertex, Vertex>{x, 0});
+  return found != moves_.end() && found->first == x ? found->second : x;
+}
+
+namespace {
+
+/// Disjoint sets named by their least members.
+struct Sets {
+  std::vector<Vertex> parent;
+  explicit Sets(Vertex n) : parent(n) { std::iota(parent.begin(), parent.end(), Vertex{0}); }
+  Vertex find(Vertex x) {
+    for (; parent[x] != x; x = parent[x]) parent[x] = parent[parent[x]];
+    return x;
+  }
+  bool join(Vertex x, Vertex y) {
+    x = find(x);
+    y = find(y);
+    parent[std::max(x, y)] = std::min(x, y);
+    return x != y;
+  }
+};
+
+}  // namespace
+
+std::vector<Vertex> orbits(const Group& group) {
+  Sets sets(group.degree);
+  for (const std::vector<Vertex>& members : group.classes) {
+    for (const Vertex x : members) sets.join(members[0], x);
+  }
+  for (const Permutation& generator : group.generators) {
+    for (const auto& [x, y] : generator.moves()) sets.join(x, y);
+  }
+  std::vector<Vertex> least(group.degree);
+  for (Vertex x = 0; x < group.degree; ++x) least[x] = sets.find(x);
+  return least;
+}
+
+std::vector<Permutation> list_generators(const Group& group, std::size_t limit) {
+  std::vector<Permutation> list;
+  for (const std::vector<Vertex>& members : group.classes) {
+    for (std::size_t k = 1; k < members.size() && list.size() < limit; ++k) list.push_back(Permutation({{members[k - 1], members[k]}, {members[k], members[k - 1]}}));
+  }
+  for (std::size_t k = 0; k < group.generators.size() && list.size() < limit; ++k) list.push_back(group.generators[k]);
+  return list;
+}
+
+}  // namespace checker

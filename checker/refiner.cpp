@@ -1,0 +1,297 @@
+// Colour refinement in rounds: when a cell splits, only differences are added to what its neighbours are told apart by.
+#include <algorithm>
+#include <numeric>
+
+#include "field.hpp"
+#include "graph.hpp"
+
+namespace checker {
+
+namespace {
+
+constexpr Vertex short_span = 8;            // up to this length spans are added vertex by vertex
+constexpr std::size_t most_dense_arrays = 12;
+
+}  // namespace
+
+Refiner::Refiner(const Graph& graph)
+    : graph_(graph), elements_(graph.vertices), position_(graph.vertices), cell_(graph.vertices), difference_(graph.vertices, 0), is_touched_(graph.vertices, false) {
+  std::vector<std::uint64_t> keys(graph.vertices);
+  for (Vertex v = 0; v < graph.vertices; ++v) {
+    keys[v] = mix(graph.colour[v]);
+    for (std::size_t r = 0; r < graph.tables.size(); ++r) {
+      keys[v] = mix(keys[v], graph.tables[r].visible[v] ? static_cast<std::uint64_t>(graph.find_colour(r, v, v)) + 2 : 0);
+    }
+  }
+  std::iota(elements_.begin(), elements_.end(), Vertex{0});
+  std::stable_sort(elements_.begin(), elements_.end(), [&](Vertex a, Vertex b) { return keys[a] < keys[b]; });
+  for (Vertex at = 0, end = 0; at < graph.vertices; at = end) {
+    while (end < graph.vertices && keys[elements_[end]] == keys[elements_[at]]) ++end;
+    start_.push_back(at);
+    size_.push_back(end - at);
+    keys_.push_back(keys[elements_[at]]);
+    relabel(cells() - 1, at, end - at);
+  }
+}
+
+void Refiner::relabel(std::uint32_t cell, Vertex start, Vertex size) {
+  start_[cell] = start;
+  size_[cell] = size;
+  for (Vertex at = start; at < start + size; ++at) {
+    position_[elements_[at]] = at;
+    cell_[elements_[at]] = cell;
+  }
+}
+
+/// `touched`: sorted by difference; the rest of the cell comes first. The largest part (the first of them) keeps the number.
+void Refiner::split(std::uint32_t cell, const std::vector<std::pair<Element, Vertex>>& touched) {
+  const Vertex start = start_[cell], size = size_[cell], rest = size - static_cast<Vertex>(touched.size());
+  Vertex place = start + rest;
+  for (const auto& [value, v] : touched) {  // swapped to the end of the cell, in order
+    const Vertex at = position_[v], other = elements_[place];
+    std::swap(elements_[at], elements_[place]);
+    position_[v] = place;
+    position_[other] = at;
+    ++place;
+  }
+  std::vector<std::pair<Vertex, Vertex>> parts;
+  if (rest > 0) parts.emplace_back(start, rest);
+  for (std::size_t begin = 0, end = 0; begin < touched.size(); begin = end) {
+    while (end < touched.size() && touched[end].first == touched[begin].first) ++end;
+    parts.emplace_back(start + rest + static_cast<Vertex>(begin), static_cast<Vertex>(end - begin));
+  }
+  if (parts.size() < 2) return;
+  std::size_t largest = 0;
+  for (std::size_t k = 1; k < parts.size(); ++k) {
+    if (parts[k].second > parts[largest].second) largest = k;
+  }
+  log_.push_back({cell, start, size, cells()});
+  start_[cell] = parts[largest].first;  // its members keep their number
+  size_[cell] = parts[largest].second;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    if (k == largest) continue;
+    start_.push_back(0);
+    size_.push_back(0);
+    relabel(cells() - 1, parts[k].first, parts[k].second);
+  }
+}
+
+void Refiner::undo(std::size_t mark) {
+  while (log_.size() > mark) {
+    const Split split = log_.back();
+    log_.pop_back();
+    for (std::uint32_t cell = split.fresh; cell < cells(); ++cell) {
+      for (Vertex at = start_[cell]; at < start_[cell] + size_[cell]; ++at) cell_[elements_[at]] = split.cell;
+    }
+    start_.resize(split.fresh);
+    size_.resize(split.fresh);
+    start_[split.cell] = split.start;
+    size_[split.cell] = split.size;
+  }
+}
+
+void Refiner::add(Vertex x, Element value) {
+  if (!is_touched_[x]) {
+    is_touched_[x] = true;
+    touched_.push_back(x);
+  }
+  difference_[x] = checker::add(difference_[x], value);
+}
+
+void Refiner::spread_dense(const Long& span) {
+  auto array = std::find_if(dense_arrays_.begin(), dense_arrays_.end(), [&](const Dense& d) { return d.slope == span.slope && d.step == span.step; });
+  if (array == dense_arrays_.end()) {
+    if (dense_arrays_.size() >= most_dense_arrays) {
+      for (std::uint64_t x = span.first; x <= span.last; x += span.step) {
+        add(static_cast<Vertex>(x), multiply(span.value, graph_.power(span.slope, static_cast<Vertex>(x))));
+      }
+      return;
+    }
+    dense_arrays_.push_back({span.step, span.slope, false, std::vector<Element>(std::size_t{graph_.vertices} + span.step, 0)});
+    array = std::prev(dense_arrays_.end());
+  }
+  array->used = true;
+  Element& after = array->steps[std::size_t{span.last} + span.step];
+  array->steps[span.first] = checker::add(array->steps[span.first], span.value);
+  after = subtract(after, span.value);
+}
+
+void Refiner::spread_list(const Lists& lists, Vertex v, Element value) {
+  for (std::uint32_t k = lists.begin[v]; k < lists.end[v]; ++k) {
+    const Span& span = lists.spans[k];
+    const Element weighted = multiply(span.weight, value);
+    if ((span.last - span.first) / span.step < short_span) {
+      for (std::uint64_t x = span.first; x <= span.last; x += span.step) {
+        add(static_cast<Vertex>(x), multiply(weighted, graph_.power(span.slope, static_cast<Vertex>(x))));
+      }
+      continue;
+    }
+    const Long whole{span.first, span.last, span.step, span.slope, weighted};
+    if (dense_) {
+      spread_dense(whole);
+      continue;
+    }
+    long_.push_back(whole);
+    work_ += span.step == 1 ? 12 : (span.last - span.first) / span.step;
+    if (work_ < graph_.vertices / 2) continue;
+    dense_ = true;  // so much that whole sweeps are cheaper
+    for (const Long& waiting : long_) spread_dense(waiting);
+    long_.clear();
+  }
+}
+
+void Refiner::spread(Vertex v, Element value) {
+  const Element back = multiply(value, backward);
+  for (const Table& table : graph_.tables) {
+    if (table.symmetric) {
+      spread_list(table.rows, v, checker::add(value, back));
+      continue;
+    }
+    spread_list(table.columns, v, value);
+    spread_list(table.rows, v, back);
+  }
+}
+
+/// Long spans: by difference arrays, or by their sorted ends when they are few.
+void Refiner::collect() {
+  for (Dense& array : dense_arrays_) {
+    if (!array.used) continue;
+    array.used = false;
+    for (Vertex x = 0; x < graph_.vertices; ++x) {
+      if (x >= array.step) array.steps[x] = checker::add(array.steps[x], array.steps[x - array.step]);
+      if (array.steps[x] != 0) add(x, multiply(array.steps[x], graph_.power(array.slope, x)));
+    }
+    std::fill(array.steps.begin(), array.steps.end(), 0);
+  }
+  struct Event {
+    Vertex place;
+    std::uint32_t slope;
+    Element value;
+    int opens;
+  };
+  std::vector<Event> events;
+  for (const Long& span : long_) {
+    if (span.step == 1) {
+      events.push_back({span.first, span.slope, span.value, 1});
+      events.push_back({span.last + 1, span.slope, subtract(0, span.value), -1});
+      continue;
+    }
+    for (std::uint64_t x = span.first; x <= span.last; x += span.step) {
+      add(static_cast<Vertex>(x), multiply(span.value, graph_.power(span.slope, static_cast<Vertex>(x))));
+    }
+  }
+  long_.clear();
+  work_ = 0;
+  dense_ = false;
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.place < b.place; });
+  std::vector<Element> sums(graph_.slopes.size(), 0);
+  int open = 0;
+  for (std::size_t k = 0; k < events.size();) {
+    const Vertex place = events[k].place;
+    for (; k < events.size() && events[k].place == place; ++k) {
+      sums[events[k].slope] = checker::add(sums[events[k].slope], events[k].value);
+      open += events[k].opens;
+    }
+    for (Vertex x = place; open > 0 && x < events[k].place; ++x) {
+      Element value = sums[0];
+      for (std::uint32_t s = 1; s < sums.size(); ++s) {
+        if (sums[s] != 0) value = checker::add(value, multiply(sums[s], graph_.power(s, x)));
+      }
+      add(x, value);
+    }
+  }
+}
+
+std::uint64_t Refiner::split_touched() {
+  std::uint64_t hash = 0;
+  touched_cells_.clear();
+  std::vector<std::pair<std::uint32_t, std::pair<Element, Vertex>>> records;
+  struct Tally {
+    Element difference;
+    Vertex touched;
+    bool mixed;
+  };
+  // Most cells are touched evenly and stay whole; only the others are worth sorting.
+  thread_local std::vector<Tally> tallies;
+  if (tallies.size() < graph_.vertices) tallies.resize(graph_.vertices, {0, 0, false});
+  for (const Vertex x : touched_) {
+    if (difference_[x] == 0) continue;
+    Tally& tally = tallies[cell_[x]];
+    if (tally.touched++ == 0) {
+      tally.difference = difference_[x];
+      touched_cells_.push_back(cell_[x]);
+    } else if (tally.difference != difference_[x]) {
+      tally.mixed = true;
+    }
+  }
+  for (const Vertex x : touched_) {
+    const Tally& tally = tallies[cell_[x]];
+    if (difference_[x] != 0 && (tally.mixed || tally.touched < size_[cell_[x]])) records.push_back({cell_[x], {difference_[x], x}});
+    difference_[x] = 0;
+    is_touched_[x] = false;
+  }
+  touched_.clear();
+  std::sort(records.begin(), records.end());
+  std::sort(touched_cells_.begin(), touched_cells_.end());
+  std::vector<std::pair<Element, Vertex>> part;
+  std::size_t at = 0;
+  for (const std::uint32_t cell : touched_cells_) {
+    const Tally tally = tallies[cell];
+    tallies[cell] = {0, 0, false};
+    hash = mix(hash, mix(mix(cell, size_[cell]), tally.touched));
+    if (at == records.size() || records[at].first != cell) {
+      hash = mix(hash, tally.difference);
+      continue;
+    }
+    part.clear();
+    for (; at < records.size() && records[at].first == cell; ++at) {
+      part.push_back(records[at].second);
+      hash = mix(hash, part.back().first);
+    }
+    split(cell, part);
+  }
+  return mix(hash, cells());
+}
+
+bool Refiner::run(std::size_t from, bool initial, Trace* recorded, const Trace* expected) {
+  std::size_t round = recorded != nullptr ? recorded->size() : 0;
+  if (expected != nullptr) round = initial ? 1 : 0;
+  while (initial || (from < log_.size() && !is_discrete())) {
+    if (initial) {
+      for (Vertex v = 0; v < graph_.vertices; ++v) spread(v, cell_value(cell_[v]));
+    } else {
+      const std::size_t end = log_.size();
+      for (std::size_t k = from; k < end; ++k) {
+        const std::uint32_t stop = k + 1 < end ? log_[k + 1].fresh : cells();
+        for (std::uint32_t cell = log_[k].fresh; cell < stop; ++cell) {
+          const Element difference = subtract(cell_value(cell), cell_value(log_[k].cell));
+          for (Vertex at = start_[cell]; at < start_[cell] + size_[cell]; ++at) spread(elements_[at], difference);
+        }
+      }
+    }
+    initial = false;
+    from = log_.size();
+    collect();
+    const std::uint64_t found = split_touched();
+    if (recorded != nullptr) recorded->push_back(found);
+    if (expected != nullptr && (round >= expected->size() || (*expected)[round] != found)) return false;
+    ++round;
+  }
+  return expected == nullptr || round == expected->size();
+}
+
+bool Refiner::start(Trace* recorded, const Trace* expected) {
+  std::uint64_t hash = cells();
+  for (std::uint32_t cell = 0; cell < cells(); ++cell) hash = mix(hash, mix(keys_[cell], size_[cell]));
+  if (expected != nullptr && (expected->empty() || expected->front() != hash)) return false;
+  if (recorded != nullptr) recorded->push_back(hash);
+  return run(0, true, recorded, expected);
+}
+
+bool Refiner::individualise(Vertex v, Trace* recorded, const Trace* expected) {
+  const std::size_t from = log_.size();
+  split(cell_[v], {{1, v}});
+  return run(from, false, recorded, expected);
+}
+
+}  // namespace checker
