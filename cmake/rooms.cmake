@@ -12,6 +12,7 @@ set(SIGHTLINE_ROOM_verdict "base;group;layout;symmetry;sight;attention_kernel;ar
 set(SIGHTLINE_ROOM_certificate "base;group;layout;symmetry;sight;attention_kernel;architecture;verdict")
 set(SIGHTLINE_ROOM_falsify "base;group;attention_kernel")
 set(SIGHTLINE_ROOM_report "base;group;layout;sight;architecture;verdict")
+set(SIGHTLINE_ROOM_design "base;group;layout;symmetry;sight;attention_kernel;architecture;verdict")
 
 # sightline_room(<name> SOURCES <files> [LIBRARIES <targets>]): one static library per room.
 function(sightline_room name)
