@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "json.hpp"
@@ -21,7 +25,7 @@ struct Run {
 };
 
 /// A run whose ends may move with the reader: for the k-th reader of its segment (k = 0, 1, ..) it is
-/// lo + lo_slope k, + step, .. <= hi + hi_slope k (slopes 0 or 1; empty when lo > hi).
+/// lo + lo_slope k, + step, .. <= hi + hi_slope k (slopes 0 or 1; hi need not be a member; empty when lo > hi).
 struct MovingRun {
   Vertex lo = 0, hi = 0, step = 1;
   std::uint32_t colour = 1;
@@ -36,6 +40,7 @@ public:
   struct Segment {
     Vertex first = 0, count = 0;
     std::uint32_t list = none, tail = none;
+    friend bool operator==(const Segment&, const Segment&) = default;
   };
   Vertex vertices = 0;
   std::vector<std::vector<MovingRun>> lists;
@@ -45,8 +50,48 @@ public:
   void row(Vertex i, std::vector<Run>& out) const;
 };
 
-/// Do both hold the same arcs with the same colours? Exact; O(runs), by segment where both are written alike.
+/// Do both hold the same arcs with the same colours? Exact; O(runs of all rows), less where both are written alike.
 [[nodiscard]] bool same_rows(const Pattern& a, const Pattern& b);
+
+/// One row as disjoint runs, in any order, colour_step 0 throughout.
+using Row = std::vector<Run>;
+/// The members of both runs (with the colour of a): arithmetic progressions meet in one.
+[[nodiscard]] std::optional<Run> meet(const Run& a, const Run& b);
+/// a without the members of b; the runs of each are disjoint.
+[[nodiscard]] Row subtract(const Row& a, const Row& b);
+/// Same members with the same colours; both disjoint. Takes the steps it needs from `work`; Rejected("patterns", ..) when they are spent.
+[[nodiscard]] bool same_row(Row a, Row b, std::uint64_t& work);
+[[nodiscard]] bool is_disjoint(const Row& row, std::uint64_t& work);
+/// Reads one pattern of the certificate: types, ranges, sizes; every list is used. Rows may still overlap.
+[[nodiscard]] Pattern read_pattern(const Json& json, Vertex vertices);
+
+/// The patterns of an architecture, made again by their definition row by row and held to those of the certificate, in the order of
+/// first use. Of `bigbird`, `random` and `file` the runs before `causal` stand in the certificate; they are taken from there.
+class PatternSource {
+public:
+  PatternSource(Vertex tokens, Vertex registers, const Json& patterns, std::vector<std::string>& trusted);
+  /// The patterns of all heads (one when all share it) that a canonical `pattern` describes. Throws Rejected("patterns", ..), Malformed.
+  [[nodiscard]] std::vector<std::shared_ptr<const Pattern>> heads(const Json& spec, std::uint64_t heads);
+  using Rule = std::function<void(Vertex reader, Row& out)>;
+  /// The next pattern of the certificate, which must have these rows, or the same one as before for the same key.
+  [[nodiscard]] std::shared_ptr<const Pattern> held_to(const std::string& key, const std::string& kind, const std::function<Rule()>& rule);
+  void finish() const;  ///< throws Rejected("patterns", ..) when the certificate has more of them
+
+private:
+  [[nodiscard]] std::shared_ptr<const Pattern> one(const Json& spec, std::uint64_t head, std::uint64_t heads);
+  [[nodiscard]] std::uint64_t count_heads(const Json& spec, std::uint64_t heads) const;
+  [[nodiscard]] Rule make_rule(const Json& spec, std::uint64_t head, std::uint64_t heads);
+  [[nodiscard]] Rule make_kind(const Json& spec, std::uint64_t head, std::uint64_t heads);
+  [[nodiscard]] std::shared_ptr<const Pattern> take(const std::string& key);
+  [[nodiscard]] std::shared_ptr<const Pattern> leaf(const Json& spec, std::uint64_t head, std::uint64_t heads);
+
+  std::int64_t tokens_, vertices_;
+  const Json* patterns_;
+  std::vector<std::string>* trusted_;
+  std::size_t next_ = 0;
+  std::uint64_t work_ = std::uint64_t{1} << 32;
+  std::map<std::string, std::shared_ptr<const Pattern>> known_;
+};
 
 enum class RelativeKind { none, offset, distance, bucket, grid_offset, column, pair };
 enum class Cancels { nothing, single_colour, common_shift };
@@ -60,13 +105,20 @@ public:
   bool bidirectional = true;
   Cancels cancels = Cancels::nothing;
   Vertex tokens = 0;
+  /// T5: where stretches of equal buckets begin, by j - i, from 1 - tokens on, and their buckets (set_buckets).
+  std::vector<std::pair<std::int64_t, std::uint32_t>> bucket_starts;
 
+  void set_buckets();
   /// Effective colours (>= 0), what normalisation forgets taken away.
   void row(Vertex i, std::vector<Run>& out) const;
   /// Colours as given (>= 1): 1 + (matrix colour - 1) * R + relative colour.
   void raw_row(Vertex i, std::vector<Run>& out) const;
   [[nodiscard]] std::int64_t relative_count() const;  ///< R
   [[nodiscard]] std::int64_t colour(Vertex i, Vertex j) const;  ///< effective, -1 when absent
+
+private:
+  [[nodiscard]] std::int64_t relative_colour(std::int64_t i, std::int64_t j) const;
+  [[nodiscard]] std::int64_t stretch_end(std::int64_t i, std::int64_t j, std::int64_t step) const;
 };
 
 /// Vertices 0 .. tokens-1 are tokens, then registers. Relations and layers are distinct; order[q-1] is the layer applied q-th.

@@ -1,0 +1,197 @@
+// Runs and rows: arithmetic progressions of vertices, their sets, and the patterns of a certificate.
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "layout.hpp"
+
+namespace checker {
+namespace {
+
+/// The member of x + period Z that is the least one >= lo.
+std::int64_t lift(std::int64_t x, std::int64_t lo, std::int64_t period) {
+  const std::int64_t rest = (x - lo) % period;
+  return lo + (rest < 0 ? rest + period : rest);
+}
+
+void spend(std::uint64_t& work, std::uint64_t steps) {
+  if (work < steps) throw Rejected("patterns", "too many runs to compare");
+  work -= steps;
+}
+
+bool less(const Run& a, const Run& b) { return std::tie(a.first, a.last, a.step, a.colour) < std::tie(b.first, b.last, b.step, b.colour); }
+
+/// Sorted, neighbours of step 1 joined, single vertices with step 1.
+void normalise(Row& row) {
+  for (Run& run : row)
+    if (run.first == run.last) run.step = 1;
+  std::sort(row.begin(), row.end(), less);
+  std::size_t kept = 0;
+  for (const Run& run : row) {
+    if (kept > 0 && row[kept - 1].step == 1 && run.step == 1 && row[kept - 1].last + 1 == run.first && row[kept - 1].colour == run.colour)
+      row[kept - 1].last = run.last;
+    else
+      row[kept++] = run;
+  }
+  row.resize(kept);
+}
+
+void append(std::int64_t first, std::int64_t last, std::int64_t step, const Run& like, Row& out) {
+  if (first > last) return;
+  out.push_back(like);
+  out.back().first = static_cast<Vertex>(first);
+  out.back().last = static_cast<Vertex>(last);
+  out.back().step = first == last ? 1 : static_cast<Vertex>(step);
+}
+
+}  // namespace
+
+std::optional<Run> meet(const Run& a, const Run& b) {
+  const std::int64_t lo = std::max(a.first, b.first), hi = std::min(a.last, b.last);
+  if (lo > hi) return std::nullopt;
+  // Extended Euclid: in the end `step` = gcd(a.step, b.step) = a.step * factor mod b.step.
+  std::int64_t step = a.step, factor = 1;
+  for (std::int64_t other = b.step, other_factor = 0; other != 0;) {
+    const std::int64_t quotient = step / other;
+    step = std::exchange(other, step - quotient * other);
+    factor = std::exchange(other_factor, factor - quotient * other_factor);
+  }
+  const std::int64_t apart = std::int64_t{b.first} - a.first, modulus = b.step / step;
+  if (apart % step != 0) return std::nullopt;
+  const std::int64_t period = a.step * modulus, steps = apart / step % modulus * (factor % modulus) % modulus;
+  const std::int64_t first = lift(a.first + a.step * steps, lo, period);
+  if (first > hi) return std::nullopt;
+  Row out;
+  append(first, first + (hi - first) / period * period, period, a, out);
+  return out.front();
+}
+
+Row subtract(const Row& a, const Row& b) {
+  Row left = a, next;
+  for (const Run& taken : b) {
+    next.clear();
+    for (const Run& run : left) {
+      const std::optional<Run> common = meet(run, taken);
+      if (!common) {
+        next.push_back(run);
+        continue;
+      }
+      const std::int64_t step = run.step, first = common->first, last = common->last, period = common->step;
+      append(run.first, first - step, step, run, next);
+      append(last + step, run.last, step, run, next);
+      if (first == last) continue;
+      // Between the members of both: class by class or gap by gap, whichever is less.
+      if (period / step - 1 <= (last - first) / period) {
+        for (std::int64_t x = step; x < period; x += step) append(first + x, last - period + x, period, run, next);
+      } else {
+        for (std::int64_t x = first; x < last; x += period) append(x + step, x + period - step, step, run, next);
+      }
+    }
+    left.swap(next);
+  }
+  return left;
+}
+
+bool same_row(Row a, Row b, std::uint64_t& work) {
+  if (a == b) return true;
+  normalise(a);
+  normalise(b);
+  Row only_a, only_b;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(only_a), less);
+  std::set_difference(b.begin(), b.end(), a.begin(), a.end(), std::back_inserter(only_b), less);
+  const auto count = [](const Row& row) {
+    return std::accumulate(row.begin(), row.end(), std::uint64_t{0}, [](std::uint64_t sum, const Run& run) { return sum + run.size(); });
+  };
+  if (count(only_a) != count(only_b)) return false;
+  // Both are disjoint and of one size, so they are equal when they have as many members in common.
+  spend(work, only_a.size() * only_b.size());
+  std::uint64_t common = 0;
+  for (const Run& x : only_a)
+    for (const Run& y : only_b)
+      if (const std::optional<Run> both = x.colour == y.colour ? meet(x, y) : std::nullopt) common += both->size();
+  return common == count(only_a);
+}
+
+bool is_disjoint(const Row& row, std::uint64_t& work) {
+  for (std::size_t k = 0; k < row.size(); ++k)
+    for (std::size_t j = k + 1; j < row.size() && row[j].first <= row[k].last; ++j) {
+      spend(work, 1);
+      if (meet(row[k], row[j])) return false;
+    }
+  return true;
+}
+
+void Pattern::row(Vertex i, std::vector<Run>& out) const {
+  out.clear();
+  const auto after = std::upper_bound(segments.begin(), segments.end(), i, [](Vertex x, const Segment& segment) { return x < segment.first; });
+  const Segment& segment = *(after - 1);
+  const Vertex k = i - segment.first;
+  for (const std::uint32_t list : {segment.list, segment.tail}) {
+    if (list == none) continue;
+    for (const MovingRun& run : lists[list]) {
+      const std::int64_t lo = std::int64_t{run.lo} + run.lo_slope * k, hi = std::int64_t{run.hi} + run.hi_slope * k;
+      if (lo <= hi) append(lo, lo + (hi - lo) / run.step * run.step, run.step, {0, 0, 1, run.colour, 0}, out);
+    }
+  }
+  if (!std::is_sorted(out.begin(), out.end(), less)) std::sort(out.begin(), out.end(), less);
+}
+
+bool same_rows(const Pattern& a, const Pattern& b) {
+  if (a.vertices != b.vertices) return false;
+  if (a.segments == b.segments && a.lists == b.lists) return true;
+  std::uint64_t work = std::uint64_t{1} << 32;
+  Row left, right;
+  for (Vertex i = 0; i < a.vertices; ++i) {
+    a.row(i, left);
+    b.row(i, right);
+    if (!same_row(left, right, work)) return false;
+  }
+  return true;
+}
+
+Pattern read_pattern(const Json& json, Vertex vertices) {
+  if (json.object().size() != 3) throw Malformed("a pattern has the keys lists, segments and vertices");
+  Pattern out;
+  out.vertices = static_cast<Vertex>(json["vertices"].natural(vertices));
+  if (out.vertices != vertices) throw Malformed("a pattern of " + std::to_string(out.vertices) + " vertices, not " + std::to_string(vertices));
+  std::vector<std::uint64_t> farthest;  // of the moving ends of a list
+  for (const Json& list : json["lists"].array()) {
+    std::vector<MovingRun>& runs = out.lists.emplace_back();
+    farthest.push_back(0);
+    for (const Json& run : list.array()) {
+      if (run.size() != 6) throw Malformed("a run is [lo,hi,step,colour,lo_slope,hi_slope]");
+      const auto get = [&](std::size_t k, std::uint64_t limit) { return static_cast<std::uint32_t>(run[k].natural(limit)); };
+      runs.push_back({get(0, vertices), get(1, vertices - 1), get(2, vertices), get(3, ~std::uint32_t{0}), static_cast<std::uint8_t>(get(4, 1)),
+                      static_cast<std::uint8_t>(get(5, 1))});
+      if (runs.back().step == 0 || runs.back().colour == 0) throw Malformed("a run has a step and a colour from 1 on");
+      if (runs.back().hi_slope == 1) farthest.back() = std::max<std::uint64_t>(farthest.back(), runs.back().hi);
+    }
+  }
+  std::uint64_t next = 0, runs = 0;
+  std::vector<bool> used(out.lists.size(), false);
+  for (const Json& json_segment : json["segments"].array()) {
+    if (json_segment.size() != 4) throw Malformed("a segment is [first,count,list,tail]");
+    const std::uint64_t count = json_segment[1].natural(vertices - next);
+    if (json_segment[0].natural(vertices) != next || count == 0) throw Malformed("segments cover the readers in order");
+    Pattern::Segment& segment = out.segments.emplace_back();
+    segment.first = static_cast<Vertex>(next);
+    segment.count = static_cast<Vertex>(count);
+    const auto use = [&](const Json& number) {
+      const auto list = static_cast<std::uint32_t>(number.natural(used.size() - 1));
+      used[list] = true;
+      if (farthest[list] + count > vertices) throw Malformed("a run leads beyond the last vertex");
+      runs += count * out.lists[list].size();
+      return list;
+    };
+    if (used.empty()) throw Malformed("a segment without a list");
+    segment.list = use(json_segment[2]);
+    if (json_segment[3].integer() != -1) segment.tail = use(json_segment[3]);
+    next += count;
+  }
+  if (next != vertices) throw Malformed("segments cover the readers in order");
+  if (std::find(used.begin(), used.end(), false) != used.end()) throw Malformed("a list of runs that no segment uses");
+  if (runs >> 31 != 0) throw Malformed("a pattern of too many runs");
+  return out;
+}
+
+}  // namespace checker
