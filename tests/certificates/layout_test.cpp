@@ -268,6 +268,97 @@ TEST_CASE("many random layouts are made again" * doctest::test_suite("slow")) {
   check_random(3, 300, 150);
 }
 
+namespace {
+
+/// Every value of the tree, by its path.
+void list_values(const nlohmann::json& value, const nlohmann::json::json_pointer& at, std::vector<nlohmann::json::json_pointer>& out) {
+  out.push_back(at);
+  if (value.is_object())
+    for (auto member = value.begin(); member != value.end(); ++member) list_values(*member, at / member.key(), out);
+  if (value.is_array() && !value.empty()) list_values(value[0], at / 0, out);
+}
+
+bool is_valid(const nlohmann::json& architecture) {
+  try {
+    checker::validate_architecture(checker::parse(certificate::print_canonical(architecture)));
+    return true;
+  } catch (const checker::Malformed&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("embedded architectures have the keys of the format, their types and nothing else") {
+  Specs specs(6);
+  constexpr const char* free_texts[] = {"/name", "/kernel", "/activation", "/symmetry", "/path", "/format", "/registers"};
+  std::vector<nlohmann::json> architectures;
+  for (int k = 0; k < 40; ++k) architectures.push_back(nlohmann::json::parse(architecture::to_canonical_json(specs.make_architecture(9))));
+  for (const testing::Case& one : testing::read_cases(64)) {
+    const std::string text = architecture::to_canonical_json(one.architecture);
+    if (text.size() < 6000) architectures.push_back(nlohmann::json::parse(text));
+  }
+  for (const nlohmann::json& good : architectures) {
+    CAPTURE(good.dump());
+    REQUIRE(is_valid(good));
+    std::vector<nlohmann::json::json_pointer> paths;
+    list_values(good, {}, paths);
+    for (const auto& path : paths) {
+      CAPTURE(path.to_string());
+      for (const nlohmann::json& wrong : {nlohmann::json(-7), nlohmann::json("no such word"), nlohmann::json::parse(R"({"kind":"x"})"), nlohmann::json::parse("[[[null]]]")}) {
+        nlohmann::json bad = good;
+        const nlohmann::json& old = bad[path];
+        // Names and expressions are any text; taps and offsets any integers.
+        const bool is_text = std::any_of(std::begin(free_texts), std::end(free_texts), [&](const char* key) { return path.to_string().find(key) != std::string::npos; });
+        if (is_text && wrong.is_string()) continue;
+        if (old.is_number_integer() && wrong.is_number_integer()) continue;
+        bad[path] = wrong;
+        CHECK_FALSE(is_valid(bad));
+      }
+      if (good[path].is_object()) {
+        nlohmann::json bad = good;
+        bad[path]["zzz"] = 1;
+        CHECK_FALSE(is_valid(bad));
+      }
+    }
+  }
+  // Rules across keys.
+  nlohmann::json good = architectures.front();
+  const auto is_valid_with = [&](const char* path, const nlohmann::json& value) {
+    nlohmann::json changed = good;
+    changed[nlohmann::json::json_pointer(path)] = value;
+    return is_valid(changed);
+  };
+  architecture::Architecture plain;
+  plain.tokens = 4;
+  plain.dim = 2;
+  plain.layers.resize(1);
+  good = nlohmann::json::parse(architecture::to_canonical_json(plain));
+  REQUIRE(is_valid(good));
+  CHECK(is_valid_with("/depth", "unbounded"));
+  CHECK_FALSE(is_valid_with("/depth", "listed|unbounded"));
+  CHECK_FALSE(is_valid_with("/depth", ""));
+  CHECK_FALSE(is_valid_with("/input/dim", 3));
+  CHECK_FALSE(is_valid_with("/input/bos", true));
+  CHECK_FALSE(is_valid_with("/input/positions", "fixed"));
+  CHECK_FALSE(is_valid_with("/input/table", nlohmann::json::parse("[[0.5,0.5]]")));
+  CHECK_FALSE(is_valid_with("/tokens", 1 << 30));
+  CHECK_FALSE(is_valid_with("/tokens", 0));
+  CHECK_FALSE(is_valid_with("/target/box", 0.0));
+  CHECK_FALSE(is_valid_with("/layer", nlohmann::json::array()));
+  CHECK_FALSE(is_valid_with("/layer/0/mixer/kind", "linformer"));
+  CHECK_FALSE(is_valid_with("/layer/0/mixer/rank", 2));
+  CHECK_FALSE(is_valid_with("/layer/0/mixer/kind", "convolution"));
+  CHECK_FALSE(is_valid_with("/layer/0/mixer/taps", nlohmann::json::parse("[0]")));
+  CHECK_FALSE(is_valid_with("/layer/0/mixer/activation", "gelu"));
+  CHECK_FALSE(is_valid_with("/layer/0/mixer/eps", -0.5));
+  CHECK_FALSE(is_valid_with("/layer/0/feedforward/experts", 2));
+  CHECK_FALSE(is_valid_with("/layer/0/feedforward/top_k", 2));
+  CHECK_FALSE(is_valid_with("/layer/0/repeat", 0));
+  CHECK(is_valid_with("/layer/0/mixer/relative", nlohmann::json::parse(R"({"bidirectional":true,"buckets":8,"kind":"t5","max_distance":3})")));
+  CHECK_FALSE(is_valid_with("/layer/0/mixer/relative", nlohmann::json::parse(R"({"bidirectional":true,"buckets":8,"kind":"t5","max_distance":2})")));
+}
+
 TEST_CASE("changed runs are rejected") {
   Specs specs(5);
   int rejected = 0, harmless = 0;
