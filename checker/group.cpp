@@ -1,6 +1,7 @@
 #include "group.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace checker {
@@ -112,6 +113,117 @@ std::vector<Permutation> list_generators(const Group& group, std::size_t limit) 
   }
   for (std::size_t k = 0; k < group.generators.size() && list.size() < limit; ++k) list.push_back(group.generators[k]);
   return list;
+}
+
+namespace {
+
+/// The order that a name promises; throws Rejected when it is no name. factor {" x " factor}, factor = atom ["wr S_k"], atom = letter_n or ( .. ).
+class NameReader {
+public:
+  NameReader(std::string_view text, const std::string& claim) : text_(text), claim_(claim) {}
+  Order read() {
+    Order order = product();
+    if (at_ != text_.size()) fail();
+    return order;
+  }
+
+private:
+  [[noreturn]] void fail() const { throw Rejected(claim_, "\"" + std::string(text_) + "\" is no name of a group"); }
+  bool take(std::string_view token) {
+    if (text_.substr(at_, token.size()) != token) return false;
+    at_ += token.size();
+    return true;
+  }
+  std::uint64_t number() {
+    const std::size_t start = at_;
+    std::uint64_t value = 0;
+    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9' && at_ - start < 12; ++at_) value = value * 10 + static_cast<std::uint64_t>(text_[at_] - '0');
+    if (at_ == start) fail();
+    return value;
+  }
+  Order product() {
+    Order order = factor();
+    while (take(" x ")) order.multiply(factor());
+    return order;
+  }
+  Order factor() {
+    Order inside;
+    if (take("(")) {
+      if (++depth_ > 100) fail();
+      inside = product();
+      if (!take(")")) fail();
+    } else {
+      const char letter = at_ < text_.size() ? text_[at_++] : ' ';
+      if (std::string_view("CDSB").find(letter) == std::string_view::npos || !take("_")) fail();
+      const std::uint64_t n = number();
+      if (letter == 'C' || letter == 'D') inside.multiply(Natural(letter == 'C' ? n : 2 * n));
+      if (letter == 'S' || letter == 'B') inside.multiply_factorial(n);
+      if (letter == 'B') inside.multiply_factorial(2, n);
+    }
+    if (!take(" wr S_")) return inside;
+    const std::uint64_t k = number();
+    Order whole;
+    for (const auto& [f, exponent] : inside.factorials()) whole.multiply_factorial(f, exponent * k);
+    if (inside.rest().bits() * k > 10000000) fail();
+    whole.multiply(power(inside.rest(), k));
+    whole.multiply_factorial(k);
+    return whole;
+  }
+  std::string_view text_;
+  const std::string& claim_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+bool check_name(const Json& name, const Group& group, const Order& order, const Json&, const std::string& claim) {
+  if (name.is_null()) return true;
+  if (name.is("trivial")) {
+    if (order.factored() != "1") throw Rejected(claim, "a group of order " + order.factored() + " is called trivial");
+    return true;
+  }
+  if (!same_order(NameReader(name.string(), claim).read(), order)) throw Rejected(claim, "\"" + name.string() + "\" has another order than " + order.factored());
+  // A symmetric class as large as the order says is everything; groups of prime order are cyclic.
+  if (group.classes.size() == 1 && group.generators.empty()) {
+    const std::size_t k = group.classes[0].size();
+    return name.is("S_" + std::to_string(k)) || (k == 2 && name.is("C_2"));
+  }
+  const std::string decimal = order.decimal();
+  if (decimal.empty() || decimal.size() > 9 || !name.is("C_" + decimal)) return false;
+  const unsigned long value = std::stoul(decimal);
+  for (unsigned long p = 2; p * p <= value; ++p) {
+    if (value % p == 0) return false;
+  }
+  return true;
+}
+
+bool same_order(const Order& a, const Order& b) {
+  if (a.factorials() == b.factorials()) return a.rest() == b.rest();
+  Order left, right;  // what is left when equal factorials cancel
+  left.multiply(a.rest());
+  right.multiply(b.rest());
+  for (const auto& [k, exponent] : a.factorials()) {
+    const auto other = b.factorials().find(k);
+    const std::uint64_t cancelled = other == b.factorials().end() ? 0 : std::min(exponent, other->second);
+    left.multiply_factorial(k, exponent - cancelled);
+  }
+  for (const auto& [k, exponent] : b.factorials()) {
+    const auto other = a.factorials().find(k);
+    const std::uint64_t cancelled = other == a.factorials().end() ? 0 : std::min(exponent, other->second);
+    right.multiply_factorial(k, exponent - cancelled);
+  }
+  const auto value = [](const Order& order) {
+    if (order.log10() > 20000) throw Rejected("limit", "two orders of more than 20,000 digits are not compared");
+    Natural product = order.rest();
+    for (const auto& [k, exponent] : order.factorials()) {
+      Natural factorial = 1;
+      for (std::uint64_t x = 2; x <= k; ++x) factorial = factorial * Natural(x);
+      product = product * power(factorial, exponent);
+    }
+    return product;
+  };
+  return std::abs(left.log10() - right.log10()) < 0.01 && value(left) == value(right);
 }
 
 }  // namespace checker

@@ -43,12 +43,15 @@ struct Group {
 /// Neighbouring transpositions of the classes in order, then the generators; cut at `limit`.
 [[nodiscard]] std::vector<Permutation> list_generators(const Group& group, std::size_t limit);
 
-/// Order and membership by a stabiliser chain (Schreier-Sims, complete: every Schreier generator is sifted), on the quotient by
-/// classes where generators permute them; other classes are spelled out as generators. Throws Rejected("limit", ..) above a stated number of steps.
+/// Order and membership, exact and without chance. Classes are enlarged until generators permute them (transpositions among the
+/// generators are classes too), divided out, and again in the quotient; what is left gets a stabiliser chain in which every Schreier
+/// generator is sifted (Schreier-Sims). A confirmed order saves the sifting: the chain's product is a divisor of it, and stops when equal.
+/// Throws Rejected("limit", ..) above 2 10^10 elementary steps.
 class Chain {
 public:
-  explicit Chain(const Group& group);
+  explicit Chain(const Group& group, const Order* known = nullptr);
   ~Chain();
+  Chain(const Chain&) = delete;
   [[nodiscard]] const Order& order() const;
   [[nodiscard]] bool contains(const Permutation& permutation) const;
   /// Is there an element with from[k] -> to[k] for all k?
@@ -56,14 +59,19 @@ public:
 
 private:
   struct State;
-  State* state_;
+  State* state_ = nullptr;
 };
 
-/// The group that a format.md / interfaces.md expression names ("C_4", "S_3 x S_2", "S_2 wr S_3", cycles, ...): generators.
-[[nodiscard]] Group parse_group(const std::string& expression, Vertex degree);
+/// The group that an expression of the group language names (interfaces.md 7: C_4, S_3 x S_2, S_2 wr S_3, torus(4,4), regular(D_4),
+/// gens[(0 1),(2 3)], ..). `order` receives its order, in closed form but for gens. Throws Malformed.
+[[nodiscard]] Group parse_group(const std::string& expression, Vertex degree, Order* order = nullptr);
 
-/// Confirms that `name` (trivial, C_n, D_n, S_n, B_k, A x B, A wr S_k; or null) is what the group is called: throws
-/// Rejected(claim, ..) when the abstract group is another one. `evidence` is the certificate's evidence for the name.
-void check_name(const Json& name, const Group& group, const Order& order, const Json& evidence, const std::string& claim);
+/// Equal as numbers.
+[[nodiscard]] bool same_order(const Order& a, const Order& b);
+
+/// Holds `name` (trivial, C_n, D_n, S_n, B_k, A x B, A wr S_k; or null) to the group: throws Rejected(claim, ..) when it is no name or
+/// its order is another one. True when the name is confirmed; false when it rests on the order alone: then the caller adds to what is
+/// taken on trust that the name of the group is. `evidence`: reserved for relations among given elements.
+[[nodiscard]] bool check_name(const Json& name, const Group& group, const Order& order, const Json& evidence, const std::string& claim);
 
 }  // namespace checker

@@ -1,0 +1,306 @@
+// Stabiliser chains (Schreier-Sims), deterministic and complete.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <numeric>
+
+#include "group.hpp"
+
+namespace checker {
+
+namespace {
+
+using Images = std::vector<Vertex>;
+constexpr std::uint64_t most_steps = 20'000'000'000u;
+constexpr std::uint32_t unreached = ~std::uint32_t{0}, root = unreached - 1;
+
+bool is_identity(const Images& g) {
+  for (Vertex x = 0; x < g.size(); ++x) {
+    if (g[x] != x) return false;
+  }
+  return true;
+}
+
+class Sims {
+public:
+  /// @param known log10 of the order, negative when unknown; every proper divisor is at most half as large.
+  Sims(Vertex degree, const std::vector<Images>& generators, const std::vector<Vertex>& prefix, double known) : degree_(degree), known_(known) {
+    for (const Vertex point : prefix) add_level(point);
+    for (const Images& generator : generators) {
+      Images g = generator;
+      const std::size_t at = sift(g, 0);
+      if (at < levels_.size() || !is_identity(g)) insert(g, 0, at);
+    }
+    for (std::size_t i = levels_.size(); i-- > 0 && !is_complete();) i = check_level(i);
+  }
+
+  [[nodiscard]] Natural order() const {
+    Natural product = 1;
+    for (const Level& level : levels_) product = product * Natural(level.orbit.size());
+    return product;
+  }
+  [[nodiscard]] bool contains(Images g) const { return sift(g, 0) == levels_.size() && is_identity(g); }
+  /// The base starts with the prefix; does an element map it to `to`?
+  [[nodiscard]] bool extends(std::vector<Vertex> to) const {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (levels_[i].label[to[i]] == unreached) return false;
+      while (to[i] != levels_[i].base) {
+        const Images& back = inverses_[levels_[i].label[to[i]]];
+        for (Vertex& x : to) x = back[x];
+      }
+    }
+    return true;
+  }
+
+private:
+  struct Level {
+    Vertex base;
+    std::vector<std::uint32_t> generators, tree;  ///< S_i; and S_i with powers, so that the tree is shallow
+    std::vector<Vertex> orbit;
+    std::vector<std::uint32_t> label;             ///< element that leads here
+  };
+
+  bool is_complete() const {
+    double found = 0;
+    for (const Level& level : levels_) found += std::log10(static_cast<double>(level.orbit.size()));
+    return known_ >= 0 && found > known_ - 0.15;
+  }
+
+  void step(std::uint64_t count) const {
+    if ((steps_ += count) > most_steps) throw Rejected("limit", "a group needs more than 2 10^10 steps to be confirmed");
+  }
+
+  void add_level(Vertex base) {
+    levels_.push_back({base, {}, {}, {base}, std::vector<std::uint32_t>(degree_, unreached)});
+    levels_.back().label[base] = root;
+  }
+
+  std::uint32_t store(Images g) {
+    Images inverse(degree_);
+    for (Vertex x = 0; x < degree_; ++x) inverse[g[x]] = x;
+    elements_.push_back(std::move(g));
+    inverses_.push_back(std::move(inverse));
+    return static_cast<std::uint32_t>(elements_.size() - 1);
+  }
+
+  /// Leaves the residue in g; returns the level where it fell out.
+  std::size_t sift(Images& g, std::size_t from) const {
+    for (std::size_t i = from; i < levels_.size(); ++i) {
+      const Level& level = levels_[i];
+      if (level.label[g[level.base]] == unreached) return i;
+      while (g[level.base] != level.base) {
+        const Images& back = inverses_[level.label[g[level.base]]];
+        for (Vertex& x : g) x = back[x];
+        step(degree_);
+      }
+    }
+    return levels_.size();
+  }
+
+  /// Takes a residue of level `at` into the levels from .. at; the base grows when it fixes all of it.
+  void insert(const Images& g, std::size_t from, std::size_t at) {
+    if (at == levels_.size()) {
+      Vertex moved = 0;
+      while (g[moved] == moved) ++moved;
+      add_level(moved);
+    }
+    const std::uint32_t element = store(g);
+    for (std::size_t i = from; i <= at; ++i) {
+      Level& level = levels_[i];
+      level.generators.push_back(element);
+      level.tree.push_back(element);
+      Images power = g;
+      for (Vertex length = 2; length < level.orbit.size() * 2 + 64 && length <= degree_ && g[level.base] != level.base; length *= 2) {
+        Images square(degree_);
+        for (Vertex x = 0; x < degree_; ++x) square[x] = power[power[x]];
+        step(degree_);
+        if (is_identity(square)) break;
+        level.tree.push_back(store(square));
+        power.swap(square);
+      }
+      grow(level);
+    }
+  }
+
+  /// The orbit and its tree again, breadth first.
+  void grow(Level& level) {
+    level.label.assign(degree_, unreached);
+    level.label[level.base] = root;
+    level.orbit.assign(1, level.base);
+    for (std::size_t head = 0; head < level.orbit.size(); ++head) {
+      for (const std::uint32_t element : level.tree) {
+        const Vertex y = elements_[element][level.orbit[head]];
+        if (level.label[y] != unreached) continue;
+        level.label[y] = element;
+        level.orbit.push_back(y);
+      }
+    }
+    step(degree_ + level.orbit.size() * level.tree.size());
+  }
+
+  /// Sifts the Schreier generators of level i; returns the level to go on above (i itself when all of them are known).
+  std::size_t check_level(std::size_t i) {
+    const std::vector<Vertex> orbit = levels_[i].orbit;
+    for (const Vertex b : orbit) {
+      Images up(degree_);  // maps the base to b
+      std::iota(up.begin(), up.end(), Vertex{0});
+      for (Vertex x = b; x != levels_[i].base;) {
+        const Images& back = inverses_[levels_[i].label[x]];
+        for (Vertex& y : up) y = back[y];
+        x = back[x];
+        step(degree_);
+      }
+      // `up` maps b to the base now
+      Images down(degree_);
+      for (Vertex x = 0; x < degree_; ++x) down[up[x]] = x;
+      for (const std::uint32_t s : std::vector<std::uint32_t>(levels_[i].generators)) {
+        Images g(degree_);
+        for (Vertex x = 0; x < degree_; ++x) g[x] = elements_[s][down[x]];
+        step(degree_);
+        const std::size_t at = sift(g, i);
+        if (at == levels_.size() && is_identity(g)) continue;
+        insert(g, i + 1, at);
+        return levels_.size();
+      }
+    }
+    return i;
+  }
+
+  Vertex degree_;
+  double known_;
+  mutable std::uint64_t steps_ = 0;
+  std::vector<Images> elements_, inverses_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace
+
+struct Chain::State {
+  Vertex degree = 0, points = 0;
+  std::vector<Vertex> name, least, size;  ///< quotient point of x; least member and number of members of a quotient point
+  Order order;
+  double known = -1;                      ///< log10 of the quotient's order
+  std::unique_ptr<Chain> next;            ///< the quotient, when it has classes of its own
+  std::vector<Images> generators;
+  std::unique_ptr<Sims> sims;
+  std::map<std::vector<Vertex>, std::unique_ptr<Sims>> by_prefix;
+};
+
+Chain::Chain(const Group& group, const Order* known) {
+  auto owned = std::make_unique<State>();
+  State& state = *owned;
+  state.degree = group.degree;
+  std::vector<Vertex> parent(group.degree);
+  std::iota(parent.begin(), parent.end(), Vertex{0});
+  const auto find = [&](Vertex x) {
+    for (; parent[x] != x; x = parent[x]) parent[x] = parent[parent[x]];
+    return x;
+  };
+  const auto join = [&](Vertex x, Vertex y) {
+    x = find(x);
+    y = find(y);
+    parent[std::max(x, y)] = std::min(x, y);
+    return x != y;
+  };
+  for (const std::vector<Vertex>& members : group.classes) {
+    for (const Vertex x : members) join(members[0], x);
+  }
+  for (const Permutation& g : group.generators) {
+    if (g.moves().size() == 2) join(g.moves()[0].first, g.moves()[1].first);
+  }
+  // Sym(C) and its image Sym(g C) are in the group, and two that meet generate Sym of their union.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Permutation& g : group.generators) {
+      for (Vertex x = 0; x < group.degree; ++x) {
+        const Vertex r = find(x);
+        if (r != x && join(g(x), g(r))) changed = true;
+      }
+    }
+  }
+  state.name.resize(group.degree);
+  for (Vertex x = 0; x < group.degree; ++x) {
+    if (find(x) == x) {
+      state.name[x] = static_cast<Vertex>(state.least.size());
+      state.least.push_back(x);
+      state.size.push_back(0);
+    }
+    state.name[x] = state.name[find(x)];
+    ++state.size[state.name[x]];
+  }
+  state.points = static_cast<Vertex>(state.least.size());
+  for (const Vertex members : state.size) state.order.multiply_factorial(members);
+  Group quotient;
+  quotient.degree = state.points;
+  bool classes = false;
+  for (const Permutation& g : group.generators) {
+    std::vector<std::pair<Vertex, Vertex>> moves;
+    for (Vertex q = 0; q < state.points; ++q) {
+      if (const Vertex image = state.name[g(state.least[q])]; image != q) moves.emplace_back(q, image);
+    }
+    if (moves.empty()) continue;
+    classes = classes || moves.size() == 2;
+    quotient.generators.emplace_back(std::move(moves));
+  }
+  if (classes) {
+    state.next = std::make_unique<Chain>(quotient);
+    state.order.multiply(state.next->order());
+  } else {
+    for (const Permutation& g : quotient.generators) {
+      state.generators.emplace_back(state.points);
+      std::iota(state.generators.back().begin(), state.generators.back().end(), Vertex{0});
+      for (const auto& [x, y] : g.moves()) state.generators.back()[x] = y;
+    }
+    state.sims = std::make_unique<Sims>(state.points, state.generators, std::vector<Vertex>(), known != nullptr ? known->log10() - state.order.log10() : -1);
+    Order rest;
+    rest.multiply(state.sims->order());
+    state.known = rest.log10();
+    state.order.multiply(rest);
+  }
+  state_ = owned.release();
+}
+
+Chain::~Chain() { delete state_; }
+
+const Order& Chain::order() const { return state_->order; }
+
+bool Chain::contains(const Permutation& permutation) const {
+  const State& state = *state_;
+  if (!permutation.moves().empty() && permutation.moves().back().first >= state.degree) return false;
+  Images images(state.points);
+  for (Vertex q = 0; q < state.points; ++q) images[q] = state.name[permutation(state.least[q])];
+  std::vector<std::pair<Vertex, Vertex>> moves;
+  for (Vertex x = 0; x < state.degree; ++x) {
+    if (state.name[permutation(x)] != images[state.name[x]]) return false;
+  }
+  for (Vertex q = 0; q < state.points; ++q) {
+    if (state.size[q] != state.size[images[q]]) return false;
+    if (images[q] != q) moves.emplace_back(q, images[q]);
+  }
+  return state.next ? state.next->contains(Permutation(std::move(moves))) : state.sims->contains(std::move(images));
+}
+
+bool Chain::extends(const std::vector<Vertex>& from, const std::vector<Vertex>& to) const {
+  State& state = *state_;
+  if (from.size() != to.size()) return false;
+  std::map<Vertex, Vertex> points, quotient, points_back, quotient_back;
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    if (from[k] >= state.degree || to[k] >= state.degree) return false;
+    const Vertex a = state.name[from[k]], b = state.name[to[k]];
+    if (state.size[a] != state.size[b]) return false;
+    if (points.try_emplace(from[k], to[k]).first->second != to[k] || points_back.try_emplace(to[k], from[k]).first->second != from[k]) return false;
+    if (quotient.try_emplace(a, b).first->second != b || quotient_back.try_emplace(b, a).first->second != a) return false;
+  }
+  std::vector<Vertex> below, images;
+  for (const auto& [a, b] : quotient) {
+    below.push_back(a);
+    images.push_back(b);
+  }
+  if (state.next) return state.next->extends(below, images);
+  std::unique_ptr<Sims>& sims = state.by_prefix[below];
+  if (!sims) sims = std::make_unique<Sims>(state.points, state.generators, below, state.known);
+  return sims->extends(images);
+}
+
+}  // namespace checker
