@@ -421,6 +421,13 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   const layout::Layout seen = make_seen_layout(context);
   const sight::ViewQuestion question = context.question(seen, kind, sight::RegisterRows::multisets);
   const auto reach = sight::compute_wanted_reach(question, stack.bos(), context.budget);
+  const bool lengths = !(seen.order == context.layout.order);  // a sum of constants shows how long its row is, and no more
+  if (!reach.layers && lengths && std::all_of(context.facts.mixer.begin(), context.facts.mixer.end(), [](const MixerFacts& m) { return m.blind; })) {
+    IdLayers result;
+    result.never = true;
+    result.rule = "blind";
+    return result;
+  }
   if (!reach.layers) {
     const sight::UnreachablePair pair = *sight::find_unseen_pairs(question, std::nullopt, stack.bos(), context.budget).first;
     IdLayers result;
@@ -429,17 +436,9 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
     result.premises = {fmt::format("token {} never sees token {}", pair.reader, pair.unseen)};
     return result;
   }
-  const bool blind = std::all_of(context.facts.mixer.begin(), context.facts.mixer.end(), [](const MixerFacts& m) { return m.blind; });
-  if (blind && context.ordinary() > 1 && kind != ClassKind::seen) {
-    IdLayers result;
-    result.never = true;
-    result.rule = "blind";
-    return result;
-  }
   if (auto constants = try_constants(stack)) return *constants;
   if (positions_differ(context)) return decide_absolute(stack, *reach.layers, seen);
   const bool top_k = std::any_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const LayerSpec& l) { return l.mixer.top_k.has_value(); });
-  const bool lengths = !(seen.order == context.layout.order);  // a sum of constants shows how long its row is, and no more
   if (top_k || lengths) {
     IdLayers result;
     result.low = *reach.layers;
