@@ -14,7 +14,7 @@ namespace checker {
 
 enum class IdFloor { none, constant_prefixes, constant_sequences, linformer, max_of_three, collision };
 
-/// Two labelled id sequences that agree at the depth while the target tells them apart (BOS = the vocabulary enumerated).
+/// Two labelled id sequences that agree at the depth while the target tells them apart (BOS = the vocabulary; the ids enumerated when none is given).
 struct IdCollision {
   std::vector<std::uint32_t> x, y;
   Vertex a = 0, b = 0;
@@ -32,16 +32,40 @@ struct IdLayers {
   IdFloor floor = IdFloor::none;
 };
 
+/// What rules ask about the rows of tokens. Exact; O(runs), and O(runs^2) within a row where colours must name their token.
+struct RowFacts {
+  bool nonempty = true;          ///< every token reads something
+  bool loops = true;             ///< every token reads itself
+  bool causal = true;            ///< no token reads a later one
+  bool full = true;              ///< every token reads exactly all tokens
+  bool full_causal = true;       ///< token i reads exactly 0..i
+  bool bos_in_every_row = true;  ///< every token reads token 0
+  bool injective = true;         ///< in every row the raw colours name their token
+  bool plain = true;             ///< every matrix colour is 1 (rows of registers too)
+};
+[[nodiscard]] RowFacts row_facts(const Relation& relation, Vertex tokens);
+
+/// What the closed forms ask about the mixer of one [[layer]].
+struct IdMixer {
+  bool softmax = false, additive_only = false;
+  bool blind = false;               ///< other tokens do not matter
+};
+
 struct IdQuestion {
   const Json* architecture = nullptr;
   const Layout* layout = nullptr;
-  const Sight* sight = nullptr;
-  const Group* target = nullptr;    ///< G of the targets (never null)
+  const Sight* sight = nullptr;     ///< of `seen`
+  const Group* target = nullptr;    ///< G of the targets (`&layout_group->group` when it is that); with a BOS its stabiliser of token 0
   const ConfirmedGroup* layout_group = nullptr;
   ClassKind kind = ClassKind::all;
   std::optional<std::uint64_t> given;
-  const Json* evidence = nullptr;   ///< the certificate's evidence "ids"
+  const Json* evidence = nullptr;   ///< the certificate's evidence "ids": {"at_given":{"a","b","x","y"},"below":{..}}, or null
+  std::vector<IdMixer> mixers;      ///< one per [[layer]]
+  const Layout* seen = nullptr;     ///< the layout with the layers of blind mixers emptied (nullptr: there is none)
+  bool witnesses = true;            ///< false: collisions of enumerated labels are left out, and evidence is not read
 };
+/// Throws Rejected("/evidence/ids/..", ..) when a collision is missing, is none, or has nothing to show; Rejected("limit", ..) beyond 2^26 labels
+/// or 2^36 reads per layer.
 [[nodiscard]] IdLayers id_layers(const IdQuestion& question);
 
 }  // namespace checker
