@@ -34,6 +34,7 @@ inline checker::Relation to_checker(const sightline::layout::Relation& relation)
   result.bidirectional = relation.relative().bidirectional;
   result.cancels = static_cast<checker::Cancels>(relation.cancels());
   result.tokens = relation.tokens();
+  if (result.relative == checker::RelativeKind::bucket) result.set_buckets();
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../unit/symmetry/sample.hpp"
+#include "cases.hpp"
 #include "convert.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/group_evidence.hpp"
@@ -272,4 +273,11 @@ TEST_CASE("groups of expressions: order and membership as the library has them")
   }
   CHECK_THROWS_AS((void)checker::parse_group("C_4 y", 4), checker::Malformed);
   CHECK_THROWS_AS((void)checker::parse_group("hypercube(99)", 4), checker::Malformed);
+}
+
+TEST_CASE("groups of golden cases, examples and real models are confirmed") {
+  for (const auto& [name, architecture] : sightline::testing::read_cases(4096)) {
+    const auto layout = sightline::architecture::make_layout(architecture, budget);
+    confirm(sightline::symmetry::make_structure(layout), layout.tokens, name.c_str());
+  }
 }
