@@ -129,7 +129,9 @@ void decide(Context& context) {
 
 }  // namespace
 
-Answer certify(const Architecture& architecture, const Budget& budget) {
+Answer certify(const Architecture& architecture, const Budget& budget) { return analyse(architecture, budget).answer; }
+
+Context analyse(const Architecture& architecture, const Budget& budget) {
   Context context(architecture, budget);
   Answer& answer = context.answer;
   answer.file = architecture.file;
@@ -153,7 +155,7 @@ Answer certify(const Architecture& architecture, const Budget& budget) {
   }
   add_assumptions(context);
   add_advice(context);
-  return answer;
+  return context;
 }
 
 }  // namespace sightline::verdict

@@ -19,23 +19,54 @@ bool Context::every_row(bool RowFacts::*fact) const {
   return true;
 }
 
-const Sighted& Context::sighted() const {
-  if (sighted_) return *sighted_;
-  sighted_ = {layout, {}, std::none_of(facts.mixer.begin(), facts.mixer.end(), [](const MixerFacts& m) { return m.blind; })};
-  if (sighted_->is_whole) {
-    sighted_->group = layout_group;
-    return *sighted_;
-  }
-  const auto empty = static_cast<std::uint32_t>(layout.layers.size());
-  sighted_->layout.layers.emplace_back();
+const layout::Layout& Context::sighted_layout() const {
+  if (sighted_) return sighted_->layout;
+  sighted_ = {layout, {}, true};
+  std::optional<std::uint32_t> empty;
   std::size_t position = 0;
   for (std::size_t k = 0; k < architecture.layers.size(); ++k) {
     for (std::int64_t r = 0; r < architecture.layers[k].repeat; ++r, ++position) {
-      if (facts.mixer[k].blind) sighted_->layout.order[position] = empty;
+      if (!facts.mixer[k].blind || layout.layers[layout.order[position]].relations.empty()) continue;
+      if (!empty) {
+        empty = static_cast<std::uint32_t>(layout.layers.size());
+        sighted_->layout.layers.emplace_back();
+        sighted_->is_whole = false;
+      }
+      sighted_->layout.order[position] = *empty;
     }
   }
-  sighted_->group = symmetry::compute_layout_group(sighted_->layout, budget);
+  return sighted_->layout;
+}
+
+const Sighted& Context::sighted() const {
+  const layout::Layout& seen = sighted_layout();
+  if (!has_sighted_group_) sighted_->group = sighted_->is_whole ? layout_group : symmetry::compute_layout_group(seen, budget);
+  has_sighted_group_ = true;
   return *sighted_;
+}
+
+void Context::remember(const sight::ViewQuestion& question, ViewsAsked::What what, std::optional<std::uint64_t> depth) const {
+  const bool of_pattern = sighted_ && !sighted_->is_whole && question.target == &layout_group;
+  const bool recolour = recoloured && question.layout == &recoloured->layout;
+  ViewsAsked entry{recolour ? "recoloured" : of_pattern ? "pattern" : sighted_ && !sighted_->is_whole ? "sighted" : "layout", what, nullptr,
+                   question.target_class, question.register_rows, depth};
+  if (question.target != question.layout_group) entry.target = std::make_shared<const group::Group>(*question.target);
+  asked.push_back(std::move(entry));
+}
+
+sight::Needed Context::ask_needed(const sight::ViewQuestion& question) const {
+  remember(question, ViewsAsked::What::needed, std::nullopt);
+  return sight::compute_needed(question, budget);
+}
+
+std::optional<sight::Collision> Context::ask_collision(const sight::ViewQuestion& question, std::uint64_t depth) const {
+  remember(question, ViewsAsked::What::collision, depth);
+  return sight::find_collision(question, depth, budget);
+}
+
+std::optional<group::Group> Context::ask_expressed(const sight::ViewQuestion& question, std::optional<std::uint64_t> depth) const {
+  remember(question, ViewsAsked::What::expressed, depth);
+  return depth ? sight::compute_expressed_group(question, *depth, budget) : sight::compute_limit_group(question, budget);
 }
 
 }  // namespace sightline::verdict

@@ -1,6 +1,7 @@
 // What the deciding functions share: the architecture, what was derived from it, and the answer being built.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,20 @@ namespace sightline::verdict {
 /// The layout that views look at: layers whose mixer ignores other tokens show nothing, whatever their pattern says.
 struct Sighted {
   layout::Layout layout;
-  group::Group group;     ///< of this layout
-  bool is_whole = false;  ///< no layer is blind: layout and group are those of the architecture
+  group::Group group;     ///< of this layout; not yet there behind sighted_layout()
+  bool is_whole = false;  ///< nothing was hidden: layout and group are those of the architecture
+};
+
+/// A question about views that the answer rests on; a certificate shows evidence for every one.
+struct ViewsAsked {
+  enum class What { needed, collision, expressed };
+  /// "layout", "sighted" or "recoloured"; "pattern": the sighted layout asked about the group of the architecture's own.
+  std::string views;
+  What what = What::needed;
+  std::shared_ptr<const group::Group> target;  ///< nothing: the group of that layout
+  sight::ClassKind kind = sight::ClassKind::all;
+  sight::RegisterRows rows = sight::RegisterRows::frequencies;
+  std::optional<std::uint64_t> depth;
 };
 
 struct Context {
@@ -39,7 +52,14 @@ struct Context {
   /// Found when first asked for; the layout, its group and the facts must be there.
   [[nodiscard]] const RowFacts& row_facts(std::size_t relation) const;
   [[nodiscard]] bool every_row(bool RowFacts::*fact) const;
+  [[nodiscard]] const layout::Layout& sighted_layout() const;
   [[nodiscard]] const Sighted& sighted() const;
+
+  /// The questions of sight/views.hpp, remembered in `asked`. Views of this context only.
+  [[nodiscard]] sight::Needed ask_needed(const sight::ViewQuestion& question) const;
+  [[nodiscard]] std::optional<sight::Collision> ask_collision(const sight::ViewQuestion& question, std::uint64_t depth) const;
+  [[nodiscard]] std::optional<group::Group> ask_expressed(const sight::ViewQuestion& question, std::optional<std::uint64_t> depth) const;
+  mutable std::vector<ViewsAsked> asked;
 
   [[nodiscard]] std::uint64_t tokens() const { return layout.tokens; }
   /// Tokens that carry content: all but a BOS.
@@ -82,8 +102,11 @@ struct Context {
   }
 
 private:
+  void remember(const sight::ViewQuestion& question, ViewsAsked::What what, std::optional<std::uint64_t> depth) const;
+
   mutable std::vector<std::optional<RowFacts>> row_facts_;  ///< one per relation of the layout
   mutable std::optional<Sighted> sighted_;
+  mutable bool has_sighted_group_ = false;
 
 public:
   Context(const architecture::Architecture& of, const Budget& within) : architecture(of), budget(within) {}
@@ -101,6 +124,9 @@ struct TargetLabels {
 };
 /// @param possible  outputs per token that the depth allows; `targets` on ids
 [[nodiscard]] OutputVerdict decide_output(Context& context, std::int64_t possible, const std::optional<TargetLabels>& targets);
+
+/// The answer with all that it was derived from; certify() without the rest. The architecture and the budget must outlive it.
+[[nodiscard]] Context analyse(const architecture::Architecture& architecture, const Budget& budget);
 
 /// Real-valued tokens: theory.md 2-7, 15.3, 15.6. Sets verdict, needed, expressed, class layers, floors, rules.
 void decide_continuous(Context& context);

@@ -249,7 +249,7 @@ bool add_unseen_floor(Context& context, const sight::ViewQuestion& question) {
 void add_collision_floor(Context& context, const sight::ViewQuestion& question, const SightVerdict& verdict) {
   std::optional<sight::Collision> collision;
   if (context.given) {
-    collision = context.figure("the collision at this depth", [&] { return sight::find_collision(question, *context.given, context.budget); });
+    collision = context.figure("the collision at this depth", [&] { return context.ask_collision(question, *context.given); });
   }
   if (!collision) collision = verdict.needed.below;
   if (!collision) return;
@@ -299,7 +299,7 @@ void decide_continuous(Context& context) {
     }
     sight_verdict = judge(context, std::move(needed));
   } else {
-    sight_verdict = judge(context, sight::compute_needed(question, context.budget));
+    sight_verdict = judge(context, context.ask_needed(question));
     premises = describe_needed(sight_verdict.needed, context.target_class);
   }
   if (!overlaps_are_exact && sight_verdict.impossible && !sight_verdict.needed.missing) {
@@ -351,7 +351,7 @@ void decide_continuous(Context& context) {
     } else if (!is_fixed_pooling(a) && !fixed_table) {
       sight::ViewQuestion other = question;
       other.target_class = *answer.class_kind;
-      answer.class_layers = context.figure("class.layers", [&] { return sight::compute_needed(other, context.budget).layers; });
+      answer.class_layers = context.figure("class.layers", [&] { return context.ask_needed(other).layers; });
     }
   }
   if (sufficient && !output.impossible && answer.connected) {
@@ -362,12 +362,12 @@ void decide_continuous(Context& context) {
       if (fixed_table && !answer.needed) expressed = std::nullopt;  // overlapping rows: the group depends on the box
       else if (!context.given || (is_bounded(context) && answer.needed && *context.given >= *answer.needed)) expressed = context.layout_group;
     } else if (!context.given) {
-      expressed = context.figure("expressed", [&] { return sight::compute_limit_group(all, context.budget); });
+      expressed = context.figure("expressed", [&] { return context.ask_expressed(all, std::nullopt); });
     } else if (*context.given >= *answer.connected) {
       if (context.target_is_layout && context.target_class == ClassKind::all && answer.needed && *answer.needed <= *context.given) {
         expressed = context.layout_group;
       } else {
-        expressed = context.figure("expressed", [&] { return sight::compute_expressed_group(all, *context.given, context.budget); });
+        expressed = context.figure("expressed", [&] { return context.ask_expressed(all, context.given); });
       }
     }
     if (expressed) answer.expressed = to_group_answer(*expressed, context.budget);
@@ -379,7 +379,7 @@ std::optional<std::uint64_t> compute_pattern_needed(const Context& context) {
   if (context.target_is_layout && context.target_class == ClassKind::all && context.answer.needed) return context.answer.needed;
   const Sighted& sighted = context.sighted();
   const sight::ViewQuestion question{&sighted.layout, sighted.is_whole ? &sighted.group : &context.layout_group, &sighted.group, ClassKind::all, register_rows(context)};
-  return sight::compute_needed(question, context.budget).layers;
+  return context.ask_needed(question).layers;
 }
 
 std::optional<group::Order> compute_order_at_connected(const Context& context, const std::optional<std::uint64_t>& pattern_needed) {
@@ -387,7 +387,7 @@ std::optional<group::Order> compute_order_at_connected(const Context& context, c
   if (is_fixed_pooling(context.architecture) || (pattern_needed && *pattern_needed <= *context.answer.connected)) return context.layout_group.order;
   const Sighted& sighted = context.sighted();
   const sight::ViewQuestion question{&sighted.layout, &sighted.group, &sighted.group, ClassKind::all, register_rows(context)};
-  const auto group = sight::compute_expressed_group(question, *context.answer.connected, context.budget);
+  const auto group = context.ask_expressed(question, context.answer.connected);
   if (!group) return std::nullopt;
   return group->order;
 }

@@ -1,11 +1,14 @@
 #include "sightline/verdict/fixed_positions.hpp"
 
+#include "sightline/architecture/number_text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <string>
 
 namespace sightline::verdict {
 
@@ -25,9 +28,16 @@ std::vector<std::vector<double>> make_table(const Architecture& a) {
   return table;
 }
 
-bool may_overlap(const std::vector<double>& x, const std::vector<double>& y, double box) {
+/// Do the entries differ by at least the width of the box? Numbers are the decimals that were written.
+bool are_apart(double x, double y, double width) {
+  const double gap = std::abs(x - y);
+  if (std::abs(gap - width) > 1e-9 * std::max({1.0, std::abs(x), std::abs(y), width})) return gap > width;
+  return abs(to_rational(x) - to_rational(y)) >= 2 * to_rational(width / 2);
+}
+
+bool may_overlap(const std::vector<double>& x, const std::vector<double>& y, double box, bool computed) {
   for (std::size_t k = 0; k < x.size(); ++k) {
-    if (std::abs(x[k] - y[k]) >= 2 * box) return false;
+    if (computed ? std::abs(x[k] - y[k]) >= 2 * box : are_apart(x[k], y[k], 2 * box)) return false;
   }
   return true;
 }
@@ -48,18 +58,19 @@ bool norms_merge_rows(const Architecture& a) {
   for (const LayerSpec& layer : a.layers) look_at(layer.norm);
   if (a.input.norm) look_at(*a.input.norm);
   if (!layernorm && !no_eps) return false;
-  std::map<std::vector<double>, std::vector<double>> seen;  // what the norm leaves of a row -> the row
+  std::map<std::string, const std::vector<double>*> seen;  // what the norm leaves of a row, times the number of its entries -> the row
   for (const std::vector<double>& row : a.input.table) {
-    std::vector<double> left = row;
-    const double mean = layernorm ? std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size()) : 0.0;
-    double largest = 0;
-    for (double& x : left) largest = std::max(largest, std::abs(x -= mean));
-    for (double& x : left) {
-      if (no_eps && largest > 0) x /= largest;
-      x = std::round(x * 1e9) / 1e9 + 0.0;
+    std::vector<mpq_class> left;
+    mpq_class sum = 0, largest = 0;
+    for (const double x : row) sum += left.emplace_back(to_rational(x));
+    for (mpq_class& x : left) {
+      if (layernorm) x = x * static_cast<unsigned long>(row.size()) - sum;
+      if (abs(x) > largest) largest = abs(x);
     }
-    const auto [place, fresh] = seen.emplace(std::move(left), row);
-    if (!fresh && place->second != row) return true;
+    std::string key;
+    for (const mpq_class& x : left) key += (no_eps && largest != 0 ? mpq_class(x / largest) : x).get_str() + " ";
+    const auto [place, fresh] = seen.emplace(std::move(key), &row);
+    if (!fresh && *place->second != row) return true;
   }
   return false;
 }
@@ -77,7 +88,7 @@ bool recolour_by_overlap(const Context& context, layout::Layout& layout) {
   for (std::size_t i = 0; i < n; ++i) {
     context.budget.poll();
     for (std::size_t j = 0; j < i; ++j) {
-      if (!may_overlap(table[i], table[j], context.architecture.target.box)) continue;
+      if (!may_overlap(table[i], table[j], context.architecture.target.box, context.architecture.input.positions == Positions::sinusoidal)) continue;
       ++degree[i], ++degree[j];
       parent[root(i)] = root(j);
     }
@@ -103,10 +114,10 @@ Floor make_overlap_floor(const Context& context, const std::optional<sight::Coll
   double share = 0.5;
   for (auto [i, j] : collision->tau) {
     for (std::size_t k = 0; k < table[i].size(); ++k) {
-      share *= 1 - std::abs(table[i][k] - table[j][k]) / (2 * context.architecture.target.box);
+      if (i != j) share *= std::max(0.0, 1 - std::abs(table[i][k] - table[j][k]) / (2 * context.architecture.target.box) - 0x1p-50);
     }
   }
-  // A floor may be rounded down but never up: twelve digits below the double's own error.
+  // A floor may be rounded down but never up: every factor is 2^-50 smaller, more than its rounding, and 1e-9 covers products.
   const double scaled = std::floor(share * (1 - 1e-9) * 1e12);
   if (scaled >= 1) {
     mpq_class value(mpz_class(scaled), mpz_class(1000000000000L));

@@ -17,7 +17,7 @@ namespace sightline::verdict {
 [[nodiscard]] bool recolour_by_overlap(const Context& context, layout::Layout& layout);
 
 /// Does a norm of the stack make different rows of a fixed table equal: LayerNorm removes the mean of a row, eps = 0 its
-/// length (15.5 D1, 15.8 p)? Rows are compared to nine digits: a merge only takes a certificate away.
+/// length (15.5 D1, 15.8 p)? Exact on the decimals written.
 [[nodiscard]] bool norms_merge_rows(const architecture::Architecture& architecture);
 
 /// 3.9 with tau of the collision: half the volume share of the inputs that have a partner, rounded down.

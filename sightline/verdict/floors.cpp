@@ -38,22 +38,48 @@ std::vector<std::vector<layout::Vertex>> compute_orbits(const group::Group& grou
   return orbits;
 }
 
-/// Orbits of G on ordered k-tuples that begin at (a, u, ...), by breadth-first search over generators.
-using Tuple = std::vector<layout::Vertex>;
-std::set<Tuple> compute_tuple_orbit(const std::vector<group::Permutation>& generators, const Tuple& start, const Budget& budget) {
-  std::set<Tuple> orbit{start};
-  std::vector<Tuple> open{start};
-  while (!open.empty()) {
-    budget.poll();
-    const Tuple tuple = std::move(open.back());
-    open.pop_back();
-    for (const auto& generator : generators) {
-      Tuple image = tuple;
-      for (auto& x : image) x = generator(x);
-      if (orbit.insert(image).second) open.push_back(std::move(image));
-    }
+/// Every k-tuple of tokens, written in base n, with the number of its orbit under the group. O(n^k) times the generators
+/// that move a token of the tuple.
+std::vector<std::uint32_t> label_tuples(const group::Group& group, int k, const Budget& budget) {
+  std::vector<group::Permutation> generators = group.generators;
+  for (const auto& members : group.symmetric_classes) {  // Sym(class) by a transposition and a cycle
+    std::vector<group::Point> cycle(members.begin() + 1, members.end());
+    cycle.push_back(members.front());
+    generators.push_back(group::Permutation::transposition(members[0], members[1]));
+    generators.push_back(group::Permutation::from_support(members, cycle));
   }
-  return orbit;
+  const std::uint64_t n = group.degree;
+  std::vector<std::vector<std::size_t>> moving(n);
+  for (std::size_t g = 0; g < generators.size(); ++g) {
+    for (const group::Point x : generators[g].moved()) moving[x].push_back(g);
+  }
+  std::uint64_t size = 1;
+  for (int i = 0; i < k; ++i) size *= n;
+  constexpr std::uint32_t fresh = ~std::uint32_t{0};
+  std::vector<std::uint32_t> label(size, fresh);
+  std::vector<std::uint64_t> open;
+  std::uint32_t next = 0;
+  for (std::uint64_t start = 0; start < size; ++start) {
+    if (label[start] != fresh) continue;
+    label[start] = next;
+    for (open.push_back(start); !open.empty();) {
+      budget.poll();
+      const std::uint64_t tuple = open.back();
+      open.pop_back();
+      std::uint64_t rest = tuple;
+      for (int i = 0; i < k; ++i, rest /= n) {
+        for (const std::size_t g : moving[rest % n]) {
+          std::uint64_t image = 0, place = 1, left = tuple;
+          for (int j = 0; j < k; ++j, left /= n, place *= n) image += place * generators[g](static_cast<group::Point>(left % n));
+          if (label[image] != fresh) continue;
+          label[image] = next;
+          open.push_back(image);
+        }
+      }
+    }
+    ++next;
+  }
+  return label;
 }
 
 }  // namespace
@@ -76,24 +102,20 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
   floor.rule = "collision (theory 3.2)";
   floor.target = fmt::format("a G-equivariant F with F(X)_{} different from F(tau X)_{}", collision.a, collision.b);
   if (n > 1500 || collision.tau.size() != n) return floor;  // class all only; orbits of pairs are n^2
-  std::vector<layout::Vertex> tau(n), inverse(n);
+  std::vector<layout::Vertex> tau(n);
   for (auto [x, y] : collision.tau) tau[x] = y;
-  for (auto [x, y] : collision.tau) inverse[y] = x;
-  const auto generators = group::list_generators(context.target, static_cast<std::size_t>(-1));
   const mpq_class c = collision.a != collision.b ? mpq_class(1, 2) : mpq_class(1, 4);
   // Linear targets first: F_i = sum of X[0][v] over (i,v) in the orbit of (a,u).
+  const std::vector<std::uint32_t> pairs = label_tuples(context.target, 2, context.budget);
   std::uint64_t best = 0;
   layout::Vertex best_u = 0;
-  std::vector<bool> done(n, false);
+  std::set<std::uint32_t> done;
   for (layout::Vertex u = 0; u < n; ++u) {
-    if (done[u]) continue;
-    const auto orbit = compute_tuple_orbit(generators, {collision.a, u}, context.budget);
+    const std::uint32_t orbit = pairs[collision.a + n * u];
+    if (!done.insert(orbit).second) continue;
     std::uint64_t difference = 0;
     for (layout::Vertex v = 0; v < n; ++v) {
-      const bool in_a = orbit.count({collision.a, v}) != 0;
-      const bool in_b = orbit.count({collision.b, tau[v]}) != 0;
-      if (in_a) done[v] = true;
-      if (in_a != in_b) ++difference;
+      difference += (pairs[collision.a + n * v] == orbit) != (pairs[collision.b + n * tau[v]] == orbit);
     }
     if (difference > best) best = difference, best_u = u;
   }
@@ -103,14 +125,15 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
     return floor;
   }
   if (context.architecture.dim < 2 || n > 60) return floor;
+  const std::vector<std::uint32_t> triples = label_tuples(context.target, 3, context.budget);
   for (layout::Vertex u = 0; u < n; ++u) {
     for (layout::Vertex v = 0; v < n; ++v) {
-      const auto orbit = compute_tuple_orbit(generators, {collision.a, u, v}, context.budget);
-      if (orbit.count({collision.b, tau[u], tau[v]}) != 0) continue;
+      const std::uint32_t orbit = triples[collision.a + n * (u + n * v)];
+      if (triples[collision.b + n * (tau[u] + n * tau[v])] == orbit) continue;
       std::uint64_t difference = 0;
       for (layout::Vertex x = 0; x < n; ++x) {
         for (layout::Vertex y = 0; y < n; ++y) {
-          difference += (orbit.count({collision.a, x, y}) != 0) != (orbit.count({collision.b, tau[x], tau[y]}) != 0);
+          difference += (triples[collision.a + n * (x + n * y)] == orbit) != (triples[collision.b + n * (tau[x] + n * tau[y])] == orbit);
         }
       }
       floor.squared_error = c * ratio(integer(difference), 144);

@@ -68,22 +68,6 @@ RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation, bool 
   return RowRule::frequency;
 }
 
-/// Layers in which other tokens do not matter show nobody (3.3).
-layout::Layout make_seen_layout(const Context& context) {
-  layout::Layout layout = context.layout;
-  std::size_t position = 0;
-  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
-    const auto repeat = static_cast<std::size_t>(context.architecture.layers[k].repeat);
-    if (context.facts.mixer[k].blind) {
-      auto empty = std::find(layout.layers.begin(), layout.layers.end(), layout::Layer{});
-      if (empty == layout.layers.end()) empty = layout.layers.insert(empty, layout::Layer{});
-      std::fill_n(layout.order.begin() + static_cast<std::ptrdiff_t>(position), repeat, static_cast<std::uint32_t>(empty - layout.layers.begin()));
-    }
-    position += repeat;
-  }
-  return layout;
-}
-
 /// A sum and a maximum over one pattern share its relation, but not what their rows reveal; rotary and learned positions with
 /// a sink share relation and rule: such relations are split.
 Stack make_stack(const Context& context, ClassKind kind) {
@@ -401,7 +385,7 @@ IdLayers decide_by_views(const Stack& stack, std::uint64_t reach, const sight::V
                           *context.architecture.input.vocabulary >= static_cast<std::int64_t>(context.ordinary());
   const bool counts_seen = std::none_of(stack.rules.begin(), stack.rules.end(), [](RowRule r) { return r == RowRule::whole; });
   if (!enough_ids || !counts_seen || stack.n() > 512 || !context.architecture.input.registers.empty()) return result;
-  const sight::Needed needed = sight::compute_needed(question, context.budget);
+  const sight::Needed needed = context.ask_needed(question);
   // Only confused views count: views also ask for the BOS, which carries no content, and what carries some is in view by `reach`.
   if (!needed.below) return result;
   if (needed.never) {
@@ -418,7 +402,7 @@ IdLayers decide_by_views(const Stack& stack, std::uint64_t reach, const sight::V
 
 IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   const Stack stack = make_stack(context, kind);
-  const layout::Layout seen = make_seen_layout(context);
+  const layout::Layout& seen = context.sighted_layout();  // blind layers show nobody (3.3)
   const sight::ViewQuestion question = context.question(seen, kind, sight::RegisterRows::multisets);
   const auto reach = sight::compute_wanted_reach(question, stack.bos(), context.budget);
   const bool lengths = !(seen.order == context.layout.order);  // a sum of constants shows how long its row is, and no more

@@ -170,12 +170,10 @@ void decide_ids(Context& context) {
   const bool impossible = decidable && (layers.never || too_shallow);
   std::vector<std::string> missing;
   if (impossible) {
-    const sight::UnseenPairs unseen = sight::find_unseen_pairs(context.question(context.layout, context.target_class, sight::RegisterRows::multisets), context.given, a.input.bos, context.budget);
+    const sight::UnseenPairs unseen = sight::find_unseen_pairs(context.question(context.sighted_layout(), context.target_class, sight::RegisterRows::multisets), context.given, a.input.bos, context.budget);
     if (unseen.count > 0) {
       answer.unreachable = unseen.first;
       context.add_floor(make_unseen_ids_floor(context, mpz_class(static_cast<unsigned long>(unseen.count))));
-    } else if (layers.rule == "blind" && context.ordinary() > 1) {
-      context.add_floor(make_unseen_ids_floor(context, mpz_class(static_cast<unsigned long>(context.tokens())) * static_cast<unsigned long>(context.ordinary() - 1)));
     } else {
       answer.id_collision = layers.at_given ? layers.at_given : layers.below;
       add_label_floor(context, layers);
@@ -239,6 +237,7 @@ void decide_ids(Context& context) {
     if (*answer.class_kind == ClassKind::causal) of_class.mean_all_causal();
     const IdLayers other = compute_id_layers(of_class, *answer.class_kind);
     if (!other.only_necessary) answer.class_layers = other.layers;
+    context.asked = std::move(of_class.asked);
   }
 }
 
