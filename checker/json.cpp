@@ -22,9 +22,9 @@ template <class T, class V> const T& get(const V& value, const char* kind) {
 
 bool Json::boolean() const { return get<bool>(value_, "true or false"); }
 std::int64_t Json::integer() const { return get<std::int64_t>(value_, "an integer"); }
-const std::string& Json::string() const { return *get<std::unique_ptr<std::string>>(value_, "a string"); }
-const Json::Array& Json::array() const { return *get<std::unique_ptr<Array>>(value_, "a list"); }
-const Json::Object& Json::object() const { return *get<std::unique_ptr<Object>>(value_, "an object"); }
+const std::string& Json::string() const { return *get<std::shared_ptr<std::string>>(value_, "a string"); }
+const Json::Array& Json::array() const { return *get<std::shared_ptr<Array>>(value_, "a list"); }
+const Json::Object& Json::object() const { return *get<std::shared_ptr<Object>>(value_, "an object"); }
 double Json::number() const { return is_integer() ? static_cast<double>(integer()) : get<double>(value_, "a number"); }
 
 std::uint64_t Json::natural(std::uint64_t limit) const {

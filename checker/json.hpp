@@ -41,9 +41,9 @@ public:
   [[nodiscard]] bool is_boolean() const { return std::holds_alternative<bool>(value_); }
   [[nodiscard]] bool is_integer() const { return std::holds_alternative<std::int64_t>(value_); }
   [[nodiscard]] bool is_real() const { return std::holds_alternative<double>(value_); }
-  [[nodiscard]] bool is_string() const { return std::holds_alternative<std::unique_ptr<std::string>>(value_); }
-  [[nodiscard]] bool is_array() const { return std::holds_alternative<std::unique_ptr<Array>>(value_); }
-  [[nodiscard]] bool is_object() const { return std::holds_alternative<std::unique_ptr<Object>>(value_); }
+  [[nodiscard]] bool is_string() const { return std::holds_alternative<std::shared_ptr<std::string>>(value_); }
+  [[nodiscard]] bool is_array() const { return std::holds_alternative<std::shared_ptr<Array>>(value_); }
+  [[nodiscard]] bool is_object() const { return std::holds_alternative<std::shared_ptr<Object>>(value_); }
 
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::int64_t integer() const;
@@ -62,7 +62,7 @@ public:
   friend bool operator==(const Json& a, const Json& b);
 
 private:
-  std::variant<std::monostate, bool, std::int64_t, double, std::unique_ptr<std::string>, std::unique_ptr<Array>, std::unique_ptr<Object>> value_;
+  std::variant<std::monostate, bool, std::int64_t, double, std::shared_ptr<std::string>, std::shared_ptr<Array>, std::shared_ptr<Object>> value_;
 };
 
 /// Reads canonical JSON: UTF-8, keys sorted and distinct, no spaces, integers without leading zeros, reals in the one form that

@@ -1,0 +1,132 @@
+// Inside derive_answer: facts read off the architecture, and the answer as it grows. Tri-states are one character: y, n or ?.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exact.hpp"
+#include "group.hpp"
+#include "json.hpp"
+#include "labels.hpp"
+#include "layout.hpp"
+#include "sight.hpp"
+
+namespace checker {
+
+/// What the feedforward sublayers of one layer generate under composition (theory 6), and what ids ask of one (15.1).
+enum class Closure { unknown, full, zero_fixing, odd, homogeneous, affine };
+struct FeedforwardFacts {
+  Closure closure = Closure::unknown;
+  bool interpolates = false, polynomial = false, hidden_bias = false, dense_in_one = false, definition2 = false;
+  std::string why;
+};
+
+/// (MEAN) of 2.3, parity and scaling (3.4, 3.5), linearity (3.6); `blind`: other tokens do not matter; `bounded`: a number of layers is known.
+struct MixerFacts {
+  bool mean = false, odd = false, homogeneous = false, linear = false, blind = false, bounded = true, normalised = false, decidable = true;
+  bool softmax = false, additive_only = false;
+  std::string why;
+};
+
+/// Activations: one character each for continuous, locally Lipschitz, Lipschitz, analytic, polynomial, affine, constant, odd, s(0) = 0,
+/// even part polynomial, even part quadratic, 1-homogeneous, C^2 or a kink; `degree` of a polynomial, else -1.
+struct ActivationFacts {
+  std::string flags;
+  std::int64_t degree = -1;
+  enum { continuous, locally_lipschitz, lipschitz, analytic, polynomial, affine, constant, odd, zero_at_zero, even_polynomial, even_quadratic, homogeneous, curved };
+  [[nodiscard]] bool is(int which, char value = 'y') const { return flags[static_cast<std::size_t>(which)] == value; }
+};
+/// Kernels: analytic, positive, k(0,0) != 0, (MEAN), k(-x,-y) = k(x,y), homogeneous mixer, constant, softmax, Gaussian; then (13): h, f or u.
+struct KernelFacts {
+  std::string flags;
+  enum { analytic, positive, nonzero_at_zero, mean, even, homogeneous, constant, softmax, gaussian, condition13 };
+  [[nodiscard]] bool is(int which, char value = 'y') const { return flags[static_cast<std::size_t>(which)] == value; }
+};
+
+/// Numbers per token (15.2, 15.8 a, b): `certified` are possible, more than `affine` are not.
+struct OutputRank {
+  std::int64_t certified = 0, affine = 0, with_one_more_layer = 0;
+  bool undecided_above = false, sphere = false, sphere_open_ball = false, sphere_gain = false;
+  std::string why;
+};
+
+/// Named kernels and activations by the tables of theory 4.3 and 6; expressions by evidence, which is then named in `trusted`.
+[[nodiscard]] KernelFacts kernel_facts(const Json& kernel, std::int64_t dim, const Json* evidence, std::vector<std::string>& trusted);
+[[nodiscard]] ActivationFacts activation_facts(const Json& activation, const Json* evidence, std::vector<std::string>& trusted);
+[[nodiscard]] FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, std::int64_t dim, const ActivationFacts& s);
+[[nodiscard]] MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha);
+[[nodiscard]] OutputRank output_rank(const Json& architecture);
+[[nodiscard]] inline bool has_kernel(const Json& mixer) { return mixer["kind"].is("attention") || mixer["kind"].is("linformer"); }
+[[nodiscard]] inline bool real(const Json& norm) { return !norm.is_null() && !norm["kind"].is("none"); }
+
+struct Derivation {
+  const Json& certificate;
+  const Json& a;  ///< the architecture
+  std::vector<std::string>& trusted;
+  const Json* evidence;
+  Layout layout, sighted, recoloured;  ///< as given; without blind layers; with tokens that the box can exchange in one colour (3.9)
+  ConfirmedGroup layout_group, sighted_group, recoloured_group;
+  bool whole = true;                   ///< no layer is blind
+  std::optional<Sight> sight, sighted_sight, recoloured_sight, pattern_sight;
+  Group target;
+  bool target_is_layout = true;
+  ClassKind target_class = ClassKind::all;
+  std::vector<FeedforwardFacts> feedforward;
+  std::vector<MixerFacts> mixer;
+  std::vector<KernelFacts> kernel;
+  std::vector<ActivationFacts> alpha;
+  OutputRank rank;
+  std::int64_t dim = 0, raw = 0;       ///< d, width of the raw tokens
+  std::uint64_t n = 0, ordinary = 0;
+  std::optional<std::uint64_t> vocabulary, given, connected, needed, class_layers;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> needed_between;
+  ClassKind class_kind = ClassKind::all;
+  std::int64_t output_dim = 0, output_largest = 0;
+  std::string verdict = "unknown";
+  std::optional<ConfirmedGroup> expressed;
+  std::optional<Order> at_connected;
+  Json::Array floors, rules;
+  std::vector<std::string> used;
+  Json::Object witness;
+  bool unreachable = false, collided = false;
+  Derivation(const Json& of, std::vector<std::string>& trust) : certificate(of), a(of["architecture"]), trusted(trust), evidence(&of["evidence"]) {}
+  struct Published { std::string theorem; bool sound = true; } published;
+
+  [[nodiscard]] const Json& shown(std::string_view key, std::string_view part) const;  ///< of the evidence; null when absent
+  [[nodiscard]] const Json& claimed(std::string_view key) const { return certificate["answer"][key]; }
+  [[nodiscard]] bool every_mixer(bool MixerFacts::*fact) const { return std::all_of(mixer.begin(), mixer.end(), [&](const MixerFacts& m) { return m.*fact; }); }
+  [[nodiscard]] bool every_closure(Closure c) const { return std::all_of(feedforward.begin(), feedforward.end(), [&](const auto& f) { return f.closure == c; }); }
+  [[nodiscard]] bool every_row(bool RowFacts::*fact) const {
+    return std::all_of(layout.relations.begin(), layout.relations.end(), [&](const Relation& r) { return row_facts(r, layout.tokens).*fact; });
+  }
+  [[nodiscard]] bool uses_fixed_table() const;
+  [[nodiscard]] bool is_fixed_pooling() const;
+  [[nodiscard]] bool left_out(const std::string& figure) const;  ///< does the answer say so?
+  void use(const std::string& name, const std::vector<std::string>& premises = {});
+  void add_floor(std::optional<Rational> squared_error, const std::string& target, const std::string& domain, const std::string& rule);
+  void set_collision(const Collision& collision);
+  void set_unreachable(const std::pair<Vertex, Vertex>& pair);
+};
+
+void decide_continuous(Derivation& d);
+void decide_ids(Derivation& d);
+struct TargetLabels { std::uint64_t count = 0; bool exact = false; };
+struct OutputVerdict { bool impossible = false; std::string missing; };
+[[nodiscard]] OutputVerdict decide_output(Derivation& d, std::int64_t possible, const std::optional<TargetLabels>& targets);
+
+// floors.cpp: theory 3 and 15 as exact rationals, and fixed tables (3.9)
+void add_unseen_floor(Derivation& d, std::uint64_t pairs);
+void add_sphere_floor(Derivation& d);
+void add_output_rank_floor(Derivation& d, std::int64_t wanted);
+void add_input_rank_floor(Derivation& d, std::int64_t kept);
+void add_pre_layernorm_floor(Derivation& d);
+void add_collision_floor(Derivation& d, const Collision& collision);
+void add_unseen_ids_floor(Derivation& d, const Natural& pairs);
+void add_label_floor(Derivation& d, IdFloor kind);
+void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision);
+[[nodiscard]] bool recolour_by_overlap(const Derivation& d, Layout& layout);
+[[nodiscard]] bool norms_merge_rows(const Json& architecture);
+
+}  // namespace checker

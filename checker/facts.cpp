@@ -1,0 +1,220 @@
+// Facts about kernels, activations, feedforwards, mixers and norms that the rules ask for (theory 2.3, 4.3, 6, 7.1, 15.1-15.3).
+#include <set>
+
+#include "derivation.hpp"
+
+namespace checker {
+
+namespace {
+
+/// What the evidence says about an expression: a list of pairs [expression, facts].
+const Json& trust(const Json& expression, const Json* evidence, std::string_view key, std::vector<std::string>& trusted) {
+  const std::string text = expression.is_string() ? expression.string() : print(expression);
+  const Json* list = evidence == nullptr ? nullptr : evidence->find(key);
+  for (std::size_t k = 0; list != nullptr && k < list->size(); ++k) {
+    if (!((*list)[k][0] == expression)) continue;
+    const std::string line = "the analysis of the expression " + text + " is taken on trust";
+    if (std::find(trusted.begin(), trusted.end(), line) == trusted.end()) trusted.push_back(line);
+    return (*list)[k][1];
+  }
+  throw Rejected("evidence." + std::string(key), "nothing is said about the expression " + text);
+}
+
+std::string checked_flags(const Json& value, std::size_t length) {
+  const std::string& flags = value.string();
+  if (flags.size() != length || flags.find_first_not_of("yn?hfu") != std::string::npos) throw Malformed("evidence: a row of facts is misspelt");
+  return flags;
+}
+
+using Vector = std::vector<double>;
+Vector read_vector(const Json& list, bool negative = false) {
+  Vector v;
+  for (const Json& x : list.array()) v.push_back(negative ? 0 - x.number() : 0 + x.number());
+  return v;
+}
+
+/// Positive random features (4.3): exp(w.(x+y) - ..) summed over w. Without two opposite features every pair of growth rates differs, so
+/// (13) holds; the one feature 0 is even. Opposite features decide nothing unless both are the only growth somewhere: evidence.
+KernelFacts performer(const Json& kernel, const Json* evidence, std::vector<std::string>& trusted) {
+  std::multiset<Vector> features, opposite;
+  for (const Json& w : kernel["features"].array()) features.insert(read_vector(w)), opposite.insert(read_vector(w, true));
+  for (const Vector& w : opposite) {
+    if (features.count(w) == 0) continue;
+    const char condition = *features.begin() == *features.rbegin() ? 'f' : checked_flags(trust(kernel, evidence, "kernels", trusted), 10)[9];
+    return {std::string("yyyy") + (features == opposite ? 'y' : 'n') + "nnnn" + condition};
+  }
+  return {std::string("yyyynnnnnh")};
+}
+
+}  // namespace
+
+KernelFacts kernel_facts(const Json& kernel, std::int64_t dim, const Json* evidence, std::vector<std::string>& trusted) {
+  const std::string name = kernel.is_string() ? kernel.string() : kernel["name"].string();
+  if (name == "softmax") return {"yyyyynnynh"};
+  if (name == "gaussian" || name == "rbf") return {"yyyyynnnyh"};
+  if (name == "cauchy") return {"yyyyynnnnf"};
+  if (name == "laplace") return {"nyyyynnnnf"};
+  if (name == "elu1") return {"nyyynnnnnf"};
+  if (name == "relu2") return {dim >= 2 ? "nnnyyynnnf" : "nnn?yynnnf"};
+  if (name == "cosine") return {dim >= 2 ? "ny?yyynnnf" : "ny??yynnnf"};
+  if (name == "performer") return performer(kernel, evidence, trusted);
+  if (name == "exponential-sum") {
+    const Vector w = read_vector(kernel["weight"]);
+    return {std::all_of(w.begin(), w.end(), [](double x) { return x == 0; }) ? "yyyyyyynnf" : "yyyynnnnnh"};
+  }
+  return {checked_flags(trust(kernel, evidence, "kernels", trusted), 10)};
+}
+
+ActivationFacts activation_facts(const Json& activation, const Json* evidence, std::vector<std::string>& trusted) {
+  static const std::map<std::string, ActivationFacts, std::less<>> named = {
+      {"relu", {"yyynnnnnynnyy"}},    {"leaky_relu", {"yyynnnnnynnyy"}}, {"gelu", {"yyyynnnnynyny"}}, {"silu", {"yyyynnnnynyny"}},
+      {"mish", {"yyyynnnnynyny"}},    {"elu", {"yyynnnnnynyny"}},        {"tanh", {"yyyynnnyyynny"}}, {"erf", {"yyyynnnyyynny"}},
+      {"sin", {"yyyynnnyyynny"}},     {"sigmoid", {"yyyynnnnnynny"}},    {"softplus", {"yyyynnnnnnnny"}}, {"exp", {"yynynnnnnnnny"}},
+      {"relu2", {"yynnnnnnyyyny"}},   {"square", {"yynyynnnyyyny", 2}},  {"cube", {"yynyynnyyynny", 3}},
+      {"identity", {"yyyyyynyyynyn", 1}}, {"step", {"nnnnnnnn??nnn"}}};
+  if (const auto found = named.find(activation.string()); found != named.end()) return found->second;
+  const Json& row = trust(activation, evidence, "activations", trusted);
+  return {checked_flags(row[0], 13), row[1].integer()};
+}
+
+FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, std::int64_t dim, const ActivationFacts& s) {
+  using A = ActivationFacts;
+  FeedforwardFacts f;
+  const Json& kind = feedforward[feedforward["kind"].is("moe") ? "expert" : "kind"];
+  const Json &bias = feedforward["bias"], &place = norm["place"];
+  const bool glu = kind.is("glu"), biased = bias.is_boolean() && bias.boolean(), bare = bias.is_boolean() && !bias.boolean();
+  const bool narrow = !feedforward["width"].is_null(), small = !feedforward["spectral_norm_at_most"].is_null();
+  f.hidden_bias = biased || (norm["kind"].is("layernorm") && norm["affine"].boolean() && !place.is("after"));
+  const bool in_front = real(norm) && (place.is("pre") || place.is("sandwich"));
+  const auto say = [&](Closure closure, const char* why) { f.closure = closure, f.why = why; return f; };
+
+  if (kind.is("none")) return say(Closure::affine, "no feedforward");
+  if (kind.is("affine") || (!glu && s.is(A::affine)) || s.is(A::constant)) return say(Closure::affine, "the feedforward is affine");
+  if (!feedforward["spectral_norm_equals"].is_null()) return say(Closure::unknown, "a spectral norm forced to equality leaves no small multiples (theory 6 B)");
+  if (s.is(A::polynomial, '?')) return say(Closure::unknown, "it could not be decided whether the activation is a polynomial");
+  const bool nonpolynomial = s.is(A::polynomial, 'n');
+  f.polynomial = !nonpolynomial;
+  f.interpolates = nonpolynomial && !narrow && !small;
+  if (s.is(A::continuous, 'n') || s.is(A::locally_lipschitz, 'n')) return say(Closure::unknown, "the activation jumps (theory 6 F)");
+  if (f.hidden_bias && nonpolynomial) {
+    f.dense_in_one = !narrow;
+    const bool squared_relu = feedforward["activation"].is("relu2") && (!narrow || feedforward["width"].integer() >= 2);
+    f.definition2 = biased && !feedforward["kind"].is("moe") && !small && (s.is(A::lipschitz) || squared_relu) && s.is(A::affine, 'n');
+    if (dim == 1) return say(s.is(A::curved) ? Closure::full : Closure::unknown, "one coordinate: folding by a kink or curvature (theory 2.1, extension d = 1)");
+    return say(Closure::full, "non-polynomial activation with hidden biases (theory 6 A, B)");
+  }
+  if (dim == 1) return say(Closure::unknown, "one coordinate without hidden biases or with a polynomial activation (theory 6 C, D)");
+  if (f.hidden_bias) return say(Closure::full, "polynomial activation of degree at least 2 with biases: brackets generate all fields (theory 6 C)");
+  const bool linear_far_out = norm["kind"].is("rmsnorm") && place.is("pre") && nonpolynomial;
+  if (bias.is("output") && (!in_front || linear_far_out)) return say(Closure::full, "an output bias gives translations, which stand in for hidden biases (theory 6 D)");
+  if (!glu && s.is(A::odd) && bare) return say(Closure::odd, "odd activation without biases (theory 6 D)");
+  if (in_front) {
+    if (norm["kind"].is("rmsnorm") && norm["eps"].number() > 0 && nonpolynomial && s.is(A::even_polynomial, 'n'))
+      return say(Closure::zero_fixing, "bias-free behind RMSNorm, even part not polynomial: brackets repair the parity (theory 15.6 E)");
+    return say(Closure::unknown, "bias-free feedforward behind this norm: not covered (theory 7.1, 15.6)");
+  }
+  if (glu) {  // gates whose bias-free unit has the bilinear map as a limit: the names, or analytic with s(0) = 0 and a quadratic even part
+    static const std::set<std::string> gates = {"identity", "gelu", "silu", "mish", "elu", "relu", "leaky_relu", "tanh", "erf", "sigmoid", "softplus", "sin", "exp"};
+    static const std::set<std::string> others = {"square", "relu2", "cube", "step"};
+    const std::string& name = feedforward["activation"].string();
+    const bool expression = others.count(name) == 0 && s.is(A::even_polynomial, 'n') && s.is(A::zero_at_zero) && s.is(A::analytic) && s.is(A::even_quadratic);
+    if (gates.count(name) != 0 || expression) return say(Closure::zero_fixing, "gated and bias-free: all fields vanishing at 0 (theory 6 D)");
+    return say(Closure::unknown, "this gate without biases is not covered (theory 6 D)");
+  }
+  if (s.is(A::zero_at_zero, 'n')) return say(Closure::full, "s(0) != 0 gives translations (theory 6 D)");
+  if (s.is(A::even_quadratic)) return say(Closure::zero_fixing, "bias-free with a quadratic even part: all fields vanishing at 0 (theory 6 D)");
+  if (s.is(A::homogeneous)) return say(Closure::homogeneous, "bias-free and positively homogeneous (theory 6 D)");
+  return say(Closure::unknown, "this bias-free activation is not covered (theory 6 D)");
+}
+
+MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha) {
+  using K = KernelFacts;
+  MixerFacts m;
+  const std::string& kind = mixer["kind"].string();
+  const bool top_k = !mixer["top_k"].is_null(), sink = mixer["sink"].boolean(), relative = !mixer["relative"].is("none");
+  const bool exact = !sink && mixer["eps"].number() == 0;
+  if (kind == "attention") {
+    m.softmax = kernel.is(K::softmax);
+    m.normalised = mixer["normalised"].boolean() && exact;
+    m.additive_only = kernel.is(K::constant);
+    m.linear = m.additive_only && !top_k && !sink && !relative;
+    m.odd = kernel.is(K::even);
+    m.homogeneous = m.linear || (m.normalised && kernel.is(K::homogeneous));
+    if (mixer["value"].is("identity")) m.why = "W_V is not trained (theory 2.3, 15.4)";
+    else if (relative && !m.softmax) m.why = "relative positions are proved for softmax only (theory 15.8 l)";
+    else if (top_k) {
+      m.bounded = false, m.mean = true;
+      m.why = "top-k attention: any dependence on other tokens suffices, without a bound on the layers (Theorem G, theory 2.6)";
+    } else if (kernel.is(K::nonzero_at_zero)) m.mean = true, m.why = "k(0,0) != 0: W_Q = W_K = 0 averages (theory 2.3)";
+    else if (kernel.is(K::mean) && mixer["query_key"].is("free")) m.mean = true, m.why = "the kernel is continuous and not zero near some pair (theory 2.3)";
+    else m.why = "(MEAN) of theory 2.3 could not be shown for this kernel";
+  } else if (kind == "linformer") {
+    const bool blocks = mixer["projections"].is_object();
+    m.mean = blocks ? kernel.is(K::condition13, 'h') : kernel.is(K::nonzero_at_zero);
+    m.why = blocks ? "fixed mean pooling: Lemma 1 on block means with a kernel of condition (13) (theory 2.5)"
+                   : "W_Q = 0 makes the weights over the k columns uniform (theory 2.5)";
+  } else if (kind == "bias") {
+    using A = ActivationFacts;
+    m.blind = alpha.is(A::constant);
+    m.mean = alpha.is(A::constant, 'n') && alpha.is(A::continuous);
+    m.linear = m.additive_only = alpha.is(A::affine);
+    m.why = m.blind ? "alpha is constant: other tokens do not matter (theory 3.3)" : "alpha is continuous and not constant (theory 2.3)";
+  } else if (kind == "max") {
+    m.mean = m.homogeneous = m.normalised = true, m.bounded = false;
+    m.why = "max pooling: any dependence on other tokens suffices, without a bound on the layers (Theorem G, theory 2.6)";
+  } else if (kind == "lsh") {
+    m.decidable = m.bounded = false;
+    m.why = "LSH attention chooses its pattern from the data and from random numbers (theory 7.5)";
+  } else {  // convolution, linear, sum, mean, tokenwise
+    m.mean = m.odd = m.homogeneous = m.linear = true;
+    m.blind = kind == "tokenwise", m.additive_only = kind == "sum" || kind == "mean";
+    m.normalised = kind == "mean" && exact;
+    m.why = m.blind ? "tokens do not interact" : "a linear mixer with trained weights (theory 2.3, 2.5)";
+  }
+  return m;
+}
+
+OutputRank output_rank(const Json& a) {
+  const std::int64_t dim = a["dim"].integer();
+  OutputRank rank;
+  rank.certified = rank.affine = rank.with_one_more_layer = dim;
+  rank.why = "no norm at the end: the whole width is free";
+  const Json::Array& layers = a["layer"].array();
+  const Json& norm = layers.back()["norm"];
+  const bool inside = std::any_of(layers.begin(), layers.end(), [](const Json& l) {
+    return real(l["norm"]) && (l["norm"]["place"].is("sandwich") || l["norm"]["place"].is("after"));
+  });
+  const bool post = real(norm) && norm["place"].is("post"), affine = norm["affine"].boolean(), zero_eps = norm["eps"].number() == 0;
+  const Json* last = real(a["output"]["norm"]) ? &a["output"]["norm"] : post ? &norm : nullptr;
+  if (last != nullptr) {
+    const bool layernorm = (*last)["kind"].is("layernorm"), gain = (*last)["affine"].boolean(), eps = (*last)["eps"].number() > 0;
+    if (a["output"]["head"].is("none")) {
+      if (!layernorm && eps && gain) {
+        rank.why = "a trained gain behind RMSNorm reaches every bounded value (theory 15.8 b)";
+        return rank;
+      }
+      rank.sphere = true, rank.sphere_open_ball = eps && !gain, rank.sphere_gain = gain;
+      if (layernorm) rank.affine = dim - 1;
+      rank.certified = rank.with_one_more_layer = 0;
+      return rank;
+    }
+    rank.certified = rank.with_one_more_layer = dim - (layernorm ? 1 : 0) - (eps ? 0 : 1);
+    rank.affine = layernorm ? dim - 1 : dim;
+    rank.why = "the head reads the last norm (theory 15.2)";
+  }
+  if (!inside || !real(norm) || post) return rank;
+  if (norm["kind"].is("layernorm")) {
+    if (zero_eps) rank.certified = rank.with_one_more_layer = 0;
+    else rank.certified = std::min(rank.certified, dim - 1);
+    if (!zero_eps && !affine) rank.with_one_more_layer = std::min(rank.with_one_more_layer, dim - 1);
+    rank.undecided_above = true;
+    rank.why = "LayerNorm inside the branch (theory 15.8 a)";
+  } else if (zero_eps) {
+    rank.certified = rank.with_one_more_layer = affine ? std::min(rank.certified, dim - 1) : 0;
+    rank.undecided_above = true;
+    rank.why = "RMSNorm with eps = 0 inside the branch (theory 15.3)";
+  }
+  return rank;
+}
+
+}  // namespace checker

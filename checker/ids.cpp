@@ -1,0 +1,161 @@
+// Token ids: labels say what can be told apart (labels.hpp); here the premises of sufficiency, widths and the verdict (theory 15).
+#include "derivation.hpp"
+
+namespace checker {
+
+namespace {
+
+using Missing = std::vector<std::string>;
+
+/// True when some sublayer suffices only by being repeated (section 6): then no number of layers is known.
+bool check_feedforward(const Derivation& d, Missing& missing) {
+  const Json &layers = d.a["layer"], &front = d.a["input"]["norm"];
+  bool repeated = false;
+  for (std::size_t k = 0; k < d.feedforward.size(); ++k) {
+    const Json& ff = layers[k]["feedforward"];
+    const FeedforwardFacts& f = d.feedforward[k];
+    if (ff["kind"].is("none") && d.mixer[k].softmax && k + 1 < d.feedforward.size() && d.given) continue;
+    const bool narrow = !ff["width"].is_null() || !ff["spectral_norm_at_most"].is_null();
+    if ((narrow || !f.interpolates) && !d.given && (f.closure == Closure::full || f.closure == Closure::zero_fixing)) {
+      repeated = true;
+      continue;
+    }
+    if (!narrow && f.interpolates) continue;
+    missing.push_back(narrow ? "feedforward: a width or norm bound is covered for unbounded depth only (theory 15.4)"
+                             : "feedforward: one sublayer must take finitely many states anywhere, and " +
+                                   (f.polynomial ? "polynomial activations have a finite-dimensional span (theory 15.1 d)" : f.why.empty() ? "this one is not covered (theory 15.1)" : f.why));
+    return repeated;
+  }
+  for (std::size_t k = 0; k < d.feedforward.size(); ++k) {
+    const Json& norm = layers[k]["norm"];
+    const bool layernorm = norm["kind"].is("layernorm") || (!front.is_null() && front["kind"].is("layernorm"));
+    const std::int64_t kept = d.dim - (layernorm ? 1 : 0);
+    const bool plain = !real(norm) || (norm["place"].is("pre") && norm["eps"].number() > 0);
+    if (kept >= 2 || (kept == 1 && plain && d.feedforward[k].hidden_bias)) continue;  // 15.1 e
+    missing.push_back("width: the norms leave " + std::to_string(kept) + " dimension" + (kept == 1 ? "" : "s") + ", two are needed (theory 15.1, 15.3)");
+    break;
+  }
+  return repeated;
+}
+
+void check_mixers(const Derivation& d, Missing& missing) {
+  for (std::size_t k = 0; k < d.mixer.size(); ++k) {
+    const Json& mixer = d.a["layer"][k]["mixer"];
+    const MixerFacts& m = d.mixer[k];
+    if (m.blind) continue;
+    if (!m.mean) return missing.push_back("mixer: " + m.why);
+    if (!m.bounded) return missing.push_back("mixer: " + m.why + "; on ids labels are necessary only (theory 15.4 L6, 15.8 l)");
+    if (mixer["projections"].is_object()) return missing.push_back("fixed mean pooling on ids is not covered");
+    if (!mixer["relative"].is("rotary") || !mixer["query_key"].is("tied")) continue;
+    if (!d.every_row(&RowFacts::causal) && !(d.a["input"]["bos"].boolean() && d.every_row(&RowFacts::bos_in_every_row))) return missing.push_back("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
+  }
+}
+
+void check_norms(const Derivation& d, Missing& missing) {
+  if (norms_merge_rows(d.a)) return missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
+  for (const Json& layer : d.a["layer"].array()) {
+    const Json& norm = layer["norm"];
+    const bool inside = real(norm) && (norm["place"].is("sandwich") || norm["place"].is("after"));
+    if (inside && norm["eps"].number() == 0 && (norm["kind"].is("layernorm") || !norm["affine"].boolean()))
+      return missing.push_back("eps = 0 in a norm inside the branch (theory 15.3, 15.8 a)");
+  }
+}
+
+/// A lower bound of the number of target labels of the class (15.8 e), cut at 2^63.
+std::uint64_t count_targets_at_least(const Derivation& d) {
+  const Natural most = power(2, 63);
+  const std::uint64_t n = d.ordinary, v = d.vocabulary.value_or(std::max<std::uint64_t>(2, d.n));
+  if (n == 0) return 1;
+  if (d.target_class == ClassKind::seen) return v;
+  Natural count = v, multisets = 1;
+  if (d.target_class == ClassKind::causal && d.target.classes.empty() && d.target.generators.empty()) {
+    for (std::uint64_t k = 1; k < n && v > 1 && count < most; ++k) count = count * v;
+  } else {  // symmetric targets are the fewest: own id times the multiset of the others, V C(n + V - 2, n - 1)
+    const std::uint64_t chosen = std::min(n - 1, v - 1);
+    for (std::uint64_t k = 1; k <= chosen && multisets < most; ++k) multisets = multisets * Natural(n + v - 2 - chosen + k) / k;
+    count = count * multisets;
+  }
+  return count < most ? std::stoull(count.decimal()) : std::uint64_t{1} << 63;
+}
+
+}  // namespace
+
+void decide_ids(Derivation& d) {
+  const Json &input = d.a["input"], &block = d.a["block"];
+  const bool decidable = d.every_mixer(&MixerFacts::decidable), bos = input["bos"].boolean();
+  const Sight& sight = d.whole ? *d.sight : *d.sighted_sight;
+  IdQuestion ask;
+  ask.architecture = &d.a, ask.layout = &d.layout, ask.sight = &sight, ask.target = d.target_is_layout ? &d.layout_group.group : &d.target;
+  ask.layout_group = &d.layout_group, ask.kind = d.target_class, ask.given = d.given, ask.evidence = d.evidence->find("ids"), ask.seen = d.whole ? nullptr : &d.sighted;
+  for (const MixerFacts& m : d.mixer) ask.mixers.push_back({m.softmax, m.additive_only, m.blind});
+  const IdLayers layers = id_layers(ask);
+  const bool impossible = decidable && (layers.never || (d.given && *d.given < layers.layers.value_or(layers.low)));
+  Missing missing;
+  if (impossible) {
+    const ViewQuestion question{d.whole ? &d.layout : &d.sighted, &d.layout_group, d.target_is_layout ? nullptr : &d.target, d.target_class, false};
+    const auto [pairs, first] = sight.unseen_pairs(question, d.given, bos);
+    if (pairs > 0) {
+      d.set_unreachable(*first);
+      add_unseen_ids_floor(d, pairs);
+    } else {
+      const std::optional<IdCollision>& found = layers.at_given ? layers.at_given : layers.below;
+      if (found) {
+        const auto list = [](const std::vector<std::uint32_t>& ids) {
+          Json::Array out;
+          for (const std::uint32_t id : ids) out.emplace_back(std::int64_t{id});
+          return Json(std::move(out));
+        };
+        d.witness.emplace("ids", Json(Json::Object{{"x", list(found->x)}, {"y", list(found->y)}, {"a", Json(std::int64_t{found->a})}, {"b", Json(std::int64_t{found->b})}}));
+      }
+      add_label_floor(d, layers.floor);
+    }
+  }
+  d.use(layers.rule, layers.premises);
+
+  const bool repeated = check_feedforward(d, missing);
+  check_mixers(d, missing);
+  check_norms(d, missing);
+  if (!decidable) missing.push_back("mixer: " + d.mixer.front().why);
+  if (!block["residual"].boolean()) missing.push_back("no residual connection (theory 7.4)");
+  if (block["tied"].boolean()) d.use("tied");
+  if (layers.only_necessary && !layers.never && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
+  const bool premises = missing.empty();
+
+  const std::uint64_t read_out = block["arrangement"].is("parallel") ? 1 : 0;  // a parallel block reads out one block later (15.4)
+  bool enough = false;
+  if (layers.layers) {
+    enough = !d.given || *d.given >= *layers.layers + (*layers.layers > 0 ? read_out : 0);
+    if (!enough && !impossible) missing.push_back("parallel blocks: the read-out of the last layer sits one block later (theory 15.4)");
+  } else if (!layers.never) {
+    enough = layers.high > 0 && (!d.given || *d.given >= layers.high + read_out);
+    if (!enough && !impossible) missing.push_back("layers: no number is proved");
+  }
+  const bool spare = !d.given || *d.given > layers.layers.value_or(layers.high);
+  if (!d.rank.sphere && spare && layers.layers && d.rank.with_one_more_layer > d.rank.certified) {  // 15.8 a
+    d.output_largest = d.rank.with_one_more_layer;
+    if (d.a["output"]["dim"].is_null()) d.output_dim = d.output_largest;
+  }
+  const TargetLabels targets = layers.distinct_targets ? TargetLabels{*layers.distinct_targets, true} : TargetLabels{count_targets_at_least(d), false};
+  const OutputVerdict output = decide_output(d, spare ? d.rank.with_one_more_layer : d.rank.certified, targets);
+  if (!output.missing.empty()) missing.push_back(output.missing);
+  d.verdict = impossible || output.impossible ? "impossible" : missing.empty() && enough ? "certified" : "unknown";
+  for (const std::string& reason : missing) d.use("open", {reason});
+  const bool general = d.vocabulary.value_or(d.ordinary) >= d.ordinary, trivial = d.layout_group.group.classes.empty() && d.layout_group.group.generators.empty();
+  if (d.verdict == "certified" && d.target_class == ClassKind::all && d.target_is_layout && (general || trivial)) d.expressed = d.layout_group;
+  if (!premises || d.rank.sphere) return;
+  if (repeated) return d.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
+  if (layers.layers && (read_out == 0 || *layers.layers == 0)) d.needed = layers.layers;
+  else if (layers.layers) d.needed_between = {*layers.layers, *layers.layers + read_out};
+  else if (!layers.never && layers.high > 0) d.needed_between = {layers.low, layers.high + read_out};
+  if (d.class_kind == d.target_class) {
+    d.class_layers = d.needed;
+  } else if (read_out == 0) {
+    const Group trivial_group{d.layout.tokens, {}, {}};
+    ask.kind = d.class_kind, ask.witnesses = false;
+    if (d.a["target"]["symmetry"].is("layout")) ask.target = d.class_kind == ClassKind::causal ? &trivial_group : &d.layout_group.group;
+    const IdLayers other = id_layers(ask);
+    if (!other.only_necessary) d.class_layers = other.layers;
+  }
+}
+
+}  // namespace checker
