@@ -57,9 +57,7 @@ std::string Natural::decimal() const {
   return reversed.empty() ? "0" : std::string(reversed.rbegin(), reversed.rend());
 }
 
-std::size_t Natural::bits() const {
-  return limbs_.empty() ? 0 : limbs_.size() * 32 - static_cast<std::size_t>(std::countl_zero(limbs_.back()));
-}
+std::size_t Natural::bits() const { return limbs_.empty() ? 0 : limbs_.size() * 32 - static_cast<std::size_t>(std::countl_zero(limbs_.back())); }
 
 double Natural::to_double() const {
   double out = 0;
@@ -162,9 +160,7 @@ Rational::Rational(Natural numerator, Natural denominator, bool negative) : nega
   denominator_ = denominator / common;
 }
 
-std::string Rational::text() const {
-  return (negative_ ? "-" : "") + numerator_.decimal() + (denominator_ == 1 ? "" : "/" + denominator_.decimal());
-}
+std::string Rational::text() const { return (negative_ ? "-" : "") + numerator_.decimal() + (denominator_ == 1 ? "" : "/" + denominator_.decimal()); }
 
 Rational operator+(const Rational& a, const Rational& b) {
   const Natural left = a.numerator_ * b.denominator_, right = b.numerator_ * a.denominator_, below = a.denominator_ * b.denominator_;
@@ -197,8 +193,7 @@ double Order::log10() const {
   // Shifting by whole limbs keeps huge numbers within the range of a double.
   const std::size_t shift = rest_.bits() > 512 ? (rest_.bits() - 512) / 32 * 32 : 0;
   double sum = std::log10((shift == 0 ? rest_ : rest_ / power(2, shift)).to_double()) + static_cast<double>(shift) * std::log10(2.0);
-  for (const auto& [k, exponent] : factorials_)
-    sum += static_cast<double>(exponent) * std::lgamma(static_cast<double>(k) + 1) / std::log(10.0);
+  for (const auto& [k, exponent] : factorials_) sum += static_cast<double>(exponent) * std::lgamma(static_cast<double>(k) + 1) / std::log(10.0);
   return sum;
 }
 

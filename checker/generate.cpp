@@ -174,8 +174,7 @@ PatternSource::Rule make_fixed(const Json& spec, Integer n) {
     const Integer begin = i / stride * stride, own = stride - columns;
     if (!alone)
       add(begin, begin + own - 1, 1, n, out);
-    else if (i % stride < own)
-      add(i, i, 1, n, out);
+    else if (i % stride < own) add(i, i, 1, n, out);
   };
 }
 

@@ -227,8 +227,7 @@ private:
         parse_utf8(out);
       else if (take('\\'))
         parse_escape(out);
-      else if (peek() != '"')
-        fail("the rest of a string");
+      else if (peek() != '"') fail("the rest of a string");
     }
     return out;
   }

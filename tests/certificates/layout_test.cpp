@@ -302,7 +302,7 @@ TEST_CASE("embedded architectures have the keys of the format, their types and n
     CAPTURE(good.dump());
     REQUIRE(is_valid(good));
     std::vector<nlohmann::json::json_pointer> paths;
-    list_values(good, {}, paths);
+    list_values(good, nlohmann::json::json_pointer(), paths);
     for (const auto& path : paths) {
       CAPTURE(path.to_string());
       for (const nlohmann::json& wrong : {nlohmann::json(-7), nlohmann::json("no such word"), nlohmann::json::parse(R"({"kind":"x"})"), nlohmann::json::parse("[[[null]]]")}) {
@@ -397,6 +397,39 @@ TEST_CASE("changed runs are rejected") {
   }
   MESSAGE("rejected " << rejected << ", harmless " << harmless);
   CHECK(rejected > 150);
+}
+
+TEST_CASE("whatever stands in the file, it is refused by name or read: never a crash") {
+  Specs specs(8);
+  const nlohmann::json values[] = {nullptr, true, -1, 0, 1, 2, 7, 4294967295, 4294967296, 2147483647, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(),
+                                   0.5, 1e300, "", "full", "table", "fixed", "linformer", nlohmann::json::array(), nlohmann::json::parse("[0]"), nlohmann::json::parse("[[0,1]]"),
+                                   nlohmann::json::object(), nlohmann::json::parse(R"({"causal":true,"kind":"star"})"), nlohmann::json::parse(R"({"blocks":[[0],[0]]})")};
+  int refused = 0, rejected = 0, read = 0;
+  for (int round = 0; round < 6000; ++round) {
+    const architecture::Architecture a = specs.make_architecture(10);
+    nlohmann::json json{{"architecture", nlohmann::json::parse(architecture::to_canonical_json(a))}, {"patterns", certificate::make_pattern_evidence(a, Budget{})}};
+    for (std::int64_t changes = specs.draw(1, 2); changes-- > 0;) {
+      std::vector<nlohmann::json::json_pointer> paths;
+      const bool in_patterns = specs.draw(0, 1) == 0;
+      const nlohmann::json::json_pointer base(in_patterns ? "/patterns" : "/architecture");
+      list_values(json[base], base, paths);
+      json[paths[static_cast<std::size_t>(specs.draw(0, static_cast<std::int64_t>(paths.size()) - 1))]] = values[specs.draw(0, static_cast<std::int64_t>(std::size(values)) - 1)];
+    }
+    CAPTURE(json.dump());
+    try {
+      const checker::Json parsed = checker::parse(certificate::print_canonical(json));
+      checker::validate_architecture(parsed["architecture"]);
+      std::vector<std::string> trusted;
+      (void)checker::make_layout(parsed["architecture"], parsed["patterns"], trusted);
+      ++read;
+    } catch (const checker::Malformed&) {
+      ++refused;
+    } catch (const checker::Rejected&) {
+      ++rejected;
+    }
+  }
+  MESSAGE("refused " << refused << ", rejected " << rejected << ", read " << read);
+  CHECK(refused > 1000);
 }
 
 TEST_CASE("a pattern missing, one too many, two exchanged") {
