@@ -46,7 +46,7 @@ command=${1:-help}
 case "$command" in
   setup)    need build test; say "everything is installed" ;;
   build)    build_command; say "build/release/sightline" ;;
-  certify|import|explain|pattern|kernel|falsify|rules) build_command; exec build/release/sightline "$command" "$@" ;;
+  certify|import|explain|pattern|kernel|falsify|rules|target) build_command; exec build/release/sightline "$command" "$@" ;;
   test)     need build test; mkdir -p build; exec scripts/test.sh "$@" ;;
   fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
   bench)
@@ -67,6 +67,7 @@ case "$command" in
 ./do pattern FILE      draw who reads whom in one layer
 ./do kernel EXPR       decide condition (13) for an attention kernel
 ./do falsify expr:KERNEL|lib:FILE.so   try one mixing layer on pairs that are hard to tell apart
+./do target FILE --samples N --out F.npz   samples of the target that stays out of reach
 ./do rules             what the answers rest on: every rule, its premises, its proof, its cases
 ./do test [--all] [--sanitize] [NAME...]   run the tests; --all adds the slow sweeps
 ./do fuzz [--seconds N] [READER...]   run every reader on damaged input under the sanitizers

@@ -9,6 +9,7 @@
 #include "cli/load.hpp"
 #include "cli/options.hpp"
 #include "sightline/architecture/write.hpp"
+#include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/report/report.hpp"
 #include "sightline/verdict/certify.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 struct CertifyOptions {
   std::vector<std::string> files;
-  std::string require;
+  std::string require, fix;
   bool json = false;
   bool canonical = false;
   LimitOptions limits;
@@ -58,6 +59,22 @@ void worsen(Exit& exit, Exit found) {
   if (rank(found) > rank(exit)) exit = found;
 }
 
+/// Writes the architecture with the table of the advice, rows (2s+1) i e_1, which no box of half-width s makes overlap (theory.md 3.9).
+void write_fixed_table(architecture::Architecture a, const verdict::Answer& answer, const std::string& out, const Budget& budget) {
+  const bool overlaps = answer.verdict == verdict::Verdict::impossible &&
+                        std::any_of(answer.rules.begin(), answer.rules.end(), [](const verdict::Rule& rule) { return rule.name == "fixed-positions"; });
+  if (!overlaps) throw InputError(fmt::format("{}: --fix mends fixed positions that overlap, and that is not what stands in the way here", a.file));
+  a.input.positions = architecture::Positions::fixed;
+  a.input.file.clear();
+  a.input.table.assign(static_cast<std::size_t>(a.tokens), std::vector<double>(static_cast<std::size_t>(a.dim), 0));
+  for (std::size_t i = 0; i < a.input.table.size(); ++i) a.input.table[i][0] = (2 * a.target.box + 1) * static_cast<double>(i);
+  const verdict::Answer fixed = verdict::certify(a, budget);
+  a.file = out;  // paths inside are relative to it
+  write_file_atomically(out, out.ends_with(".json") ? architecture::to_canonical_json(a) + "\n" : architecture::to_toml(a));
+  const char* word = fixed.verdict == verdict::Verdict::certified ? "certified" : fixed.verdict == verdict::Verdict::impossible ? "still impossible" : "then unknown";
+  fmt::print(stderr, "sightline: {} written: {}\n", out, word);
+}
+
 Exit certify_file(const std::string& file, const CertifyOptions& options) {
   const Budget budget = make_budget(options.limits);
   architecture::Architecture a = load_architecture(file, options.import.options());
@@ -72,6 +89,7 @@ Exit certify_file(const std::string& file, const CertifyOptions& options) {
   if (options.json) fmt::print("{}\n", report::to_json(answer));
   else fmt::print("{}", report::to_text(answer, isatty(STDOUT_FILENO) != 0));
   std::fflush(stdout);
+  if (!options.fix.empty()) write_fixed_table(a, answer, options.fix, budget);
   if (answer.limit) return Exit::limit;
   return options.require.empty() || answer.verdict == verdict::Verdict::certified ? Exit::answered : Exit::not_met;
 }
@@ -85,6 +103,7 @@ void add_certify(CLI::App& app, Exit& exit) {
   command->add_flag("--json", options->json, "one JSON object per line and file");
   command->add_flag("--canonical", options->canonical, "print the architecture as canonical JSON and stop");
   command->add_option("--require", options->require, "universal, causal or symmetry=GROUP: exit code 1 when it is not certified");
+  command->add_option("--fix", options->fix, "where fixed positions overlap: write the architecture with a table that works to this file");
   options->limits.add_to(*command);
   options->import.add_to(*command);
   command->callback([options, &exit] {

@@ -14,6 +14,7 @@ void add_explain(CLI::App& app, Exit& exit);
 void add_falsify(CLI::App& app, Exit& exit);
 void add_kernel(CLI::App& app, Exit& exit);
 void add_rules(CLI::App& app, Exit& exit);
+void add_target(CLI::App& app, Exit& exit);
 void add_pattern(CLI::App& app, Exit& exit);
 
 }  // namespace sightline::cli

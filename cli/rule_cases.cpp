@@ -9,7 +9,7 @@ const std::vector<RuleCases>& rule_cases() {
       {"additive-positions", "", "verdict_cases/ids-mean-learned-3 verdict_cases/ids-mean-learned-4 verdict_cases/ids-mean-learned-one-layer"},
       {"affine", "", "verdict_cases/ffn-affine-mean verdict_cases/ffn-affine-sum verdict_cases/ffn-affine-linear"},
       {"alibi-both-ways", "", "verdict_cases/ids-alibi-bos-64"},
-      {"blind", "", ""},
+      {"blind", "", "verdict_cases/ids-blind-full"},
       {"causal-bos", "", "verdict_cases/ids-nope-bos-64 verdict_cases/ids-tokenwise-layer-after"},
       {"causal-sink", "", "verdict_cases/ids-nope-sink-64 verdict_cases/ids-nope-eps-64"},
       {"constant-prefixes", "R19 R20 R42", ""},

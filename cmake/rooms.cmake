@@ -11,6 +11,7 @@ set(SIGHTLINE_ROOM_huggingface "base;layout;architecture;attention_kernel")
 set(SIGHTLINE_ROOM_verdict "base;group;layout;symmetry;sight;attention_kernel;architecture")
 set(SIGHTLINE_ROOM_certificate "base;group;layout;symmetry;sight;attention_kernel;architecture;verdict")
 set(SIGHTLINE_ROOM_falsify "base;group;attention_kernel")
+set(SIGHTLINE_ROOM_samples "base;group;layout;symmetry;sight;attention_kernel;architecture;verdict")
 set(SIGHTLINE_ROOM_report "base;group;layout;sight;architecture;verdict")
 set(SIGHTLINE_ROOM_design "base;group;layout;symmetry;sight;attention_kernel;architecture;verdict")
 
