@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <map>
+
+#include "views.hpp"
+
+namespace checker {
+
+namespace {
+
+constexpr std::uint64_t absent = ~std::uint64_t{0};
+
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t fold(std::uint64_t hash, std::uint64_t value) { return mix(hash ^ mix(value + 0x51ab)); }
+
+// For every relation the first layer q (from 1) that contains it.
+std::vector<std::uint64_t> first_layers(const Layout& layout) {
+  std::vector<std::uint64_t> first(layout.relations.size(), absent);
+  std::vector<bool> met(layout.layers.size(), false);
+  for (std::size_t q = 1; q <= layout.order.size(); ++q) {
+    if (met[layout.order[q - 1]]) continue;
+    met[layout.order[q - 1]] = true;
+    for (const std::uint32_t r : layout.layer(q)) first[r] = std::min<std::uint64_t>(first[r], q);
+  }
+  return first;
+}
+
+class PlainRoots : public RootMaker {
+public:
+  PlainRoots(const Layout& layout, std::uint64_t depth) : layout_(layout), depth_(depth), first_(first_layers(layout)) {
+    std::map<std::uint64_t, std::uint64_t> rank;
+    for (const std::uint64_t colour : layout.vertex_colour) rank_.push_back(rank.emplace(colour, rank.size()).first->second);
+  }
+
+  [[nodiscard]] Rooted make(Vertex root) const override {
+    const Vertex vertices = layout_.vertices();
+    const std::vector<std::int64_t> latest = compute_latest(layout_, depth_, root);
+    Rooted result;
+    result.structure.vertices = vertices;
+    const std::uint64_t times = depth_ + 2;
+    for (Vertex j = 0; j < vertices; ++j) {
+      result.seen.push_back(latest[j] >= 0);
+      // Time 0 of this scale is "unseen": one colour for tokens, one for registers.
+      result.structure.colour.push_back(latest[j] < 0 ? (j < layout_.tokens ? 0 : times)
+                                                      : (2 * rank_[j] + (j == root ? 1 : 0)) * times + static_cast<std::uint64_t>(latest[j]) + 1);
+    }
+    for (std::size_t r = 0; r < layout_.relations.size(); ++r) {
+      if (first_[r] == absent) continue;
+      Structure::Shown shown{&layout_.relations[r], std::vector<bool>(vertices)};
+      for (Vertex j = 0; j < vertices; ++j) shown.visible[j] = latest[j] >= 0 && static_cast<std::uint64_t>(latest[j]) >= first_[r];
+      if (std::find(shown.visible.begin(), shown.visible.end(), false) == shown.visible.end()) shown.visible.clear();
+      result.structure.relations.push_back(std::move(shown));
+    }
+    return result;
+  }
+
+private:
+  const Layout& layout_;
+  std::uint64_t depth_;
+  std::vector<std::uint64_t> first_, rank_;
+};
+
+// One visible row, cut into stretches of one colour.
+struct Piece {
+  Vertex reader, first, last;
+  std::uint64_t weight;  // of the colour
+};
+
+std::vector<Piece> cut_rows(const Rooted& rooted, const Structure::Shown& shown) {
+  std::vector<Piece> pieces;
+  std::vector<Run> row;
+  for (Vertex i = 0; i < rooted.structure.vertices; ++i) {
+    if (!rooted.seen[i] || (!shown.visible.empty() && !shown.visible[i])) continue;
+    shown.relation->row(i, row);
+    for (const Run& run : row) {
+      const bool whole = run.step == 1 && (run.colour_step == 0 || run.first == run.last);
+      std::int64_t colour = run.colour;
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+        const auto first = static_cast<Vertex>(j);
+        pieces.push_back({i, first, whole ? run.last : first, mix(static_cast<std::uint64_t>(colour)) | 1});
+        if (whole) break;
+      }
+    }
+  }
+  return pieces;
+}
+
+std::size_t count_distinct(const std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
+  std::vector<std::uint64_t> sorted;
+  for (std::size_t j = 0; j < hash.size(); ++j) {
+    if (seen[j]) sorted.push_back(hash[j]);
+  }
+  std::sort(sorted.begin(), sorted.end());
+  return static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+}
+
+}  // namespace
+
+std::unique_ptr<RootMaker> make_roots(const Layout& layout, bool frequencies, std::uint64_t depth) {
+  if (has_equal_registers(layout)) return make_register_roots(layout, frequencies, depth);
+  return std::make_unique<PlainRoots>(layout, depth);
+}
+
+// Every row that is ever visible is visible at a vertex that is seen within the layers after `base`. Labels of equal registers first
+// have to settle; then one whole period of rows must be visible.
+Limit compute_limit(const Layout& layout, bool frequencies, const Json* hints) {
+  const bool equal = has_equal_registers(layout);
+  std::uint64_t base = 0;
+  if (equal) base = compute_register_settling(layout, frequencies) + layout.order.size();
+  for (const std::uint64_t first : first_layers(layout)) base = equal || first == absent ? base : std::max(base, first);
+  if (layout.vertices() == 1) return {base, !equal};
+  ReachQuestion question{ClassKind::all, false, true, base, nullptr, hints};
+  if (const Reach all = compute_reach(layout, question); all.layers) return {base + *all.layers, !equal};
+  question.kind = ClassKind::seen;
+  return {base + *compute_reach(layout, question).layers, false};
+}
+
+RootColours colour_root(const Rooted& rooted) {
+  constexpr int most_rounds = 64;
+  const Vertex vertices = rooted.structure.vertices;
+  RootColours result;
+  std::vector<std::uint64_t>& hash = result.hash;
+  for (const std::uint64_t colour : rooted.structure.colour) hash.push_back(mix(colour));
+  std::vector<std::vector<Piece>> relations;
+  for (const Structure::Shown& shown : rooted.structure.relations) relations.push_back(cut_rows(rooted, shown));
+  const auto seen = static_cast<std::size_t>(std::count(rooted.seen.begin(), rooted.seen.end(), true));
+  std::vector<std::uint64_t> prefix(std::size_t{vertices} + 1), change(std::size_t{vertices} + 1), read(vertices);
+  std::size_t colours = 0;
+  for (int round = 0;; ++round) {
+    const std::size_t distinct = count_distinct(hash, rooted.seen);
+    result.discrete = distinct == seen;
+    if (result.discrete || distinct == colours || round == most_rounds) break;
+    colours = distinct;
+    std::uint64_t salt = 1;
+    for (std::size_t r = 0; r < relations.size(); ++r) {
+      salt = mix(salt);
+      // Sum over what is read, by prefix sums; then, with the readers' new hashes, over the readers by differences.
+      for (Vertex j = 0; j < vertices; ++j) prefix[j + 1] = prefix[j] + mix(hash[j] ^ salt);
+      std::fill(read.begin(), read.end(), 0);
+      for (const Piece& piece : relations[r]) read[piece.reader] += piece.weight * (prefix[piece.last + 1] - prefix[piece.first]);
+      const std::vector<bool>& visible = rooted.structure.relations[r].visible;
+      for (Vertex i = 0; i < vertices; ++i) {
+        if (rooted.seen[i] && (visible.empty() || visible[i])) hash[i] = mix(hash[i] + mix(read[i] + 3 * salt));
+      }
+      std::fill(change.begin(), change.end(), 0);
+      for (const Piece& piece : relations[r]) {
+        const std::uint64_t told = piece.weight * mix(hash[piece.reader] + salt);
+        change[piece.first] += told;
+        change[piece.last + 1] -= told;
+      }
+      std::uint64_t readers = 0;
+      for (Vertex j = 0; j < vertices; ++j) {
+        readers += change[j];
+        if (rooted.seen[j]) hash[j] = mix(hash[j] + mix(readers ^ salt));
+      }
+    }
+  }
+  for (Vertex j = 0; j < vertices; ++j) result.invariant += rooted.seen[j] ? mix(hash[j] + 5) : 0;
+  return result;
+}
+
+std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uint64_t most_work) {
+  const Structure& structure = rooted.structure;
+  constexpr Vertex unnumbered = ~Vertex{0};
+  std::vector<Vertex> number(structure.vertices, unnumbered), order{root};
+  number[root] = 0;
+  std::uint64_t written = fold(1, structure.colour[root]), work = 0;
+  std::vector<Run> runs;
+  std::vector<std::pair<std::int64_t, Vertex>> row;
+  for (std::size_t at = 0; at < order.size() && work < most_work; ++at) {
+    const Vertex i = order[at];
+    for (const Structure::Shown& shown : structure.relations) {
+      written = fold(written, 1);
+      if (!shown.visible.empty() && !shown.visible[i]) continue;
+      shown.relation->row(i, runs);
+      row.clear();
+      for (const Run& run : runs) {
+        std::int64_t colour = run.colour;
+        for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+          if (!row.empty() && row.back().first == colour) return std::nullopt;
+          row.emplace_back(colour, static_cast<Vertex>(j));
+        }
+      }
+      std::sort(row.begin(), row.end());
+      work += row.size();
+      written = fold(written, 2 + row.size());
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        const auto [colour, j] = row[k];
+        if (k > 0 && row[k - 1].first == colour) return std::nullopt;
+        if (number[j] == unnumbered) {
+          number[j] = static_cast<Vertex>(order.size());
+          order.push_back(j);
+          written = fold(written, structure.colour[j]);
+        }
+        written = fold(fold(written, static_cast<std::uint64_t>(colour)), number[j]);
+      }
+    }
+  }
+  RootColours result{{}, written, true};
+  for (Vertex j = 0; j < structure.vertices; ++j) {
+    if (number[j] == unnumbered && rooted.seen[j] && work < most_work) return std::nullopt;  // seen without a visible path
+    result.hash.push_back(number[j] == unnumbered ? mix(structure.colour[j]) : fold(0xc0de, number[j]));
+  }
+  return result;
+}
+
+bool is_rigid(const Layout& layout) {
+  std::vector<Run> runs;
+  std::vector<std::int64_t> colours;
+  for (const Relation& relation : layout.relations) {
+    for (Vertex i = 0; i < layout.vertices(); ++i) {
+      relation.row(i, runs);
+      colours.clear();
+      for (const Run& run : runs) {
+        if (run.colour_step == 0 && run.size() > 1) return false;
+        for (Vertex k = 0; k < run.size() && runs.size() > 1; ++k) colours.push_back(run.colour + k * run.colour_step);
+      }
+      std::sort(colours.begin(), colours.end());
+      if (std::adjacent_find(colours.begin(), colours.end()) != colours.end()) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace checker

@@ -1,0 +1,415 @@
+#include "views.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace checker {
+
+namespace {
+
+using Map = std::vector<std::pair<Vertex, Vertex>>;
+
+std::string to_key(std::uint64_t number) { return std::to_string(number); }
+
+std::string question_key(const ViewQuestion& question) {
+  const char* const kinds[] = {"all", "causal", "seen"};
+  return kinds[static_cast<int>(question.kind)] + std::string(question.target == nullptr ? "/layout" : "/target");
+}
+
+const Json* find(const Json* from, const std::string& key) { return from == nullptr ? nullptr : from->find(key); }
+
+/// Which moves a group explains: an element of it agrees with the move on what output a may depend on.
+class Explainer {
+public:
+  /// @param own_group  the group is the layout's own: a permutation of all tokens is in it when it preserves the layout
+  Explainer(const Layout& layout, const ViewQuestion& question, const Group& group, bool own_group)
+      : tokens_(layout.tokens), group_(group), wanted_(layout, question), own_group_(own_group && !has_equal_registers(layout)),
+        structure_(make_structure(layout)), number_(layout.tokens) {
+    std::iota(number_.begin(), number_.end(), Vertex{0});
+    for (const auto& members : group.classes) {
+      for (const Vertex x : members) number_[x] = members.front();
+    }
+  }
+
+  [[nodiscard]] const WantedTokens& wanted() const { return wanted_; }
+  /// Numbers tokens so that every permutation within equal numbers is in the group.
+  [[nodiscard]] const std::vector<Vertex>& number() const { return number_; }
+
+  [[nodiscard]] bool explains(Vertex a, const Map& move) const {
+    Map moved;
+    std::vector<Vertex> from, to;
+    const std::vector<bool> wanted = wanted_.of(a);
+    bool within = true;
+    for (const auto& [j, image] : move) {
+      if (!wanted[j]) continue;
+      from.push_back(j);
+      to.push_back(image);
+      if (j != image) moved.emplace_back(j, image);
+      within = within && number_[j] == number_[image];
+    }
+    if (within || group_.generators.empty()) return within;
+    if (from.size() == tokens_ && own_group_) return is_isomorphism(structure_, structure_, Permutation(moved));
+    return from.size() == tokens_ ? chain().contains(Permutation(moved)) : chain().extends(from, to);
+  }
+
+private:
+  const Chain& chain() const {
+    if (!chain_) chain_ = std::make_unique<Chain>(group_);
+    return *chain_;
+  }
+
+  Vertex tokens_;
+  const Group& group_;
+  WantedTokens wanted_;
+  bool own_group_;
+  Structure structure_;
+  std::vector<Vertex> number_;
+  mutable std::unique_ptr<Chain> chain_;
+};
+
+Map restrict(const Permutation& map, const std::vector<bool>& seen, Vertex tokens) {
+  Map move;
+  for (Vertex j = 0; j < tokens; ++j) {
+    if (seen[j]) move.emplace_back(j, map(j));
+  }
+  return move;
+}
+
+/// One pass over the isomorphisms of all views of one depth: Aut(H_a) for one root per orbit of the layout's group, one isomorphism
+/// per pair of roots that are alike. Everything met must be explained, or evidence must show that there is nothing.
+class Sweep {
+public:
+  Sweep(const Layout& layout, const ConfirmedGroup& layout_group, const RootMaker& maker, const Explainer& explainer, const Json* evidence,
+        std::string claim)
+      : layout_(layout), layout_group_(layout_group), maker_(maker), explainer_(explainer), evidence_(evidence), claim_(std::move(claim)) {}
+
+  /// What the evidence showed to be isomorphisms, beside the layout's group.
+  std::vector<Group> met;
+
+  void run() {
+    std::vector<std::uint64_t> colours(layout_.vertex_colour.begin(), layout_.vertex_colour.begin() + layout_.tokens);
+    std::sort(colours.begin(), colours.end());
+    // Tokens that all start different cannot be moved.
+    if (layout_.tokens == 1 || std::adjacent_find(colours.begin(), colours.end()) == colours.end()) return;
+    std::vector<Vertex> roots;
+    const std::vector<Vertex> orbit = orbits(layout_group_.group);
+    for (Vertex a = 0; a < layout_.tokens; ++a) {
+      if (orbit[a] == a) roots.push_back(a);
+    }
+    std::vector<std::vector<Vertex>> alike{roots};
+    // Rigid views mostly differ soon after the root: longer walks only for those that do not.
+    const bool rigid = !has_equal_registers(layout_) && is_rigid(layout_);
+    for (const std::uint64_t most : {std::uint64_t{1} << 10, std::uint64_t{1} << 13, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
+      if (!rigid) continue;
+      split(alike, [&](Vertex a, const Rooted& rooted) {
+        const auto colours_of_a = walk_root(rooted, a, most);
+        return colours_of_a ? colours_of_a->invariant : 0;
+      });
+    }
+    if (!rigid) split(alike, [&](Vertex a, const Rooted& rooted) { return visit_root(a, rooted); });
+    for (const std::vector<Vertex>& members : alike) visit_pairs(members);
+  }
+
+private:
+  // hash -> symmetric class; nothing when one hash meets two classes.
+  using Cover = std::vector<std::pair<std::uint64_t, Vertex>>;
+
+  template <class Invariant>
+  void split(std::vector<std::vector<Vertex>>& alike, const Invariant& invariant) {
+    std::vector<std::vector<Vertex>> still;
+    for (const std::vector<Vertex>& members : alike) {
+      std::map<std::uint64_t, std::vector<Vertex>> by_invariant;
+      for (const Vertex a : members) by_invariant[invariant(a, maker_.make(a))].push_back(a);
+      for (auto& [value, group] : by_invariant) {
+        if (group.size() > 1) still.push_back(std::move(group));
+      }
+    }
+    alike = std::move(still);
+  }
+
+  RootColours colour(Vertex a, const Rooted& rooted) const {
+    if (auto colours = walk_root(rooted, a, ~std::uint64_t{0})) return *std::move(colours);
+    return colour_root(rooted);
+  }
+
+  std::uint64_t visit_root(Vertex a, const Rooted& rooted) {
+    const RootColours colours = colour(a, rooted);
+    if (const Json* evidence = find(find(evidence_, "roots"), to_key(a))) {
+      const ConfirmedGroup group = confirm_automorphisms(rooted.structure, layout_.tokens, *evidence, claim_);
+      met.push_back(group.group);
+      std::erase_if(met.back().classes, [&](const auto& members) { return !rooted.seen[members.front()]; });
+      for (const Permutation& g : list_generators(met.back(), ~std::size_t{0})) require(a, restrict(g, rooted.seen, layout_.tokens));
+    } else if (!colours.discrete && !make_cover(rooted, colours)) {
+      throw Rejected(claim_, "nothing shows that the symmetries of the view of token " + to_key(a) + " are harmless");
+    }
+    return colours.invariant;
+  }
+
+  std::optional<Cover> make_cover(const Rooted& rooted, const RootColours& colours) const {
+    Cover cover;
+    for (Vertex j = 0; j < layout_.tokens; ++j) {
+      if (rooted.seen[j]) cover.emplace_back(colours.hash[j], explainer_.number()[j]);
+    }
+    std::sort(cover.begin(), cover.end());
+    for (std::size_t k = 1; k < cover.size(); ++k) {
+      if (cover[k - 1].first == cover[k].first && cover[k - 1].second != cover[k].second) return std::nullopt;
+    }
+    return cover;
+  }
+
+  void require(Vertex a, const Map& move) const {
+    if (!explainer_.explains(a, move)) throw Rejected(claim_, "the view of token " + to_key(a) + " has an isomorphism that is not one of the target's");
+  }
+
+  void visit_pairs(const std::vector<Vertex>& roots) {
+    struct Member {
+      Vertex root;
+      std::optional<Cover> cover;
+      std::vector<std::uint64_t> hashes;
+    };
+    std::vector<Member> leads;                // one per cluster of roots that cover each other
+    std::vector<std::vector<Vertex>> clusters;
+    for (const Vertex b : roots) {
+      const Rooted second = maker_.make(b);
+      const Json* evidence = find(find(evidence_, "pairs"), to_key(b));
+      if (const Json* like = find(evidence, "like")) {
+        visit_isomorphism(static_cast<Vertex>(like->natural(b)), b, second, (*evidence)["map"]);
+        continue;
+      }
+      const RootColours colours = colour(b, second);
+      Member mine{b, make_cover(second, colours), {}};
+      for (Vertex j = 0; j < layout_.tokens; ++j) {
+        if (second.seen[j]) mine.hashes.push_back(colours.hash[j]);
+      }
+      std::sort(mine.hashes.begin(), mine.hashes.end());
+      std::optional<std::size_t> home;
+      for (std::size_t c = 0; c < leads.size(); ++c) {
+        // An isomorphism keeps every hash; within a cluster every isomorphism then stays within symmetric classes.
+        if (leads[c].hashes != mine.hashes) continue;
+        if (mine.cover && leads[c].cover == mine.cover) {
+          home = c;
+          continue;
+        }
+        for (const Vertex a : clusters[c]) visit_difference(a, b, second, find(find(evidence, "unlike"), to_key(a)));
+      }
+      if (home) {
+        clusters[*home].push_back(b);
+      } else {
+        leads.push_back(std::move(mine));
+        clusters.push_back({b});
+      }
+    }
+  }
+
+  // Everything isomorphic to b is isomorphic to a < b, through this map.
+  void visit_isomorphism(Vertex a, Vertex b, const Rooted& second, const Json& evidence) {
+    const Rooted first = maker_.make(a);
+    const Permutation map = Permutation::read(evidence, first.structure.vertices);
+    const std::vector<Vertex> orbit = orbits(layout_group_.group);
+    if (a >= b || orbit[a] != a || map(a) != b || first.structure.vertices != second.structure.vertices ||
+        !is_isomorphism(first.structure, second.structure, map)) {
+      throw Rejected(claim_, "the map given from the view of token " + to_key(a) + " to that of token " + to_key(b) + " is no isomorphism");
+    }
+    const Map move = restrict(map, first.seen, layout_.tokens);
+    require(a, move);
+    Map moved;
+    for (const auto& [j, image] : move) {
+      if (j != image) moved.emplace_back(j, image);
+    }
+    if (move.size() == layout_.tokens) met.push_back({layout_.tokens, {}, {Permutation(std::move(moved))}});
+  }
+
+  void visit_difference(Vertex a, Vertex b, const Rooted& second, const Json* evidence) const {
+    const Rooted first = maker_.make(a);
+    if (first.structure.vertices != second.structure.vertices) return;
+    if (evidence == nullptr) throw Rejected(claim_, "nothing shows that the views of tokens " + to_key(a) + " and " + to_key(b) + " differ");
+    confirm_no_isomorphism(first.structure, second.structure, {{a, b}}, *evidence, claim_);
+  }
+
+  const Layout& layout_;
+  const ConfirmedGroup& layout_group_;
+  const RootMaker& maker_;
+  const Explainer& explainer_;
+  const Json* evidence_;
+  std::string claim_;
+};
+
+/// Symmetric classes that meet are one.
+Group join(Vertex degree, const std::vector<Group>& groups) {
+  std::vector<Vertex> least(degree);
+  std::iota(least.begin(), least.end(), Vertex{0});
+  const auto find_least = [&](Vertex x) {
+    while (least[x] != x) x = least[x] = least[least[x]];
+    return x;
+  };
+  Group result{degree, {}, {}};
+  for (const Group& group : groups) {
+    for (const auto& members : group.classes) {
+      for (const Vertex x : members) least[std::max(find_least(x), find_least(members.front()))] = std::min(find_least(x), find_least(members.front()));
+    }
+    result.generators.insert(result.generators.end(), group.generators.begin(), group.generators.end());
+  }
+  std::map<Vertex, std::vector<Vertex>> classes;
+  for (Vertex x = 0; x < degree; ++x) classes[find_least(x)].push_back(x);
+  for (auto& [first, members] : classes) {
+    if (members.size() > 1) result.classes.push_back(std::move(members));
+  }
+  return result;
+}
+
+Group read_group(const Json& evidence, Vertex degree) {
+  Group group{degree, {}, {}};
+  std::vector<bool> used(degree, false);
+  for (const Json& members : evidence["classes"].array()) {
+    auto& added = group.classes.emplace_back();
+    for (const Json& x : members.array()) {
+      const auto v = static_cast<Vertex>(x.natural(degree - 1));
+      if (used[v] || (!added.empty() && added.back() >= v)) throw Malformed("evidence \"groups\": classes are disjoint and sorted");
+      used[v] = true;
+      added.push_back(v);
+    }
+    if (added.size() < 2) throw Malformed("evidence \"groups\": a class has at least two members");
+  }
+  for (const Json& generator : evidence["generators"].array()) group.generators.push_back(Permutation::read(generator, degree));
+  return group;
+}
+
+/// Does the group explain the layout's own, on what every token may depend on?
+void require_layout_group(const Layout& layout, const Group& own, const Explainer& explainer, const std::string& claim) {
+  for (const Permutation& g : list_generators(own, ~std::size_t{0})) {
+    for (Vertex a = 0; a < (explainer.wanted().everything() ? 1 : layout.tokens); ++a) {
+      Map move;
+      for (Vertex j = 0; j < layout.tokens; ++j) move.emplace_back(j, g(j));
+      if (!explainer.explains(a, move)) throw Rejected(claim, "a symmetry of the layout, " + g.cycles() + ", is not one of the target");
+    }
+  }
+}
+
+const Group& target_of(const ViewQuestion& question) { return question.target != nullptr ? *question.target : question.layout_group->group; }
+
+Collision confirm_collision(const Layout& layout, const ViewQuestion& question, std::uint64_t depth, const Json& evidence, const std::string& claim) {
+  const Explainer explainer(layout, question, target_of(question), question.target == nullptr);
+  const auto maker = make_roots(layout, question.frequencies, depth);
+  Collision collision;
+  collision.a = static_cast<Vertex>(evidence["a"].natural(layout.tokens - 1));
+  collision.b = static_cast<Vertex>(evidence["b"].natural(layout.tokens - 1));
+  const Rooted first = maker->make(collision.a), second = maker->make(collision.b);
+  const Permutation map = Permutation::read(evidence["map"], first.structure.vertices);
+  if (map(collision.a) != collision.b || first.structure.vertices != second.structure.vertices ||
+      !is_isomorphism(first.structure, second.structure, map)) {
+    throw Rejected(claim, "the map of the collision is no isomorphism of the two views");
+  }
+  collision.tau = restrict(map, first.seen, layout.tokens);
+  if (explainer.explains(collision.a, collision.tau)) throw Rejected(claim, "the map of the collision is one of the target's symmetries");
+  return collision;
+}
+
+void confirm_no_collision(const Layout& layout, const ViewQuestion& question, std::uint64_t depth, const Limit& limit, const Json* evidence,
+                          const std::string& claim) {
+  if (layout.tokens == 1) return;
+  const Explainer explainer(layout, question, target_of(question), question.target == nullptr);
+  if (question.target != nullptr) require_layout_group(layout, question.layout_group->group, explainer, claim);
+  if (limit.everything && depth >= limit.depth) return;  // the views are the layout itself
+  const auto maker = make_roots(layout, question.frequencies, std::min(depth, limit.depth));
+  Sweep(layout, *question.layout_group, *maker, explainer, find(evidence, to_key(depth)), claim).run();
+}
+
+}  // namespace
+
+Needed Sight::needed(const ViewQuestion& question) const {
+  const Layout& layout = state_->layout;
+  const std::string key = question_key(question), claim = "needed";
+  const Json* evidence = find(state_->find("needed"), key);
+  if (evidence == nullptr) throw Rejected(claim, "no evidence for " + key);
+  const Json *views = find(state_->find("views"), key), *collisions = find(state_->find("collisions"), key);
+  Needed needed;
+  const WantedTokens wanted(layout, question);
+  const ReachQuestion ask{question.kind, false, false, 0, wanted.sets(), state_->find("reach")};
+  const Reach reach = compute_reach(layout, ask);
+  needed.missed = reach.missed;
+  if (const Json* pair = evidence->find("missed"); pair != nullptr && (!reach.layers || *reach.layers > 0)) {
+    // Any pair that is out of view will do: the answer's sentence names the one given.
+    const auto a = static_cast<Vertex>((*pair)[0].natural(layout.tokens - 1)), j = static_cast<Vertex>((*pair)[1].natural(layout.tokens - 1));
+    const std::uint64_t ever = (std::uint64_t{layout.vertices()} + 1) * std::max<std::uint64_t>(1, layout.order.size());
+    if (!wanted.of(a)[j] || compute_latest(layout, reach.layers ? *reach.layers - 1 : ever, a)[j] >= 0) throw Rejected(claim, "the pair given is not out of view");
+    needed.missed = {a, j};
+  }
+  if (!reach.layers) {
+    if (evidence->find("never") == nullptr) throw Rejected(claim, "some token never sees what it should");
+    needed.never = true;
+    return needed;
+  }
+  needed.start = *reach.layers;
+  const Limit limit = compute_limit(layout, question.frequencies, state_->find("reach"));
+  const auto collision_at = [&](const std::string& at, std::uint64_t depth) {
+    const Json* here = find(collisions, at);
+    if (here == nullptr) throw Rejected(claim, "no collision is given at depth " + at);
+    return confirm_collision(layout, question, std::min(depth, limit.depth), *here, claim);
+  };
+  if (const Json* layers = evidence->find("layers")) {
+    const std::uint64_t m = layers->natural();
+    if (m < needed.start) throw Rejected(claim, "not all that is wanted is in view after " + to_key(m) + " layers");
+    confirm_no_collision(layout, question, m, limit, views, claim);
+    if (m > needed.start) {
+      needed.below = collision_at(to_key(m - 1), m - 1);
+      needed.missed.reset();
+    }
+    needed.layers = m;
+  } else if (const Json* between = evidence->find("between")) {
+    needed.low = (*between)[0].natural();
+    needed.high = (*between)[1].natural();
+    if (needed.low > needed.start) needed.below = collision_at(to_key(needed.low - 1), needed.low - 1);
+    if (needed.low < needed.start || (needed.high > 0 && needed.high < needed.low)) throw Rejected(claim, "the bounds contradict what is in view");
+    if (needed.high > 0) confirm_no_collision(layout, question, needed.high, limit, views, claim);
+  } else if (evidence->find("never") != nullptr) {
+    needed.below = collision_at("ever", limit.depth);
+    needed.never = true;
+    needed.missed.reset();
+  } else {
+    throw Malformed("evidence \"needed\" has one of the keys layers, between, never");
+  }
+  return needed;
+}
+
+std::optional<Collision> Sight::collision(const ViewQuestion& question, std::uint64_t depth) const {
+  const std::string key = question_key(question), claim = "collision";
+  const Limit limit = compute_limit(state_->layout, question.frequencies, state_->find("reach"));
+  if (const Json* evidence = find(find(state_->find("collisions"), key), to_key(depth))) {
+    return confirm_collision(state_->layout, question, std::min(depth, limit.depth), *evidence, claim);
+  }
+  confirm_no_collision(state_->layout, question, depth, limit, find(state_->find("views"), key), claim);
+  return std::nullopt;
+}
+
+std::optional<ConfirmedGroup> Sight::expressed(const ViewQuestion& all, std::optional<std::uint64_t> depth) const {
+  const Layout& layout = state_->layout;
+  const std::string claim = "expressed";
+  ViewQuestion question = all;
+  question.kind = ClassKind::all;
+  question.target = nullptr;
+  const std::optional<std::uint64_t> reach = connected();
+  if (!reach || depth.value_or(*reach) < *reach) return std::nullopt;
+  const Limit limit = compute_limit(layout, question.frequencies, state_->find("reach"));
+  const std::uint64_t m = depth.value_or(std::max(limit.depth, *reach));
+  if (limit.everything && m >= limit.depth) return *question.layout_group;
+  const auto maker = make_roots(layout, question.frequencies, std::min(m, limit.depth));
+  const Json* evidence = find(state_->find("groups"), depth ? to_key(m) : "ever");
+  const Group own = question.layout_group->group;
+  const Group group = evidence == nullptr || evidence->find("classes") == nullptr ? own : read_group(*evidence, layout.tokens);
+  const bool is_own = evidence == nullptr || evidence->find("classes") == nullptr;
+  const Explainer explainer(layout, question, group, is_own);
+  if (!is_own) require_layout_group(layout, own, explainer, claim);
+  Sweep sweep(layout, *question.layout_group, *maker, explainer, evidence, claim);
+  if (layout.tokens > 1) sweep.run();
+  if (is_own) return *question.layout_group;
+  // Nothing but isomorphisms of views: the group lies in the one that they generate.
+  sweep.met.push_back(own);
+  const Chain generated(join(layout.tokens, sweep.met));
+  for (const Permutation& g : list_generators(group, ~std::size_t{0})) {
+    if (!generated.contains(g)) throw Rejected(claim, "the symmetry " + g.cycles() + " does not come from the views");
+  }
+  return ConfirmedGroup{group, Chain(group).order()};
+}
+
+}  // namespace checker

@@ -1,0 +1,52 @@
+// Inside of sight.hpp: H_a, what one output sees, as a structure (theory 10, 7.6, 15.8 g), and what all its isomorphisms preserve.
+#pragma once
+
+#include <memory>
+
+#include "reach.hpp"
+
+namespace checker {
+
+/// Vertices 0 .. tokens-1 are the tokens. What a does not see has a colour of its own and no rows, so that the isomorphisms
+/// H_a -> H_b, restricted to what is seen, are exactly Iso_m(a,b).
+struct Rooted {
+  Structure structure;
+  std::vector<bool> seen;                         ///< by vertex of the structure
+  std::vector<std::unique_ptr<Relation>> owned;   ///< relations that live as long as the structure
+};
+
+/// Hashes that every isomorphism preserves: different ones prove that vertices, or whole views, differ; equal ones prove nothing.
+struct RootColours {
+  std::vector<std::uint64_t> hash;  ///< by vertex
+  std::uint64_t invariant = 0;
+  bool discrete = false;            ///< all seen vertices have different hashes, or the walk numbered them all
+};
+[[nodiscard]] RootColours colour_root(const Rooted& rooted);
+
+/// One walk from the root, when no visible row repeats a colour; an isomorphism is then forced row by row and preserves the
+/// numbers given on the way. Stops after `most_work` arcs: different invariants of walks with one bound still prove difference.
+[[nodiscard]] std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uint64_t most_work);
+/// Does no row of the layout repeat an effective colour? Then no view has an automorphism but the identity.
+[[nodiscard]] bool is_rigid(const Layout& layout);
+
+/// Makes H_a at one depth. A row is visible from the first layer that contains its relation, and t_a(j) says which those are.
+class RootMaker {
+public:
+  virtual ~RootMaker() = default;
+  [[nodiscard]] virtual Rooted make(Vertex root) const = 0;
+};
+[[nodiscard]] std::unique_ptr<RootMaker> make_roots(const Layout& layout, bool frequencies, std::uint64_t depth);
+
+/// A depth from which on no isomorphism of views comes or goes, and whether every vertex is then seen with all its rows.
+struct Limit {
+  std::uint64_t depth = 0;
+  bool everything = false;
+};
+[[nodiscard]] Limit compute_limit(const Layout& layout, bool frequencies, const Json* hints);
+
+/// Registers that start equal: (depth after which their labels split no more, maker of H_a). In register_views.cpp.
+[[nodiscard]] bool has_equal_registers(const Layout& layout);
+[[nodiscard]] std::uint64_t compute_register_settling(const Layout& layout, bool frequencies);
+[[nodiscard]] std::unique_ptr<RootMaker> make_register_roots(const Layout& layout, bool frequencies, std::uint64_t depth);
+
+}  // namespace checker

@@ -1,0 +1,380 @@
+#include "sightline/certificate/sight_evidence.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "sightline/base/error.hpp"
+#include "sightline/certificate/group_evidence.hpp"
+#include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/rooted.hpp"
+#include "sightline/sight/view_sweep.hpp"
+#include "sightline/sight/wanted.hpp"
+#include "sightline/symmetry/automorphism.hpp"
+
+namespace sightline::certificate {
+
+namespace {
+
+using layout::Layout;
+using layout::Vertex;
+using nlohmann::json;
+using sight::RootColours;
+using sight::Rooted;
+using sight::ViewQuestion;
+
+std::string question_key(const ViewQuestion& question) {
+  const char* const kinds[] = {"all", "causal", "seen"};
+  return kinds[static_cast<int>(question.target_class)] + std::string(question.target == question.layout_group ? "/layout" : "/target");
+}
+
+group::Permutation from_images(const std::vector<Vertex>& images) { return group::Permutation::from_images(images); }
+
+/// Walks over the views of one depth as the checker will, and writes down what it cannot find out by itself.
+class ViewWriter {
+public:
+  ViewWriter(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, std::uint64_t depth, const Budget& budget)
+      : layout_(layout), layout_group_(layout_group), budget_(budget),
+        equal_(layout.has_equal_registers()), maker_(equal_ ? sight::make_register_roots(layout, rows, depth, budget) : sight::make_plain_roots(layout, depth)) {}
+
+  /// Evidence that all isomorphisms are in a group whose symmetric classes are given.
+  json write(const std::vector<Vertex>& number) {
+    json roots = std::move(contributed_roots_), pairs = std::move(contributed_pairs_);
+    for (const auto& members : find_alike([&](Vertex a, const Rooted& rooted, const RootColours& colours) {
+           const std::string key = std::to_string(a);
+           if (!roots.contains(key) && !colours.discrete && !cover(rooted, colours, number)) roots[key] = make_group_evidence(rooted.structure, layout_.tokens, budget_);
+         })) {
+      write_pairs(members, number, pairs);
+    }
+    json result = json::object();
+    if (!roots.empty()) result["roots"] = std::move(roots);
+    if (!pairs.empty()) result["pairs"] = std::move(pairs);
+    return result;
+  }
+
+  /// Writes down what makes the layout's group grow to all isomorphisms of the views (all tokens are in view).
+  void find_contributions() {
+    group::Group grown = layout_group_;
+    std::optional<group::Membership> member(std::in_place, grown, budget_);
+    std::vector<Vertex> number = sight::number_symmetric_classes(grown);
+    const auto grow = [&](const group::Group& by) {
+      const auto generators = group::list_generators(by, ~std::size_t{0});
+      if (std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return member->contains(g); })) return false;
+      grown = group::make_join({grown, by}, budget_);
+      member.emplace(grown, budget_);
+      number = sight::number_symmetric_classes(grown);
+      return true;
+    };
+    const auto alike = find_alike([&](Vertex a, const Rooted& rooted, const RootColours& colours) {
+      if (colours.discrete || cover(rooted, colours, number)) return;
+      const group::Group group = symmetry::compute_token_automorphisms(rooted.structure, layout_.tokens, budget_);
+      if (grow(group)) contributed_roots_[std::to_string(a)] = make_group_evidence(rooted.structure, layout_.tokens, budget_);
+    });
+    for (const std::vector<Vertex>& members : alike) {
+      for (std::size_t k = 1; k < members.size(); ++k) {
+        const Rooted second = maker_->make(members[k], budget_);
+        for (std::size_t l = 0; l < k; ++l) {
+          const auto images = find_map(maker_->make(members[l], budget_), second);
+          if (!images) continue;
+          const group::Permutation tau = from_images(*images).restricted(layout_.tokens);
+          if (grow(group::make_group(layout_.tokens, {tau}, budget_))) put_like(contributed_pairs_, members[l], members[k], *images);
+          break;  // maps to other roots go through this one
+        }
+      }
+    }
+  }
+
+  /// The whole map of structures that a collision belongs to.
+  json write_map(const sight::Collision& collision) {
+    Rooted first = maker_->make(collision.a, budget_), second = maker_->make(collision.b, budget_);
+    const Vertex vertices = first.structure.vertices;
+    if (!equal_) {
+      std::vector<Vertex> images(vertices);
+      std::iota(images.begin(), images.end(), Vertex{0});
+      std::vector<bool> taken(vertices, false);
+      for (const auto& [j, image] : collision.tau) {
+        images[j] = image;
+        taken[image] = true;
+      }
+      Vertex next = 0;
+      for (Vertex j = 0; j < layout_.tokens; ++j) {
+        if (first.seen[j]) continue;
+        while (taken[next]) ++next;
+        images[j] = next++;
+      }
+      return to_evidence(from_images(images));
+    }
+    // Tokens are held to tau by colours of their own; the rest follows.
+    std::uint64_t colour = 1;
+    for (const Rooted* rooted : {&first, &second}) {
+      for (const std::uint64_t c : rooted->structure.vertex_colour) colour = std::max(colour, c + 1);
+    }
+    for (const auto& [j, image] : collision.tau) {
+      first.structure.vertex_colour[j] = second.structure.vertex_colour[image] = colour;
+      ++colour;
+    }
+    const auto images = find_map(first, second);
+    if (!images) throw InternalError("a collision does not extend to the labels of registers");
+    return to_evidence(from_images(*images));
+  }
+
+private:
+  using Alike = std::vector<std::vector<Vertex>>;
+  using Cover = std::vector<std::pair<std::uint64_t, Vertex>>;
+
+  std::vector<Vertex> find_roots() const {
+    std::vector<Vertex> roots;
+    const std::vector<std::uint64_t>& colours = layout_.vertex_colour;
+    std::vector<std::uint64_t> sorted(colours.begin(), colours.begin() + layout_.tokens);
+    std::sort(sorted.begin(), sorted.end());
+    if (layout_.tokens == 1 || std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return roots;
+    for (Vertex a = 0; a < layout_.tokens; ++a) {
+      if (layout_group_.orbit[a] == a) roots.push_back(a);
+    }
+    return roots;
+  }
+
+  RootColours colour(Vertex a, const Rooted& rooted) const {
+    if (auto rigid = sight::find_rigid_colours(rooted, a, ~std::uint64_t{0}, budget_)) return *std::move(rigid);
+    return sight::compute_root_colours(rooted, budget_);
+  }
+
+  /// Roots whose views hashes do not tell apart; visits every root unless the layout is rigid.
+  template <class Visit>
+  Alike find_alike(const Visit& visit) {
+    Alike alike{find_roots()};
+    const auto split = [&](const auto& invariant) {
+      Alike still;
+      for (const std::vector<Vertex>& members : alike) {
+        std::map<std::uint64_t, std::vector<Vertex>> by_invariant;
+        for (const Vertex a : members) by_invariant[invariant(a, maker_->make(a, budget_))].push_back(a);
+        for (auto& [value, group] : by_invariant) {
+          if (group.size() > 1) still.push_back(std::move(group));
+        }
+      }
+      alike = std::move(still);
+    };
+    if (!equal_ && sight::is_rigid(layout_, budget_)) {
+      for (const std::uint64_t most : {std::uint64_t{1} << 10, std::uint64_t{1} << 13, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
+        split([&](Vertex a, const Rooted& rooted) {
+          const auto colours = sight::find_rigid_colours(rooted, a, most, budget_);
+          return colours ? colours->invariant : 0;
+        });
+      }
+    } else {
+      split([&](Vertex a, const Rooted& rooted) {
+        const RootColours colours = colour(a, rooted);
+        visit(a, rooted, colours);
+        return colours.invariant;
+      });
+    }
+    return alike;
+  }
+
+  std::optional<Cover> cover(const Rooted& rooted, const RootColours& colours, const std::vector<Vertex>& number) const {
+    Cover cover;
+    for (Vertex j = 0; j < layout_.tokens; ++j) {
+      if (rooted.seen[j]) cover.emplace_back(colours.hash[j], number[j]);
+    }
+    std::sort(cover.begin(), cover.end());
+    for (std::size_t k = 1; k < cover.size(); ++k) {
+      if (cover[k - 1].first == cover[k].first && cover[k - 1].second != cover[k].second) return std::nullopt;
+    }
+    return cover;
+  }
+
+  std::optional<std::vector<Vertex>> find_map(const Rooted& first, const Rooted& second) const {
+    if (first.structure.vertices != second.structure.vertices) return std::nullopt;
+    return symmetry::find_isomorphism(first.structure, second.structure, budget_);
+  }
+
+  static void put_like(json& pairs, Vertex a, Vertex b, const std::vector<Vertex>& images) {
+    pairs[std::to_string(b)] = {{"like", a}, {"map", to_evidence(from_images(images))}};
+  }
+
+  void write_pairs(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, json& pairs) const {
+    struct Cluster {
+      std::optional<Cover> cover;
+      std::vector<Vertex> members;
+    };
+    std::vector<Cluster> clusters;
+    for (const Vertex b : roots) {
+      const std::string key = std::to_string(b);
+      if (pairs.contains(key)) continue;
+      const Rooted second = maker_->make(b, budget_);
+      auto mine = cover(second, colour(b, second), number);
+      std::optional<std::size_t> home;
+      json unlike = json::object();
+      bool known = false;
+      for (std::size_t c = 0; c < clusters.size() && !known; ++c) {
+        if (mine && clusters[c].cover == mine) {
+          home = c;
+          continue;
+        }
+        for (const Vertex a : clusters[c].members) {
+          const Rooted first = maker_->make(a, budget_);
+          if (const auto images = find_map(first, second)) {
+            put_like(pairs, a, b, *images);
+            known = true;
+            break;
+          }
+          if (first.structure.vertices == second.structure.vertices) {
+            unlike[std::to_string(a)] = make_no_isomorphism_evidence(first.structure, second.structure, {{a, b}}, budget_);
+          }
+        }
+      }
+      if (known) continue;
+      if (!unlike.empty()) pairs[key] = {{"unlike", std::move(unlike)}};
+      if (home) clusters[*home].members.push_back(b);
+      else clusters.push_back({std::move(mine), {b}});
+    }
+  }
+
+  const Layout& layout_;
+  const group::Group& layout_group_;
+  const Budget& budget_;
+  bool equal_;
+  std::unique_ptr<sight::RootMaker> maker_;
+  json contributed_roots_ = json::object(), contributed_pairs_ = json::object();
+};
+
+/// For every vertex (how many it reads) * (how many read it), over the distinct layers.
+std::vector<double> compute_traffic(const Layout& layout) {
+  const Vertex vertices = layout.vertices();
+  std::vector<double> reads(vertices, 0), readers(vertices, 0), change(std::size_t{vertices} + 1, 0);
+  std::vector<layout::Run> row;
+  for (const layout::Relation& relation : layout.relations) {
+    for (Vertex i = 0; i < vertices; ++i) {
+      relation.pattern().row(i, row);
+      for (const layout::Run& run : row) {
+        reads[i] += run.size();
+        for (std::uint64_t j = run.first; run.step > 1 && j <= run.last; j += run.step) readers[j] += 1;
+        change[run.first] += run.step == 1 ? 1 : 0;
+        change[std::size_t{run.last} + 1] -= run.step == 1 ? 1 : 0;
+      }
+    }
+  }
+  double sum = 0;
+  for (Vertex j = 0; j < vertices; ++j) {
+    sum += change[j];
+    reads[j] *= readers[j] + sum;
+  }
+  return reads;
+}
+
+}  // namespace
+
+SightEvidence::SightEvidence(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget)
+    : layout_(layout), layout_group_(layout_group), rows_(rows), budget_(budget) {
+  add_reach();
+}
+
+// Hints for layouts too large to follow every column: columns that come late, and a vertex through which all can see all.
+void SightEvidence::add_reach() {
+  constexpr Vertex small_layout = 1024, sampled = 48, quiet = 16;
+  if (layout_.vertices() <= small_layout || layout_.order.empty()) return;
+  sight::ReachQuestion question;
+  question.layout = &layout_;
+  question.find_layers = true;
+  if (sight::answer_by_intervals(question, budget_)) return;
+  const auto answer = sight::answer_by_hubs(question, budget_);
+  if (!answer) return;
+  const std::vector<double> traffic = compute_traffic(layout_);
+  std::vector<Vertex> order(layout_.vertices());
+  std::iota(order.begin(), order.end(), Vertex{0});
+  std::stable_sort(order.begin(), order.end(), [&](Vertex a, Vertex b) { return traffic[a] > traffic[b]; });
+  std::vector<Vertex> columns;
+  for (std::uint64_t k = 0; k < sampled; ++k) columns.push_back(static_cast<Vertex>((layout_.tokens - 1) * k / (sampled - 1)));
+  for (auto v = order.rbegin(); v != order.rend() && columns.size() < sampled + quiet; ++v) {
+    if (*v < layout_.tokens) columns.push_back(*v);
+  }
+  if (answer->reach.witness) columns.push_back(answer->reach.witness->unseen);
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  // The first vertex that everybody comes to see and that sees everything, soon enough.
+  Vertex hub = order.front();
+  for (std::size_t k = 0; k < 3 && answer->reach.layers; ++k) {
+    std::uint64_t gathered = 0;
+    const auto full = [&] {
+      const auto latest = sight::compute_latest(layout_, gathered, order[k], budget_);
+      return std::all_of(latest.begin(), latest.begin() + layout_.tokens, [](std::int64_t t) { return t >= 0; });
+    };
+    while (gathered < *answer->reach.layers && !full()) ++gathered;
+    if (gathered >= *answer->reach.layers) continue;
+    sight::ReachQuestion spread = question;
+    spread.skip = gathered;
+    spread.registers_too = true;
+    const std::vector<Vertex> column{order[k]};
+    const auto after = sight::answer_by_bits(spread, budget_, &column).reach;
+    if (!after.layers || gathered + *after.layers > *answer->reach.layers) continue;
+    hub = order[k];
+    break;
+  }
+  evidence_["reach"] = {{"columns", columns}, {"hub", hub}};
+}
+
+void SightEvidence::put_collision(const ViewQuestion& question, const std::string& key, std::uint64_t depth, const sight::Collision& collision) {
+  ViewWriter writer(layout_, layout_group_, rows_, depth, budget_);
+  evidence_["collisions"][question_key(question)][key] = {{"a", collision.a}, {"b", collision.b}, {"map", writer.write_map(collision)}};
+}
+
+void SightEvidence::add_views(const ViewQuestion& question, std::uint64_t depth) {
+  const sight::Limit limit = sight::compute_limit(question, budget_);
+  if (limit.everything && depth >= limit.depth) return;
+  ViewWriter writer(layout_, layout_group_, rows_, std::min(depth, limit.depth), budget_);
+  json views = writer.write(sight::number_symmetric_classes(*question.target));
+  if (!views.empty()) evidence_["views"][question_key(question)][std::to_string(depth)] = std::move(views);
+}
+
+void SightEvidence::add_needed(const ViewQuestion& question) {
+  const sight::Needed needed = sight::compute_needed(question, budget_);
+  json& claim = evidence_["needed"][question_key(question)] = json::object();
+  if (needed.missing) claim["missed"] = {needed.missing->reader, needed.missing->unseen};
+  if (needed.layers) {
+    claim["layers"] = *needed.layers;
+    if (layout_.tokens > 1) add_views(question, *needed.layers);
+    if (needed.below) put_collision(question, std::to_string(*needed.layers - 1), *needed.layers - 1, *needed.below);
+  } else if (needed.never) {
+    claim["never"] = true;
+    if (needed.below) put_collision(question, "ever", sight::compute_limit(question, budget_).depth, *needed.below);
+  } else {
+    // Out of reach: what was found on the way is shown.
+    claim["between"] = {needed.low, needed.high};
+    if (needed.high > 0) add_views(question, needed.high);
+    const auto start = sight::compute_wanted_reach(question, false, budget_).layers;
+    if (start && needed.low > *start) {
+      if (const auto collision = sight::find_collision(question, needed.low - 1, budget_)) {
+        put_collision(question, std::to_string(needed.low - 1), needed.low - 1, *collision);
+      }
+    }
+  }
+}
+
+void SightEvidence::add_collision(const ViewQuestion& question, std::uint64_t depth) {
+  const auto collision = sight::find_collision(question, depth, budget_);
+  const std::uint64_t limit = sight::compute_limit(question, budget_).depth;
+  if (collision) put_collision(question, std::to_string(depth), std::min(depth, limit), *collision);
+  else if (layout_.tokens > 1) add_views(question, depth);
+}
+
+void SightEvidence::add_expressed(std::optional<std::uint64_t> depth) {
+  const ViewQuestion question{&layout_, &layout_group_, &layout_group_, sight::ClassKind::all, rows_};
+  const auto group = depth ? sight::compute_expressed_group(question, *depth, budget_) : sight::compute_limit_group(question, budget_);
+  if (!group) return;
+  const sight::Limit limit = sight::compute_limit(question, budget_);
+  const auto reach = sight::compute_connected(layout_, budget_).layers;
+  const std::uint64_t m = depth ? *depth : std::max(limit.depth, *reach);
+  if (limit.everything && m >= limit.depth) return;
+  ViewWriter writer(layout_, layout_group_, rows_, std::min(m, limit.depth), budget_);
+  const bool grown = !(group->order == layout_group_.order);
+  if (grown) writer.find_contributions();
+  json evidence = writer.write(sight::number_symmetric_classes(*group));
+  if (grown) {
+    evidence["classes"] = group->symmetric_classes;
+    evidence["generators"] = json::array();
+    for (const group::Permutation& g : group->generators) evidence["generators"].push_back(to_evidence(g));
+  }
+  if (!evidence.empty()) evidence_["groups"][depth ? std::to_string(m) : "ever"] = std::move(evidence);
+}
+
+}  // namespace sightline::certificate

@@ -1,0 +1,41 @@
+// The certificate's evidence for sight: why so many layers are needed, which outputs collide, and which group a depth expresses.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "sightline/sight/views.hpp"
+
+namespace sightline::certificate {
+
+/// Gathers evidence for questions about one layout with one group (docs/certificate.md, "Sight"). Every add_ answers its question
+/// with the library's own functions first, so what is shown is what `certify` answers; then it says how the checker can confirm it.
+/// Cost: the question once or twice more, plus the evidence for groups of views. Throws BudgetExhausted, and OutOfReach where the
+/// question itself is out of reach (add_needed writes bounds instead).
+class SightEvidence {
+public:
+  SightEvidence(const layout::Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget);
+
+  /// compute_needed(question). The question's layout and layout group are the ones given above.
+  void add_needed(const sight::ViewQuestion& question);
+  /// find_collision(question, depth).
+  void add_collision(const sight::ViewQuestion& question, std::uint64_t depth);
+  /// compute_expressed_group(question, depth), or compute_limit_group without a depth.
+  void add_expressed(std::optional<std::uint64_t> depth);
+
+  /// {"collisions":..,"groups":..,"needed":..,"reach":..,"views":..}, keys without content left out.
+  [[nodiscard]] nlohmann::json result() const { return evidence_; }
+
+private:
+  void add_reach();
+  void add_views(const sight::ViewQuestion& question, std::uint64_t depth);
+  void put_collision(const sight::ViewQuestion& question, const std::string& key, std::uint64_t depth, const sight::Collision& collision);
+
+  const layout::Layout& layout_;
+  const group::Group& layout_group_;
+  sight::RegisterRows rows_;
+  const Budget& budget_;
+  nlohmann::json evidence_ = nlohmann::json::object();
+};
+
+}  // namespace sightline::certificate
