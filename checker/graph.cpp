@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "field.hpp"
 #include "structure.hpp"
@@ -11,85 +12,46 @@ namespace checker {
 namespace {
 
 constexpr std::uint32_t none = ~std::uint32_t{0};
-constexpr std::size_t most_slopes = 16, most_kinds = 12;
+constexpr std::size_t most_slopes = 16;
 
-void push(std::vector<Run>& out, Run run) {
-  if (run.first == run.last) run.colour_step = 0;
-  out.push_back(run);
-}
+bool by_first(const Run& a, const Run& b) { return a.first < b.first; }
 
-std::int64_t colour_in(const std::vector<Run>& canonical, Vertex x) {
-  auto run = std::upper_bound(canonical.begin(), canonical.end(), x, [](Vertex v, const Run& r) { return v < r.first; });
-  if (run == canonical.begin() || x > (--run)->last) return -1;
-  return run->colour + run->colour_step * std::int64_t{x - run->first};
-}
-
-/// Canonical row with single vertices of one colour joined into runs with steps again: what is stored.
-void compress(std::vector<Run>& canonical) {
-  std::vector<Run> out;
-  for (const Run& run : canonical) {
-    if (run.first == run.last && !out.empty()) {
-      Run& tail = out.back();
-      const Vertex gap = run.first - tail.last;
-      if (tail.colour_step == 0 && tail.colour == run.colour && gap > 1 && (tail.first == tail.last || tail.step == gap)) {
-        tail.step = gap;
-        tail.last = run.last;
-        continue;
-      }
+/// Runs with steps written out vertex by vertex, sorted.
+void expand(std::vector<Run>& runs) {
+  std::vector<Run> flat;
+  for (const Run& run : runs) {
+    const bool whole = run.step == 1 || run.first == run.last;
+    for (Vertex k = 0; k < (whole ? 1 : run.size()); ++k) {
+      const Vertex x = run.first + k * run.step;
+      flat.push_back({x, whole ? run.last : x, 1, run.colour + k * run.colour_step, whole && run.first != run.last ? run.colour_step : 0});
     }
-    out.push_back(run);
   }
-  canonical.swap(out);
+  std::sort(flat.begin(), flat.end(), by_first);
+  runs.swap(flat);
 }
 
 }  // namespace
 
-void canonicalise(std::vector<Run>& runs) {
-  std::vector<Run> flat;
-  for (const Run& run : runs) {
-    if (run.step == 1 || run.first == run.last) {
-      flat.push_back({run.first, run.last, 1, run.colour, run.colour_step});
-      continue;
-    }
-    std::int64_t colour = run.colour;
-    for (std::uint64_t x = run.first; x <= run.last; x += run.step, colour += run.colour_step) {
-      flat.push_back({static_cast<Vertex>(x), static_cast<Vertex>(x), 1, colour, 0});
-    }
-  }
-  std::sort(flat.begin(), flat.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
-  runs.clear();
-  for (Run run : flat) {  // what a reader going vertex by vertex would have built
-    if (runs.empty() || run.first != runs.back().last + 1) {
-      push(runs, run);
-      continue;
-    }
-    Run& tail = runs.back();
-    if (tail.first == tail.last) {
-      tail.colour_step = run.colour - tail.colour;
-    } else if (run.colour != tail.colour + tail.colour_step * (std::int64_t{tail.last - tail.first} + 1)) {
-      push(runs, run);
-      continue;
-    }
-    tail.last = run.first;
-    if (run.first == run.last) continue;
-    if (run.colour_step == tail.colour_step) {
-      tail.last = run.last;
-      continue;
-    }
-    run.colour += run.colour_step;
-    ++run.first;
-    push(runs, run);
-  }
-}
-
 bool same_runs(std::vector<Run>& a, std::vector<Run>& b) {
-  const auto by_first = [](const Run& x, const Run& y) { return x.first < y.first; };
   std::sort(a.begin(), a.end(), by_first);
   std::sort(b.begin(), b.end(), by_first);
   if (a == b) return true;
-  canonicalise(a);
-  canonicalise(b);
-  return a == b;
+  expand(a);
+  expand(b);
+  const auto colour_at = [](const Run& run, Vertex x) { return run.colour + run.colour_step * std::int64_t{x - run.first}; };
+  std::uint64_t x = 0;  // everything below agrees
+  std::size_t at = 0, bt = 0;
+  while (at < a.size() && bt < b.size()) {
+    const Run &left = a[at], &right = b[bt];
+    const std::uint64_t here = std::max<std::uint64_t>(x, left.first), stop = std::min(left.last, right.last);
+    if (here != std::max<std::uint64_t>(x, right.first) || here > stop) return false;
+    const auto first = static_cast<Vertex>(here), last = static_cast<Vertex>(stop);
+    if (colour_at(left, first) != colour_at(right, first) || colour_at(left, last) != colour_at(right, last)) return false;
+    x = stop + 1;
+    at += left.last < x ? 1 : 0;
+    bt += right.last < x ? 1 : 0;
+  }
+  return at == a.size() && bt == b.size();
 }
 
 StretchMap::StretchMap(const Moves& moves) {
@@ -212,10 +174,7 @@ void Graph::add_row(const std::vector<Run>& runs, bool visible) {
   rows.end.push_back(end);
   if (rows.begin.size() < 2) return;
   const std::uint32_t last_begin = rows.begin[rows.begin.size() - 2], last_end = rows.end[rows.end.size() - 2];
-  const auto same = [](const Span& a, const Span& b) {
-    return a.first == b.first && a.last == b.last && a.step == b.step && a.slope == b.slope && a.base == b.base;
-  };
-  if (!std::equal(rows.spans.begin() + begin, rows.spans.end(), rows.spans.begin() + last_begin, rows.spans.begin() + last_end, same)) return;
+  if (!std::equal(rows.spans.begin() + begin, rows.spans.end(), rows.spans.begin() + last_begin, rows.spans.begin() + last_end)) return;
   rows.spans.resize(begin);
   rows.begin.back() = last_begin;
   rows.end.back() = last_end;
@@ -333,14 +292,9 @@ private:
       columns.end.push_back(static_cast<std::uint32_t>(columns.spans.size()));
     }
     const Lists& rows = table_.rows;
-    const auto same = [](const Span& a, const Span& b) {
-      return a.first == b.first && a.last == b.last && a.step == b.step && a.slope == b.slope && a.base == b.base;
-    };
+    const auto list = [](const Lists& lists, Vertex v) { return std::span(lists.spans).subspan(lists.begin[v], lists.end[v] - lists.begin[v]); };
     for (Vertex v = 0; v < graph_.vertices; ++v) {
-      if (!std::equal(columns.spans.begin() + columns.begin[v], columns.spans.begin() + columns.end[v], rows.spans.begin() + rows.begin[v],
-                      rows.spans.begin() + rows.end[v], same)) {
-        return;
-      }
+      if (!std::ranges::equal(list(columns, v), list(rows, v))) return;
     }
     table_.symmetric = true;
     columns = {};
@@ -359,6 +313,7 @@ private:
 }  // namespace
 
 void Graph::complete() {
+  if (!tables.empty() && (tables[0].symmetric || !tables[0].columns.begin.empty())) return;
   for (std::size_t r = 0; r < tables.size(); ++r) Transposer(*this, r).run();
 }
 
@@ -366,85 +321,31 @@ void Graph::complete() {
 
 namespace {
 
-/// Linear fingerprints of what each vertex reads and is read by in one table, loops left out.
-std::vector<Element> fingerprints(const Graph& graph, const Table& table) {
-  struct Sums {
-    std::uint32_t slope;
-    Vertex step;
-    std::vector<Element> prefix, gain;
-  };
-  const Vertex n = graph.vertices;
-  std::vector<Sums> kinds;
-  std::vector<Element> value(n), print(n, 0);
-  for (Vertex x = 0; x < n; ++x) value[x] = value_of(x);
-  for (Vertex i = 0; i < n; ++i) {
-    const Element mine = multiply(backward, value[i]);
-    for (std::uint32_t s = table.rows.begin[i]; s < table.rows.end[i]; ++s) {
-      const Span& span = table.rows.spans[s];
-      auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Sums& k) { return k.slope == span.slope && k.step == span.step; });
-      if (span.first == span.last || (kind == kinds.end() && kinds.size() >= most_kinds)) {
-        for (std::uint64_t y = span.first; y <= span.last; y += span.step) {
-          const auto x = static_cast<Vertex>(y);
-          if (x == i) continue;
-          const Element weight = multiply(span.weight, graph.power(span.slope, x));
-          print[x] = add(print[x], multiply(weight, mine));
-          print[i] = add(print[i], multiply(weight, value[x]));
-        }
-        continue;
-      }
-      if (kind == kinds.end()) {
-        kinds.push_back({span.slope, span.step, std::vector<Element>(std::size_t{n} + span.step, 0), std::vector<Element>(std::size_t{n} + span.step, 0)});
-        kind = std::prev(kinds.end());
-        for (Vertex x = 0; x < n; ++x) kind->prefix[std::size_t{x} + span.step] = add(kind->prefix[x], multiply(graph.power(span.slope, x), value[x]));
-      }
-      const std::size_t after = std::size_t{span.last} + span.step;
-      print[i] = add(print[i], multiply(span.weight, subtract(kind->prefix[after], kind->prefix[span.first])));
-      kind->gain[span.first] = add(kind->gain[span.first], multiply(span.weight, mine));
-      kind->gain[after] = subtract(kind->gain[after], multiply(span.weight, mine));
-      if (!span.contains(i)) continue;
-      const Element loop = multiply(multiply(span.weight, graph.power(span.slope, i)), value[i]);
-      print[i] = subtract(print[i], add(loop, multiply(loop, backward)));
-    }
-  }
-  for (Sums& kind : kinds) {
-    for (Vertex x = 0; x < n; ++x) {
-      if (x >= kind.step) kind.gain[x] = add(kind.gain[x], kind.gain[x - kind.step]);
-      print[x] = add(print[x], multiply(kind.gain[x], graph.power(kind.slope, x)));
-    }
-  }
-  return print;
-}
-
 /// Classes by number; class k has the inner colours inner[k * tables ..], for one vertex alone its loops.
 struct Classes {
-  std::vector<std::uint32_t> of;
   std::vector<std::vector<Vertex>> members;
   std::vector<std::int64_t> inner;
 };
 
-/// Splits the groups by key; vertices left alone get none. Returns the number of groups.
+/// Names the stretches of equal keys anew, from `names` on; vertices left alone stay in their group. Returns the next name.
 template <class Key>
 std::uint32_t regroup(std::vector<std::uint32_t>& group, std::uint32_t names, std::vector<std::uint32_t>& next, Key&& key) {
-  struct Stretch {
-    std::uint64_t key;
-    Vertex begin, end;
-  };
-  std::vector<Stretch> stretches;
+  std::vector<std::pair<std::uint64_t, std::pair<Vertex, Vertex>>> stretches;
   for (Vertex x = 0; x < group.size(); ++x) {
     if (group[x] == none) continue;
     const std::uint64_t value = mix(key(x), group[x]);
-    if (!stretches.empty() && stretches.back().end == x && stretches.back().key == value) {
-      ++stretches.back().end;
+    if (!stretches.empty() && stretches.back().second.second == x && stretches.back().first == value) {
+      ++stretches.back().second.second;
     } else {
-      stretches.push_back({value, x, x + 1});
+      stretches.push_back({value, {x, x + 1}});
     }
   }
-  std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) { return a.key != b.key ? a.key < b.key : a.begin < b.begin; });
+  std::sort(stretches.begin(), stretches.end());
   for (std::size_t begin = 0, end = 0; begin < stretches.size(); begin = end) {
-    while (end < stretches.size() && stretches[end].key == stretches[begin].key) ++end;
-    if (end - begin == 1 && stretches[begin].end - stretches[begin].begin == 1) continue;
+    while (end < stretches.size() && stretches[end].first == stretches[begin].first) ++end;
+    if (end - begin == 1 && stretches[begin].second.second - stretches[begin].second.first == 1) continue;
     for (std::size_t k = begin; k < end; ++k) {
-      for (Vertex x = stretches[k].begin; x < stretches[k].end; ++x) {
+      for (Vertex x = stretches[k].second.first; x < stretches[k].second.second; ++x) {
         next[x] = names;
         group[x] = none;
       }
@@ -454,129 +355,63 @@ std::uint32_t regroup(std::vector<std::uint32_t>& group, std::uint32_t names, st
   return names;
 }
 
-Classes propose(const Graph& graph, const Json& lists) {
+/// Is the swap of x and y an automorphism? Mostly both read, and are read by, one list of spans that does not tell them apart.
+bool are_twins(const Graph& graph, Vertex x, Vertex y) {
+  const auto alike = [&](const Lists& lists) {
+    const auto colour = [&](Vertex v) {
+      for (std::uint32_t k = lists.begin[x]; k < lists.end[x]; ++k) {
+        if (lists.spans[k].contains(v)) return graph.run(lists.spans[k]).colour + graph.slopes[lists.spans[k].slope] * (std::int64_t{v} - lists.spans[k].first);
+      }
+      return std::int64_t{-1};
+    };
+    const auto begin = lists.spans.begin();
+    return std::equal(begin + lists.begin[x], begin + lists.end[x], begin + lists.begin[y], begin + lists.end[y]) && colour(x) == colour(y);
+  };
+  const bool easy = std::ranges::all_of(graph.tables, [&](const Table& table) {
+    return table.visible[x] == table.visible[y] && alike(table.rows) && (table.symmetric || alike(table.columns));
+  });
+  return easy ? graph.colour[x] == graph.colour[y] : maps(graph, graph, {{x, y}, {y, x}}, true);
+}
+
+/// Classes of twins: vertices of equal fingerprints, as far as the swaps of neighbours in a class are automorphisms. Equal twins have
+/// equal fingerprints, so no pair is missed; a proposed pair that is none is an error.
+Classes find_classes(const Graph& graph, const Json& lists, const std::string& claim) {
   const Vertex n = graph.vertices;
   const std::size_t tables = graph.tables.size();
   if (lists.size() != tables) throw Malformed("twins: one list of colours per relation is expected");
-  std::vector<std::uint32_t> group(n, 0), next(n, none);
-  std::vector<std::int64_t> inner(n * tables, -1);
-  regroup(group, 0, next, [&](Vertex x) {
-    std::uint64_t key = mix(graph.colour[x]);
-    for (std::size_t r = 0; r < tables; ++r) key = mix(key, graph.tables[r].visible[x] ? static_cast<std::uint64_t>(graph.find_colour(r, x, x)) + 2 : 0);
-    return key;
-  });
-  group.swap(next);
+  Refiner refiner(graph);  // its first cells: equal colours, visibility and loops
+  std::vector<std::uint32_t> group(n), next(n, none), name(n, none);
+  for (Vertex x = 0; x < n; ++x) group[x] = refiner.cell(x);
   for (std::size_t r = 0; r < tables; ++r) {
     if (lists[r].size() > 64) throw Malformed("twins: at most 64 colours per relation");
-    const std::vector<Element> print = fingerprints(graph, graph.tables[r]);
-    next.assign(n, none);
+    const std::vector<Element> print = refiner.fingerprints(r);
     std::uint32_t names = 0;
+    next.assign(n, none);
     for (std::size_t c = 0; c <= lists[r].size(); ++c) {
-      const std::int64_t colour = c == 0 ? -1 : static_cast<std::int64_t>(lists[r][c - 1].natural());
-      const Element inside = c == 0 ? 0 : multiply(multiply(add(1, backward), scale_of(r)), power_of(colour_base, colour));
-      const std::uint32_t known = names;
+      const Element inside = c == 0 ? 0 : multiply(multiply(add(1, backward), scale_of(r)), power_of(colour_base, static_cast<std::int64_t>(lists[r][c - 1].natural())));
       names = regroup(group, names, next, [&](Vertex x) { return add(print[x], multiply(inside, value_of(x))); });
-      for (Vertex x = 0; x < n && names > known; ++x) {
-        if (next[x] != none && next[x] >= known) inner[x * tables + r] = colour;
-      }
     }
     group.swap(next);
   }
   Classes classes;
-  classes.of.assign(n, none);
-  std::vector<std::uint32_t> name(n, none);
   for (Vertex x = 0; x < n; ++x) {
-    std::uint32_t* known = group[x] == none ? nullptr : &name[group[x]];
-    if (known == nullptr || *known == none) {
-      if (known != nullptr) *known = static_cast<std::uint32_t>(classes.members.size());
-      classes.members.emplace_back();
-      for (std::size_t r = 0; r < tables; ++r) classes.inner.push_back(known != nullptr ? inner[x * tables + r] : graph.find_colour(r, x, x));
+    const bool known = group[x] != none && name[group[x]] != none;
+    if (group[x] != none && !known) name[group[x]] = static_cast<std::uint32_t>(classes.members.size());
+    if (!known) classes.members.emplace_back();
+    classes.members[known ? name[group[x]] : classes.members.size() - 1].push_back(x);
+  }
+  for (const std::vector<Vertex>& members : classes.members) {
+    for (std::size_t r = 0; r < tables; ++r) {
+      const std::int64_t inner = graph.find_colour(r, members[0], members.size() > 1 ? members[1] : members[0]);
+      const bool listed = std::ranges::any_of(lists[r].array(), [&](const Json& colour) { return colour.integer() == inner; });
+      if (members.size() > 1 && inner >= 0 && !listed) throw Rejected(claim, "twins read each other with a colour that is not listed");
+      classes.inner.push_back(inner);
     }
-    classes.of[x] = known != nullptr ? *known : static_cast<std::uint32_t>(classes.members.size() - 1);
-    classes.members[classes.of[x]].push_back(x);
+    for (std::size_t k = 1; k < members.size(); ++k) {
+      if (!are_twins(graph, members[k - 1], members[k])) throw Rejected(claim, "vertices proposed as twins by their fingerprints are none");
+    }
   }
   return classes;
-}
-
-/// The row of x with its own place coloured `inner` (-1: absent), canonical.
-void replace_own(const Graph& graph, std::size_t r, Vertex x, std::int64_t inner, std::vector<Run>& row) {
-  const Lists& rows = graph.tables[r].rows;
-  row.clear();
-  for (std::uint32_t k = rows.begin[x]; k < rows.end[x]; ++k) row.push_back(graph.run(rows.spans[k]));
-  canonicalise(row);
-  if (colour_in(row, x) == inner) return;
-  std::vector<Run> changed;
-  for (const Run& run : row) {
-    if (x < run.first || x > run.last) {
-      changed.push_back(run);
-      continue;
-    }
-    if (run.first < x) changed.push_back({run.first, x - 1, 1, run.colour, run.colour_step});
-    if (run.last > x) changed.push_back({x + 1, run.last, 1, run.colour + run.colour_step * std::int64_t{x + 1 - run.first}, run.colour_step});
-  }
-  if (inner >= 0) changed.push_back({x, x, 1, inner, 0});
-  canonicalise(changed);
-  row.swap(changed);
-}
-
-/// Is every class one of twins? Members agree in colour, visibility, loops and rows (own place replaced), and the row of every
-/// representative has one colour on each class; rows of other members are the same, so everybody reads every class alike.
-bool are_twins(const Graph& graph, const Classes& classes) {
-  const Vertex n = graph.vertices;
-  const std::size_t tables = graph.tables.size();
-  std::vector<Vertex> after(std::size_t{n} + 1, n);  // the next vertex that has a twin
-  for (Vertex x = n; x-- > 0;) after[x] = classes.members[classes.of[x]].size() > 1 ? x : after[x + 1];
-  struct Count {
-    Vertex seen = 0;
-    std::int64_t colour = 0;
-  };
-  std::vector<Count> counts(classes.members.size());
-  std::vector<std::uint32_t> met;
-  std::vector<Run> row, other;
-  for (std::uint32_t k = 0; k < classes.members.size(); ++k) {
-    const std::vector<Vertex>& members = classes.members[k];
-    for (std::size_t r = 0; r < tables; ++r) {
-      const Table& table = graph.tables[r];
-      const std::int64_t inner = classes.inner[k * tables + r], loop = graph.find_colour(r, members[0], members[0]);
-      if (table.visible[members[0]]) {
-        replace_own(graph, r, members[0], inner, row);
-        bool same = true;
-        for (const Run& run : row) {
-          for (Vertex x = after[run.first]; x <= run.last && same;) {
-            const std::uint32_t c = classes.of[x];
-            const std::vector<Vertex>& twins = classes.members[c];
-            const std::int64_t colour = run.colour + run.colour_step * std::int64_t{x - run.first};
-            const Vertex last = twins.back();
-            if (counts[c].seen == 0 && x == twins[0] && run.colour_step == 0 && last <= run.last && last - x + 1 == twins.size()) {
-              x = after[last + 1];  // a stretch of twins inside the run
-              continue;
-            }
-            if (counts[c].seen++ == 0) {
-              counts[c].colour = colour;
-              met.push_back(c);
-            }
-            same = counts[c].colour == colour;
-            x = after[x + 1];
-          }
-        }
-        for (const std::uint32_t c : met) {
-          same = same && counts[c].seen == classes.members[c].size();
-          counts[c].seen = 0;
-        }
-        met.clear();
-        if (!same) return false;
-      }
-      for (std::size_t m = 1; m < members.size(); ++m) {
-        const Vertex x = members[0], y = members[m];
-        if (graph.colour[x] != graph.colour[y] || table.visible[x] != table.visible[y] || loop != graph.find_colour(r, y, y)) return false;
-        const bool shared = table.rows.begin[x] == table.rows.begin[y] && table.rows.end[x] == table.rows.end[y];
-        if (!table.visible[x] || (shared && loop == inner)) continue;
-        replace_own(graph, r, y, inner, other);
-        if (row != other) return false;
-      }
-    }
-  }
-  return true;
 }
 
 }  // namespace
@@ -598,8 +433,8 @@ Tower::Tower(const Structure& structure, std::vector<std::uint64_t> colour) : be
 }
 
 void Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::uint64_t>& names, const std::string& claim) {
-  const Classes classes = propose(graph, inner);
-  if (!are_twins(graph, classes)) throw Rejected(claim, "vertices proposed as twins by their fingerprints are none");
+  graph.complete();
+  const Classes classes = find_classes(graph, inner, claim);
   const std::size_t tables = graph.tables.size();
   Graph quotient;
   quotient.vertices = static_cast<Vertex>(classes.members.size());
@@ -616,25 +451,43 @@ void Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
     rank[members[0] + 1] = 1;
   }
   std::partial_sum(rank.begin(), rank.end(), rank.begin());  // representatives below x
-  std::vector<Run> row, mapped;
   for (std::size_t r = 0; r < tables; ++r) {
+    const Table& table = graph.tables[r];
     quotient.add_table();
-    for (std::uint32_t k = 0; k < classes.members.size(); ++k) {
-      const Vertex representative = classes.members[k][0];
-      mapped.clear();
-      if (graph.tables[r].visible[representative]) {
-        replace_own(graph, r, representative, classes.inner[k * tables + r], row);
-        for (const Run& run : row) {
-          if (rank[run.last + 1] == rank[run.first]) continue;
-          if (run.colour_step == 0) mapped.push_back({rank[run.first], rank[run.last + 1] - 1, 1, run.colour, 0});
-          for (Vertex y = run.first; y <= run.last && run.colour_step != 0; ++y) {
-            if (rank[y + 1] > rank[y]) mapped.push_back({rank[y], rank[y], 1, run.colour + run.colour_step * std::int64_t{y - run.first}, 0});
-          }
+    std::vector<Run> mapped;
+    const auto push = [&](Vertex first, Vertex last, std::int64_t colour) {  // arithmetic progressions of single vertices are joined again
+      if (!mapped.empty() && first == last && mapped.back().colour == colour && mapped.back().last < first) {
+        Run& tail = mapped.back();
+        const Vertex gap = first - tail.last;
+        if (tail.first == tail.last || tail.step == gap) {
+          tail.step = gap;
+          tail.last = last;
+          return;
         }
-        canonicalise(mapped);
-        compress(mapped);
       }
-      quotient.add_row(mapped, graph.tables[r].visible[representative]);
+      mapped.push_back({first, last, 1, colour, 0});
+    };
+    for (Vertex k = 0; k < quotient.vertices; ++k) {
+      const Vertex x = classes.members[k][0];
+      const std::int64_t inside = classes.inner[k * tables + r];
+      mapped.clear();
+      for (std::uint32_t s = table.rows.begin[x]; s < table.rows.end[x]; ++s) {
+        const Run run = graph.run(table.rows.spans[s]);
+        const bool whole = run.step == 1 && run.colour_step == 0;
+        if (whole && rank[run.last + 1] > rank[run.first]) {  // around k itself, which is read with the inner colour
+          const Vertex low = rank[run.first], high = rank[run.last + 1] - 1;
+          const bool cut = low <= k && k <= high;
+          if (!cut || k > low) push(low, cut ? k - 1 : high, run.colour);
+          if (cut && k < high) push(k + 1, high, run.colour);
+        }
+        for (Vertex j = 0; !whole && j < run.size(); ++j) {
+          const Vertex y = run.first + j * run.step;
+          if (rank[y + 1] > rank[y] && rank[y] != k) push(rank[y], rank[y], run.colour + j * run.colour_step);
+        }
+      }
+      if (inside >= 0) mapped.push_back({k, k, 1, inside, 0});
+      std::sort(mapped.begin(), mapped.end(), by_first);
+      quotient.add_row(mapped, table.visible[x]);
     }
   }
   graph = std::move(quotient);

@@ -23,6 +23,7 @@ struct Span {
   std::uint32_t slope = 0;  ///< number of the slope, 0 for slope 0
   std::int64_t base = 0;
   Element weight = 0;
+  friend bool operator==(const Span&, const Span&) = default;
   [[nodiscard]] bool contains(Vertex x) const { return x >= first && x <= last && (x - first) % step == 0; }
 };
 
@@ -55,9 +56,6 @@ struct Graph {
   void append(Lists& lists, Element scale, const Run& run);
 };
 
-/// Runs of step 1 in the one greedy form that depends on the coloured set only; disjoint runs in, in any order.
-void canonicalise(std::vector<Run>& runs);
-
 /// x -> image in stretches x + c or c - x, so that runs are mapped whole.
 class StretchMap {
 public:
@@ -71,7 +69,7 @@ private:
   };
   std::vector<Stretch> stretches_;
 };
-/// Same coloured set; both lists are left in some other form.
+/// Same coloured set, whatever the runs; both lists are left in some other form.
 [[nodiscard]] bool same_runs(std::vector<Run>& a, std::vector<Run>& b);
 /// Is the bijection an isomorphism a -> b? `local`: a and b are the same complete graph, where rows and columns of what moves decide.
 [[nodiscard]] bool maps(const Graph& a, const Graph& b, const Moves& moves, bool local);
@@ -115,6 +113,8 @@ public:
   [[nodiscard]] std::uint32_t cells() const { return static_cast<std::uint32_t>(size_.size()); }
   [[nodiscard]] Vertex size(std::uint32_t cell) const { return size_[cell]; }
   [[nodiscard]] const Vertex* members(std::uint32_t cell) const { return elements_.data() + start_[cell]; }
+  /// Linear sums over what each vertex reads and is read by in one table, loops left out: equal for twins without inner colour.
+  [[nodiscard]] std::vector<Element> fingerprints(std::size_t table);
   [[nodiscard]] bool is_discrete() const { return size_.size() == elements_.size(); }
 
 private:
@@ -135,7 +135,7 @@ private:
     std::vector<Element> steps;
   };
   bool run(std::size_t from, bool initial, Trace* recorded, const Trace* expected);
-  void spread(Vertex v, Element value);
+  void spread(const Table& table, Vertex v, Element value);
   void spread_list(const Lists& lists, Vertex v, Element value);
   void spread_dense(const Long& span);
   void collect();

@@ -1,6 +1,7 @@
 // Colour refinement in rounds: when a cell splits, only differences are added to what its neighbours are told apart by.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "field.hpp"
 #include "graph.hpp"
@@ -140,16 +141,24 @@ void Refiner::spread_list(const Lists& lists, Vertex v, Element value) {
   }
 }
 
-void Refiner::spread(Vertex v, Element value) {
+void Refiner::spread(const Table& table, Vertex v, Element value) {
   const Element back = multiply(value, backward);
-  for (const Table& table : graph_.tables) {
-    if (table.symmetric) {
-      spread_list(table.rows, v, checker::add(value, back));
-      continue;
-    }
-    spread_list(table.columns, v, value);
-    spread_list(table.rows, v, back);
+  if (!table.symmetric) spread_list(table.columns, v, value);
+  spread_list(table.rows, v, table.symmetric ? checker::add(value, back) : back);
+}
+
+std::vector<Element> Refiner::fingerprints(std::size_t table) {
+  for (Vertex v = 0; v < graph_.vertices; ++v) spread(graph_.tables[table], v, value_of(v));
+  collect();
+  for (const Vertex x : touched_) is_touched_[x] = false;
+  touched_.clear();
+  for (Vertex x = 0; x < graph_.vertices; ++x) {
+    const std::int64_t loop = graph_.find_colour(table, x, x);
+    if (loop < 0) continue;
+    const Element weight = multiply(scale_of(table), power_of(colour_base, loop));
+    difference_[x] = subtract(difference_[x], multiply(multiply(weight, checker::add(1, backward)), value_of(x)));
   }
+  return std::exchange(difference_, std::vector<Element>(graph_.vertices, 0));
 }
 
 /// Long spans: by difference arrays, or by their sorted ends when they are few.
@@ -258,14 +267,18 @@ bool Refiner::run(std::size_t from, bool initial, Trace* recorded, const Trace* 
   if (expected != nullptr) round = initial ? 1 : 0;
   while (initial || (from < log_.size() && !is_discrete())) {
     if (initial) {
-      for (Vertex v = 0; v < graph_.vertices; ++v) spread(v, cell_value(cell_[v]));
+      for (const Table& table : graph_.tables) {
+        for (Vertex v = 0; v < graph_.vertices; ++v) spread(table, v, cell_value(cell_[v]));
+      }
     } else {
       const std::size_t end = log_.size();
       for (std::size_t k = from; k < end; ++k) {
         const std::uint32_t stop = k + 1 < end ? log_[k + 1].fresh : cells();
         for (std::uint32_t cell = log_[k].fresh; cell < stop; ++cell) {
           const Element difference = subtract(cell_value(cell), cell_value(log_[k].cell));
-          for (Vertex at = start_[cell]; at < start_[cell] + size_[cell]; ++at) spread(elements_[at], difference);
+          for (const Table& table : graph_.tables) {
+            for (Vertex at = start_[cell]; at < start_[cell] + size_[cell]; ++at) spread(table, elements_[at], difference);
+          }
         }
       }
     }

@@ -68,7 +68,7 @@ Sample from_edges(Vertex n, const std::vector<std::pair<Vertex, Vertex>>& edges)
 
 TEST_CASE("random structures: the engine's group is confirmed") {
   std::mt19937_64 random(1);
-  for (int trial = 0; trial < 400; ++trial) {
+  for (int trial = 0; trial < 2000; ++trial) {
     CAPTURE(trial);
     const auto n = static_cast<Vertex>(1 + random() % 64);
     Sample sample(n);
