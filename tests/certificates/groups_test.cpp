@@ -185,6 +185,11 @@ TEST_CASE("lies about groups are rejected") {
       wrong["generators"][g] = json::array({json::array({0, 1, 1, 1}), json::array({1, 1, 0, 1})});
       lie(wrong, false);
     }
+    if (truth["twins"].empty()) {  // too large a group: a swap that is no automorphism
+      json larger = truth;
+      larger["generators"].push_back({{0, 1, 1, 1}, {1, 1, 0, 1}});
+      lie(larger, !sightline::symmetry::is_automorphism(sample.structure, sightline::group::Permutation::transposition(0, 1), budget));
+    }
     json none = truth;
     none["generators"] = json::array();
     lie(none, !truth["generators"].empty());
