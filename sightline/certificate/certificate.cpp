@@ -1,0 +1,93 @@
+#include "sightline/certificate/certificate.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sightline/architecture/write.hpp"
+#include "sightline/base/error.hpp"
+#include "sightline/certificate/canonical_text.hpp"
+#include "sightline/certificate/fact_evidence.hpp"
+#include "sightline/certificate/group_evidence.hpp"
+#include "sightline/certificate/label_evidence.hpp"
+#include "sightline/certificate/pattern_evidence.hpp"
+#include "sightline/certificate/sight_evidence.hpp"
+#include "sightline/symmetry/structure.hpp"
+#include "sightline/verdict/id_layers.hpp"
+
+namespace sightline::certificate {
+namespace {
+
+using nlohmann::json;
+using verdict::Context;
+using verdict::ViewsAsked;
+
+json group_of(const Context& context, const layout::Layout& layout) {
+  return make_group_evidence(symmetry::make_structure(layout), layout.tokens, context.budget);
+}
+
+/// Evidence for every question that was asked about the views of one layout.
+json views_of(const Context& context, const std::string& name, const layout::Layout& layout, const group::Group& group) {
+  auto rows = sight::RegisterRows::frequencies;
+  for (const ViewsAsked& asked : context.asked) {
+    if (asked.views == name) rows = asked.rows;
+  }
+  SightEvidence evidence(layout, group, rows, context.budget);
+  for (const ViewsAsked& asked : context.asked) {
+    if (asked.views != name) continue;
+    const sight::ViewQuestion question{&layout, asked.target ? asked.target.get() : &group, &group, asked.kind, asked.rows};
+    try {
+      if (asked.what == ViewsAsked::What::needed) evidence.add_needed(question);
+      if (asked.what == ViewsAsked::What::collision) evidence.add_collision(question, *asked.depth);
+      if (asked.what == ViewsAsked::What::expressed) evidence.add_expressed(asked.depth);
+    } catch (const OutOfReach&) {  // the answer leaves this figure out, and says so
+    }
+  }
+  return evidence.result();
+}
+
+}  // namespace
+
+bool is_complete(const verdict::Answer& answer) {
+  return !answer.limit && std::none_of(answer.rules.begin(), answer.rules.end(), [](const verdict::Rule& rule) {
+    return rule.name == "left-out" && rule.premises.front() == "the verdict";
+  });
+}
+
+json make_certificate(const Context& context, const json& answer, std::string (*hash)(std::string_view)) {
+  if (!is_complete(context.answer)) throw ArgumentError("an answer that was cut short has no certificate");
+  const architecture::Architecture& a = context.architecture;
+  const bool ids = a.input.embedding == architecture::Embedding::table;
+  const json architecture = json::parse(architecture::to_canonical_json(a));
+  json evidence = json::object();
+  add_fact_evidence(evidence, a, architecture, context.budget);
+  json& groups = evidence["groups"];
+  json& views = evidence["views"];
+  groups["layout"] = group_of(context, context.layout);
+  views["layout"] = views_of(context, "layout", context.layout, context.layout_group);
+  const bool whole = context.sighted_layout().order == context.layout.order;
+  if (!whole && ids) views["sighted"] = views_of(context, "sighted", context.sighted_layout(), context.layout_group);
+  if (!whole && !ids) {
+    const verdict::Sighted& sighted = context.sighted();
+    groups["sighted"] = group_of(context, sighted.layout);
+    views["sighted"] = views_of(context, "sighted", sighted.layout, sighted.group);
+    views["pattern"] = views_of(context, "pattern", sighted.layout, sighted.group);
+  }
+  if (context.recoloured) {
+    groups["recoloured"] = group_of(context, context.recoloured->layout);
+    views["recoloured"] = views_of(context, "recoloured", context.recoloured->layout, context.recoloured->group);
+  }
+  if (ids) {
+    if (json labels = to_evidence(verdict::compute_id_layers(context, context.target_class)); !labels.is_null()) evidence["ids"] = std::move(labels);
+  }
+  json certificate = {{"answer", answer},
+                      {"architecture", architecture},
+                      {"conversion", {{"assumptions", a.assumptions}, {"file", context.answer.file}}},
+                      {"digest", hash(print_canonical(architecture))},
+                      {"evidence", std::move(evidence)},
+                      {"format", "sightline-certificate"},
+                      {"patterns", make_pattern_evidence(a, context.budget)},
+                      {"version", 1}};
+  return certificate;
+}
+
+}  // namespace sightline::certificate
