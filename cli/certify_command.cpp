@@ -1,16 +1,24 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 
+#include "checker/check.hpp"
+#include "checker/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "cli/options.hpp"
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/sha256.hpp"
+#include "sightline/certificate/canonical_text.hpp"
+#include "sightline/certificate/certificate.hpp"
 #include "sightline/report/report.hpp"
 #include "sightline/verdict/certify.hpp"
 
@@ -19,7 +27,7 @@ namespace {
 
 struct CertifyOptions {
   std::vector<std::string> files;
-  std::string require, fix;
+  std::string require, fix, save;
   bool json = false;
   bool canonical = false;
   LimitOptions limits;
@@ -75,6 +83,26 @@ void write_fixed_table(architecture::Architecture a, const verdict::Answer& answ
   fmt::print(stderr, "sightline: {} written: {}\n", out, word);
 }
 
+/// Our own certificate, held to the independent checker before anything is printed. A rejection is our bug: the certificate is
+/// kept for a report, under the name asked for or in the folder for temporary files.
+std::string make_checked_certificate(const verdict::Context& context, const CertifyOptions& options) {
+  context.budget.report("writing the certificate", 0);
+  const nlohmann::json answer = nlohmann::json::parse(report::to_json(context.answer));
+  const std::string text = certificate::print_canonical(certificate::make_certificate(context, answer, sha256)) + "\n";
+  context.budget.report("checking the certificate", 0);
+  checker::Report report;
+  try {
+    report = checker::check_certificate(text);
+  } catch (const checker::Malformed& malformed) {
+    report.reason = malformed.what();
+  }
+  if (report.confirmed) return text;
+  const std::string kept =
+      !options.save.empty() ? options.save : (std::filesystem::temp_directory_path() / fmt::format("sightline-rejected-{}.json", getpid())).string();
+  write_file_atomically(kept, text);
+  throw InternalError(fmt::format("our own checker rejects the certificate ({}); please report it with the file {}", report.reason, kept));
+}
+
 Exit certify_file(const std::string& file, const CertifyOptions& options) {
   const Budget budget = make_budget(options.limits);
   architecture::Architecture a = load_architecture(file, options.import.options());
@@ -84,7 +112,15 @@ Exit certify_file(const std::string& file, const CertifyOptions& options) {
     fmt::print("{}\n", architecture::to_canonical_json(a));
     return Exit::answered;
   }
-  const verdict::Answer answer = verdict::certify(a, budget);
+  const verdict::Context context = verdict::analyse(a, budget);
+  const verdict::Answer& answer = context.answer;
+  // An answer that was cut short proves too little to be worth keeping.
+  if (certificate::is_complete(answer)) {
+    const std::string certificate = make_checked_certificate(context, options);
+    if (!options.save.empty()) write_file_atomically(options.save, certificate);
+  } else if (!options.save.empty()) {
+    fmt::print(stderr, "sightline: warning: {} is not written: the answer was cut short\n", options.save);
+  }
   clear_progress();
   if (options.json) fmt::print("{}\n", report::to_json(answer));
   else fmt::print("{}", report::to_text(answer, isatty(STDOUT_FILENO) != 0));
@@ -100,6 +136,7 @@ void add_certify(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<CertifyOptions>();
   CLI::App* command = app.add_subcommand("certify", "say what an architecture can and cannot express");
   command->add_option("FILE", options->files, "architecture (.toml, .json) or Hugging Face config.json")->required();
+  command->add_option("--save", options->save, "write the certificate: the answer with its evidence, for sightline check");
   command->add_flag("--json", options->json, "one JSON object per line and file");
   command->add_flag("--canonical", options->canonical, "print the architecture as canonical JSON and stop");
   command->add_option("--require", options->require, "universal, causal or symmetry=GROUP: exit code 1 when it is not certified");
@@ -107,6 +144,7 @@ void add_certify(CLI::App& app, Exit& exit) {
   options->limits.add_to(*command);
   options->import.add_to(*command);
   command->callback([options, &exit] {
+    if (!options->save.empty() && options->files.size() > 1) throw InputError("--save: expected one FILE, found several");
     for (std::size_t k = 0; k < options->files.size(); ++k) {
       const std::string& file = options->files[k];
       if (k > 0 && !options->json && !options->canonical) fmt::print("\n");

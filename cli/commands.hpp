@@ -9,6 +9,7 @@ namespace sightline::cli {
 enum class Exit { answered = 0, not_met = 1, bad_input = 2, limit = 3, our_bug = 4, interrupted = 130 };
 
 void add_certify(CLI::App& app, Exit& exit);
+void add_check(CLI::App& app, Exit& exit);
 void add_import(CLI::App& app, Exit& exit);
 void add_explain(CLI::App& app, Exit& exit);
 void add_falsify(CLI::App& app, Exit& exit);

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "sightline 0.1.0");
   Exit exit = Exit::answered;
   sightline::cli::add_certify(app, exit);
+  sightline::cli::add_check(app, exit);
   sightline::cli::add_import(app, exit);
   sightline::cli::add_explain(app, exit);
   sightline::cli::add_pattern(app, exit);

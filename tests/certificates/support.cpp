@@ -4,10 +4,12 @@
 #include <filesystem>
 
 #include "checker/check.hpp"
-#include "checker/exact.hpp"
 #include "checker/json.hpp"
 #include "sightline/architecture/read.hpp"
+#include "sightline/base/sha256.hpp"
+#include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/certificate.hpp"
+#include "sightline/report/report.hpp"
 #include "sightline/verdict/certify.hpp"
 
 namespace certificates {
@@ -19,12 +21,13 @@ nlohmann::json make(const std::string& file) { return make_from_text(architectur
 nlohmann::json make_from_text(const std::string& text, const std::string& name) {
   const Budget budget;
   const architecture::Architecture a = architecture::parse_architecture(text, name);
-  return nlohmann::json::parse(certificate::make_certificate(a, verdict::certify(a, budget), budget));
+  const verdict::Context context = verdict::analyse(a, budget);
+  return certificate::make_certificate(context, nlohmann::json::parse(report::to_json(context.answer)), sha256);
 }
 
-std::string find_rejected_claim(const nlohmann::json& certificate) {
+std::string find_rejected_claim(const nlohmann::json& tree) {
   try {
-    const checker::Report report = checker::check_certificate(certificate.dump());
+    const checker::Report report = checker::check_certificate(certificate::print_canonical(tree));
     return report.confirmed ? "" : report.claim.empty() ? "unnamed" : report.claim;
   } catch (const checker::Malformed&) {
     return "malformed";
@@ -33,7 +36,7 @@ std::string find_rejected_claim(const nlohmann::json& certificate) {
 
 bool is_confirmed(const nlohmann::json& certificate) { return find_rejected_claim(certificate).empty(); }
 
-void renew_digest(nlohmann::json& certificate) { certificate["digest"] = checker::sha256(certificate["architecture"].dump()); }
+void renew_digest(nlohmann::json& tree) { tree["digest"] = sha256(certificate::print_canonical(tree["architecture"])); }
 
 std::vector<std::string> list_small_cases() {
   std::vector<std::string> files;
