@@ -38,6 +38,24 @@ bool is_causal_chain(const Layout& layout, const Budget& budget) {
 
 }  // namespace
 
+std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const Budget& budget) {
+  const Layout& layout = *question.layout;
+  if (auto answer = answer_by_intervals(question, budget)) return answer;
+  if (layout.vertices() <= small_layout) return std::nullopt;
+  if (auto answer = answer_by_grid(question, budget)) return answer;
+  if (question.count_unseen && !question.find_layers) {
+    if (auto unseen = count_near(question, budget)) return ReachAnswer{std::move(*unseen), {}};
+  }
+  if (auto answer = answer_by_hubs(question, budget)) {
+    if (!question.count_unseen) return answer;
+    if (question.wanted.kind == ClassKind::all && answer->reach.layers && (!question.depth || *answer->reach.layers <= *question.depth)) {
+      answer->unseen.assign(layout.tokens, 0);
+      return answer;
+    }
+  }
+  return std::nullopt;
+}
+
 ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (layout.tokens == 0) throw ArgumentError("reach: a layout has at least one token");
@@ -47,16 +65,7 @@ ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
     answer.reach.layers = 0;
     return answer;
   }
-  if (auto answer = answer_by_intervals(question, budget)) return *answer;
-  if (question.wanted.kind == ClassKind::all && layout.vertices() > small_layout) {
-    if (auto answer = answer_by_hubs(question, budget)) {
-      if (!question.count_unseen) return *answer;
-      if (answer->reach.layers && (!question.depth || *answer->reach.layers <= *question.depth)) {
-        answer->unseen.assign(layout.tokens, 0);
-        return *answer;
-      }
-    }
-  }
+  if (auto answer = answer_cheaply(question, budget)) return *answer;
   return answer_by_bits(question, budget);
 }
 

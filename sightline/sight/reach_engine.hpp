@@ -85,9 +85,22 @@ struct ReachAnswer {
 /// the same cyclic interval around its reader. Nothing otherwise. O(n log(layers)).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_intervals(const ReachQuestion& question, const Budget& budget);
 
-/// Kind `all`, find_layers only: a token that soon sees everything and that everybody soon reads bounds the answer from above, a sample
+/// Kind `all`: the token is a pair (r, c) on a grid of some width, and every row is a product of what r reads and what c reads
+/// (windows on grids, shifted blocks, rows and columns, dilated windows, butterflies). Nothing otherwise. O(ranges).
+[[nodiscard]] std::optional<ReachAnswer> answer_by_grid(const ReachQuestion& question, const Budget& budget);
+
+/// `unseen` when views at the depth are small, each by itself. Nothing when that takes long. O(sum of the views' rows).
+[[nodiscard]] std::optional<std::vector<Vertex>> count_near(const ReachQuestion& question, const Budget& budget);
+
+/// Kinds `all` and `causal`, find_layers only: two layers that suffice (reach_crossing.cpp), or a token that soon sees everything and that everybody soon reads bounds the answer from above, a sample
 /// of columns bounds it from below. Nothing when the two do not meet. O(runs * layers).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_hubs(const ReachQuestion& question, const Budget& budget);
+
+/// Do two layers suffice, `earlier` applied first? Sufficient conditions for kinds `all` and `causal`, among tokens: rows of the later
+/// layer whose gaps are no longer than the intervals in which each column of the earlier one is read (strided, axial); or
+/// tokens that everybody reads in the later layer and that together read everything in the earlier one (fixed). O(ranges).
+[[nodiscard]] bool do_rows_cross(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget);
+[[nodiscard]] bool does_core_suffice(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget);
 
 /// The general way: 512 columns at a time, one bit each. O(n^2 / 512 * runs per row * layers), memory O(n).
 /// `columns`, when given, restricts the question to those (at most 64) columns.
@@ -98,7 +111,10 @@ struct ReachAnswer {
 [[nodiscard]] std::vector<std::int64_t> compute_latest_after(const Layout& layout, std::uint64_t skip, std::uint64_t depth, Vertex root,
                                                              const Budget& budget);
 
-/// Intervals, then hubs, then bits.
+/// All but bits, nothing when none of these applies; layouts of few vertices are left to bits.
+[[nodiscard]] std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const Budget& budget);
+
+/// Intervals, grids, near views, hubs, then bits.
 [[nodiscard]] ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget);
 
 /// Layers until no token's view grows any more (registers included), counted from layer skip+1, and whether each token then sees all vertices.

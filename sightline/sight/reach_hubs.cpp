@@ -7,25 +7,25 @@ namespace sightline::sight {
 namespace {
 
 // For every vertex (how many it reads) * (how many read it), over the distinct layers.
-std::vector<double> compute_traffic(const Layout& layout, const Budget& budget) {
+std::vector<double> compute_traffic(const Layout& layout, const std::vector<ReadLayer>& layers, const Budget& budget) {
   const Vertex vertices = layout.vertices();
   std::vector<double> reads(vertices, 0), change(static_cast<std::size_t>(vertices) + 1, 0), single(vertices, 0);
-  std::vector<layout::Run> row;
-  for (const layout::Layer& layer : layout.layers) {
-    for (const std::uint32_t r : layer.relations) {
-      for (Vertex i = 0; i < vertices; ++i) {
-        budget.poll();
-        layout.relations[r].pattern().row(i, row);
-        for (const layout::Run& run : row) {
-          reads[i] += run.size();
-          if (run.step == 1) {
-            change[run.first] += 1;
-            change[run.last + 1] -= 1;
-          } else {
-            for (std::uint64_t j = run.first; j <= run.last; j += run.step) single[j] += 1;
-          }
+  for (const ReadLayer& layer : layers) {
+    for (const ReadGroup& group : layer.groups) {
+      budget.poll();
+      const double count = group.end - group.begin;
+      double sum = 0;
+      for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
+        const ReadRange& range = layer.ranges[k];
+        sum += (range.last - range.first) / range.step + 1;
+        if (range.step == 1) {
+          change[range.first] += count;
+          change[std::size_t{range.last} + 1] -= count;
+        } else {
+          for (std::uint64_t j = range.first; j <= range.last; j += range.step) single[j] += count;
         }
       }
+      for (Vertex i = group.begin; i < group.end; ++i) reads[i] += sum;
     }
   }
   double readers = 0;
@@ -34,6 +34,29 @@ std::vector<double> compute_traffic(const Layout& layout, const Budget& budget) 
     reads[j] *= readers + single[j];
   }
   return reads;
+}
+
+// Is every wanted pair connected by two layers among the first `most`?
+bool is_bounded_by_two(const ReachQuestion& question, const std::vector<ReadLayer>& layers, std::uint64_t most, const Budget& budget) {
+  const Layout& layout = *question.layout;
+  if (layout.registers > 0) return false;
+  constexpr std::size_t most_pairs = 12;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> tried;
+  const auto at = [&](std::uint64_t q) { return layout.order[(question.skip + q - 1) % layout.order.size()]; };
+  // A period shows every pair of kinds in their order; two of them show pairs across its end.
+  const std::uint64_t last = std::min<std::uint64_t>(most, 2 * layout.order.size());
+  for (std::uint64_t q = 2; q <= last; ++q) {
+    for (std::uint64_t p = 1; p < q; ++p) {
+      const std::pair<std::uint32_t, std::uint32_t> pair{at(p), at(q)};
+      if (std::find(tried.begin(), tried.end(), pair) != tried.end()) continue;
+      if (tried.size() == most_pairs) return false;
+      tried.push_back(pair);
+      // Counting readers of a core needs disjoint ranges.
+      if (layout.layers[pair.second].relations.size() == 1 && does_core_suffice(question, layers[pair.first], layers[pair.second], budget)) return true;
+      if (do_rows_cross(question, layers[pair.first], layers[pair.second], budget)) return true;
+    }
+  }
+  return false;
 }
 
 // The least number of layers after which h sees every wanted column.
@@ -61,8 +84,11 @@ std::optional<std::uint64_t> find_full_view(const ReachQuestion& question, Verte
 
 std::optional<ReachAnswer> answer_by_hubs(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
-  if (question.wanted.kind != ClassKind::all || layout.order.empty() || layout.tokens < 2) return std::nullopt;
-  const std::vector<double> traffic = compute_traffic(layout, budget);
+  if (question.wanted.kind == ClassKind::seen || layout.order.empty() || layout.tokens < 2) return std::nullopt;
+  std::vector<ReadLayer> layers;
+  layers.reserve(layout.layers.size());
+  for (const layout::Layer& layer : layout.layers) layers.push_back(make_read_layer(layout, layer, budget));
+  const std::vector<double> traffic = compute_traffic(layout, layers, budget);
 
   // Columns from all over the layout, the least read ones among them.
   std::vector<Vertex> by_traffic(layout.tokens);
@@ -84,6 +110,8 @@ std::optional<ReachAnswer> answer_by_hubs(const ReachQuestion& question, const B
   sampled.find_layers = true;
   ReachAnswer below = answer_by_bits(sampled, budget, &columns);
   if (!below.reach.layers) return below;
+  if (*below.reach.layers >= 2 && is_bounded_by_two(question, layers, *below.reach.layers, budget)) return below;
+  if (question.wanted.kind != ClassKind::all) return std::nullopt;
 
   std::vector<Vertex> hubs(layout.vertices());
   for (Vertex i = 0; i < layout.vertices(); ++i) hubs[i] = i;

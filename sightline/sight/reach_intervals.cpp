@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 
 #include "sightline/sight/reach_engine.hpp"
 
@@ -18,6 +19,29 @@ Intervals compose(const Intervals& first, const Intervals& next) {
   Intervals result{next.lo, next.hi};
   for (Vertex& v : result.lo) v = first.lo[v];
   for (Vertex& v : result.hi) v = first.hi[v];
+  return result;
+}
+
+// i -> {lo[i], ..., hi[i]} mod n on a circle of n tokens: end points on the line that covers it, lo(i + n) = lo(i) + n, both
+// monotone, i inside. An interval of n or more is everything.
+struct CyclicIntervals {
+  std::vector<std::int64_t> lo, hi;
+  friend bool operator==(const CyclicIntervals&, const CyclicIntervals&) = default;
+};
+
+CyclicIntervals compose(const CyclicIntervals& first, const CyclicIntervals& next) {
+  const auto n = static_cast<std::int64_t>(first.lo.size());
+  CyclicIntervals result{next.lo, next.hi};
+  const auto lift = [n](const std::vector<std::int64_t>& ends, std::int64_t x) {
+    const std::int64_t turns = x < 0 ? -1 : x >= n ? 1 : 0;
+    return ends[static_cast<std::size_t>(x - turns * n)] + turns * n;
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    auto& low = result.lo[static_cast<std::size_t>(i)];
+    auto& high = result.hi[static_cast<std::size_t>(i)];
+    low = std::max(i - n, lift(first.lo, low));
+    high = std::min(i + n, lift(first.hi, high));
+  }
   return result;
 }
 
@@ -57,15 +81,42 @@ std::optional<Intervals> make_intervals(const ReadLayer& layer, Vertex vertices)
   return result;
 }
 
+std::optional<CyclicIntervals> make_cyclic(const ReadLayer& layer, Vertex tokens) {
+  CyclicIntervals result;
+  std::vector<std::pair<Vertex, Vertex>> parts;
+  const auto n = static_cast<std::int64_t>(tokens);
+  for (const ReadGroup& group : layer.groups) {
+    for (Vertex i = group.begin; i < group.end; ++i) {
+      if (!merge_row(layer, group, i, parts)) return std::nullopt;
+      std::int64_t low = parts[0].first, high = parts[0].second;
+      if (parts.size() == 2 && low == 0 && parts[1].second == tokens - 1) {
+        if (i <= parts[0].second) low = std::int64_t{parts[1].first} - n;
+        else low = parts[1].first, high += n;
+      } else if (parts.size() > 1) {
+        return std::nullopt;
+      } else if (low == 0 && high == n - 1) {
+        low = std::int64_t{i} - n;
+        high = std::int64_t{i} + n;
+      }
+      if (i > 0 && (low < result.lo.back() || high < result.hi.back())) return std::nullopt;
+      result.lo.push_back(low);
+      result.hi.push_back(high);
+    }
+  }
+  if (result.lo.back() > result.lo.front() + n || result.hi.back() > result.hi.front() + n) return std::nullopt;
+  return result;
+}
+
+template <class Views>
 class IntervalReach {
 public:
-  IntervalReach(const ReachQuestion& question, std::vector<LayerRun> period, std::vector<Intervals> layers, const Budget& budget)
+  IntervalReach(const ReachQuestion& question, std::vector<LayerRun> period, std::vector<Views> layers, const Budget& budget)
       : question_(question), period_(std::move(period)), layers_(std::move(layers)), budget_(budget) {}
 
   ReachAnswer answer() {
     const Vertex tokens = question_.layout->tokens;
     identity_.lo.resize(question_.layout->vertices());
-    std::iota(identity_.lo.begin(), identity_.lo.end(), Vertex{0});
+    std::iota(identity_.lo.begin(), identity_.lo.end(), 0);
     identity_.hi = identity_.lo;
     whole_period_ = identity_;
     for (const LayerRun& run : period_) whole_period_ = compose(whole_period_, power(layers_[run.layer], run.count));
@@ -73,7 +124,7 @@ public:
     ReachAnswer answer;
     if (question_.find_layers) answer.reach = find_layers();
     if (question_.count_unseen) {
-      const Intervals view = question_.depth ? at(*question_.depth) : limit();
+      const Views view = question_.depth ? at(*question_.depth) : limit();
       answer.unseen.resize(tokens);
       for (Vertex i = 0; i < tokens; ++i) answer.unseen[i] = missing(view, i);
     }
@@ -81,35 +132,37 @@ public:
   }
 
 private:
-  Intervals power(const Intervals& base, std::uint64_t exponent) const {
-    Intervals result = identity_, square = base;
+  static constexpr bool is_cyclic = std::is_same_v<Views, CyclicIntervals>;
+
+  Views power(const Views& base, std::uint64_t exponent) const {
+    Views result = identity_, square = base;
     while (exponent > 0) {
       budget_.poll();
       if (exponent & 1) result = compose(result, square);
       exponent >>= 1;
       if (exponent == 0) break;
-      Intervals next = compose(square, square);
+      Views next = compose(square, square);
       if (next == square) return square;  // an idempotent: every further power is the same
       square = std::move(next);
     }
     return result;
   }
 
-  Intervals limit() const {
-    Intervals view = whole_period_;
+  Views limit() const {
+    Views view = whole_period_;
     for (;;) {
       budget_.poll();
-      Intervals next = compose(view, view);
+      Views next = compose(view, view);
       if (next == view) return view;
       view = std::move(next);
     }
   }
 
-  Intervals at(std::uint64_t depth) const {
+  Views at(std::uint64_t depth) const {
     std::uint64_t length = 0;
     for (const LayerRun& run : period_) length += run.count;
     if (length == 0) return identity_;
-    Intervals view = power(whole_period_, depth / length);
+    Views view = power(whole_period_, depth / length);
     std::uint64_t rest = depth % length;
     for (const LayerRun& run : period_) {
       const std::uint64_t count = std::min(rest, run.count);
@@ -120,38 +173,55 @@ private:
     return view;
   }
 
+  Vertex size(const Views& view, Vertex i) const {
+    return static_cast<Vertex>(std::min<std::int64_t>(question_.layout->tokens, static_cast<std::int64_t>(view.hi[i]) - static_cast<std::int64_t>(view.lo[i]) + 1));
+  }
+
   // Wanted tokens of i outside [lo, hi].
-  Vertex missing(const Intervals& view, Vertex i) const {
+  Vertex missing(const Views& view, Vertex i) const {
+    if constexpr (is_cyclic) {
+      return (question_.wanted.kind == ClassKind::seen ? size(ever_, i) : question_.layout->tokens) - size(view, i);
+    } else {
     const auto [from, to] = wanted(i);
     if (from > to) return 0;
     const Vertex low = std::max(from, view.lo[i]), high = std::min(to, view.hi[i]);
     return to - from + 1 - (low <= high ? high - low + 1 : 0);
+    }
   }
 
   std::pair<Vertex, Vertex> wanted(Vertex i) const {
     Vertex from = 0, to = question_.layout->tokens - 1;
     if (question_.wanted.kind == ClassKind::causal) to = i;
     if (question_.wanted.kind == ClassKind::seen) {
-      from = ever_.lo[i];
-      to = std::min(to, ever_.hi[i]);
+      from = static_cast<Vertex>(ever_.lo[i]);
+      to = std::min(to, static_cast<Vertex>(ever_.hi[i]));
     }
     if (question_.wanted.ordinary_only) from = std::max(from, Vertex{1});
     return {from, to};
   }
 
-  std::optional<UnreachablePair> find_missing(const Intervals& view) const {
+  std::optional<UnreachablePair> find_missing(const Views& view) const {
+    if constexpr (is_cyclic) {
+      for (Vertex i = 0; i < question_.layout->tokens; ++i) {
+        if (missing(view, i) == 0) continue;
+        const std::int64_t n = question_.layout->tokens;
+        const bool above = question_.wanted.kind != ClassKind::seen || view.hi[i] < ever_.hi[i];
+        return UnreachablePair{i, static_cast<Vertex>(((above ? view.hi[i] + 1 : view.lo[i] - 1) % n + n) % n)};
+      }
+    } else {
     for (Vertex i = 0; i < question_.layout->tokens; ++i) {
       const auto [from, to] = wanted(i);
       if (from > to) continue;
       if (view.lo[i] > from) return UnreachablePair{i, from};
       if (view.hi[i] < to) return UnreachablePair{i, to};
     }
+    }
     return std::nullopt;
   }
 
   // The largest number c <= limit of further applications of `base` after which something is still missing; updates `view`.
-  std::uint64_t skip_incomplete(Intervals& view, const Intervals& base, std::uint64_t limit) const {
-    std::vector<Intervals> powers{base};
+  std::uint64_t skip_incomplete(Views& view, const Views& base, std::uint64_t limit) const {
+    std::vector<Views> powers{base};
     while ((std::uint64_t{2} << (powers.size() - 1)) <= limit) {
       budget_.poll();
       if (!find_missing(compose(view, powers.back()))) break;
@@ -162,7 +232,7 @@ private:
     for (std::size_t k = powers.size(); k-- > 0;) {
       const std::uint64_t step = std::uint64_t{1} << k;
       if (done + step > limit) continue;
-      Intervals next = compose(view, powers[k]);
+      Views next = compose(view, powers[k]);
       if (find_missing(next)) {
         view = std::move(next);
         done += step;
@@ -183,7 +253,7 @@ private:
     }
     std::uint64_t length = 0;
     for (const LayerRun& run : period_) length += run.count;
-    Intervals view = identity_;
+    Views view = identity_;
     std::uint64_t layers = length * skip_incomplete(view, whole_period_, ~std::uint64_t{0} / 4);
     for (const LayerRun& run : period_) {
       const std::uint64_t done = skip_incomplete(view, layers_[run.layer], run.count);
@@ -197,9 +267,9 @@ private:
 
   const ReachQuestion& question_;
   std::vector<LayerRun> period_;
-  std::vector<Intervals> layers_;  // by distinct layer
+  std::vector<Views> layers_;  // by distinct layer
   const Budget& budget_;
-  Intervals identity_, whole_period_, ever_;
+  Views identity_, whole_period_, ever_;
 };
 
 // N(i) u {i} = {i-back, ..., i+forth} mod n for every token i.
@@ -318,9 +388,10 @@ std::optional<ReachAnswer> answer_by_intervals(const ReachQuestion& question, co
   Booking booking(budget, 8 * sizeof(Vertex) * static_cast<std::uint64_t>(layout.vertices()));
   const bool may_wrap = question.wanted.kind != ClassKind::causal && !question.wanted.ordinary_only;
   std::vector<Intervals> intervals(layout.layers.size());
+  std::vector<CyclicIntervals> circles(layout.layers.size());
   std::vector<Arc> arcs(layout.layers.size());
-  bool straight = true, cyclic = may_wrap;
-  for (std::uint32_t l = 0; l < layout.layers.size() && (straight || cyclic); ++l) {
+  bool straight = true, cyclic = may_wrap, circular = may_wrap && layout.registers == 0;
+  for (std::uint32_t l = 0; l < layout.layers.size() && (straight || cyclic || circular); ++l) {
     if (!used[l]) continue;
     const ReadLayer layer = make_read_layer(layout, layout.layers[l], budget);
     if (straight) {
@@ -331,6 +402,14 @@ std::optional<ReachAnswer> answer_by_intervals(const ReachQuestion& question, co
         intervals[l] = std::move(*found);
       }
     }
+    if (circular) {
+      auto found = make_cyclic(layer, layout.tokens);
+      circular = found.has_value();
+      if (found) {
+        booking.grow(2 * sizeof(std::int64_t) * static_cast<std::uint64_t>(layout.tokens));
+        circles[l] = std::move(*found);
+      }
+    }
     if (cyclic) {
       const auto found = make_arc(layer, layout.tokens);
       cyclic = found.has_value();
@@ -338,7 +417,8 @@ std::optional<ReachAnswer> answer_by_intervals(const ReachQuestion& question, co
     }
   }
   if (cyclic) return ArcReach(question, period, arcs).answer();
-  if (straight) return IntervalReach(question, period, std::move(intervals), budget).answer();
+  if (straight) return IntervalReach<Intervals>(question, period, std::move(intervals), budget).answer();
+  if (circular) return IntervalReach<CyclicIntervals>(question, period, std::move(circles), budget).answer();
   return std::nullopt;
 }
 

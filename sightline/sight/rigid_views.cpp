@@ -18,17 +18,48 @@ constexpr Vertex unnumbered = ~Vertex{0};
 
 }  // namespace
 
+bool RigidRows::write(const layout::Relation& relation, Vertex i, Row& row) {
+  thread_local std::vector<layout::ColouredRun> runs;
+  relation.row(i, runs);
+  row.clear();
+  for (const layout::ColouredRun& run : runs) {
+    std::int64_t colour = run.colour;
+    for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+      if (!row.empty() && row.back().first == colour) return false;
+      row.emplace_back(colour, static_cast<Vertex>(j));
+    }
+  }
+  if (std::is_sorted(row.begin(), row.end())) return true;
+  std::sort(row.begin(), row.end());
+  return std::adjacent_find(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first == b.first; }) == row.end();
+}
+
+const RigidRows::Row* RigidRows::find(const layout::Relation& relation, Vertex i, Row& spare) {
+  auto at = std::find_if(rows_.begin(), rows_.end(), [&](const auto& entry) { return entry.first == &relation; });
+  if (at == rows_.end()) at = rows_.emplace(rows_.end(), &relation, std::vector<std::unique_ptr<Row>>(relation.vertex_count()));
+  std::unique_ptr<Row>& kept = at->second[i];
+  if (kept) return kept.get();
+  if (!write(relation, i, spare)) return nullptr;
+  if (arcs_ + spare.size() > most_arcs) return &spare;
+  arcs_ += spare.size();
+  budget_.ask(spare.size() * sizeof(Row::value_type));
+  kept = std::make_unique<Row>(spare);
+  return kept.get();
+}
+
 // An isomorphism of rooted views maps root to root and, in every visible row, the vertex of a colour to the vertex of that
 // colour. When no row repeats a colour it is therefore forced, row by row, on everything in view: the breadth-first
 // numbers below are preserved, and two views are isomorphic exactly when the walks write the same sequence.
-std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, std::uint64_t most_work, const Budget& budget) {
+std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, std::uint64_t most_work, const Budget& budget,
+                                              RigidRows* cache) {
   const symmetry::Structure& structure = rooted.structure;
   RootColours result;
   std::vector<Vertex> number(structure.vertices, unnumbered), order{root};
   number[root] = 0;
   std::uint64_t written = fold(0x5157, structure.vertex_colour[root]);
-  std::vector<layout::ColouredRun> runs;
-  std::vector<std::pair<std::int64_t, Vertex>> row;
+  RigidRows own_rows(budget);
+  RigidRows& rows = cache != nullptr ? *cache : own_rows;
+  RigidRows::Row spare;
   for (std::size_t at = 0; at < order.size() && result.work < most_work; ++at) {
     budget.poll();
     const Vertex i = order[at];
@@ -37,21 +68,9 @@ std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root,
         written = fold(written, 1);
         continue;
       }
-      relation.relation->row(i, runs);
-      row.clear();
-      for (const layout::ColouredRun& run : runs) {
-        std::int64_t colour = run.colour;
-        for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
-          if (!row.empty() && row.back().first == colour) return std::nullopt;
-          row.emplace_back(colour, static_cast<Vertex>(j));
-        }
-      }
-      if (!std::is_sorted(row.begin(), row.end())) {
-        std::sort(row.begin(), row.end());
-        for (std::size_t k = 1; k < row.size(); ++k) {
-          if (row[k - 1].first == row[k].first) return std::nullopt;
-        }
-      }
+      const RigidRows::Row* found = rows.find(*relation.relation, i, spare);
+      if (found == nullptr) return std::nullopt;
+      const RigidRows::Row& row = *found;
       result.work += row.size();
       written = fold(written, 2 + row.size());
       for (const auto& [colour, j] : row) {

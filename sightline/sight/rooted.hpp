@@ -61,12 +61,36 @@ struct RootColours {
 };
 [[nodiscard]] RootColours compute_root_colours(const Rooted& rooted, const Budget& budget);
 
+class RigidRows;
+
 /// The same in one walk when no visible row repeats a colour (relative positions): O(visible arcs). Nothing when one does.
 /// Equal hashes then mean that an isomorphism, if there is one, maps the vertices onto each other. After `most_work` arcs the
 /// walk stops: different invariants still prove that two views differ, provided both walks had the same bound.
-[[nodiscard]] std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, std::uint64_t most_work, const Budget& budget);
+/// `cache`, when given, keeps the rows of relations that live as long as it (sorted by colour) from one root to the next.
+[[nodiscard]] std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, std::uint64_t most_work, const Budget& budget,
+                                                            RigidRows* cache = nullptr);
+
+/// Rows written out as (colour, vertex) by ascending colour, made when first asked for, up to a fixed number of arcs.
+class RigidRows {
+public:
+  explicit RigidRows(const Budget& budget) : budget_(budget) {}
+  using Row = std::vector<std::pair<std::int64_t, Vertex>>;
+  /// Nothing when the row repeats a colour. The row may live in `spare`.
+  const Row* find(const layout::Relation& relation, Vertex i, Row& spare);
+
+private:
+  static constexpr std::uint64_t most_arcs = std::uint64_t{1} << 24;
+  static bool write(const layout::Relation& relation, Vertex i, Row& row);
+  const Budget& budget_;
+  std::uint64_t arcs_ = 0;
+  std::vector<std::pair<const layout::Relation*, std::vector<std::unique_ptr<Row>>>> rows_;
+};
 
 /// Does no row of the layout repeat an effective colour? Then no view has an automorphism but the identity.
 [[nodiscard]] bool is_rigid(const Layout& layout, const Budget& budget);
+
+/// Are all rows directed downwards, and are all vertices different by what they read, recursively? Then an isomorphism between
+/// views that hold every row of what they see moves nothing. False when that is not found out quickly. O(runs) or O(256 n).
+[[nodiscard]] bool do_rows_name_tokens(const Layout& layout, const Budget& budget);
 
 }  // namespace sightline::sight

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "sightline/base/error.hpp"
+#include "sightline/sight/reach_engine.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 
 namespace sightline::sight {
@@ -19,6 +21,8 @@ RootColours colour_view(const Rooted& rooted, Vertex root, const Budget& budget)
 
 // Elementary steps one sweep may take; a fixed number, so that the same input gets the same answer everywhere.
 constexpr std::uint64_t most_work = 8'000'000'000;
+// When a whole group is to be found, which is one figure of the answer and decides nothing.
+constexpr std::uint64_t most_work_for_groups = 1'000'000'000;
 // Roots looked at before the whole amount is estimated.
 constexpr std::size_t sampled_roots = 16;
 
@@ -98,7 +102,7 @@ Move make_move(Vertex a, const group::Permutation& tau, const std::vector<bool>&
 }
 
 ViewSweep::ViewSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget)
-    : question_(question), budget_(budget), layout_structure_(symmetry::make_structure(*question.layout)) {
+    : question_(question), budget_(budget), layout_structure_(symmetry::make_structure(*question.layout)), depth_(depth) {
   const Layout& layout = *question.layout;
   maker_ = layout.has_equal_registers() ? make_register_roots(layout, question.register_rows, depth, budget)
                                         : make_plain_roots(layout, depth);
@@ -106,17 +110,22 @@ ViewSweep::ViewSweep(const ViewQuestion& question, std::uint64_t depth, const Bu
 
 bool ViewSweep::is_layout_symmetry(const group::Permutation& tau) const {
   // Registers of different colours stay where they are.
-  if (!question_.layout->has_equal_registers()) return symmetry::is_automorphism(layout_structure_, tau, budget_);
+  if (!question_.layout->has_equal_registers()) {
+    if (!layout_test_) layout_test_ = std::make_unique<symmetry::AutomorphismTest>(layout_structure_, budget_);
+    return (*layout_test_)(tau);
+  }
   if (!layout_member_) layout_member_ = std::make_unique<group::Membership>(*question_.layout_group, budget_);
   return layout_member_->contains(tau);
 }
 
 bool ViewSweep::judge(const Move& move) { return explains(move) || found(move); }
 
+std::uint64_t ViewSweep::allowed_work() const { return first_only() ? most_work : most_work_for_groups; }
+
 void ViewSweep::charge(std::uint64_t amount) {
   work_ += amount + question_.layout->vertices();
-  if (work_ > most_work) {
-    throw OutOfReach(fmt::format("comparing the views of {} tokens takes more than {} steps", question_.layout->tokens, most_work));
+  if (work_ > allowed_work()) {
+    throw OutOfReach(fmt::format("comparing the views of {} tokens takes more than {} steps", question_.layout->tokens, allowed_work()));
   }
 }
 
@@ -126,10 +135,11 @@ bool ViewSweep::run() {
   if (layout.tokens == 1 || are_distinct(layout.vertex_colour, layout.tokens)) return true;
   const std::vector<group::Point>& orbit = question_.layout_group->orbit;
   std::vector<Vertex> roots;
+  const std::vector<bool> complete = find_complete_roots();
   for (Vertex a = 0; a < layout.tokens; ++a) {
-    if (orbit[a] == a) roots.push_back(a);
+    if (orbit[a] == a && !complete[a]) roots.push_back(a);
   }
-  if (std::uint64_t{roots.size()} * layout.vertices() > most_work) {
+  if (std::uint64_t{roots.size()} * layout.vertices() > allowed_work()) {
     if (first_only() && !sample_twins(roots)) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
   }
@@ -138,7 +148,7 @@ bool ViewSweep::run() {
   for (std::size_t k = 0; k < roots.size(); ++k) {
     const Vertex a = roots[k];
     budget_.poll();
-    if (k == sampled_roots && work_ / sampled_roots > most_work / roots.size()) charge(most_work);
+    if (k == sampled_roots && work_ / sampled_roots > allowed_work() / roots.size()) charge(most_work);
     const Rooted rooted = maker_->make(a, budget_);
     const RootColours colours = colour_view(rooted, a, budget_);
     charge(rooted.work + colours.work);
@@ -155,16 +165,37 @@ bool ViewSweep::run() {
   return true;
 }
 
+std::vector<bool> ViewSweep::find_complete_roots() const {
+  const Layout& layout = *question_.layout;
+  std::vector<bool> complete(layout.tokens, false);
+  const std::uint64_t first = compute_first_occurrence(layout);
+  if (layout.has_equal_registers() || depth_ < first) return complete;
+  // t_a(j) >= first: j comes into view within the last depth - first layers.
+  ReachQuestion question;
+  question.layout = &layout;
+  question.skip = first;
+  question.depth = depth_ - first;
+  question.registers_too = true;
+  question.count_unseen = true;
+  constexpr Vertex few = 16384;
+  const std::optional<ReachAnswer> answer = layout.vertices() <= few ? answer_reach(question, budget_) : answer_cheaply(question, budget_);
+  if (!answer) return complete;
+  const std::vector<Vertex>& unseen = answer->unseen;
+  for (Vertex a = 0; a < layout.tokens; ++a) complete[a] = unseen[a] == 0;
+  return complete;
+}
+
 // Rigid views have no automorphisms, and most differ soon after the root: longer walks only for those that do not.
 bool ViewSweep::run_rigid(std::vector<Vertex> roots) {
   std::vector<std::vector<Vertex>> alike{std::move(roots)};
+  RigidRows rows(budget_);
   for (std::uint64_t most : {std::uint64_t{1} << 10, std::uint64_t{1} << 13, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
     std::vector<std::vector<Vertex>> still;
     for (const std::vector<Vertex>& members : alike) {
       std::map<std::uint64_t, std::vector<Vertex>> by_walk;
       for (const Vertex a : members) {
         const Rooted rooted = maker_->make(a, budget_);
-        const auto colours = find_rigid_colours(rooted, a, most, budget_);
+        const auto colours = find_rigid_colours(rooted, a, most, budget_, &rows);
         charge(rooted.work + (colours ? colours->work : 0));
         by_walk[colours ? colours->invariant : 0].push_back(a);
       }
@@ -194,12 +225,19 @@ bool ViewSweep::sample_twins(const std::vector<Vertex>& roots) {
 // Every automorphism permutes the vertices within equal hashes.
 bool ViewSweep::covers(const RootColours& first, const RootColours& second) const {
   const std::vector<Vertex>& number = symmetric_class();
-  std::map<std::uint64_t, Vertex> class_of;
+  // Open addressing over both hash lists: this is asked once per root.
+  const Vertex tokens = question_.layout->tokens;
+  slots_.assign(std::bit_ceil(4 * std::size_t{tokens} + 2), {0, 0});
+  const std::size_t mask = slots_.size() - 1;
   for (const RootColours* colours : {&first, &second}) {
-    for (Vertex j = 0; j < question_.layout->tokens; ++j) {
-      const auto [at, fresh] = class_of.emplace(colours->hash[j], number[j]);
-      if (!fresh && at->second != number[j]) return false;
+    for (Vertex j = 0; j < tokens; ++j) {
+      const std::uint64_t key = colours->hash[j] | 1;
+      std::size_t at = (key >> 7) & mask;
+      while (slots_[at].first != 0 && slots_[at].first != key) at = (at + 1) & mask;
+      if (slots_[at].first == 0) slots_[at] = {key, number[j]};
+      else if (slots_[at].second != number[j]) return false;
     }
+    if (&first == &second) break;
   }
   return true;
 }

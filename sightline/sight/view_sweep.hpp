@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sightline/sight/rooted.hpp"
+#include "sightline/symmetry/automorphism.hpp"
 #include "sightline/symmetry/structure.hpp"
 
 namespace sightline::sight {
@@ -61,6 +62,8 @@ protected:
 private:
   using Cluster = std::vector<Vertex>;
 
+  /// Roots that have every row in view: their isomorphisms are automorphisms of the layout, which explain themselves.
+  [[nodiscard]] std::vector<bool> find_complete_roots() const;
   bool run_rigid(std::vector<Vertex> roots);
   bool sample_twins(const std::vector<Vertex>& roots);
   bool visit_root(Vertex a, const Rooted& rooted, const RootColours& colours);
@@ -70,9 +73,13 @@ private:
   [[nodiscard]] bool covers(const RootColours& first, const RootColours& second) const;
   bool judge(const Move& move);
   void charge(std::uint64_t amount);
+  [[nodiscard]] std::uint64_t allowed_work() const;
 
   std::unique_ptr<RootMaker> maker_;
   symmetry::Structure layout_structure_;
+  mutable std::unique_ptr<symmetry::AutomorphismTest> layout_test_;
+  mutable std::vector<std::pair<std::uint64_t, Vertex>> slots_;
+  std::uint64_t depth_;
   mutable std::unique_ptr<group::Membership> layout_member_;
   std::uint64_t work_ = 0;
 };

@@ -176,6 +176,8 @@ std::string describe(const ViewQuestion& question) {
 std::optional<Collision> find_collision_within(const ViewQuestion& question, std::uint64_t depth, const Limit& limit,
                                                const Budget& budget) {
   if (question.layout->tokens == 1) return std::nullopt;
+  // From the limit on every view holds all rows of what it sees; the layout's own group is then trivial as well.
+  if (depth >= limit.depth && question.layout_group->is_trivial() && do_rows_name_tokens(*question.layout, budget)) return std::nullopt;
   return CollisionSweep(question, std::min(depth, limit.depth), budget).search(sees_the_layout(depth, limit));
 }
 

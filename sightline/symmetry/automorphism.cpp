@@ -130,4 +130,24 @@ bool is_automorphism(const Structure& structure, const group::Permutation& permu
   return is_isomorphism(graph, graph, StretchMap(std::move(moved), structure.vertices), false, budget);
 }
 
+struct AutomorphismTest::State {
+  Budget budget;  // a copy: what it books is given back with it
+  RunGraph graph;
+};
+
+AutomorphismTest::AutomorphismTest(const Structure& structure, const Budget& budget) : state_(new State{budget, {}}) {
+  state_->graph = make_run_graph(structure, state_->budget);
+  complete(state_->graph, state_->budget);
+}
+
+AutomorphismTest::~AutomorphismTest() = default;
+
+bool AutomorphismTest::operator()(const group::Permutation& permutation) const {
+  const RunGraph& graph = state_->graph;
+  if (!permutation.is_identity() && permutation.moved().back() >= graph.vertices) throw ArgumentError("the permutation moves a point that is not a vertex");
+  MovedPairs moved;
+  for (std::size_t k = 0; k < permutation.moved().size(); ++k) moved.emplace_back(permutation.moved()[k], permutation.image()[k]);
+  return is_isomorphism(graph, graph, StretchMap(std::move(moved), graph.vertices), true, state_->budget);
+}
+
 }  // namespace sightline::symmetry

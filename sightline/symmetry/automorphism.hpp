@@ -1,6 +1,7 @@
 // Our own engine for automorphisms and isomorphisms: twin quotient, colour refinement on runs, individualisation-refinement.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "sightline/base/budget.hpp"
@@ -43,5 +44,21 @@ namespace sightline::symmetry {
 
 /// Does x -> images[x] preserve the structure? O(runs), exact.
 [[nodiscard]] bool is_automorphism(const Structure& structure, const group::Permutation& permutation, const Budget& budget);
+
+/// is_automorphism for many permutations of one structure: its rows and columns are written down once, and a permutation that
+/// moves little costs only the rows and columns of what it moves.
+class AutomorphismTest {
+public:
+  /// The structure must outlive nothing: it is copied into runs. O(runs), memory as compute_automorphisms.
+  AutomorphismTest(const Structure& structure, const Budget& budget);
+  ~AutomorphismTest();
+  AutomorphismTest(const AutomorphismTest&) = delete;
+  AutomorphismTest& operator=(const AutomorphismTest&) = delete;
+  [[nodiscard]] bool operator()(const group::Permutation& permutation) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace sightline::symmetry

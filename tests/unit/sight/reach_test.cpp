@@ -22,6 +22,11 @@ Layout make_banded(Vertex tokens, std::int64_t before, std::int64_t after, bool 
   return oracle::make_layout(tokens, rows);
 }
 
+// How often the ways of large layouts applied.
+struct {
+  int grid = 0, near = 0;
+} met_ways;
+
 // Compares everything of reach.hpp with the definition.
 void check_reach(const Layout& layout) {
   const Vertex n = layout.tokens;
@@ -63,6 +68,35 @@ void check_reach(const Layout& layout) {
     CHECK(answer_by_bits(question, unlimited).reach.layers == expected);
     if (const auto quick = answer_by_intervals(question, unlimited)) CHECK(quick->reach.layers == expected);
     if (const auto quick = answer_by_hubs(question, unlimited)) CHECK(quick->reach.layers == expected);
+    // The ways that large layouts take: products on a grid, views one by one.
+    for (const bool counts : {false, true}) {
+      question.count_unseen = counts;
+      if (const auto quick = answer_by_grid(question, unlimited)) {
+        ++met_ways.grid;
+        CHECK(quick->reach.layers == expected);
+        if (quick->reach.witness) {
+          CHECK(wants(wanted, quick->reach.witness->reader, quick->reach.witness->unseen));
+          CHECK_FALSE(see[expected ? *expected - 1 : end][quick->reach.witness->reader][quick->reach.witness->unseen]);
+        }
+        for (Vertex i = 0; i < n && counts; ++i) {
+          Vertex unseen = 0;
+          for (Vertex j = 0; j < n; ++j) unseen += wants(wanted, i, j) && !see[end][i][j] ? 1 : 0;
+          CHECK(quick->unseen[i] == unseen);
+        }
+      }
+    }
+    question.find_layers = false;
+    for (std::uint64_t m = 1; m <= 3; ++m) {
+      question.depth = m;
+      if (const auto unseen = count_near(question, unlimited)) {
+        ++met_ways.near;
+        for (Vertex i = 0; i < n; ++i) {
+          Vertex missed = 0;
+          for (Vertex j = 0; j < n; ++j) missed += wants(wanted, i, j) && !see[m][i][j] ? 1 : 0;
+          CHECK((*unseen)[i] == missed);
+        }
+      }
+    }
   }
   bool all = true, causal = true;
   for (Vertex i = 0; i < n; ++i) {
@@ -131,6 +165,48 @@ TEST_CASE("reach agrees with the definition on windows and rings") {
       }
     }
   }
+}
+
+TEST_CASE("reach agrees with the definition on grids, strides, summaries and blocks") {
+  met_ways = {};
+  std::mt19937_64 random(77);
+  for (int k = 0; k < 60; ++k) {
+    CAPTURE(k);
+    const auto h = static_cast<std::int64_t>(2 + random() % 4), w = static_cast<std::int64_t>(2 + random() % 4);
+    const auto n = static_cast<Vertex>(h * w);
+    const auto a = static_cast<std::int64_t>(1 + random() % 3), b = static_cast<std::int64_t>(1 + random() % 3), shift = static_cast<std::int64_t>(random() % 3);
+    const auto make = [&](auto&& reads) {
+      oracle::Rows rows(n);
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          if (reads(i, j, i / w, i % w, j / w, j % w)) rows[static_cast<std::size_t>(i)].push_back(static_cast<Vertex>(j));
+        }
+      }
+      return rows;
+    };
+    const auto near = [](std::int64_t x, std::int64_t y, std::int64_t r) { return x - y <= r && y - x <= r; };
+    std::vector<oracle::Rows> kinds;
+    kinds.push_back(make([&](auto, auto, auto r, auto c, auto s, auto d) { return near(r, s, a) && near(c, d, b); }));
+    kinds.push_back(make([&](auto, auto, auto r, auto, auto s, auto) { return r == s; }));
+    kinds.push_back(make([&](auto, auto, auto, auto c, auto, auto d) { return c == d; }));
+    kinds.push_back(make([&](auto, auto, auto r, auto c, auto s, auto d) { return (r + shift) / 2 == (s + shift) / 2 && (c + shift) / 2 == (d + shift) / 2; }));
+    kinds.push_back(make([&](auto i, auto j, auto, auto, auto, auto) { return near(i, j, w) || (i - j) % w == 0; }));
+    kinds.push_back(make([&](auto i, auto j, auto r, auto, auto s, auto d) { return r == s || d + 1 == w || i == j; }));
+    kinds.push_back(make([&](auto i, auto j, auto, auto, auto, auto) { return j <= i && (i - j < w || (i - j) % w == 0); }));
+    kinds.push_back(make([&](auto i, auto j, auto r, auto, auto s, auto d) { return j <= i && (r == s || d + 1 == w); }));
+    kinds.push_back(make([&](auto i, auto j, auto, auto, auto, auto) { return (i + shift) % n / w == (j + shift) % n / w; }));
+    kinds.push_back(make([&](auto i, auto j, auto, auto, auto, auto) { return i / 3 == j / 3; }));
+    Layout layout = oracle::make_layout(n, kinds[random() % kinds.size()]);
+    for (auto more = random() % 3; more > 0; --more) {
+      const Layout other = oracle::make_layout(n, kinds[random() % kinds.size()]);
+      layout.layers.push_back({{static_cast<std::uint32_t>(layout.relations.size())}});
+      layout.order.push_back(static_cast<std::uint32_t>(layout.layers.size() - 1));
+      layout.relations.push_back(other.relations.front());
+    }
+    check_reach(layout);
+  }
+  CHECK(met_ways.grid > 20);
+  CHECK(met_ways.near > 500);
 }
 
 TEST_CASE("several hundred tokens use more than one strip") {

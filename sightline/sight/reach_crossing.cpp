@@ -1,0 +1,177 @@
+// Upper bounds on "connected" that read two layers only, on runs: rows that must meet columns.
+#include <algorithm>
+#include <limits>
+
+#include "sightline/sight/reach_engine.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+constexpr Vertex nobody = std::numeric_limits<Vertex>::max();
+
+// Of every row, own token included: the interval around the reader, and how the row is spread.
+struct RowShape {
+  std::vector<Vertex> from, to;  // the interval around reader i
+  bool monotone = true;          // both ends grow with i
+  Vertex gap = 1;                // no row leaves more than gap - 1 neighbours out between its first and last member
+  Vertex latest_first = 0, earliest_last = nobody;
+};
+
+// Nothing when rows are so long that this is no shortcut.
+std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens, const Budget& budget) {
+  RowShape shape;
+  std::uint64_t work = 0;
+  shape.from.resize(tokens);
+  shape.to.resize(tokens);
+  std::vector<ReadRange> row;
+  for (const ReadGroup& group : layer.groups) {
+    for (Vertex i = group.begin; i < std::min(group.end, tokens); ++i) {
+      budget.poll();
+      row.assign(layer.ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_begin), layer.ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_end));
+      row.push_back({i, i, 1});
+      work += row.size();
+      if (work > 64 * std::uint64_t{tokens}) return std::nullopt;
+      std::sort(row.begin(), row.end(), [](const ReadRange& a, const ReadRange& b) { return a.first < b.first; });
+      Vertex from = i, to = i;
+      for (const ReadRange& range : row) {
+        if (range.step == 1 && range.first <= i && range.last + 1 >= i) from = std::min(from, range.first), to = std::max(to, range.last);
+      }
+      for (const ReadRange& range : row) {
+        if (range.step == 1 && range.first <= to + 1 && range.last > to) to = range.last;
+      }
+      shape.from[i] = from;
+      shape.to[i] = std::min(to, tokens - 1);
+      if (i > 0 && (shape.from[i] < shape.from[i - 1] || shape.to[i] < shape.to[i - 1])) shape.monotone = false;
+      Vertex last = row.front().first;
+      for (const ReadRange& range : row) {
+        if (range.first > last) shape.gap = std::max(shape.gap, range.first - last);
+        if (range.last > last) {
+          if (range.last > range.first) shape.gap = std::max(shape.gap, range.step);
+          last = range.last;
+        }
+      }
+      shape.latest_first = std::max(shape.latest_first, row.front().first);
+      shape.earliest_last = std::min(shape.earliest_last, last);
+    }
+  }
+  return shape;
+}
+
+}  // namespace
+
+// Path i -> k -> j: i reads k in the later layer, k reads j in the earlier one. The earlier layer's intervals are monotone,
+// so the readers of j contain an interval [s_j, e_j] around j. A row of the later layer whose gaps are at most the length of
+// that interval, which starts at or before e_j and ends at or after s_j, has a member k in it.
+bool do_rows_cross(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget) {
+  const Vertex tokens = question.layout->tokens;
+  const bool causal = question.wanted.kind == ClassKind::causal;
+  const auto measured_earlier = measure_rows(earlier, tokens, budget), measured_later = measure_rows(later, tokens, budget);
+  if (!measured_earlier || !measured_later || !measured_earlier->monotone) return false;
+  const RowShape &readers = *measured_earlier, &rows = *measured_later;
+  for (Vertex j = 0, s = 0, e = 0; j < tokens; ++j) {
+    while (readers.to[s] < j) ++s;
+    e = std::max(e, j);
+    while (e + 1 < tokens && readers.from[e + 1] <= j) ++e;
+    const Vertex start = std::min(s, j);
+    if (causal) {
+      // For i >= j only: the own token i ends every row at or after j, and when [j, e] reaches the end it holds i itself.
+      if (e + 1 == tokens) continue;
+      if (rows.latest_first > e || rows.gap > e - j + 1) return false;
+      continue;
+    }
+    if (rows.latest_first > e || rows.earliest_last < start || rows.gap > e - start + 1) return false;
+  }
+  return true;
+}
+
+// A core: tokens k that every token (that wants what k sees; causal: every i >= k) reads in the later layer. Each wanted j
+// must be read by one of them in the earlier layer, or (causal) by every i from j on until one comes.
+bool does_core_suffice(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget) {
+  const Vertex tokens = question.layout->tokens;
+  const bool causal = question.wanted.kind == ClassKind::causal;
+  // How many of the readers i (causal: i >= k) read k, by differences over the readers of one list and over its ranges.
+  std::vector<std::int64_t> change(std::size_t{tokens} + 1, 0), single(tokens, 0);
+  std::uint64_t work = 0;
+  for (const ReadGroup& group : later.groups) {
+    if (group.begin >= tokens) break;
+    const Vertex end = std::min(group.end, tokens);
+    for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
+      const ReadRange& range = later.ranges[k];
+      const auto count = [&](Vertex j) { return static_cast<std::int64_t>(causal ? end - std::clamp(j, group.begin, end) : end - group.begin); };
+      if (range.step == 1 && (!causal || range.last <= group.begin)) {
+        change[range.first] += end - group.begin;
+        change[std::size_t{range.last} + 1] -= end - group.begin;
+        continue;
+      }
+      work += (range.last - range.first) / range.step + 1;
+      if (work > 64 * std::uint64_t{tokens}) return false;
+      for (std::uint64_t j = range.first; j <= range.last && j < tokens; j += range.step) single[j] += count(static_cast<Vertex>(j));
+    }
+  }
+  std::vector<bool> core(tokens, false);
+  std::int64_t sum = 0;
+  bool any = false;
+  for (Vertex k = 0; k < tokens; ++k) {
+    sum += change[k];
+    core[k] = sum + single[k] >= static_cast<std::int64_t>(causal ? tokens - k : tokens);
+    any = any || core[k];
+  }
+  if (!any) return false;
+  // The first core token that reads j.
+  std::vector<Vertex> by(tokens, nobody);
+  std::vector<Vertex> next(std::size_t{tokens} + 1);
+  for (Vertex j = 0; j <= tokens; ++j) next[j] = j;
+  const auto find = [&next](Vertex j) {
+    while (next[j] != j) j = next[j] = next[next[j]];
+    return j;
+  };
+  for (const ReadGroup& group : earlier.groups) {
+    budget.poll();
+    for (Vertex k = group.begin; k < std::min(group.end, tokens); ++k) {
+      if (!core[k]) continue;
+      for (std::uint64_t at = group.ranges_begin; at < group.ranges_end; ++at) {
+        const ReadRange& range = earlier.ranges[at];
+        // Causal: j <= k only, so that the first core token found is one that every i >= it reads.
+        const Vertex last = causal ? std::min(range.last, k) : std::min(range.last, tokens - 1);
+        if (range.first > last) continue;
+        if (range.step == 1) {
+          for (Vertex j = find(range.first); j <= last; j = find(j)) {
+            by[j] = k;
+            next[j] = j + 1;
+          }
+        } else {
+          for (std::uint64_t j = range.first; j <= last; j += range.step) {
+            if (++work > 64 * std::uint64_t{tokens}) return false;
+            if (by[j] == nobody) by[j] = k, next[j] = static_cast<Vertex>(j) + 1;
+          }
+        }
+      }
+      if (by[k] == nobody) by[k] = k, next[k] = k + 1;
+      if (!causal) break;  // readers of one group read the same
+    }
+  }
+  if (!causal) {
+    // A group is opened by its first core token only; the own token of the others was left out.
+    for (Vertex j = question.wanted.ordinary_only ? 1 : 0; j < tokens; ++j) {
+      if (by[j] == nobody && !core[j]) return false;
+    }
+    return true;
+  }
+  const std::optional<RowShape> shape = measure_rows(later, tokens, budget);
+  if (!shape || !shape->monotone) return false;
+  std::vector<Vertex> reads_on(tokens, nobody);  // first i > j whose interval around i does not hold j
+  for (Vertex j = 0, i = 0; j < tokens; ++j) {
+    i = std::max(i, j + 1);
+    while (i < tokens && shape->from[i] <= j) ++i;
+    reads_on[j] = i;
+  }
+  for (Vertex j = question.wanted.ordinary_only ? 1 : 0; j < tokens; ++j) {
+    if (by[j] == j) continue;
+    const Vertex known_from = by[j];
+    if (known_from == nobody ? reads_on[j] < tokens : reads_on[j] < known_from) return false;
+  }
+  return true;
+}
+
+}  // namespace sightline::sight

@@ -1,0 +1,152 @@
+// How much is unseen after few layers, when views are still small: each is walked through by itself.
+#include <algorithm>
+
+#include "sightline/sight/reach_engine.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+// Marks the members of one view after another without clearing anything.
+class ViewCounter {
+public:
+  ViewCounter(const ReachQuestion& question, const std::vector<LayerRun>& period, std::vector<ReadLayer> layers, const Budget& budget)
+      : question_(question), layout_(*question.layout), layers_(std::move(layers)), budget_(budget),
+        booking_(budget, (4 + 8 * layers_.size()) * std::uint64_t{layout_.vertices()}), mark_(layout_.vertices(), 0) {
+    for (const LayerRun& run : period) order_.insert(order_.end(), run.count, run.layer);
+    for (const ReadLayer& layer : layers_) {
+      std::vector<std::uint32_t> group(layout_.vertices());
+      for (std::uint32_t g = 0; g < layer.groups.size(); ++g) std::fill(group.begin() + layer.groups[g].begin, group.begin() + layer.groups[g].end, g);
+      group_.push_back(std::move(group));
+      opened_.emplace_back(layer.groups.size(), 0);
+      done_.emplace_back(0);
+    }
+  }
+
+  // Nothing once more than `most_work` steps were taken.
+  std::optional<std::vector<Vertex>> count(std::uint64_t depth, std::uint64_t most_work) {
+    std::vector<Vertex> unseen(layout_.tokens);
+    for (Vertex i = 0; i < layout_.tokens; ++i) {
+      budget_.poll();
+      unseen[i] = i > 0 && is_like_the_one_before(i) ? unseen[i - 1] : wanted(i) - view(i, depth);
+      if (work_ > most_work) return std::nullopt;
+    }
+    return unseen;
+  }
+
+private:
+  // Neighbours that read themselves and each other, and the same all in all, see the same from the first layer on.
+  bool is_like_the_one_before(Vertex i) const {
+    if (question_.wanted.kind == ClassKind::causal) return false;
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (layers_[l].groups.empty()) continue;
+      if (group_[l][i] != group_[l][i - 1]) return false;
+      const ReadGroup& group = layers_[l].groups[group_[l][i]];
+      const bool both = std::any_of(layers_[l].ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_begin), layers_[l].ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_end),
+                                    [i](const ReadRange& range) { return range.step == 1 && range.first < i && range.last >= i; });
+      if (!both) return false;
+    }
+    return true;
+  }
+
+  Vertex wanted(Vertex i) const {
+    Vertex count = question_.wanted.kind == ClassKind::causal ? i + 1 : layout_.tokens;
+    if (question_.wanted.ordinary_only) --count;
+    return count;
+  }
+
+  void see(Vertex j, Vertex root) {
+    mark_[j] = stamp_;
+    members_.push_back(j);
+    if (j < layout_.tokens && is_wanted(question_, root, j)) ++seen_;
+  }
+
+  Vertex view(Vertex root, std::uint64_t depth) {
+    ++stamp_;
+    members_.clear();
+    seen_ = 0;
+    std::fill(done_.begin(), done_.end(), 0);
+    see(root, root);
+    for (std::uint64_t q = depth; q >= 1; --q) {
+      const std::uint32_t l = order_[(q - 1) % order_.size()];
+      const std::size_t end = members_.size();
+      const std::size_t before = done_[l];
+      for (; done_[l] < end; ++done_[l]) {
+        const std::uint32_t g = group_[l][members_[done_[l]]];
+        if (opened_[l][g] == stamp_) continue;
+        opened_[l][g] = stamp_;
+        const ReadGroup& group = layers_[l].groups[g];
+        for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
+          const ReadRange& range = layers_[l].ranges[k];
+          work_ += (range.last - range.first) / range.step + 1;
+          for (std::uint64_t j = range.first; j <= range.last; j += range.step) {
+            if (mark_[j] != stamp_) see(static_cast<Vertex>(j), root);
+          }
+        }
+      }
+      ++work_;
+      // One kind of layer only, and nothing new: it stays so.
+      if (layers_.size() == 1 && before == end) break;
+    }
+    return seen_;
+  }
+
+  const ReachQuestion& question_;
+  const Layout& layout_;
+  std::vector<ReadLayer> layers_;
+  const Budget& budget_;
+  Booking booking_;
+  std::vector<std::uint32_t> order_, mark_;
+  std::vector<std::vector<std::uint32_t>> group_, opened_;
+  std::vector<std::size_t> done_;
+  std::vector<Vertex> members_;
+  std::uint32_t stamp_ = 0;
+  Vertex seen_ = 0;
+  std::uint64_t work_ = 0;
+};
+
+// One layer of one head: what is missing is what the row lacks, and its runs are disjoint.
+std::vector<Vertex> count_rows(const ReachQuestion& question, const layout::Pattern& pattern, const Budget& budget) {
+  const Layout& layout = *question.layout;
+  std::vector<Vertex> unseen(layout.tokens);
+  std::vector<layout::Run> row;
+  const bool causal = question.wanted.kind == ClassKind::causal;
+  for (Vertex i = 0; i < layout.tokens; ++i) {
+    budget.poll();
+    pattern.row(i, row);
+    const Vertex first = question.wanted.ordinary_only ? 1 : 0, last = causal ? i : layout.tokens - 1;
+    Vertex seen = first <= i ? 1 : 0;
+    for (const layout::Run& run : row) {
+      if (run.first > last || run.last < first) continue;
+      const Vertex end = std::min(run.last, last), begin = run.first < first ? run.first + run.step : run.first;
+      if (begin > end) continue;
+      seen += (end - begin) / run.step + 1;
+      if (run.contains(i) && i >= first) --seen;
+    }
+    unseen[i] = last + 1 - first - seen;
+  }
+  return unseen;
+}
+
+}  // namespace
+
+std::optional<std::vector<Vertex>> count_near(const ReachQuestion& question, const Budget& budget) {
+  const Layout& layout = *question.layout;
+  if (!question.depth || question.wanted.kind == ClassKind::seen || layout.order.empty()) return std::nullopt;
+  if (question.registers_too && layout.registers > 0) return std::nullopt;
+  const layout::Layer& first = layout.layer(question.skip + 1);
+  if (*question.depth == 1 && first.relations.size() == 1) return count_rows(question, layout.relations[first.relations.front()].pattern(), budget);
+  if (layout.order.size() > layout.tokens) return std::nullopt;
+  const std::vector<LayerRun> period = make_period(layout, question.skip);
+  std::vector<ReadLayer> layers;
+  layers.reserve(layout.layers.size());
+  std::vector<bool> used(layout.layers.size(), false);
+  for (const LayerRun& run : period) used[run.layer] = true;
+  for (std::size_t l = 0; l < used.size(); ++l) {
+    if (used[l]) layers.push_back(make_read_layer(layout, layout.layers[l], budget));
+    else layers.push_back(ReadLayer{{}, {}, Booking(budget)});
+  }
+  return ViewCounter(question, period, std::move(layers), budget).count(*question.depth, 256 * std::uint64_t{layout.vertices()});
+}
+
+}  // namespace sightline::sight

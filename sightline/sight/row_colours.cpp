@@ -1,0 +1,98 @@
+// Tokens that are told apart by what they read alone: then no view that holds all its rows can be confused with another.
+#include <algorithm>
+#include <map>
+
+#include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/rooted.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+std::uint64_t stir(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// Sums of hashes over what has been numbered so far, along every step that rows use.
+class PrefixSums {
+public:
+  explicit PrefixSums(Vertex vertices) : vertices_(vertices) {}
+
+  // False when there are too many different steps.
+  bool use(Vertex step) {
+    if (knows(step)) return true;
+    if (sums_.size() >= most_steps) return false;
+    sums_.emplace(step, std::vector<std::uint64_t>(std::size_t{vertices_} + step, 0));
+    return true;
+  }
+
+  [[nodiscard]] bool knows(Vertex step) const { return sums_.count(step) != 0; }
+
+  void put(Vertex x, std::uint64_t value) {
+    for (auto& [step, sum] : sums_) sum[std::size_t{x} + step] = sum[x] + value;
+  }
+
+  [[nodiscard]] std::uint64_t over(Vertex first, Vertex last, Vertex step) const {
+    const std::vector<std::uint64_t>& sum = sums_.at(step);
+    return sum[std::size_t{last} + step] - sum[first];
+  }
+
+private:
+  static constexpr std::size_t most_steps = 8;
+  Vertex vertices_;
+  std::map<Vertex, std::vector<std::uint64_t>> sums_;
+};
+
+}  // namespace
+
+// Rows that go down only: c(i) = hash of i's colour, of the colours of its loops, and per relation of the multiset of (arc
+// colour, c(j)) over the j < i that it reads. An isomorphism of views in which every row counts maps what i reads to what its
+// image reads, so by induction along the arcs it preserves c. When all c differ it moves nothing.
+bool do_rows_name_tokens(const Layout& layout, const Budget& budget) {
+  const Vertex vertices = layout.vertices();
+  if (layout.has_equal_registers()) return false;
+  Booking booking(budget, 24 * std::uint64_t{vertices});
+  PrefixSums sums(vertices);
+  std::vector<std::uint64_t> colour(vertices);
+  std::vector<layout::ColouredRun> row;
+  sums.use(1);
+  for (const layout::Relation& relation : layout.relations) {
+    for (const layout::AffineRun& run : relation.pattern().affine_runs()) {
+      if (run.step > 1 && !sums.use(run.step)) return false;
+    }
+  }
+  std::uint64_t work = 0;
+  for (Vertex i = 0; i < vertices; ++i) {
+    budget.poll();
+    std::uint64_t value = stir(layout.vertex_colour[i] + 1);
+    for (const layout::Relation& relation : layout.relations) {
+      relation.row(i, row);
+      std::uint64_t read = 0, loop = 0;
+      for (const layout::ColouredRun& run : row) {
+        if (run.last > i) return false;
+        const Vertex last = run.last == i ? (run.last - run.first >= run.step ? run.last - run.step : i) : run.last;
+        if (run.last == i) {
+          loop = stir(static_cast<std::uint64_t>(run.colour + run.colour_step * std::int64_t{(run.last - run.first) / run.step}) + 7);
+          if (run.first == i) continue;
+        }
+        if (run.colour_step == 0 && sums.knows(run.step)) {
+          read += stir(static_cast<std::uint64_t>(run.colour) + 3) * sums.over(run.first, last, run.step);
+          continue;
+        }
+        if (work += (last - run.first) / run.step + 1; work > 256 * std::uint64_t{vertices}) return false;
+        std::int64_t c = run.colour;
+        for (std::uint64_t j = run.first; j <= last; j += run.step, c += run.colour_step) read += stir(static_cast<std::uint64_t>(c) + 3) * colour[j];
+      }
+      value = stir(value + stir(read + 11) + 13 * loop);
+    }
+    colour[i] = value;
+    sums.put(i, value);
+  }
+  std::sort(colour.begin(), colour.end());
+  return std::adjacent_find(colour.begin(), colour.end()) == colour.end();
+}
+
+}  // namespace sightline::sight
