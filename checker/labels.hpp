@@ -32,19 +32,6 @@ struct IdLayers {
   IdFloor floor = IdFloor::none;
 };
 
-/// What rules ask about the rows of tokens. Exact; O(runs), and O(runs^2) within a row where colours must name their token.
-struct RowFacts {
-  bool nonempty = true;          ///< every token reads something
-  bool loops = true;             ///< every token reads itself
-  bool causal = true;            ///< no token reads a later one
-  bool full = true;              ///< every token reads exactly all tokens
-  bool full_causal = true;       ///< token i reads exactly 0..i
-  bool bos_in_every_row = true;  ///< every token reads token 0
-  bool injective = true;         ///< in every row the raw colours name their token
-  bool plain = true;             ///< every matrix colour is 1 (rows of registers too)
-};
-[[nodiscard]] RowFacts row_facts(const Relation& relation, Vertex tokens);
-
 /// What the closed forms ask about the mixer of one [[layer]].
 struct IdMixer {
   bool softmax = false, additive_only = false;
