@@ -204,47 +204,6 @@ bool colours_differ(const std::vector<Run>& row) {
   return true;
 }
 
-/// What the closed forms ask about the rows of tokens.
-struct RowFacts {
-  bool nonempty = true, loops = true;          ///< every token reads something; itself
-  bool causal = true;                          ///< no token reads a later one
-  bool full = true, full_causal = true;        ///< every token reads exactly all tokens; exactly 0..i
-  bool injective = true;                       ///< in every row the raw colours name their token
-  bool plain = true;                           ///< every matrix colour is 1 (rows of registers too)
-  std::vector<std::uint64_t> widths;           ///< per token: others read, a BOS aside
-};
-
-RowFacts row_facts(const Relation& relation, Vertex tokens, bool bos) {
-  RowFacts facts;
-  const RelativeKind kind = relation.relative;
-  const bool offsets = kind == RelativeKind::offset || kind == RelativeKind::grid_offset || kind == RelativeKind::column || kind == RelativeKind::pair;
-  std::vector<Run> row;
-  for (Vertex i = 0; i < relation.pattern->vertices; ++i) {
-    relation.pattern->row(i, row);
-    std::uint64_t read = 0, early = 0;
-    bool registers = false;
-    for (const Run& run : row) {
-      facts.plain = facts.plain && run.colour == 1;
-      registers = registers || run.last >= tokens;
-      if (i >= tokens || run.first >= tokens) continue;
-      const std::uint64_t size = (std::min(run.last, tokens - 1) - run.first) / run.step + 1;
-      read += size;
-      early += run.first <= i ? std::min<std::uint64_t>(size, (i - run.first) / run.step + 1) : 0;
-    }
-    if (i >= tokens) continue;
-    facts.nonempty = facts.nonempty && !row.empty();
-    facts.loops = facts.loops && reads(row, i);
-    facts.causal = facts.causal && early == read;
-    facts.full = facts.full && read == tokens;
-    facts.full_causal = facts.full_causal && early == i + std::uint64_t{1} && read == early;
-    facts.widths.push_back(read - reads(row, i) - (bos && i != 0 && reads(row, 0)));
-    if (!facts.injective || (offsets && !registers)) continue;
-    relation.raw_row(i, row);
-    facts.injective = colours_differ(row);
-  }
-  return facts;
-}
-
 /// One head: its rows, what they reveal, its positions.
 struct Head {
   std::uint32_t relation = 0;
@@ -263,7 +222,7 @@ struct Stack {
       layers.emplace_back();
       for (const std::uint32_t r : layout.layer(order.size() + 1)) {
         auto& rows = facts[r];
-        if (!rows) rows = std::make_shared<RowFacts>(row_facts(layout.relations[r], layout.tokens, bos));
+        if (!rows) rows = std::make_shared<RowFacts>(row_facts(layout.relations[r], layout.tokens));
         const Head head{r, rule_of(mixer, rows->plain, q.mixers[k].softmax), scheme_of(mixer), rows};
         const auto same = [&](const Head& other) { return other.relation == r && other.rule == head.rule && other.scheme == head.scheme; };
         layers.back().push_back(static_cast<std::uint32_t>(std::find_if(heads.begin(), heads.end(), same) - heads.begin()));
@@ -501,9 +460,7 @@ std::optional<IdLayers> constants(const Stack& s) {
 IdLayers absolute(const Stack& s, std::uint64_t reach) {
   const Json &norm = s.a["layer"][0]["norm"], &before = s.a["input"]["norm"];
   const bool normed = (!before.is_null() && !before["kind"].is("none")) || (!norm["kind"].is("none") && (norm["place"].is("pre") || norm["place"].is("sandwich")));
-  const bool wide = std::any_of(s.layer(1).begin(), s.layer(1).end(), [&](std::uint32_t h) {
-    return std::any_of(s.heads[h].rows->widths.begin(), s.heads[h].rows->widths.end(), [](std::uint64_t width) { return width >= 2; });
-  });
+  const bool wide = std::any_of(s.layer(1).begin(), s.layer(1).end(), [&](auto h) { return (s.bos ? s.heads[h].rows->widest_but_bos : s.heads[h].rows->widest) >= 2; });
   const bool adds = s.q.mixers.front().additive_only && !s.q.mixers.front().blind && !normed && reach > 0 && wide;
   IdLayers result = found(reach + adds, adds ? "additive-positions" : "absolute-positions", {reach_premise(reach)});
   result.only_necessary = s.every(Rule::set);
@@ -647,6 +604,39 @@ IdLayers decide(const Stack& s) {
 }
 
 }  // namespace
+
+RowFacts row_facts(const Relation& relation, Vertex tokens) {
+  RowFacts facts;
+  const RelativeKind kind = relation.relative;
+  const bool offsets = kind == RelativeKind::offset || kind == RelativeKind::grid_offset || kind == RelativeKind::column || kind == RelativeKind::pair;
+  std::vector<Run> row;
+  for (Vertex i = 0; i < relation.pattern->vertices; ++i) {
+    relation.pattern->row(i, row);
+    std::uint64_t read = 0, early = 0;
+    bool registers = false;
+    for (const Run& run : row) {
+      facts.plain = facts.plain && run.colour == 1;
+      registers = registers || run.last >= tokens;
+      if (i >= tokens || run.first >= tokens) continue;
+      const std::uint64_t size = (std::min(run.last, tokens - 1) - run.first) / run.step + 1;
+      read += size;
+      early += run.first <= i ? std::min<std::uint64_t>(size, (i - run.first) / run.step + 1) : 0;
+    }
+    if (i >= tokens) continue;
+    facts.nonempty = facts.nonempty && !row.empty();
+    facts.loops = facts.loops && reads(row, i);
+    facts.causal = facts.causal && early == read;
+    facts.full = facts.full && read == tokens;
+    facts.full_causal = facts.full_causal && early == i + std::uint64_t{1} && read == early;
+    facts.bos_in_every_row = facts.bos_in_every_row && reads(row, 0);
+    facts.widest = std::max(facts.widest, read - reads(row, i));
+    facts.widest_but_bos = std::max(facts.widest_but_bos, read - reads(row, i) - (i != 0 && reads(row, 0)));
+    if (!facts.injective || (offsets && !registers)) continue;
+    relation.raw_row(i, row);
+    facts.injective = colours_differ(row);
+  }
+  return facts;
+}
 
 IdLayers id_layers(const IdQuestion& question) {
   const IdLayers result = decide(Stack(question));

@@ -32,6 +32,17 @@ struct IdLayers {
   IdFloor floor = IdFloor::none;
 };
 
+/// What rules ask about the rows of tokens. Exact; O(runs), more within a row whose colours must name their token.
+struct RowFacts {
+  bool nonempty = true, loops = true;                ///< every token reads something; itself
+  bool causal = true, bos_in_every_row = true;       ///< no token reads a later one; every token reads token 0
+  bool full = true, full_causal = true;              ///< every token reads exactly all tokens; exactly 0..i
+  bool injective = true;                             ///< in every row the raw colours name their token
+  bool plain = true;                                 ///< every matrix colour is 1 (rows of registers too)
+  std::uint64_t widest = 0, widest_but_bos = 0;      ///< most tokens in a row besides the reader; token 0 aside
+};
+[[nodiscard]] RowFacts row_facts(const Relation& relation, Vertex tokens);
+
 /// What the closed forms ask about the mixer of one [[layer]].
 struct IdMixer {
   bool softmax = false, additive_only = false;
