@@ -164,29 +164,35 @@ RootColours colour_root(const Rooted& rooted) {
   return result;
 }
 
-std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uint64_t most_work) {
+const SortedRows::Row& SortedRows::row(const Relation* relation, Vertex i) {
+  constexpr std::uint64_t most_arcs = std::uint64_t{1} << 22;
+  auto& rows = rows_[relation];
+  if (rows.empty()) rows.resize(relation->pattern->vertices);
+  if (rows[i]) return *rows[i];
+  relation->row(i, runs_);
+  last_.clear();
+  for (const Run& run : runs_) {
+    std::int64_t colour = run.colour;
+    for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) last_.emplace_back(colour, static_cast<Vertex>(j));
+  }
+  std::sort(last_.begin(), last_.end());
+  if (arcs_ + last_.size() > most_arcs) return last_;
+  arcs_ += last_.size();
+  return *(rows[i] = last_);
+}
+
+std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uint64_t most_work, SortedRows& rows) {
   const Structure& structure = rooted.structure;
   constexpr Vertex unnumbered = ~Vertex{0};
   std::vector<Vertex> number(structure.vertices, unnumbered), order{root};
   number[root] = 0;
   std::uint64_t written = fold(1, structure.colour[root]), work = 0;
-  std::vector<Run> runs;
-  std::vector<std::pair<std::int64_t, Vertex>> row;
   for (std::size_t at = 0; at < order.size() && work < most_work; ++at) {
     const Vertex i = order[at];
     for (const Structure::Shown& shown : structure.relations) {
       written = fold(written, 1);
       if (!shown.visible.empty() && !shown.visible[i]) continue;
-      shown.relation->row(i, runs);
-      row.clear();
-      for (const Run& run : runs) {
-        std::int64_t colour = run.colour;
-        for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
-          if (!row.empty() && row.back().first == colour) return std::nullopt;
-          row.emplace_back(colour, static_cast<Vertex>(j));
-        }
-      }
-      std::sort(row.begin(), row.end());
+      const SortedRows::Row& row = rows.row(shown.relation, i);
       work += row.size();
       written = fold(written, 2 + row.size());
       for (std::size_t k = 0; k < row.size(); ++k) {
@@ -197,7 +203,7 @@ std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uin
           order.push_back(j);
           written = fold(written, structure.colour[j]);
         }
-        written = fold(fold(written, static_cast<std::uint64_t>(colour)), number[j]);
+        written = mix(written ^ (static_cast<std::uint64_t>(colour) * 0x9e3779b97f4a7c15u + number[j]));
       }
     }
   }

@@ -99,11 +99,11 @@ public:
     }
     std::vector<std::vector<Vertex>> alike{roots};
     // Rigid views mostly differ soon after the root: longer walks only for those that do not.
-    const bool rigid = !has_equal_registers(layout_) && is_rigid(layout_);
-    for (const std::uint64_t most : {std::uint64_t{1} << 10, std::uint64_t{1} << 13, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
+    const bool rigid = !registers_ && is_rigid(layout_);
+    for (const std::uint64_t most : {std::uint64_t{1} << 11, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
       if (!rigid) continue;
       split(alike, [&](Vertex a, const Rooted& rooted) {
-        const auto colours_of_a = walk_root(rooted, a, most);
+        const auto colours_of_a = walk_root(rooted, a, most, rows_);
         return colours_of_a ? colours_of_a->invariant : 0;
       });
     }
@@ -129,7 +129,8 @@ private:
   }
 
   RootColours colour(Vertex a, const Rooted& rooted) const {
-    if (auto colours = walk_root(rooted, a, ~std::uint64_t{0})) return *std::move(colours);
+    SortedRows fresh;  // relations made for one root are gone with it
+    if (auto colours = walk_root(rooted, a, ~std::uint64_t{0}, registers_ ? fresh : rows_)) return *std::move(colours);
     return colour_root(rooted);
   }
 
@@ -233,6 +234,8 @@ private:
   const Explainer& explainer_;
   const Json* evidence_;
   std::string claim_;
+  bool registers_ = has_equal_registers(layout_);
+  mutable SortedRows rows_;
 };
 
 /// Symmetric classes that meet are one.

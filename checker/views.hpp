@@ -1,6 +1,7 @@
 // Inside of sight.hpp: H_a, what one output sees, as a structure (theory 10, 7.6, 15.8 g), and what all its isomorphisms preserve.
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "reach.hpp"
@@ -23,9 +24,22 @@ struct RootColours {
 };
 [[nodiscard]] RootColours colour_root(const Rooted& rooted);
 
+/// Rows sorted by colour, kept for the many walks that read them again, up to a fixed number of arcs.
+class SortedRows {
+public:
+  using Row = std::vector<std::pair<std::int64_t, Vertex>>;
+  [[nodiscard]] const Row& row(const Relation* relation, Vertex i);
+
+private:
+  std::map<const Relation*, std::vector<std::optional<Row>>> rows_;
+  std::uint64_t arcs_ = 0;
+  Row last_;
+  std::vector<Run> runs_;
+};
+
 /// One walk from the root, when no visible row repeats a colour; an isomorphism is then forced row by row and preserves the
 /// numbers given on the way. Stops after `most_work` arcs: different invariants of walks with one bound still prove difference.
-[[nodiscard]] std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uint64_t most_work);
+[[nodiscard]] std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uint64_t most_work, SortedRows& rows);
 /// Does no row of the layout repeat an effective colour? Then no view has an automorphism but the identity.
 [[nodiscard]] bool is_rigid(const Layout& layout);
 

@@ -40,6 +40,7 @@ inline checker::Layout to_checker(const layout::Layout& layout) {
     copy.bidirectional = relation.relative().bidirectional;
     copy.cancels = static_cast<checker::Cancels>(relation.cancels());
     copy.tokens = relation.tokens();
+    copy.set_buckets();
     result.relations.push_back(std::move(copy));
   }
   for (const layout::Layer& layer : layout.layers) result.layers.push_back(layer.relations);

@@ -1,12 +1,14 @@
 // Sight in certificates: what the checker finds equals the library's answer, evidence is accepted, lies are not.
 #include <doctest/doctest.h>
 
-#include <filesystem>
+#include <chrono>
 
 #include "../unit/sight/oracle.hpp"
 #include "checker/reach.hpp"
+#include "cases.hpp"
 #include "checker/sight.hpp"
 #include "sight_convert.hpp"
+#include "sightline/architecture/architecture.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/sight_evidence.hpp"
 #include "sightline/sight/views.hpp"
@@ -349,7 +351,63 @@ TEST_CASE("windows and rings are confirmed") {
   }
 }
 
+void check_cases(std::int64_t from, std::int64_t to) {
+  for (const auto& [name, architecture] : sightline::testing::read_cases(to)) {
+    if (architecture.tokens < from) continue;
+    CAPTURE(name);
+    const Layout layout = architecture::make_layout(architecture, unlimited);
+    const group::Group own = symmetry::compute_layout_group(layout, unlimited);
+    Case c(layout, own, own, RegisterRows::frequencies);
+    std::vector<std::pair<ClassKind, std::optional<Needed>>> answers;
+    for (const ClassKind kind : {ClassKind::all, ClassKind::seen}) {
+      try {
+        answers.emplace_back(kind, compute_needed(c.ask(kind, true), unlimited));
+        c.writer->add_needed(c.ask(kind, true));
+      } catch (const OutOfReach&) {
+        answers.back().second.reset();
+      }
+    }
+    std::optional<group::Group> group;
+    bool reachable = true;
+    try {
+      group = compute_limit_group(c.ask(ClassKind::all, true), unlimited);
+      c.writer->add_expressed(std::nullopt);
+    } catch (const OutOfReach&) {
+      reachable = false;
+    }
+    const auto unseen = compute_unseen(layout, architecture.layer_count(), {}, unlimited);
+    const auto start = std::chrono::steady_clock::now();
+    c.with(c.writer->result(), [&](const checker::Sight& sight) {
+      CHECK(sight.connected() == compute_connected(layout, unlimited).layers);
+      CHECK(static_cast<int>(sight.class_kind()) == static_cast<int>(compute_class_kind(layout, unlimited)));
+      std::vector<Vertex> counts;
+      for (const auto& [value, repeat] : sight.unseen(architecture.layer_count())) counts.insert(counts.end(), repeat, static_cast<Vertex>(value));
+      CHECK(counts == unseen);
+      for (const auto& [kind, theirs] : answers) {
+        if (!theirs) continue;
+        const checker::Needed mine = sight.needed(c.ask_checker(kind, true));
+        CHECK(mine.layers == theirs->layers);
+        CHECK(mine.never == theirs->never);
+        CHECK(mine.high == theirs->high);
+        require_same(mine.below, theirs->below);
+      }
+      if (reachable) {
+        const auto mine = sight.expressed(c.ask_checker(ClassKind::all, true), std::nullopt);
+        REQUIRE(mine.has_value() == group.has_value());
+        if (mine) CHECK(mine->order.factored() == group->order.factored());
+      }
+      return 0;
+    });
+    if (to > 1000) MESSAGE(name << ": " << std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() << " s");
+  }
+}
+
+TEST_CASE("golden cases and examples of at most 600 tokens are confirmed") { check_cases(1, 600); }
+
 TEST_SUITE("slow") {
+TEST_CASE("golden cases, examples and real models of up to 4,096 tokens are confirmed") { check_cases(601, 4096); }
+
+
 TEST_CASE("2,000 random layouts are confirmed") {
   std::mt19937_64 random(4711);
   for (int k = 0; k < 2000; ++k) {
