@@ -1,6 +1,7 @@
 #include "check.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "exact.hpp"
 #include "rules.hpp"
@@ -38,6 +39,49 @@ void expect_keys(const Json& value, const std::vector<std::string_view>& keys, c
   }
 }
 
+/// What may stand in the evidence: for every kind of object its keys with the kinds of their values ("*": any key, "": not looked into here).
+const std::map<std::string, std::map<std::string, std::string>>& evidence_grammar() {
+  static const std::map<std::string, std::map<std::string, std::string>> grammar = {
+      {"evidence", {{"activations", ""}, {"groups", "groups"}, {"ids", "ids"}, {"kernels", ""}, {"names", ""}, {"views", "layouts"}}},
+      {"groups", {{"layout", "group"}, {"recoloured", "group"}, {"sighted", "group"}}},
+      {"group", {{"failed", ""}, {"generators", ""}, {"path", ""}, {"twins", ""}}},
+      {"ids", {{"at_given", "sequences"}, {"below", "sequences"}}},
+      {"sequences", {{"a", ""}, {"b", ""}, {"x", ""}, {"y", ""}}},
+      {"layouts", {{"layout", "sight"}, {"pattern", "sight"}, {"recoloured", "sight"}, {"sighted", "sight"}}},
+      {"sight", {{"collisions", "collisions"}, {"groups", "expressed"}, {"needed", "needed"}, {"reach", "reach"}, {"views", "questions"}}},
+      {"collisions", {{"*", "colliding depths"}}},
+      {"colliding depths", {{"*", "collision"}}},
+      {"collision", {{"a", ""}, {"b", ""}, {"map", ""}}},
+      {"expressed", {{"*", "expressed group"}}},
+      {"expressed group", {{"classes", ""}, {"generators", ""}, {"pairs", "pairs"}, {"roots", "roots"}}},
+      {"needed", {{"*", "layers"}}},
+      {"layers", {{"between", ""}, {"layers", ""}, {"missed", ""}, {"never", ""}}},
+      {"reach", {{"columns", ""}, {"hub", ""}}},
+      {"questions", {{"*", "depths"}}},
+      {"depths", {{"*", "views"}}},
+      {"views", {{"pairs", "pairs"}, {"roots", "roots"}}},
+      {"roots", {{"*", "group"}}},
+      {"pairs", {{"*", "pair"}}},
+      {"pair", {{"like", ""}, {"map", ""}, {"unlike", "trees"}}},
+      {"trees", {{"*", "no isomorphism"}}},
+      {"no isomorphism", {{"generators", ""}, {"path", ""}, {"tree", ""}, {"twins", ""}}},
+  };
+  return grammar;
+}
+
+/// Unknown keys are malformed, so that nothing can hide in a certificate.
+void expect_shape(const Json& value, const std::string& shape, const std::string& path) {
+  if (value.is_null() && shape == "ids") return;
+  if (!value.is_object()) throw Malformed(path + ": expected an object");
+  const auto& keys = evidence_grammar().at(shape);
+  for (const auto& [key, inner] : value.object()) {
+    auto found = keys.find(key);
+    if (found == keys.end()) found = keys.find("*");
+    if (found == keys.end()) throw Malformed(path + "/" + key + ": no such key");
+    if (!found->second.empty()) expect_shape(inner, found->second, path + "/" + key);
+  }
+}
+
 }  // namespace
 
 Report check_certificate(std::string_view text) {
@@ -51,6 +95,7 @@ Report check_certificate(std::string_view text) {
   }
   expect_keys(certificate, {"answer", "architecture", "conversion", "digest", "evidence", "format", "patterns", "version"}, "");
   expect_keys(certificate["conversion"], {"assumptions", "file"}, "/conversion");
+  expect_shape(certificate["evidence"], "evidence", "/evidence");
   Report report;
   try {
     if (const std::string digest = sha256(print(certificate["architecture"])); !certificate["digest"].is(digest)) {

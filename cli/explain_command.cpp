@@ -1,11 +1,17 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 
+#include "checker/check.hpp"
+#include "checker/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "cli/options.hpp"
+#include "sightline/architecture/read.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/report/argument.hpp"
 #include "sightline/sight/influence.hpp"
 #include "sightline/sight/reach.hpp"
 
@@ -14,7 +20,7 @@ namespace {
 
 struct ExplainOptions {
   std::string file;
-  std::uint64_t token = 0;
+  std::optional<std::uint64_t> token;
   LimitOptions limits;
   ImportFlags import;
 };
@@ -58,14 +64,39 @@ void print_growth(std::string_view title, std::uint64_t depth, layout::Vertex to
   }
 }
 
-void run(const ExplainOptions& options) {
+/// Is this a certificate (rather than an architecture written as JSON)?
+bool is_certificate(const std::string& text) { return text.starts_with("{\"answer\":") && text.find("\"format\":\"sightline-certificate\"") != std::string::npos; }
+
+/// The argument of a certificate, once the checker has confirmed it.
+Exit explain_certificate(const std::string& file, const std::string& text) {
+  checker::Report report;
+  try {
+    report = checker::check_certificate(text);
+  } catch (const checker::Malformed& malformed) {
+    throw InputError(fmt::format("{}: {}", file, malformed.what()));
+  }
+  if (!report.confirmed) {
+    fmt::print("{}: rejected: {}\n", file, report.reason);
+    return Exit::not_met;
+  }
+  fmt::print("{}: every claim is confirmed\n\n{}", file, report::to_argument(nlohmann::json::parse(text), report.trusted));
+  return Exit::answered;
+}
+
+Exit run(const ExplainOptions& options) {
+  if (const std::string text = architecture::read_file(options.file); is_certificate(text)) {
+    if (options.token) throw InputError("--token: expected an architecture or config.json beside it, found a certificate");
+    return explain_certificate(options.file, text);
+  }
+  if (!options.token) throw InputError("--token: expected the index of a token, from 0 (a certificate needs none)");
+  const std::uint64_t asked = *options.token;
   const Budget budget = make_budget(options.limits);
   const architecture::Architecture a = load_architecture(options.file, options.import.options());
-  if (options.token >= static_cast<std::uint64_t>(a.tokens)) {
-    throw InputError(fmt::format("--token: expected 0 to {}, found {}", a.tokens - 1, options.token));
+  if (asked >= static_cast<std::uint64_t>(a.tokens)) {
+    throw InputError(fmt::format("--token: expected 0 to {}, found {}", a.tokens - 1, asked));
   }
   const layout::Layout layout = architecture::make_layout(a, budget);
-  const auto token = static_cast<layout::Vertex>(options.token);
+  const auto token = static_cast<layout::Vertex>(asked);
   const std::uint64_t depth = a.depth == architecture::Depth::listed ? a.layer_count() : layout.order.size() * (layout.tokens + layout.registers + 1ull);
   fmt::print("{}, token {} of {}\n", a.name.empty() ? options.file : a.name, token, layout.tokens);
   const auto seen_by = sight::compute_influence(layout, depth, token, budget);
@@ -73,18 +104,19 @@ void run(const ExplainOptions& options) {
   print_growth("it sees", shown, layout.tokens, [&](std::uint64_t q) { return sight::compute_view(layout, q, token, budget); });
   print_growth("it is seen by", seen_by.size() - 1, layout.tokens, [&](std::uint64_t q) { return seen_by[q]; });
   clear_progress();
+  return Exit::answered;
 }
 
 }  // namespace
 
-void add_explain(CLI::App& app, Exit&) {
+void add_explain(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<ExplainOptions>();
-  CLI::App* command = app.add_subcommand("explain", "who sees a token, whom it sees, and after how many layers");
-  command->add_option("FILE", options->file, "architecture or config.json")->required();
-  command->add_option("--token", options->token, "index of the token, from 0")->required();
+  CLI::App* command = app.add_subcommand("explain", "who sees a token, whom it sees, and after how many layers; or the argument of a certificate");
+  command->add_option("FILE", options->file, "architecture or config.json with --token, or a certificate")->required();
+  command->add_option("--token", options->token, "index of the token, from 0");
   options->limits.add_to(*command);
   options->import.add_to(*command);
-  command->callback([options] { run(*options); });
+  command->callback([options, &exit] { exit = run(*options); });
 }
 
 }  // namespace sightline::cli

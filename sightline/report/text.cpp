@@ -56,8 +56,6 @@ private:
   std::vector<std::string> lines_;
 };
 
-std::string plural(std::uint64_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
-
 std::string describe_class(const Answer& answer) {
   switch (answer.target_class) {
     case sight::ClassKind::all: return "functions of all tokens";

@@ -38,4 +38,6 @@ std::string to_words(const group::Order& order) {
   return fmt::format("{} (about 10^{:.0f})", order.factored(), order.log10());
 }
 
+std::string plural(std::uint64_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+
 }  // namespace sightline::report

@@ -14,4 +14,7 @@ namespace sightline::report {
 /// "5040", "4096!", "64!^64 * 2", or "about 10^5000" in front of a factored order.
 [[nodiscard]] std::string to_words(const group::Order& order);
 
+/// "1 layer", "2 layers"
+[[nodiscard]] std::string plural(std::uint64_t count, const std::string& noun);
+
 }  // namespace sightline::report
