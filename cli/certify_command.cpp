@@ -161,6 +161,13 @@ void add_certify(CLI::App& app, Exit& exit) {
         if (options->json) fmt::print("{}\n", report::to_json_error(file, error.what()));
         fmt::print(stderr, "sightline: {}: {}\n", file, error.what());
         worsen(exit, Exit::limit);
+      } catch (const InternalError& error) {
+        // Our own bug with one file is no reason to leave the others without an answer.
+        clear_progress();
+        if (options->json) fmt::print("{}\n", report::to_json_error(file, error.what()));
+        fmt::print(stderr, "sightline: {}: internal error: {}\n", file, error.what());
+        std::fflush(stdout);
+        worsen(exit, Exit::our_bug);
       }
     }
   });
