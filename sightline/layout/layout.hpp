@@ -88,6 +88,9 @@ public:
   /// `single_colour` has colour 0 throughout. Disjoint runs sorted by first; a run of one vertex has step 1, colour_step 0.
   /// O(runs), times the buckets or grid rows that a run crosses.
   void row(Vertex i, std::vector<ColouredRun>& out) const;
+  /// End of the readers i, i+1, ... that are known to have the row of i with its effective colours (Pattern::same_row_until;
+  /// i + 1 with relative colours).
+  [[nodiscard]] Vertex same_row_until(Vertex i) const { return relative_.kind == RelativeKind::none ? pattern_.same_row_until(i) : i + 1; }
   /// The row with colours as given, before anything is forgotten (what labels of id sequences count, theory.md 15.4):
   /// matrix colour and relative colour paired into one integer; 0 is never used.
   void raw_row(Vertex i, std::vector<ColouredRun>& out) const;

@@ -69,6 +69,21 @@ std::vector<Run> Pattern::row(Vertex i) const {
   return out;
 }
 
+Vertex Pattern::same_row_until(Vertex i) const {
+  if (i >= vertex_count_) throw ArgumentError("reader out of range");
+  const std::size_t s = find_segment(i);
+  const Vertex end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
+  if (end == i + 1) return end;
+  const RunList& list = lists_[segments_[s].list];
+  const auto moves = [](const AffineRun& run) { return run.lo_moves || run.hi_moves || run.floor_moves; };
+  const auto begin = runs_.begin();
+  if (std::any_of(begin + list.runs_begin, begin + list.runs_begin + list.runs_count, moves) ||
+      std::any_of(begin + list.shared_begin, begin + list.shared_begin + list.shared_count, moves)) {
+    return i + 1;
+  }
+  return end;
+}
+
 std::uint32_t Pattern::colour(Vertex i, Vertex j) const {
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
   const RunList& list = lists_[segments_[find_segment(i)].list];

@@ -77,6 +77,9 @@ public:
   /// Writes the row of reader i to `out` (cleared first). O(runs of the row).
   void row(Vertex i, std::vector<Run>& out) const;
   [[nodiscard]] std::vector<Run> row(Vertex i) const;
+  /// End of the readers i, i+1, ... that are known to have the row of i: those of its segment when none of its runs moves with
+  /// the reader, else i + 1. O(log segments + runs of the list).
+  [[nodiscard]] Vertex same_row_until(Vertex i) const;
   /// Colour of the arc (i reads j), 0 when absent.
   [[nodiscard]] std::uint32_t colour(Vertex i, Vertex j) const;
   [[nodiscard]] bool reads(Vertex i, Vertex j) const { return colour(i, j) != 0; }

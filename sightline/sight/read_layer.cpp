@@ -32,20 +32,23 @@ ReadLayer make_read_layer(const Layout& layout, const layout::Layer& layer, cons
   const Vertex vertices = layout.vertices();
   std::vector<ReadRange> previous, current;
   std::vector<layout::Run> row;
-  for (Vertex i = 0; i < vertices; ++i) {
+  Vertex end = 0;
+  for (Vertex i = 0; i < vertices; i = end) {
     budget.poll();
     current.clear();
+    end = vertices;
+    for (const std::uint32_t r : layer.relations) end = std::min(end, layout.relations[r].pattern().same_row_until(i));
     for (const std::uint32_t r : layer.relations) {
       layout.relations[r].pattern().row(i, row);
       for (const layout::Run& run : row) current.push_back({run.first, run.last, run.step});
     }
     tidy(current);
     if (!result.groups.empty() && current == previous) {
-      result.groups.back().end = i + 1;
+      result.groups.back().end = end;
       continue;
     }
     result.booking.grow((current.size() * sizeof(ReadRange)) + sizeof(ReadGroup));
-    result.groups.push_back({i, i + 1, result.ranges.size(), result.ranges.size() + current.size()});
+    result.groups.push_back({i, end, result.ranges.size(), result.ranges.size() + current.size()});
     result.ranges.insert(result.ranges.end(), current.begin(), current.end());
     previous.swap(current);
   }

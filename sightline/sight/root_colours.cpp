@@ -14,15 +14,22 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// One visible row, cut into runs of one colour; longer runs with steps or moving colours are cut to single vertices.
+// A visible row, cut into runs of one colour; longer runs with steps or moving colours are cut to single vertices.
 struct Piece {
-  Vertex reader = 0, first = 0, last = 0;
+  Vertex first = 0, last = 0;
   std::uint64_t weight = 0;  // of the colour, odd
 };
 
+// Visible readers that follow each other and share one row.
+struct Readers {
+  std::size_t begin = 0, end = 0;                // among Rows::readers
+  std::size_t pieces_begin = 0, pieces_end = 0;
+};
+
 struct Rows {
-  std::vector<Piece> pieces;     // sorted by reader
+  std::vector<Piece> pieces;
   std::vector<Vertex> readers;   // visible ones
+  std::vector<Readers> groups;
 };
 
 std::vector<Rows> collect_rows(const Rooted& rooted, const Budget& budget) {
@@ -30,22 +37,30 @@ std::vector<Rows> collect_rows(const Rooted& rooted, const Budget& budget) {
   std::vector<layout::ColouredRun> row;
   for (const symmetry::VisibleRelation& relation : rooted.structure.relations) {
     Rows rows;
+    Vertex same_until = 0;
     for (Vertex i = 0; i < rooted.structure.vertices; ++i) {
       if (!rooted.seen[i] || (!relation.visible.empty() && !relation.visible[i])) continue;
       budget.poll();
       rows.readers.push_back(i);
+      if (i < same_until) {
+        ++rows.groups.back().end;
+        continue;
+      }
+      same_until = relation.relation->same_row_until(i);
       relation.relation->row(i, row);
+      const std::size_t pieces_begin = rows.pieces.size();
       for (const layout::ColouredRun& run : row) {
         const auto weight = [](std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour) ^ 0x51ab5ead) | 1; };
         if (run.step == 1 && (run.colour_step == 0 || run.first == run.last)) {
-          rows.pieces.push_back({i, run.first, run.last, weight(run.colour)});
+          rows.pieces.push_back({run.first, run.last, weight(run.colour)});
           continue;
         }
         std::int64_t colour = run.colour;
         for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
-          rows.pieces.push_back({i, static_cast<Vertex>(j), static_cast<Vertex>(j), weight(colour)});
+          rows.pieces.push_back({static_cast<Vertex>(j), static_cast<Vertex>(j), weight(colour)});
         }
       }
+      rows.groups.push_back({rows.readers.size() - 1, rows.readers.size(), pieces_begin, rows.pieces.size()});
     }
     result.push_back(std::move(rows));
   }
@@ -90,7 +105,7 @@ RootColours compute_root_colours(const Rooted& rooted, const Budget& budget) {
 
   const auto seen = static_cast<std::size_t>(std::count(rooted.seen.begin(), rooted.seen.end(), true));
   DistinctCounter counter(vertices);
-  std::vector<std::uint64_t> prefix(static_cast<std::size_t>(vertices) + 1), change(static_cast<std::size_t>(vertices) + 1), read(vertices);
+  std::vector<std::uint64_t> prefix(static_cast<std::size_t>(vertices) + 1), change(static_cast<std::size_t>(vertices) + 1);
   std::size_t colours = 0;
   for (int round = 0;; ++round) {
     budget.poll();
@@ -107,14 +122,20 @@ RootColours compute_root_colours(const Rooted& rooted, const Budget& budget) {
       // Sum over what is read, by prefix sums; then, with the readers' new hashes, sum over the readers by differences. What
       // is found out at one vertex thus travels two steps in a round.
       for (Vertex j = 0; j < vertices; ++j) prefix[j + 1] = prefix[j] + mix(hash[j] ^ salt);
-      std::fill(read.begin(), read.end(), 0);
-      for (const Piece& piece : rows.pieces) read[piece.reader] += piece.weight * (prefix[piece.last + 1] - prefix[piece.first]);
-      for (const Vertex i : rows.readers) hash[i] = mix(hash[i] + mix(read[i] + 3 * salt));
       std::fill(change.begin(), change.end(), 0);
-      for (const Piece& piece : rows.pieces) {
-        const std::uint64_t told = piece.weight * mix(hash[piece.reader] + salt);
-        change[piece.first] += told;
-        change[piece.last + 1] -= told;
+      for (const Readers& group : rows.groups) {
+        std::uint64_t read = 0, told = 0;
+        for (std::size_t p = group.pieces_begin; p < group.pieces_end; ++p) read += rows.pieces[p].weight * (prefix[rows.pieces[p].last + 1] - prefix[rows.pieces[p].first]);
+        for (std::size_t k = group.begin; k < group.end; ++k) {
+          const Vertex i = rows.readers[k];
+          hash[i] = mix(hash[i] + mix(read + 3 * salt));
+          told += mix(hash[i] + salt);
+        }
+        for (std::size_t p = group.pieces_begin; p < group.pieces_end; ++p) {
+          const std::uint64_t share = rows.pieces[p].weight * told;
+          change[rows.pieces[p].first] += share;
+          change[rows.pieces[p].last + 1] -= share;
+        }
       }
       std::uint64_t readers = 0;
       for (Vertex j = 0; j < vertices; ++j) {

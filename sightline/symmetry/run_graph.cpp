@@ -105,6 +105,13 @@ void RunGraphBuilder::add_row(const std::vector<ColouredRun>& runs, bool visible
   rows.end.push_back(static_cast<std::uint32_t>(rows.spans.size()));
 }
 
+void RunGraphBuilder::repeat_row() {
+  RunRelation& relation = graph_.relations.back();
+  relation.visible.push_back(relation.visible.back());
+  relation.rows.begin.push_back(relation.rows.begin.back());
+  relation.rows.end.push_back(relation.rows.end.back());
+}
+
 RunGraph make_run_graph(const Structure& structure, const Budget& budget) {
   const Vertex n = structure.vertices;
   RunGraphBuilder builder(n, structure.vertex_colour, budget);
@@ -115,9 +122,15 @@ RunGraph make_run_graph(const Structure& structure, const Budget& budget) {
     }
     if (!relation.visible.empty() && relation.visible.size() != n) throw ArgumentError("one visibility per row is needed");
     builder.begin_relation();
+    Vertex end = 0;
     for (Vertex i = 0; i < n; ++i) {
       budget.poll();
       const bool visible = relation.visible.empty() || relation.visible[i];
+      if (i >= end) end = relation.relation->same_row_until(i);
+      else if (visible && (relation.visible.empty() || relation.visible[i - 1])) {
+        builder.repeat_row();
+        continue;
+      }
       row.clear();
       if (visible) relation.relation->row(i, row);
       builder.add_row(row, visible);

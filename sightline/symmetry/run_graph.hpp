@@ -63,6 +63,8 @@ public:
   void begin_relation();
   /// Rows in the order of readers 0, 1, ...; runs disjoint, colours >= 0.
   void add_row(const std::vector<ColouredRun>& runs, bool visible);
+  /// The next reader has the row of the one before, and its visibility.
+  void repeat_row();
   /// What was added, without columns and powers: enough to look for twins.
   [[nodiscard]] RunGraph take() { return std::move(graph_); }
 
