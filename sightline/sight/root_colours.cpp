@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/rooted.hpp"
 
 namespace sightline::sight {
@@ -32,7 +33,7 @@ struct Rows {
   std::vector<Readers> groups;
 };
 
-std::vector<Rows> collect_rows(const Rooted& rooted, const Budget& budget) {
+std::vector<Rows> collect_rows(const Rooted& rooted, Booking& booking, const Budget& budget) {
   std::vector<Rows> result;
   std::vector<layout::ColouredRun> row;
   for (const symmetry::VisibleRelation& relation : rooted.structure.relations) {
@@ -49,6 +50,13 @@ std::vector<Rows> collect_rows(const Rooted& rooted, const Budget& budget) {
       same_until = relation.relation->same_row_until(i);
       relation.relation->row(i, row);
       const std::size_t pieces_begin = rows.pieces.size();
+      std::size_t coming = 0;
+      for (const layout::ColouredRun& run : row) coming += run.step == 1 && run.colour_step == 0 ? 1 : run.size();
+      if (pieces_begin + coming > rows.pieces.capacity()) {
+        const std::size_t grown = std::max(pieces_begin + coming, 2 * rows.pieces.capacity());
+        booking.grow((grown - rows.pieces.capacity()) * sizeof(Piece));
+        rows.pieces.reserve(grown);
+      }
       for (const layout::ColouredRun& run : row) {
         const auto weight = [](std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour) ^ 0x51ab5ead) | 1; };
         if (run.step == 1 && (run.colour_step == 0 || run.first == run.last)) {
@@ -101,7 +109,8 @@ RootColours compute_root_colours(const Rooted& rooted, const Budget& budget) {
   RootColours result;
   result.hash.resize(vertices);
   for (Vertex j = 0; j < vertices; ++j) result.hash[j] = mix(rooted.structure.vertex_colour[j]);
-  const std::vector<Rows> relations = collect_rows(rooted, budget);
+  Booking booking(budget, 64 * std::uint64_t{vertices});
+  const std::vector<Rows> relations = collect_rows(rooted, booking, budget);
 
   const auto seen = static_cast<std::size_t>(std::count(rooted.seen.begin(), rooted.seen.end(), true));
   DistinctCounter counter(vertices);
