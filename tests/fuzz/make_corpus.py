@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Writes the seed corpora of the fuzzers: at least 50 small files per reader, from the project's own cases and by hand.
 
-    python3 tests/fuzz/make_corpus.py      # rewrites tests/fuzz/corpus/ (the same bytes every time)
+    python3 tests/fuzz/make_corpus.py COMMAND     # rewrites tests/fuzz/corpus/ (the same bytes every time)
 """
 import io
 import json
 import pathlib
 import random
 import struct
+import subprocess
+import sys
+import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -143,6 +146,17 @@ def groups():
     return result
 
 
+def certificates(command):
+    result = []
+    with tempfile.TemporaryDirectory() as folder:
+        target = pathlib.Path(folder) / "c.json"
+        for path in sorted((ROOT / "tests/golden/cases").glob("*.toml"))[::3]:
+            subprocess.run([command, "certify", str(path.relative_to(ROOT)), "--save", str(target)], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+            if target.stat().st_size < 12000:
+                result.append(target.read_bytes())
+    return result[:45] + damaged(result, 15)
+
+
 if __name__ == "__main__":
     save("toml", tomls() + damaged(tomls(), 12))
     save("json", jsons() + damaged(jsons(), 12))
@@ -152,3 +166,4 @@ if __name__ == "__main__":
     save("mtx", mtxs())
     save("edges", edges())
     save("group", groups())
+    save("certificate", certificates(str(pathlib.Path(sys.argv[1]).resolve())))
