@@ -356,7 +356,8 @@ private:
       if (still.first.exponent.mentions(y_first_, y_last_)) return false;
       const Polynomial& exponent = moving.first.exponent;
       for (const auto& [monomial, factor] : exponent.terms()) {
-        const Polynomial one = [&] { Polynomial p; p.add(monomial, factor); return p; }();
+        Polynomial one;
+        one.add(monomial, factor);
         if (one.mentions(0, y_first_) && one.mentions(y_first_, y_last_)) return false;
       }
       Polynomial key;
