@@ -52,7 +52,8 @@ case "$command" in
   bench)
     name=${1:-certify}
     [ $# -gt 0 ] && shift
-    case "$name" in certify|growth) ;; *) die "there is no benchmark \"$name\" (certify, growth)" ;; esac
+    if [ "$name" = random-patterns ]; then build_command; exec python3 benchmarks/experiments/random_patterns.py build/release/sightline "$@"; fi
+    case "$name" in certify|growth) ;; *) die "there is no benchmark \"$name\" (certify, growth, random-patterns)" ;; esac
     need build bench; mkdir -p build
     configure release -DSIGHTLINE_BENCHMARKS=ON
     compile release --target sightline_command "bench_$name"
@@ -73,6 +74,7 @@ case "$command" in
 ./do test [--all] [--sanitize] [NAME...]   run the tests; --all adds the slow sweeps
 ./do fuzz [--seconds N] [READER...]   run every reader on damaged input under the sanitizers
 ./do bench certify [--quick] [--only TEXT] | growth   measure, beside nauty and bliss; writes build/bench/NAME.json
+./do bench random-patterns   the experiment in docs/experiments
 ./do build | setup | lint | format
 TEXT
     ;;
