@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "../property/small_model.hpp"
+#include "../property/id_enumeration.hpp"
 #include "cases.hpp"
 #include "checker/labels.hpp"
 #include "sight_convert.hpp"
@@ -302,6 +302,58 @@ pattern = { kind = "full", causal = true }
   CHECK_THROWS_AS(derive(shown.question), checker::Rejected);
   Asked below_only(deep, deep.target_class, {{"below", honest["below"]}});
   CHECK_NOTHROW(derive(below_only.question));
+}
+
+/// Pairs of labelled inputs, half of them with equal labels by enumeration: shown as a collision, a pair is accepted exactly when its labels are equal.
+/// Targets without symmetry tell all inputs apart.
+void probe_labels(std::uint64_t first, int count) {
+  const Budget budget;
+  int equal = 0, different = 0;
+  property::for_each_seed(first, count, [&](std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    property::Taste taste;
+    taste.min_tokens = 3, taste.max_tokens = 5, taste.max_layers = 2;
+    taste.table = true;
+    taste.labelled_inputs = 500;
+    property::SmallModel model = property::draw_model(random, taste);
+    model.layout_symmetry = false, model.generators.clear(), model.listed = true;
+    model.vocabulary = 2;  // the number that decides is the number there is
+    model.target_class = architecture::TargetClass::all;
+    const Architecture a = property::to_architecture(model);
+    INFO("seed ", seed, "\n", model.describe());
+    const verdict::Context context = make_context(a, budget);
+    const verdict::IdLayers found = verdict::compute_id_layers(context, context.target_class);
+    if (found.rule != "labels" || !found.at_given) return;
+    json evidence = certificate::to_evidence(found);
+    Asked asked(context, context.target_class, evidence);
+    const property::IdEnumeration truth(model);
+    const auto& labels = truth.labels(*context.given);
+    const auto n = static_cast<std::size_t>(model.tokens);
+    std::map<property::Mark, std::vector<std::pair<std::size_t, std::size_t>>> classes;
+    for (std::size_t x = 0; x < labels.size(); ++x) {
+      for (std::size_t token = 0; token < n; ++token) classes[labels[x][token]].emplace_back(x, token);
+    }
+    for (int k = 0; k < 30; ++k) {
+      std::pair<std::size_t, std::size_t> one{random() % labels.size(), random() % n}, two{random() % labels.size(), random() % n};
+      const auto& like = classes[labels[one.first][one.second]];
+      if (k % 2 == 0) two = like[random() % like.size()];
+      if (one == two) continue;
+      evidence["at_given"] = {{"a", one.second}, {"b", two.second}, {"x", truth.inputs()[one.first]}, {"y", truth.inputs()[two.first]}};
+      asked.evidence = checker::parse(evidence.dump());
+      const bool same = labels[one.first][one.second] == labels[two.first][two.second];
+      ++(same ? equal : different);
+      INFO(evidence.dump());
+      if (same) CHECK_NOTHROW(derive(asked.question));
+      else CHECK_THROWS_AS(derive(asked.question), checker::Rejected);
+    }
+  });
+  MESSAGE(equal, " equal, ", different, " different");
+  CHECK(equal > count);
+}
+
+TEST_CASE("labels are those of an independent enumeration, pair by pair") { probe_labels(6000000, 600); }
+TEST_SUITE("slow") {
+  TEST_CASE("labels of 10,000 random models, pair by pair") { probe_labels(60000000, 10000); }
 }
 
 TEST_CASE("a collision of one layout is none of another") {
