@@ -46,7 +46,7 @@ command=${1:-help}
 case "$command" in
   setup)    need build test; say "everything is installed" ;;
   build)    build_command; say "build/release/sightline" ;;
-  certify|check|import|explain|pattern|kernel|falsify|rules|target) build_command; exec build/release/sightline "$command" "$@" ;;
+  certify|design|diff|check|import|explain|pattern|kernel|falsify|rules|target) build_command; exec build/release/sightline "$command" "$@" ;;
   test)     need build test; mkdir -p build; exec scripts/test.sh "$@" ;;
   fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
   bench)
@@ -64,6 +64,8 @@ case "$command" in
     cat <<'TEXT'
 ./do certify FILE...   say what an architecture can and cannot express (options: ./do certify --help)
 ./do check CERT...      confirm a certificate (certify --save), claim by claim, without search
+./do design --symmetry GROUP   the cheapest attention with exactly that symmetry
+./do diff A B          do two architectures or masks express the same?
 ./do import CONFIG     turn a Hugging Face config.json into an architecture file
 ./do explain FILE --token I   who sees a token, whom it sees, and when
 ./do pattern FILE      draw who reads whom in one layer

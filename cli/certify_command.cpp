@@ -46,6 +46,8 @@ void apply_requirement(architecture::Architecture& a, const std::string& require
     a.target.symmetry_is_layout = false;
     a.target.symmetry_generators.clear();
     a.target.symmetry_expression = require.substr(symmetry.size());
+    a.target.symmetry_where.clear();
+    resolve_symmetry(a, "");
   } else {
     throw InputError(fmt::format("--require: expected universal, causal or symmetry=GROUP, found \"{}\"", require));
   }

@@ -10,6 +10,8 @@ enum class Exit { answered = 0, not_met = 1, bad_input = 2, limit = 3, our_bug =
 
 void add_certify(CLI::App& app, Exit& exit);
 void add_check(CLI::App& app, Exit& exit);
+void add_design(CLI::App& app, Exit& exit);
+void add_diff(CLI::App& app, Exit& exit);
 void add_import(CLI::App& app, Exit& exit);
 void add_explain(CLI::App& app, Exit& exit);
 void add_falsify(CLI::App& app, Exit& exit);

@@ -2,14 +2,40 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "sightline/architecture/read.hpp"
+#include "sightline/base/error.hpp"
+#include "sightline/design/sources.hpp"
+#include "sightline/group/expression.hpp"
 
 namespace sightline::cli {
+
+void resolve_symmetry(architecture::Architecture& a, const std::string& folder) {
+  architecture::Target& target = a.target;
+  if (target.symmetry_is_layout || !group::names_files(target.symmetry_expression)) return;
+  const auto tokens = static_cast<group::Point>(a.tokens);
+  const Budget budget;
+  const group::ReadSource read_source = [&](const std::string& source, const std::string& file) {
+    return design::read_symmetry(source, file, folder, design::Bonds::aromatic, tokens, budget);
+  };
+  group::Group group;
+  try {
+    group = group::parse_group(target.symmetry_expression, tokens, read_source, budget);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", architecture::locate(a, target.symmetry_where), error.what()));
+  }
+  target.symmetry_expression.clear();
+  for (const auto& g : group::list_generators(group, ~std::size_t{0})) target.symmetry_generators.push_back(group::to_cycles(g));
+  if (target.symmetry_generators.empty()) target.symmetry_generators.push_back("()");
+}
 
 architecture::Architecture load_architecture(const std::string& file, const huggingface::ImportOptions& options) {
   const std::string text = architecture::read_file(file);
   if (architecture::detect_kind(text, file) != architecture::FileKind::huggingface_config) {
-    return architecture::parse_architecture(text, file);
+    architecture::Architecture result = architecture::parse_architecture(text, file);
+    resolve_symmetry(result, std::filesystem::path(file).parent_path().string());
+    return result;
   }
   huggingface::Import imported = huggingface::import_config(text, file, options);
   imported.architecture.file = file;

@@ -9,7 +9,11 @@
 namespace sightline::cli {
 
 /// Reads a TOML or JSON architecture, or imports a Hugging Face config.json (its assumptions become part of the answer).
-/// Throws InputError.
+/// A target symmetry that names files (graph:FILE, ...; relative to the architecture's folder) is replaced by its generators,
+/// so that answers and certificates need no other file. Throws InputError.
 [[nodiscard]] architecture::Architecture load_architecture(const std::string& file, const huggingface::ImportOptions& options);
+
+/// The same for `--require symmetry=` and other texts of the command line: files relative to `folder`.
+void resolve_symmetry(architecture::Architecture& architecture, const std::string& folder);
 
 }  // namespace sightline::cli

@@ -41,6 +41,8 @@ int main(int argc, char** argv) {
   Exit exit = Exit::answered;
   sightline::cli::add_certify(app, exit);
   sightline::cli::add_check(app, exit);
+  sightline::cli::add_design(app, exit);
+  sightline::cli::add_diff(app, exit);
   sightline::cli::add_import(app, exit);
   sightline::cli::add_explain(app, exit);
   sightline::cli::add_pattern(app, exit);

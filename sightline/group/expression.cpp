@@ -18,7 +18,8 @@ namespace {
 constexpr std::uint64_t most_points = std::uint64_t{1} << 24;
 constexpr std::string_view accepted_atoms =
     "C_n, D_n, S_n, A_n, B_k, trivial(n), cyclic(n), dihedral(n), symmetric(n), alternating(n), hypercube(k), torus(a,b), grid(a,b), "
-    "regular(...), gens[...] or (...)";
+    "regular(...), gens[...], graph:FILE, molecule:FILE, cell:FILE, mask:FILE or (...)";
+constexpr std::array<std::string_view, 4> sources = {"graph", "molecule", "cell", "mask"};
 constexpr std::array<std::string_view, 10> words = {"trivial", "cyclic", "dihedral", "symmetric", "alternating", "hypercube", "torus", "grid", "regular", "gens"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -28,7 +29,8 @@ char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' 
 /// Recursive descent along the grammar of the header; every function leaves `at_` behind what it has read.
 class Parser {
 public:
-  Parser(std::string_view text, Point degree, const Budget& budget) : text_(text), degree_(degree), budget_(budget) {}
+  Parser(std::string_view text, std::optional<Point> degree, const ReadSource& read_source, const Budget& budget)
+      : text_(text), degree_(degree), read_source_(read_source), budget_(budget) {}
 
   Group parse() {
     skip_blanks();
@@ -36,8 +38,8 @@ public:
     whole_is_gens_ = is_whole_gens();
     Group group = parse_expression();
     if (at_ < text_.size()) fail(at_, fmt::format("expected \"x\", \"*\", \"wr\" or the end, found {}", found()));
-    if (group.degree != degree_) {
-      throw InputError(fmt::format("group \"{}\" acts on {} points, expected {}", text_, group.degree, degree_));
+    if (degree_ && group.degree != *degree_) {
+      throw InputError(fmt::format("group \"{}\" acts on {} points, expected {}", text_, group.degree, *degree_));
     }
     return group;
   }
@@ -145,6 +147,10 @@ private:
       const std::uint64_t n = parse_number(1);
       return make_lettered(start, word[0], n);
     }
+    if (end < text_.size() && text_[end] == ':' && std::find(sources.begin(), sources.end(), word) != sources.end()) {
+      at_ = end + 1;
+      return parse_source(start, std::string(word));
+    }
     if (std::find(words.begin(), words.end(), word) == words.end()) fail_unknown(start, word);
     at_ = end;
     skip_blanks();
@@ -156,6 +162,24 @@ private:
       return make_regular_group(group, budget_);
     }
     return parse_named(start, word);
+  }
+
+  Group parse_source(std::size_t start, const std::string& source) {
+    std::string file;
+    if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'')) {
+      const std::size_t close = text_.find(text_[at_], at_ + 1);
+      if (close == std::string_view::npos) fail(at_, fmt::format("expected a closing {}, found the end of the text", text_[at_]));
+      file = text_.substr(at_ + 1, close - at_ - 1);
+      at_ = close + 1;
+    } else {
+      const std::size_t end = std::min(text_.find_first_of(" \t\r\n)", at_), text_.size());
+      file = text_.substr(at_, end - at_);
+      at_ = end;
+    }
+    if (file.empty()) fail(at_, fmt::format("expected a file after \"{}:\", found {}", source, found()));
+    skip_blanks();
+    if (!read_source_) fail(start, fmt::format("\"{}:\" names a file, which this place cannot read; expected a group in words or generators", source));
+    return read_source_(source, file);
   }
 
   Group make_lettered(std::size_t start, char letter, std::uint64_t n) {
@@ -214,7 +238,7 @@ private:
     }
     if (at_ == text_.size()) fail(at_, "expected \"]\" that closes gens[, found the end of the text");
     parts.emplace_back(begin, text_.substr(begin, at_ - begin));
-    const Point points = whole_is_gens_ ? degree_ : check_points(begin, largest + 1);
+    const Point points = whole_is_gens_ && degree_ ? *degree_ : check_points(begin, largest + 1);
     expect(']');
     std::vector<Permutation> generators;
     for (const auto& [start, part] : parts) generators.push_back(parse_part(start, part, points));
@@ -260,7 +284,8 @@ private:
   }
 
   std::string_view text_;
-  Point degree_;
+  std::optional<Point> degree_;
+  const ReadSource& read_source_;
   const Budget& budget_;
   std::size_t at_ = 0;
   int depth_ = 0;
@@ -269,6 +294,17 @@ private:
 
 }  // namespace
 
-Group parse_group(std::string_view text, Point degree, const Budget& budget) { return Parser(text, degree, budget).parse(); }
+Group parse_group(std::string_view text, Point degree, const Budget& budget) { 
+  const ReadSource no_files;
+  return Parser(text, degree, no_files, budget).parse();
+}
+
+Group parse_group(std::string_view text, std::optional<Point> degree, const ReadSource& read_source, const Budget& budget) {
+  return Parser(text, degree, read_source, budget).parse();
+}
+
+bool names_files(std::string_view text) {
+  return std::any_of(sources.begin(), sources.end(), [text](std::string_view source) { return text.find(std::string(source) + ":") != std::string_view::npos; });
+}
 
 }  // namespace sightline::group

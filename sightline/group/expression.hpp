@@ -1,6 +1,9 @@
 // The group language of the project (interfaces.md 7): "D_12", "S_3 wr S_2", "cyclic(3)*cyclic(4)", "gens[(0 1 2),(3 4)]".
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "sightline/base/budget.hpp"
@@ -15,6 +18,7 @@ namespace sightline::group {
 ///     factor = atom [ "wr" atom ]        A wr B: B moves blocks of consecutive points, A acts inside
 ///     atom   = C_n D_n S_n A_n B_k | trivial(n) cyclic(n) dihedral(n) symmetric(n) alternating(n) hypercube(k)
 ///            | torus(a,b,..) grid(a,b,..) | "regular(" expr ")" | "gens[" cycles { "," cycles } "]" | "(" expr ")"
+///            | graph:FILE molecule:FILE cell:FILE mask:FILE      FILE: up to a blank or ")", or in quotes ' or "
 ///
 /// Blanks are free between tokens. B_k is S_2 wr S_k on 2k points, hypercube(k) all automorphisms of the k-cube on 2^k,
 /// torus and grid all automorphisms of the graph (families.hpp). D_n is the image on n points: order 2n from n = 3 on.
@@ -24,5 +28,13 @@ namespace sightline::group {
 /// suggestion for a misspelt name; also when the group acts on another number of points than `degree`, or on more than
 /// 2^24. Throws BudgetExhausted for gens beyond make_group and regular beyond make_regular_group.
 [[nodiscard]] Group parse_group(std::string_view text, Point degree, const Budget& budget);
+
+/// The symmetry of the thing in a file: source is "graph", "molecule", "cell" or "mask". Throws InputError naming the file.
+using ReadSource = std::function<Group(const std::string& source, const std::string& file)>;
+/// The same with files, and on as many points as the text says when `degree` is absent (bare gens[...]: up to the largest
+/// point). Without a reader (above) the four sources are an InputError.
+[[nodiscard]] Group parse_group(std::string_view text, std::optional<Point> degree, const ReadSource& read_source, const Budget& budget);
+/// Does the text name a file? Nothing is read.
+[[nodiscard]] bool names_files(std::string_view text);
 
 }  // namespace sightline::group

@@ -1,0 +1,195 @@
+#include "sightline/design/difference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "sightline/base/error.hpp"
+#include "sightline/verdict/certify.hpp"
+
+namespace sightline::design {
+
+namespace {
+
+using layout::Layout;
+using layout::Vertex;
+/// vertex -> its effective colours in the relations of one layer.
+using Row = std::map<Vertex, std::vector<std::int64_t>>;
+
+Row read_layer_row(const Layout& layout, std::uint64_t q, Vertex i) {
+  Row row;
+  const auto& relations = layout.layer(q).relations;
+  std::vector<layout::ColouredRun> runs;
+  for (std::size_t k = 0; k < relations.size(); ++k) {
+    layout.relations[relations[k]].row(i, runs);
+    for (const auto& run : runs) {
+      std::int64_t colour = run.colour;
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+        auto& colours = row[static_cast<Vertex>(j)];
+        colours.resize(relations.size(), -1);
+        colours[k] = colour;
+      }
+    }
+  }
+  return row;
+}
+
+std::optional<FirstDifference> compare_rows(const Row& a, const Row& b, std::uint64_t q, Vertex i) {
+  auto x = a.begin(), y = b.begin();
+  while (x != a.end() || y != b.end()) {
+    if (y == b.end() || (x != a.end() && x->first < y->first)) return FirstDifference{q, i, x->first, "a"};
+    if (x == a.end() || y->first < x->first) return FirstDifference{q, i, y->first, "b"};
+    if (x->second != y->second) return FirstDifference{q, i, x->first, "both"};
+    ++x;
+    ++y;
+  }
+  return std::nullopt;
+}
+
+std::optional<FirstDifference> find_first_difference(const Layout& a, const Layout& b, const Budget& budget) {
+  const std::uint64_t layers = std::max(a.order.size(), b.order.size());
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> equal;  // layers that were compared before
+  for (std::uint64_t q = 1; q <= layers; ++q) {
+    const bool in_a = q <= a.order.size(), in_b = q <= b.order.size();
+    if (in_a && in_b && !equal.emplace(std::pair{a.order[q - 1], b.order[q - 1]}, true).second) continue;
+    for (Vertex i = 0; i < std::max(a.vertices(), b.vertices()); ++i) {
+      budget.poll();
+      const Row left = in_a && i < a.vertices() ? read_layer_row(a, q, i) : Row{}, right = in_b && i < b.vertices() ? read_layer_row(b, q, i) : Row{};
+      if (auto found = compare_rows(left, right, q, i)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+architecture::TargetClass to_target_class(sight::ClassKind kind) {
+  switch (kind) {
+    case sight::ClassKind::all: return architecture::TargetClass::all;
+    case sight::ClassKind::causal: return architecture::TargetClass::causal;
+    case sight::ClassKind::seen: return architecture::TargetClass::seen;
+  }
+  throw InternalError("unknown class");
+}
+
+/// The architecture, asked for its own layout's symmetry in the class that it comes to see.
+architecture::Architecture ask_own(architecture::Architecture a, sight::ClassKind kind) {
+  a.target.target_class = to_target_class(kind);
+  a.target.symmetry_is_layout = true;
+  a.target.symmetry_expression.clear();
+  a.target.symmetry_generators.clear();
+  return a;
+}
+
+/// The group that an answer says is expressed, or else the layout's. Nothing when its list of generators is cut.
+std::optional<std::vector<std::string>> list_expressed(const verdict::Answer& answer) {
+  const auto& group = answer.expressed ? answer.expressed : answer.layout;
+  if (!group || group->generators.size() >= 100) return std::nullopt;
+  return group->generators.empty() ? std::vector<std::string>{"()"} : group->generators;
+}
+
+bool same_group(const std::optional<verdict::GroupAnswer>& a, const std::optional<verdict::GroupAnswer>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->order == b->order && (a->generators == b->generators || a->generators.size() < 100);
+}
+
+nlohmann::ordered_json to_object(const std::optional<verdict::GroupAnswer>& group) {
+  if (!group) return nullptr;
+  nlohmann::ordered_json object;
+  const auto order = group->order.value();
+  object["order"] = nullptr;
+  if (order) object["order"] = order->get_str();
+  else object["order_factored"] = group->order.factored();
+  object["generators"] = group->generators;
+  object["name"] = nullptr;
+  if (group->name) object["name"] = *group->name;
+  return object;
+}
+
+}  // namespace
+
+Difference compute_difference(const architecture::Architecture& a, const architecture::Architecture& b, const Budget& budget) {
+  if (a.tokens != b.tokens) throw InputError(fmt::format("{}: expected {} tokens as in {}, found {}", b.file, a.tokens, a.file, b.tokens));
+  Difference result;
+  const std::array<const architecture::Architecture*, 2> sides{&a, &b};
+  const std::array<Layout, 2> layouts{architecture::make_layout(a, budget), architecture::make_layout(b, budget)};
+  result.first = find_first_difference(layouts[0], layouts[1], budget);
+  result.layout_equal = !result.first && layouts[0].vertex_colour == layouts[1].vertex_colour && a.depth == b.depth;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const sight::ClassKind kind = sight::compute_class_kind(layouts[k], budget);
+    result.answers[k] = verdict::certify(ask_own(*sides[k], kind), budget);
+  }
+  // What one can, asked of the other.
+  bool both = true;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const verdict::Answer& able = result.answers[k];
+    const verdict::Answer& other = result.answers[1 - k];
+    const auto generators = list_expressed(able);
+    if (!able.class_kind || !generators) {
+      both = both && same_group(able.expressed, other.expressed) && able.verdict == other.verdict && able.class_kind == other.class_kind;
+      continue;
+    }
+    architecture::Architecture asked = *sides[1 - k], own = *sides[k];
+    for (architecture::Architecture* side : {&asked, &own}) {
+      side->target.target_class = to_target_class(*able.class_kind);
+      side->target.symmetry_is_layout = false;
+      side->target.symmetry_expression.clear();
+      side->target.symmetry_generators = *generators;
+    }
+    const verdict::Answer can = verdict::certify(own, budget);
+    const verdict::Answer answer = verdict::certify(asked, budget);
+    if (can.verdict != verdict::Verdict::certified) {
+      both = both && can.verdict == answer.verdict && same_group(able.expressed, other.expressed) && able.unseen == other.unseen;
+      continue;
+    }
+    both = both && answer.verdict == verdict::Verdict::certified;
+    if (answer.verdict == verdict::Verdict::impossible && !result.separating) {
+      result.separating = SeparatingTarget{k == 0 ? "b" : "a", "", std::nullopt};
+      if (answer.floor) {
+        result.separating->description = fmt::format("F = {} on {}", answer.floor->target, answer.floor->domain);
+        result.separating->floor = answer.floor->squared_error;
+      }
+    }
+  }
+  result.same = both;
+  return result;
+}
+
+std::string to_json(const Difference& difference) {
+  nlohmann::ordered_json object;
+  object["same"] = difference.same;
+  object["layout_equal"] = difference.layout_equal;
+  const auto& [a, b] = difference.answers;
+  object["expressed"] = nlohmann::ordered_json::array({to_object(a.expressed), to_object(b.expressed)});
+  object["needed"] = nlohmann::ordered_json::array();
+  for (const auto& answer : difference.answers) object["needed"].push_back(answer.needed ? nlohmann::ordered_json(*answer.needed) : nlohmann::ordered_json(nullptr));
+  object["first_difference"] = nullptr;
+  if (const auto& first = difference.first) object["first_difference"] = {{"layer", first->layer}, {"reader", first->reader}, {"read", first->read}, {"in", first->in}};
+  object["separating_target"] = nullptr;
+  if (const auto& target = difference.separating) {
+    object["separating_target"] = {{"description", target->description}, {"floor", nullptr}, {"missed_by", target->missed_by}};
+    if (target->floor) object["separating_target"]["floor"] = target->floor->get_str();
+  }
+  return object.dump();
+}
+
+std::string to_text(const Difference& difference) {
+  std::string text = fmt::format("{}\n", difference.same ? "same         both express the same functions" : "different");
+  text += fmt::format("layouts      {}\n", difference.layout_equal ? "equal" : "different");
+  if (const auto& first = difference.first) {
+    text += fmt::format("first        layer {}: token {} reads {} {}\n", first->layer, first->reader, first->read, first->in == "both" ? "in both, with different colours" : "only in " + first->in);
+  }
+  for (std::size_t k = 0; k < 2; ++k) {
+    const verdict::Answer& answer = difference.answers[k];
+    text += fmt::format("{}            expresses {}, needs {} layers\n", k == 0 ? 'a' : 'b',
+                        answer.expressed ? fmt::format("symmetry of order {}{}", answer.expressed->order.factored(), answer.expressed->name ? " (" + *answer.expressed->name + ")" : "") : "no symmetry class of all tokens",
+                        answer.needed ? fmt::format("{}", *answer.needed) : "an unknown or infinite number of");
+  }
+  if (const auto& target = difference.separating) {
+    text += fmt::format("target       missed by {}: {}{}\n", target->missed_by, target->description, target->floor ? fmt::format(", squared error at least {}", target->floor->get_str()) : "");
+  }
+  return text;
+}
+
+}  // namespace sightline::design

@@ -1,0 +1,159 @@
+#include "sightline/design/front.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sightline/base/error.hpp"
+#include "sightline/design/closed_forms.hpp"
+#include "sightline/design/search.hpp"
+#include "sightline/design/two_closure.hpp"
+#include "sightline/group/chain.hpp"
+
+namespace sightline::design {
+
+std::string to_word(PointKind kind) {
+  switch (kind) {
+    case PointKind::single: return "single";
+    case PointKind::several: return "several";
+    case PointKind::coloured: return "coloured";
+    case PointKind::gather_broadcast: return "gather-broadcast";
+    case PointKind::registers: return "registers";
+  }
+  throw InternalError("unknown kind of point");
+}
+
+namespace {
+
+constexpr std::uint64_t most_register_pairs = 100'000;
+constexpr Point closed_forms_from = 2000;  ///< tokens; below, the general search finds the same points and more
+
+/// All elements of a small group, the identity first, by breadth.
+std::vector<group::Images> list_group_elements(const group::Group& group, const Budget& budget) {
+  std::vector<group::Images> generators;
+  for (const auto& g : group::list_generators(group, ~std::size_t{0})) generators.push_back(g.images(group.degree));
+  group::Images identity(group.degree);
+  for (Point x = 0; x < group.degree; ++x) identity[x] = x;
+  std::vector<group::Images> elements{identity};
+  std::map<group::Images, bool> seen{{identity, true}};
+  for (std::size_t k = 0; k < elements.size(); ++k) {
+    budget.poll();
+    for (const group::Images& g : generators) {
+      group::Images product = group::compose(g, elements[k]);
+      if (seen.emplace(product, true).second) elements.push_back(std::move(product));
+    }
+  }
+  return elements;
+}
+
+/// theory.md 7.6: register g and token g(k) attend to each other in head k. Reading first, being read second.
+std::optional<FrontPoint> find_registers(const Request& request, std::vector<std::string>& notes, const Budget& budget) {
+  const std::optional<mpz_class> order = request.group.order.value(20);
+  const std::uint64_t n = request.group.degree;
+  if (!order || *order * static_cast<unsigned long>(n) > static_cast<unsigned long>(most_register_pairs)) {
+    notes.push_back("one register per element of the group was not offered: |G| n is above 100,000");
+    return std::nullopt;
+  }
+  if (request.registers && *order > static_cast<unsigned long>(*request.registers)) {
+    notes.push_back(fmt::format("one register per element of the group needs {} registers, at most {} are allowed", order->get_str(), *request.registers));
+    return std::nullopt;
+  }
+  if (request.layers && *request.layers < 2) return std::nullopt;
+  const std::vector<group::Images> elements = list_group_elements(request.group, budget);
+  const std::uint64_t registers = elements.size();
+  layout::PatternSpec gather, broadcast;
+  gather.kind = broadcast.kind = layout::PatternKind::per_head;
+  for (Point k = 0; k < n; ++k) {
+    std::vector<std::vector<std::int64_t>> reads(n + registers), read(n + registers);
+    for (std::uint64_t g = 0; g < registers; ++g) {
+      const std::uint64_t vertex = n + g;
+      reads[vertex].push_back(elements[g][k]);
+      read[elements[g][k]].push_back(static_cast<std::int64_t>(vertex));
+      read[vertex].push_back(static_cast<std::int64_t>(vertex));
+    }
+    for (Point i = 0; i < n; ++i) reads[i].push_back(i);
+    gather.of.push_back(make_rows_spec(std::move(reads)));
+    broadcast.of.push_back(make_rows_spec(std::move(read)));
+  }
+  Candidate candidate;
+  candidate.kind = PointKind::registers;
+  candidate.registers = registers;
+  candidate.whole_list_once = true;
+  candidate.layers = {{std::move(gather), n * registers}, {std::move(broadcast), n * registers}};
+  candidate.description = fmt::format("{} equal registers, one per element of the group, {} heads", registers, n);
+  std::optional<FrontPoint> point = certify_candidate(request, candidate, 2, budget);
+  if (!point) notes.push_back("the registers of theory 7.6 were beyond the certifier's bounds");
+  return point;
+}
+
+void mark_nondominated(std::vector<FrontPoint>& front) {
+  for (FrontPoint& p : front) {
+    p.nondominated = std::none_of(front.begin(), front.end(), [&](const FrontPoint& q) {
+      const bool as_good = q.layers <= p.layers && q.pairs <= p.pairs && q.registers <= p.registers;
+      return as_good && (q.layers < p.layers || q.pairs < p.pairs || q.registers < p.registers);
+    });
+  }
+}
+
+void finish(Design& design) {
+  std::stable_sort(design.front.begin(), design.front.end(), [](const FrontPoint& a, const FrontPoint& b) {
+    return std::tie(a.layers, a.pairs, a.registers, a.kind) < std::tie(b.layers, b.pairs, b.registers, b.kind);
+  });
+  mark_nondominated(design.front);
+}
+
+}  // namespace
+
+Design make_design(const Request& request, const Budget& budget) {
+  if (request.causal && !request.group.is_trivial()) {
+    throw InputError(fmt::format("--causal: expected a trivial symmetry, because causal functions treat every token differently, found order {}", request.group.order.factored()));
+  }
+  Design design;
+  if (!request.causal && request.group.degree > closed_forms_from && !request.closed_form.empty()) {
+    if (std::optional<ClosedForm> form = find_closed_form(request.closed_form)) {
+      design.two_closed = true;  // each is the automorphism group of its E
+      for (const auto& [candidate, begin] : form->candidates) {
+        if (request.registers && candidate.registers > *request.registers) continue;
+        std::optional<FrontPoint> point = certify_candidate(request, candidate, begin, budget);
+        if (!point) continue;
+        point->lower_bound = point->layers == 1 ? point->pairs : point->layers * request.group.degree;
+        if (candidate.registers > 0) point->lower_bound = 2 * request.group.degree;
+        point->proved = point->lower_bound == point->pairs;
+        design.front.push_back(std::move(*point));
+      }
+      design.notes.push_back("closed form: the points known for this family; other layouts were not searched at this length");
+      if (request.group.degree > 20'000) design.notes.push_back("both hub layers use every pair that touches the register: with rows of their own they would cost 2n pairs less");
+      finish(design);
+      return design;
+    }
+  }
+  const Orbitals orbitals = compute_orbitals(request.group, budget);
+  group::Group closure = compute_two_closure(request.group, orbitals, budget);
+  design.two_closed = closure.order == request.group.order;
+  if (!design.two_closed) design.closure = std::move(closure);
+  if (request.causal) {
+    Search search(request, orbitals, budget);
+    search.find_causal();
+    design.front = std::move(search.points());
+    design.notes = std::move(search.notes());
+  } else if (design.two_closed) {
+    Search search(request, orbitals, budget);
+    search.find_single();
+    search.find_several();
+    search.find_coloured();
+    search.find_gather_broadcast();
+    design.front = std::move(search.points());
+    design.notes = std::move(search.notes());
+  } else {
+    std::optional<FrontPoint> point = find_registers(request, design.notes, budget);
+    if (point) {
+      // Every register must read and be read, or it could be left out.
+      point->lower_bound = 2 * request.group.degree;
+      design.front.push_back(std::move(*point));
+    }
+  }
+  finish(design);
+  return design;
+}
+
+}  // namespace sightline::design

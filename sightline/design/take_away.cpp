@@ -1,0 +1,192 @@
+#include "sightline/design/take_away.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+namespace sightline::design {
+
+namespace {
+
+constexpr std::size_t most_vertices_written = 2048;
+
+std::uint32_t compute_crc32(std::string_view bytes) {
+  std::uint32_t crc = ~0u;
+  for (const char c : bytes) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
+  }
+  return ~crc;
+}
+
+void put(std::string& out, std::uint32_t value, int bytes) {
+  for (int k = 0; k < bytes; ++k) out += static_cast<char>(value >> (8 * k) & 255);
+}
+
+constexpr std::array<const char*, 5> kind_colours = {"#1b6ca8", "#c8553d", "#588157", "#7b2d8b", "#8a6d3b"};
+
+}  // namespace
+
+std::string write_npz(const std::vector<std::uint8_t>& values, std::size_t n) {
+  std::string header = fmt::format("{{'descr': '|u1', 'fortran_order': False, 'shape': ({}, {}), }}", n, n);
+  header.append(63 - (header.size() + 10) % 64, ' ');
+  header += '\n';
+  std::string array = "\x93NUMPY";
+  put(array, 1, 2);  // version 1.0
+  put(array, static_cast<std::uint32_t>(header.size()), 2);
+  array += header;
+  array.append(values.begin(), values.end());
+  const std::string name = "mask.npy";
+  const std::uint32_t crc = compute_crc32(array), size = static_cast<std::uint32_t>(array.size());
+  // One stored entry, then the central directory. The date is the first that the format knows: same input, same bytes.
+  const auto put_common = [&](std::string& out) {
+    put(out, 20, 2);
+    put(out, 0, 2);
+    put(out, 0, 2);
+    put(out, 0, 2);
+    put(out, 0x21, 2);
+    put(out, crc, 4);
+    put(out, size, 4);
+    put(out, size, 4);
+    put(out, static_cast<std::uint32_t>(name.size()), 2);
+    put(out, 0, 2);
+  };
+  std::string out = "PK\x03\x04";
+  put_common(out);
+  out += name + array;
+  const auto directory = static_cast<std::uint32_t>(out.size());
+  out += "PK\x01\x02";
+  put(out, 20, 2);
+  put_common(out);
+  put(out, 0, 2);
+  put(out, 0, 2);
+  put(out, 0, 2);
+  put(out, 0, 4);
+  put(out, 0, 4);
+  out += name;
+  const auto directory_size = static_cast<std::uint32_t>(out.size()) - directory;
+  out += "PK\x05\x06";
+  put(out, 0, 4);
+  put(out, 1, 2);
+  put(out, 1, 2);
+  put(out, directory_size, 4);
+  put(out, directory, 4);
+  put(out, 0, 2);
+  return out;
+}
+
+std::string write_flex_attention(const std::vector<std::vector<std::vector<std::uint32_t>>>& rows, const std::vector<std::size_t>& order) {
+  std::string text =
+      "# Masks for torch.nn.attention.flex_attention: mask_mods[layer], row = reader. Registers are the last positions.\n"
+      "#   block_mask = create_block_mask(mask_mods[0], None, None, VERTICES, VERTICES, device=\"cpu\")\n"
+      "#   flex_attention(query, key, value, block_mask=block_mask)\n"
+      "import torch\n\n";
+  text += fmt::format("VERTICES = {}\nROWS = [\n", rows.empty() ? 0 : rows[0].size());
+  for (const auto& pattern : rows) {
+    text += "    [\n";
+    for (const auto& row : pattern) text += fmt::format("        [{}],\n", fmt::join(row, ", "));
+    text += "    ],\n";
+  }
+  text += fmt::format(
+      "]\nORDER = [{}]  # pattern of each mixing layer\n\n\n"
+      "def make_mask_mod(rows, device=\"cpu\"):\n"
+      "    mask = torch.zeros(VERTICES, VERTICES, dtype=torch.bool, device=device)\n"
+      "    for reader, read in enumerate(rows):\n"
+      "        mask[reader, read] = True\n\n"
+      "    def mask_mod(b, h, q_idx, kv_idx):\n"
+      "        return mask[q_idx, kv_idx]\n\n"
+      "    return mask_mod\n\n\n"
+      "mask_mods = [make_mask_mod(ROWS[k]) for k in ORDER]\n",
+      fmt::join(order, ", "));
+  return text;
+}
+
+std::string draw_front(const Design& design) {
+  constexpr double width = 640, height = 400, margin = 60;
+  double most_layers = 1, most_pairs = 1;
+  for (const FrontPoint& p : design.front) {
+    most_layers = std::max(most_layers, static_cast<double>(p.layers));
+    most_pairs = std::max(most_pairs, static_cast<double>(p.pairs));
+  }
+  // Pairs on a logarithmic axis: fronts run from n to n^2.
+  const auto x = [&](const FrontPoint& p) { return margin + (width - 2 * margin) * static_cast<double>(p.layers) / (most_layers + 1); };
+  const auto y = [&](const FrontPoint& p) { return height - margin - (height - 2 * margin) * std::log1p(static_cast<double>(p.pairs)) / std::log1p(most_pairs); };
+  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+                                "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n", width, height);
+  svg += fmt::format("<path d=\"M{0} {1}V{2}H{3}\" fill=\"none\" stroke=\"black\"/>\n", margin, margin / 2, height - margin, width - margin / 2);
+  svg += fmt::format("<text x=\"{}\" y=\"{}\">mixing layers</text>\n<text x=\"8\" y=\"20\">attended pairs (logarithmic)</text>\n", width / 2 - 40, height - 16);
+  std::vector<const FrontPoint*> best;
+  for (const FrontPoint& p : design.front) {
+    if (p.nondominated) best.push_back(&p);
+  }
+  std::string line;
+  for (const FrontPoint* p : best) line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", x(*p), y(*p));
+  if (!line.empty()) svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#999\" stroke-dasharray=\"4 3\"/>\n", line);
+  std::set<PointKind> kinds;
+  for (const FrontPoint& p : design.front) {
+    kinds.insert(p.kind);
+    svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\" fill-opacity=\"{}\"><title>{}: {} layers, {} pairs, {} registers, {}</title></circle>\n", x(p), y(p),
+                       kind_colours[static_cast<std::size_t>(p.kind)], p.nondominated ? "1" : "0.35", to_word(p.kind), p.layers, p.pairs, p.registers, p.proved ? "proved" : "best found");
+    if (p.nondominated) svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}, {}</text>\n", x(p) + 8, y(p) + 4, p.layers, p.pairs);
+  }
+  double row = 40;
+  for (const PointKind kind : kinds) {
+    svg += fmt::format("<circle cx=\"{0}\" cy=\"{1}\" r=\"5\" fill=\"{2}\"/><text x=\"{3}\" y=\"{4}\">{5}</text>\n", width - 150, row, kind_colours[static_cast<std::size_t>(kind)], width - 138, row + 4, to_word(kind));
+    row += 18;
+  }
+  return svg + "</svg>\n";
+}
+
+std::string draw_pattern(const std::vector<std::vector<std::uint32_t>>& rows) {
+  const std::size_t n = rows.size();
+  const double cell = std::max(1.0, 480.0 / static_cast<double>(std::max<std::size_t>(n, 1)));
+  const double side = cell * static_cast<double>(n);
+  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{0:.0f}\" viewBox=\"0 0 {1} {1}\" shape-rendering=\"crispEdges\">\n"
+                                "<rect width=\"{1}\" height=\"{1}\" fill=\"#eee\"/>\n<path fill=\"#1b6ca8\" d=\"", side, n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < rows[i].size();) {
+      std::size_t end = k + 1;
+      while (end < rows[i].size() && rows[i][end] == rows[i][end - 1] + 1) ++end;
+      svg += fmt::format("M{} {}h{}v1h-{}z", rows[i][k], i, end - k, end - k);
+      k = end;
+    }
+  }
+  return svg + "\"/>\n</svg>\n";
+}
+
+std::vector<std::pair<std::string, std::string>> make_files(const architecture::Architecture& architecture, const std::string& stem, const Budget& budget) {
+  const layout::Layout layout = architecture::make_layout(architecture, budget);
+  const std::size_t n = layout.vertices();
+  std::vector<std::pair<std::string, std::string>> files;
+  if (n > most_vertices_written) return files;
+  std::vector<std::vector<std::vector<std::uint32_t>>> patterns;
+  for (std::size_t k = 0; k < layout.layers.size(); ++k) {
+    std::vector<std::vector<std::uint32_t>> rows(n);
+    std::vector<std::uint8_t> mask(n * n, 0);
+    std::string edges = "# reader read\n";
+    for (std::uint32_t i = 0; i < n; ++i) {
+      budget.poll();
+      for (const std::uint32_t r : layout.layers[k].relations) {
+        for (const layout::Run& run : layout.relations[r].pattern().row(i)) {
+          for (std::uint64_t j = run.first; j <= run.last; j += run.step) mask[i * n + j] = 1;
+        }
+      }
+      for (std::uint32_t j = 0; j < n; ++j) {
+        if (mask[i * n + j] == 0) continue;
+        rows[i].push_back(j);
+        edges += fmt::format("{} {}\n", i, j);
+      }
+    }
+    files.emplace_back(fmt::format("{}-{}.npz", stem, k + 1), write_npz(mask, n));
+    files.emplace_back(fmt::format("{}-{}.edges", stem, k + 1), std::move(edges));
+    files.emplace_back(fmt::format("{}-{}.svg", stem, k + 1), draw_pattern(rows));
+    patterns.push_back(std::move(rows));
+  }
+  files.emplace_back(stem + ".py", write_flex_attention(patterns, {layout.order.begin(), layout.order.end()}));
+  return files;
+}
+
+}  // namespace sightline::design

@@ -1,0 +1,29 @@
+// A design in the forms that other programs read: masks, edge lists, FlexAttention, drawings.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sightline/architecture/architecture.hpp"
+#include "sightline/base/budget.hpp"
+#include "sightline/design/front.hpp"
+
+namespace sightline::design {
+
+/// Files beside `stem`, as (name, bytes): per different pattern k = 1, 2, ..: STEM-k.npz (array `mask`, uint8, row = reader,
+/// registers last), STEM-k.edges (lines "reader read"), STEM-k.svg; and STEM.py (one FlexAttention mask_mod per layer).
+/// Several heads: the pattern of any head. Nothing above 2,048 vertices but the architecture itself.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> make_files(const architecture::Architecture& architecture, const std::string& stem,
+                                                                         const Budget& budget);
+
+/// A .npz archive with one uint8 array `mask` of n x n, row-major (stored, not compressed).
+[[nodiscard]] std::string write_npz(const std::vector<std::uint8_t>& values, std::size_t n);
+/// Python: tables of rows, and mask_mod functions for torch.nn.attention.flex_attention.
+[[nodiscard]] std::string write_flex_attention(const std::vector<std::vector<std::vector<std::uint32_t>>>& rows, const std::vector<std::size_t>& order);
+/// Layers against pairs, one mark per point, the points that nothing beats joined by a line.
+[[nodiscard]] std::string draw_front(const Design& design);
+/// One square per attended pair, reader downwards.
+[[nodiscard]] std::string draw_pattern(const std::vector<std::vector<std::uint32_t>>& rows);
+
+}  // namespace sightline::design
