@@ -91,10 +91,6 @@ std::optional<ClosedForm> find_closed_form(const std::string& text) {
       form.candidates.emplace_back(make_single(PatternSpec{}, n * (n - 1), "one pattern: full"), 1);
       form.candidates.emplace_back(make_hub(n, std::nullopt, "nothing"), 2);
     } else {
-      Candidate offsets = make_single(PatternSpec{}, n * (n - 1), "one full pattern, a trained weight per distance");
-      offsets.kind = PointKind::coloured;
-      offsets.relative = true;
-      form.candidates.emplace_back(std::move(offsets), 1);
       // No two views of a path are alike, and the certifier compares them all: out of its reach above some thousand tokens.
       if (n <= most_path) form.candidates.emplace_back(make_hub(n, LayerPlan{make_ring(1, 0, false), n - 1}, fmt::format("a directed path, {} pairs", n - 1)), 3);
     }

@@ -10,8 +10,7 @@
 namespace sightline::design {
 
 /// Families whose cheapest pattern E is known: C_n (one step: n pairs), D_n (ring: 2n), torus(a,b) (four neighbours: 4n),
-/// S_n (nothing), S_a wr S_b (blocks), trivial(n) (a full pattern with a weight per distance; up to
-/// 500 tokens also a directed path: n - 1), under either of their names.
+/// S_n (nothing), S_a wr S_b (blocks), trivial(n) (a directed path: n - 1; only up to 500 tokens), under either of their names.
 struct ClosedForm {
   /// E, and for transitive families the lists offered as they stand, with the number of layers at which to begin.
   std::vector<std::pair<Candidate, std::uint64_t>> candidates;

@@ -123,6 +123,7 @@ Design make_design(const Request& request, const Budget& budget) {
       }
       design.notes.push_back("closed form: the points known for this family; other layouts were not searched at this length");
       if (request.group.degree > 20'000) design.notes.push_back("both hub layers use every pair that touches the register: with rows of their own they would cost 2n pairs less");
+      if (design.front.empty()) design.notes.push_back("no point of this family can be certified at this length within the certifier's reach");
       finish(design);
       return design;
     }
