@@ -449,6 +449,63 @@ bool is_causal_chain(const Layout& layout, const std::map<std::uint32_t, ReadLay
 
 }  // namespace
 
+namespace {
+
+/// Automorphisms map receptive fields to receptive fields, so one reader per orbit tells all: the readers to follow, when they are few.
+std::vector<Vertex> choose_readers(const Layout& layout, const ReachQuestion& question) {
+  constexpr std::size_t few = 64;
+  std::vector<Vertex> readers;
+  if (question.orbit == nullptr || question.kind != ClassKind::all || question.sets != nullptr || question.ordinary_only) return readers;
+  for (Vertex a = 0; a < layout.tokens; ++a) {
+    if ((*question.orbit)[a] != a) continue;
+    if (readers.size() == few) return {};
+    readers.push_back(a);
+  }
+  return readers;
+}
+
+/// What one reader misses: how many, and the first of them.
+std::pair<Vertex, Vertex> count_missing(const Layout& layout, const ReachQuestion& question, Vertex reader, std::uint64_t depth) {
+  const std::vector<std::int64_t> latest = compute_latest(layout, depth, reader, question.skip);
+  std::pair<Vertex, Vertex> missing{0, 0};
+  for (Vertex j = question.registers_too ? layout.vertices() : layout.tokens; j-- > 0;) {
+    if (latest[j] < 0) missing = {missing.first + 1, j};
+  }
+  return missing;
+}
+
+std::uint64_t ever_of(const Layout& layout) { return (std::uint64_t{layout.vertices()} + 1) * std::max<std::uint64_t>(1, layout.order.size()); }
+
+Unseen unseen_by_orbits(const Layout& layout, const ReachQuestion& question, const std::vector<Vertex>& readers, std::uint64_t depth) {
+  Unseen result{std::vector<Vertex>(layout.tokens, 0), {}};
+  for (const Vertex a : readers) {
+    const auto [count, first] = count_missing(layout, question, a, depth);
+    result.count[a] = count;
+    if (count > 0 && !result.first) result.first = Pair{a, first};
+  }
+  for (Vertex i = 0; i < layout.tokens; ++i) result.count[i] = result.count[(*question.orbit)[i]];
+  return result;
+}
+
+Reach reach_by_orbits(const Layout& layout, const ReachQuestion& question, const std::vector<Vertex>& readers) {
+  std::uint64_t low = 0, high = ever_of(layout);  // more layers never show less
+  if (const auto missed = unseen_by_orbits(layout, question, readers, high).first) return {std::nullopt, missed};
+  std::optional<Pair> before = unseen_by_orbits(layout, question, readers, 0).first;
+  if (!before) return {0, {}};
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (const auto missed = unseen_by_orbits(layout, question, readers, middle).first) {
+      low = middle;
+      before = missed;
+    } else {
+      high = middle;
+    }
+  }
+  return {high, before};
+}
+
+}  // namespace
+
 Unseen compute_unseen(const Layout& layout, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
   const auto layers = make_read_layers(layout);
   if (const IntervalReach intervals(layout, layers, question); intervals.ok()) return intervals.unseen(depth);
@@ -460,6 +517,7 @@ Unseen compute_unseen(const Layout& layout, const ReachQuestion& question, std::
     if (question.kind == ClassKind::all && layout.tokens > 1) none.first = Pair{0, 1};
     return none;
   }
+  if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
   return BitReach(layout, layers, question).unseen(depth);
 }
 
@@ -467,6 +525,7 @@ Reach compute_reach(const Layout& layout, const ReachQuestion& question) {
   const auto layers = make_read_layers(layout);
   if (const IntervalReach intervals(layout, layers, question); intervals.ok()) return intervals.layers();
   if (const auto reach = reach_by_hub(layout, layers, question)) return *reach;
+  if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
   return BitReach(layout, layers, question).layers();
 }
 

@@ -11,6 +11,7 @@ struct ReachQuestion {
   bool registers_too = false;    ///< registers are to be seen as well (kinds all and seen)
   std::uint64_t skip = 0;        ///< the first layer applied is layer skip+1 of the repeated list
   const std::vector<std::vector<bool>>* sets = nullptr;  ///< what each token is to see, instead of the kind
+  const std::vector<Vertex>* orbit = nullptr;  ///< least token of each token's orbit under automorphisms of the layout
   const Json* hints = nullptr;   ///< {"columns":[..],"hub":h}: columns that come late, and a vertex through which all can see all
 };
 
@@ -30,6 +31,8 @@ struct Unseen {
 struct Sight::State {
   const Layout& layout;
   const Json& evidence;
+  std::vector<Vertex> orbit;  ///< empty: not known
+  [[nodiscard]] const std::vector<Vertex>* orbits() const { return orbit.empty() ? nullptr : &orbit; }
   [[nodiscard]] const Json* find(std::string_view key) const { return evidence.is_null() ? nullptr : evidence.find(key); }
 };
 

@@ -108,13 +108,19 @@ std::unique_ptr<RootMaker> make_roots(const Layout& layout, bool frequencies, st
 
 // Every row that is ever visible is visible at a vertex that is seen within the layers after `base`. Labels of equal registers first
 // have to settle; then one whole period of rows must be visible.
-Limit compute_limit(const Layout& layout, bool frequencies, const Json* hints) {
+std::uint64_t last_first_layer(const Layout& layout) {
+  std::uint64_t last = 0;
+  for (const std::uint64_t first : first_layers(layout)) last = first == absent ? last : std::max(last, first);
+  return last;
+}
+
+Limit compute_limit(const Layout& layout, bool frequencies, const std::vector<Vertex>* orbit, const Json* hints) {
   const bool equal = has_equal_registers(layout);
   std::uint64_t base = 0;
   if (equal) base = compute_register_settling(layout, frequencies) + layout.order.size();
-  for (const std::uint64_t first : first_layers(layout)) base = equal || first == absent ? base : std::max(base, first);
+  else base = last_first_layer(layout);
   if (layout.vertices() == 1) return {base, !equal};
-  ReachQuestion question{ClassKind::all, false, true, base, nullptr, hints};
+  ReachQuestion question{ClassKind::all, false, true, base, nullptr, orbit, hints};
   if (const Reach all = compute_reach(layout, question); all.layers) return {base + *all.layers, !equal};
   question.kind = ClassKind::seen;
   return {base + *compute_reach(layout, question).layers, false};

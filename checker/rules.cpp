@@ -149,7 +149,7 @@ void hide_blind_layers(Derivation& d) {
     }
   }
   if (d.whole) return;
-  d.sighted_sight.emplace(d.sighted, d.shown("views", "sighted"));
+  d.sighted_sight.emplace(d.sighted, d.shown("views", "sighted"), &d.layout_group);
   if (d.a["input"]["embedding"].is("table")) return;  // ids ask who sees whom only
   d.sighted_group = confirm_automorphisms(make_structure(d.sighted), d.sighted.tokens, d.shown("groups", "sighted"), "groups.sighted");
 }
@@ -264,9 +264,9 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted) {
   d.n = d.layout.tokens, d.ordinary = d.n - (input["bos"].boolean() ? 1 : 0), d.dim = d.a["dim"].integer(), d.raw = input["dim"].integer();
   if (!input["vocabulary"].is_null()) d.vocabulary = input["vocabulary"].natural();
   if (d.a["depth"].is("listed")) d.given = d.layout.order.size();
-  d.sight.emplace(d.layout, d.shown("views", "layout"));
-  d.connected = d.sight->connected(), d.class_kind = d.sight->class_kind();
   d.layout_group = confirm_automorphisms(make_structure(d.layout), d.layout.tokens, d.shown("groups", "layout"), "layout");
+  d.sight.emplace(d.layout, d.shown("views", "layout"), &d.layout_group);
+  d.connected = d.sight->connected(), d.class_kind = d.sight->class_kind();
   read_target(d);
   for (const Json& layer : layers.array()) {
     const Json& mixer = layer["mixer"];

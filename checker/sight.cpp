@@ -45,12 +45,14 @@ std::vector<bool> WantedTokens::of(Vertex a) const {
   return set;
 }
 
-Sight::Sight(const Layout& layout, const Json& evidence) : state_(new State{layout, evidence}) {}
+Sight::Sight(const Layout& layout, const Json& evidence, const ConfirmedGroup* group)
+    : state_(new State{layout, evidence, group == nullptr ? std::vector<Vertex>{} : checker::orbits(group->group)}) {}
 Sight::~Sight() { delete state_; }
 
 std::optional<std::uint64_t> Sight::connected() const {
   ReachQuestion question;
   question.hints = state_->find("reach");
+  question.orbit = state_->orbits();
   return compute_reach(state_->layout, question).layers;
 }
 
@@ -58,6 +60,7 @@ ClassKind Sight::class_kind() const {
   const Layout& layout = state_->layout;
   ReachQuestion question;
   question.hints = state_->find("reach");
+  question.orbit = state_->orbits();
   const Unseen of_all = compute_unseen(layout, question, std::nullopt);
   bool all = true, causal = true;
   for (Vertex i = 0; i < layout.tokens; ++i) {
@@ -72,6 +75,7 @@ ClassKind Sight::class_kind() const {
 std::vector<std::pair<std::uint64_t, std::uint64_t>> Sight::unseen(std::optional<std::uint64_t> depth) const {
   ReachQuestion question;
   question.hints = state_->find("reach");
+  question.orbit = state_->orbits();
   std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
   for (const Vertex count : compute_unseen(state_->layout, question, depth).count) {
     if (runs.empty() || runs.back().first != count) runs.emplace_back(count, 0);
@@ -82,14 +86,14 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> Sight::unseen(std::optional
 
 Reach Sight::wanted_reach(const ViewQuestion& question, bool ordinary_only) const {
   const WantedTokens wanted(state_->layout, question);
-  ReachQuestion reach{question.kind, ordinary_only, false, 0, wanted.sets(), state_->find("reach")};
+  ReachQuestion reach{question.kind, ordinary_only, false, 0, wanted.sets(), state_->orbits(), state_->find("reach")};
   return compute_reach(state_->layout, reach);
 }
 
 std::pair<std::uint64_t, std::optional<std::pair<Vertex, Vertex>>> Sight::unseen_pairs(const ViewQuestion& question, std::optional<std::uint64_t> depth,
                                                                                       bool ordinary_only) const {
   const WantedTokens wanted(state_->layout, question);
-  const Unseen unseen = compute_unseen(state_->layout, {question.kind, ordinary_only, false, 0, wanted.sets(), state_->find("reach")}, depth);
+  const Unseen unseen = compute_unseen(state_->layout, {question.kind, ordinary_only, false, 0, wanted.sets(), state_->orbits(), state_->find("reach")}, depth);
   std::uint64_t count = 0;
   for (const Vertex c : unseen.count) count += c;
   return {count, unseen.first};

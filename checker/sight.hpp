@@ -49,7 +49,8 @@ struct Needed {
 /// @param evidence the certificate's evidence for this layout's views (docs/certificate.md, "views")
 class Sight {
 public:
-  Sight(const Layout& layout, const Json& evidence);
+  /// @param group  automorphisms of the layout, when they are confirmed already: reach is then followed once per orbit
+  Sight(const Layout& layout, const Json& evidence, const ConfirmedGroup* group = nullptr);
   Sight(const Sight&) = delete;
   Sight& operator=(const Sight&) = delete;
   ~Sight();

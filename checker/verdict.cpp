@@ -332,7 +332,7 @@ void decide_continuous(Derivation& d) {
   }
 
   // The published claim, and the group at the depth where the tokens are connected, speak of the pattern alone.
-  if (!d.whole) d.pattern_sight.emplace(d.sighted, d.shown("views", "pattern"));
+  if (!d.whole) d.pattern_sight.emplace(d.sighted, d.shown("views", "pattern"), &d.layout_group);
   Sight& pattern_sight = d.whole ? *d.sight : *d.pattern_sight;
   std::optional<std::uint64_t> pattern_needed = d.connected;
   if (!pooling) {

@@ -80,9 +80,10 @@ Map restrict(const Permutation& map, const std::vector<bool>& seen, Vertex token
 /// per pair of roots that are alike. Everything met must be explained, or evidence must show that there is nothing.
 class Sweep {
 public:
-  Sweep(const Layout& layout, const ConfirmedGroup& layout_group, const RootMaker& maker, const Explainer& explainer, const Json* evidence,
-        std::string claim)
-      : layout_(layout), layout_group_(layout_group), maker_(maker), explainer_(explainer), evidence_(evidence), claim_(std::move(claim)) {}
+  Sweep(const Layout& layout, const ConfirmedGroup& layout_group, const RootMaker& maker, std::uint64_t depth, const Explainer& explainer,
+        const Json* evidence, std::string claim)
+      : layout_(layout), layout_group_(layout_group), maker_(maker), depth_(depth), explainer_(explainer), evidence_(evidence),
+        claim_(std::move(claim)) {}
 
   /// What the evidence showed to be isomorphisms, beside the layout's group.
   std::vector<Group> met;
@@ -94,8 +95,9 @@ public:
     if (layout_.tokens == 1 || std::adjacent_find(colours.begin(), colours.end()) == colours.end()) return;
     std::vector<Vertex> roots;
     const std::vector<Vertex> orbit = orbits(layout_group_.group);
+    const std::vector<bool> complete = find_complete_roots(orbit);
     for (Vertex a = 0; a < layout_.tokens; ++a) {
-      if (orbit[a] == a) roots.push_back(a);
+      if (orbit[a] == a && !complete[a]) roots.push_back(a);
     }
     std::vector<std::vector<Vertex>> alike{roots};
     // Rigid views mostly differ soon after the root: longer walks only for those that do not.
@@ -112,6 +114,17 @@ public:
   }
 
 private:
+  // With every row in view an isomorphism is an automorphism of the layout, in its group and so in the target's; and a view that
+  // has every row is isomorphic to none that has not. t_a(j) >= first: j comes into view within the last depth - first layers.
+  [[nodiscard]] std::vector<bool> find_complete_roots(const std::vector<Vertex>& orbit) const {
+    std::vector<bool> complete(layout_.tokens, false);
+    const std::uint64_t first = last_first_layer(layout_);
+    if (registers_ || depth_ < first) return complete;
+    const Unseen unseen = compute_unseen(layout_, {ClassKind::all, false, true, first, nullptr, &orbit, nullptr}, depth_ - first);
+    for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = unseen.count[a] == 0;
+    return complete;
+  }
+
   // hash -> symmetric class; nothing when one hash meets two classes.
   using Cover = std::vector<std::pair<std::uint64_t, Vertex>>;
 
@@ -231,6 +244,7 @@ private:
   const Layout& layout_;
   const ConfirmedGroup& layout_group_;
   const RootMaker& maker_;
+  std::uint64_t depth_;
   const Explainer& explainer_;
   const Json* evidence_;
   std::string claim_;
@@ -308,14 +322,51 @@ Collision confirm_collision(const Layout& layout, const ViewQuestion& question, 
   return collision;
 }
 
+/// Rows that go down only: c(i) = hash of i's colour, its loops and, per relation, of what it reads below (arc colour, c(j)). When every seen
+/// row counts, an isomorphism of views maps what i reads to what its image reads, so it preserves c; when all c differ, it moves nothing.
+bool do_rows_name_tokens(const Layout& layout) {
+  if (has_equal_registers(layout)) return false;
+  const auto stir = [](std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  };
+  std::vector<std::uint64_t> name(layout.vertices()), sum(std::size_t{layout.vertices()} + 1, 0);
+  std::vector<Run> row;
+  for (Vertex i = 0; i < layout.vertices(); ++i) {
+    std::uint64_t value = stir(layout.vertex_colour[i] + 1);
+    for (const Relation& relation : layout.relations) {
+      relation.row(i, row);
+      std::uint64_t below = 0, loop = 0;
+      for (const Run& run : row) {
+        if (run.last > i) return false;
+        const std::uint64_t end = std::min<std::uint64_t>(i, std::uint64_t{run.last} + 1);
+        if (run.last == i) loop = stir(static_cast<std::uint64_t>(run.colour + run.colour_step * std::int64_t{run.size() - 1}) + 7);
+        if (run.step == 1 && run.colour_step == 0) {
+          if (run.first < end) below += stir(static_cast<std::uint64_t>(run.colour) + 3) * (sum[end] - sum[run.first]);
+          continue;
+        }
+        std::int64_t colour = run.colour;
+        for (std::uint64_t j = run.first; j < end; j += run.step, colour += run.colour_step) below += stir(static_cast<std::uint64_t>(colour) + 3) * name[j];
+      }
+      value = stir(value + stir(below + 11) + 13 * loop);
+    }
+    name[i] = value;
+    sum[i + 1] = sum[i] + value;
+  }
+  std::sort(name.begin(), name.end());
+  return std::adjacent_find(name.begin(), name.end()) == name.end();
+}
+
 void confirm_no_collision(const Layout& layout, const ViewQuestion& question, std::uint64_t depth, const Limit& limit, const Json* evidence,
                           const std::string& claim) {
   if (layout.tokens == 1) return;
   const Explainer explainer(layout, question, target_of(question), question.target == nullptr);
   if (question.target != nullptr) require_layout_group(layout, question.layout_group->group, explainer, claim);
   if (limit.everything && depth >= limit.depth) return;  // the views are the layout itself
+  if (depth >= limit.depth && do_rows_name_tokens(layout)) return;  // no two tokens have isomorphic views, no view moves
   const auto maker = make_roots(layout, question.frequencies, std::min(depth, limit.depth));
-  Sweep(layout, *question.layout_group, *maker, explainer, find(evidence, to_key(depth)), claim).run();
+  Sweep(layout, *question.layout_group, *maker, std::min(depth, limit.depth), explainer, find(evidence, to_key(depth)), claim).run();
 }
 
 }  // namespace
@@ -328,7 +379,7 @@ Needed Sight::needed(const ViewQuestion& question) const {
   const Json *views = find(state_->find("views"), key), *collisions = find(state_->find("collisions"), key);
   Needed needed;
   const WantedTokens wanted(layout, question);
-  const ReachQuestion ask{question.kind, false, false, 0, wanted.sets(), state_->find("reach")};
+  const ReachQuestion ask{question.kind, false, false, 0, wanted.sets(), state_->orbits(), state_->find("reach")};
   const Reach reach = compute_reach(layout, ask);
   needed.missed = reach.missed;
   if (const Json* pair = evidence->find("missed"); pair != nullptr && (!reach.layers || *reach.layers > 0)) {
@@ -344,7 +395,7 @@ Needed Sight::needed(const ViewQuestion& question) const {
     return needed;
   }
   needed.start = *reach.layers;
-  const Limit limit = compute_limit(layout, question.frequencies, state_->find("reach"));
+  const Limit limit = compute_limit(layout, question.frequencies, state_->orbits(), state_->find("reach"));
   const auto collision_at = [&](const std::string& at, std::uint64_t depth) {
     const Json* here = find(collisions, at);
     if (here == nullptr) throw Rejected(claim, "no collision is given at depth " + at);
@@ -377,7 +428,7 @@ Needed Sight::needed(const ViewQuestion& question) const {
 
 std::optional<Collision> Sight::collision(const ViewQuestion& question, std::uint64_t depth) const {
   const std::string key = question_key(question), claim = "collision";
-  const Limit limit = compute_limit(state_->layout, question.frequencies, state_->find("reach"));
+  const Limit limit = compute_limit(state_->layout, question.frequencies, state_->orbits(), state_->find("reach"));
   if (const Json* evidence = find(find(state_->find("collisions"), key), to_key(depth))) {
     return confirm_collision(state_->layout, question, std::min(depth, limit.depth), *evidence, claim);
   }
@@ -393,7 +444,7 @@ std::optional<ConfirmedGroup> Sight::expressed(const ViewQuestion& all, std::opt
   question.target = nullptr;
   const std::optional<std::uint64_t> reach = connected();
   if (!reach || depth.value_or(*reach) < *reach) return std::nullopt;
-  const Limit limit = compute_limit(layout, question.frequencies, state_->find("reach"));
+  const Limit limit = compute_limit(layout, question.frequencies, state_->orbits(), state_->find("reach"));
   const std::uint64_t m = depth.value_or(std::max(limit.depth, *reach));
   if (limit.everything && m >= limit.depth) return *question.layout_group;
   const auto maker = make_roots(layout, question.frequencies, std::min(m, limit.depth));
@@ -403,7 +454,7 @@ std::optional<ConfirmedGroup> Sight::expressed(const ViewQuestion& all, std::opt
   const bool is_own = evidence == nullptr || evidence->find("classes") == nullptr;
   const Explainer explainer(layout, question, group, is_own);
   if (!is_own) require_layout_group(layout, own, explainer, claim);
-  Sweep sweep(layout, *question.layout_group, *maker, explainer, evidence, claim);
+  Sweep sweep(layout, *question.layout_group, *maker, std::min(m, limit.depth), explainer, evidence, claim);
   if (layout.tokens > 1) sweep.run();
   if (is_own) return *question.layout_group;
   // Nothing but isomorphisms of views: the group lies in the one that they generate.

@@ -56,7 +56,9 @@ struct Limit {
   std::uint64_t depth = 0;
   bool everything = false;
 };
-[[nodiscard]] Limit compute_limit(const Layout& layout, bool frequencies, const Json* hints);
+/// The layer from which on every relation has occurred once.
+[[nodiscard]] std::uint64_t last_first_layer(const Layout& layout);
+[[nodiscard]] Limit compute_limit(const Layout& layout, bool frequencies, const std::vector<Vertex>* orbit, const Json* hints);
 
 /// Registers that start equal: (depth after which their labels split no more, maker of H_a). In register_views.cpp.
 [[nodiscard]] bool has_equal_registers(const Layout& layout);

@@ -34,7 +34,7 @@ group::Permutation from_images(const std::vector<Vertex>& images) { return group
 class ViewWriter {
 public:
   ViewWriter(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, std::uint64_t depth, const Budget& budget)
-      : layout_(layout), layout_group_(layout_group), budget_(budget),
+      : layout_(layout), layout_group_(layout_group), budget_(budget), depth_(depth),
         equal_(layout.has_equal_registers()), maker_(equal_ ? sight::make_register_roots(layout, rows, depth, budget) : sight::make_plain_roots(layout, depth)) {}
 
   /// Evidence that all isomorphisms are in a group whose symmetric classes are given.
@@ -128,8 +128,9 @@ private:
     std::vector<std::uint64_t> sorted(colours.begin(), colours.begin() + layout_.tokens);
     std::sort(sorted.begin(), sorted.end());
     if (layout_.tokens == 1 || std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return roots;
+    const std::vector<bool> complete = sight::find_complete_roots(layout_, depth_, budget_);
     for (Vertex a = 0; a < layout_.tokens; ++a) {
-      if (layout_group_.orbit[a] == a) roots.push_back(a);
+      if (layout_group_.orbit[a] == a && !complete[a]) roots.push_back(a);
     }
     return roots;
   }
@@ -233,6 +234,7 @@ private:
   const Layout& layout_;
   const group::Group& layout_group_;
   const Budget& budget_;
+  std::uint64_t depth_;
   bool equal_;
   std::unique_ptr<sight::RootMaker> maker_;
   json contributed_roots_ = json::object(), contributed_pairs_ = json::object();
@@ -321,6 +323,7 @@ void SightEvidence::put_collision(const ViewQuestion& question, const std::strin
 void SightEvidence::add_views(const ViewQuestion& question, std::uint64_t depth) {
   const sight::Limit limit = sight::compute_limit(question, budget_);
   if (limit.everything && depth >= limit.depth) return;
+  if (depth >= limit.depth && layout_group_.is_trivial() && sight::do_rows_name_tokens(layout_, budget_)) return;
   ViewWriter writer(layout_, layout_group_, rows_, std::min(depth, limit.depth), budget_);
   // The checker knows a target by what the file says: symmetric classes that only our analysis found do not cover anything there.
   std::vector<Vertex> number(layout_.tokens);

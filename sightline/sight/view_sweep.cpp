@@ -135,7 +135,7 @@ bool ViewSweep::run() {
   if (layout.tokens == 1 || are_distinct(layout.vertex_colour, layout.tokens)) return true;
   const std::vector<group::Point>& orbit = question_.layout_group->orbit;
   std::vector<Vertex> roots;
-  const std::vector<bool> complete = find_complete_roots();
+  const std::vector<bool> complete = find_complete_roots(layout, depth_, budget_);
   for (Vertex a = 0; a < layout.tokens; ++a) {
     if (orbit[a] == a && !complete[a]) roots.push_back(a);
   }
@@ -165,20 +165,19 @@ bool ViewSweep::run() {
   return true;
 }
 
-std::vector<bool> ViewSweep::find_complete_roots() const {
-  const Layout& layout = *question_.layout;
+std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth, const Budget& budget) {
   std::vector<bool> complete(layout.tokens, false);
   const std::uint64_t first = compute_first_occurrence(layout);
-  if (layout.has_equal_registers() || depth_ < first) return complete;
+  if (layout.has_equal_registers() || depth < first) return complete;
   // t_a(j) >= first: j comes into view within the last depth - first layers.
   ReachQuestion question;
   question.layout = &layout;
   question.skip = first;
-  question.depth = depth_ - first;
+  question.depth = depth - first;
   question.registers_too = true;
   question.count_unseen = true;
   constexpr Vertex few = 16384;
-  const std::optional<ReachAnswer> answer = layout.vertices() <= few ? answer_reach(question, budget_) : answer_cheaply(question, budget_);
+  const std::optional<ReachAnswer> answer = layout.vertices() <= few ? answer_reach(question, budget) : answer_cheaply(question, budget);
   if (!answer) return complete;
   const std::vector<Vertex>& unseen = answer->unseen;
   for (Vertex a = 0; a < layout.tokens; ++a) complete[a] = unseen[a] == 0;

@@ -62,8 +62,6 @@ protected:
 private:
   using Cluster = std::vector<Vertex>;
 
-  /// Roots that have every row in view: their isomorphisms are automorphisms of the layout, which explain themselves.
-  [[nodiscard]] std::vector<bool> find_complete_roots() const;
   bool run_rigid(std::vector<Vertex> roots);
   bool sample_twins(const std::vector<Vertex>& roots);
   bool visit_root(Vertex a, const Rooted& rooted, const RootColours& colours);

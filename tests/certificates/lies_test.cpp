@@ -226,6 +226,8 @@ const std::vector<std::pair<std::string, Lie>>& lies() {
        }},
       {"a row changed",
        [](const json& truth, const json&, Random& random) -> std::optional<json> {
+         // Rows of random blocks are taken on trust: what is derived from others may well be true of those.
+         if (truth["architecture"].dump().find("\"bigbird\"") != std::string::npos || truth["architecture"].dump().find("\"random\",") != std::string::npos) return std::nullopt;
          json lie = truth;
          json& lists = lie["patterns"][pick(random, lie["patterns"].size())]["lists"];
          json& list = lists[pick(random, lists.size())];
