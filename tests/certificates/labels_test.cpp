@@ -104,6 +104,7 @@ json derive(const checker::IdQuestion& question) {
 }
 
 std::map<std::string, int> rules_met;
+int sweeps_run = 0;
 
 void compare(const Architecture& a, std::optional<sight::ClassKind> kind = {}) {
   if (a.input.embedding != architecture::Embedding::table) return;
@@ -180,6 +181,7 @@ std::string draw(std::mt19937_64& random) {
 }
 
 void sweep(std::uint64_t first, int count) {
+  ++sweeps_run;
   property::for_each_seed(first, count, [&](std::uint64_t seed) {
     std::mt19937_64 random(seed);
     const std::string text = draw(random);
@@ -193,6 +195,7 @@ void sweep(std::uint64_t first, int count) {
 }
 
 void sweep_small(std::uint64_t first, int count) {
+  ++sweeps_run;
   property::for_each_seed(first, count, [&](std::uint64_t seed) {
     std::mt19937_64 random(seed);
     property::Taste taste;
@@ -209,6 +212,7 @@ void sweep_small(std::uint64_t first, int count) {
 }  // namespace
 
 TEST_CASE("ids of golden cases, cases by hand, examples and real models") {
+  ++sweeps_run;
   for (const testing::Case& made : testing::read_cases(4096)) {
     INFO(made.name);
     compare(made.architecture);
@@ -228,6 +232,7 @@ TEST_CASE("random ids small enough to enumerate, with matrix colours and registe
 TEST_CASE("random ids beyond enumeration: closed forms") { sweep(4000000, 350); }
 
 TEST_CASE("the cases above met every rule on ids") {
+  if (sweeps_run < 3) return;  // some were filtered out
   std::string met;
   for (const auto& [rule, count] : rules_met) met += rule + " " + std::to_string(count) + ", ";
   MESSAGE(met);
@@ -304,21 +309,39 @@ pattern = { kind = "full", causal = true }
   CHECK_NOTHROW(derive(below_only.question));
 }
 
-/// Pairs of labelled inputs, half of them with equal labels by enumeration: shown as a collision, a pair is accepted exactly when its labels are equal.
-/// Targets without symmetry tell all inputs apart.
+/// Shown as a collision, a pair of labelled inputs is accepted exactly when its labels are equal (targets without symmetry tell all apart). Pairs are
+/// drawn at random, among those of equal labels, and among those that only rows which forget a common factor make equal.
 void probe_labels(std::uint64_t first, int count) {
   const Budget budget;
-  int equal = 0, different = 0;
+  int equal = 0, different = 0, forgotten = 0;
   property::for_each_seed(first, count, [&](std::uint64_t seed) {
     std::mt19937_64 random(seed);
     property::Taste taste;
-    taste.min_tokens = 3, taste.max_tokens = 5, taste.max_layers = 2;
+    taste.min_tokens = 4, taste.max_tokens = 5, taste.max_layers = 2;
     taste.table = true;
     taste.labelled_inputs = 500;
     property::SmallModel model = property::draw_model(random, taste);
     model.layout_symmetry = false, model.generators.clear(), model.listed = true;
     model.vocabulary = 2;  // the number that decides is the number there is
     model.target_class = architecture::TargetClass::all;
+    model.learned_positions = false;
+    if (model.registers.empty()) model.bos = true;  // else constant sequences settle it; few rows read it, it would stand alone
+    model.layers.resize(1);
+    for (auto& layer : model.layers) {  // dense rows of a few colours, whose factors cancel
+      layer.denominator = property::Denominator::plain;
+      layer.repeat = 1;
+      layer.heads.resize(1);
+      layer.scheme = static_cast<property::Scheme>(random() % 5);
+      for (auto& arcs : layer.heads) {
+        const unsigned colours = 1 + random() % 2;
+        for (auto& row : arcs) {
+          for (int& colour : row) colour = random() % 5 == 0 ? 0 : 1 + static_cast<int>(random() % colours);
+          for (std::size_t j = 0; j < row.size(); ++j) {
+            if ((j == 0 || j >= static_cast<std::size_t>(model.tokens)) && random() % 4 != 0) row[j] = 0;
+          }
+        }
+      }
+    }
     const Architecture a = property::to_architecture(model);
     INFO("seed ", seed, "\n", model.describe());
     const verdict::Context context = make_context(a, budget);
@@ -329,14 +352,27 @@ void probe_labels(std::uint64_t first, int count) {
     const property::IdEnumeration truth(model);
     const auto& labels = truth.labels(*context.given);
     const auto n = static_cast<std::size_t>(model.tokens);
-    std::map<property::Mark, std::vector<std::pair<std::size_t, std::size_t>>> classes;
+    property::SmallModel counting = model;  // rows that forget nothing
+    for (auto& layer : counting.layers) layer.denominator = property::Denominator::sum;
+    const property::IdEnumeration exact(counting);
+    const auto& counts = exact.labels(*context.given);
+    using Place = std::pair<std::size_t, std::size_t>;
+    std::map<property::Mark, std::vector<Place>> classes;
     for (std::size_t x = 0; x < labels.size(); ++x) {
       for (std::size_t token = 0; token < n; ++token) classes[labels[x][token]].emplace_back(x, token);
     }
-    for (int k = 0; k < 30; ++k) {
-      std::pair<std::size_t, std::size_t> one{random() % labels.size(), random() % n}, two{random() % labels.size(), random() % n};
+    std::vector<std::pair<Place, Place>> pairs;
+    for (const auto& [label, places] : classes) {
+      const auto other = std::find_if(places.begin(), places.end(), [&](Place at) { return counts[at.first][at.second] != counts[places[0].first][places[0].second]; });
+      if (other != places.end()) pairs.emplace_back(places[0], *other);
+    }
+    forgotten += static_cast<int>(pairs.size());
+    for (int k = 0; k < 20; ++k) {
+      const Place one{random() % labels.size(), random() % n};
       const auto& like = classes[labels[one.first][one.second]];
-      if (k % 2 == 0) two = like[random() % like.size()];
+      pairs.emplace_back(one, k % 2 == 0 ? like[random() % like.size()] : Place{random() % labels.size(), random() % n});
+    }
+    for (const auto& [one, two] : pairs) {
       if (one == two) continue;
       evidence["at_given"] = {{"a", one.second}, {"b", two.second}, {"x", truth.inputs()[one.first]}, {"y", truth.inputs()[two.first]}};
       asked.evidence = checker::parse(evidence.dump());
@@ -347,13 +383,61 @@ void probe_labels(std::uint64_t first, int count) {
       else CHECK_THROWS_AS(derive(asked.question), checker::Rejected);
     }
   });
-  MESSAGE(equal, " equal, ", different, " different");
-  CHECK(equal > count);
+  MESSAGE(equal, " equal, ", forgotten, " of them by a forgotten factor, ", different, " different");
+  CHECK(forgotten > count);
 }
 
-TEST_CASE("labels are those of an independent enumeration, pair by pair") { probe_labels(6000000, 600); }
+TEST_CASE("labels are those of an independent enumeration, pair by pair") { probe_labels(6000000, 400); }
 TEST_SUITE("slow") {
   TEST_CASE("labels of 10,000 random models, pair by pair") { probe_labels(60000000, 10000); }
+}
+
+TEST_CASE("a factor that mixes matrix and relative colours cancels") {
+  // Row 3: tokens 1, 2 in colour 1 of the left bucket, 4, 5 in colour 2 of the right one: (w_1 u_left + w_2 u_right) (s + t); row 1: s + t in one colour.
+  const Budget budget;
+  const Architecture a = architecture::parse_architecture(R"toml(
+tokens = 6
+dim = 8
+[target]
+symmetry = ["()"]
+[input]
+embedding = "table"
+vocabulary = 2
+bos = true
+[mixer]
+relative = { kind = "t5", buckets = 4, max_distance = 4 }
+pattern = { kind = "matrix", matrix = [[1,1,1,1,1,1],[0,0,1,1,0,0],[1,1,1,1,1,1],[0,1,1,0,2,2],[1,1,1,1,1,1],[1,1,1,1,1,1]] }
+)toml", "product.toml");
+  const verdict::Context context = make_context(a, budget);
+  json evidence = certificate::to_evidence(verdict::compute_id_layers(context, context.target_class));
+  REQUIRE(evidence.contains("at_given"));
+  evidence["at_given"] = {{"a", 3}, {"b", 1}, {"x", {2, 0, 1, 0, 0, 1}}, {"y", {2, 0, 0, 1, 0, 0}}};
+  Asked equal(context, context.target_class, evidence);
+  CHECK_NOTHROW(derive(equal.question));
+  evidence["at_given"]["x"] = {2, 0, 1, 0, 0, 0};  // two of one state on the right: no common factor
+  Asked different(context, context.target_class, evidence);
+  CHECK_THROWS_AS(derive(different.question), checker::Rejected);
+}
+
+TEST_CASE("two tokens that see the BOS late leave bounds, one leaves none") {
+  for (const int late : {1, 2}) {
+    std::string rows;
+    for (int i = 0; i < 20; ++i) {
+      rows += i == 0 ? "[" : ", [";
+      for (int j = i >= 1 && i <= late ? 1 : 0; j < 20; ++j) rows += std::to_string(j) + (j == 19 ? "]" : ",");
+    }
+    const Architecture a = architecture::parse_architecture(
+        "tokens = 20\ndim = 8\ndepth = \"unbounded\"\n[input]\nembedding = \"table\"\nbos = true\n[mixer]\nrelative = \"rotary\"\npattern = { kind = \"rows\", rows = [" + rows + "] }\n",
+        "late.toml");
+    compare(a);
+    const Budget budget;
+    const verdict::Context context = make_context(a, budget);
+    Asked asked(context, context.target_class, {});
+    const checker::IdLayers layers = checker::id_layers(asked.question);
+    CHECK(layers.rule == "theorem-bos");
+    CHECK(layers.layers == (late == 1 ? std::optional<std::uint64_t>(1) : std::nullopt));
+    CHECK(layers.high == (late == 1 ? 0u : 2u));
+  }
 }
 
 TEST_CASE("a collision of one layout is none of another") {
