@@ -69,9 +69,9 @@ private:
 /// Equal as numbers.
 [[nodiscard]] bool same_order(const Order& a, const Order& b);
 
-/// Holds `name` (trivial, C_n, D_n, S_n, B_k, A x B, A wr S_k; or null) to the group: throws Rejected(claim, ..) when it is no name or
-/// its order is another one. True when the name is confirmed; false when it rests on the order alone: then the caller adds to what is
-/// taken on trust that the name of the group is. `evidence`: reserved for relations among given elements.
-[[nodiscard]] bool check_name(const Json& name, const Group& group, const Order& order, const Json& evidence, const std::string& claim);
+/// Confirms `name` (trivial, C_n, D_n, S_n, B_k, A x B, A wr S_k; or null) by its order and by the proof in `evidence`
+/// (docs/certificate.md, "Names"): throws Rejected(claim, ..) when it is not shown. Linear in the generators and the proof, but for
+/// abelian groups with several factors and for actions that show no injectivity point by point: there a Chain is asked.
+void check_name(const Json& name, const Group& group, const Order& order, const Json& evidence, const std::string& claim);
 
 }  // namespace checker

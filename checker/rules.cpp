@@ -77,8 +77,7 @@ Json group_answer(const Derivation& d, const ConfirmedGroup& group, const std::s
   Json::Array generators;
   for (const Permutation& g : list_generators(group.group, 100)) generators.push_back(text(g.cycles()));
   object["generators"] = Json(std::move(generators));
-  if (!check_name(claimed["name"], group.group, group.order, d.shown("names", key), key + ".name"))
-    d.trusted.push_back("the name " + claimed["name"].string() + " of the group is held to its order alone");
+  check_name(claimed["name"], group.group, group.order, d.shown("names", key), "/answer/" + key + "/name");
   object["name"] = claimed["name"];
   return Json(std::move(object));
 }
@@ -298,6 +297,7 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted) {
   answer["verdict"] = text(d.verdict);
   answer["layout"] = group_answer(d, d.layout_group, "layout");
   answer["expressed"] = d.expressed ? group_answer(d, *d.expressed, "expressed") : Json();
+  if (d.certificate["evidence"]["names"].object().size() != (d.expressed ? 2 : 1)) throw Malformed("/evidence/names: one entry for every group of the answer");
   answer["layers"] = Json(std::move(depths));
   answer["at_connected"] = Json(std::move(at_connected));
   answer["class"] = Json(Json::Object{{"kind", text(word(d.class_kind))}, {"layers", optional(d.class_layers)}});

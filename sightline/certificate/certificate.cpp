@@ -9,6 +9,7 @@
 #include "sightline/certificate/fact_evidence.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/certificate/label_evidence.hpp"
+#include "sightline/certificate/name_evidence.hpp"
 #include "sightline/certificate/pattern_evidence.hpp"
 #include "sightline/certificate/sight_evidence.hpp"
 #include "sightline/symmetry/structure.hpp"
@@ -63,6 +64,8 @@ json make_certificate(const Context& context, const json& answer, std::string (*
   json& groups = evidence["groups"];
   json& views = evidence["views"];
   groups["layout"] = group_of(context, context.layout);
+  if (context.answer.layout) evidence["names"]["layout"] = make_name_evidence(*context.answer.layout);
+  if (context.answer.expressed) evidence["names"]["expressed"] = make_name_evidence(*context.answer.expressed);
   views["layout"] = views_of(context, "layout", context.layout, context.layout_group);
   const bool whole = context.sighted_layout().order == context.layout.order;
   if (!whole && ids) views["sighted"] = views_of(context, "sighted", context.sighted_layout(), context.layout_group);

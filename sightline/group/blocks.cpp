@@ -55,9 +55,9 @@ Suborbits find_suborbits(Point degree, const std::vector<Permutation>& generator
   return result;
 }
 
-/// Is this graph the cube? Labels are forced: 0 is the empty set, its neighbours are the singletons, and every further
+/// The corners' numbers if this graph is the cube, else nothing. Labels are forced: 0 is the empty set, its neighbours are the singletons, and every further
 /// vertex is the union of its neighbours one step nearer to 0.
-bool is_cube(const std::vector<std::vector<Point>>& neighbours, unsigned dimension) {
+std::vector<Point> label_cube(const std::vector<std::vector<Point>>& neighbours, unsigned dimension) {
   const auto size = static_cast<Point>(neighbours.size());
   constexpr Point open = std::numeric_limits<Point>::max();
   std::vector<Point> distance(size, open), label(size, 0), queue{0};
@@ -71,7 +71,7 @@ bool is_cube(const std::vector<std::vector<Point>>& neighbours, unsigned dimensi
       }
     }
   }
-  if (queue.size() != size) return false;
+  if (queue.size() != size) return {};
   for (unsigned k = 0; k < dimension; ++k) label[neighbours[0][k]] = Point{1} << k;
   for (const Point x : queue) {
     if (distance[x] < 2) continue;
@@ -80,13 +80,13 @@ bool is_cube(const std::vector<std::vector<Point>>& neighbours, unsigned dimensi
     }
   }
   std::set<Point> used(label.begin(), label.end());
-  if (used.size() != size || *used.rbegin() != size - 1) return false;
+  if (used.size() != size || *used.rbegin() != size - 1) return {};
   for (Point x = 0; x < size; ++x) {
     for (const Point y : neighbours[x]) {
-      if (std::popcount(label[x] ^ label[y]) != 1) return false;
+      if (std::popcount(label[x] ^ label[y]) != 1) return {};
     }
   }
-  return true;
+  return label;
 }
 
 }  // namespace
@@ -161,7 +161,8 @@ std::vector<Permutation> act_on_blocks(const BlockSystem& blocks, const std::vec
   return result;
 }
 
-std::vector<Permutation> act_inside_block(const BlockSystem& blocks, const std::vector<Permutation>& generators, const Budget& budget) {
+std::vector<Permutation> act_inside_block(const BlockSystem& blocks, const std::vector<Permutation>& generators, const Budget& budget,
+                                          std::vector<std::vector<Point>>* members) {
   const auto degree = static_cast<Point>(blocks.block_of.size());
   const Point size = degree / blocks.count;
   std::vector<Images> dense;
@@ -195,11 +196,12 @@ std::vector<Permutation> act_inside_block(const BlockSystem& blocks, const std::
   }
   std::vector<Permutation> result;
   for (const Images& g : found) result.push_back(Permutation::from_images(g));
+  if (members != nullptr) *members = std::move(along);
   return result;
 }
 
-bool preserves_cube(Point degree, const std::vector<Permutation>& generators, const Budget& budget) {
-  if (degree < 2 || !std::has_single_bit(degree)) return false;
+std::vector<Point> find_cube(Point degree, const std::vector<Permutation>& generators, const Budget& budget) {
+  if (degree < 2 || !std::has_single_bit(degree)) return {};
   const auto dimension = static_cast<unsigned>(std::bit_width(degree) - 1);
   const Suborbits suborbits = find_suborbits(degree, generators, budget);
   for (const auto& suborbit : list_classes(suborbits.label)) {
@@ -213,9 +215,11 @@ bool preserves_cube(Point degree, const std::vector<Permutation>& generators, co
       }
     }
     const bool undirected = std::all_of(arcs.begin(), arcs.end(), [&](const auto& arc) { return arcs.count({arc.second, arc.first}) > 0; });
-    if (undirected && is_cube(neighbours, dimension)) return true;
+    if (!undirected) continue;
+    std::vector<Point> corners = label_cube(neighbours, dimension);
+    if (!corners.empty()) return corners;
   }
-  return false;
+  return {};
 }
 
 }  // namespace sightline::group

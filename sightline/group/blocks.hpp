@@ -30,11 +30,13 @@ struct BlockSystem {
 [[nodiscard]] std::vector<Permutation> act_on_blocks(const BlockSystem& blocks, const std::vector<Permutation>& generators);
 
 /// Generators of A = (setwise stabiliser of block 0) restricted to block 0, on 0..degree/count-1, by Schreier's lemma on
-/// the blocks. G embeds in A wr S_count, so |G| = |A|^count count! proves G = A wr S_count.
-[[nodiscard]] std::vector<Permutation> act_inside_block(const BlockSystem& blocks, const std::vector<Permutation>& generators, const Budget& budget);
+/// the blocks. G embeds in A wr S_count, so |G| = |A|^count count! proves G = A wr S_count. `members`, when wanted, are the
+/// points of every block by the point of block 0 that they correspond to.
+[[nodiscard]] std::vector<Permutation> act_inside_block(const BlockSystem& blocks, const std::vector<Permutation>& generators, const Budget& budget,
+                                                        std::vector<std::vector<Point>>* members = nullptr);
 
-/// True when the transitive group preserves a k-cube on its 2^k points, found among its orbitals of degree k. Then G is a
-/// subgroup of B_k, and equal to it when |G| = 2^k k!.
-[[nodiscard]] bool preserves_cube(Point degree, const std::vector<Permutation>& generators, const Budget& budget);
+/// The corners of a k-cube on its 2^k points that the transitive group preserves, found among its orbitals of degree k: numbers
+/// that differ in one bit along an edge; empty when there is none. G is a subgroup of B_k then, and equal to it when |G| = 2^k k!.
+[[nodiscard]] std::vector<Point> find_cube(Point degree, const std::vector<Permutation>& generators, const Budget& budget);
 
 }  // namespace sightline::group

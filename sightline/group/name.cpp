@@ -1,5 +1,8 @@
+#include "sightline/group/name.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "sightline/base/error.hpp"
@@ -8,6 +11,7 @@
 #include "sightline/group/congruence.hpp"
 #include "sightline/group/fold.hpp"
 #include "sightline/group/group.hpp"
+#include "sightline/group/name_parts.hpp"
 
 namespace sightline::group {
 
@@ -19,7 +23,12 @@ struct Factor {
   double log10 = 0;
 };
 using Factors = std::vector<Factor>;
-using Name = std::optional<Factors>;
+struct Named {
+  Factors factors;
+  NameProof proof;
+};
+using Name = std::optional<Named>;
+using Kind = NameProof::Kind;
 
 /// Above these, only what is cheap is tried; a missing name is never an error.
 constexpr Point largest_degree = 2000;
@@ -38,82 +47,32 @@ std::string print_factors(Factors factors) {
   return text;
 }
 
-Factors join_factors(Factors left, const Factors& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
+NameProof::Family take_points(const std::vector<Point>& points) {
+  NameProof::Family family{true, {}};
+  for (const Point x : points) family.sets.push_back({x});
+  return family;
 }
 
-/// The group restricted to an invariant set of points (sorted), renumbered. `order` is left for the caller when told.
-Group restrict_to(const Group& group, const std::vector<Point>& points, const Order* order, const Budget& budget) {
-  constexpr Point outside = ~Point{0};
-  std::vector<Point> number(group.degree, outside);
-  for (Point k = 0; k < points.size(); ++k) number[points[k]] = k;
-  std::vector<Permutation> generators;
-  for (const Permutation& g : group.generators) {
-    std::vector<Point> moved, image;
-    for (std::size_t k = 0; k < g.moved().size(); ++k) {
-      if (number[g.moved()[k]] == outside) continue;
-      moved.push_back(number[g.moved()[k]]);
-      image.push_back(number[g.image()[k]]);
-    }
-    if (!moved.empty()) generators.push_back(Permutation::from_support(std::move(moved), std::move(image)));
-  }
-  Group classes = make_trivial_group(static_cast<Point>(points.size()));
-  for (const auto& members : group.symmetric_classes) {
-    if (number[members.front()] == outside) continue;
-    classes.symmetric_classes.emplace_back();
-    for (const Point x : members) classes.symmetric_classes.back().push_back(number[x]);
-    classes.order.multiply_factorial(static_cast<std::uint32_t>(members.size()));
-  }
-  classes.orbit = compute_orbits(classes.degree, classes.symmetric_classes, {});
-  if (order == nullptr) {
-    if (generators.empty()) return classes;
-    std::vector<Permutation> all = list_generators(classes, static_cast<std::size_t>(classes.degree));
-    all.insert(all.end(), generators.begin(), generators.end());
-    return make_group(classes.degree, std::move(all), budget);
-  }
-  classes.generators = std::move(generators);
-  classes.order = *order;
-  classes.orbit = compute_orbits(classes.degree, classes.symmetric_classes, classes.generators);
-  return classes;
+/// Another factor, which is what the group does on a family of sets.
+void add_factor(Named& product, NameProof::Family family, Named factor) {
+  product.proof.kind = Kind::actions;
+  product.factors.insert(product.factors.end(), factor.factors.begin(), factor.factors.end());
+  product.proof.families.push_back(std::move(family));
+  product.proof.proofs.push_back(std::move(factor.proof));
 }
 
-/// Points grouped by what classes and generators tie together; fixed points are left out.
-std::vector<std::vector<Point>> find_components(const Group& group) {
-  UnionFind linked(group.degree);
-  for (const auto& members : group.symmetric_classes) {
-    for (const Point x : members) linked.unite(members.front(), x);
-  }
-  for (const Permutation& g : group.generators) {
-    for (const Point x : g.moved()) linked.unite(g.moved().front(), x);
-  }
-  std::vector<Point> label(group.degree);
-  for (Point x = 0; x < group.degree; ++x) label[x] = linked.find(x);
-  return list_classes(label);
+/// Everything that permutes the points.
+Named name_symmetric(Point degree) {
+  Order order;
+  order.multiply_factorial(degree);
+  return {{{"S_" + std::to_string(degree), order.log10()}}, {}};
 }
 
-mpz_class order_of(const Permutation& g) {
-  const auto& moved = g.moved();
-  std::vector<bool> done(moved.size(), false);
-  mpz_class order = 1;
-  for (std::size_t k = 0; k < moved.size(); ++k) {
-    unsigned long length = 0;
-    for (std::size_t at = k; !done[at]; ++length) {
-      done[at] = true;
-      at = static_cast<std::size_t>(std::lower_bound(moved.begin(), moved.end(), g.image()[at]) - moved.begin());
-    }
-    if (length > 0) mpz_lcm_ui(order.get_mpz_t(), order.get_mpz_t(), length);
-  }
-  return order;
-}
-
-Permutation power_of(const Permutation& g, unsigned long exponent) {
-  Permutation result, square = g;
-  for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 == 1) result = square.after(result);
-    square = square.after(square);
-  }
-  return result;
+Named name_elements(const std::string& name, const Order& order, Kind kind, std::vector<Permutation> elements) {
+  NameProof proof;
+  proof.kind = kind;
+  proof.elements = std::move(elements);
+  return {{{name, order.log10()}}, std::move(proof)};
 }
 
 /// Abelian groups: the number of cyclic factors of order divisible by p^(i+1) is log_p |G^(p^i) : G^(p^(i+1))|.
@@ -127,8 +86,10 @@ Name name_abelian(const Group& group, const std::vector<Permutation>& generators
     }
     exponent = lcm(exponent, order_of(generators[a]));
   }
-  if (exponent == order) return Factors{{"C_" + order.get_str(), group.order.log10()}};
-  if (!order.fits_ulong_p()) return std::nullopt;
+  if (order >= mpz_class(1) << 62) return std::nullopt;
+  if (exponent == order) {
+    return name_elements("C_" + order.get_str(), group.order, Kind::abelian, {find_cyclic_generator(generators, order.get_ui())});
+  }
   std::vector<unsigned long> factors;
   unsigned long rest = order.get_ui();
   for (unsigned long p = 2; rest > 1; ++p) {
@@ -150,8 +111,11 @@ Name name_abelian(const Group& group, const std::vector<Permutation>& generators
     }
   }
   if (factors.size() > most_factors) return std::nullopt;
-  Factors result;
-  for (const unsigned long factor : factors) result.push_back({"C_" + std::to_string(factor), std::log10(static_cast<double>(factor))});
+  auto basis = find_basis(group.degree, generators, factors, budget);
+  if (basis.empty()) return std::nullopt;
+  Named result = name_elements("", group.order, Kind::abelian, std::move(basis));
+  result.factors.clear();
+  for (const unsigned long factor : factors) result.factors.push_back({"C_" + std::to_string(factor), std::log10(static_cast<double>(factor))});
   return result;
 }
 
@@ -174,7 +138,7 @@ Name name_dihedral(const Group& group, const std::vector<Permutation>& generator
     const Permutation back = c.inverse();
     for (const Permutation& s : generators) {
       if (!s.is_identity() && s.after(s).is_identity() && s.after(c).after(s) == back) {
-        return Factors{{half == 3 ? "S_3" : "D_" + half.get_str(), group.order.log10()}};
+        return name_elements(half == 3 ? "S_3" : "D_" + half.get_str(), group.order, Kind::dihedral, {c, s});
       }
     }
     return std::nullopt;
@@ -184,12 +148,16 @@ Name name_dihedral(const Group& group, const std::vector<Permutation>& generator
 
 Name name_factor(const Group& group, const Budget& budget);
 
-Name name_wreath(const Factors& factors, Point count, const Order& order) {
-  const std::string inside = print_factors(factors);
-  const double log10 = order.log10();
+Name name_wreath(Named inside, std::vector<std::vector<Point>> blocks, const Order& order) {
+  const std::string text = print_factors(inside.factors), count = std::to_string(blocks.size());
+  Named result{{{"", order.log10()}}, {}};
   // C_2 wr S_k is the hyperoctahedral group; its smallest case is a square's group.
-  if (inside == "S_2" || inside == "C_2") return Factors{{count == 2 ? "D_4" : "B_" + std::to_string(count), log10}};
-  return Factors{{(inside.find(' ') == std::string::npos ? inside : "(" + inside + ")") + " wr S_" + std::to_string(count), log10}};
+  if (text == "S_2" || text == "C_2") result.factors[0].name = blocks.size() == 2 ? "D_4" : "B_" + count;
+  else result.factors[0].name = (text.find(' ') == std::string::npos ? text : "(" + text + ")") + " wr S_" + count;
+  result.proof.kind = Kind::blocks;
+  result.proof.blocks = std::move(blocks);
+  result.proof.proofs.push_back(std::move(inside.proof));
+  return result;
 }
 
 mpz_class factorial(unsigned long k) {
@@ -204,22 +172,50 @@ Name name_by_blocks(const Group& group, const mpz_class& order, const BlockSyste
   if (order % outside != 0) return std::nullopt;
   mpz_class inside_order;
   if (mpz_root(inside_order.get_mpz_t(), mpz_class(order / outside).get_mpz_t(), blocks.count) == 0) return std::nullopt;
-  const Group inside = make_group(group.degree / blocks.count, act_inside_block(blocks, generators, budget), budget);
-  if (inside.order.value(name_digits) != inside_order) return std::nullopt;
-  const Name name = name_factor(inside, budget);
-  return name ? name_wreath(*name, blocks.count, group.order) : std::nullopt;
+  std::vector<std::vector<Point>> members;
+  const Group inside = make_group(group.degree / blocks.count, act_inside_block(blocks, generators, budget, &members), budget);
+  if (inside.is_trivial() || inside.order.value(name_digits) != inside_order) return std::nullopt;
+  Name name = name_factor(inside, budget);
+  return name ? name_wreath(std::move(*name), std::move(members), group.order) : std::nullopt;
+}
+
+/// The cube's group on pairs of opposite facets: points have numbers whose bits say on which side they lie.
+Name name_cube(const std::vector<Point>& corner, Point dimension, const Order& order) {
+  NameProof::Family facets;
+  std::vector<std::vector<Point>> pairs;
+  for (Point axis = 0; axis < dimension; ++axis) {
+    pairs.push_back({2 * axis, 2 * axis + 1});
+    for (const Point side : {0u, 1u}) {
+      facets.sets.emplace_back();
+      for (Point x = 0; x < corner.size(); ++x) {
+        if (((corner[x] >> axis) & 1u) == side) facets.sets.back().push_back(x);
+      }
+    }
+  }
+  Named result;
+  add_factor(result, std::move(facets), *name_wreath(name_symmetric(2), std::move(pairs), order));
+  return result;
+}
+
+/// The blocks as a family of sets.
+NameProof::Family take_blocks(const BlockSystem& blocks) {
+  NameProof::Family family;
+  family.sets.resize(blocks.count);
+  for (Point x = 0; x < blocks.block_of.size(); ++x) family.sets[blocks.block_of[x]].push_back(x);
+  return family;
 }
 
 /// A transitive group of at most `largest_degree` points.
 Name name_transitive(const Group& group, const mpz_class& order, const Budget& budget) {
   const Point n = group.degree;
-  if (order == factorial(n)) return Factors{{"S_" + std::to_string(n), group.order.log10()}};
+  if (order == factorial(n)) return name_symmetric(n);
   const auto generators = list_generators(group, static_cast<std::size_t>(n) + group.generators.size());
   if (n >= 8 && (n & (n - 1)) == 0) {
     unsigned long dimension = 0;
     while ((Point{1} << dimension) < n) ++dimension;
-    if (order == n * factorial(dimension) && preserves_cube(n, generators, budget)) {
-      return Factors{{"B_" + std::to_string(dimension), group.order.log10()}};
+    if (order == n * factorial(dimension)) {
+      const std::vector<Point> corner = find_cube(n, generators, budget);
+      if (!corner.empty()) return name_cube(corner, static_cast<Point>(dimension), group.order);
     }
   }
   auto systems = find_block_systems(n, generators, budget);
@@ -239,8 +235,12 @@ Name name_transitive(const Group& group, const mpz_class& order, const Budget& b
       const Group right = make_group(systems[b].count, act_on_blocks(systems[b], generators), budget);
       const auto left_order = left.order.value(name_digits), right_order = right.order.value(name_digits);
       if (!left_order || !right_order || *left_order * *right_order != order) continue;
-      const Name left_name = name_factor(left, budget), right_name = name_factor(right, budget);
-      if (left_name && right_name) return join_factors(*left_name, *right_name);
+      Name left_name = name_factor(left, budget), right_name = name_factor(right, budget);
+      if (!left_name || !right_name || left.is_trivial() || right.is_trivial()) continue;
+      Named product;
+      add_factor(product, take_blocks(systems[a]), std::move(*left_name));
+      add_factor(product, take_blocks(systems[b]), std::move(*right_name));
+      return product;
     }
   }
   return std::nullopt;
@@ -266,9 +266,12 @@ Name name_product(const Group& group, const std::vector<std::vector<Point>>& orb
     const Group right = restrict_to(group, outside, nullptr, budget);
     const auto right_order = right.order.value(name_digits);
     if (!right_order || *right_order * *left_order != order) continue;
-    const Name left_name = name_factor(left, budget), right_name = name_factor(right, budget);
+    Name left_name = name_factor(left, budget), right_name = name_factor(right, budget);
     if (!left_name || !right_name) return std::nullopt;
-    return join_factors(*left_name, *right_name);
+    Named product;
+    add_factor(product, take_points(inside), std::move(*left_name));
+    add_factor(product, take_points(outside), std::move(*right_name));
+    return product;
   }
   return std::nullopt;
 }
@@ -298,31 +301,46 @@ Name name_blocks_of_classes(const Group& group, const Budget& budget) {
     quotient.push_back(Permutation::from_images(images));
   }
   const Fold fold = find_fold(count, quotient, budget);
+  std::vector<Point> block_of(count, 0), first;  // of a class; the first class of every kind
   Point blocks = 0;
   Order expected;
-  Factors inside;
   for (Point c = 0; c < count; ++c) {
-    if (fold.base[c] == c) ++blocks;
+    if (fold.base[c] == c) block_of[c] = blocks++;
     if (fold.orbit[c] != c) continue;
     if (fold.base[c] == c && c != 0) return std::nullopt;  // a second orbit that is no copy
-    Order one;
-    one.multiply_factorial(size[c]);
-    if (size[c] > 1) inside.push_back({"S_" + std::to_string(size[c]), one.log10()});
+    first.push_back(c);
   }
-  if (blocks < 2 || inside.size() > most_factors) return std::nullopt;
+  if (blocks < 2 || first.size() > most_factors) return std::nullopt;
   for (const Point members : size) expected.multiply_factorial(members);
   expected.multiply_factorial(blocks);
   if (!(expected == group.order)) return std::nullopt;
-  return name_wreath(inside, blocks, group.order);
+  // A block lists its points kind by kind.
+  std::vector<std::vector<Point>> points(count), members(blocks);
+  for (Point x = 0; x < group.degree; ++x) points[class_of[x]].push_back(x);
+  Named inside;
+  Point position = 0;
+  for (const Point kind : first) {
+    for (Point c = 0; c < count; ++c) {
+      auto& block = members[block_of[fold.base[c]]];
+      if (fold.orbit[c] == kind) block.insert(block.end(), points[c].begin(), points[c].end());
+    }
+    std::vector<Point> positions(size[kind]);
+    std::iota(positions.begin(), positions.end(), position);
+    position += size[kind];
+    if (size[kind] > 1) add_factor(inside, take_points(positions), name_symmetric(size[kind]));
+  }
+  if (inside.proof.proofs.size() == 1 && first.size() == 1) inside.proof = NameProof(inside.proof.proofs[0]);
+  return name_wreath(std::move(inside), std::move(members), group.order);
 }
 
 /// One component: everything is tied together, and nothing is fixed.
 Name name_component(const Group& group, const Budget& budget) {
-  if (group.symmetric_classes.size() == 1 && group.symmetric_classes[0].size() == group.degree) return Factors{{"S_" + std::to_string(group.degree), group.order.log10()}};
+  const auto& classes = group.symmetric_classes;
+  if (classes.size() == 1 && classes[0].size() == group.degree) return name_symmetric(group.degree);
   if (const Name name = name_blocks_of_classes(group, budget)) return name;
   const auto order = group.order.value(name_digits);
   if (!order) return std::nullopt;
-  if (*order == 2) return Factors{{"C_2", group.order.log10()}};
+  if (*order == 2) return name_elements("C_2", group.order, Kind::abelian, list_generators(group, 1));
   const bool large = group.degree > largest_degree;
   std::vector<Permutation> generators = large && !group.symmetric_classes.empty() ? std::vector<Permutation>()
                                                                                    : list_generators(group, group.degree + group.generators.size());
@@ -344,7 +362,11 @@ Name name_component(const Group& group, const Budget& budget) {
     if (++tried > most_split_orbits) break;
     const Group action = restrict_to(group, *orbit, nullptr, budget);
     if (!(action.order == group.order)) continue;
-    if (const Name name = name_factor(action, budget)) return name;
+    if (Name name = name_factor(action, budget)) {
+      Named result;
+      add_factor(result, take_points(*orbit), std::move(*name));
+      return result;
+    }
   }
   const auto blocks = find_common_blocks(group.degree, generators, orbits, budget);
   return blocks ? name_by_blocks(group, *order, *blocks, generators, budget) : std::nullopt;
@@ -352,7 +374,7 @@ Name name_component(const Group& group, const Budget& budget) {
 
 Name name_factor(const Group& group, const Budget& budget) {
   budget.poll();
-  if (group.is_trivial()) return Factors{};
+  if (group.is_trivial()) return Named{};
   const auto components = find_components(group);
   if (components.size() > most_factors) return std::nullopt;
   // What the classes do not account for belongs to the only component that has generators.
@@ -370,7 +392,7 @@ Name name_factor(const Group& group, const Budget& budget) {
     has_generators[c] = true;
   }
   const bool accounted = active <= 1 && classes_order.factorials() == group.order.factorials();
-  Factors factors;
+  Named product;
   for (std::size_t c = 0; c < components.size(); ++c) {
     std::optional<Order> known;
     if (components.size() == 1) {
@@ -385,26 +407,34 @@ Name name_factor(const Group& group, const Budget& budget) {
       return std::nullopt;
     }
     const Group part = restrict_to(group, components[c], known ? &*known : nullptr, budget);
-    const Name name = name_component(part, budget);
-    if (!name) return std::nullopt;
-    factors = join_factors(std::move(factors), *name);
+    Name name = name_component(part, budget);
+    if (!name || (components[c].size() == group.degree && name->factors.size() <= most_factors)) return name;
+    add_factor(product, take_points(components[c]), std::move(*name));
   }
-  if (factors.size() > most_factors) return std::nullopt;
-  return factors;
+  if (product.factors.size() > most_factors) return std::nullopt;
+  return product;
 }
 
 }  // namespace
 
-std::optional<std::string> find_name(const Group& group, const Budget& budget) {
-  if (group.is_trivial()) return "trivial";
+std::optional<ProvedName> find_proved_name(const Group& group, const Budget& budget) {
+  if (group.is_trivial()) return ProvedName{"trivial", {}};
   // S_2 is said of two points; elsewhere an involution on its own is C_2.
-  if (group.degree > 2 && group.order == Order(mpz_class(2))) return "C_2";
+  if (group.degree > 2 && group.order == Order(mpz_class(2))) {
+    return ProvedName{"C_2", name_elements("", group.order, Kind::abelian, list_generators(group, 1)).proof};
+  }
   try {
-    const Name name = name_factor(group, budget);
-    return name ? std::optional(print_factors(*name)) : std::nullopt;
+    Name name = name_factor(group, budget);
+    if (!name) return std::nullopt;
+    return ProvedName{print_factors(name->factors), std::move(name->proof)};
   } catch (const BudgetExhausted&) {
     return std::nullopt;  // a name is decoration: work beyond the limits of a proof leaves it out
   }
+}
+
+std::optional<std::string> find_name(const Group& group, const Budget& budget) {
+  auto name = find_proved_name(group, budget);
+  return name ? std::optional(std::move(name->text)) : std::nullopt;
 }
 
 }  // namespace sightline::group

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sightline/group/name.hpp"
 #include "sightline/group/order.hpp"
 #include "sightline/sight/labels.hpp"
 #include "sightline/sight/reach.hpp"
@@ -22,6 +23,7 @@ struct GroupAnswer {
   group::Order order;
   std::vector<std::string> generators;  ///< cycle notation
   std::optional<std::string> name;
+  std::optional<group::NameProof> proof;  ///< of the name
 };
 
 /// A target that no network of this kind comes near: squared error at least `squared_error` on `domain` (exact), or no

@@ -1,0 +1,67 @@
+#include "sightline/certificate/name_evidence.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "sightline/certificate/group_evidence.hpp"
+
+namespace sightline::certificate {
+
+using nlohmann::json;
+using group::NameProof;
+using group::Point;
+
+namespace {
+
+/// Points in their order as runs [first, count, step], as long as they go; a single point has step 1.
+json to_runs(const std::vector<Point>& points) {
+  json runs = json::array();
+  for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
+    std::int64_t step = 1;
+    for (end = begin + 1; end < points.size(); ++end) {
+      const std::int64_t next = std::int64_t{points[end]} - points[end - 1];
+      if (end == begin + 1 && next > 0) step = next;
+      if (next != step) break;
+    }
+    if (end == begin + 1) step = 1;
+    runs.push_back({points[begin], end - begin, step});
+  }
+  return runs;
+}
+
+json list_runs(const std::vector<std::vector<Point>>& sets) {
+  json list = json::array();
+  for (const auto& points : sets) list.push_back(to_runs(points));
+  return list;
+}
+
+json to_family(const NameProof::Family& family) {
+  if (!family.points) return {{"sets", list_runs(family.sets)}};
+  std::vector<Point> points;
+  for (const auto& set : family.sets) points.push_back(set.front());
+  return {{"points", to_runs(points)}};
+}
+
+}  // namespace
+
+json to_evidence(const NameProof& proof) {
+  json elements = json::array(), families = json::array(), proofs = json::array();
+  for (const auto& element : proof.elements) elements.push_back(to_evidence(element));
+  for (const auto& family : proof.families) families.push_back(to_family(family));
+  for (const auto& inner : proof.proofs) proofs.push_back(to_evidence(inner));
+  switch (proof.kind) {
+    case NameProof::Kind::symmetric: return {{"kind", "symmetric"}};
+    case NameProof::Kind::abelian: return {{"elements", std::move(elements)}, {"kind", "abelian"}};
+    case NameProof::Kind::dihedral: return {{"elements", std::move(elements)}, {"kind", "dihedral"}};
+    case NameProof::Kind::actions: return {{"actions", std::move(families)}, {"kind", "actions"}, {"proofs", std::move(proofs)}};
+    case NameProof::Kind::blocks: break;
+  }
+  return {{"blocks", list_runs(proof.blocks)}, {"kind", "blocks"}, {"proofs", std::move(proofs)}};
+}
+
+json make_name_evidence(const verdict::GroupAnswer& group) {
+  json evidence = {{"name", group.name ? json(*group.name) : json()}};
+  if (group.proof) evidence["proof"] = to_evidence(*group.proof);
+  return evidence;
+}
+
+}  // namespace sightline::certificate
