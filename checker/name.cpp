@@ -90,7 +90,9 @@ private:
     for (const auto& [f, exponent] : inside.second.factorials()) whole.multiply_factorial(f, exponent * k);
     whole.multiply(power(inside.second.rest(), k));
     whole.multiply_factorial(k);
-    return {{wreath(inside.first, k)}, whole};
+    const std::string name = wreath(inside.first, k);
+    if (name.find(" wr ") == std::string::npos) fail();  // B_k and D_4 have names of their own
+    return {{name}, whole};
   }
   std::string_view text_;
   const std::string& claim_;
@@ -304,23 +306,23 @@ private:
     for (std::size_t k = 0; k < families.size(); ++k) {
       sets.emplace_back();
       Group image;
+      if (families[k].object().size() != 1) throw Malformed("an action is on points or on sets");
       if (const Json* points = families[k].find("points")) {
-        if (families[k].object().size() != 1) throw Malformed("an action is on points or on sets");
         const Set list = read_points(*points, h.degree, left);
-        for (const Vertex x : list) {
-          sets.back().push_back({x});
-          single[x] = true;
+        for (const Vertex x : list) single[x] = true;
+        if (h.degree <= most_listed) {
+          for (const Vertex x : list) sets.back().push_back({x});  // confirm_injective may ask for them
         }
+        number += list.size();
         image = act_on_points(h, list);
       } else {
-        if (families[k].object().size() != 1) throw Malformed("an action is on points or on sets");
         for (const Json& runs : families[k]["sets"].array()) {
           sets.back().push_back(read_points(runs, h.degree, left));
           for (const Vertex x : sets.back().back()) inside[x].push_back(number + sets.back().size());
         }
+        number += sets.back().size();
         image = {static_cast<Vertex>(sets.back().size()), {}, act(listed(h), sets.back())};
       }
-      number += sets.back().size();
       if (number > h.degree) fail("families have more sets than there are points");
       for (std::string& factor : prove(image, proofs[k])) factors.push_back(std::move(factor));
     }

@@ -77,7 +77,10 @@ Json group_answer(const Derivation& d, const ConfirmedGroup& group, const std::s
   Json::Array generators;
   for (const Permutation& g : list_generators(group.group, 100)) generators.push_back(text(g.cycles()));
   object["generators"] = Json(std::move(generators));
-  check_name(claimed["name"], group.group, group.order, d.shown("names", key), "/answer/" + key + "/name");
+  // Where order or generators differ, these are the false claims, not the name.
+  const auto is_claimed = [&](const auto& field) { return claimed.find(field.first) != nullptr && claimed[field.first] == field.second; };
+  const bool agrees = std::all_of(object.begin(), object.end(), is_claimed);
+  if (agrees) check_name(claimed["name"], group.group, group.order, d.shown("names", key), "/answer/" + key + "/name");
   object["name"] = claimed["name"];
   return Json(std::move(object));
 }

@@ -35,10 +35,8 @@ json list_runs(const std::vector<std::vector<Point>>& sets) {
 }
 
 json to_family(const NameProof::Family& family) {
-  if (!family.points) return {{"sets", list_runs(family.sets)}};
-  std::vector<Point> points;
-  for (const auto& set : family.sets) points.push_back(set.front());
-  return {{"points", to_runs(points)}};
+  if (family.points.empty()) return {{"sets", list_runs(family.sets)}};
+  return {{"points", to_runs(family.points)}};
 }
 
 }  // namespace

@@ -47,11 +47,7 @@ std::string print_factors(Factors factors) {
   return text;
 }
 
-NameProof::Family take_points(const std::vector<Point>& points) {
-  NameProof::Family family{true, {}};
-  for (const Point x : points) family.sets.push_back({x});
-  return family;
-}
+NameProof::Family take_points(std::vector<Point> points) { return {std::move(points), {}}; }
 
 /// Another factor, which is what the group does on a family of sets.
 void add_factor(Named& product, NameProof::Family family, Named factor) {

@@ -21,7 +21,7 @@ struct NameProof {
     blocks,     ///< H permutes k blocks; seen from position to position it does inside them what A does: A wr S_k
   };
   struct Family {
-    bool points = false;                    ///< every set is one point
+    std::vector<Point> points;              ///< every one a set of its own; or, when there are none,
     std::vector<std::vector<Point>> sets;
   };
   Kind kind = Kind::symmetric;
