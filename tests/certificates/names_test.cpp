@@ -239,10 +239,52 @@ TEST_CASE("false names of the right order are rejected whatever proof they bring
   CHECK(truths > 20);
 }
 
+TEST_CASE("proofs that lack one condition only") {
+  struct Forgery { const char* why; Point degree; std::vector<std::string> cycles; const char* name; json proof; };
+  const auto element = [](const char* cycles) { return certificate::to_evidence(group::parse_cycles(cycles, 100)); };
+  const auto abelian = [&](const std::vector<const char*>& list) {
+    json elements = json::array();
+    for (const char* cycles : list) elements.push_back(element(cycles));
+    return json{{"elements", elements}, {"kind", "abelian"}};
+  };
+  const auto dihedral = [&](const char* r, const char* s) { return json{{"elements", {element(r), element(s)}}, {"kind", "dihedral"}}; };
+  const auto blocks = [](const char* list, const json& proof) { return json{{"blocks", json::parse(list)}, {"kind", "blocks"}, {"proofs", {proof}}}; };
+  const auto actions = [](const char* list, std::size_t count) {
+    return json{{"actions", json::parse(list)}, {"kind", "actions"}, {"proofs", json(std::vector<json>(count, json{{"kind", "symmetric"}}))}};
+  };
+  const json symmetric = {{"kind", "symmetric"}};
+  const std::vector<Forgery> all = {
+      {"another order", 4, {"(0 1 2)", "(0 1)(2 3)"}, "S_4", symmetric},
+      {"something outside the cycles of c", 6, {"(0 2)(1 3)", "(4 5)"}, "C_4", abelian({"(0 1 2 3)"})},
+      {"shifts that no exponent gives", 8, {"(0 2)(1 3)", "(4 6)(5 7)"}, "C_4", abelian({"(0 1 2 3)(4 5 6 7)"})},
+      {"elements that do not commute", 3, {"(0 1 2)", "(0 1)"}, "C_3 x C_2", abelian({"(0 1 2)", "(0 1)"})},
+      {"a generator outside", 6, {"(0 1)", "(2 3)"}, "C_2 x C_2", abelian({"(0 1)", "(4 5)"})},
+      {"s^2 is not 1", 6, {"(0 1 2 3)", "(4 5)"}, "D_4", dihedral("(0 1 2 3)", "(0 3 2 1)(4 5)")},
+      {"(s r)^2 is not 1", 6, {"(0 1 2 3)", "(4 5)"}, "D_4", dihedral("(0 1 2 3)", "(4 5)")},
+      {"an action that loses elements", 6, {"(0 1 2)", "(3 4)"}, "S_3", actions(R"([{"points":[[0,3,1]]}])", 1)},
+      {"a generator that leaves the points", 4, {"(0 1 2 3)"}, "S_2 x S_2", actions(R"([{"points":[[0,2,1]]},{"points":[[2,2,1]]}])", 2)},
+      {"a generator that leaves the sets", 4, {"(0 1 2 3)"}, "S_2 x S_2",
+       actions(R"([{"sets":[[[0,2,1]],[[2,2,1]]]},{"sets":[[[0,2,2]],[[1,2,2]]]}])", 2)},
+      {"sets that do not tell points apart", 4, {"(0 1 2 3)"}, "S_2 x S_2",
+       actions(R"([{"sets":[[[0,2,2]],[[1,2,2]]]},{"sets":[[[0,2,2]],[[1,2,2]]]}])", 2)},
+      {"torn blocks", 6, {"(0 3)", "(1 4)", "(2 5)"}, "D_4", blocks("[[[0,3,1]],[[3,3,1]]]", abelian({"(0 1)"}))},
+      {"what happens inside the blocks", 8, {"(0 1)(2 3)", "(0 2)(1 3)", "(0 4)(1 5)(2 6)(3 7)"}, "C_4 wr S_2", blocks("[[[0,4,1]],[[4,4,1]]]", abelian({"(0 1 2 3)"}))},
+      {"blocks that meet", 4, {"(0 1)", "(2 3)", "(0 2)(1 3)"}, "D_4", blocks("[[[0,2,1]],[[1,2,1]]]", symmetric)},
+      {"points left out of the blocks", 5, {"(0 1)", "(2 3)", "(0 2)(1 3)"}, "D_4", blocks("[[[0,2,1]],[[2,2,1]]]", symmetric)},
+      {"the proof is one of another name", 4, {"(0 1 2 3)"}, "C_2 x C_2", abelian({"(0 1 2 3)"})},
+  };
+  for (const Forgery& forgery : all) {
+    CAPTURE(forgery.why);
+    const std::string verdict = judge(make(forgery.degree, forgery.cycles), forgery.name, {{"name", forgery.name}, {"proof", forgery.proof}});
+    CAPTURE(verdict);
+    CHECK(verdict.starts_with(claim));
+  }
+}
+
 TEST_CASE("names are no names when they are written in another way") {
   const Group square = make(4, {"(0 1 2 3)", "(1 3)"});
   const json evidence = show(square);
-  for (const char* name : {"D_04", "D_4 ", " D_4", "(D_4)", "C_2 wr S_2", "D_4 x C_1", "d_4", "D_", "", "x", "D_4 x ", "D_4 wr S_1", "((D_4)", "S_1 wr S_4", "D_99999999999999999999"}) {
+  for (const char* name : {"C_2 wr S_2", "D_04", "D_4 ", " D_4", "(D_4)", "D_4 x C_1", "d_4", "D_", "", "x", "D_4 x ", "D_4 wr S_1", "((D_4)", "S_1 wr S_4", "D_99999999999999999999"}) {
     json changed = evidence;
     changed["name"] = name;
     CHECK(judge(square, name, changed) != "");
