@@ -10,6 +10,7 @@
 #include "sightline/architecture/read.hpp"
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/falsify/proof.hpp"
 
 namespace sightline::cli {
 namespace {
@@ -29,6 +30,12 @@ std::optional<std::string> find_difference(const std::string& certificate, const
 
 Exit check_file(const std::string& file, const CheckOptions& options) {
   const std::string text = architecture::read_file(file);
+  if (falsify::is_proof(text)) {
+    const falsify::ProofCheck proof = falsify::check_proof(text, file, Budget{});
+    if (proof.accepted) fmt::print("{}: every claim is confirmed ({} claims about one mixing layer, evaluated again)\n", file, proof.claims);
+    else fmt::print("{}: rejected: {}\n", file, proof.fault);
+    return proof.accepted ? Exit::answered : Exit::not_met;
+  }
   checker::Report report;
   try {
     report = checker::check_certificate(text);
@@ -56,8 +63,8 @@ Exit check_file(const std::string& file, const CheckOptions& options) {
 
 void add_check(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* command = app.add_subcommand("check", "confirm every claim of a certificate, without search");
-  command->add_option("CERT", options->files, "certificates (certify --save)")->required();
+  CLI::App* command = app.add_subcommand("check", "confirm every claim of a certificate or a proof, without search");
+  command->add_option("CERT", options->files, "certificates (certify --save) or proofs (falsify --save)")->required();
   command->add_option("--architecture", options->architecture, "also compare with this architecture or config.json");
   options->import.add_to(*command);
   command->callback([options, &exit] {
