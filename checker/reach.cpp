@@ -449,6 +449,8 @@ bool is_causal_chain(const Layout& layout, const std::map<std::uint32_t, ReadLay
 
 }  // namespace
 
+std::uint64_t ever_of(const Layout& layout) { return (std::uint64_t{layout.vertices()} + 1) * std::max<std::uint64_t>(1, layout.order.size()); }
+
 namespace {
 
 /// Automorphisms map receptive fields to receptive fields, so one reader per orbit tells all: the readers to follow, when they are few.
@@ -473,8 +475,6 @@ std::pair<Vertex, Vertex> count_missing(const Layout& layout, const ReachQuestio
   }
   return missing;
 }
-
-std::uint64_t ever_of(const Layout& layout) { return (std::uint64_t{layout.vertices()} + 1) * std::max<std::uint64_t>(1, layout.order.size()); }
 
 Unseen unseen_by_orbits(const Layout& layout, const ReachQuestion& question, const std::vector<Vertex>& readers, std::uint64_t depth) {
   Unseen result{std::vector<Vertex>(layout.tokens, 0), {}};

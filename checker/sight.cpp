@@ -39,8 +39,7 @@ std::vector<bool> WantedTokens::of(Vertex a) const {
   std::vector<bool> set(layout_.tokens, kind_ == ClassKind::all);
   if (kind_ == ClassKind::causal) std::fill(set.begin(), set.begin() + a + 1, true);
   if (kind_ != ClassKind::seen) return set;
-  const std::uint64_t ever = (std::uint64_t{layout_.vertices()} + 1) * std::max<std::uint64_t>(1, layout_.order.size());
-  const auto latest = compute_latest(layout_, ever, a);
+  const auto latest = compute_latest(layout_, ever_of(layout_), a);
   for (Vertex j = 0; j < layout_.tokens; ++j) set[j] = latest[j] >= 0;
   return set;
 }

@@ -16,7 +16,6 @@
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
-#include "sightline/base/sha256.hpp"
 #include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/certificate.hpp"
 #include "sightline/report/report.hpp"
@@ -87,10 +86,9 @@ void write_fixed_table(architecture::Architecture a, const verdict::Answer& answ
 
 /// Our own certificate, held to the independent checker before anything is printed. A rejection is our bug: the certificate is
 /// kept for a report, under the name asked for or in the folder for temporary files.
-std::string make_checked_certificate(const verdict::Context& context, const CertifyOptions& options) {
+std::string make_checked_certificate(const verdict::Context& context, const std::string& answer, const CertifyOptions& options) {
   context.budget.report("writing the certificate", 0);
-  const nlohmann::json answer = nlohmann::json::parse(report::to_json(context.answer));
-  const std::string text = certificate::print_canonical(certificate::make_certificate(context, answer, sha256)) + "\n";
+  const std::string text = certificate::print_canonical(certificate::make_certificate(context, nlohmann::json::parse(answer))) + "\n";
   context.budget.report("checking the certificate", 0);
   checker::Report report;
   try {
@@ -116,15 +114,16 @@ Exit certify_file(const std::string& file, const CertifyOptions& options) {
   }
   const verdict::Context context = verdict::analyse(a, budget);
   const verdict::Answer& answer = context.answer;
+  const std::string json = report::to_json(answer);
   // An answer that was cut short proves too little to be worth keeping.
   if (certificate::is_complete(answer)) {
-    const std::string certificate = make_checked_certificate(context, options);
+    const std::string certificate = make_checked_certificate(context, json, options);
     if (!options.save.empty()) write_file_atomically(options.save, certificate);
   } else if (!options.save.empty()) {
     fmt::print(stderr, "sightline: warning: {} is not written: the answer was cut short\n", options.save);
   }
   clear_progress();
-  if (options.json) fmt::print("{}\n", report::to_json(answer));
+  if (options.json) fmt::print("{}\n", json);
   else fmt::print("{}", report::to_text(answer, isatty(STDOUT_FILENO) != 0));
   std::fflush(stdout);
   if (!options.fix.empty()) write_fixed_table(a, answer, options.fix, budget);

@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/certificate/certificate.hpp"
 #include "sightline/report/argument.hpp"
 #include "sightline/sight/influence.hpp"
 #include "sightline/sight/reach.hpp"
@@ -64,11 +65,8 @@ void print_growth(std::string_view title, std::uint64_t depth, layout::Vertex to
   }
 }
 
-/// Is this a certificate (rather than an architecture written as JSON)?
-bool is_certificate(const std::string& text) { return text.starts_with("{\"answer\":") && text.find("\"format\":\"sightline-certificate\"") != std::string::npos; }
-
 /// The argument of a certificate, once the checker has confirmed it.
-Exit explain_certificate(const std::string& file, const std::string& text) {
+Exit explain_certificate(const std::string& file, const std::string& text, const nlohmann::json& tree) {
   checker::Report report;
   try {
     report = checker::check_certificate(text);
@@ -79,14 +77,15 @@ Exit explain_certificate(const std::string& file, const std::string& text) {
     fmt::print("{}: rejected: {}\n", file, report.reason);
     return Exit::not_met;
   }
-  fmt::print("{}: every claim is confirmed\n\n{}", file, report::to_argument(nlohmann::json::parse(text), report.trusted));
+  fmt::print("{}: every claim is confirmed\n\n{}", file, report::to_argument(tree, report.trusted));
   return Exit::answered;
 }
 
 Exit run(const ExplainOptions& options) {
-  if (const std::string text = architecture::read_file(options.file); is_certificate(text)) {
+  const std::string text = architecture::read_file(options.file);
+  if (const auto tree = nlohmann::json::parse(text, nullptr, false); certificate::is_certificate(tree)) {
     if (options.token) throw InputError("--token: expected an architecture or config.json beside it, found a certificate");
-    return explain_certificate(options.file, text);
+    return explain_certificate(options.file, text, tree);
   }
   if (!options.token) throw InputError("--token: expected the index of a token, from 0 (a certificate needs none)");
   const std::uint64_t asked = *options.token;

@@ -9,6 +9,7 @@
 #include "sightline/architecture/read.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/certificate/certificate.hpp"
 #include "sightline/samples/target.hpp"
 #include "sightline/verdict/certify.hpp"
 
@@ -27,7 +28,7 @@ struct TargetOptions {
 architecture::Architecture load(const TargetOptions& options, std::optional<std::string>& claimed) {
   const std::string text = architecture::read_file(options.file);
   const nlohmann::json root = nlohmann::json::parse(text, nullptr, false);
-  if (!root.is_object() || root.value("format", nlohmann::json()) != "sightline-certificate") return load_architecture(options.file, options.import.options());
+  if (!certificate::is_certificate(root)) return load_architecture(options.file, options.import.options());
   const nlohmann::json::json_pointer target("/answer/floor/target");
   if (root.contains(target) && root.at(target).is_string()) claimed = root.at(target).get<std::string>();
   if (!root.contains("architecture")) throw InputError(fmt::format("{}: /architecture: expected an architecture, found nothing", options.file));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sightline/attention_kernel/build.hpp"
+#include "sightline/attention_kernel/entrywise.hpp"
 
 namespace sightline::attention_kernel {
 
@@ -129,10 +130,7 @@ NormalForm exponential(const Polynomial& exponent) {
   return result;
 }
 
-struct Value {
-  bool is_vector = false;
-  std::vector<NormalForm> entries;  // one for a scalar
-};
+using Value = Entries<NormalForm>;
 
 class Reader {
 public:
@@ -227,19 +225,12 @@ private:
 
   template <class Function>
   Value each(const Node& node, Function function) const {
-    Value value = read(*node.children[0]);
-    for (NormalForm& entry : value.entries) entry = function(entry);
-    return value;
+    return map_entries(read(*node.children[0]), function);
   }
 
   template <class Function>
   Value binary(const Node& node, Function function) const {
-    const Value a = read(*node.children[0]), b = read(*node.children[1]);
-    Value result{a.is_vector || b.is_vector, {}};
-    const std::size_t count = a.is_vector ? a.entries.size() : b.entries.size();
-    for (std::size_t i = 0; i < count; ++i)
-      result.entries.push_back(function(a.entries.at(a.is_vector ? i : 0), b.entries.at(b.is_vector ? i : 0)));
-    return result;
+    return join_entries(read(*node.children[0]), read(*node.children[1]), function);
   }
 
   mpq_class number(const NormalForm& form) const {

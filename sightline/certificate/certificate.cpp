@@ -5,6 +5,7 @@
 
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/sha256.hpp"
 #include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/fact_evidence.hpp"
 #include "sightline/certificate/group_evidence.hpp"
@@ -21,6 +22,8 @@ namespace {
 using nlohmann::json;
 using verdict::Context;
 using verdict::ViewsAsked;
+
+constexpr const char* format_name = "sightline-certificate";
 
 json group_of(const Context& context, const layout::Layout& layout) {
   return make_group_evidence(symmetry::make_structure(layout), layout.tokens, context.budget);
@@ -48,13 +51,15 @@ json views_of(const Context& context, const std::string& name, const layout::Lay
 
 }  // namespace
 
+bool is_certificate(const json& tree) { return tree.is_object() && tree.value("format", json()) == format_name; }
+
 bool is_complete(const verdict::Answer& answer) {
   return !answer.limit && std::none_of(answer.rules.begin(), answer.rules.end(), [](const verdict::Rule& rule) {
     return rule.name == "left-out" && rule.premises.front() == "the verdict";
   });
 }
 
-json make_certificate(const Context& context, const json& answer, std::string (*hash)(std::string_view)) {
+json make_certificate(const Context& context, const json& answer) {
   if (!is_complete(context.answer)) throw ArgumentError("an answer that was cut short has no certificate");
   const architecture::Architecture& a = context.architecture;
   const bool ids = a.input.embedding == architecture::Embedding::table;
@@ -85,9 +90,9 @@ json make_certificate(const Context& context, const json& answer, std::string (*
   json certificate = {{"answer", answer},
                       {"architecture", architecture},
                       {"conversion", {{"assumptions", a.assumptions}, {"file", context.answer.file}}},
-                      {"digest", hash(print_canonical(architecture))},
+                      {"digest", sha256(print_canonical(architecture))},
                       {"evidence", std::move(evidence)},
-                      {"format", "sightline-certificate"},
+                      {"format", format_name},
                       {"patterns", make_pattern_evidence(a, context.budget)},
                       {"version", 1}};
   return certificate;

@@ -2,21 +2,20 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <string_view>
 
 #include "sightline/verdict/context.hpp"
 
 namespace sightline::certificate {
+
+/// Does a JSON tree say that it is a certificate (rather than an architecture written as JSON)?
+[[nodiscard]] bool is_certificate(const nlohmann::json& tree);
 
 /// Was nothing cut short, by a limit of the user or a bound of the project? Only then there is a certificate.
 [[nodiscard]] bool is_complete(const verdict::Answer& answer);
 
 /// @param context  of verdict::analyse: every question about views that was asked gets its evidence
 /// @param answer   the object that `certify --json` prints
-/// @param hash     SHA-256 as 64 hexadecimal digits
 /// Cost: the questions once or twice more. Throws ArgumentError for an answer that was cut short, BudgetExhausted.
-[[nodiscard]] nlohmann::json make_certificate(const verdict::Context& context, const nlohmann::json& answer,
-                                              std::string (*hash)(std::string_view));
+[[nodiscard]] nlohmann::json make_certificate(const verdict::Context& context, const nlohmann::json& answer);
 
 }  // namespace sightline::certificate

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "sightline/attention_kernel/entrywise.hpp"
 #include "sightline/attention_kernel/kernel.hpp"
 #include "sightline/attention_kernel/structure.hpp"
 #include "sightline/base/error.hpp"
@@ -26,10 +27,7 @@ bool mentions_t(std::string_view text) {
   return false;
 }
 
-struct Value {
-  bool is_vector = false;
-  std::vector<Interval> entries;
-};
+using Value = attention_kernel::Entries<Interval>;
 
 class Evaluator {
 public:
@@ -91,18 +89,12 @@ private:
 
   template <class Function>
   Value each(const Node& node, Function function) const {
-    Value value = read(*node.children[0]);
-    for (Interval& entry : value.entries) entry = function(entry);
-    return value;
+    return attention_kernel::map_entries(read(*node.children[0]), function);
   }
 
   template <class Function>
   Value binary(const Node& node, Function function) const {
-    const Value a = read(*node.children[0]), b = read(*node.children[1]);
-    Value result{a.is_vector || b.is_vector, {}};
-    const std::size_t count = a.is_vector ? a.entries.size() : b.entries.size();
-    for (std::size_t i = 0; i < count; ++i) result.entries.push_back(function(a.entries.at(a.is_vector ? i : 0), b.entries.at(b.is_vector ? i : 0)));
-    return result;
+    return attention_kernel::join_entries(read(*node.children[0]), read(*node.children[1]), function);
   }
 
   Value raise(const Node& node) const {

@@ -31,7 +31,7 @@ Certified certify(const Architecture& architecture) {
   Certified out;
   out.answer = json::parse(sightline::report::to_json(context.answer));
   if (sightline::certificate::is_complete(context.answer)) {
-    out.certificate = sightline::certificate::make_certificate(context, out.answer, checker::sha256);
+    out.certificate = sightline::certificate::make_certificate(context, out.answer);
   }
   return out;
 }

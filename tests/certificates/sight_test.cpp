@@ -22,18 +22,7 @@ namespace {
 using nlohmann::json;
 const Budget unlimited;
 
-Layout make_banded(Vertex tokens, std::int64_t before, std::int64_t after, bool wrap) {
-  oracle::Rows rows(tokens);
-  for (std::int64_t i = 0; i < tokens; ++i) {
-    std::set<Vertex> row;
-    for (std::int64_t j = i - before; j <= i + after; ++j) {
-      if (wrap) row.insert(static_cast<Vertex>(((j % tokens) + tokens) % tokens));
-      if (!wrap && j >= 0 && j < tokens) row.insert(static_cast<Vertex>(j));
-    }
-    rows[i].assign(row.begin(), row.end());
-  }
-  return oracle::make_layout(tokens, rows);
-}
+using oracle::make_banded;
 
 /// The checker on one layout, with a certificate's evidence.
 struct Case {

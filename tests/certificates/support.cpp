@@ -22,7 +22,7 @@ nlohmann::json make_from_text(const std::string& text, const std::string& name) 
   const Budget budget;
   const architecture::Architecture a = architecture::parse_architecture(text, name);
   const verdict::Context context = verdict::analyse(a, budget);
-  return certificate::make_certificate(context, nlohmann::json::parse(report::to_json(context.answer)), sha256);
+  return certificate::make_certificate(context, nlohmann::json::parse(report::to_json(context.answer)));
 }
 
 std::string find_rejected_claim(const nlohmann::json& tree) {

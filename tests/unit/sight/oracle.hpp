@@ -295,4 +295,18 @@ inline Layout make_random_layout(std::mt19937_64& random, Vertex tokens, Vertex 
   return layout;
 }
 
+/// One plain layer in which every token reads `before` tokens before it to `after` behind it, cut at the ends or round a ring.
+inline Layout make_banded(Vertex tokens, std::int64_t before, std::int64_t after, bool wrap) {
+  Rows rows(tokens);
+  for (std::int64_t i = 0; i < tokens; ++i) {
+    std::set<Vertex> row;
+    for (std::int64_t j = i - before; j <= i + after; ++j) {
+      if (wrap) row.insert(static_cast<Vertex>(((j % tokens) + tokens) % tokens));
+      if (!wrap && j >= 0 && j < tokens) row.insert(static_cast<Vertex>(j));
+    }
+    rows[i].assign(row.begin(), row.end());
+  }
+  return make_layout(tokens, rows);
+}
+
 }  // namespace sightline::sight::oracle

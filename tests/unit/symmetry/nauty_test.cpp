@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "against_nauty.hpp"
 #include "nauty_oracle.hpp"
 #include "sample.hpp"
 
@@ -12,19 +13,6 @@ using sightline::group::Group;
 namespace symmetry = sightline::symmetry;
 
 namespace {
-
-/// False when nauty gave up; then only the generators are checked.
-bool check_against_nauty(const Structure& structure) {
-  const Group group = symmetry::compute_automorphisms(structure, budget);
-  const std::optional<oracle::Answer> expected = oracle::compute(structure);
-  if (!expected) {
-    for (const auto& generator : group.generators) REQUIRE(symmetry::is_automorphism(structure, generator, budget));
-    return false;
-  }
-  REQUIRE(group.order == sightline::group::Order(expected->order));
-  REQUIRE(group.orbit == expected->orbit);
-  return true;
-}
 
 /// A structured layout of a few relations, colours and hidden rows on `n` vertices.
 Sample make_layout(std::mt19937_64& random, Vertex n) {
