@@ -16,6 +16,7 @@ void add_import(CLI::App& app, Exit& exit);
 void add_explain(CLI::App& app, Exit& exit);
 void add_falsify(CLI::App& app, Exit& exit);
 void add_kernel(CLI::App& app, Exit& exit);
+void add_rate(CLI::App& app, Exit& exit);
 void add_rules(CLI::App& app, Exit& exit);
 void add_target(CLI::App& app, Exit& exit);
 void add_pattern(CLI::App& app, Exit& exit);

@@ -13,6 +13,9 @@ set(SIGHTLINE_ROOM_verdict "base;group;layout;symmetry;sight;attention_kernel;ar
 set(SIGHTLINE_ROOM_certificate "base;group;layout;symmetry;sight;attention_kernel;architecture;verdict")
 set(SIGHTLINE_ROOM_falsify "base;group;attention_kernel")
 set(SIGHTLINE_ROOM_samples "base;group;layout;symmetry;sight;attention_kernel;architecture;verdict")
+set(SIGHTLINE_ROOM_target "base")
+set(SIGHTLINE_ROOM_linear_algebra "base")
+set(SIGHTLINE_ROOM_rate "base;linear_algebra")
 set(SIGHTLINE_ROOM_report "base;group;layout;sight;architecture;verdict")
 set(SIGHTLINE_ROOM_design "base;group;layout;symmetry;sight;attention_kernel;architecture;verdict")
 
