@@ -1,6 +1,7 @@
 # Which room of the library may include which: written once, here. `scripts/check_rooms.py` compares it
 # with the includes that are really there.
 set(SIGHTLINE_ROOM_base "")
+set(SIGHTLINE_ROOM_data "base")
 set(SIGHTLINE_ROOM_group "base")
 set(SIGHTLINE_ROOM_layout "base")
 set(SIGHTLINE_ROOM_symmetry "base;group;layout")

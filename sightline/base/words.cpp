@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace sightline {
 
 std::size_t compute_edit_distance(std::string_view a, std::string_view b) {
@@ -18,6 +20,20 @@ std::size_t compute_edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return cost[a.size()][b.size()];
+}
+
+std::string quote_bytes(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::string out = "\"";
+  for (const char c : text.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f || c == '"' || c == '\\') {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + (text.size() > longest ? "...\"" : "\"");
 }
 
 }  // namespace sightline

@@ -7,75 +7,20 @@
 #include <cmath>
 #include <set>
 
+#include "sightline/base/npy.hpp"
+
 namespace sightline::design {
 
 namespace {
 
 constexpr std::size_t most_vertices_written = 2048;
 
-std::uint32_t compute_crc32(std::string_view bytes) {
-  std::uint32_t crc = ~0u;
-  for (const char c : bytes) {
-    crc ^= static_cast<unsigned char>(c);
-    for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
-  }
-  return ~crc;
-}
-
-void put(std::string& out, std::uint32_t value, int bytes) {
-  for (int k = 0; k < bytes; ++k) out += static_cast<char>(value >> (8 * k) & 255);
-}
-
 constexpr std::array<const char*, 5> kind_colours = {"#1b6ca8", "#c8553d", "#588157", "#7b2d8b", "#8a6d3b"};
 
 }  // namespace
 
 std::string write_npz(const std::vector<std::uint8_t>& values, std::size_t n) {
-  std::string header = fmt::format("{{'descr': '|u1', 'fortran_order': False, 'shape': ({}, {}), }}", n, n);
-  header.append(63 - (header.size() + 10) % 64, ' ');
-  header += '\n';
-  std::string array = "\x93NUMPY";
-  put(array, 1, 2);  // version 1.0
-  put(array, static_cast<std::uint32_t>(header.size()), 2);
-  array += header;
-  array.append(values.begin(), values.end());
-  const std::string name = "mask.npy";
-  const std::uint32_t crc = compute_crc32(array), size = static_cast<std::uint32_t>(array.size());
-  // One stored entry, then the central directory. The date is the first that the format knows: same input, same bytes.
-  const auto put_common = [&](std::string& out) {
-    put(out, 20, 2);
-    put(out, 0, 2);
-    put(out, 0, 2);
-    put(out, 0, 2);
-    put(out, 0x21, 2);
-    put(out, crc, 4);
-    put(out, size, 4);
-    put(out, size, 4);
-    put(out, static_cast<std::uint32_t>(name.size()), 2);
-    put(out, 0, 2);
-  };
-  std::string out = "PK\x03\x04";
-  put_common(out);
-  out += name + array;
-  const auto directory = static_cast<std::uint32_t>(out.size());
-  out += "PK\x01\x02";
-  put(out, 20, 2);
-  put_common(out);
-  put(out, 0, 2);
-  put(out, 0, 2);
-  put(out, 0, 2);
-  put(out, 0, 4);
-  put(out, 0, 4);
-  out += name;
-  const auto directory_size = static_cast<std::uint32_t>(out.size()) - directory;
-  out += "PK\x05\x06";
-  put(out, 0, 4);
-  put(out, 1, 2);
-  put(out, 1, 2);
-  put(out, directory_size, 4);
-  put(out, directory, 4);
-  put(out, 0, 2);
-  return out;
+  return make_npz({make_array("mask", {n, n}, values)});
 }
 
 std::string write_flex_attention(const std::vector<std::vector<std::vector<std::uint32_t>>>& rows, const std::vector<std::size_t>& order) {

@@ -9,23 +9,12 @@
 #include <fmt/format.h>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/words.hpp"
 #include "sightline/layout/generators.hpp"
 
 namespace sightline::layout {
 
-std::string quote(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  std::string out = "\"";
-  for (const char c : text.substr(0, longest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7f || c == '"' || c == '\\') {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + (text.size() > longest ? "...\"" : "\"");
-}
+std::string quote(std::string_view text) { return quote_bytes(text); }
 
 namespace {
 

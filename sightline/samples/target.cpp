@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/npy.hpp"
 #include "sightline/samples/measure.hpp"
-#include "sightline/samples/npz.hpp"
 #include "sightline/samples/recipe.hpp"
 
 namespace sightline::samples {

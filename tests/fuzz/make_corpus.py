@@ -117,6 +117,71 @@ def npzs():
     return result + damaged(result, 15)
 
 
+def safetensors():
+    result = []
+    names = ["a", "layers.0.mixer.q.weight", "input.positions", "z\u00e9", "", "output.head.bias"]
+    for k in range(44):
+        header, data = {}, b""
+        if k % 2:
+            header["__metadata__"] = {"architecture": json.dumps({"tokens": k}), "sha256": "00" * (k % 5)}
+        for name in names[: k % 7]:
+            dtype, width = [("F32", 4), ("F64", 8), ("I64", 8)][rng.randrange(3)]
+            shape = [rng.randrange(4) for _ in range(rng.randrange(4))]
+            size = width
+            for extent in shape:
+                size *= extent
+            header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + size]}
+            data += bytes(rng.randrange(256) for _ in range(size))
+        text = json.dumps(header).encode() + b" " * (k % 8)
+        result.append(struct.pack("<Q", len(text)) + text + data)
+    wrong = [{"a": {"dtype": "F32", "shape": [2**62, 4], "data_offsets": [0, 0]}}, {"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}},
+             {"a": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}, {"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 2**63]}}]
+    result += [struct.pack("<Q", len(json.dumps(w))) + json.dumps(w).encode() + bytes(8) for w in wrong]
+    return result + [struct.pack("<Q", 2**64 - 1), struct.pack("<Q", 6) + b'{"a":['] + damaged(result, 12)
+
+
+def datasets():
+    """Archives for 3 tokens of 2 numbers, or ids below 5: right ones first, then such with one thing wrong."""
+    result = []
+    for k in range(42):
+        count = k % 3 + 1
+        x = [npy("<f8", False, (count, 3, 2), struct.pack(f"<{6 * count}d", *[rng.random() for _ in range(6 * count)])),
+             npy(">f4", True, (count, 3, 2), struct.pack(f">{6 * count}f", *[rng.random() for _ in range(6 * count)])),
+             npy("<i8", False, (count, 3), struct.pack(f"<{3 * count}q", *[rng.randrange(5) for _ in range(3 * count)])),
+             npy("|u1", False, (count, 3), bytes(rng.randrange(5) for _ in range(3 * count)))][k % 4]
+        y = [npy("<f8", False, (count, 3, 1), struct.pack(f"<{3 * count}d", *[rng.random() for _ in range(3 * count)])),
+             npy("<f4", False, (count, 2), struct.pack(f"<{2 * count}f", *[rng.random() for _ in range(2 * count)])),
+             npy("<i8", False, (count, 3), struct.pack(f"<{3 * count}q", *[rng.choice([0, 1, -100]) for _ in range(3 * count)])),
+             npy("<i4", False, (count,), struct.pack(f"<{count}i", *[rng.randrange(3) for _ in range(count)]))][rng.randrange(4)]
+        arrays = {"x": x, "y": y}
+        if k % 5 == 1:
+            arrays["lengths"] = npy("<i8", False, (count,), struct.pack(f"<{count}q", *[rng.randrange(4) for _ in range(count)]))
+        if k % 5 == 2:
+            arrays["weight"] = npy("<f8", False, (count,), struct.pack(f"<{count}d", *[rng.random() for _ in range(count)]))
+        if k % 5 == 3:
+            arrays["x_val"], arrays["y_val"] = x, y
+        if k % 10 == 9:
+            arrays["x"] = npy("|O", False, (count, 3, 2), b"\x80\x04N.")
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED][k // 2 % 2]) as archive:
+            for name, array in arrays.items():
+                archive.writestr(zipfile.ZipInfo(name + ".npy"), array)
+        result.append(stream.getvalue())
+    return result + damaged(result, 18)
+
+
+def csvs():
+    result = []
+    for k in range(45):
+        ids, of_y = k % 3 == 2, [3, 1, 6, 2][k % 4]
+        columns = [f"x[{i}]" for i in range(3 if ids else 6)] + [f"y[{i}]" for i in range(of_y)]
+        rows = [[str(rng.randrange(5)) if ids else f"{rng.random():.3f}" for _ in range(3 if ids else 6)] +
+                [str(rng.randrange(3)) if k % 2 else f"{rng.random():.2e}" for _ in range(of_y)] for _ in range(k % 4 + 1)]
+        end = ["\n", "\r\n"][k % 2]
+        result.append(end.join(",".join(row) for row in [columns] + rows) + ["", end][k // 2 % 2])
+    return result + ["x\n", "1,2\n3,4\n", "\xef\xbb\xbfa,b\n", "a,b,c,d,e,f,y\n1,2,3,4,5,nan,1\n"] + damaged(result, 12)
+
+
 def mtxs():
     result = []
     for k in range(50):
@@ -167,3 +232,7 @@ if __name__ == "__main__":
     save("edges", edges())
     save("group", groups())
     save("certificate", certificates(str(pathlib.Path(sys.argv[1]).resolve())))
+    # Later additions at the end: what is drawn above stays as it is.
+    save("safetensors", safetensors())
+    save("data-npz", datasets())
+    save("data-csv", csvs())

@@ -16,6 +16,8 @@
 #include "sightline/attention_kernel/activation.hpp"
 #include "sightline/attention_kernel/kernel.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/data/dataset.hpp"
+#include "sightline/data/safetensors.hpp"
 #include "sightline/group/expression.hpp"
 #include "sightline/huggingface/import.hpp"
 #include "sightline/layout/mask_file.hpp"
@@ -34,6 +36,33 @@ void round_trip(std::string_view text, const std::string& file) {
   if (!architecture::same_architecture(a, b)) std::abort();
 }
 
+/// What was read is written again: the same tensors must come back.
+void read_weights(std::string_view bytes) {
+  const data::TensorFile content = data::parse_safetensors(bytes, "fuzz.safetensors", Budget{});
+  // Compared as bytes: NaN is not equal to itself. Keys of the metadata that are no UTF-8 never parse.
+  const std::string again = data::to_safetensors(content);
+  if (data::to_safetensors(data::parse_safetensors(again, "again", Budget{})) != again) std::abort();
+}
+
+/// Every kind of architecture over the same bytes.
+template <class Parse> void read_data(const Parse& parse) {
+  for (unsigned kind = 0; kind < 4; ++kind) {
+    data::Expected expected;
+    expected.tokens = 3;
+    expected.width = 2;
+    expected.pooled = kind % 2 == 1;
+    expected.ids = kind >= 2;
+    expected.targets = kind != 3;
+    if (expected.ids) expected.ids_below = 5;
+    try {
+      data::Dataset dataset = parse(expected);
+      data::split_validation(dataset, 0.3, 1);
+      (void)data::count_outputs(dataset);
+    } catch (const InputError&) {
+    }
+  }
+}
+
 const std::map<std::string, Reader, std::less<>>& readers() {
   static const std::map<std::string, Reader, std::less<>> all = {
       {"toml", [](std::string_view text) { round_trip(text, "fuzz.toml"); }},
@@ -44,6 +73,9 @@ const std::map<std::string, Reader, std::less<>>& readers() {
       {"mtx", [](std::string_view text) { (void)layout::read_matrix_market(text, vertices, Budget{}); }},
       {"edges", [](std::string_view text) { (void)layout::read_edge_list(text, vertices, Budget{}); }},
       {"certificate", [](std::string_view text) { (void)checker::check_certificate(text); }},
+      {"safetensors", read_weights},
+      {"data-npz", [](std::string_view bytes) { read_data([&](const data::Expected& e) { return data::parse_npz(bytes, "fuzz.npz", e, Budget{}); }); }},
+      {"data-csv", [](std::string_view text) { read_data([&](const data::Expected& e) { return data::parse_csv(text, "fuzz.csv", e, Budget{}); }); }},
       {"group", [](std::string_view text) { (void)group::parse_group(text, 12, Budget{}); }},
   };
   return all;
