@@ -163,25 +163,29 @@ architecture::Architecture make_architecture(const Request& request, const Candi
   return architecture::to_normal_form(std::move(result));
 }
 
+FrontPoint make_point(const Request& request, const Candidate& candidate, std::uint64_t depth) {
+  FrontPoint point;
+  point.architecture = make_architecture(request, candidate, depth);
+  point.kind = candidate.kind;
+  point.layers = depth;
+  point.pairs = count_pairs(candidate.layers, depth);
+  point.pattern_pairs = count_pairs(candidate.layers, std::min<std::uint64_t>(candidate.layers.size(), depth));
+  point.registers = candidate.registers;
+  point.loops_chosen = candidate.loops_chosen;
+  point.description = candidate.description;
+  return point;
+}
+
 std::optional<FrontPoint> certify_candidate(const Request& request, const Candidate& candidate, std::uint64_t at_least, const Budget& budget) {
   std::uint64_t depth = std::max<std::uint64_t>(at_least, 1);
   if (candidate.whole_list_once) depth = candidate.layers.size();
   // One pattern needs D or D + 1 layers, a list of L up to m0 + L (corollaries E1, E2).
   const std::uint64_t most = candidate.whole_list_once ? depth : depth + candidate.layers.size();
   for (; depth <= most && (!request.layers || depth <= *request.layers); ++depth) {
-    FrontPoint point;
-    point.architecture = make_architecture(request, candidate, depth);
+    FrontPoint point = make_point(request, candidate, depth);
     const verdict::Answer answer = verdict::certify(point.architecture, budget);
     if (answer.verdict == verdict::Verdict::unknown) return std::nullopt;
-    if (answer.verdict == verdict::Verdict::impossible) continue;
-    point.kind = candidate.kind;
-    point.layers = depth;
-    point.pairs = count_pairs(candidate.layers, depth);
-    point.pattern_pairs = count_pairs(candidate.layers, std::min<std::uint64_t>(candidate.layers.size(), depth));
-    point.registers = candidate.registers;
-    point.loops_chosen = candidate.loops_chosen;
-    point.description = candidate.description;
-    return point;
+    if (answer.verdict == verdict::Verdict::certified) return point;
   }
   return std::nullopt;
 }

@@ -35,6 +35,9 @@ struct Candidate {
 [[nodiscard]] std::optional<FrontPoint> certify_candidate(const Request& request, const Candidate& candidate, std::uint64_t at_least,
                                                           const Budget& budget);
 
+/// The point of a candidate that is known to need exactly `depth` layers.
+[[nodiscard]] FrontPoint make_point(const Request& request, const Candidate& candidate, std::uint64_t depth);
+
 /// Attended pairs of `depth` layers of the list.
 [[nodiscard]] std::uint64_t count_pairs(const std::vector<LayerPlan>& layers, std::uint64_t depth);
 

@@ -9,6 +9,7 @@
 #include "sightline/design/search.hpp"
 #include "sightline/design/two_closure.hpp"
 #include "sightline/group/chain.hpp"
+#include "sightline/group/expression.hpp"
 
 namespace sightline::design {
 
@@ -26,6 +27,8 @@ std::string to_word(PointKind kind) {
 namespace {
 
 constexpr std::uint64_t most_register_pairs = 100'000;
+constexpr Point most_certified = 5000;             ///< tokens of closed forms that the certifier is asked about
+constexpr std::uint64_t most_certified_layers = 64;
 constexpr Point closed_forms_from = 2000;  ///< tokens; below, the general search finds the same points and more
 
 /// All elements of a small group, the identity first, by breadth.
@@ -102,6 +105,51 @@ void finish(Design& design) {
   mark_nondominated(design.front);
 }
 
+/// Has every point of the family's small member been certified, with the kernel asked for?
+bool is_small_member_certified(const Request& request, const ClosedForm& form, const Budget& budget) {
+  Request small = request;
+  small.group = group::parse_group(form.small, std::nullopt, {}, budget);
+  small.symmetry = small.closed_form = form.small;
+  small.layers = small.registers = std::nullopt;
+  const std::optional<ClosedForm> same = find_closed_form(form.small);
+  return same && std::all_of(same->points.begin(), same->points.end(), [&](const ClosedForm::Point& point) {
+    const std::optional<FrontPoint> found = certify_candidate(small, point.candidate, point.layers, budget);
+    return found && found->layers == point.layers;
+  });
+}
+
+void make_closed_form(const Request& request, const ClosedForm& form, Design& design, const Budget& budget) {
+  design.two_closed = true;  // each is the automorphism group of its E
+  design.name = form.name;
+  const bool is_long = request.group.degree > most_certified;
+  std::optional<bool> small_is_certified;
+  for (const auto& [candidate, layers] : form.points) {
+    if (request.registers && candidate.registers > *request.registers) continue;
+    if (request.layers && layers > *request.layers) continue;
+    std::optional<FrontPoint> point;
+    if (is_long || layers > most_certified_layers) {
+      if (!small_is_certified) small_is_certified = is_small_member_certified(request, form, budget);
+      if (*small_is_certified) {
+        point = make_point(request, candidate, layers);
+        point->by_proof = true;
+      }
+    } else {
+      point = certify_candidate(request, candidate, layers, budget);
+    }
+    if (!point) continue;
+    point->lower_bound = point->layers == 1 ? point->pairs : point->layers * request.group.degree;
+    if (candidate.registers > 0) point->lower_bound = 2 * request.group.degree;
+    point->proved = point->lower_bound == point->pairs;
+    design.front.push_back(std::move(*point));
+  }
+  design.notes.push_back("closed form: the points known for this family; other layouts were not searched at this length");
+  if (small_is_certified.value_or(false)) {
+    design.notes.push_back(fmt::format("points marked + are proved for every length (docs/theory.md 16.9) and certified for {}; `certify` takes their files at this length too, with more time", form.small));
+  }
+  if (request.group.degree > 20'000) design.notes.push_back("both hub layers use every pair that touches the register: with rows of their own they would cost 2n pairs less");
+  if (design.front.empty()) design.notes.push_back("no point of this family can be certified with these limits");
+}
+
 }  // namespace
 
 Design make_design(const Request& request, const Budget& budget) {
@@ -110,20 +158,8 @@ Design make_design(const Request& request, const Budget& budget) {
   }
   Design design;
   if (!request.causal && request.group.degree > closed_forms_from && !request.closed_form.empty()) {
-    if (std::optional<ClosedForm> form = find_closed_form(request.closed_form)) {
-      design.two_closed = true;  // each is the automorphism group of its E
-      for (const auto& [candidate, begin] : form->candidates) {
-        if (request.registers && candidate.registers > *request.registers) continue;
-        std::optional<FrontPoint> point = certify_candidate(request, candidate, begin, budget);
-        if (!point) continue;
-        point->lower_bound = point->layers == 1 ? point->pairs : point->layers * request.group.degree;
-        if (candidate.registers > 0) point->lower_bound = 2 * request.group.degree;
-        point->proved = point->lower_bound == point->pairs;
-        design.front.push_back(std::move(*point));
-      }
-      design.notes.push_back("closed form: the points known for this family; other layouts were not searched at this length");
-      if (request.group.degree > 20'000) design.notes.push_back("both hub layers use every pair that touches the register: with rows of their own they would cost 2n pairs less");
-      if (design.front.empty()) design.notes.push_back("no point of this family can be certified at this length within the certifier's reach");
+    if (const std::optional<ClosedForm> form = find_closed_form(request.closed_form)) {
+      make_closed_form(request, *form, design, budget);
       finish(design);
       return design;
     }

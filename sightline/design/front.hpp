@@ -27,7 +27,8 @@ struct Request {
   std::string closed_form;              ///< the text of the group, when closed forms may be used (closed_forms.hpp)
 };
 
-/// One layout with exactly the symmetry asked for: certified before it was put here, with `layers` the exact number it needs.
+/// One layout with exactly the symmetry asked for: certified before it was put here (or, for closed forms above 5,000 tokens,
+/// proved), with `layers` the exact number it needs.
 struct FrontPoint {
   PointKind kind = PointKind::single;
   std::uint64_t layers = 0;
@@ -38,12 +39,14 @@ struct FrontPoint {
   bool proved = false;              ///< no layout of this kind with so many layers attends fewer pairs: all were looked at
   std::uint64_t lower_bound = 0;    ///< of pairs for this kind and number of layers; equals pairs when proved
   bool nondominated = true;         ///< no other point is as good in layers, pairs and registers and better in one
+  bool by_proof = false;            ///< rests on docs/theory.md 16.9 and a certified small member, not on a run at this length
   std::string description;
   architecture::Architecture architecture;
 };
 
 struct Design {
   bool two_closed = false;
+  std::optional<std::string> name;      ///< of the group, where the closed form knows it (looking for it would take longer than the design); empty: it has none
   std::optional<group::Group> closure;  ///< when the group is not 2-closed
   std::vector<FrontPoint> front;        ///< fewest layers first, then fewest pairs
   std::vector<std::string> notes;       ///< what was left out, and why
@@ -57,7 +60,8 @@ struct Design {
 ///   orbitals by size are tried, and points are "best found" with a lower bound.
 /// - gather_broadcast: the cheapest pattern E with automorphism group G, then one register reads all and is read by all.
 /// - registers: |G| of one colour and n heads when |G| n <= 100,000 and G is not 2-closed.
-/// Every point is certified by verdict::certify at exactly its number of layers. Throws InputError (a kernel that cannot be
+/// Every point is certified by verdict::certify at exactly its number of layers, but for the closed forms (closed_forms.hpp) of long
+/// or deep layouts, whose points rest on a proof and on the certified small member of the family. Throws InputError (a kernel that cannot be
 /// read, causal with a group that is not trivial), BudgetExhausted, Interrupted.
 [[nodiscard]] Design make_design(const Request& request, const Budget& budget);
 

@@ -89,7 +89,8 @@ std::uint64_t Search::bound_single(std::uint64_t layers) const {
   if (n <= 1) return 0;
   if (layers == 1) return n * (n - 1);
   const bool transitive = orbitals_.diagonal_count() == 1;
-  if (!transitive) return layers * (layers == 2 ? 2 * (n - 1) : n);
+  // Not transitive: n arcs, and 2 (n - 1) where two layers must connect all (docs/theory.md 16.10).
+  if (!transitive) return layers * (layers == 2 && n >= 4 ? 2 * (n - 1) : n);
   for (std::uint64_t d = 1;; ++d) {
     std::uint64_t seen = 1, ring = 1;
     for (std::uint64_t q = 0; q < layers && seen < n; ++q) {
