@@ -11,7 +11,7 @@ allowed = {
 }
 wrong = []
 for room, others in allowed.items():
-    for source in sorted((root / "sightline" / room).glob("*.[ch]pp")):
+    for source in sorted((root / "sightline" / room).rglob("*.[ch]pp")):
         for number, line in enumerate(source.read_text().splitlines(), 1):
             found = re.match(r'#include "sightline/(\w+)/', line)
             if found and found[1] != room and found[1] not in others:

@@ -12,17 +12,15 @@ namespace {
 
 std::vector<std::int64_t> list_reads(const std::vector<Arc>& arcs) {
   std::vector<std::int64_t> reads;
-  for (const Arc& arc : arcs) reads.push_back(arc.read);
+  for (const Arc& arc : arcs)
+    reads.push_back(arc.read);
   return reads;
 }
 
 std::int64_t value_head(const Shape& shape, std::int64_t head) { return head / (shape.heads / shape.key_heads); }
 
 // NaN beats every number.
-template <class Real>
-bool exceeds(Real a, Real b) {
-  return a > b || (std::isnan(a) && !std::isnan(b));
-}
+template <class Real> bool exceeds(Real a, Real b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
 
 // d loss / d value of a maximum: to the first entry that attains it, in exact mode in equal shares.
 template <class Real, class Value>
@@ -30,24 +28,27 @@ std::vector<Real> share_maximum(const std::vector<Arc>& arcs, Value value, Real 
   std::vector<Real> shares(arcs.size(), Real(0));
   std::size_t best = 0;
   for (std::size_t k = 1; k < arcs.size(); ++k)
-    if (exceeds(value(k), value(best))) best = k;
+    if (exceeds(value(k), value(best)))
+      best = k;
   if (!exact) {
     shares[best] = gradient;
     return shares;
   }
   const auto ties = [&](std::size_t k) { return !exceeds(value(best), value(k)); };
   std::int64_t count = 0;
-  for (std::size_t k = 0; k < arcs.size(); ++k) count += ties(k);
   for (std::size_t k = 0; k < arcs.size(); ++k)
-    if (ties(k)) shares[k] = gradient / static_cast<Real>(count);
+    count += ties(k);
+  for (std::size_t k = 0; k < arcs.size(); ++k)
+    if (ties(k))
+      shares[k] = gradient / static_cast<Real>(count);
   return shares;
 }
 
-}  // namespace
+} // namespace
 
 template <class Real>
-void aggregate(const Plan& plan, Aggregation aggregation, const Shape& shape, const AggregateInputs<Real>& in, View<Real> out,
-               const Execution& execution) {
+void aggregate(const Plan& plan, Aggregation aggregation, const Shape& shape, const AggregateInputs<Real>& in,
+               View<Real> out, const Execution& execution) {
   OrderedSum sums(plan, execution.exact);
   for (std::int64_t b = 0; b < shape.batch; ++b) {
     const Existing existing(plan, in.lengths, b);
@@ -57,17 +58,21 @@ void aggregate(const Plan& plan, Aggregation aggregation, const Shape& shape, co
         const std::vector<Arc> arcs = list_arcs(plan, plan.relation_of(h), i, existing);
         Real* const result = out.at(b, h, i);
         std::fill_n(result, shape.value_width, Real(0));
-        if (arcs.empty()) continue;
+        if (arcs.empty())
+          continue;
         sums.arrange(i, list_reads(arcs));
         for (std::int64_t c = 0; c < shape.value_width; ++c) {
           const auto value = [&](std::size_t k) { return in.value.at(b, value_head(shape, h), arcs[k].read)[c]; };
           Real total = value(0);
           if (aggregation == Aggregation::max) {
             for (std::size_t k = 1; k < arcs.size(); ++k)
-              if (exceeds(value(k), total)) total = value(k);
+              if (exceeds(value(k), total))
+                total = value(k);
           } else {
-            total = sums.sum<Real>([&](std::size_t k) { return weight == nullptr ? value(k) : weight[arcs[k].colour] * value(k); });
-            if (aggregation == Aggregation::mean) total /= static_cast<Real>(arcs.size());
+            total = sums.sum<Real>(
+                [&](std::size_t k) { return weight == nullptr ? value(k) : weight[arcs[k].colour] * value(k); });
+            if (aggregation == Aggregation::mean)
+              total /= static_cast<Real>(arcs.size());
           }
           result[c] = sums.finish(total);
         }
@@ -78,13 +83,15 @@ void aggregate(const Plan& plan, Aggregation aggregation, const Shape& shape, co
 
 template <class Real>
 void aggregate_backward(const Plan& plan, Aggregation aggregation, const Shape& shape, const AggregateInputs<Real>& in,
-                        View<const Real> grad_out, View<Real> grad_value, Real* grad_weight, const Execution& execution) {
+                        View<const Real> grad_out, View<Real> grad_value, Real* grad_weight,
+                        const Execution& execution) {
   struct Message {
     std::int64_t reader, colour;
-    std::vector<Real> gradient;  // d loss / d (c_ij v_j)
+    std::vector<Real> gradient; // d loss / d (c_ij v_j)
   };
   OrderedSum sums(plan, execution.exact);
-  if (grad_weight != nullptr) std::fill_n(grad_weight, shape.heads * plan.colours(), Real(0));
+  if (grad_weight != nullptr)
+    std::fill_n(grad_weight, shape.heads * plan.colours(), Real(0));
   for (std::int64_t b = 0; b < shape.batch; ++b) {
     const Existing existing(plan, in.lengths, b);
     for (std::int64_t h = 0; h < shape.heads; ++h) {
@@ -92,27 +99,35 @@ void aggregate_backward(const Plan& plan, Aggregation aggregation, const Shape& 
       const std::int64_t from = value_head(shape, h);
       for (std::int64_t i = 0; i < shape.readers; ++i) {
         const std::vector<Arc> arcs = list_arcs(plan, plan.relation_of(h), i, existing);
-        if (arcs.empty()) continue;
+        if (arcs.empty())
+          continue;
         const Real* const g = grad_out.at(b, h, i);
         std::vector<Message> messages;
-        for (const Arc& arc : arcs) messages.push_back({i, arc.colour, std::vector<Real>(static_cast<std::size_t>(shape.value_width))});
+        for (const Arc& arc : arcs)
+          messages.push_back({i, arc.colour, std::vector<Real>(static_cast<std::size_t>(shape.value_width))});
         for (std::int64_t c = 0; c < shape.value_width; ++c) {
           const auto value = [&](std::size_t k) { return in.value.at(b, from, arcs[k].read)[c]; };
-          std::vector<Real> shares(arcs.size(), aggregation == Aggregation::mean ? g[c] / static_cast<Real>(arcs.size()) : g[c]);
-          if (aggregation == Aggregation::max) shares = share_maximum(arcs, value, g[c], execution.exact);
+          std::vector<Real> shares(arcs.size(),
+                                   aggregation == Aggregation::mean ? g[c] / static_cast<Real>(arcs.size()) : g[c]);
+          if (aggregation == Aggregation::max)
+            shares = share_maximum(arcs, value, g[c], execution.exact);
           for (std::size_t k = 0; k < arcs.size(); ++k) {
             messages[k].gradient[static_cast<std::size_t>(c)] = shares[k];
-            if (grad_weight != nullptr) grad_weight[h * plan.colours() + arcs[k].colour] += shares[k] * value(k);
+            if (grad_weight != nullptr)
+              grad_weight[h * plan.colours() + arcs[k].colour] += shares[k] * value(k);
           }
         }
-        for (std::size_t k = 0; k < arcs.size(); ++k) columns[static_cast<std::size_t>(arcs[k].read)].push_back(std::move(messages[k]));
+        for (std::size_t k = 0; k < arcs.size(); ++k)
+          columns[static_cast<std::size_t>(arcs[k].read)].push_back(std::move(messages[k]));
       }
-      if (grad_value.data == nullptr) continue;
+      if (grad_value.data == nullptr)
+        continue;
       const bool first = h % (shape.heads / shape.key_heads) == 0;
       for (std::int64_t j = 0; j < shape.reads; ++j) {
         const auto& column = columns[static_cast<std::size_t>(j)];
         std::vector<std::int64_t> readers;
-        for (const Message& message : column) readers.push_back(message.reader);
+        for (const Message& message : column)
+          readers.push_back(message.reader);
         sums.arrange(j, readers);
         Real* const to = grad_value.at(b, from, j);
         for (std::int64_t c = 0; c < shape.value_width; ++c) {
@@ -128,16 +143,20 @@ void aggregate_backward(const Plan& plan, Aggregation aggregation, const Shape& 
 }
 
 template <class Real>
-void rotate(const Plan& plan, const Shape& shape, View<const Real> in, View<Real> out, bool inverse, const Execution& execution) {
+void rotate(const Plan& plan, const Shape& shape, View<const Real> in, View<Real> out, bool inverse,
+            const Execution& execution) {
   const std::vector<std::int64_t>& positions = plan.positions();
   const OrderedSum sums(plan, execution.exact);
   for (std::int64_t i = 0; i < shape.readers; ++i) {
     for (std::int64_t p = 0; p < shape.width / 2; ++p) {
       // Angles in double: in float the angle of token 60,000 would be wrong by 0.002.
       const bool turns = i < static_cast<std::int64_t>(positions.size());
-      const double angle = turns ? static_cast<double>(positions[static_cast<std::size_t>(i)]) *
-                                       std::pow(10000.0, -2.0 * static_cast<double>(p) / static_cast<double>(shape.width)) : 0;
-      const Real cosine = static_cast<Real>(std::cos(angle)), sine = static_cast<Real>(inverse ? -std::sin(angle) : std::sin(angle));
+      const double angle = turns
+                               ? static_cast<double>(positions[static_cast<std::size_t>(i)]) *
+                                     std::pow(10000.0, -2.0 * static_cast<double>(p) / static_cast<double>(shape.width))
+                               : 0;
+      const Real cosine = static_cast<Real>(std::cos(angle)),
+                 sine = static_cast<Real>(inverse ? -std::sin(angle) : std::sin(angle));
       for (std::int64_t b = 0; b < shape.batch; ++b) {
         for (std::int64_t h = 0; h < shape.heads; ++h) {
           const Real* const from = in.at(b, h, i) + 2 * p;
@@ -152,25 +171,28 @@ void rotate(const Plan& plan, const Shape& shape, View<const Real> in, View<Real
 }
 
 template <class Real>
-void multiply_rows(const Real* in, const Real* weight, const Real* bias, std::int64_t rows, std::int64_t depth, std::int64_t columns, Real* out,
-                   const Execution& /*execution*/) {
+void multiply_rows(const Real* in, const Real* weight, const Real* bias, std::int64_t rows, std::int64_t depth,
+                   std::int64_t columns, Real* out, const Execution& /*execution*/) {
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t k = 0; k < columns; ++k) {
       Real sum = bias == nullptr ? Real(0) : bias[k];
-      for (std::int64_t c = 0; c < depth; ++c) sum += in[r * depth + c] * weight[k * depth + c];
+      for (std::int64_t c = 0; c < depth; ++c)
+        sum += in[r * depth + c] * weight[k * depth + c];
       out[r * columns + k] = sum;
     }
   }
 }
 
-#define SIGHTLINE_INSTANTIATE(Real) \
-  template void aggregate(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&, View<Real>, const Execution&); \
-  template void aggregate_backward(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&, View<const Real>, View<Real>, \
-                                   Real*, const Execution&); \
-  template void rotate(const Plan&, const Shape&, View<const Real>, View<Real>, bool, const Execution&); \
-  template void multiply_rows(const Real*, const Real*, const Real*, std::int64_t, std::int64_t, std::int64_t, Real*, const Execution&);
+#define SIGHTLINE_INSTANTIATE(Real)                                                                                    \
+  template void aggregate(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&, View<Real>,            \
+                          const Execution&);                                                                           \
+  template void aggregate_backward(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&,               \
+                                   View<const Real>, View<Real>, Real*, const Execution&);                             \
+  template void rotate(const Plan&, const Shape&, View<const Real>, View<Real>, bool, const Execution&);               \
+  template void multiply_rows(const Real*, const Real*, const Real*, std::int64_t, std::int64_t, std::int64_t, Real*,  \
+                              const Execution&);
 SIGHTLINE_INSTANTIATE(float)
 SIGHTLINE_INSTANTIATE(double)
 #undef SIGHTLINE_INSTANTIATE
 
-}  // namespace sightline::mixer::reference
+} // namespace sightline::mixer::reference

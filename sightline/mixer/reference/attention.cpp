@@ -28,16 +28,17 @@ void attend(const Plan& plan, const AttentionRule& rule, const Shape& shape, con
         if (out.attention != nullptr) {
           Real* const weights = out.attention + number * shape.reads;
           std::fill_n(weights, shape.reads, Real(0));
-          for (const auto& read : reads) weights[read.read] = row.sums.finish(read.weight);
+          for (const auto& read : reads)
+            weights[read.read] = row.sums.finish(read.weight);
         }
       }
     }
   }
 }
 
-template void attend(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<float>&, const AttentionOutputs<float>&,
-                     const Execution&);
-template void attend(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<double>&, const AttentionOutputs<double>&,
-                     const Execution&);
+template void attend(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<float>&,
+                     const AttentionOutputs<float>&, const Execution&);
+template void attend(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<double>&,
+                     const AttentionOutputs<double>&, const Execution&);
 
-}  // namespace sightline::mixer::reference
+} // namespace sightline::mixer::reference

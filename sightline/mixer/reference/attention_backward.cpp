@@ -1,4 +1,5 @@
-// Backward of kernel attention. With p_j the weights of a row, g = d loss / d out, dp_j = g.v_j and delta = sum_j p_j dp_j:
+// Backward of kernel attention. With p_j the weights of a row, g = d loss / d out, dp_j = g.v_j and delta = sum_j p_j
+// dp_j:
 //   d loss / d v_j         = p_j g
 //   d loss / d exponent_j  = p_j (dp_j - delta)          (without delta when not normalised)
 //   d loss / d factor_j    = per_factor_j (dp_j - delta)
@@ -13,28 +14,32 @@ namespace sightline::mixer::reference {
 namespace {
 
 // What a reader sends back along one arc.
-template <class Real>
-struct Message {
+template <class Real> struct Message {
   std::int64_t reader = 0;
   Real weight = 0, of_factor = 0, of_exponent = 0;
 };
 
-template <class Real>
-class Backward {
+template <class Real> class Backward {
 public:
   Backward(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
            const AttentionGradients<Real>& gradients, bool exact)
-      : rule_(rule), shape_(shape), in_(in), gradients_(gradients), colours_(plan.colours()), row_(plan, rule, shape, in, exact),
-        columns_(static_cast<std::size_t>(shape.reads)), dy_(static_cast<std::size_t>(shape.width)) {}
+      : rule_(rule), shape_(shape), in_(in), gradients_(gradients), colours_(plan.colours()),
+        row_(plan, rule, shape, in, exact), columns_(static_cast<std::size_t>(shape.reads)),
+        dy_(static_cast<std::size_t>(shape.width)) {}
 
   void run() {
-    if (gradients_.bias != nullptr) std::fill_n(gradients_.bias, shape_.heads * colours_, Real(0));
-    if (gradients_.sink != nullptr) std::fill_n(gradients_.sink, shape_.heads, Real(0));
+    if (gradients_.bias != nullptr)
+      std::fill_n(gradients_.bias, shape_.heads * colours_, Real(0));
+    if (gradients_.sink != nullptr)
+      std::fill_n(gradients_.sink, shape_.heads, Real(0));
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t h = 0; h < shape_.heads; ++h) {
-        for (auto& column : columns_) column.clear();
-        for (std::int64_t i = 0; i < shape_.readers; ++i) send_back(b, h, i);
-        for (std::int64_t j = 0; j < shape_.reads; ++j) collect(b, h, j);
+        for (auto& column : columns_)
+          column.clear();
+        for (std::int64_t i = 0; i < shape_.readers; ++i)
+          send_back(b, h, i);
+        for (std::int64_t j = 0; j < shape_.reads; ++j)
+          collect(b, h, j);
       }
     }
   }
@@ -44,32 +49,41 @@ private:
     row_.compute(b, h, i);
     const auto& reads = row_.reads();
     Real* const grad_query = gradients_.query.data != nullptr ? gradients_.query.at(b, h, i) : nullptr;
-    if (grad_query != nullptr) std::fill_n(grad_query, shape_.width, Real(0));
-    if (reads.empty()) return;
+    if (grad_query != nullptr)
+      std::fill_n(grad_query, shape_.width, Real(0));
+    if (reads.empty())
+      return;
     const Real* const g = gradients_.out.at(b, h, i);
     std::vector<Real> dp;
     for (const auto& read : reads) {
       const Real* const value = in_.value.at(b, row_.key_head(h), read.read);
       Real sum = 0;
-      for (std::int64_t c = 0; c < shape_.value_width; ++c) sum += g[c] * value[c];
+      for (std::int64_t c = 0; c < shape_.value_width; ++c)
+        sum += g[c] * value[c];
       dp.push_back(sum);
     }
     Real delta = 0;
-    if (rule_.normalised) delta = row_.sums.template sum<Real>([&](std::size_t k) { return reads[k].weight * dp[k]; });
-    if (gradients_.sink != nullptr) gradients_.sink[h] -= row_.sink_weight() * delta;
+    if (rule_.normalised)
+      delta = row_.sums.template sum<Real>([&](std::size_t k) { return reads[k].weight * dp[k]; });
+    if (gradients_.sink != nullptr)
+      gradients_.sink[h] -= row_.sink_weight() * delta;
     dx_.resize(reads.size() * static_cast<std::size_t>(shape_.width));
     for (std::size_t k = 0; k < reads.size(); ++k) {
       const auto& read = reads[k];
       const Message<Real> message{i, read.weight, read.per_factor * (dp[k] - delta), read.weight * (dp[k] - delta)};
       columns_[static_cast<std::size_t>(read.read)].push_back(message);
-      if (gradients_.bias != nullptr) gradients_.bias[h * colours_ + read.colour] += message.of_exponent;
+      if (gradients_.bias != nullptr)
+        gradients_.bias[h * colours_ + read.colour] += message.of_exponent;
       if (grad_query != nullptr) {
-        row_.differentiate(b, h, i, read.read, message.of_factor, message.of_exponent, dx_.data() + k * static_cast<std::size_t>(shape_.width), dy_.data());
+        row_.differentiate(b, h, i, read.read, message.of_factor, message.of_exponent,
+                           dx_.data() + k * static_cast<std::size_t>(shape_.width), dy_.data());
       }
     }
-    if (grad_query == nullptr) return;
+    if (grad_query == nullptr)
+      return;
     for (std::int64_t c = 0; c < shape_.width; ++c) {
-      const Real sum = row_.sums.template sum<Real>([&](std::size_t k) { return dx_[k * static_cast<std::size_t>(shape_.width) + static_cast<std::size_t>(c)]; });
+      const Real sum = row_.sums.template sum<Real>(
+          [&](std::size_t k) { return dx_[k * static_cast<std::size_t>(shape_.width) + static_cast<std::size_t>(c)]; });
       grad_query[c] = row_.sums.finish(static_cast<Real>(rule_.scale) * sum);
     }
   }
@@ -80,7 +94,8 @@ private:
     const bool first = h % (shape_.heads / shape_.key_heads) == 0;
     const auto& column = columns_[static_cast<std::size_t>(j)];
     std::vector<std::int64_t> readers;
-    for (const auto& message : column) readers.push_back(message.reader);
+    for (const auto& message : column)
+      readers.push_back(message.reader);
     row_.sums.arrange(j, readers);
     const auto write = [&](Real* to, std::int64_t width, auto&& term) {
       for (std::int64_t c = 0; c < width; ++c) {
@@ -89,15 +104,17 @@ private:
       }
     };
     if (gradients_.value.data != nullptr) {
-      write(gradients_.value.at(b, key_head, j), shape_.value_width,
-            [&](std::size_t k, std::int64_t c) { return column[k].weight * gradients_.out.at(b, h, column[k].reader)[c]; });
+      write(gradients_.value.at(b, key_head, j), shape_.value_width, [&](std::size_t k, std::int64_t c) {
+        return column[k].weight * gradients_.out.at(b, h, column[k].reader)[c];
+      });
     }
     if (gradients_.key.data != nullptr) {
       const auto width = static_cast<std::size_t>(shape_.width);
       dx_.resize(width);
       all_dy_.resize(column.size() * width);
       for (std::size_t k = 0; k < column.size(); ++k) {
-        row_.differentiate(b, h, column[k].reader, j, column[k].of_factor, column[k].of_exponent, dx_.data(), all_dy_.data() + k * width);
+        row_.differentiate(b, h, column[k].reader, j, column[k].of_factor, column[k].of_exponent, dx_.data(),
+                           all_dy_.data() + k * width);
       }
       write(gradients_.key.at(b, key_head, j), shape_.width,
             [&](std::size_t k, std::int64_t c) { return all_dy_[k * width + static_cast<std::size_t>(c)]; });
@@ -114,17 +131,18 @@ private:
   std::vector<Real> dx_, dy_, all_dy_;
 };
 
-}  // namespace
+} // namespace
 
 template <class Real>
 void attend_backward(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
-                     const AttentionOutputs<Real>& /*out*/, const AttentionGradients<Real>& gradients, const Execution& execution) {
+                     const AttentionOutputs<Real>& /*out*/, const AttentionGradients<Real>& gradients,
+                     const Execution& execution) {
   Backward<Real>(plan, rule, shape, in, gradients, execution.exact).run();
 }
 
-template void attend_backward(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<float>&, const AttentionOutputs<float>&,
-                              const AttentionGradients<float>&, const Execution&);
-template void attend_backward(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<double>&, const AttentionOutputs<double>&,
-                              const AttentionGradients<double>&, const Execution&);
+template void attend_backward(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<float>&,
+                              const AttentionOutputs<float>&, const AttentionGradients<float>&, const Execution&);
+template void attend_backward(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<double>&,
+                              const AttentionOutputs<double>&, const AttentionGradients<double>&, const Execution&);
 
-}  // namespace sightline::mixer::reference
+} // namespace sightline::mixer::reference

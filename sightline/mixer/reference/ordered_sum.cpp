@@ -10,16 +10,18 @@ void OrderedSum::arrange(std::int64_t owner, const std::vector<std::int64_t>& ve
   count_ = vertices.size();
   places_.resize(count_);
   parts_ = 1;
-  for (std::size_t k = 0; k < count_; ++k) places_[k] = {static_cast<std::uint32_t>(k), 0, vertices[k]};
+  for (std::size_t k = 0; k < count_; ++k)
+    places_[k] = {static_cast<std::uint32_t>(k), 0, vertices[k]};
   const Kind kind = order_ == nullptr ? Kind::natural : order_->kind;
   const auto inside = [&](std::int64_t v) { return v >= order_->first && v < order_->first + order_->extent; };
   by_value_ = kind == Kind::value || (kind != Kind::natural && !inside(owner));
-  if (kind == Kind::natural || by_value_) return;
+  if (kind == Kind::natural || by_value_)
+    return;
   const std::int64_t extent = order_->extent, columns = kind == Kind::torus ? order_->columns : extent;
   for (std::size_t k = 0; k < count_; ++k) {
     Place& place = places_[k];
     if (!inside(vertices[k])) {
-      place.key = vertices[k] - (std::int64_t{1} << 40);  // fixed vertices first, by number
+      place.key = vertices[k] - (std::int64_t{1} << 40); // fixed vertices first, by number
       continue;
     }
     const std::int64_t read = vertices[k] - order_->first, own = owner - order_->first;
@@ -30,7 +32,8 @@ void OrderedSum::arrange(std::int64_t owner, const std::vector<std::int64_t>& ve
       // 0: outward to the right; 1: to the left; 2: fixed vertices and own; 3: antipode.
       const bool left = 2 * place.key > extent, antipode = 2 * place.key == extent;
       place.part = antipode ? 3 : left ? 1 : 0;
-      if (left) place.key = extent - place.key;
+      if (left)
+        place.key = extent - place.key;
     } else if (kind == Kind::dihedral) {
       place.part = 2;
     }
@@ -39,24 +42,27 @@ void OrderedSum::arrange(std::int64_t owner, const std::vector<std::int64_t>& ve
     parts_ = 4;
     // Fixed vertices must not join the sum to the right: a reflection would leave them with the sum to the left.
     for (Place& place : places_)
-      if (place.key < 0) place.part = 2;
+      if (place.key < 0)
+        place.part = 2;
   }
   std::stable_sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.key < b.key; });
 }
 
-template <class Real>
-Real OrderedSum::sum_by_value(std::vector<Real>& terms) {
+template <class Real> Real OrderedSum::sum_by_value(std::vector<Real>& terms) {
   // By magnitude, then sign; NaN last. Terms that compare equal are the same number (or NaN, which finish() makes one).
   std::sort(terms.begin(), terms.end(), [](Real a, Real b) {
-    const auto key = [](Real t) { return std::tuple(std::isnan(t), std::isnan(t) ? Real(0) : std::abs(t), std::signbit(t)); };
+    const auto key = [](Real t) {
+      return std::tuple(std::isnan(t), std::isnan(t) ? Real(0) : std::abs(t), std::signbit(t));
+    };
     return key(a) < key(b);
   });
   Real sum = 0;
-  for (const Real term : terms) sum += term;
+  for (const Real term : terms)
+    sum += term;
   return sum;
 }
 
 template float OrderedSum::sum_by_value(std::vector<float>&);
 template double OrderedSum::sum_by_value(std::vector<double>&);
 
-}  // namespace sightline::mixer::reference
+} // namespace sightline::mixer::reference

@@ -19,28 +19,28 @@ public:
   void arrange(std::int64_t owner, const std::vector<std::int64_t>& vertices);
 
   /// term(k): the number that belongs to vertices[k].
-  template <class Real, class Term>
-  [[nodiscard]] Real sum(Term term) {
+  template <class Real, class Term> [[nodiscard]] Real sum(Term term) {
     if (by_value_) {
       std::vector<Real> terms(count_);
-      for (std::size_t k = 0; k < count_; ++k) terms[k] = term(k);
+      for (std::size_t k = 0; k < count_; ++k)
+        terms[k] = term(k);
       return sum_by_value(terms);
     }
     Real part[4] = {0, 0, 0, 0};
-    for (const Place& place : places_) part[place.part] += term(place.index);
+    for (const Place& place : places_)
+      part[place.part] += term(place.index);
     return parts_ == 1 ? part[0] : ((part[0] + part[1]) + part[2]) + part[3];
   }
 
   /// In exact mode: every NaN the same, no -0.
-  template <class Real>
-  [[nodiscard]] Real finish(Real value) const {
-    if (order_ == nullptr) return value;
+  template <class Real> [[nodiscard]] Real finish(Real value) const {
+    if (order_ == nullptr)
+      return value;
     return std::isnan(value) ? std::numeric_limits<Real>::quiet_NaN() : value + Real(0);
   }
 
 private:
-  template <class Real>
-  static Real sum_by_value(std::vector<Real>& terms);
+  template <class Real> static Real sum_by_value(std::vector<Real>& terms);
 
   struct Place {
     std::uint32_t index = 0, part = 0;
@@ -52,4 +52,4 @@ private:
   bool by_value_ = false;
 };
 
-}  // namespace sightline::mixer::reference
+} // namespace sightline::mixer::reference

@@ -16,7 +16,8 @@ struct Arc {
 /// What exists in one batch element: tokens below `length`, and everything that is no token.
 class Existing {
 public:
-  Existing(const Plan& plan, const std::int64_t* lengths, std::int64_t batch) : plan_(plan), length_(lengths ? lengths[batch] : -1) {}
+  Existing(const Plan& plan, const std::int64_t* lengths, std::int64_t batch)
+      : plan_(plan), length_(lengths ? lengths[batch] : -1) {}
   [[nodiscard]] bool reader(std::int64_t i) const { return length_ < 0 || i < length_ || i >= plan_.reader_tokens(); }
   [[nodiscard]] bool read(std::int64_t j) const { return length_ < 0 || j < length_ || j >= plan_.read_tokens(); }
 
@@ -26,6 +27,7 @@ private:
 };
 
 /// The arcs of a row that exist, by rising vertex (none when the reader does not exist).
-[[nodiscard]] std::vector<Arc> list_arcs(const Plan& plan, std::size_t relation, std::int64_t reader, const Existing& existing);
+[[nodiscard]] std::vector<Arc> list_arcs(const Plan& plan, std::size_t relation, std::int64_t reader,
+                                         const Existing& existing);
 
-}  // namespace sightline::mixer::reference
+} // namespace sightline::mixer::reference

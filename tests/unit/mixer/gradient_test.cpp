@@ -11,11 +11,13 @@ namespace {
 double loss(const Problem& problem, Numbers<double>& numbers, Implementation implementation) {
   run_forward(problem, numbers, {implementation});
   double sum = 0;
-  for (std::size_t k = 0; k < numbers.out.size(); ++k) sum += numbers.out[k] * numbers.grad_out[k];
+  for (std::size_t k = 0; k < numbers.out.size(); ++k)
+    sum += numbers.out[k] * numbers.grad_out[k];
   return sum;
 }
 
-// Some entries of one input; a corner of the kernel inside the difference is the one excuse, so steps of two sizes are tried.
+// Some entries of one input; a corner of the kernel inside the difference is the one excuse, so steps of two sizes are
+// tried.
 void check_input(const Problem& problem, Numbers<double>& numbers, std::vector<double> Numbers<double>::*input,
                  const std::vector<double>& gradient, Random& random, Implementation implementation) {
   REQUIRE(gradient.size() == (numbers.*input).size());
@@ -36,7 +38,8 @@ void check_input(const Problem& problem, Numbers<double>& numbers, std::vector<d
         found = difference;
       }
     }
-    CHECK_MESSAGE(best <= 2e-6 * (1 + std::abs(found)), problem.name << " entry " << k << ": backward " << gradient[k] << ", differences " << found);
+    CHECK_MESSAGE(best <= 2e-6 * (1 + std::abs(found)),
+                  problem.name << " entry " << k << ": backward " << gradient[k] << ", differences " << found);
   }
 }
 
@@ -58,7 +61,8 @@ TEST_CASE("backward is the derivative of forward: every kernel") {
   for (const std::string& kernel : all_kernels()) {
     for (int round = 0; round < 12; ++round) {
       const Problem problem = draw_attention(random, draw_heads(random, 7, 1 + round % 2), kernel, false);
-      for (const auto implementation : {Implementation::reference, Implementation::cpu}) check_problem(problem, random, implementation);
+      for (const auto implementation : {Implementation::reference, Implementation::cpu})
+        check_problem(problem, random, implementation);
     }
   }
 }
@@ -67,9 +71,10 @@ TEST_CASE("backward is the derivative of forward: every mixer") {
   Random random(2);
   for (int round = 0; round < 200; ++round) {
     const Problem problem = draw_problem(random, 8, false);
-    for (const auto implementation : {Implementation::reference, Implementation::cpu}) check_problem(problem, random, implementation);
+    for (const auto implementation : {Implementation::reference, Implementation::cpu})
+      check_problem(problem, random, implementation);
   }
 }
 
-}  // namespace
-}  // namespace sightline::mixer
+} // namespace
+} // namespace sightline::mixer

@@ -26,20 +26,20 @@ struct Heads {
   std::vector<layout::Relation> relations;
 };
 
-/// Full, windows, rings, blocks, grids, tori, strides, stars, coloured matrices, random rows, with empty rows, registers and
-/// relative colours; at most `largest` tokens. rotary: offset colours on blocks and windows.
+/// Full, windows, rings, blocks, grids, tori, strides, stars, coloured matrices, random rows, with empty rows,
+/// registers and relative colours; at most `largest` tokens. rotary: offset colours on blocks and windows.
 [[nodiscard]] Heads draw_heads(Random& random, std::int64_t largest, std::int64_t heads);
 
 /// Which operation, and its parameters but for the numbers.
 struct Problem {
   std::string name;
-  std::vector<layout::Relation> relations;  ///< empty for full and pooling plans
+  std::vector<layout::Relation> relations; ///< empty for full and pooling plans
   std::shared_ptr<const Plan> plan;
   bool is_attention = true, rotary = false;
   AttentionRule rule;
   Aggregation aggregation = Aggregation::sum;
   Shape shape;
-  bool has_bias = false;  ///< bias of attention, weights of aggregates
+  bool has_bias = false; ///< bias of attention, weights of aggregates
   std::vector<std::int64_t> lengths;
 };
 
@@ -52,25 +52,20 @@ struct Problem {
 [[nodiscard]] Problem draw_attention(Random& random, Heads heads, const std::string& kernel, bool symmetric);
 
 /// Inputs, outputs and gradients, laid out [batch, token, head * width].
-template <class Real>
-struct Numbers {
-  std::vector<Real> query, key, value, bias, sink, grad_out;           // given
-  std::vector<Real> out, statistics, attention;                        // forward
-  std::vector<Real> grad_query, grad_key, grad_value, grad_bias, grad_sink;  // backward
+template <class Real> struct Numbers {
+  std::vector<Real> query, key, value, bias, sink, grad_out;                // given
+  std::vector<Real> out, statistics, attention;                             // forward
+  std::vector<Real> grad_query, grad_key, grad_value, grad_bias, grad_sink; // backward
 };
 
-template <class Real>
-[[nodiscard]] Numbers<Real> draw_numbers(const Problem& problem, Random& random);
-template <class To, class From>
-[[nodiscard]] Numbers<To> convert(const Numbers<From>& from) {
+template <class Real> [[nodiscard]] Numbers<Real> draw_numbers(const Problem& problem, Random& random);
+template <class To, class From> [[nodiscard]] Numbers<To> convert(const Numbers<From>& from) {
   const auto cast = [](const std::vector<From>& v) { return std::vector<To>(v.begin(), v.end()); };
   return {cast(from.query), cast(from.key), cast(from.value), cast(from.bias), cast(from.sink), cast(from.grad_out)};
 }
 
-template <class Real>
-void run_forward(const Problem& problem, Numbers<Real>& numbers, const Execution& execution);
+template <class Real> void run_forward(const Problem& problem, Numbers<Real>& numbers, const Execution& execution);
 /// After run_forward on the same numbers. Everything there is a gradient of.
-template <class Real>
-void run_backward(const Problem& problem, Numbers<Real>& numbers, const Execution& execution);
+template <class Real> void run_backward(const Problem& problem, Numbers<Real>& numbers, const Execution& execution);
 
-}  // namespace sightline::mixer
+} // namespace sightline::mixer
