@@ -1,0 +1,386 @@
+// Kernel attention: who computes which tile, in which order.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <tuple>
+#include <vector>
+
+#include "sightline/mixer/cpu/dispatch.hpp"
+#include "sightline/mixer/cpu/heads.hpp"
+#include "sightline/mixer/cpu/pool.hpp"
+#include "sightline/mixer/cpu/tiles.hpp"
+#include "sightline/mixer/cpu_hooks.hpp"
+#include "sightline/mixer/reference/reference.hpp"
+
+namespace sightline::mixer::cpu {
+namespace {
+
+/// Aligned memory for every worker.
+class Workspaces {
+public:
+  Workspaces(std::size_t bytes, int workers) : bytes_((bytes + 4095) / 4096 * 4096 + 64) {
+    memory_.reset(static_cast<char*>(
+        std::aligned_alloc(4096, (bytes_ * static_cast<std::size_t>(workers) + 4095) / 4096 * 4096)));
+    if (!memory_)
+      throw std::bad_alloc();
+  }
+  [[nodiscard]] void* of(int worker) const { return memory_.get() + bytes_ * static_cast<std::size_t>(worker); }
+
+private:
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+  std::size_t bytes_;
+  std::unique_ptr<char, Free> memory_;
+};
+
+/// One stretch of work: a tile (by rank) or a chunk of rows of one head.
+struct Task {
+  std::int32_t batch = 0, head = 0;
+  std::int64_t part = 0;
+  bool is_tile = false;
+};
+
+/// Everything that does not change during one call.
+template <class Real> class Call {
+public:
+  Call(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
+       const AttentionOutputs<Real>& out, const Execution& execution)
+      : plan_(plan), rule_(rule), shape_(shape), in_(in), out_(out), execution_(execution) {}
+
+  [[nodiscard]] bool prepare() {
+    if (execution_.exact || !translate(rule_, common_) || !bias_.build(plan_, rule_, shape_, in_.bias))
+      return false;
+    // Biases join exponents; weights that have none leave them to the reference.
+    if (bias_.table(0) != nullptr && common_.weight != Weight::exponential &&
+        common_.weight != Weight::exponential_root)
+      return false;
+    compiled_ = &find_compiled(plan_);
+    engine_ = &find_engine<Real>(execution_.instructions);
+    workers_ = std::max(execution_.threads, 1);
+    return true;
+  }
+
+  void forward() {
+    std::vector<Task> tasks;
+    for (std::int64_t b = 0; b < shape_.batch; ++b) {
+      for (std::int64_t h = 0; h < shape_.heads; ++h) {
+        const Tiles& tiles = tiles_of(h);
+        add_chunks(tasks, b, h, tiles.rows.chunk_count());
+        for (auto t = static_cast<std::int64_t>(tiles.tiles.size()); t-- > 0;)
+          tasks.push_back(tile_task(b, h, t)); // long ones first
+      }
+    }
+    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+    run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
+      const Task& task = tasks[static_cast<std::size_t>(t)];
+      const Head<Real> head = head_of(task.batch, task.head);
+      const Rule<Real> rule = rule_of(task.head);
+      const Tiles& tiles = tiles_of(task.head);
+      if (task.is_tile) {
+        engine_->forward_tile(rule, head, list_of(tiles, task.part), workspaces.of(worker));
+      } else {
+        const auto part = static_cast<std::size_t>(task.part);
+        engine_->forward_rows(rule, head, tiles.rows.view(), tiles.rows.chunks[part], tiles.rows.chunks[part + 1],
+                              workspaces.of(worker));
+      }
+    });
+  }
+
+  void backward(const AttentionGradients<Real>& gradients) {
+    clear(gradients.key, shape_.width);
+    clear(gradients.value, shape_.value_width);
+    for (const Tiles& tiles : compiled_->relations) {
+      if (!tiles.rows.rows.empty())
+        products_.resize(static_cast<std::size_t>(shape_.batch * shape_.heads * shape_.readers));
+    }
+    run_readers(gradients);
+    if (gradients.key.data != nullptr || gradients.value.data != nullptr)
+      run_columns(gradients);
+  }
+
+private:
+  [[nodiscard]] const Tiles& tiles_of(std::int64_t head) const { return compiled_->relations[plan_.relation_of(head)]; }
+  [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
+
+  static Task tile_task(std::int64_t b, std::int64_t h, std::int64_t part) {
+    return {static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), part, true};
+  }
+  static void add_chunks(std::vector<Task>& tasks, std::int64_t b, std::int64_t h, std::int64_t count) {
+    for (std::int64_t c = 0; c < count; ++c)
+      tasks.push_back({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), c, false});
+  }
+
+  [[nodiscard]] static TileList list_of(const Tiles& tiles, std::int64_t part) {
+    const Tile& tile = tiles.tiles[static_cast<std::size_t>(part)];
+    return {tile.first_reader, tile.readers, tiles.segments.data() + tile.segments_begin,
+            static_cast<int>(tile.segments_end - tile.segments_begin)};
+  }
+
+  [[nodiscard]] Rule<Real> rule_of(std::int64_t head) const {
+    Rule<Real> rule = common_;
+    set_extra(rule_, in_.sink, head, rule);
+    return rule;
+  }
+
+  [[nodiscard]] Head<Real> head_of(std::int64_t b, std::int64_t h) const {
+    Head<Real> head;
+    head.query = in_.query.at(b, h, 0);
+    head.key = in_.key.at(b, h / group(), 0);
+    head.value = in_.value.at(b, h / group(), 0);
+    head.out = out_.out.at(b, h, 0);
+    head.query_stride = in_.query.token_stride;
+    head.key_stride = in_.key.token_stride;
+    head.value_stride = in_.value.token_stride;
+    head.out_stride = out_.out.token_stride;
+    if (out_.statistics != nullptr)
+      head.statistics = out_.statistics + (b * shape_.heads + h) * shape_.readers * 2;
+    head.width = shape_.width;
+    head.value_width = shape_.value_width;
+    head.offset_bias = bias_.table(h);
+    if (in_.lengths != nullptr) {
+      head.reader_cut_begin = std::clamp<std::int64_t>(in_.lengths[b], 0, plan_.reader_tokens());
+      head.reader_cut_end = plan_.reader_tokens();
+      head.read_cut_begin = std::clamp<std::int64_t>(in_.lengths[b], 0, plan_.read_tokens());
+      head.read_cut_end = plan_.read_tokens();
+    }
+    return head;
+  }
+
+  [[nodiscard]] Gradients<Real> gradients_of(const AttentionGradients<Real>& from, std::int64_t b, std::int64_t h) {
+    Gradients<Real> to;
+    to.out = from.out.at(b, h, 0);
+    to.out_stride = from.out.token_stride;
+    if (from.query.data != nullptr)
+      to.query = from.query.at(b, h, 0);
+    if (from.key.data != nullptr)
+      to.key = from.key.at(b, h / group(), 0);
+    if (from.value.data != nullptr)
+      to.value = from.value.at(b, h / group(), 0);
+    to.query_stride = from.query.token_stride;
+    to.key_stride = from.key.token_stride;
+    to.value_stride = from.value.token_stride;
+    if (!products_.empty())
+      to.products = products_.data() + (b * shape_.heads + h) * shape_.readers;
+    return to;
+  }
+
+  void clear(const View<Real>& view, std::int64_t width) {
+    if (view.data == nullptr)
+      return;
+    constexpr std::int64_t rows = 1024;
+    const std::int64_t parts = (shape_.reads + rows - 1) / rows;
+    run_tasks(shape_.batch * shape_.key_heads * parts, workers_, [&](std::int64_t task, int) {
+      const std::int64_t head = task / parts, first = task % parts * rows, last = std::min(first + rows, shape_.reads);
+      for (std::int64_t j = first; j < last; ++j)
+        std::fill_n(view.at(head / shape_.key_heads, head % shape_.key_heads, j), width, Real(0));
+    });
+  }
+
+  // Tiles and rows: gradients of queries, and of keys and values through tiles. Tiles of one key head add in the order
+  // of their ranks; so that threads seldom wait for each other, neighbouring tasks belong to different key heads.
+  void run_readers(const AttentionGradients<Real>& gradients) {
+    const std::int64_t chains = shape_.batch * shape_.key_heads;
+    const std::int64_t blocks = (shape_.reads + block_columns - 1) / block_columns;
+    std::vector<std::vector<Task>> by_chain(static_cast<std::size_t>(chains));
+    std::vector<std::uint32_t> bases(group() > 1 ? static_cast<std::size_t>(shape_.heads * blocks) : 0, 0);
+    for (std::int64_t chain = 0; chain < chains; ++chain) {
+      std::vector<Task>& tasks = by_chain[static_cast<std::size_t>(chain)];
+      const std::int64_t b = chain / shape_.key_heads, key_head = chain % shape_.key_heads;
+      for (std::int64_t g = 0; g < group(); ++g) {
+        const std::int64_t h = key_head * group() + g;
+        const Tiles& tiles = tiles_of(h);
+        for (std::int64_t t = 0; t < static_cast<std::int64_t>(tiles.tiles.size()); ++t)
+          tasks.push_back(tile_task(b, h, t));
+        if (g + 1 < group()) {
+          for (std::int64_t c = 0; c < blocks; ++c) {
+            bases[static_cast<std::size_t>((h + 1) * blocks + c)] =
+                bases[static_cast<std::size_t>(h * blocks + c)] + tiles.tiles_per_block[static_cast<std::size_t>(c)];
+          }
+        }
+      }
+    }
+    std::vector<Task> tasks;
+    for (std::int64_t b = 0; b < shape_.batch; ++b) {
+      for (std::int64_t h = 0; h < shape_.heads; ++h)
+        add_chunks(tasks, b, h, tiles_of(h).rows.chunk_count());
+    }
+    for (std::int64_t first = 0; first < chains; first += workers_) {
+      const std::int64_t last = std::min(first + workers_, chains);
+      bool more = true;
+      for (std::size_t step = 0; more; ++step) {
+        more = false;
+        for (std::int64_t chain = first; chain < last; ++chain) {
+          const std::vector<Task>& list = by_chain[static_cast<std::size_t>(chain)];
+          if (step >= list.size())
+            continue;
+          tasks.push_back(list[step]);
+          more = true;
+        }
+      }
+    }
+    by_chain.clear();
+    std::vector<std::uint32_t> done(static_cast<std::size_t>(chains * blocks), 0);
+    std::vector<Real> sinks(tasks.size(), Real(0));
+    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+    run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
+      const Task& task = tasks[static_cast<std::size_t>(t)];
+      const Head<Real> head = head_of(task.batch, task.head);
+      const Gradients<Real> to = gradients_of(gradients, task.batch, task.head);
+      const Tiles& tiles = tiles_of(task.head);
+      Real& sink = sinks[static_cast<std::size_t>(t)];
+      if (task.is_tile) {
+        const Tile& tile = tiles.tiles[static_cast<std::size_t>(task.part)];
+        TurnList turns;
+        turns.turns = tiles.turns.data() + tile.turns_begin;
+        turns.count = static_cast<int>(tile.turns_end - tile.turns_begin);
+        turns.done = done.data() + (task.batch * shape_.key_heads + task.head / group()) * blocks;
+        if (!bases.empty())
+          turns.base = bases.data() + task.head * blocks;
+        sink = engine_->backward_tile(rule_of(task.head), head, to, list_of(tiles, task.part), turns,
+                                      workspaces.of(worker));
+      } else {
+        const auto part = static_cast<std::size_t>(task.part);
+        sink = engine_->backward_rows(rule_of(task.head), head, to, tiles.rows.view(), tiles.rows.chunks[part],
+                                      tiles.rows.chunks[part + 1], workspaces.of(worker));
+      }
+    });
+    if (gradients.sink != nullptr)
+      add_sinks(tasks, sinks, gradients.sink);
+  }
+
+  // The tasks' order depends on the number of threads; the order of this sum must not.
+  void add_sinks(const std::vector<Task>& tasks, const std::vector<Real>& sinks, Real* out) const {
+    std::vector<std::size_t> order(tasks.size());
+    for (std::size_t t = 0; t < order.size(); ++t)
+      order[t] = t;
+    std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
+      const Task &a = tasks[x], &b = tasks[y];
+      return std::tie(a.head, a.batch, a.is_tile, a.part) < std::tie(b.head, b.batch, b.is_tile, b.part);
+    });
+    std::vector<double> sums(static_cast<std::size_t>(shape_.heads), 0);
+    for (const std::size_t t : order)
+      sums[static_cast<std::size_t>(tasks[t].head)] -= static_cast<double>(sinks[t]);
+    std::copy(sums.begin(), sums.end(), out);
+  }
+
+  // Gradients of keys and values through rows taken one by one: every column collects from its readers. Heads that
+  // share a key head follow each other.
+  void run_columns(const AttentionGradients<Real>& gradients) {
+    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+    for (std::int64_t g = 0; g < group(); ++g) {
+      std::vector<Task> tasks;
+      for (std::int64_t b = 0; b < shape_.batch; ++b) {
+        for (std::int64_t h = g; h < shape_.heads; h += group())
+          add_chunks(tasks, b, h, tiles_of(h).columns.chunk_count());
+      }
+      run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
+        const Task& task = tasks[static_cast<std::size_t>(t)];
+        const SparseList& columns = tiles_of(task.head).columns;
+        const auto part = static_cast<std::size_t>(task.part);
+        engine_->backward_columns(rule_of(task.head), head_of(task.batch, task.head),
+                                  gradients_of(gradients, task.batch, task.head), columns.view(), columns.chunks[part],
+                                  columns.chunks[part + 1], workspaces.of(worker));
+      });
+    }
+  }
+
+  const Plan& plan_;
+  const AttentionRule& rule_;
+  const Shape& shape_;
+  const AttentionInputs<Real>& in_;
+  const AttentionOutputs<Real>& out_;
+  const Execution& execution_;
+  Rule<Real> common_;
+  OffsetBias<Real> bias_;
+  const CompiledPlan* compiled_ = nullptr;
+  const Engine<Real>* engine_ = nullptr;
+  int workers_ = 1;
+  std::vector<Real> products_;
+};
+
+} // namespace
+
+template <class Real>
+bool attend(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
+            const AttentionOutputs<Real>& out, const Execution& execution) {
+  Call<Real> call(plan, rule, shape, in, out, execution);
+  if (!call.prepare())
+    return false;
+  call.forward();
+  if (out.attention != nullptr) {
+    // The n^2 weights themselves are for looking at: the reference writes them, beside outputs that nobody reads.
+    std::vector<Real> unused(static_cast<std::size_t>(shape.batch * shape.heads * shape.readers * shape.value_width));
+    AttentionOutputs<Real> only;
+    only.out = {unused.data(), shape.heads * shape.readers * shape.value_width, shape.readers * shape.value_width,
+                shape.value_width};
+    only.attention = out.attention;
+    reference::attend(plan, rule, shape, in, only, execution);
+  }
+  return true;
+}
+
+template <class Real>
+bool attend_backward(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
+                     const AttentionOutputs<Real>& out, const AttentionGradients<Real>& gradients,
+                     const Execution& execution) {
+  Call<Real> call(plan, rule, shape, in, out, execution);
+  if (!call.prepare())
+    return false;
+  call.backward(gradients);
+  if (gradients.bias != nullptr) {
+    AttentionGradients<Real> only;
+    only.out = gradients.out;
+    only.bias = gradients.bias;
+    reference::attend_backward(plan, rule, shape, in, out, only, execution);
+  }
+  return true;
+}
+
+template <class Real>
+bool multiply_rows(const Real* in, const Real* weight, const Real* bias, std::int64_t rows, std::int64_t depth,
+                   std::int64_t columns, Real* out, const Execution& execution) {
+  const Engine<Real>& engine = find_engine<Real>(execution.instructions);
+  std::vector<Real> packed(
+      static_cast<std::size_t>((columns + engine.panel - 1) / engine.panel * engine.panel * depth));
+  engine.pack_weight(weight, depth, columns, packed.data());
+  constexpr std::int64_t block = 96;
+  run_tasks((rows + block - 1) / block, execution.threads, [&](std::int64_t task, int) {
+    const std::int64_t first = task * block, count = std::min(block, rows - first);
+    engine.multiply_rows(in + first * depth, packed.data(), bias, count, depth, columns, out + first * columns);
+  });
+  return true;
+}
+
+// Left to the reference so far.
+template <class Real>
+bool aggregate(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&, View<Real>, const Execution&) {
+  return false;
+}
+template <class Real>
+bool aggregate_backward(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&, View<const Real>,
+                        View<Real>, Real*, const Execution&) {
+  return false;
+}
+template <class Real> bool rotate(const Plan&, const Shape&, View<const Real>, View<Real>, bool, const Execution&) {
+  return false;
+}
+
+#define SIGHTLINE_INSTANTIATE(Real)                                                                                    \
+  template bool attend(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<Real>&,                  \
+                       const AttentionOutputs<Real>&, const Execution&);                                               \
+  template bool attend_backward(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<Real>&,         \
+                                const AttentionOutputs<Real>&, const AttentionGradients<Real>&, const Execution&);     \
+  template bool multiply_rows(const Real*, const Real*, const Real*, std::int64_t, std::int64_t, std::int64_t, Real*,  \
+                              const Execution&);                                                                       \
+  template bool aggregate(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&, View<Real>,            \
+                          const Execution&);                                                                           \
+  template bool aggregate_backward(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&,               \
+                                   View<const Real>, View<Real>, Real*, const Execution&);                             \
+  template bool rotate(const Plan&, const Shape&, View<const Real>, View<Real>, bool, const Execution&);
+SIGHTLINE_INSTANTIATE(float)
+SIGHTLINE_INSTANTIATE(double)
+#undef SIGHTLINE_INSTANTIATE
+
+} // namespace sightline::mixer::cpu

@@ -1,0 +1,366 @@
+// Backward pass of one tile: weights are computed again, gradients of keys and values are added to where they lie.
+// Tiles that meet in a column block add in a fixed order (Turns), so that the sums have the same bits for every number
+// of threads.
+#pragma once
+
+#include <sched.h>
+
+#include "sightline/mixer/cpu/forward_tile.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+/// A tile's turns: acquire() waits until the tiles before it have added to the blocks up to `last`, release() lets the
+/// next ones have the blocks below `first`. Both go through the blocks in rising order, and tiles are started in the
+/// order of their ranks, so the earliest unfinished tile never waits.
+class TurnKeeper {
+public:
+  explicit TurnKeeper(const TurnList& list) : list_(list) {}
+  void acquire(std::int64_t last) {
+    for (; acquired_ < list_.count && list_.turns[acquired_].block <= last; ++acquired_) {
+      const Turn& turn = list_.turns[acquired_];
+      const std::uint32_t rank = turn.rank + (list_.base != nullptr ? list_.base[turn.block] : 0);
+      for (int spins = 0; __atomic_load_n(list_.done + turn.block, __ATOMIC_ACQUIRE) != rank; ++spins) {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+        if (spins > 2000)
+          sched_yield();
+      }
+    }
+  }
+  void release(std::int64_t first) {
+    for (; released_ < acquired_ && list_.turns[released_].block < first; ++released_) {
+      std::uint32_t* const done = list_.done + list_.turns[released_].block;
+      __atomic_store_n(done, __atomic_load_n(done, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+    }
+  }
+  void finish() {
+    acquire(INT64_MAX);
+    release(INT64_MAX);
+  }
+
+private:
+  const TurnList& list_;
+  int acquired_ = 0, released_ = 0;
+};
+
+/// Per lane of a tile: the largest exponents, d out . out, the rows' factors (see Head::statistics), sums of
+/// derivatives.
+template <class Real> struct LaneNumbers { Real *most, *middle, *scale, *totals; };
+
+/// The weight of scores and its derivative by the score, times `chain`.
+template <class Real, Weight kind>
+SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bias, Vec<Real> shift, Vec<Real> chain,
+                                     Vec<Real>& slope) {
+  const Vec<Real> zero{};
+  if constexpr (kind == Weight::exponential || kind == Weight::exponential_root) {
+    if constexpr (kind == Weight::exponential_root)
+      s = square_root<Real>(s);
+    const Vec<Real> weight = exp2<Real>(fma(s, factor, bias) - shift);
+    slope = weight * chain;
+    if constexpr (kind == Weight::exponential_root)
+      slope = s == zero ? zero : slope * splat<Real>(Real(0.5)) / s;
+    return weight;
+  } else if constexpr (kind == Weight::cauchy) {
+    const Vec<Real> weight = splat<Real>(1) / (splat<Real>(1) + s);
+    slope = -weight * weight * chain;
+    return weight;
+  } else if constexpr (kind == Weight::relu_squared) {
+    const Vec<Real> kept = s < zero ? zero : s;
+    slope = (kept + kept) * chain;
+    return kept * kept;
+  } else {
+    slope = chain;
+    return s;
+  }
+}
+
+/// Scores and products with the output's gradient -> weights (in `scores`) and derivatives of the scores (in
+/// `products`); 0 where nobody reads. alone: the strip is all that the tile reads, and d out . out is found as the
+/// weighted mean of the products, whose rounding then cancels where one weight outweighs the others; `slopes` holds as
+/// much as `scores`.
+template <class Real, Weight kind>
+void differentiate_strip_as(const Rule<Real>& rule, const Strip& strip, int vectors, const Real* bias,
+                            std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone, Real* scores,
+                            Real* products, Real* slopes) {
+  constexpr int lanes = Lanes<Real>::count;
+  const Vec<Real> factor = splat<Real>(rule.factor), zero{};
+  Real chain = is_exponent(kind) ? rule.factor * Real(0.69314718055994530942) : Real(1);
+  if (rule.score == Score::distance)
+    chain *= 2;
+  const Vec<Real> chained = splat<Real>(chain);
+  const bool full = strip.full;
+  for (int v = 0; v < vectors; ++v) {
+    const Vec<Real> shift = load<Real>(of.most + v * lanes);
+    Vec<Real> middle = load<Real>(of.middle + v * lanes), sum = load<Real>(of.totals + v * lanes), slope{};
+    const auto weigh = [&](int c) {
+      const Vec<Real> s = load<Real>(scores + c * tile_readers + v * lanes);
+      const Vec<Real> added =
+          bias != nullptr ? load<Real>(bias + (first_reader + v * lanes - strip.columns[c])) : Vec<Real>{};
+      return weight_of<Real, kind>(s, factor, added, shift, chained, slope);
+    };
+    if (alone) {
+      Vec<Real> mean{};
+      for (int c = 0; c < strip.count; ++c) {
+        const std::ptrdiff_t at = c * tile_readers + v * lanes;
+        Vec<Real> weight = weigh(c), product = weight * load<Real>(products + at);
+        if (!full) {
+          const std::uint64_t mask = strip.masks[c] >> (v * lanes);
+          weight = select(mask, weight, zero);
+          product = select(mask, product, zero);
+        }
+        mean += product;
+        store<Real>(scores + at, weight);
+        store<Real>(slopes + at, slope);
+      }
+      if (rule.normalised)
+        middle = mean * load<Real>(of.scale + v * lanes);
+    }
+    for (int c = 0; c < strip.count; ++c) {
+      const std::ptrdiff_t at = c * tile_readers + v * lanes;
+      if (alone) {
+        slope = load<Real>(slopes + at);
+      } else {
+        const Vec<Real> weight = weigh(c);
+        store<Real>(scores + at, full ? weight : select(strip.masks[c] >> (v * lanes), weight, zero));
+      }
+      slope = (load<Real>(products + at) - middle) * slope;
+      if (!full)
+        slope = select(strip.masks[c] >> (v * lanes), slope, zero);
+      store<Real>(products + at, slope);
+      sum += slope;
+    }
+    store<Real>(of.totals + v * lanes, sum);
+  }
+}
+
+template <class Real>
+void differentiate_strip(const Rule<Real>& rule, const Strip& strip, int vectors, const Real* bias,
+                         std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone, Real* scores,
+                         Real* products, Real* slopes) {
+#define SIGHTLINE_CASE(kind)                                                                                           \
+  case Weight::kind:                                                                                                   \
+    return differentiate_strip_as<Real, Weight::kind>(rule, strip, vectors, bias, first_reader, of, alone, scores,     \
+                                                      products, slopes);
+  switch (rule.weight) {
+    SIGHTLINE_CASE(exponential)
+    SIGHTLINE_CASE(exponential_root)
+    SIGHTLINE_CASE(cauchy)
+    SIGHTLINE_CASE(relu_squared)
+    SIGHTLINE_CASE(identity)
+  }
+#undef SIGHTLINE_CASE
+}
+
+/// to [columns][padded] (+)= W [columns][lanes] rows [lanes][padded].
+template <class Real>
+SIGHTLINE_INLINE void scatter_strip(const Strip& strip, int readers, std::int64_t padded, const Real* weights,
+                                    const Real* rows, Real* to, std::ptrdiff_t stride, bool add) {
+  constexpr int lanes = Lanes<Real>::count;
+  if (strip.full) {
+    multiply<Real, Along::k>(strip.count, static_cast<int>(padded / lanes), readers, weights, tile_readers, rows,
+                             padded, to, stride, add);
+    return;
+  }
+  for_vector_ranges<Real>(strip, [&](int first, int count, VectorRange range) {
+    const int begin = range.begin * lanes, end = range.end * lanes < readers ? range.end * lanes : readers;
+    multiply<Real, Along::k>(count, static_cast<int>(padded / lanes), end - begin,
+                             weights + first * tile_readers + begin, tile_readers, rows + begin * padded, padded,
+                             to + first * stride, stride, add);
+  });
+}
+
+/// The same where a reader's row holds infinities: only readers of a column meet it.
+template <class Real>
+__attribute__((noinline)) void scatter_carefully(const Strip& strip, int readers, std::int64_t padded,
+                                                 const Real* weights, const Real* rows, Real* to) {
+  for (int c = 0; c < strip.count; ++c) {
+    for (std::int64_t k = 0; k < padded; ++k) {
+      Real sum = 0;
+      for (int i = 0; i < readers; ++i) {
+        if ((strip.masks[c] >> i & 1) != 0)
+          sum += weights[c * tile_readers + i] * rows[i * padded + k];
+      }
+      to[c * padded + k] = sum;
+    }
+  }
+}
+
+template <class Real> Real dot_rows(const Real* a, const Real* b, std::int64_t width) {
+  constexpr int lanes = Lanes<Real>::count;
+  Vec<Real> sum{};
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes)
+    sum = fma(load<Real>(a + k), load<Real>(b + k), sum);
+  Real result = add_lanes<Real>(sum);
+  for (; k < width; ++k)
+    result += a[k] * b[k];
+  return result;
+}
+
+template <class Real>
+Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                   const TileList& tile, const TurnList& turns, void* workspace) {
+  constexpr int lanes = Lanes<Real>::count;
+  const std::int64_t width = head.width, value_width = head.value_width;
+  const std::int64_t padded = round_up(width, lanes), value_padded = round_up(value_width, lanes);
+  Arena arena(workspace);
+  Real* const queries = arena.take<Real>(width * tile_readers);
+  Real* const outs = arena.take<Real>(value_width * tile_readers);
+  Real* const sums = arena.take<Real>(width * tile_readers);
+  Real* const scores = arena.take<Real>(strip_columns * tile_readers);
+  Real* const products = arena.take<Real>(strip_columns * tile_readers);
+  Real* const key_copy = arena.take<Real>(strip_columns * padded);
+  Real* const value_copy = arena.take<Real>(strip_columns * value_padded);
+  Real* const key_sums = arena.take<Real>(strip_columns * padded);
+  Real* const value_sums = arena.take<Real>(strip_columns * value_padded);
+  Real* const query_rows = arena.take<Real>(tile_readers * padded);
+  Real* const out_rows = arena.take<Real>(tile_readers * value_padded);
+  Real* const most = arena.take<Real>(tile_readers);
+  Real* const below = arena.take<Real>(tile_readers);
+  Real* const totals = arena.take<Real>(tile_readers);
+  Real* const scales = arena.take<Real>(tile_readers);
+  Real* const slopes = arena.take<Real>(strip_columns * tile_readers);
+  Real* const ones = arena.take<Real>(tile_readers);
+
+  const std::uint64_t active = find_active(tile, head.reader_cut_begin, head.reader_cut_end);
+  const int vectors = (tile.readers + lanes - 1) / lanes;
+  pack_queries<Real>(rule, head, tile, active, query_rows, queries);
+  Real sink = 0;
+  for (int i = 0; i < tile_readers; ++i) {
+    const bool exists = (active >> i & 1) != 0;
+    const std::int64_t reader = tile.first_reader + i;
+    const Real scale = exists ? head.statistics[reader * 2 + 1] : Real(0);
+    scales[i] = scale;
+    most[i] = exists ? head.statistics[reader * 2] : Real(0);
+    totals[i] = 0;
+    ones[i] = 1;
+    Real* const row = out_rows + i * value_padded;
+    if (exists) {
+      const Real* const from = gradients.out + reader * gradients.out_stride;
+      const Real product = dot_rows<Real>(from, head.out + reader * head.out_stride, value_width);
+      below[i] = rule.normalised ? product * scale : Real(0);
+      if (rule.has_extra)
+        sink += product * exp2<Real>(splat<Real>(rule.sink - most[i]))[0] * scale;
+      for (std::int64_t k = 0; k < value_width; ++k)
+        row[k] = from[k] * scale;
+    } else {
+      below[i] = 0;
+      for (std::int64_t k = 0; k < value_width; ++k)
+        row[k] = 0;
+    }
+    for (std::int64_t k = value_width; k < value_padded; ++k)
+      row[k] = 0;
+  }
+  pack_lanes<Real>(out_rows, value_padded, active, value_width, outs);
+  for (std::int64_t k = 0; k < width * tile_readers; ++k)
+    sums[k] = 0;
+  const bool rows_non_finite = has_non_finite<Real>(query_rows, padded * tile_readers) ||
+                               has_non_finite<Real>(out_rows, value_padded * tile_readers);
+  const bool distance = rule.score == Score::distance, prepared = rule.prepare != Prepare::nothing;
+
+  TurnKeeper keeper(turns);
+  bool is_first = true;
+  Strip strip;
+  StripSource source(tile, active, head.read_cut_begin, head.read_cut_end);
+  while (source.next(strip)) {
+    keeper.release(strip.columns[0] / block_columns);
+    std::ptrdiff_t key_stride = 0, value_stride = 0;
+    const Real* const keys =
+        gather_rows<Real>(strip, head.key, head.key_stride, width, rule.prepare, key_copy, key_stride);
+    const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, value_width, Prepare::nothing,
+                                                 value_copy, value_stride);
+    score_strip<Real>(rule.score, strip, vectors, width, keys, key_stride, queries, scores);
+    score_strip<Real>(Score::dot, strip, vectors, value_width, values, value_stride, outs, products);
+    const bool alone = is_first && source.is_at_end();
+    is_first = false;
+    differentiate_strip<Real>(rule, strip, vectors, head.offset_bias, tile.first_reader, {most, below, scales, totals},
+                              alone, scores, products, slopes);
+    if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
+      gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
+    } else {
+      gather_strip<Real>(strip, vectors, width, keys, key_stride, products, sums);
+    }
+    const bool careful = !strip.full && rows_non_finite;
+    if (gradients.value != nullptr) {
+      const bool direct = !careful && strip.contiguous && value_padded == value_width;
+      if (direct) {
+        keeper.acquire(strip.columns[strip.count - 1] / block_columns);
+        scatter_strip<Real>(strip, tile.readers, value_padded, scores, out_rows,
+                            gradients.value + strip.columns[0] * gradients.value_stride, gradients.value_stride, true);
+      } else {
+        if (careful)
+          scatter_carefully<Real>(strip, tile.readers, value_padded, scores, out_rows, value_sums);
+        else
+          scatter_strip<Real>(strip, tile.readers, value_padded, scores, out_rows, value_sums, value_padded, false);
+        keeper.acquire(strip.columns[strip.count - 1] / block_columns);
+        for (int c = 0; c < strip.count; ++c) {
+          Real* const to = gradients.value + strip.columns[c] * gradients.value_stride;
+          for (std::int64_t k = 0; k < value_width; ++k)
+            to[k] += value_sums[c * value_padded + k];
+        }
+      }
+    }
+    if (gradients.key != nullptr) {
+      const bool direct = !careful && !distance && !prepared && strip.contiguous && padded == width;
+      if (direct) {
+        keeper.acquire(strip.columns[strip.count - 1] / block_columns);
+        scatter_strip<Real>(strip, tile.readers, padded, products, query_rows,
+                            gradients.key + strip.columns[0] * gradients.key_stride, gradients.key_stride, true);
+      } else {
+        if (careful)
+          scatter_carefully<Real>(strip, tile.readers, padded, products, query_rows, key_sums);
+        else
+          scatter_strip<Real>(strip, tile.readers, padded, products, query_rows, key_sums, padded, false);
+        keeper.acquire(strip.columns[strip.count - 1] / block_columns);
+        for (int c = 0; c < strip.count; ++c) {
+          Real* const from = key_sums + c * padded;
+          Real* const to = gradients.key + strip.columns[c] * gradients.key_stride;
+          if (distance) {
+            Vec<Real> all{};
+            for (int v = 0; v < vectors; ++v)
+              all += load<Real>(products + c * tile_readers + v * lanes);
+            const Real total = add_lanes<Real>(all);
+            for (std::int64_t k = 0; k < width; ++k)
+              from[k] = total * keys[c * key_stride + k] - from[k];
+          }
+          if (prepared) {
+            prepare_gradient<Real>(rule.prepare, head.key + strip.columns[c] * head.key_stride, from, width, Real(1),
+                                   to, true);
+          } else {
+            for (std::int64_t k = 0; k < width; ++k)
+              to[k] += from[k];
+          }
+        }
+      }
+    }
+  }
+  keeper.finish();
+
+  if (gradients.query != nullptr) {
+    if (distance) {
+      for (std::int64_t k = 0; k < width; ++k) {
+        for (int v = 0; v < vectors; ++v) {
+          Real* const at = sums + k * tile_readers + v * lanes;
+          store<Real>(at, load<Real>(totals + v * lanes) * load<Real>(queries + k * tile_readers + v * lanes) -
+                              load<Real>(at));
+        }
+      }
+    }
+    unpack_lanes<Real>(sums, ones, tile.readers, width, query_rows, padded);
+    for (int i = 0; i < tile.readers; ++i) {
+      const std::int64_t reader = tile.first_reader + i;
+      Real* const to = gradients.query + reader * gradients.query_stride;
+      if ((active >> i & 1) != 0) {
+        prepare_gradient<Real>(rule.prepare, head.query + reader * head.query_stride, query_rows + i * padded, width,
+                               rule.query_scale, to, false);
+      } else {
+        for (std::int64_t k = 0; k < width; ++k)
+          to[k] = 0;
+      }
+    }
+  }
+  return sink;
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -1,0 +1,109 @@
+// What the kernels that are compiled once per instruction set offer to the rest of the room: plain structures and
+// function pointers, so that no template crosses the border between files compiled with different flags.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sightline::mixer::cpu {
+
+inline constexpr int tile_readers = 64;   ///< readers of one tile: one bit each in a Segment's mask
+inline constexpr int strip_columns = 128; ///< reads that a tile takes at once
+inline constexpr int block_columns = 128; ///< columns that share one turn counter of the backward pass
+
+/// The reads first .. first + count - 1, each read by the same readers of the tile.
+struct Segment {
+  std::int32_t first = 0, count = 0;
+  std::uint64_t mask = 0;
+};
+
+/// A column block that a tile touches, and how many tiles of the same head touch it before.
+struct Turn {
+  std::uint32_t block = 0, rank = 0;
+};
+
+enum class Score { dot, distance }; ///< S = x.y, or |x - y|^2 summed from differences
+/// The weight as a function of S: 2^(factor S); 2^(factor sqrt S); 1 / (1 + S); max(S, 0)^2; S.
+enum class Weight { exponential, exponential_root, cauchy, relu_squared, identity };
+/// What happens to queries and keys first: nothing; elu(x) + 1; x / |x|.
+enum class Prepare { nothing, elu_plus_one, unit };
+
+/// One head's rule, with everything that multiplies an exponent folded into base 2.
+template <class Real> struct Rule {
+  Score score = Score::dot;
+  Weight weight = Weight::exponential;
+  Prepare prepare = Prepare::nothing;
+  Real query_scale = 1; ///< multiplies queries (after `prepare`), for softmax 1/sqrt(width) * log2(e)
+  Real factor = 1;      ///< see Weight
+  bool normalised = true;
+  bool has_extra = false; ///< 2^extra (eps and sink together) joins the denominator
+  Real extra = 0;
+  Real sink = 0; ///< logarithm to base 2 of the sink's part, for its gradient
+};
+
+/// The numbers of one head of one batch element. Strides in numbers between tokens.
+template <class Real> struct Head {
+  const Real *query = nullptr, *key = nullptr, *value = nullptr;
+  std::ptrdiff_t query_stride = 0, key_stride = 0, value_stride = 0;
+  Real* out = nullptr;
+  std::ptrdiff_t out_stride = 0;
+  Real* statistics = nullptr; ///< per reader: integer exponent M and 1 / (denominator 2^-M), or null
+  std::int64_t width = 0, value_width = 0;
+  std::int64_t reader_cut_begin = 0, reader_cut_end = 0; ///< readers that do not exist
+  std::int64_t read_cut_begin = 0, read_cut_end = 0;     ///< reads that do not exist
+  const Real* offset_bias = nullptr; ///< offset_bias[i - j]: joins the exponent of (i, j), base 2; or null
+};
+
+/// Gradients of one head; key and value gradients are added to, the query gradient is written.
+template <class Real> struct Gradients {
+  const Real* out = nullptr;
+  std::ptrdiff_t out_stride = 0;
+  Real *query = nullptr, *key = nullptr, *value = nullptr;
+  std::ptrdiff_t query_stride = 0, key_stride = 0, value_stride = 0;
+  Real* products = nullptr; ///< per reader: d out . out, from backward_rows to backward_columns
+};
+
+struct TileList {
+  std::int64_t first_reader = 0;
+  int readers = 0;
+  const Segment* segments = nullptr;
+  int segment_count = 0;
+};
+
+/// Who waits for whom when tiles add to the gradients of the same keys: see docs/mixers-speed.md.
+struct TurnList {
+  const Turn* turns = nullptr; ///< by rising block
+  int count = 0;
+  std::uint32_t* done = nullptr;       ///< per column block: how many tiles have added
+  const std::uint32_t* base = nullptr; ///< per column block, joins the rank (heads that share a key head); or null
+};
+
+/// Readers with few reads each: CSR. reads of rows[r] are columns[offsets[r] .. offsets[r + 1]).
+struct SparseRows {
+  const std::int32_t* rows = nullptr;
+  const std::int64_t* offsets = nullptr;
+  const std::int32_t* columns = nullptr;
+};
+
+template <class Real> struct Engine {
+  std::size_t (*workspace_bytes)(std::int64_t width, std::int64_t value_width);
+  void (*forward_tile)(const Rule<Real>&, const Head<Real>&, const TileList&, void* workspace);
+  /// Returns the sum over readers of d out . out times the sink's share of the row.
+  Real (*backward_tile)(const Rule<Real>&, const Head<Real>&, const Gradients<Real>&, const TileList&, const TurnList&,
+                        void* workspace);
+  void (*forward_rows)(const Rule<Real>&, const Head<Real>&, const SparseRows&, std::int64_t begin, std::int64_t end,
+                       void* workspace);
+  Real (*backward_rows)(const Rule<Real>&, const Head<Real>&, const Gradients<Real>&, const SparseRows&,
+                        std::int64_t begin, std::int64_t end, void* workspace);
+  /// Adds to key and value gradients of rows[begin .. end) (reads), columns = their readers.
+  void (*backward_columns)(const Rule<Real>&, const Head<Real>&, const Gradients<Real>&, const SparseRows&,
+                           std::int64_t begin, std::int64_t end, void* workspace);
+  int panel = 0; ///< columns that pack_weight puts side by side
+  /// weight [columns, depth] -> out: round_up(columns, panel) * depth numbers.
+  void (*pack_weight)(const Real* weight, std::int64_t depth, std::int64_t columns, Real* out);
+  /// out [rows, columns] = in [rows, depth] weight^T + bias (or null).
+  void (*multiply_rows)(const Real* in, const Real* packed, const Real* bias, std::int64_t rows, std::int64_t depth,
+                        std::int64_t columns, Real* out);
+};
+
+} // namespace sightline::mixer::cpu

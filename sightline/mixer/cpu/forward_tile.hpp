@@ -1,0 +1,197 @@
+// Forward pass of one tile: up to 64 readers, one lane each, against their reads strip by strip, with a running
+// maximum. Maxima are rounded up to integers, so that bringing earlier strips to a new maximum multiplies by a power of
+// two and changes no bit: the result does not depend on where strips end.
+#pragma once
+
+#include "sightline/mixer/cpu/weights.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+inline std::uint64_t find_active(const TileList& tile, std::int64_t cut_begin, std::int64_t cut_end) {
+  std::uint64_t active = 0;
+  for (int i = 0; i < tile.readers; ++i) {
+    const std::int64_t reader = tile.first_reader + i;
+    if (reader < cut_begin || reader >= cut_end)
+      active |= std::uint64_t{1} << i;
+  }
+  return active;
+}
+
+/// The rows of a strip where a product can read them: in place when they follow each other, else copied. Rows a power
+/// of two or a multiple of it apart would fall into few sets of the cache.
+template <class Real>
+SIGHTLINE_INLINE const Real* gather_rows(const Strip& strip, const Real* base, std::ptrdiff_t stride,
+                                         std::int64_t width, Prepare prepare, Real* copy, std::ptrdiff_t& out_stride) {
+  if (prepare == Prepare::nothing && strip.contiguous && stride == width) {
+    out_stride = stride;
+    return base + strip.columns[0] * stride;
+  }
+  constexpr int lanes = Lanes<Real>::count;
+  out_stride = width;
+  for (int c = 0; c < strip.count; ++c) {
+    const Real* const from = base + strip.columns[c] * stride;
+    Real* const to = copy + c * width;
+    if (prepare != Prepare::nothing) {
+      prepare_row<Real>(prepare, from, width, Real(1), to);
+      continue;
+    }
+    std::int64_t k = 0;
+    for (; k + lanes <= width; k += lanes)
+      store<Real>(to + k, load<Real>(from + k));
+    for (; k < width; ++k)
+      to[k] = from[k];
+  }
+  return copy;
+}
+
+template <class Real>
+bool strip_has_non_finite(const Real* rows, std::ptrdiff_t stride, int count, std::int64_t width) {
+  if (stride == width)
+    return has_non_finite<Real>(rows, width * count);
+  bool found = false;
+  for (int c = 0; c < count; ++c)
+    found |= has_non_finite<Real>(rows + c * stride, width);
+  return found;
+}
+
+/// The same sum as gather_strip where a read may hold infinities: only lanes that read a column meet it.
+template <class Real>
+__attribute__((noinline)) void gather_carefully(const Strip& strip, int vectors, std::int64_t width, const Real* rows,
+                                                std::ptrdiff_t stride, const Real* weights, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int c = 0; c < strip.count; ++c) {
+    for (std::int64_t k = 0; k < width; ++k) {
+      const Vec<Real> left = splat<Real>(rows[c * stride + k]);
+      for (int v = 0; v < vectors; ++v) {
+        Real* const at = to + k * tile_readers + v * lanes;
+        const Vec<Real> old = load<Real>(at);
+        store<Real>(at, select(strip.masks[c] >> (v * lanes),
+                               fma(left, load<Real>(weights + c * tile_readers + v * lanes), old), old));
+      }
+    }
+  }
+}
+
+/// Queries (or gradients of outputs) of a tile, transposed.
+template <class Real>
+SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& head, const TileList& tile,
+                                   std::uint64_t active, Real* rows, Real* to) {
+  // Rows are scaled side by side first: `rows` is wanted by the backward pass too.
+  const std::int64_t padded = round_up(head.width, Lanes<Real>::count);
+  for (int i = 0; i < tile_readers; ++i) {
+    Real* const row = rows + i * padded;
+    if ((active >> i & 1) == 0) {
+      for (std::int64_t k = 0; k < padded; ++k)
+        row[k] = 0;
+      continue;
+    }
+    prepare_row<Real>(rule.prepare, head.query + (tile.first_reader + i) * head.query_stride, head.width,
+                      rule.query_scale, row);
+    for (std::int64_t k = head.width; k < padded; ++k)
+      row[k] = 0;
+  }
+  pack_lanes<Real>(rows, padded, active, head.width, to);
+}
+
+template <class Real>
+void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList& tile, void* workspace) {
+  constexpr int lanes = Lanes<Real>::count;
+  Arena arena(workspace);
+  Real* const queries = arena.take<Real>(head.width * tile_readers);
+  Real* const sums = arena.take<Real>(head.value_width * tile_readers);
+  Real* const scores = arena.take<Real>(strip_columns * tile_readers);
+  Real* const key_copy = arena.take<Real>(strip_columns * (head.width > lanes ? head.width : lanes));
+  Real* const value_copy = arena.take<Real>(strip_columns * head.value_width);
+  Real* const rows = arena.take<Real>(tile_readers * round_up(head.width, lanes));
+  Real* const largest = arena.take<Real>(tile_readers);
+  Real* const top = arena.take<Real>(tile_readers);
+  Real* const total = arena.take<Real>(tile_readers);
+
+  const std::uint64_t active = find_active(tile, head.reader_cut_begin, head.reader_cut_end);
+  const int vectors = (tile.readers + lanes - 1) / lanes;
+  const bool exponents = is_exponent(rule.weight);
+  pack_queries<Real>(rule, head, tile, active, rows, queries);
+  for (std::int64_t k = 0; k < head.value_width * tile_readers; ++k)
+    sums[k] = 0;
+  const Real start = !exponents       ? Real(0)
+                     : rule.has_extra ? -round_down<Real>(splat<Real>(-rule.extra))[0]
+                                      : no_exponent<Real>;
+  for (int i = 0; i < tile_readers; ++i) {
+    largest[i] = start;
+    total[i] = 0;
+  }
+
+  Strip strip;
+  StripSource source(tile, active, head.read_cut_begin, head.read_cut_end);
+  while (source.next(strip)) {
+    std::ptrdiff_t key_stride = 0, value_stride = 0;
+    const Real* const keys =
+        gather_rows<Real>(strip, head.key, head.key_stride, head.width, rule.prepare, key_copy, key_stride);
+    const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, head.value_width,
+                                                 Prepare::nothing, value_copy, value_stride);
+    score_strip<Real>(rule.score, strip, vectors, head.width, keys, key_stride, queries, scores);
+    if (exponents) {
+      for (int v = 0; v < vectors; ++v)
+        store<Real>(top + v * lanes, splat<Real>(-Real(__builtin_inff())));
+      find_exponents<Real>(rule, strip, vectors, head.offset_bias, tile.first_reader, scores, top);
+      for (int v = 0; v < vectors; ++v) {
+        const Vec<Real> old = load<Real>(largest + v * lanes);
+        const Vec<Real> now = larger(-round_down<Real>(-load<Real>(top + v * lanes)), old);
+        if (any_differs<Real>(old, now)) {
+          const Vec<Real> shrink = exp2<Real>(old - now);
+          for (std::int64_t k = 0; k < head.value_width; ++k) {
+            Real* const at = sums + k * tile_readers + v * lanes;
+            store<Real>(at, load<Real>(at) * shrink);
+          }
+          store<Real>(total + v * lanes, load<Real>(total + v * lanes) * shrink);
+          store<Real>(largest + v * lanes, now);
+        }
+        Vec<Real> sum = load<Real>(total + v * lanes);
+        for (int c = 0; c < strip.count; ++c) {
+          Real* const at = scores + c * tile_readers + v * lanes;
+          const Vec<Real> weight = exp2<Real>(load<Real>(at) - now);
+          store<Real>(at, weight);
+          sum += weight;
+        }
+        store<Real>(total + v * lanes, sum);
+      }
+    } else {
+      find_weights<Real>(rule, strip, vectors, scores, total);
+    }
+    if (!strip.full && strip_has_non_finite<Real>(values, value_stride, strip.count, head.value_width)) {
+      gather_carefully<Real>(strip, vectors, head.value_width, values, value_stride, scores, sums);
+    } else {
+      gather_strip<Real>(strip, vectors, head.value_width, values, value_stride, scores, sums);
+    }
+  }
+
+  for (int v = 0; v < vectors; ++v) {
+    const Vec<Real> most = load<Real>(largest + v * lanes);
+    Vec<Real> factor = splat<Real>(1);
+    if (rule.normalised) {
+      Vec<Real> below = load<Real>(total + v * lanes);
+      if (rule.has_extra)
+        below += exp2<Real>(splat<Real>(rule.extra) - most);
+      factor = below == splat<Real>(0) ? Vec<Real>{} : splat<Real>(1) / below;
+    } else if (exponents) {
+      factor = exp2<Real>(most);
+    }
+    store<Real>(top + v * lanes, factor);
+  }
+  unpack_lanes<Real>(sums, top, tile.readers, head.value_width, head.out + tile.first_reader * head.out_stride,
+                     head.out_stride);
+  for (int i = 0; i < tile.readers; ++i) { // readers that do not exist
+    if ((active >> i & 1) != 0)
+      continue;
+    for (std::int64_t k = 0; k < head.value_width; ++k)
+      head.out[(tile.first_reader + i) * head.out_stride + k] = 0;
+  }
+  if (head.statistics != nullptr) {
+    for (int i = 0; i < tile.readers; ++i) {
+      head.statistics[(tile.first_reader + i) * 2] = largest[i];
+      head.statistics[(tile.first_reader + i) * 2 + 1] = top[i];
+    }
+  }
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -1,0 +1,32 @@
+// From an attention rule as written to what the kernels compute with.
+#pragma once
+
+#include <vector>
+
+#include "sightline/mixer/cpu/engine.hpp"
+#include "sightline/mixer/plan.hpp"
+
+namespace sightline::mixer::cpu {
+
+/// False when the rule is not one that the kernels know (the reference computes it). The sink is set per head.
+template <class Real> [[nodiscard]] bool translate(const AttentionRule& rule, Rule<Real>& out);
+
+/// eps and the head's sink, to base 2.
+template <class Real> void set_extra(const AttentionRule& rule, const Real* sink, std::int64_t head, Rule<Real>& out);
+
+/// Learned biases and slopes that depend on i - j alone, one table per head.
+template <class Real> class OffsetBias {
+public:
+  /// False when they depend on more than i - j. Nothing to add: tables are null.
+  [[nodiscard]] bool build(const Plan& plan, const AttentionRule& rule, const Shape& shape, const Real* bias);
+  /// Indexed by i - j.
+  [[nodiscard]] const Real* table(std::int64_t head) const {
+    return tables_.empty() ? nullptr : tables_.data() + head * length_ + zero_;
+  }
+
+private:
+  std::vector<Real> tables_;
+  std::int64_t length_ = 0, zero_ = 0;
+};
+
+} // namespace sightline::mixer::cpu

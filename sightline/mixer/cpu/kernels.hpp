@@ -1,0 +1,74 @@
+// The table of kernels for the instruction set this is compiled for; included by kernels_*.cpp only.
+#pragma once
+
+#include "sightline/mixer/cpu/backward_tile.hpp"
+#include "sightline/mixer/cpu/forward_tile.hpp"
+#include "sightline/mixer/cpu/rows.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+template <class Real> std::size_t workspace_bytes(std::int64_t width, std::int64_t value_width) {
+  const std::int64_t padded = round_up(width, 16), value_padded = round_up(value_width, 16);
+  const std::int64_t tile =
+      (padded + value_padded) * (4 * tile_readers + 2 * strip_columns) + (3 * strip_columns + 8) * tile_readers;
+  const std::int64_t rows = most_arcs * (8 + 16 + padded) + 4 * (padded + value_padded);
+  const std::int64_t most = tile > rows ? tile : rows;
+  return static_cast<std::size_t>(most) * sizeof(Real) + most_arcs * (sizeof(Piece) + 8) + 64 * 40;
+}
+
+/// The weight, transposed in panels of product_columns columns: [panel][depth][column], padded with zeros.
+template <class Real> void pack_weight(const Real* weight, std::int64_t depth, std::int64_t columns, Real* out) {
+  constexpr std::int64_t panel = block_vectors * Lanes<Real>::count;
+  for (std::int64_t first = 0; first < columns; first += panel) {
+    for (std::int64_t k = 0; k < depth; ++k) {
+      for (std::int64_t c = first; c < first + panel; ++c)
+        *out++ = c < columns ? weight[c * depth + k] : Real(0);
+    }
+  }
+}
+
+template <class Real>
+void multiply_rows(const Real* in, const Real* packed, const Real* bias, std::int64_t rows, std::int64_t depth,
+                   std::int64_t columns, Real* out) {
+  constexpr std::int64_t panel = block_vectors * Lanes<Real>::count;
+  constexpr int most = 96;
+  Real result[most * panel];
+  for (std::int64_t first = 0; first < columns; first += panel, packed += panel * depth) {
+    const std::int64_t width = columns - first < panel ? columns - first : panel;
+    for (std::int64_t r = 0; r < rows; r += most) {
+      const int count = static_cast<int>(rows - r < most ? rows - r : most);
+      multiply<Real, Along::k>(count, block_vectors, static_cast<int>(depth), in + r * depth, depth, packed, panel,
+                               result, panel, false);
+      for (int i = 0; i < count; ++i) {
+        Real* const to = out + (r + i) * columns + first;
+        for (std::int64_t c = 0; c < width; ++c)
+          to[c] = bias != nullptr ? result[i * panel + c] + bias[first + c] : result[i * panel + c];
+      }
+    }
+  }
+}
+
+template <class Real> constexpr Engine<Real> make_engine() {
+  return {&workspace_bytes<Real>,
+          &forward_tile<Real>,
+          &backward_tile<Real>,
+          &forward_rows<Real>,
+          &backward_rows<Real>,
+          &backward_columns<Real>,
+          block_vectors * Lanes<Real>::count,
+          &pack_weight<Real>,
+          &multiply_rows<Real>};
+}
+
+// Constant initialisation: nothing of a newer instruction set may run before it is chosen.
+constexpr Engine<float> engine_float = make_engine<float>();
+constexpr Engine<double> engine_double = make_engine<double>();
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD
+
+namespace sightline::mixer::cpu {
+#define SIGHTLINE_NAME_OF(set, type) find_##set##_##type
+#define SIGHTLINE_NAME(set, type) SIGHTLINE_NAME_OF(set, type)
+const Engine<float>* SIGHTLINE_NAME(SIGHTLINE_SIMD, float)() { return &SIGHTLINE_SIMD::engine_float; }
+const Engine<double>* SIGHTLINE_NAME(SIGHTLINE_SIMD, double)() { return &SIGHTLINE_SIMD::engine_double; }
+} // namespace sightline::mixer::cpu

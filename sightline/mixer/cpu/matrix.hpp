@@ -1,0 +1,123 @@
+// The one matrix product that everything in a tile is made of: C (+)= A B with B and C in vectors along their rows and
+// A read one number at a time, a block of `rows` x `vectors` of C kept in registers. Every number of C is one chain of
+// fused multiply-adds over k in ascending order, whatever block it falls into.
+#pragma once
+
+#include "sightline/mixer/cpu/simd.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+#if defined(SIGHTLINE_USE_AVX512)
+inline constexpr int block_rows = 6, block_vectors = 4;
+#elif defined(SIGHTLINE_USE_AVX2)
+inline constexpr int block_rows = 6, block_vectors = 2;
+#else
+inline constexpr int block_rows = 4, block_vectors = 2;
+#endif
+
+enum class Along { k, rows }; ///< where neighbours in memory of A lie: A[row][k] or A[k][row]
+
+template <class Real, int rows, int vectors, Along along>
+SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_stride, const Real* b,
+                                     std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add) {
+  constexpr int lanes = Lanes<Real>::count;
+  Vec<Real> sum[rows][vectors];
+  if (add) {
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v)
+        sum[r][v] = load<Real>(c + r * c_stride + v * lanes);
+    }
+  } else {
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v)
+        sum[r][v] = Vec<Real>{};
+    }
+  }
+  for (int k = 0; k < depth; ++k) {
+    Vec<Real> right[vectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v)
+      right[v] = load<Real>(b + v * lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      const Vec<Real> left = splat<Real>(along == Along::k ? a[r * a_stride] : a[r]);
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v)
+        sum[r][v] = fma(left, right[v], sum[r][v]);
+    }
+    a += along == Along::k ? 1 : a_stride;
+    b += b_stride;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v)
+      store<Real>(c + r * c_stride + v * lanes, sum[r][v]);
+  }
+}
+
+template <class Real, int rows, Along along>
+SIGHTLINE_INLINE void multiply_vectors(int vectors, int depth, const Real* a, std::ptrdiff_t a_stride, const Real* b,
+                                       std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add) {
+  constexpr int lanes = Lanes<Real>::count;
+  int v = 0;
+  for (; v + block_vectors <= vectors; v += block_vectors) {
+    multiply_block<Real, rows, block_vectors, along>(depth, a, a_stride, b + v * lanes, b_stride, c + v * lanes,
+                                                     c_stride, add);
+  }
+  switch (vectors - v) {
+  case 3:
+    if constexpr (block_vectors > 3)
+      multiply_block<Real, rows, 3, along>(depth, a, a_stride, b + v * lanes, b_stride, c + v * lanes, c_stride, add);
+    break;
+  case 2:
+    if constexpr (block_vectors > 2)
+      multiply_block<Real, rows, 2, along>(depth, a, a_stride, b + v * lanes, b_stride, c + v * lanes, c_stride, add);
+    break;
+  case 1:
+    multiply_block<Real, rows, 1, along>(depth, a, a_stride, b + v * lanes, b_stride, c + v * lanes, c_stride, add);
+    break;
+  default:
+    break;
+  }
+}
+
+/// C [rows, vectors] (+)= A [rows, depth] B [depth, vectors]; strides in numbers.
+template <class Real, Along along>
+__attribute__((noinline)) void multiply(int rows, int vectors, int depth, const Real* a, std::ptrdiff_t a_stride,
+                                        const Real* b, std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride,
+                                        bool add) {
+  int r = 0;
+  const auto at = [&](int row) { return a + (along == Along::k ? row * a_stride : row); };
+  for (; r + block_rows <= rows; r += block_rows) {
+    multiply_vectors<Real, block_rows, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride,
+                                              add);
+  }
+  switch (rows - r) {
+  case 5:
+    if constexpr (block_rows > 5)
+      multiply_vectors<Real, 5, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
+    break;
+  case 4:
+    if constexpr (block_rows > 4)
+      multiply_vectors<Real, 4, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
+    break;
+  case 3:
+    multiply_vectors<Real, 3, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
+    break;
+  case 2:
+    multiply_vectors<Real, 2, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
+    break;
+  case 1:
+    multiply_vectors<Real, 1, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
+    break;
+  default:
+    break;
+  }
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -1,0 +1,150 @@
+// Moving rows of tokens into the form in which a tile works: transposed with one lane per reader, or side by side.
+#pragma once
+
+#include "sightline/mixer/cpu/engine.hpp"
+#include "sightline/mixer/cpu/simd.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+/// Bump allocator over the caller's workspace; every piece is aligned to 64 bytes.
+class Arena {
+public:
+  explicit Arena(void* from) : next_(static_cast<char*>(from)) {}
+  template <class T> T* take(std::int64_t count) {
+    T* const result = reinterpret_cast<T*>(next_);
+    next_ += round_up(count * static_cast<std::int64_t>(sizeof(T)), 64);
+    return result;
+  }
+
+private:
+  char* next_;
+};
+
+template <class Real> SIGHTLINE_INLINE Vec<Real> elu_plus_one(Vec<Real> x) {
+  const Vec<Real> power = exp2<Real>(x * splat<Real>(Real(1.44269504088896340736)));
+  return x > splat<Real>(0) ? x + splat<Real>(1) : power;
+}
+
+template <class Real> SIGHTLINE_INLINE bool has_non_finite(const Real* row, std::int64_t width) {
+  constexpr int lanes = Lanes<Real>::count;
+  Vec<Real> zero{};
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes)
+    zero = fma(load<Real>(row + k), Vec<Real>{}, zero);
+  Real rest = add_lanes<Real>(zero);
+  for (; k < width; ++k)
+    rest += row[k] * Real(0);
+  return rest != Real(0);
+}
+
+/// One row of queries or keys as the kernel sees it: prepared, then times scale.
+template <class Real>
+SIGHTLINE_INLINE void prepare_row(Prepare prepare, const Real* from, std::int64_t width, Real scale, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  if (prepare == Prepare::unit) {
+    Real squares = 0;
+    Vec<Real> sum{};
+    std::int64_t k = 0;
+    for (; k + lanes <= width; k += lanes)
+      sum = fma(load<Real>(from + k), load<Real>(from + k), sum);
+    squares = add_lanes<Real>(sum);
+    for (; k < width; ++k)
+      squares += from[k] * from[k];
+    const Real root = sizeof(Real) == 4 ? static_cast<Real>(__builtin_sqrtf(static_cast<float>(squares)))
+                                        : static_cast<Real>(__builtin_sqrt(static_cast<double>(squares)));
+    scale = root == Real(0) ? Real(0) : scale / root;
+  }
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes) {
+    Vec<Real> x = load<Real>(from + k);
+    if (prepare == Prepare::elu_plus_one)
+      x = elu_plus_one<Real>(x);
+    store<Real>(to + k, x * splat<Real>(scale));
+  }
+  if (k < width) {
+    Real tail[Lanes<Real>::count] = {};
+    for (std::int64_t t = k; t < width; ++t)
+      tail[t - k] = from[t];
+    Vec<Real> x = load<Real>(tail);
+    if (prepare == Prepare::elu_plus_one)
+      x = elu_plus_one<Real>(x);
+    store<Real>(tail, x * splat<Real>(scale));
+    for (std::int64_t t = k; t < width; ++t)
+      to[t] = tail[t - k];
+  }
+}
+
+/// d/d(from) of a prepared row from d/d(prepared row), times scale. `from` as given.
+template <class Real>
+SIGHTLINE_INLINE void prepare_gradient(Prepare prepare, const Real* from, const Real* gradient, std::int64_t width,
+                                       Real scale, Real* to, bool add) {
+  Real length = 1, along = 0;
+  if (prepare == Prepare::unit) {
+    Real squares = 0, dot = 0;
+    for (std::int64_t k = 0; k < width; ++k) {
+      squares += from[k] * from[k];
+      dot += from[k] * gradient[k];
+    }
+    length = static_cast<Real>(__builtin_sqrt(static_cast<double>(squares)));
+    along = squares == Real(0) ? Real(0) : dot / squares;
+    scale = squares == Real(0) ? Real(0) : scale / length;
+  }
+  for (std::int64_t k = 0; k < width; ++k) {
+    Real g = gradient[k];
+    if (prepare == Prepare::unit)
+      g -= along * from[k];
+    if (prepare == Prepare::elu_plus_one && !(from[k] > Real(0))) {
+      g *= exp2<Real>(splat<Real>(from[k] * Real(1.44269504088896340736)))[0];
+    }
+    to[k] = add ? to[k] + g * scale : g * scale;
+  }
+}
+
+/// rows [lane][stride] -> columns [width][tile_readers]; lanes without a bit in `active` become 0.
+template <class Real>
+void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, std::int64_t width, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int base = 0; base < tile_readers; base += lanes) {
+    std::int64_t k = 0;
+    for (; k + lanes <= width; k += lanes) {
+      Vec<Real> block[lanes];
+      for (int i = 0; i < lanes; ++i)
+        block[i] = (active >> (base + i) & 1) != 0 ? load<Real>(rows + (base + i) * stride + k) : Vec<Real>{};
+      transpose<Real>(block);
+      for (int i = 0; i < lanes; ++i)
+        store<Real>(to + (k + i) * tile_readers + base, block[i]);
+    }
+    for (; k < width; ++k) {
+      for (int i = 0; i < lanes; ++i)
+        to[k * tile_readers + base + i] = (active >> (base + i) & 1) != 0 ? rows[(base + i) * stride + k] : Real(0);
+    }
+  }
+}
+
+/// The way back: columns [width][tile_readers] times a factor per lane -> rows; lanes >= readers are left alone.
+template <class Real>
+void unpack_lanes(const Real* from, const Real* factor, int readers, std::int64_t width, Real* rows,
+                  std::ptrdiff_t stride) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int base = 0; base < readers; base += lanes) {
+    const Vec<Real> scale = load<Real>(factor + base);
+    std::int64_t k = 0;
+    for (; k + lanes <= width; k += lanes) {
+      Vec<Real> block[lanes];
+      for (int i = 0; i < lanes; ++i)
+        block[i] = load<Real>(from + (k + i) * tile_readers + base) * scale;
+      transpose<Real>(block);
+      const int count = readers - base < lanes ? readers - base : lanes;
+      for (int i = 0; i < count; ++i)
+        store<Real>(rows + (base + i) * stride + k, block[i]);
+    }
+    for (; k < width; ++k) {
+      for (int i = base; i < readers && i < base + lanes; ++i)
+        rows[i * stride + k] = from[k * tile_readers + i] * factor[i];
+    }
+  }
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -1,0 +1,227 @@
+// One vector of numbers for the instruction set that this file is compiled for. Included only by the kernel sources,
+// which are compiled once per instruction set: everything lives in a namespace of that set's own, and no standard
+// template is used, so that no function compiled for a newer processor can be picked by the linker for an older one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(SIGHTLINE_USE_AVX512) || defined(SIGHTLINE_USE_AVX2)
+#include <immintrin.h>
+#endif
+
+#if defined(SIGHTLINE_USE_AVX512)
+#define SIGHTLINE_SIMD avx512
+#define SIGHTLINE_SIMD_BYTES 64
+#elif defined(SIGHTLINE_USE_AVX2)
+#define SIGHTLINE_SIMD avx2
+#define SIGHTLINE_SIMD_BYTES 32
+#else
+#define SIGHTLINE_SIMD generic
+#define SIGHTLINE_SIMD_BYTES 16
+#endif
+
+#define SIGHTLINE_INLINE inline __attribute__((always_inline))
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+template <class Real> struct Lanes;
+
+template <> struct Lanes<float> {
+  using Integer = std::int32_t;
+  typedef float V __attribute__((vector_size(SIGHTLINE_SIMD_BYTES)));
+  typedef float Unaligned __attribute__((vector_size(SIGHTLINE_SIMD_BYTES), aligned(4), may_alias));
+  typedef std::int32_t I __attribute__((vector_size(SIGHTLINE_SIMD_BYTES)));
+  static constexpr int count = SIGHTLINE_SIMD_BYTES / 4;
+};
+
+template <> struct Lanes<double> {
+  using Integer = std::int64_t;
+  typedef double V __attribute__((vector_size(SIGHTLINE_SIMD_BYTES)));
+  typedef double Unaligned __attribute__((vector_size(SIGHTLINE_SIMD_BYTES), aligned(8), may_alias));
+  typedef std::int64_t I __attribute__((vector_size(SIGHTLINE_SIMD_BYTES)));
+  static constexpr int count = SIGHTLINE_SIMD_BYTES / 8;
+};
+
+template <class Real> using Vec = typename Lanes<Real>::V;
+template <class Real> using IntVec = typename Lanes<Real>::I;
+
+template <class Real> SIGHTLINE_INLINE Vec<Real> load(const Real* from) {
+  return *reinterpret_cast<const typename Lanes<Real>::Unaligned*>(from);
+}
+template <class Real> SIGHTLINE_INLINE void store(Real* to, Vec<Real> value) {
+  *reinterpret_cast<typename Lanes<Real>::Unaligned*>(to) = value;
+}
+template <class Real> SIGHTLINE_INLINE Vec<Real> splat(Real value) { return value - Vec<Real>{}; }
+
+// a * b + c, fused wherever the processor can; never left to the compiler's own contraction, so that the same
+// expression has the same bits in every place where it is inlined.
+#if defined(SIGHTLINE_USE_AVX512)
+SIGHTLINE_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm512_fmadd_ps(a, b, c); }
+SIGHTLINE_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return _mm512_fmadd_pd(a, b, c); }
+#elif defined(SIGHTLINE_USE_AVX2)
+SIGHTLINE_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm256_fmadd_ps(a, b, c); }
+SIGHTLINE_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return _mm256_fmadd_pd(a, b, c); }
+#else
+SIGHTLINE_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { return a * b + c; }
+SIGHTLINE_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return a * b + c; }
+#endif
+
+/// The larger of both; b where either is not a number.
+#if defined(SIGHTLINE_USE_AVX512)
+SIGHTLINE_INLINE Vec<float> larger(Vec<float> a, Vec<float> b) { return _mm512_max_ps(a, b); }
+SIGHTLINE_INLINE Vec<double> larger(Vec<double> a, Vec<double> b) { return _mm512_max_pd(a, b); }
+#elif defined(SIGHTLINE_USE_AVX2)
+SIGHTLINE_INLINE Vec<float> larger(Vec<float> a, Vec<float> b) { return _mm256_max_ps(a, b); }
+SIGHTLINE_INLINE Vec<double> larger(Vec<double> a, Vec<double> b) { return _mm256_max_pd(a, b); }
+#else
+SIGHTLINE_INLINE Vec<float> larger(Vec<float> a, Vec<float> b) { return a > b ? a : b; }
+SIGHTLINE_INLINE Vec<double> larger(Vec<double> a, Vec<double> b) { return a > b ? a : b; }
+#endif
+
+/// value in the lanes whose bit is set, other in the rest.
+SIGHTLINE_INLINE Vec<float> select(std::uint64_t bits, Vec<float> value, Vec<float> other) {
+#if defined(SIGHTLINE_USE_AVX512)
+  return _mm512_mask_mov_ps(other, static_cast<__mmask16>(bits), value);
+#else
+  IntVec<float> bit{};
+  for (int lane = 0; lane < Lanes<float>::count; ++lane)
+    bit[lane] = 1 << lane;
+  return ((static_cast<std::int32_t>(bits & 0xffff) - IntVec<float>{}) & bit) != 0 ? value : other;
+#endif
+}
+SIGHTLINE_INLINE Vec<double> select(std::uint64_t bits, Vec<double> value, Vec<double> other) {
+#if defined(SIGHTLINE_USE_AVX512)
+  return _mm512_mask_mov_pd(other, static_cast<__mmask8>(bits), value);
+#else
+  IntVec<double> bit{};
+  for (int lane = 0; lane < Lanes<double>::count; ++lane)
+    bit[lane] = std::int64_t{1} << lane;
+  return ((static_cast<std::int64_t>(bits & 0xff) - IntVec<double>{}) & bit) != 0 ? value : other;
+#endif
+}
+
+/// Coefficients of 2^f on [0, 1), relative error of the polynomial 2.0e-9 (float) and 3.2e-18 (double); value 1 at 0.
+template <class Real> struct PowerOfTwo;
+template <> struct PowerOfTwo<float> {
+  static constexpr int degree = 6;
+  static constexpr float factors[] = {0.69314704443599819726F,   0.24022930565239061346F,   0.055485280172903788873F,
+                                      0.0096754524290171740538F, 0.0012467838881774696547F, 0.00021612939709290401146F};
+};
+template <> struct PowerOfTwo<double> {
+  static constexpr int degree = 11;
+  static constexpr double factors[] = {0.69314718055994592842,     0.24022650695906330386,   0.055504108665602212677,
+                                       0.0096181290995512092665,   0.0013333558629543232229, 0.00015403512310436193384,
+                                       0.000015253175038222732891, 1.320836752300283746e-6,  1.0253210508557034209e-7,
+                                       6.5595381611378958029e-9,   6.2634488448853822662e-10};
+};
+
+/// Largest integer <= x, for |x| below the range of Integer (AVX-512: all x).
+template <class Real> SIGHTLINE_INLINE Vec<Real> round_down(Vec<Real> x);
+#if defined(SIGHTLINE_USE_AVX512)
+template <> SIGHTLINE_INLINE Vec<float> round_down<float>(Vec<float> x) { return _mm512_roundscale_ps(x, 1); }
+template <> SIGHTLINE_INLINE Vec<double> round_down<double>(Vec<double> x) { return _mm512_roundscale_pd(x, 1); }
+#elif defined(SIGHTLINE_USE_AVX2)
+template <> SIGHTLINE_INLINE Vec<float> round_down<float>(Vec<float> x) { return _mm256_floor_ps(x); }
+template <> SIGHTLINE_INLINE Vec<double> round_down<double>(Vec<double> x) { return _mm256_floor_pd(x); }
+#else
+template <class Real> SIGHTLINE_INLINE Vec<Real> round_down(Vec<Real> x) {
+  // Numbers from 2^23 (2^52) on have no fraction, and adding and subtracting that number rounds the others to an
+  // integer.
+  const Vec<Real> magic = splat<Real>(sizeof(Real) == 4 ? Real(12582912) : Real(6755399441055744));
+  const Vec<Real> limit = splat<Real>(sizeof(Real) == 4 ? Real(4194304) : Real(2251799813685248));
+  Vec<Real> nearest = (x + magic) - magic;
+  nearest = nearest > x ? nearest - splat<Real>(1) : nearest;
+  return (x < limit) & (x > -limit) ? nearest : x;
+}
+#endif
+
+/// 2^x, error below one unit in the last place; 2^-inf = 0. Without AVX-512 results below the smallest normal number
+/// are 0. The same bits for the same x in every lane.
+template <class Real> SIGHTLINE_INLINE Vec<Real> exp2(Vec<Real> x) {
+  using Power = PowerOfTwo<Real>;
+#if defined(SIGHTLINE_USE_AVX512)
+  Vec<Real> f;
+  if constexpr (sizeof(Real) == 4)
+    f = _mm512_reduce_ps(x, 1);
+  else
+    f = _mm512_reduce_pd(x, 1);
+#else
+  constexpr Real low = sizeof(Real) == 4 ? Real(-127) : Real(-1023), high = -low;
+  Vec<Real> cut = x < splat<Real>(low) ? splat<Real>(low) : x; // keeps what is not a number
+  cut = cut > splat<Real>(high) ? splat<Real>(high) : cut;
+  const Vec<Real> whole = round_down<Real>(cut);
+  const Vec<Real> f = cut - whole;
+#endif
+  Vec<Real> sum = splat<Real>(Power::factors[Power::degree - 1]);
+#pragma GCC unroll 16
+  for (int k = Power::degree - 2; k >= 0; --k)
+    sum = fma(sum, f, splat<Real>(Power::factors[k]));
+  sum = fma(sum, f, splat<Real>(1));
+#if defined(SIGHTLINE_USE_AVX512)
+  if constexpr (sizeof(Real) == 4)
+    return _mm512_scalef_ps(sum, x);
+  else
+    return _mm512_scalef_pd(sum, x);
+#else
+  // The exponent is put together through a magic number: whole + 2^23 * 1.5 has `whole` in its low bits.
+  constexpr Real magic = sizeof(Real) == 4 ? Real(12582912) : Real(6755399441055744);
+  constexpr int mantissa = sizeof(Real) == 4 ? 23 : 52;
+  constexpr typename Lanes<Real>::Integer bias = sizeof(Real) == 4 ? 127 : 1023;
+  const IntVec<Real> bits = (IntVec<Real>)(whole + splat<Real>(magic)) - (IntVec<Real>)(splat<Real>(magic));
+  const Vec<Real> power = (Vec<Real>)((bits + bias) << mantissa); // exponent -bias: 0, +bias + 1 never occurs
+  const Vec<Real> value = sum * power;
+  const Vec<Real> infinite = splat<Real>(__builtin_inf());
+  return x > splat<Real>(high + 1) ? infinite : value;
+#endif
+}
+
+template <class Real> SIGHTLINE_INLINE Vec<Real> square_root(Vec<Real> x) {
+#if defined(SIGHTLINE_USE_AVX512)
+  if constexpr (sizeof(Real) == 4)
+    return _mm512_sqrt_ps(x);
+  else
+    return _mm512_sqrt_pd(x);
+#else
+  Vec<Real> out{};
+  for (int lane = 0; lane < Lanes<Real>::count; ++lane)
+    out[lane] = sizeof(Real) == 4 ? Real(__builtin_sqrtf(static_cast<float>(x[lane]))) : Real(__builtin_sqrt(x[lane]));
+  return out;
+#endif
+}
+
+/// Sum of the lanes, halving: the same order for every vector.
+template <class Real> SIGHTLINE_INLINE Real add_lanes(Vec<Real> v) {
+  Real part[Lanes<Real>::count];
+  store<Real>(part, v);
+  for (int half = Lanes<Real>::count / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane)
+      part[lane] += part[lane + half];
+  }
+  return part[0];
+}
+
+/// Transposes the square block of Lanes::count rows: log2 stages, each exchanges the halves of every pair of rows.
+template <class Real, int half> SIGHTLINE_INLINE void transpose_stage(Vec<Real>* rows) {
+  constexpr int count = Lanes<Real>::count;
+  IntVec<Real> first{}, second{};
+  for (int p = 0; p < count; ++p) {
+    first[p] = (p & half) ? p - half + count : p;
+    second[p] = (p & half) ? p + count : p + half;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < count; ++i) {
+    if (i & half)
+      continue;
+    const Vec<Real> a = rows[i], b = rows[i + half];
+    rows[i] = __builtin_shuffle(a, b, first);
+    rows[i + half] = __builtin_shuffle(a, b, second);
+  }
+  if constexpr (half > 1)
+    transpose_stage<Real, half / 2>(rows);
+}
+template <class Real> SIGHTLINE_INLINE void transpose(Vec<Real>* rows) {
+  transpose_stage<Real, Lanes<Real>::count / 2>(rows);
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -1,0 +1,12 @@
+# The fast implementation. The kernels are one source compiled once per instruction set, each alone and with its own flags; which of
+# them runs is decided at run time (dispatch.cpp).
+set(MIXER_CPU_SOURCES cpu/attend.cpp cpu/dispatch.cpp cpu/heads.cpp cpu/kernels_generic.cpp cpu/pool.cpp cpu/tiles.cpp)
+set(kernel_flags -O3 -ffp-contract=off -Wno-aggressive-loop-optimizations -Wno-maybe-uninitialized -Wno-psabi)
+set_source_files_properties(cpu/kernels_generic.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS "${kernel_flags}")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  list(APPEND MIXER_CPU_SOURCES cpu/kernels_avx2.cpp cpu/kernels_avx512.cpp)
+  set_source_files_properties(cpu/kernels_avx2.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS "${kernel_flags};-mavx2;-mfma")
+  set_source_files_properties(cpu/kernels_avx512.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
+    COMPILE_OPTIONS "${kernel_flags};-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mfma;-mprefer-vector-width=512")
+  set_source_files_properties(cpu/dispatch.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON COMPILE_DEFINITIONS SIGHTLINE_MIXER_X86)
+endif()

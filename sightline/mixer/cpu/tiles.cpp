@@ -1,0 +1,371 @@
+#include "sightline/mixer/cpu/tiles.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace sightline::mixer::cpu {
+namespace {
+
+// Rough costs in cycles at width 64, only to choose between ways that all give the same sums.
+constexpr double vector_cost = 140, arc_cost = 30, row_cost = 60;
+constexpr int lanes = 16; // of the widest vectors; others choose alike
+
+/// Readers first .. last - 1 with the same runs.
+struct SameRows {
+  std::int64_t first = 0, last = 0;
+  std::size_t runs_begin = 0, runs_end = 0;
+  std::int64_t arcs = 0; // per reader
+};
+
+struct PlainRun {
+  std::int64_t first = 0, last = 0, step = 1;
+};
+
+class TileCompiler {
+public:
+  TileCompiler(const Plan& plan, std::size_t relation, Tiles& out) : plan_(plan), relation_(relation), out_(out) {}
+
+  void run() {
+    read_rows();
+    find_lone_rows();
+    for (std::int64_t i = 0; i < plan_.readers();)
+      i = next_tile(i);
+    order_tiles();
+    find_turns();
+    transpose_rows();
+    find_chunks(out_.rows);
+    find_chunks(out_.columns);
+  }
+
+private:
+  void read_rows() {
+    const layout::Relation* const relation = plan_.relation(relation_);
+    std::vector<layout::ColouredRun> coloured;
+    std::vector<layout::Run> plain;
+    for (std::int64_t i = 0; i < plan_.readers();) {
+      SameRows group;
+      group.first = i;
+      group.runs_begin = runs_.size();
+      const auto add = [&](const auto& run) {
+        runs_.push_back({run.first, run.last, run.step});
+        group.arcs += run.size();
+      };
+      if (relation != nullptr) { // without colours, which split runs
+        relation->pattern().row(static_cast<layout::Vertex>(i), plain);
+        std::for_each(plain.begin(), plain.end(), add);
+        group.last = relation->pattern().same_row_until(static_cast<layout::Vertex>(i));
+      } else {
+        plan_.row(relation_, i, coloured);
+        std::for_each(coloured.begin(), coloured.end(), add);
+        group.last = plan_.is_full(relation_) ? plan_.readers() : plan_.same_row_until(relation_, i);
+      }
+      group.runs_end = runs_.size();
+      out_.arcs += group.arcs * (group.last - group.first);
+      i = group.last;
+      groups_.push_back(group);
+    }
+  }
+
+  // A row far longer than most, alone among its neighbours (a global token), would make its whole tile read what it
+  // reads.
+  void find_lone_rows() {
+    std::vector<std::int64_t> degrees;
+    for (const SameRows& group : groups_)
+      degrees.push_back(group.arcs);
+    if (degrees.size() < 3)
+      return;
+    std::nth_element(degrees.begin(), degrees.begin() + static_cast<std::ptrdiff_t>(degrees.size() / 2), degrees.end());
+    const std::int64_t limit = 4 * degrees[degrees.size() / 2];
+    std::vector<std::int64_t> found;
+    for (const SameRows& group : groups_) {
+      if (group.arcs > limit && group.last - group.first <= 8) {
+        for (std::int64_t i = group.first; i < group.last; ++i)
+          found.push_back(i);
+      }
+    }
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const auto near = [&](std::int64_t from, std::int64_t to) {
+        return std::upper_bound(found.begin(), found.end(), to) - std::lower_bound(found.begin(), found.end(), from);
+      };
+      if (near(found[k] - 32, found[k] + 32) <= 8)
+        lone_.push_back(found[k]);
+    }
+  }
+
+  [[nodiscard]] std::size_t group_of(std::int64_t reader) const {
+    return static_cast<std::size_t>(
+               std::upper_bound(groups_.begin(), groups_.end(), reader,
+                                [](std::int64_t i, const SameRows& group) { return i < group.first; }) -
+               groups_.begin()) -
+           1;
+  }
+
+  /// Segments of the readers first .. last - 1, by rising column; returns their cost.
+  double find_segments(std::int64_t first, std::int64_t last, std::vector<Segment>& out) {
+    events_.clear();
+    for (std::size_t g = group_of(first); g < groups_.size() && groups_[g].first < last; ++g) {
+      const SameRows& group = groups_[g];
+      const std::int64_t begin = std::max(first, group.first) - first, end = std::min(last, group.last) - first;
+      const std::uint64_t mask = (end - begin == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (end - begin)) - 1)
+                                 << begin;
+      for (std::size_t r = group.runs_begin; r < group.runs_end; ++r) {
+        const PlainRun& run = runs_[r];
+        if (run.step == 1) {
+          events_.push_back({run.first, mask});
+          events_.push_back({run.last + 1, mask});
+        } else {
+          for (std::int64_t j = run.first; j <= run.last; j += run.step) {
+            events_.push_back({j, mask});
+            events_.push_back({j + 1, mask});
+          }
+        }
+      }
+    }
+    sort_events();
+    out.clear();
+    const std::uint64_t all = last - first == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (last - first)) - 1;
+    const double full_vectors = static_cast<double>((last - first + lanes - 1) / lanes);
+    double cost = 0;
+    std::uint64_t mask = 0;
+    for (std::size_t e = 0; e < events_.size();) {
+      const std::int64_t at = events_[e].column;
+      for (; e < events_.size() && events_[e].column == at; ++e)
+        mask ^= events_[e].mask;
+      if (mask == 0 || e == events_.size())
+        continue;
+      const std::int64_t count = events_[e].column - at;
+      if (!out.empty() && out.back().mask == mask && out.back().first + out.back().count == at) {
+        out.back().count += static_cast<std::int32_t>(count);
+      } else {
+        out.push_back({static_cast<std::int32_t>(at), static_cast<std::int32_t>(count), mask});
+      }
+      const int vectors = (63 - std::countl_zero(mask)) / lanes - std::countr_zero(mask) / lanes + 1;
+      cost += static_cast<double>(count) * vector_cost * (mask == all ? full_vectors : 1.25 * vectors);
+    }
+    return cost;
+  }
+
+  struct Event {
+    std::int64_t column = 0;
+    std::uint64_t mask = 0;
+  };
+
+  // Rows bring their runs in order, so many events come nearly sorted; where there are very many, columns are counted
+  // instead.
+  void sort_events() {
+    if (events_.size() < 2048) {
+      std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.column < b.column; });
+      return;
+    }
+    if (toggles_.empty())
+      toggles_.assign(static_cast<std::size_t>(plan_.reads()) + 1, 0);
+    for (const Event& event : events_)
+      toggles_[static_cast<std::size_t>(event.column)] ^= event.mask;
+    std::int64_t low = plan_.reads(), high = 0;
+    for (const Event& event : events_) {
+      low = std::min(low, event.column);
+      high = std::max(high, event.column);
+    }
+    events_.clear();
+    std::uint64_t mask = 0;
+    for (std::int64_t j = low; j <= high; ++j) {
+      std::uint64_t& toggle = toggles_[static_cast<std::size_t>(j)];
+      if (toggle != 0)
+        events_.push_back({j, toggle});
+      mask ^= toggle;
+      toggle = 0;
+    }
+  }
+
+  [[nodiscard]] std::int64_t count_arcs(std::int64_t first, std::int64_t last, std::int64_t& runs) const {
+    std::int64_t arcs = 0;
+    runs = 0;
+    for (std::size_t g = group_of(first); g < groups_.size() && groups_[g].first < last; ++g) {
+      const std::int64_t readers = std::min(last, groups_[g].last) - std::max(first, groups_[g].first);
+      arcs += groups_[g].arcs * readers;
+      runs += static_cast<std::int64_t>(groups_[g].runs_end - groups_[g].runs_begin);
+    }
+    return arcs;
+  }
+
+  // Different columns that scattered runs touch, without sorting them.
+  [[nodiscard]] std::int64_t count_columns(std::int64_t first, std::int64_t last) {
+    if (stamps_.empty())
+      stamps_.assign(static_cast<std::size_t>(plan_.reads()), -1);
+    std::int64_t count = 0;
+    for (std::size_t g = group_of(first); g < groups_.size() && groups_[g].first < last; ++g) {
+      for (std::size_t r = groups_[g].runs_begin; r < groups_[g].runs_end; ++r) {
+        for (std::int64_t j = runs_[r].first; j <= runs_[r].last; j += runs_[r].step) {
+          std::int64_t& stamp = stamps_[static_cast<std::size_t>(j)];
+          count += stamp != first ? 1 : 0;
+          stamp = first;
+        }
+      }
+    }
+    return count;
+  }
+
+  std::int64_t next_tile(std::int64_t first) {
+    if (std::binary_search(lone_.begin(), lone_.end(), first)) {
+      add_sparse(first, first + 1);
+      return first + 1;
+    }
+    std::int64_t last = std::min(first + tile_readers, plan_.readers());
+    const auto lone = std::upper_bound(lone_.begin(), lone_.end(), first);
+    if (lone != lone_.end())
+      last = std::min(last, *lone);
+
+    std::int64_t runs = 0;
+    const std::int64_t arcs = count_arcs(first, last, runs);
+    const double by_rows = static_cast<double>(arcs) * arc_cost + static_cast<double>(last - first) * row_cost;
+    if (runs > 4 * (last - first) && arcs <= 4 * runs) {
+      const auto columns = static_cast<double>(count_columns(first, last));
+      const double vectors = std::min(4.0, static_cast<double>(arcs) / std::max(columns, 1.0));
+      if (by_rows < columns * vectors * vector_cost) {
+        add_sparse(first, last);
+        return last;
+      }
+    }
+    double cost = find_segments(first, last, segments_);
+    // A tile that ends where a block ends may do with full masks.
+    const std::int64_t border = groups_[group_of(last - 1)].first;
+    if (border > first && groups_[group_of(last - 1)].last - border > 1 && groups_[group_of(last - 1)].last > last) {
+      const double shorter = find_segments(first, border, shorter_);
+      if (shorter / static_cast<double>(border - first) < cost / static_cast<double>(last - first)) {
+        last = border;
+        cost = shorter;
+        segments_.swap(shorter_);
+      }
+    }
+    const double sparse =
+        static_cast<double>(count_arcs(first, last, runs)) * arc_cost + static_cast<double>(last - first) * row_cost;
+    if (sparse < cost || segments_.empty()) {
+      add_sparse(first, last);
+      return last;
+    }
+    Tile tile;
+    tile.first_reader = first;
+    tile.readers = static_cast<int>(last - first);
+    tile.segments_begin = static_cast<std::uint32_t>(out_.segments.size());
+    out_.segments.insert(out_.segments.end(), segments_.begin(), segments_.end());
+    tile.segments_end = static_cast<std::uint32_t>(out_.segments.size());
+    out_.tiles.push_back(tile);
+    costs_.push_back(cost);
+    return last;
+  }
+
+  void add_sparse(std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const SameRows& group = groups_[group_of(i)];
+      out_.rows.rows.push_back(static_cast<std::int32_t>(i));
+      for (std::size_t r = group.runs_begin; r < group.runs_end; ++r) {
+        for (std::int64_t j = runs_[r].first; j <= runs_[r].last; j += runs_[r].step)
+          out_.rows.columns.push_back(static_cast<std::int32_t>(j));
+      }
+      out_.rows.offsets.push_back(static_cast<std::int64_t>(out_.rows.columns.size()));
+    }
+  }
+
+  // In the backward pass a long tile keeps everybody waiting who touches its last columns: long ones come last.
+  void order_tiles() {
+    if (costs_.size() < 3)
+      return;
+    std::vector<double> sorted = costs_;
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());
+    const double limit = 4 * sorted[sorted.size() / 2];
+    std::vector<Tile> ordered;
+    for (const bool heavy : {false, true}) {
+      for (std::size_t t = 0; t < costs_.size(); ++t) {
+        if ((costs_[t] > limit) == heavy)
+          ordered.push_back(out_.tiles[t]);
+      }
+    }
+    out_.tiles = std::move(ordered);
+  }
+
+  void find_turns() {
+    out_.tiles_per_block.assign(static_cast<std::size_t>((plan_.reads() + block_columns - 1) / block_columns), 0);
+    for (Tile& tile : out_.tiles) {
+      tile.turns_begin = static_cast<std::uint32_t>(out_.turns.size());
+      std::int64_t next = 0;
+      for (std::uint32_t s = tile.segments_begin; s < tile.segments_end; ++s) {
+        const Segment& segment = out_.segments[s];
+        const std::int64_t last = (segment.first + segment.count - 1) / block_columns;
+        for (next = std::max<std::int64_t>(next, segment.first / block_columns); next <= last; ++next) {
+          out_.turns.push_back(
+              {static_cast<std::uint32_t>(next), out_.tiles_per_block[static_cast<std::size_t>(next)]++});
+        }
+      }
+      tile.turns_end = static_cast<std::uint32_t>(out_.turns.size());
+    }
+  }
+
+  void transpose_rows() {
+    const SparseList& rows = out_.rows;
+    if (rows.rows.empty())
+      return;
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(plan_.reads()) + 1, 0);
+    for (const std::int32_t j : rows.columns)
+      ++counts[static_cast<std::size_t>(j)];
+    SparseList& columns = out_.columns;
+    columns.columns.resize(rows.columns.size());
+    std::int64_t next = 0;
+    for (std::int64_t j = 0; j < plan_.reads(); ++j) {
+      std::int64_t& count = counts[static_cast<std::size_t>(j)];
+      const std::int64_t first = next;
+      next += count;
+      if (count > 0) {
+        columns.rows.push_back(static_cast<std::int32_t>(j));
+        columns.offsets.push_back(next);
+      }
+      count = first;
+    }
+    for (std::size_t r = 0; r < rows.rows.size(); ++r) {
+      for (std::int64_t a = rows.offsets[r]; a < rows.offsets[r + 1]; ++a) {
+        columns.columns[static_cast<std::size_t>(
+            counts[static_cast<std::size_t>(rows.columns[static_cast<std::size_t>(a)])]++)] = rows.rows[r];
+      }
+    }
+  }
+
+  static void find_chunks(SparseList& list) {
+    std::int64_t weight = 0;
+    for (std::size_t r = 0; r < list.rows.size(); ++r) {
+      weight += list.offsets[r + 1] - list.offsets[r] + 4;
+      if (weight >= 1024 || r + 1 == list.rows.size()) {
+        list.chunks.push_back(static_cast<std::int64_t>(r) + 1);
+        weight = 0;
+      }
+    }
+  }
+
+  const Plan& plan_;
+  std::size_t relation_;
+  Tiles& out_;
+  std::vector<PlainRun> runs_;
+  std::vector<SameRows> groups_;
+  std::vector<std::int64_t> lone_, stamps_;
+  std::vector<std::uint64_t> toggles_;
+  std::vector<Event> events_;
+  std::vector<Segment> segments_, shorter_;
+  std::vector<double> costs_;
+};
+
+} // namespace
+
+Tiles compile_tiles(const Plan& plan, std::size_t relation) {
+  Tiles tiles;
+  TileCompiler(plan, relation, tiles).run();
+  return tiles;
+}
+
+const CompiledPlan& find_compiled(const Plan& plan) {
+  return *static_cast<const CompiledPlan*>(plan.compiled([](const Plan& from) -> std::shared_ptr<const void> {
+    auto result = std::make_shared<CompiledPlan>();
+    for (std::size_t relation = 0; relation < from.relation_count(); ++relation)
+      result->relations.push_back(compile_tiles(from, relation));
+    return result;
+  }));
+}
+
+} // namespace sightline::mixer::cpu

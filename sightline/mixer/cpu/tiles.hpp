@@ -1,0 +1,47 @@
+// A relation compiled for the fast implementation: which readers share a tile, what each tile reads, and who is better
+// taken row by row. Made once per plan.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sightline/mixer/cpu/engine.hpp"
+#include "sightline/mixer/plan.hpp"
+
+namespace sightline::mixer::cpu {
+
+struct Tile {
+  std::int64_t first_reader = 0;
+  int readers = 0;
+  std::uint32_t segments_begin = 0, segments_end = 0;
+  std::uint32_t turns_begin = 0, turns_end = 0;
+};
+
+/// Rows in compressed form; chunks are stretches of rows that make one task.
+struct SparseList {
+  std::vector<std::int32_t> rows, columns;
+  std::vector<std::int64_t> offsets{0}, chunks{0};
+  [[nodiscard]] SparseRows view() const { return {rows.data(), offsets.data(), columns.data()}; }
+  [[nodiscard]] std::int64_t chunk_count() const { return static_cast<std::int64_t>(chunks.size()) - 1; }
+};
+
+struct Tiles {
+  std::vector<Tile> tiles;
+  std::vector<Segment> segments;
+  std::vector<Turn> turns;
+  std::vector<std::uint32_t> tiles_per_block; ///< how many tiles touch each column block
+  SparseList rows;                            ///< readers taken one by one
+  SparseList columns;                         ///< what they read, by read
+  std::int64_t arcs = 0;
+};
+
+/// What a plan's fast implementation keeps: one Tiles per distinct relation.
+struct CompiledPlan {
+  std::vector<Tiles> relations;
+};
+
+/// O(runs log runs) per 64 readers, plus the arcs of readers taken one by one. The result depends on the plan alone.
+[[nodiscard]] Tiles compile_tiles(const Plan& plan, std::size_t relation);
+[[nodiscard]] const CompiledPlan& find_compiled(const Plan& plan);
+
+} // namespace sightline::mixer::cpu

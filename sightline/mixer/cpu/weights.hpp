@@ -1,0 +1,230 @@
+// From scores to weights, a strip at a time.
+#pragma once
+
+#include "sightline/mixer/cpu/engine.hpp"
+#include "sightline/mixer/cpu/matrix.hpp"
+#include "sightline/mixer/cpu/pack.hpp"
+#include "sightline/mixer/cpu/strip.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+constexpr bool is_exponent(Weight weight) {
+  return weight == Weight::exponential || weight == Weight::exponential_root;
+}
+
+/// Far below every score and still an integer in both types: the largest exponent of a row that has none.
+template <class Real> constexpr Real no_exponent = Real(-1e30F);
+
+/// |x - y|^2 for `rows` reads against `vectors` vectors of readers, summed from differences: no cancellation between
+/// near points.
+template <class Real, int rows, int vectors>
+SIGHTLINE_INLINE void distance_block(int depth, const Real* a, std::ptrdiff_t a_stride, const Real* b, Real* c) {
+  constexpr int lanes = Lanes<Real>::count;
+  Vec<Real> sum[rows][vectors] = {};
+  for (int k = 0; k < depth; ++k) {
+    Vec<Real> right[vectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v)
+      right[v] = load<Real>(b + v * lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      const Vec<Real> left = splat<Real>(a[r * a_stride + k]);
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v) {
+        const Vec<Real> difference = right[v] - left;
+        sum[r][v] = fma(difference, difference, sum[r][v]);
+      }
+    }
+    b += tile_readers;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v)
+      store<Real>(c + r * tile_readers + v * lanes, sum[r][v]);
+  }
+}
+
+template <class Real>
+__attribute__((noinline)) void distances(int rows, int vectors, int depth, const Real* a, std::ptrdiff_t a_stride,
+                                         const Real* b, Real* c) {
+  constexpr int lanes = Lanes<Real>::count, block = block_rows >= 5 && block_vectors == 4 ? 5 : 4;
+  int r = 0;
+  for (; r + block <= rows; r += block) {
+    int v = 0;
+    for (; v + block_vectors <= vectors; v += block_vectors) {
+      distance_block<Real, block, block_vectors>(depth, a + r * a_stride, a_stride, b + v * lanes,
+                                                 c + r * tile_readers + v * lanes);
+    }
+    for (; v < vectors; ++v)
+      distance_block<Real, block, 1>(depth, a + r * a_stride, a_stride, b + v * lanes,
+                                     c + r * tile_readers + v * lanes);
+  }
+  for (; r < rows; ++r) {
+    int v = 0;
+    for (; v + block_vectors <= vectors; v += block_vectors) {
+      distance_block<Real, 1, block_vectors>(depth, a + r * a_stride, a_stride, b + v * lanes,
+                                             c + r * tile_readers + v * lanes);
+    }
+    for (; v < vectors; ++v)
+      distance_block<Real, 1, 1>(depth, a + r * a_stride, a_stride, b + v * lanes, c + r * tile_readers + v * lanes);
+  }
+}
+
+template <class Real>
+SIGHTLINE_INLINE void score(Score kind, int rows, int vectors, int depth, const Real* keys, std::ptrdiff_t stride,
+                            const Real* queries, Real* to) {
+  if (kind == Score::dot)
+    multiply<Real, Along::k>(rows, vectors, depth, keys, stride, queries, tile_readers, to, tile_readers, false);
+  else
+    distances<Real>(rows, vectors, depth, keys, stride, queries, to);
+}
+
+/// Calls f(first, count, range) for stretches of columns whose readers lie in the same vectors.
+template <class Real, class Function> SIGHTLINE_INLINE void for_vector_ranges(const Strip& strip, Function f) {
+  int first = 0;
+  VectorRange range;
+  for (int c = 0; c < strip.count; c += block_rows) {
+    std::uint64_t mask = 0;
+    for (int i = c; i < strip.count && i < c + block_rows; ++i)
+      mask |= strip.masks[i];
+    const VectorRange here = find_vectors<Real>(mask);
+    if (c > 0 && !(here == range)) {
+      f(first, c - first, range);
+      first = c;
+    }
+    range = here;
+  }
+  f(first, strip.count - first, range);
+}
+
+/// The scores of a strip; lanes in vectors that nobody reads are left as they are.
+template <class Real>
+SIGHTLINE_INLINE void score_strip(Score kind, const Strip& strip, int vectors, std::int64_t width, const Real* keys,
+                                  std::ptrdiff_t stride, const Real* queries, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  if (strip.full) {
+    score<Real>(kind, strip.count, vectors, static_cast<int>(width), keys, stride, queries, to);
+    return;
+  }
+  for_vector_ranges<Real>(strip, [&](int first, int count, VectorRange range) {
+    if (range.begin == range.end)
+      return;
+    score<Real>(kind, count, range.end - range.begin, static_cast<int>(width), keys + first * stride, stride,
+                queries + range.begin * lanes, to + first * tile_readers + range.begin * lanes);
+  });
+}
+
+/// C^T [width][lanes] += rows^T [width][columns] times W [columns][lanes], leaving out what no lane of a vector reads.
+template <class Real>
+SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t width, const Real* rows,
+                                   std::ptrdiff_t stride, const Real* weights, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  const auto run = [&](int first, int count, int begin, int end) {
+    multiply<Real, Along::rows>(static_cast<int>(width), end - begin, count, rows + first * stride, stride,
+                                weights + first * tile_readers + begin * lanes, tile_readers, to + begin * lanes,
+                                tile_readers, true);
+  };
+  if (strip.full) {
+    run(0, strip.count, 0, vectors);
+    return;
+  }
+  int first[tile_readers] = {}, last[tile_readers] = {}, total = 0;
+  for (int v = 0; v < vectors; ++v) {
+    const std::uint64_t mine = (lanes == 64 ? ~std::uint64_t{0} : ((std::uint64_t{1} << (lanes % 64)) - 1))
+                               << (v * lanes);
+    int a = 0, b = strip.count;
+    while (a < b && (strip.masks[a] & mine) == 0)
+      ++a;
+    while (b > a && (strip.masks[b - 1] & mine) == 0)
+      --b;
+    first[v] = a;
+    last[v] = b;
+    total += b - a;
+  }
+  if (total * 8 > strip.count * vectors * 7) {
+    run(0, strip.count, 0, vectors);
+    return;
+  }
+  for (int v = 0; v < vectors;) {
+    int end = v + 1;
+    while (end < vectors && first[end] == first[v] && last[end] == last[v])
+      ++end;
+    if (last[v] > first[v])
+      run(first[v], last[v] - first[v], v, end);
+    v = end;
+  }
+}
+
+template <class Real> SIGHTLINE_INLINE bool any_differs(Vec<Real> a, Vec<Real> b) {
+#if defined(SIGHTLINE_USE_AVX512)
+  if constexpr (sizeof(Real) == 4)
+    return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ) != 0;
+  else
+    return _mm512_cmp_pd_mask(a, b, _CMP_NEQ_UQ) != 0;
+#else
+  for (int lane = 0; lane < Lanes<Real>::count; ++lane) {
+    if (a[lane] != b[lane])
+      return true;
+  }
+  return false;
+#endif
+}
+
+/// Scores -> exponents to base 2, -infinity where nobody reads; the largest per lane goes to `largest` ([lanes], added
+/// to). Without a mask and with factor 1 only the maximum is taken.
+template <class Real>
+SIGHTLINE_INLINE void find_exponents(const Rule<Real>& rule, const Strip& strip, int vectors, const Real* bias,
+                                     std::int64_t first_reader, Real* scores, Real* largest) {
+  constexpr int lanes = Lanes<Real>::count;
+  const Vec<Real> factor = splat<Real>(rule.factor), nothing = splat<Real>(-Real(__builtin_inff()));
+  const bool root = rule.weight == Weight::exponential_root, scaled = root || rule.factor != Real(1);
+  const bool plain = strip.full && !scaled && bias == nullptr;
+  for (int v = 0; v < vectors; ++v) {
+    Vec<Real> top = load<Real>(largest + v * lanes);
+    if (plain) {
+      for (int c = 0; c < strip.count; ++c)
+        top = larger(load<Real>(scores + c * tile_readers + v * lanes), top);
+    } else {
+      for (int c = 0; c < strip.count; ++c) {
+        Real* const at = scores + c * tile_readers + v * lanes;
+        Vec<Real> s = load<Real>(at);
+        if (root)
+          s = square_root<Real>(s);
+        if (scaled)
+          s = s * factor;
+        if (bias != nullptr)
+          s += load<Real>(bias + (first_reader + v * lanes - strip.columns[c]));
+        if (!strip.full)
+          s = select(strip.masks[c] >> (v * lanes), s, nothing);
+        store<Real>(at, s);
+        top = larger(s, top);
+      }
+    }
+    store<Real>(largest + v * lanes, top);
+  }
+}
+
+/// Scores -> weights that are no exponentials; 0 where nobody reads.
+template <class Real>
+SIGHTLINE_INLINE void find_weights(const Rule<Real>& rule, const Strip& strip, int vectors, Real* scores, Real* sums) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int v = 0; v < vectors; ++v) {
+    Vec<Real> sum = load<Real>(sums + v * lanes);
+    for (int c = 0; c < strip.count; ++c) {
+      Real* const at = scores + c * tile_readers + v * lanes;
+      Vec<Real> s = load<Real>(at);
+      if (rule.weight == Weight::cauchy)
+        s = splat<Real>(1) / (splat<Real>(1) + s);
+      else if (rule.weight == Weight::relu_squared)
+        s = s < splat<Real>(0) ? Vec<Real>{} : s * s;
+      if (!strip.full)
+        s = select(strip.masks[c] >> (v * lanes), s, Vec<Real>{});
+      store<Real>(at, s);
+      sum += s;
+    }
+    store<Real>(sums + v * lanes, sum);
+  }
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

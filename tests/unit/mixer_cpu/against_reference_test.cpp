@@ -1,0 +1,103 @@
+// The fast implementation against the reference: same numbers up to rounding, on every instruction set of this machine.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "call.hpp"
+#include "sightline/mixer/cpu/dispatch.hpp"
+
+using namespace sightline;
+using namespace sightline::mixer;
+
+namespace {
+
+struct Errors {
+  double fast = 0, plain = 0, size = 0;
+};
+
+template <class Real>
+Errors compare(const std::vector<double>& truth, const std::vector<Real>& fast, const std::vector<Real>& plain) {
+  Errors errors;
+  REQUIRE(truth.size() == fast.size());
+  for (std::size_t k = 0; k < truth.size(); ++k) {
+    errors.size = std::max(errors.size, std::abs(truth[k]));
+    errors.fast += std::pow(static_cast<double>(fast[k]) - truth[k], 2);
+    errors.plain += std::pow(static_cast<double>(plain[k]) - truth[k], 2);
+  }
+  errors.fast = std::sqrt(errors.fast / static_cast<double>(std::max<std::size_t>(truth.size(), 1)));
+  errors.plain = std::sqrt(errors.plain / static_cast<double>(std::max<std::size_t>(truth.size(), 1)));
+  return errors;
+}
+
+// Root mean square errors against float64 (float: at most 1.5 times that of the same-precision reference, gradients 2
+// times), with two units in the last place of the largest number, or of the inputs, as allowance where the reference is
+// exact.
+template <class Real> void check_call(const Call& call, Random& random, InstructionSet set, int threads) {
+  CAPTURE(call.name);
+  CAPTURE(static_cast<int>(set));
+  Execution execution;
+  execution.instructions = set;
+  execution.threads = threads;
+  Numbers<Real> fast = draw_numbers<Real>(call, random), plain = fast;
+  Numbers<double> truth = widen(fast);
+  run(call, fast, execution);
+  execution.implementation = Implementation::reference;
+  run(call, plain, execution);
+  if constexpr (std::is_same_v<Real, float>)
+    run(call, truth, execution);
+  else
+    truth = plain;
+  const double unit = std::is_same_v<Real, float> ? 1.2e-7 : 2.3e-16;
+  const auto expect = [&](const std::string& what, const auto& t, const auto& f, const auto& p, double factor) {
+    CAPTURE(what);
+    const Errors errors = compare(t, f, p);
+    // In float64 there is no better truth: a few thousand units, for sums of hundreds of terms that cancel.
+    const double limit = std::is_same_v<Real, float> ? factor * errors.plain + 2 * unit * (errors.size + 1)
+                                                     : 3e3 * unit * (errors.size + 1);
+    CHECK(errors.fast <= limit);
+  };
+  expect("out", truth.out, fast.out, plain.out, 1.5);
+  expect("query", truth.grad_query, fast.grad_query, plain.grad_query, 2);
+  expect("key", truth.grad_key, fast.grad_key, plain.grad_key, 2);
+  expect("value", truth.grad_value, fast.grad_value, plain.grad_value, 2);
+  expect("sink", truth.grad_sink, fast.grad_sink, plain.grad_sink, 2);
+  expect("bias", truth.grad_bias, fast.grad_bias, plain.grad_bias, 2);
+}
+
+void sweep(int calls, std::int64_t largest, std::uint64_t seed) {
+  Random random(seed);
+  for (int k = 0; k < calls; ++k) {
+    const Call call = draw_call(random, largest);
+    for (const InstructionSet set : {InstructionSet::generic, InstructionSet::avx2, InstructionSet::avx512}) {
+      if (!cpu::has_instructions(set))
+        continue;
+      const int threads = static_cast<int>(pick(random, 1, 3));
+      if (chance(random, 50))
+        check_call<float>(call, random, set, threads);
+      else
+        check_call<double>(call, random, set, threads);
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("fast attention equals the reference on random calls") { sweep(60, 200, 1); }
+
+TEST_CASE("every fast kernel equals the reference, tiles and rows") {
+  Random random(2);
+  for (const std::string& kernel : fast_kernels()) {
+    for (int k = 0; k < 3; ++k) {
+      Call call = draw_call(random, 150);
+      set_kernel(call, kernel);
+      check_call<float>(call, random, InstructionSet::best, 2);
+      check_call<double>(call, random, InstructionSet::best, 2);
+    }
+  }
+}
+
+TEST_SUITE("slow") {
+  TEST_CASE("fast attention equals the reference on many random calls") { sweep(1500, 400, 3); }
+}

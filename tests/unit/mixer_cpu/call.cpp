@@ -1,0 +1,242 @@
+#include "call.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sightline/layout/pattern_spec.hpp"
+
+namespace sightline::mixer {
+
+layout::Pattern draw_pattern(Random& random, std::int64_t n, std::string& name) {
+  using layout::PatternKind;
+  layout::PatternSpec spec;
+  const auto set = [&](PatternKind kind, const char* what) {
+    spec.kind = kind;
+    name = fmt::format("{} {}", what, n);
+  };
+  switch (pick(random, 0, 11)) {
+  case 0:
+    set(PatternKind::full, "full");
+    break;
+  case 1:
+    set(PatternKind::full, "causal");
+    spec.causal = true;
+    break;
+  case 2:
+    set(PatternKind::window, "window");
+    spec.before = pick(random, 0, n);
+    spec.after = chance(random, 50) ? 0 : pick(random, 0, n);
+    spec.wrap = chance(random, 40);
+    spec.dilation = chance(random, 25) ? 2 : 1;
+    break;
+  case 3:
+    set(PatternKind::window, "global");
+    spec.radius = pick(random, 0, 60);
+    spec.global = {pick(random, 0, n - 1)};
+    break;
+  case 4:
+    set(PatternKind::blocks, "blocks");
+    spec.size = pick(random, 1, 100);
+    break;
+  case 5:
+    set(PatternKind::bigbird, "bigbird");
+    spec.block = 16;
+    spec.random_blocks = 1;
+    break;
+  case 6:
+    set(PatternKind::ring, "ring");
+    spec.radius = pick(random, 0, 2);
+    break;
+  case 7: {
+    // A hub among a ring, as in the benchmark's star.
+    set(PatternKind::window, "hub");
+    spec.radius = 1;
+    spec.wrap = true;
+    spec.global = {0};
+    break;
+  }
+  case 8:
+    set(PatternKind::random, "random");
+    spec.degree = pick(random, 0, std::min<std::int64_t>(n - 1, 40));
+    spec.seed = random();
+    break;
+  case 9:
+    set(PatternKind::random, "half");
+    spec.density = 0.5;
+    spec.seed = random();
+    break;
+  case 10:
+    set(PatternKind::strided, "strided");
+    spec.stride = pick(random, 1, n);
+    break;
+  default: {
+    set(PatternKind::rows, "stretches"); // random intervals, empty rows among them
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::vector<std::int64_t> row;
+      const std::int64_t a = pick(random, 0, n - 1), b = chance(random, 20) ? a : pick(random, a, n);
+      for (std::int64_t j = a; j < b; ++j)
+        row.push_back(j);
+      spec.rows.push_back(row);
+    }
+    break;
+  }
+  }
+  return layout::make_patterns(spec, {static_cast<layout::Vertex>(n), 0, 1}, Budget()).front();
+}
+
+const std::vector<std::string>& fast_kernels() {
+  static const std::vector<std::string> names = {"softmax", "gaussian", "laplace", "cauchy", "relu2", "elu1", "cosine"};
+  return names;
+}
+
+void set_kernel(Call& call, const std::string& kernel) {
+  call.rule.kernel = {};
+  call.name = kernel + " " + call.name;
+  call.rule.kernel.name = kernel;
+  call.rule.kernel.gamma = mpq_class(1, 8);
+  call.rule.scale = kernel == "softmax" ? 1 / std::sqrt(static_cast<double>(call.shape.width)) : 1;
+}
+
+Call draw_call(Random& random, std::int64_t largest) {
+  Call call;
+  const std::int64_t n = pick(random, 1, largest);
+  Shape& shape = call.shape;
+  shape.batch = pick(random, 1, 2);
+  shape.key_heads = pick(random, 1, 2);
+  shape.heads = shape.key_heads * pick(random, 1, 2);
+  shape.readers = shape.reads = n;
+  static constexpr std::int64_t widths[] = {2, 3, 8, 16, 20, 32, 64};
+  shape.width = widths[random() % 7];
+  shape.value_width = chance(random, 60) ? shape.width : widths[random() % 7];
+  call.token_major = chance(random, 50);
+  layout::Relative relative;
+  const bool alibi = chance(random, 15);
+  call.has_bias = !alibi && chance(random, 20);
+  if (alibi)
+    relative.kind = layout::RelativeKind::distance;
+  else if (call.has_bias)
+    relative.kind = static_cast<layout::RelativeKind>(pick(random, 0, 3));
+  std::vector<layout::Relation> relations;
+  for (std::int64_t h = chance(random, 25) ? shape.heads : 1; h > 0; --h) {
+    std::string name;
+    relations.emplace_back(draw_pattern(random, n, name), relative, layout::Cancels::nothing,
+                           static_cast<layout::Vertex>(n));
+    call.name += "[" + name + "] ";
+  }
+  call.plan = make_plan(relations, Budget());
+  if (alibi) {
+    for (std::int64_t h = 0; h < shape.heads; ++h)
+      call.rule.slopes.push_back(0.1 * static_cast<double>(h + 1));
+  }
+  set_kernel(call, fast_kernels()[chance(random, 50) ? 0 : random() % fast_kernels().size()]);
+  call.rule.normalised = chance(random, 80);
+  call.rule.sink = chance(random, 60) ? Sink::none : chance(random, 50) ? Sink::one : Sink::trained;
+  call.rule.eps = chance(random, 75) ? 0 : 0.3;
+  if (chance(random, 30)) {
+    for (std::int64_t b = 0; b < shape.batch; ++b)
+      call.lengths.push_back(pick(random, 0, n));
+  }
+  call.name += fmt::format(
+      "{} heads {}/{} widths {} {} normalised {} sink {} eps {} bias {} relative {} alibi {} lengths {} token major {}",
+      call.rule.kernel.name, shape.heads, shape.key_heads, shape.width, shape.value_width, call.rule.normalised,
+      static_cast<int>(call.rule.sink), call.rule.eps, call.has_bias, static_cast<int>(relative.kind), alibi,
+      call.lengths.size(), call.token_major);
+  return call;
+}
+
+std::size_t index_of(const Call& call, std::int64_t heads, std::int64_t tokens, std::int64_t width, std::int64_t batch,
+                     std::int64_t head, std::int64_t token) {
+  return static_cast<std::size_t>(
+      (call.token_major ? (batch * tokens + token) * heads + head : (batch * heads + head) * tokens + token) * width);
+}
+
+namespace {
+
+template <class Real>
+View<Real> view(const Call& call, Real* data, std::int64_t heads, std::int64_t tokens, std::int64_t width) {
+  if (call.token_major)
+    return {data, tokens * heads * width, width, heads * width};
+  return {data, heads * tokens * width, tokens * width, width};
+}
+
+} // namespace
+
+template <class Real> Numbers<Real> draw_numbers(const Call& call, Random& random) {
+  const Shape& s = call.shape;
+  std::normal_distribution<double> normal;
+  const auto draw = [&](std::int64_t count) {
+    std::vector<Real> values(static_cast<std::size_t>(count));
+    for (Real& v : values)
+      v = static_cast<Real>(normal(random));
+    return values;
+  };
+  Numbers<Real> numbers;
+  numbers.query = draw(s.batch * s.readers * s.heads * s.width);
+  numbers.key = draw(s.batch * s.reads * s.key_heads * s.width);
+  numbers.value = draw(s.batch * s.reads * s.key_heads * s.value_width);
+  numbers.grad_out = draw(s.batch * s.readers * s.heads * s.value_width);
+  if (call.has_bias)
+    numbers.bias = draw(s.heads * call.plan->colours());
+  if (call.rule.sink == Sink::trained)
+    numbers.sink = draw(s.heads);
+  return numbers;
+}
+
+template <class Real> Numbers<double> widen(const Numbers<Real>& from) {
+  const auto cast = [](const std::vector<Real>& v) { return std::vector<double>(v.begin(), v.end()); };
+  return {cast(from.query),
+          cast(from.key),
+          cast(from.value),
+          cast(from.grad_out),
+          cast(from.bias),
+          cast(from.sink),
+          {},
+          {},
+          {},
+          {},
+          {},
+          {},
+          {}};
+}
+
+template <class Real> void run(const Call& call, Numbers<Real>& numbers, const Execution& execution) {
+  const Shape& s = call.shape;
+  AttentionInputs<Real> in;
+  in.query = view<const Real>(call, numbers.query.data(), s.heads, s.readers, s.width);
+  in.key = view<const Real>(call, numbers.key.data(), s.key_heads, s.reads, s.width);
+  in.value = view<const Real>(call, numbers.value.data(), s.key_heads, s.reads, s.value_width);
+  in.bias = call.has_bias ? numbers.bias.data() : nullptr;
+  in.sink = call.rule.sink == Sink::trained ? numbers.sink.data() : nullptr;
+  in.lengths = call.lengths.empty() ? nullptr : call.lengths.data();
+  AttentionOutputs<Real> out;
+  numbers.out.assign(numbers.grad_out.size(), Real(99));
+  numbers.statistics.assign(static_cast<std::size_t>(s.batch * s.heads * s.readers * 2), Real(99));
+  out.out = view<Real>(call, numbers.out.data(), s.heads, s.readers, s.value_width);
+  out.statistics = numbers.statistics.data();
+  attend<Real>(*call.plan, call.rule, s, in, out, execution);
+  numbers.grad_query.assign(numbers.query.size(), Real(99));
+  numbers.grad_key.assign(numbers.key.size(), Real(99));
+  numbers.grad_value.assign(numbers.value.size(), Real(99));
+  numbers.grad_bias.assign(numbers.bias.size(), Real(99));
+  numbers.grad_sink.assign(numbers.sink.size(), Real(99));
+  AttentionGradients<Real> gradients;
+  gradients.out = view<const Real>(call, numbers.grad_out.data(), s.heads, s.readers, s.value_width);
+  gradients.query = view<Real>(call, numbers.grad_query.data(), s.heads, s.readers, s.width);
+  gradients.key = view<Real>(call, numbers.grad_key.data(), s.key_heads, s.reads, s.width);
+  gradients.value = view<Real>(call, numbers.grad_value.data(), s.key_heads, s.reads, s.value_width);
+  gradients.bias = call.has_bias ? numbers.grad_bias.data() : nullptr;
+  gradients.sink = call.rule.sink == Sink::trained ? numbers.grad_sink.data() : nullptr;
+  attend_backward<Real>(*call.plan, call.rule, s, in, out, gradients, execution);
+}
+
+#define SIGHTLINE_INSTANTIATE(Real)                                                                                    \
+  template Numbers<Real> draw_numbers(const Call&, Random&);                                                           \
+  template Numbers<double> widen(const Numbers<Real>&);                                                                \
+  template void run(const Call&, Numbers<Real>&, const Execution&);
+SIGHTLINE_INSTANTIATE(float)
+SIGHTLINE_INSTANTIATE(double)
+#undef SIGHTLINE_INSTANTIATE
+
+} // namespace sightline::mixer
