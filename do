@@ -46,7 +46,7 @@ command=${1:-help}
 case "$command" in
   setup)    need build test; say "everything is installed" ;;
   build)    build_command; say "build/release/sightline" ;;
-  certify|design|diff|check|import|explain|pattern|kernel|falsify|rules|target|rate) build_command; exec build/release/sightline "$command" "$@" ;;
+  certify|design|diff|check|import|explain|pattern|kernel|falsify|rules|target|rate|approximate) build_command; exec build/release/sightline "$command" "$@" ;;
   test)     need build test; mkdir -p build; exec scripts/test.sh "$@" ;;
   fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
   bench)
@@ -72,6 +72,7 @@ case "$command" in
 ./do kernel EXPR       decide condition (13) for an attention kernel
 ./do falsify expr:KERNEL|lib:FILE.so   try one mixing layer on pairs that are hard to tell apart
 ./do target FILE --samples N --out F.npz   samples of the target that stays out of reach
+./do approximate TARGET   fit a polynomial Sumformer to an expression, a shared library or data
 ./do rate expr:SCORE   singular values of an attention score, and the head dimension it needs
 ./do rules             what the answers rest on: every rule, its premises, its proof, its cases
 ./do test [--all] [--sanitize] [NAME...]   run the tests; --all adds the slow sweeps

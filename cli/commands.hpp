@@ -8,6 +8,7 @@ namespace sightline::cli {
 /// Exit codes of the command (design of the house): the worst of several files wins.
 enum class Exit { answered = 0, not_met = 1, bad_input = 2, limit = 3, our_bug = 4, interrupted = 130 };
 
+void add_approximate(CLI::App& app, Exit& exit);
 void add_certify(CLI::App& app, Exit& exit);
 void add_check(CLI::App& app, Exit& exit);
 void add_design(CLI::App& app, Exit& exit);

@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   sightline::cli::add_pattern(app, exit);
   sightline::cli::add_kernel(app, exit);
   sightline::cli::add_falsify(app, exit);
+  sightline::cli::add_approximate(app, exit);
   sightline::cli::add_rate(app, exit);
   sightline::cli::add_rules(app, exit);
   sightline::cli::add_target(app, exit);

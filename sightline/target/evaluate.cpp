@@ -95,8 +95,10 @@ public:
     for (const Step& step : expression.steps) for (std::uint32_t operand : step.operands) ++uses_[operand];
   }
 
-  /// own: [dim][own][batch]; read: [dim][tokens][batch]; first: index of the first own token.
-  const Array& run(const double* own, const double* read, std::size_t tokens, std::size_t first) {
+  /// own: [dim][own][batch]; read: [dim][tokens][batch]; first: index of the first own token; indices: of the one own token
+  /// of each sequence, if there is one only.
+  const Array& run(const double* own, const double* read, std::size_t tokens, std::size_t first, const std::uint32_t* indices = nullptr) {
+    indices_ = indices;
     for (std::size_t k = 0; k < arrays_.size(); ++k) {
       const Step& step = expression_.steps[k];
       Array& out = arrays_[k];
@@ -133,6 +135,11 @@ private:
       case Op::read_token: std::copy_n(read, out.data.size(), out.data.begin()); break;
       case Op::tokens: std::fill(out.data.begin(), out.data.end(), static_cast<double>(tokens)); break;
       case Op::own_index:
+        if (indices_ != nullptr) {
+          std::copy_n(indices_, batch, out.data.begin());
+          break;
+        }
+        [[fallthrough]];
       case Op::read_index:
         for (std::size_t i = 0; i < out.data.size() / batch; ++i)
           std::fill_n(out.data.begin() + static_cast<std::ptrdiff_t>(i * batch), batch, static_cast<double>(i + (step.op == Op::own_index ? first : 0)));
@@ -262,6 +269,7 @@ private:
 
   const Expression& expression_;
   Extent extent_;
+  const std::uint32_t* indices_ = nullptr;
   std::vector<Array> arrays_;
   std::vector<std::uint32_t> uses_;
   std::vector<std::vector<double>> spare_;
@@ -269,24 +277,38 @@ private:
 
 }  // namespace
 
-void evaluate(const Expression& expression, std::size_t tokens, std::size_t count, const double* x, double* out) {
-  const std::size_t dim = expression.dim, width = expression.width();
-  // Numbers per own token and sequence in the widest array: bounds how many sequences and own tokens go at once.
-  std::size_t widest = dim;
+namespace {
+
+/// Numbers per own token and sequence in the widest array: bounds how many sequences and own tokens go at once.
+std::size_t widest_array(const Expression& expression, std::size_t tokens) {
+  std::size_t widest = expression.dim;
   for (const Step& step : expression.steps) {
     std::size_t cells = step.width;
     const auto axes = static_cast<std::uint8_t>(step.op == Op::attend ? step.axes | 1U << step.axis : step.axes);
     for (int k = 1; k < 3; ++k) if ((axes >> k & 1) != 0) cells *= tokens;
     widest = std::max(widest, cells);
   }
+  return widest;
+}
+
+/// x [count][tokens][dim] to [dim][tokens][count].
+void transpose(const double* x, std::size_t tokens, std::size_t dim, std::size_t count, std::vector<double>& out) {
+  out.resize(dim * tokens * count);
+  for (std::size_t s = 0; s < count; ++s)
+    for (std::size_t i = 0; i < tokens; ++i)
+      for (std::size_t e = 0; e < dim; ++e) out[(e * tokens + i) * count + s] = x[(s * tokens + i) * dim + e];
+}
+
+}  // namespace
+
+void evaluate(const Expression& expression, std::size_t tokens, std::size_t count, const double* x, double* out) {
+  const std::size_t dim = expression.dim, width = expression.width(), widest = widest_array(expression, tokens);
   const std::size_t batch = std::clamp<std::size_t>(8192 / (widest * tokens), 1, 256);
   const std::size_t own = std::clamp<std::size_t>((std::size_t{1} << 20) / widest, 1, tokens);
-  std::vector<double> read(dim * tokens * batch), mine;
+  std::vector<double> read, mine;
   for (std::size_t start = 0; start < count; start += batch) {
     const std::size_t now = std::min(batch, count - start);
-    for (std::size_t s = 0; s < now; ++s)
-      for (std::size_t i = 0; i < tokens; ++i)
-        for (std::size_t e = 0; e < dim; ++e) read[(e * tokens + i) * now + s] = x[((start + s) * tokens + i) * dim + e];
+    transpose(x + start * tokens * dim, tokens, dim, now, read);
     for (std::size_t first = 0; first < tokens; first += own) {
       const std::size_t rows = std::min(own, tokens - first);
       Extent extent;
@@ -303,6 +325,24 @@ void evaluate(const Expression& expression, std::size_t tokens, std::size_t coun
           for (std::size_t e = 0; e < width; ++e)
             out[((start + s) * tokens + first + i) * width + e] = result.data[(per_token ? e * rows + i : e) * now + s];
     }
+  }
+}
+
+void evaluate_at(const Expression& expression, std::size_t tokens, std::size_t count, const double* x, const std::uint32_t* own, double* out) {
+  const std::size_t dim = expression.dim, width = expression.width();
+  const std::size_t batch = std::clamp<std::size_t>(16384 / widest_array(expression, tokens), 1, 256);
+  std::vector<double> read, mine;
+  for (std::size_t start = 0; start < count; start += batch) {
+    const std::size_t now = std::min(batch, count - start);
+    transpose(x + start * tokens * dim, tokens, dim, now, read);
+    mine.resize(dim * now);
+    for (std::size_t e = 0; e < dim; ++e) for (std::size_t s = 0; s < now; ++s) mine[e * now + s] = read[(e * tokens + own[start + s]) * now + s];
+    Extent extent;
+    extent.size = {1, tokens, tokens};
+    extent.batch = now;
+    Run run(expression, extent);
+    const Array& result = run.run(mine.data(), read.data(), tokens, 0, own + start);
+    for (std::size_t s = 0; s < now; ++s) for (std::size_t e = 0; e < width; ++e) out[(start + s) * width + e] = result.data[e * now + s];
   }
 }
 

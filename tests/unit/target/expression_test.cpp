@@ -34,6 +34,10 @@ void compare(const char* text, std::size_t tokens, std::size_t dim, std::size_t 
     for (std::size_t i = 0; i < tokens; ++i) sequence.emplace_back(x.begin() + static_cast<long>((s * tokens + i) * dim), x.begin() + static_cast<long>((s * tokens + i + 1) * dim));
     for (std::size_t i = 0; i < tokens; ++i) {
       const std::vector<double> wanted = expected(sequence, i);
+      const auto own = static_cast<std::uint32_t>(i);
+      std::vector<double> at(width);
+      target::evaluate_at(e, tokens, 1, x.data() + s * tokens * dim, &own, at.data());
+      for (std::size_t k = 0; k < width; ++k) REQUIRE(at[k] == doctest::Approx(wanted[k]).epsilon(1e-12));
       for (std::size_t k = 0; k < width; ++k) REQUIRE(y[(s * tokens + i) * width + k] == doctest::Approx(wanted[k]).epsilon(1e-12));
     }
   }

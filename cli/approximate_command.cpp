@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "sightline/approximate/approximate.hpp"
+#include "sightline/base/error.hpp"
+
+namespace sightline::cli {
+namespace {
+
+struct ApproximateOptions {
+  std::string target, method = "polynomial", distribution = "uniform", rows, save;
+  std::size_t tokens = 0, dim = 0, samples = 0;
+  std::vector<double> domain{-1, 1};
+  std::optional<std::size_t> degree;
+  approximate::Options fit;
+  bool json = false;
+  LimitOptions limits;
+};
+
+}  // namespace
+
+void add_approximate(CLI::App& app, Exit& exit) {
+  auto options = std::make_shared<ApproximateOptions>();
+  CLI::App* command = app.add_subcommand("approximate", "fit a construction of the theory to a target");
+  command->add_option("TARGET", options->target, "expr:EXPRESSION, lib:FILE.so or data:FILE.npz")->required();
+  command->add_option("--method", options->method, "polynomial")->check(CLI::IsMember({"polynomial"}));
+  command->add_option("--tokens", options->tokens, "tokens per sequence (default 4)")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--dim", options->dim, "numbers per token (default: what the indices in the expression need)")->check(CLI::Range(1, 4096));
+  command->add_option("--domain", options->domain, "LO,HI: tokens are uniform in this box (default -1,1)")->delimiter(',')->expected(2);
+  command->add_option("--distribution", options->distribution, "uniform or normal")->check(CLI::IsMember({"uniform", "normal"}));
+  command->add_option("--samples", options->samples, "rows of the fit (default: ten per column, at least 4000; of data: all)")->check(CLI::PositiveNumber);
+  command->add_option("--rows", options->rows, "one: a random token of each sequence is a row (default); all: every token (default for data)")->check(CLI::IsMember({"one", "all"}));
+  command->add_option("--degree", options->degree, "total degree (default: by cross-validation)")->check(CLI::Range(1, 60));
+  command->add_option("--error", options->fit.error, "wanted L2 error, relative to the target's")->check(CLI::PositiveNumber);
+  command->add_option("--seed", options->fit.seed, "seed of the samples");
+  command->add_option("--save", options->save, "write the model (.safetensors) for predict and evaluate");
+  command->add_flag("--json", options->json, "one JSON object");
+  options->limits.add_to(*command);
+  command->callback([options, &exit] {
+    const Budget budget = make_budget(options->limits);
+    approximate::Options fit = options->fit;
+    if (!(options->domain[0] < options->domain[1])) throw InputError(fmt::format("--domain: expected LO < HI, found {},{}", options->domain[0], options->domain[1]));
+    fit.sampler = {options->distribution == "normal" ? target::Sampler::Law::normal : target::Sampler::Law::uniform, options->domain[0], options->domain[1]};
+    fit.rows = options->samples;
+    fit.degree = options->degree;
+    fit.all_tokens = options->rows == "all" || (options->rows.empty() && options->target.rfind("data:", 0) == 0);
+    approximate::Result result;
+    if (options->target.rfind("data:", 0) == 0) {
+      const approximate::Samples samples = approximate::read_samples(options->target.substr(5), budget);
+      result = approximate::fit_polynomial(nullptr, &samples, fit, budget);
+      result.target = options->target;
+    } else {
+      const std::size_t tokens = options->tokens != 0 ? options->tokens : 4;
+      const std::size_t dim = options->dim != 0 ? options->dim : options->target.rfind("expr:", 0) == 0 ? target::least_dim(options->target) : 1;
+      const auto target = target::open_target(options->target, tokens, dim);
+      result = approximate::fit_polynomial(target.get(), nullptr, fit, budget);
+    }
+    if (!options->save.empty()) data::write_safetensors(options->save, result.model->to_tensors());
+    clear_progress();
+    fmt::print("{}", options->json ? approximate::to_json(result, options->save) + "\n" : approximate::to_text(result, options->save));
+    if (!(result.relative_l2 <= result.wanted)) exit = Exit::not_met;
+  });
+}
+
+}  // namespace sightline::cli

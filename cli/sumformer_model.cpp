@@ -1,0 +1,93 @@
+#include "cli/sumformer_model.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "sightline/approximate/sumformer.hpp"
+#include "sightline/base/error.hpp"
+#include "sightline/data/dataset.hpp"
+#include "sightline/data/predictions.hpp"
+
+namespace sightline::cli {
+namespace {
+
+/// Looks into the header only.
+bool is_sumformer(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  unsigned char length[8];
+  if (!stream.read(reinterpret_cast<char*>(length), sizeof length)) return false;
+  std::uint64_t size = 0;
+  for (int k = 7; k >= 0; --k) size = size << 8 | length[k];
+  if (size > 100000000) return false;
+  std::string header(size, '\0');
+  if (!stream.read(header.data(), static_cast<std::streamsize>(size))) return false;
+  const nlohmann::json json = nlohmann::json::parse(header, nullptr, false);
+  return json.is_object() && json.contains("__metadata__") && json["__metadata__"].is_object() && json["__metadata__"].value("kind", nlohmann::json()) == "sumformer";
+}
+
+}  // namespace
+
+bool run_sumformer(const std::string& name, const std::vector<std::string>& words) {
+  if (words.empty() || !is_sumformer(words[0])) return false;
+  std::string model_file, data_file, out, split = "all";
+  std::optional<std::string> targets;
+  bool exact = false;
+  int threads = 0, batch = 0;
+  CLI::App app{"a Sumformer on data", name};
+  app.add_option("MODEL", model_file)->required();
+  app.add_option("--data", data_file)->required();
+  app.add_option("--targets", targets);
+  app.add_option("--split", split)->check(CLI::IsMember({"all", "validation", "test"}));
+  app.add_flag("--exact", exact, "equivariant bit for bit; a Sumformer always is");
+  app.add_option("--threads", threads);
+  app.add_option("--batch", batch);
+  if (name == "predict") app.add_option("--out", out)->required();
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    throw InputError(fmt::format("{}: {}", name, error.what()));
+  }
+  const Budget budget;
+  const approximate::Sumformer model = approximate::Sumformer::from_tensors(data::read_safetensors(model_file, budget), model_file);
+  data::Expected expected;
+  expected.tokens = model.basis().tokens();
+  expected.width = model.basis().dim();
+  expected.outputs = model.outputs();
+  expected.targets = name == "evaluate";
+  const data::Dataset dataset = data::read_dataset(data_file, targets, expected, budget);
+  const data::Part* part = split == "all" ? &dataset.train : split == "test" ? (dataset.test ? &*dataset.test : nullptr) : dataset.validation ? &*dataset.validation : nullptr;
+  if (part == nullptr) throw InputError(fmt::format("{}: expected x_{}, found none", data_file, split == "test" ? "test" : "val"));
+  for (std::int64_t length : part->lengths) {
+    if (static_cast<std::uint64_t>(length) != expected.tokens) throw InputError(fmt::format("{}: lengths: expected {} tokens in every sample (a Sumformer has a fixed length), found {}", data_file, expected.tokens, length));
+  }
+  const std::vector<double> x = data::to_doubles(part->x);
+  std::vector<double> y(part->size() * expected.tokens * model.outputs());
+  model.evaluate(part->size(), x.data(), y.data());
+  if (name == "predict") {
+    data::write_npz(out, {{"y", data::Array{{part->size(), expected.tokens, model.outputs()}, std::move(y)}}});
+    return true;
+  }
+  if (part->y->is_integer()) throw InputError(fmt::format("{}: y: expected floats, found classes", data_file));
+  const std::vector<double> wanted = data::to_doubles(*part->y);
+  double loss = 0, total = 0;
+  const std::size_t per_sample = expected.tokens * model.outputs();
+  for (std::size_t k = 0; k < y.size(); ++k) {
+    const double weight = part->weights.empty() ? 1 : part->weights[k / per_sample];
+    loss += weight * (y[k] - wanted[k]) * (y[k] - wanted[k]);
+    total += weight;
+  }
+  loss /= total;
+  nlohmann::ordered_json json;
+  json["loss"] = loss;
+  json["rmse"] = std::sqrt(loss);
+  json["samples"] = part->size();
+  fmt::print("{}\n", json.dump());
+  return true;
+}
+
+}  // namespace sightline::cli

@@ -1,0 +1,335 @@
+#include "sightline/approximate/approximate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sightline/base/error.hpp"
+
+namespace sightline::approximate {
+namespace {
+
+constexpr std::size_t group = 16;   // sequences that one random generator makes
+constexpr std::size_t chunk = 64;   // rows whose columns are computed at once
+constexpr std::size_t folds = 6;
+constexpr std::uint64_t fit_stream = 1, own_stream = 2, test_stream = 3;
+
+/// Sequence by sequence, whatever they come from.
+class Source {
+public:
+  Source(const target::Target* target, const Samples* samples, const Options& options, std::size_t tokens, std::size_t dim, std::size_t width)
+      : target_(target), samples_(samples), options_(options), tokens_(tokens), dim_(dim), width_(width) {}
+
+  /// Rows first .. first+count-1: sequences, the token of each, and its value.
+  void draw(std::size_t first, std::size_t count, double* x, std::uint32_t* own, double* y) const {
+    const std::size_t size = tokens_ * dim_;
+    std::vector<double> drawn(group * size);
+    std::vector<std::uint32_t> chosen(group);
+    std::size_t known = SIZE_MAX;
+    for (std::size_t r = 0; r < count; ++r) {
+      const std::size_t row = first + r, sequence = options_.all_tokens ? row / tokens_ : row;
+      if (sequence / group != known) {
+        known = sequence / group;
+        if (target_ != nullptr) options_.sampler.fill(options_.seed, fit_stream, known, drawn.size(), drawn.data());
+        std::mt19937_64 random = target::make_random(options_.seed, own_stream, known);
+        for (std::uint32_t& i : chosen) i = static_cast<std::uint32_t>(random() % tokens_);
+      }
+      const double* from = target_ != nullptr ? drawn.data() + sequence % group * size : samples_->x.data() + sequence * size;
+      std::copy_n(from, size, x + r * size);
+      own[r] = options_.all_tokens ? static_cast<std::uint32_t>(row % tokens_) : chosen[sequence % group];
+      if (samples_ != nullptr) std::copy_n(samples_->y.begin() + static_cast<std::ptrdiff_t>((sequence * tokens_ + own[r]) * width_), width_, y + r * width_);
+    }
+    if (target_ != nullptr) target_->evaluate_at(count, x, own, y);
+  }
+
+private:
+  const target::Target* target_;
+  const Samples* samples_;
+  Options options_;
+  std::size_t tokens_, dim_, width_;
+};
+
+std::vector<Recurrence> make_laws(const target::Target* target, const Samples* samples, const Options& options, std::size_t dim, std::size_t degree) {
+  std::vector<Recurrence> laws;
+  for (std::size_t c = 0; c < dim; ++c) {
+    if (target != nullptr) {
+      laws.push_back(options.sampler.law == target::Sampler::Law::normal ? hermite(degree) : legendre(options.sampler.low, options.sampler.high, degree));
+      continue;
+    }
+    std::vector<double> values;
+    const std::size_t all = samples->count * samples->tokens, step = std::max<std::size_t>(1, all / 100000);
+    for (std::size_t k = 0; k < all; k += step) values.push_back(samples->x[k * dim + c]);
+    laws.push_back(of_sample(values, degree));
+  }
+  return laws;
+}
+
+bool fits(double bytes, const Budget& budget) {
+  if (bytes > 1e15) return false;
+  try {
+    budget.ask(static_cast<std::uint64_t>(bytes));
+  } catch (const BudgetExhausted&) {
+    return false;
+  }
+  budget.give_back(static_cast<std::uint64_t>(bytes));
+  return true;
+}
+
+/// Gram matrices, factors, one block of rows per thread.
+double bytes_of_fit(const Sizes& sizes, double outputs, double fold_count) { return bytes_needed(sizes.independent, outputs, fold_count) + 2 * 48e6; }
+
+std::size_t block_rows_for(std::size_t rows, std::size_t columns, std::size_t tokens, bool all_tokens) {
+  const std::size_t by_memory = std::max<std::size_t>(24000000 / (8 * std::max<std::size_t>(columns, 1)), 64);
+  std::size_t size = std::clamp<std::size_t>(rows / (4 * folds), 16, std::min<std::size_t>(4096, by_memory));
+  size = std::max<std::size_t>(size / group, 1) * group;
+  if (all_tokens) size = std::max<std::size_t>(size / tokens, 1) * tokens;  // no sequence lies in two folds
+  return size;
+}
+
+void check_samples(const Samples& samples) {
+  const auto look = [](const std::vector<double>& values, const char* name, std::size_t tokens, std::size_t width) {
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (!std::isfinite(values[k])) throw InputError(fmt::format("{}: expected finite numbers, found {} at sample {}, token {}", name, std::isnan(values[k]) ? "nan" : "an infinity", k / (tokens * width), k / width % tokens));
+    }
+  };
+  look(samples.x, "x", samples.tokens, samples.dim);
+  look(samples.y, "y", samples.tokens, samples.width);
+}
+
+struct Errors { double rms = 0, scale = 0, sup = 0, largest = 0, moved = 0; };
+
+/// On fresh sequences (or the samples kept back), every token; and the model on moved tokens.
+Errors test(const Sumformer& model, const target::Target* target, const Samples* samples, std::size_t from, const Options& options, const Budget& budget) {
+  const std::size_t n = model.basis().tokens(), d = model.basis().dim(), k = model.outputs();
+  const std::size_t count = samples != nullptr ? samples->count - from : options.test_sequences != 0 ? options.test_sequences : std::clamp<std::size_t>(20000 / n, 100, 20000);
+  Errors errors;
+  std::vector<double> x(group * n * d), y(group * n * k), fitted(group * n * k), moved(n * d), moved_y(n * k);
+  std::mt19937_64 random = target::make_random(options.seed, test_stream + 1, 0);
+  std::vector<std::size_t> s(n);
+  for (std::size_t start = 0; start < count; start += group) {
+    budget.poll();
+    budget.report("test", static_cast<double>(start) / static_cast<double>(count));
+    const std::size_t now = std::min(group, count - start);
+    if (target != nullptr) {
+      options.sampler.fill(options.seed, test_stream, start / group, x.size(), x.data());
+      target->evaluate(now, x.data(), y.data());
+    } else {
+      std::copy_n(samples->x.begin() + static_cast<std::ptrdiff_t>((from + start) * n * d), now * n * d, x.begin());
+      std::copy_n(samples->y.begin() + static_cast<std::ptrdiff_t>((from + start) * n * k), now * n * k, y.begin());
+    }
+    model.evaluate(now, x.data(), fitted.data());
+    for (std::size_t e = 0; e < now * n * k; ++e) {
+      const double difference = std::fabs(y[e] - fitted[e]);
+      errors.rms += difference * difference;
+      errors.scale += y[e] * y[e];
+      if (!(difference <= errors.sup)) errors.sup = difference;
+      errors.largest = std::max(errors.largest, std::fabs(y[e]));
+    }
+    if (start > 4 * group) continue;
+    for (std::size_t i = 0; i < n; ++i) s[i] = i;
+    for (std::size_t i = n; i > 1; --i) std::swap(s[i - 1], s[random() % i]);
+    for (std::size_t i = 0; i < n; ++i) std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(i * d), d, moved.begin() + static_cast<std::ptrdiff_t>(s[i] * d));
+    model.evaluate(1, moved.data(), moved_y.data());
+    for (std::size_t i = 0; i < n; ++i) for (std::size_t e = 0; e < k; ++e) errors.moved = std::max(errors.moved, std::fabs(moved_y[s[i] * k + e] - fitted[i * k + e]));
+  }
+  const double entries = static_cast<double>(count * n * k);
+  errors.rms = std::sqrt(errors.rms / entries);
+  errors.scale = std::sqrt(errors.scale / entries);
+  return errors;
+}
+
+/// What stands between the fit and the wanted error, with figures.
+void explain_miss(Result& result, const Budget& budget) {
+  const std::size_t n = result.tokens, d = result.dim;
+  if (result.deviation && result.deviation->rms > 1e-9 * result.deviation->scale) {
+    result.blame.push_back(fmt::format("symmetry: the target is not equivariant; every Sumformer misses it by at least {:.2g} of its size", result.deviation->rms / 2 / result.deviation->scale));
+  }
+  const double per_column = static_cast<double>(result.rows) / result.sizes.independent;
+  if (result.relative_l2 > 3 * result.train && result.train > 0) {
+    result.blame.push_back(fmt::format("data: {:.2g} on the fitted rows but {:.2g} on fresh ones, with {:.1f} rows per column: more rows ({} would give 10 per column)", result.train, result.relative_l2,
+                                       per_column, static_cast<std::size_t>(10 * result.sizes.independent)));
+  } else {
+    result.blame.push_back(fmt::format("not the data: {:.2g} on the fitted rows, {:.2g} on fresh ones, {:.1f} rows per column, condition number {:.2g}", result.train, result.relative_l2, per_column, result.condition));
+  }
+  if (result.condition > 1e12) result.blame.push_back(fmt::format("condition: {:.2g}; about {:.0f} digits of the coefficients are lost", result.condition, std::log10(result.condition)));
+  if (result.degrees.size() >= 2) {
+    const DegreeError &last = result.degrees.back(), &before = result.degrees[result.degrees.size() - 2];
+    const double factor = before.error / last.error;
+    if (factor > 1.2 && last.error > result.wanted) {
+      const double more = std::ceil(std::log(last.error / result.wanted) / std::log(factor));
+      const double degree = static_cast<double>(last.degree) + more;
+      std::string text = fmt::format("degree: the error falls by {:.2g} from degree {} to {}", factor, before.degree, last.degree);
+      if (degree < 60) {
+        const Sizes needed = count_sizes(n, d, static_cast<std::size_t>(degree));
+        text += fmt::format("; at that pace degree {:.0f} would reach {:.2g}: {:.3g} columns, latent dimension {:.3g}", degree, result.wanted, needed.independent, needed.latent);
+      } else {
+        text += "; at that pace no degree below 60 reaches what is wanted: the target is not smooth";
+      }
+      result.blame.push_back(text);
+    } else if (last.error > result.wanted) {
+      result.blame.push_back(fmt::format("degree: the error does not fall from degree {} to {} ({:.2g} to {:.2g}): too few rows for the columns, or a target far from every polynomial", before.degree, last.degree, before.error, last.error));
+    }
+  } else if (result.train > result.wanted) {
+    result.blame.push_back(fmt::format("latent dimension: {:.2g} is what degree {} can do on these rows; without --degree the degree is chosen", result.train, result.degree));
+  }
+  for (std::size_t degree = result.degree + 1; degree < 60; ++degree) {
+    const Sizes sizes = count_sizes(n, d, degree);
+    if (!fits(bytes_of_fit(sizes, static_cast<double>(result.outputs), 4), budget)) {
+      result.blame.push_back(fmt::format("memory: degree {} fits, degree {} does not ({:.3g} columns)", degree - 1, degree, sizes.independent));
+      break;
+    }
+    if (sizes.independent > 1e5) break;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> state_limits(std::size_t tokens, std::size_t dim, std::size_t degree, std::size_t outputs, const Budget& budget) {
+  const Sizes sizes = count_sizes(tokens, dim, degree);
+  const bool extends = degree > tokens && tokens > 9;
+  if (!extends && sizes.independent < 5e7 && fits(bytes_of_fit(sizes, static_cast<double>(outputs), 4), budget)) return std::nullopt;
+  std::size_t possible = degree;
+  while (possible > 0 && !(count_sizes(tokens, dim, possible).independent < 5e7 && fits(bytes_of_fit(count_sizes(tokens, dim, possible), static_cast<double>(outputs), 4), budget))) --possible;
+  return fmt::format("degree {} needs {:.2g} coefficients (latent dimension {:.2g}) and {:.2g} GB: degree {} fits in memory", degree, sizes.independent * static_cast<double>(outputs), sizes.latent,
+                     bytes_of_fit(sizes, static_cast<double>(outputs), 4) / 1e9, possible);
+}
+
+System make_system(const Basis& basis, const target::Target* target, const Samples* samples, const Options& options, std::size_t rows) {
+  System system;
+  system.rows = rows;
+  system.columns = basis.columns().size();
+  system.outputs = target != nullptr ? target->width() : samples->width;
+  system.block_rows = block_rows_for(rows, system.columns, basis.tokens(), options.all_tokens);
+  const Source source(target, samples, options, basis.tokens(), basis.dim(), system.outputs);
+  system.fill = [source, &basis, block_rows = system.block_rows, width = system.outputs](std::size_t block, std::size_t count, double* a, double* y, std::size_t leading) {
+    const std::size_t n = basis.tokens(), d = basis.dim();
+    thread_local std::vector<double> x, values, token, own_token, sums;
+    thread_local std::vector<std::uint32_t> own;
+    thread_local Basis::Workspace work;
+    x.resize(chunk * n * d);
+    values.resize(chunk * width);
+    token.resize(chunk * d);
+    own_token.resize(chunk * d);
+    own.resize(chunk);
+    for (std::size_t start = 0; start < count; start += chunk) {
+      const std::size_t now = std::min(chunk, count - start);
+      source.draw(block * block_rows + start, now, x.data(), own.data(), values.data());
+      sums.assign(basis.latent() * now, 0.0);
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t r = 0; r < now; ++r) for (std::size_t e = 0; e < d; ++e) token[e * now + r] = x[(r * n + i) * d + e];
+        basis.add_phi(now, token.data(), sums.data(), work);
+      }
+      for (std::size_t r = 0; r < now; ++r) for (std::size_t e = 0; e < d; ++e) own_token[e * now + r] = x[(r * n + own[r]) * d + e];
+      basis.evaluate(now, own_token.data(), sums.data(), basis.columns().size(), a + start, leading, work);
+      for (std::size_t e = 0; e < width; ++e) for (std::size_t r = 0; r < now; ++r) y[e * leading + start + r] = values[r * width + e];
+    }
+  };
+  return system;
+}
+
+Result fit_polynomial(const target::Target* target, const Samples* samples, const Options& given, const Budget& budget) {
+  Options options = given;
+  Result result;
+  result.tokens = target != nullptr ? target->tokens() : samples->tokens;
+  result.dim = target != nullptr ? target->dim() : samples->dim;
+  result.outputs = target != nullptr ? target->width() : samples->width;
+  result.group = fmt::format("S_{}", result.tokens);
+  result.wanted = options.error;
+  result.target = target != nullptr ? target->name() : "";
+  const std::size_t n = result.tokens, d = result.dim, k = result.outputs;
+  if (target != nullptr && !target->is_equivariant()) {
+    result.deviation = target::measure_deviation(*target, options.sampler, 32, options.seed);
+    if (!std::isfinite(result.deviation->largest)) throw InputError("the target: expected finite numbers, found nan or an infinity");
+    if (result.deviation->rms > 1e-9 * result.deviation->scale) {
+      result.notes.push_back(fmt::format("the target is not S_{}-equivariant: F(sX) and sF(X) differ by up to {:.3g} (root mean square {:.3g} of {:.3g}); no Sumformer comes closer than {:.3g}, and "
+                                         "what is fitted is the mean over all permutations",
+                                         n, result.deviation->largest, result.deviation->rms, result.deviation->scale, result.deviation->rms / 2));
+    }
+  }
+  // Rows at hand; the last tenth of given samples is kept for the test.
+  std::size_t kept = 0, available = SIZE_MAX;
+  if (samples != nullptr) {
+    check_samples(*samples);
+    if (samples->count - samples->test < 10) throw InputError(fmt::format("expected at least 10 samples, found {}", samples->count - samples->test));
+    kept = samples->count - (samples->test != 0 ? samples->test : std::max<std::size_t>(samples->count / 10, 1));
+    available = options.all_tokens ? kept * n : kept;
+    if (options.rows > available) throw InputError(fmt::format("--samples {}: expected at most {}, the rows of the data", options.rows, available));
+  }
+  const auto rows_for = [&](double columns) {
+    if (options.rows != 0) return options.rows;
+    if (samples != nullptr) return available;
+    return std::max<std::size_t>(static_cast<std::size_t>((columns <= 2000 ? 10 : 4) * columns), 4000);
+  };
+  std::size_t degree = 0;
+  if (options.degree) {
+    degree = *options.degree;
+    if (const auto limit = state_limits(n, d, degree, k, budget)) throw InputError(*limit);
+    const Sizes sizes = count_sizes(n, d, degree);
+    const std::size_t rows = rows_for(sizes.independent);
+    if (static_cast<double>(rows) < sizes.independent) {
+      std::size_t possible = degree;
+      while (possible > 0 && count_sizes(n, d, possible).independent * 2 > static_cast<double>(rows)) --possible;
+      throw InputError(fmt::format("degree {} has {} columns, more than the {} rows: expected at least {:.0f} rows (4 per column are better), or degree {}", degree, sizes.independent, rows, sizes.independent, possible));
+    }
+  } else {
+    std::size_t greatest = 0;
+    for (std::size_t trial = 1; trial <= 16; ++trial) {
+      const Sizes sizes = count_sizes(n, d, trial);
+      if (trial > n && n > 9) break;
+      if (sizes.independent > static_cast<double>(options.greatest_columns) || !fits(bytes_of_fit(sizes, static_cast<double>(k), folds), budget)) break;
+      if (2 * sizes.independent > static_cast<double>(rows_for(sizes.independent))) break;
+      greatest = trial;
+    }
+    if (greatest == 0) throw InputError(fmt::format("degree 1 has {} columns: too few rows ({}) or too little memory for any fit", count_sizes(n, d, 1).independent, rows_for(count_sizes(n, d, 1).independent)));
+    const Basis basis(n, d, greatest, make_laws(target, samples, options, d, greatest));
+    const std::size_t rows = rows_for(static_cast<double>(basis.columns().size()));
+    const System system = make_system(basis, target, samples, options, rows);
+    const std::size_t parts = std::min(folds, system.blocks());
+    const Moments moments = collect(system, parts, budget);
+    double squares = 0;
+    for (double value : moments.squares) squares += value;
+    const double scale = std::sqrt(squares / static_cast<double>(rows * k));
+    std::vector<std::size_t> sizes;
+    for (std::size_t trial = 0; trial <= greatest; ++trial) sizes.push_back(basis.columns_up_to(trial));
+    const std::vector<double> errors = parts >= 2 ? cross_validate(system, moments, sizes, budget) : std::vector<double>(sizes.size(), 0.0);
+    double best = INFINITY;
+    for (std::size_t trial = 0; trial <= greatest; ++trial) {
+      result.degrees.push_back({trial, static_cast<double>(sizes[trial]), scale > 0 ? errors[trial] / scale : 0});
+      best = std::min(best, errors[trial]);
+    }
+    // The least degree that is as good as the best, or good to rounding.
+    while (degree < greatest && !(errors[degree] <= 1.02 * best || errors[degree] <= 1e-12 * scale)) ++degree;
+    degree = std::max<std::size_t>(degree, 1);
+    options.rows = options.rows != 0 || samples != nullptr ? options.rows : rows;
+  }
+  result.degree = degree;
+  result.sizes = count_sizes(n, d, degree);
+  const Basis basis(n, d, degree, make_laws(target, samples, options, d, degree));
+  result.rows = rows_for(result.sizes.independent);
+  const System system = make_system(basis, target, samples, options, result.rows);
+  const double bytes = bytes_of_fit(result.sizes, static_cast<double>(k), 4);
+  budget.ask(static_cast<std::uint64_t>(bytes));
+  const Solution solution = solve(system, collect(system, 4, budget), system.columns, budget);
+  budget.give_back(static_cast<std::uint64_t>(bytes));
+  result.condition = solution.condition;
+  result.passes = solution.passes;
+  result.train = solution.scale > 0 ? solution.residual / solution.scale : 0;
+  result.dependent_count = solution.dependent.size();
+  for (std::size_t column : solution.dependent) if (result.dependent.size() < 20) result.dependent.push_back(basis.name(basis.columns()[column]));
+  if (result.dependent_count > 0) {
+    result.notes.push_back(fmt::format("{} of {} columns depend on the others on these rows and were left out: their coefficients are 0, and outside the support of the data the fit is arbitrary", result.dependent_count, system.columns));
+  }
+  if (static_cast<double>(result.rows) < 2 * result.sizes.independent) result.notes.push_back(fmt::format("only {:.2f} rows per column", static_cast<double>(result.rows) / result.sizes.independent));
+  result.model.emplace(basis, solution.coefficients);
+  const Errors errors = test(*result.model, target, samples, kept, options, budget);
+  result.l2 = errors.rms;
+  result.sup = errors.sup;
+  result.relative_l2 = errors.scale > 0 ? errors.rms / errors.scale : errors.rms;
+  result.relative_sup = errors.largest > 0 ? errors.sup / errors.largest : errors.sup;
+  result.equivariance = errors.moved;
+  if (!(result.relative_l2 <= result.wanted)) explain_miss(result, budget);
+  return result;
+}
+
+}  // namespace sightline::approximate

@@ -1,0 +1,54 @@
+// Least squares with rows that are made again whenever they are needed: memory does not grow with their number.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/linear_algebra/linear_algebra.hpp"
+
+namespace sightline::approximate {
+
+/// Rows in blocks. fill() writes rows of block `block` into a (column-major, leading dimension `leading`) and y; it is
+/// called from several threads and has to give the same numbers every time.
+struct System {
+  std::size_t rows = 0, columns = 0, outputs = 0, block_rows = 4096;
+  std::function<void(std::size_t block, std::size_t rows, double* a, double* y, std::size_t leading)> fill;
+  [[nodiscard]] std::size_t blocks() const { return (rows + block_rows - 1) / block_rows; }
+  [[nodiscard]] std::size_t rows_of(std::size_t block) const { return std::min(block_rows, rows - block * block_rows); }
+};
+
+struct Solution {
+  linear_algebra::Matrix coefficients;   ///< [columns][outputs]; 0 for dependent columns
+  std::vector<std::size_t> dependent;    ///< columns that the others determine on these rows
+  double condition = 1;                  ///< of the independent columns, scaled to length 1 (1-norm estimate)
+  double residual = 0, scale = 0;        ///< root mean squares of y - A c and of y
+  int passes = 0;                        ///< how often all rows were made
+};
+
+/// A^T A, A^T y by folds (fold of a block: block mod folds).
+struct Moments {
+  std::vector<linear_algebra::Matrix> gram, product;
+  std::vector<double> squares, rows;
+};
+/// Bytes that the whole fit needs beside the rows.
+[[nodiscard]] double bytes_needed(double columns, double outputs, double folds);
+
+/// One pass. Threads share the folds, each fold is summed in the order of its blocks: the same bits for every number of threads.
+[[nodiscard]] Moments collect(const System& system, std::size_t folds, const Budget& budget);
+
+/// min |A c - y| over the first `columns` columns, given the moments.
+///
+/// Blocked QR without Q: R of A = QR is the Cholesky factor of A^T A (columns scaled to length 1), in half of the operations
+/// of Householder's QR. That squares the condition number, so R serves as a preconditioner only: c is corrected by further passes
+/// over the rows, c += R^-1 R^-T A^T (y - A c), until the correction is rounding. When R is worse than 1e5, or pivots vanish, a pass with A P^-1,
+/// P = R with vanished pivots lifted (the regularisation), gives a second Gram matrix that is accurate down to distances of 1e-14
+/// (Fukaya, Kannan, Nakatsukasa, Yamamoto, Yanagisawa: shifted CholeskyQR); columns that lie in the span of others to that accuracy are dependent.
+[[nodiscard]] Solution solve(const System& system, const Moments& moments, std::size_t columns, const Budget& budget);
+
+/// Cross-validation: root mean square of y - A c over all rows, where c for a fold is fitted on the other folds, for every
+/// leading number of columns in `sizes`. One pass.
+[[nodiscard]] std::vector<double> cross_validate(const System& system, const Moments& moments, const std::vector<std::size_t>& sizes, const Budget& budget);
+
+}  // namespace sightline::approximate

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include "sightline/approximate/approximate.hpp"
+#include "sightline/base/error.hpp"
+#include "sightline/base/npy.hpp"
+#include "sightline/data/dataset.hpp"
+#include "sightline/data/file_bytes.hpp"
+
+namespace sightline::approximate {
+namespace {
+
+/// Tokens and width of x, from its header; the reader of data sets has to be told them.
+std::vector<std::uint64_t> shape_of_x(const std::string& file, const Budget& budget) {
+  const data::FileBytes bytes(file, budget);
+  try {
+    NpzArchive archive(bytes.view());
+    for (std::size_t k = 0; k < archive.names().size(); ++k) {
+      if (archive.names()[k] != "x") continue;
+      const std::string entry = archive.unpack(k, std::uint64_t{1} << 40, budget);
+      return parse_npy(entry).shape;
+    }
+  } catch (const NpyError& error) {
+    throw InputError(fmt::format("{}: expected {}, found {}", file, error.expected, error.found));
+  }
+  throw InputError(fmt::format("{}: x: expected an array, found none", file));
+}
+
+void append(const data::Part& part, const std::string& file, Samples& samples) {
+  for (std::int64_t length : part.lengths) {
+    if (static_cast<std::size_t>(length) != samples.tokens) throw InputError(fmt::format("{}: lengths: expected {} tokens in every sample, found {}", file, samples.tokens, length));
+  }
+  if (part.y->is_integer()) throw InputError(fmt::format("{}: y: expected floats, found classes", file));
+  const std::vector<double> x = data::to_doubles(part.x), y = data::to_doubles(*part.y);
+  const std::size_t width = part.y->shape[2];
+  if (samples.width != 0 && samples.width != width) throw InputError(fmt::format("{}: y: expected {} numbers per token in every part, found {}", file, samples.width, width));
+  samples.width = width;
+  samples.count += part.size();
+  samples.x.insert(samples.x.end(), x.begin(), x.end());
+  samples.y.insert(samples.y.end(), y.begin(), y.end());
+}
+
+}  // namespace
+
+Samples read_samples(const std::string& file, const Budget& budget) {
+  const std::vector<std::uint64_t> shape = shape_of_x(file, budget);
+  if (shape.size() != 3 || shape[1] == 0 || shape[2] == 0) throw InputError(fmt::format("{}: x: expected floats [N, n, d], found {}", file, data::print_shape(shape)));
+  Samples samples;
+  samples.tokens = shape[1];
+  samples.dim = shape[2];
+  data::Expected expected;
+  expected.tokens = shape[1];
+  expected.width = shape[2];
+  const data::Dataset dataset = data::read_dataset(file, std::nullopt, expected, budget);
+  append(dataset.train, file, samples);
+  if (dataset.validation) append(*dataset.validation, file, samples);
+  if (dataset.test) {
+    samples.test = dataset.test->size();
+    append(*dataset.test, file, samples);
+  }
+  return samples;
+}
+
+}  // namespace sightline::approximate

@@ -1,0 +1,37 @@
+#include "sightline/target/sampler.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace sightline::target {
+namespace {
+
+/// Steele, Lea and Flood's mixer: neighbouring numbers give unrelated ones.
+std::uint64_t mix(std::uint64_t z) {
+  z += 0x9e3779b97f4a7c15U;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+std::mt19937_64 make_random(std::uint64_t seed, std::uint64_t stream, std::uint64_t block) {
+  return std::mt19937_64(mix(mix(mix(seed) ^ stream) ^ block));
+}
+
+void Sampler::fill(std::uint64_t seed, std::uint64_t stream, std::uint64_t block, std::size_t count, double* out) const {
+  std::mt19937_64 random = make_random(seed, stream, block);
+  if (law == Law::uniform) {
+    const double width = high - low;
+    for (std::size_t k = 0; k < count; ++k) out[k] = low + width * draw_unit(random);
+    return;
+  }
+  for (std::size_t k = 0; k < count; k += 2) {  // Box and Muller
+    const double radius = std::sqrt(-2 * std::log1p(-draw_unit(random))), angle = 2 * std::numbers::pi * draw_unit(random);
+    out[k] = radius * std::cos(angle);
+    if (k + 1 < count) out[k + 1] = radius * std::sin(angle);
+  }
+}
+
+}  // namespace sightline::target
