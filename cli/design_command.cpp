@@ -9,6 +9,7 @@
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/design/answer.hpp"
+#include "sightline/design/orbitals.hpp"
 #include "sightline/design/sources.hpp"
 #include "sightline/design/take_away.hpp"
 #include "sightline/group/expression.hpp"
@@ -75,10 +76,20 @@ std::uint64_t count_attended(const layout::Layout& layout) {
   return pairs;
 }
 
-/// --from: the front for the file's own symmetry, cut down to what improves on it.
+/// --from: the front for the file's own target (its symmetry, or what target.symmetry says), cut down to what improves on it.
 design::Request make_request_from(const DesignOptions& options, const architecture::Architecture& a, const layout::Layout& layout, const Budget& budget) {
   design::Request request;
-  request.group = symmetry::compute_layout_group(layout, budget);
+  const auto degree = static_cast<group::Point>(a.tokens);
+  if (a.target.symmetry_is_layout) {
+    request.group = symmetry::compute_layout_group(layout, budget);
+  } else if (!a.target.symmetry_expression.empty()) {
+    request.group = group::parse_group(a.target.symmetry_expression, degree, budget);
+    request.symmetry = request.closed_form = a.target.symmetry_expression;
+  } else {
+    std::vector<group::Permutation> generators;
+    for (const std::string& cycles : a.target.symmetry_generators) generators.push_back(group::parse_cycles(cycles, degree));
+    request.group = group::make_group(degree, std::move(generators), budget);
+  }
   request.layers = options.layers;
   request.registers = options.registers;
   request.kernel = options.kernel;
@@ -103,6 +114,7 @@ void run(const DesignOptions& options) {
     const layout::Layout layout = architecture::make_layout(a, budget);
     request = make_request_from(options, a, layout, budget);
     design = design::make_design(request, budget);
+    if (!a.target.symmetry_is_layout) design.notes.push_back("the symmetry is the file's target.symmetry, not that of its layout");
     const std::uint64_t pairs = count_attended(layout), layers = a.layer_count();
     std::uint64_t bound = ~std::uint64_t{0};
     for (const design::FrontPoint& p : design.front) {
@@ -123,6 +135,9 @@ void run(const DesignOptions& options) {
     write_file_atomically(options.save, architecture::to_toml(chosen));
     const std::string stem = options.save.ends_with(".toml") ? options.save.substr(0, options.save.size() - 5) : options.save;
     write_file_atomically(stem + ".svg", design::draw_front(design));
+    if (request.group.degree <= design::most_points_drawn) {
+      write_file_atomically(stem + "-orbits.svg", design::draw_orbits(design::compute_orbitals(request.group, budget)));
+    }
     for (const auto& [file, bytes] : design::make_files(chosen, stem, budget)) write_file_atomically(file, bytes);
   }
 }

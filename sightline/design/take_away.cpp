@@ -102,6 +102,27 @@ std::string draw_pattern(const std::vector<std::vector<std::uint32_t>>& rows) {
   return svg + "\"/>\n</svg>\n";
 }
 
+std::string draw_orbits(const Orbitals& orbitals) {
+  const std::size_t n = orbitals.degree();
+  const double side = std::max(1.0, 480.0 / static_cast<double>(std::max<std::size_t>(n, 1))) * static_cast<double>(n);
+  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{0:.0f}\" viewBox=\"0 0 {1} {1}\" shape-rendering=\"crispEdges\">\n", side, n);
+  std::vector<Point> row;
+  for (std::uint32_t k = 0; k < orbitals.list().size(); ++k) {
+    const Orbital& orbital = orbitals.list()[k];
+    // Steps of the golden angle keep neighbouring numbers apart; points are darker than pairs.
+    svg += fmt::format("<path fill=\"hsl({:.1f},60%,{}%)\" d=\"", std::fmod(137.508 * k, 360.0), orbital.is_diagonal() ? 35 : 55 + 10 * (k % 3));
+    for (Point i = 0; i < n; ++i) {
+      orbitals.read_row(k, i, row);
+      for (std::size_t first = 0, end = 0; first < row.size(); first = end) {
+        for (end = first + 1; end < row.size() && row[end] == row[end - 1] + 1; ++end) {}
+        svg += fmt::format("M{} {}h{}v1h-{}z", row[first], i, end - first, end - first);
+      }
+    }
+    svg += fmt::format("\"><title>{} of {}, {}</title></path>\n", orbital.is_diagonal() ? "orbit" : "orbit of pairs", orbital.is_diagonal() ? fmt::format("point {}", orbital.from) : fmt::format("({}, {})", orbital.from, orbital.to), orbital.size);
+  }
+  return svg + "</svg>\n";
+}
+
 std::vector<std::pair<std::string, std::string>> make_files(const architecture::Architecture& architecture, const std::string& stem, const Budget& budget) {
   const layout::Layout layout = architecture::make_layout(architecture, budget);
   const std::size_t n = layout.vertices();

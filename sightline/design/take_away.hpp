@@ -8,6 +8,7 @@
 #include "sightline/architecture/architecture.hpp"
 #include "sightline/base/budget.hpp"
 #include "sightline/design/front.hpp"
+#include "sightline/design/orbitals.hpp"
 
 namespace sightline::design {
 
@@ -23,6 +24,9 @@ namespace sightline::design {
 [[nodiscard]] std::string write_flex_attention(const std::vector<std::vector<std::vector<std::uint32_t>>>& rows, const std::vector<std::size_t>& order);
 /// Layers against pairs, one mark per point, the points that nothing beats joined by a line.
 [[nodiscard]] std::string draw_front(const Design& design);
+constexpr Point most_points_drawn = 256;
+/// The orbits of the group: a square per pair of points, one colour per orbit on pairs (the diagonal: orbits of points).
+[[nodiscard]] std::string draw_orbits(const Orbitals& orbitals);
 /// One square per attended pair, reader downwards.
 [[nodiscard]] std::string draw_pattern(const std::vector<std::vector<std::uint32_t>>& rows);
 

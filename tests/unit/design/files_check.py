@@ -5,8 +5,10 @@ usage: files_check.py SIGHTLINE
 The Python file is executed with PyTorch where that is installed (and its masks go through flex_attention's own
 create_block_mask when it is there), otherwise with a table of bytes that stands in for a boolean tensor."""
 import ast
+import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -18,7 +20,10 @@ command = os.path.abspath(sys.argv[1])
 
 try:
     import torch
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 except ImportError:
+    create_block_mask = None
+
     class Table:
         def __init__(self, n):
             self.cells = [[False] * n for _ in range(n)]
@@ -60,5 +65,23 @@ for group, vertices in (("D_5", 5), ("C_2*C_2", 4), ("S_3 wr S_2", 7), ("A_4", 1
             flex = {(i, j) for i in range(n) for j in range(n) if bool(mask_mod(0, 0, i, j))}
             assert n == vertices and mask == edges == flex, group
             assert (folder / f"x-{k + 1}.svg").read_text().startswith("<svg")
+            if create_block_mask:  # FlexAttention itself, against attention with the mask written out
+                block_mask = create_block_mask(mask_mod, None, None, n, n, device="cpu")
+                torch.manual_seed(0)
+                q, k_, v = (torch.randn(1, 1, n, 8, dtype=torch.float64) for _ in range(3))
+                dense = torch.tensor([[(i, j) in mask for j in range(n)] for i in range(n)])
+                found, wanted = flex_attention(q, k_, v, block_mask=block_mask), torch.nn.functional.scaled_dot_product_attention(q, k_, v, attn_mask=dense)
+                rows = dense.any(dim=1)
+                assert torch.allclose(found[0, 0, rows], wanted[0, 0, rows], atol=1e-12), group
         assert "<circle" in (folder / "x.svg").read_text()
-print("four designs agree with their files")
+        # Every pair has one colour: the squares of the orbits add up to n^2.
+        orbits = (folder / "x-orbits.svg").read_text()
+        tokens = int(re.search(r'viewBox="0 0 (\d+)', orbits)[1])
+        assert sum(map(int, re.findall(r"h(\d+)v1", orbits))) == tokens ** 2, group
+        assert sum(map(int, re.findall(r", (\d+)</title>", orbits))) == tokens ** 2, group
+with tempfile.TemporaryDirectory() as folder:  # --from takes the symmetry of the target, not that of the layout
+    folder = pathlib.Path(folder)
+    (folder / "y.toml").write_text('tokens = 6\ndim = 4\ndepth = "listed"\n[target]\nsymmetry = "D_6"\n[[layer]]\npattern = { kind = "window", radius = 3 }\nrepeat = 5\n')
+    found = json.loads(subprocess.run([command, "design", "--json", "--from", str(folder / "y.toml")], check=True, capture_output=True, text=True).stdout)
+    assert found["group"]["order"] == "12" and any(p["kind"] == "single" and p["pattern_pairs"] == 12 for p in found["front"]), found["group"]
+print("four designs agree with their files" + (", and with FlexAttention" if create_block_mask else ""))
