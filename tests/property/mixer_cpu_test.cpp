@@ -105,14 +105,19 @@ template <class Real> void run(const Problem& problem, Numbers<Real>& numbers, c
 }
 
 // ratio: what the error may be beside the reference's; natural: what is rounded before the entries cancel.
-void check_tensor(const Problem& problem, const char* what, const std::vector<float>& fast32,
+void check_tensor(const Problem& problem, const std::string& what, const std::vector<float>& fast32,
                   const std::vector<double>& fast64, const std::vector<float>& slow32, const std::vector<double>& truth,
                   double ratio, double natural) {
   if (truth.empty())
     return;
+  // Rows of one or two reads: the reference is exact there (a weight 1 is 1), so that a few roundings are granted.
   constexpr double eps32 = 0x1p-24, eps64 = 0x1p-53;
+  // A handful of sums over all rows is no statistics: the reference may be lucky. Sums of N terms wander by sqrt(N)
+  // roundings.
+  if (truth.size() < 16)
+    natural *= 4 * std::sqrt(static_cast<double>(problem.shape.readers * problem.shape.batch));
   const double slow = rms_error(slow32, truth), scale = std::max(rms(truth), natural);
-  const double allowed = ratio * slow + eps32 * scale;
+  const double allowed = ratio * slow + (problem.shape.reads <= 2 ? 6 : 1) * eps32 * scale;
   CHECK_MESSAGE(rms_error(fast32, truth) <= allowed, problem.name << ", " << what << " float32: error "
                                                                   << rms_error(fast32, truth) << ", reference " << slow
                                                                   << ", size " << rms(truth));

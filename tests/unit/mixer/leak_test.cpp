@@ -36,7 +36,7 @@ void poison(std::vector<Real>& numbers, std::int64_t batch, std::int64_t vertice
 // Vertices v with kept(b, v) must have the same bits in both.
 template <class Real, class Kept>
 void check_same(const Problem& problem, const std::vector<Real>& a, const std::vector<Real>& b, Kept kept,
-                const char* what) {
+                const std::string& what) {
   const std::size_t vertices = static_cast<std::size_t>(problem.shape.readers);
   if (a.empty() || vertices == 0)
     return;
@@ -44,8 +44,10 @@ void check_same(const Problem& problem, const std::vector<Real>& a, const std::v
   for (std::size_t at = 0; at < static_cast<std::size_t>(problem.shape.batch) * vertices; ++at) {
     if (!kept(static_cast<std::int64_t>(at / vertices), static_cast<std::int64_t>(at % vertices)))
       continue;
-    CHECK_MESSAGE(std::memcmp(&a[at * rest], &b[at * rest], rest * sizeof(Real)) == 0,
-                  problem.name << ": " << what << " of token " << at % vertices);
+    for (std::size_t k = at * rest; k < (at + 1) * rest; ++k) {
+      CHECK_MESSAGE(std::memcmp(&a[k], &b[k], sizeof(Real)) == 0,
+                    problem.name << ": " << what << " of token " << at % vertices << " was " << a[k] << ", is " << b[k]);
+    }
   }
 }
 
