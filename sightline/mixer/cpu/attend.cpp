@@ -91,13 +91,10 @@ public:
   void backward(const AttentionGradients<Real>& gradients) {
     clear(gradients.key, shape_.width);
     clear(gradients.value, shape_.value_width);
-    for (const Tiles& tiles : compiled_->relations) {
-      if (!tiles.rows.rows.empty())
-        products_.resize(static_cast<std::size_t>(shape_.batch * shape_.heads * shape_.readers));
-    }
-    run_readers(gradients);
-    if (gradients.key.data != nullptr || gradients.value.data != nullptr)
-      run_columns(gradients);
+    run_tiles(gradients);
+    run_sparse(gradients);
+    if (gradients.sink != nullptr)
+      add_sinks(gradients.sink);
   }
 
 private:
@@ -148,7 +145,8 @@ private:
     return head;
   }
 
-  [[nodiscard]] Gradients<Real> gradients_of(const AttentionGradients<Real>& from, std::int64_t b, std::int64_t h) {
+  [[nodiscard]] Gradients<Real> gradients_of(const AttentionGradients<Real>& from, std::int64_t b,
+                                             std::int64_t h) const {
     Gradients<Real> to;
     to.out = from.out.at(b, h, 0);
     to.out_stride = from.out.token_stride;
@@ -161,9 +159,16 @@ private:
     to.query_stride = from.query.token_stride;
     to.key_stride = from.key.token_stride;
     to.value_stride = from.value.token_stride;
-    if (!products_.empty())
-      to.products = products_.data() + (b * shape_.heads + h) * shape_.readers;
     return to;
+  }
+
+  /// Columns of rows taken one by one write the gradients of this key head; else they are added to.
+  [[nodiscard]] bool writes(std::int64_t key_head) const {
+    for (std::int64_t g = 0; g < group(); ++g) {
+      if (!tiles_of(key_head * group() + g).tiles.empty())
+        return false;
+    }
+    return static_cast<std::int64_t>(tiles_of(key_head * group()).columns.rows.size()) == shape_.reads;
   }
 
   void clear(const View<Real>& view, std::int64_t width) {
@@ -173,14 +178,16 @@ private:
     const std::int64_t parts = (shape_.reads + rows - 1) / rows;
     run_tasks(shape_.batch * shape_.key_heads * parts, workers_, [&](std::int64_t task, int) {
       const std::int64_t head = task / parts, first = task % parts * rows, last = std::min(first + rows, shape_.reads);
+      if (writes(head % shape_.key_heads))
+        return;
       for (std::int64_t j = first; j < last; ++j)
         std::fill_n(view.at(head / shape_.key_heads, head % shape_.key_heads, j), width, Real(0));
     });
   }
 
-  // Tiles and rows: gradients of queries, and of keys and values through tiles. Tiles of one key head add in the order
-  // of their ranks; so that threads seldom wait for each other, neighbouring tasks belong to different key heads.
-  void run_readers(const AttentionGradients<Real>& gradients) {
+  // Tiles of one key head add in the order of their ranks; so that threads seldom wait for each other, neighbouring
+  // tasks belong to different key heads.
+  void run_tiles(const AttentionGradients<Real>& gradients) {
     const std::int64_t chains = shape_.batch * shape_.key_heads;
     const std::int64_t blocks = (shape_.reads + block_columns - 1) / block_columns;
     std::vector<std::vector<Task>> by_chain(static_cast<std::size_t>(chains));
@@ -202,10 +209,6 @@ private:
       }
     }
     std::vector<Task> tasks;
-    for (std::int64_t b = 0; b < shape_.batch; ++b) {
-      for (std::int64_t h = 0; h < shape_.heads; ++h)
-        add_chunks(tasks, b, h, tiles_of(h).rows.chunk_count());
-    }
     for (std::int64_t first = 0; first < chains; first += workers_) {
       const std::int64_t last = std::min(first + workers_, chains);
       bool more = true;
@@ -221,69 +224,117 @@ private:
       }
     }
     by_chain.clear();
+    if (tasks.empty())
+      return;
     std::vector<std::uint32_t> done(static_cast<std::size_t>(chains * blocks), 0);
-    std::vector<Real> sinks(tasks.size(), Real(0));
+    const std::size_t first_sink = add_parts(tasks);
     const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
     run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
       const Task& task = tasks[static_cast<std::size_t>(t)];
-      const Head<Real> head = head_of(task.batch, task.head);
-      const Gradients<Real> to = gradients_of(gradients, task.batch, task.head);
       const Tiles& tiles = tiles_of(task.head);
-      Real& sink = sinks[static_cast<std::size_t>(t)];
-      if (task.is_tile) {
-        const Tile& tile = tiles.tiles[static_cast<std::size_t>(task.part)];
-        TurnList turns;
-        turns.turns = tiles.turns.data() + tile.turns_begin;
-        turns.count = static_cast<int>(tile.turns_end - tile.turns_begin);
-        turns.done = done.data() + (task.batch * shape_.key_heads + task.head / group()) * blocks;
-        if (!bases.empty())
-          turns.base = bases.data() + task.head * blocks;
-        sink = engine_->backward_tile(rule_of(task.head), head, to, list_of(tiles, task.part), turns,
-                                      workspaces.of(worker));
-      } else {
-        const auto part = static_cast<std::size_t>(task.part);
-        sink = engine_->backward_rows(rule_of(task.head), head, to, tiles.rows.view(), tiles.rows.chunks[part],
-                                      tiles.rows.chunks[part + 1], workspaces.of(worker));
-      }
+      const Tile& tile = tiles.tiles[static_cast<std::size_t>(task.part)];
+      TurnList turns;
+      turns.turns = tiles.turns.data() + tile.turns_begin;
+      turns.count = static_cast<int>(tile.turns_end - tile.turns_begin);
+      turns.done = done.data() + (task.batch * shape_.key_heads + task.head / group()) * blocks;
+      if (!bases.empty())
+        turns.base = bases.data() + task.head * blocks;
+      sinks_[first_sink + static_cast<std::size_t>(t)].value = engine_->backward_tile(
+          rule_of(task.head), head_of(task.batch, task.head), gradients_of(gradients, task.batch, task.head),
+          list_of(tiles, task.part), turns, workspaces.of(worker));
     });
-    if (gradients.sink != nullptr)
-      add_sinks(tasks, sinks, gradients.sink);
+  }
+
+  // Rows taken one by one, then their columns, for as many key heads at a time as stay in the caches and keep what is
+  // stored per arc small.
+  void run_sparse(const AttentionGradients<Real>& gradients) {
+    constexpr std::size_t most_bytes = std::size_t{8} << 20;
+    const std::int64_t chains = shape_.batch * shape_.key_heads;
+    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+    for (std::int64_t first = 0; first < chains;) {
+      std::vector<Task> tasks;
+      std::vector<std::size_t> arcs_before; // of every head of these chains
+      std::size_t arcs = 0, bytes = 0;
+      std::int64_t last = first;
+      while (last < chains && (last - first < workers_ || bytes < most_bytes)) {
+        const std::int64_t b = last / shape_.key_heads;
+        for (std::int64_t g = 0; g < group(); ++g) {
+          const std::int64_t h = last % shape_.key_heads * group() + g;
+          const SparseList& rows = tiles_of(h).rows;
+          add_chunks(tasks, b, h, rows.chunk_count());
+          arcs_before.push_back(arcs);
+          arcs += rows.columns.size();
+          bytes +=
+              sizeof(Real) * (2 * rows.columns.size() + rows.rows.size() * static_cast<std::size_t>(6 * shape_.width));
+        }
+        ++last;
+      }
+      if (!tasks.empty()) {
+        std::vector<Real> weights(arcs), slopes(arcs),
+            middles(common_has_extra() ? static_cast<std::size_t>((last - first) * group() * shape_.readers) : 0);
+        const auto to = [&](const Task& task) {
+          Gradients<Real> result = gradients_of(gradients, task.batch, task.head);
+          const std::int64_t number = task.batch * shape_.heads + task.head - first * group();
+          result.arc_weights = weights.data() + arcs_before[static_cast<std::size_t>(number)];
+          result.arc_slopes = slopes.data() + arcs_before[static_cast<std::size_t>(number)];
+          if (!middles.empty())
+            result.middles = middles.data() + number * shape_.readers;
+          return result;
+        };
+        const std::size_t first_sink = add_parts(tasks);
+        run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
+          const Task& task = tasks[static_cast<std::size_t>(t)];
+          const SparseList& rows = tiles_of(task.head).rows;
+          const auto part = static_cast<std::size_t>(task.part);
+          sinks_[first_sink + static_cast<std::size_t>(t)].value =
+              engine_->backward_rows(rule_of(task.head), head_of(task.batch, task.head), to(task), rows.view(),
+                                     rows.chunks[part], rows.chunks[part + 1], workspaces.of(worker));
+        });
+        for (std::int64_t g = 0; g < group(); ++g) { // heads that share a key head follow each other
+          tasks.clear();
+          for (std::int64_t chain = first; chain < last; ++chain) {
+            const std::int64_t h = chain % shape_.key_heads * group() + g;
+            add_chunks(tasks, chain / shape_.key_heads, h, tiles_of(h).columns.chunk_count());
+          }
+          run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
+            const Task& task = tasks[static_cast<std::size_t>(t)];
+            const SparseList& columns = tiles_of(task.head).columns;
+            const auto part = static_cast<std::size_t>(task.part);
+            engine_->backward_columns(rule_of(task.head), head_of(task.batch, task.head), to(task), columns.view(),
+                                      columns.chunks[part], columns.chunks[part + 1],
+                                      g > 0 || !writes(task.head / group()), workspaces.of(worker));
+          });
+        }
+      }
+      first = last;
+    }
+  }
+
+  [[nodiscard]] bool common_has_extra() const {
+    return rule_.normalised && (rule_.sink != Sink::none || rule_.eps > 0);
+  }
+
+  struct SinkPart {
+    Task task;
+    Real value = 0;
+  };
+  std::size_t add_parts(const std::vector<Task>& tasks) {
+    const std::size_t first = sinks_.size();
+    for (const Task& task : tasks)
+      sinks_.push_back({task, Real(0)});
+    return first;
   }
 
   // The tasks' order depends on the number of threads; the order of this sum must not.
-  void add_sinks(const std::vector<Task>& tasks, const std::vector<Real>& sinks, Real* out) const {
-    std::vector<std::size_t> order(tasks.size());
-    for (std::size_t t = 0; t < order.size(); ++t)
-      order[t] = t;
-    std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
-      const Task &a = tasks[x], &b = tasks[y];
+  void add_sinks(Real* out) {
+    std::sort(sinks_.begin(), sinks_.end(), [](const SinkPart& x, const SinkPart& y) {
+      const Task &a = x.task, &b = y.task;
       return std::tie(a.head, a.batch, a.is_tile, a.part) < std::tie(b.head, b.batch, b.is_tile, b.part);
     });
     std::vector<double> sums(static_cast<std::size_t>(shape_.heads), 0);
-    for (const std::size_t t : order)
-      sums[static_cast<std::size_t>(tasks[t].head)] -= static_cast<double>(sinks[t]);
+    for (const SinkPart& part : sinks_)
+      sums[static_cast<std::size_t>(part.task.head)] -= static_cast<double>(part.value);
     std::copy(sums.begin(), sums.end(), out);
-  }
-
-  // Gradients of keys and values through rows taken one by one: every column collects from its readers. Heads that
-  // share a key head follow each other.
-  void run_columns(const AttentionGradients<Real>& gradients) {
-    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
-    for (std::int64_t g = 0; g < group(); ++g) {
-      std::vector<Task> tasks;
-      for (std::int64_t b = 0; b < shape_.batch; ++b) {
-        for (std::int64_t h = g; h < shape_.heads; h += group())
-          add_chunks(tasks, b, h, tiles_of(h).columns.chunk_count());
-      }
-      run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
-        const Task& task = tasks[static_cast<std::size_t>(t)];
-        const SparseList& columns = tiles_of(task.head).columns;
-        const auto part = static_cast<std::size_t>(task.part);
-        engine_->backward_columns(rule_of(task.head), head_of(task.batch, task.head),
-                                  gradients_of(gradients, task.batch, task.head), columns.view(), columns.chunks[part],
-                                  columns.chunks[part + 1], workspaces.of(worker));
-      });
-    }
   }
 
   const Plan& plan_;
@@ -297,7 +348,7 @@ private:
   const CompiledPlan* compiled_ = nullptr;
   const Engine<Real>* engine_ = nullptr;
   int workers_ = 1;
-  std::vector<Real> products_;
+  std::vector<SinkPart> sinks_;
 };
 
 } // namespace

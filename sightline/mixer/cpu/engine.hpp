@@ -60,7 +60,8 @@ template <class Real> struct Gradients {
   std::ptrdiff_t out_stride = 0;
   Real *query = nullptr, *key = nullptr, *value = nullptr;
   std::ptrdiff_t query_stride = 0, key_stride = 0, value_stride = 0;
-  Real* products = nullptr; ///< per reader: d out . out, from backward_rows to backward_columns
+  Real* middles = nullptr;                            ///< workspace per reader of rows passes, or null without sinks
+  Real *arc_weights = nullptr, *arc_slopes = nullptr; ///< per arc, from backward_rows to backward_columns
 };
 
 struct TileList {
@@ -83,6 +84,7 @@ struct SparseRows {
   const std::int32_t* rows = nullptr;
   const std::int64_t* offsets = nullptr;
   const std::int32_t* columns = nullptr;
+  const std::int32_t* arcs = nullptr; ///< of a list of columns: the arc in the list of rows
 };
 
 template <class Real> struct Engine {
@@ -95,9 +97,9 @@ template <class Real> struct Engine {
                        void* workspace);
   Real (*backward_rows)(const Rule<Real>&, const Head<Real>&, const Gradients<Real>&, const SparseRows&,
                         std::int64_t begin, std::int64_t end, void* workspace);
-  /// Adds to key and value gradients of rows[begin .. end) (reads), columns = their readers.
+  /// Key and value gradients of rows[begin .. end) (reads); columns are their readers. Adds, or writes.
   void (*backward_columns)(const Rule<Real>&, const Head<Real>&, const Gradients<Real>&, const SparseRows&,
-                           std::int64_t begin, std::int64_t end, void* workspace);
+                           std::int64_t begin, std::int64_t end, bool add, void* workspace);
   int panel = 0; ///< columns that pack_weight puts side by side
   /// weight [columns, depth] -> out: round_up(columns, panel) * depth numbers.
   void (*pack_weight)(const Real* weight, std::int64_t depth, std::int64_t columns, Real* out);

@@ -15,62 +15,57 @@ template <class Real> SIGHTLINE_INLINE void prefetch_row(const Real* row, std::i
     __builtin_prefetch(row + k);
 }
 
-/// parts[a] = the products of fixed with the row of columns[a], not yet added up over lanes. distance: squares of
-/// differences.
+/// parts[a] = the products of scale * fixed with the row of columns[a], not yet added up over lanes. distance: squares
+/// of differences. vectors: whole vectors of the width, 0: any width.
 template <class Real, int vectors>
-SIGHTLINE_INLINE void partial_products_of(bool distance, const Real* fixed, const Real* base, std::ptrdiff_t stride,
-                                          const std::int32_t* columns, int count, Real* parts) {
+SIGHTLINE_INLINE void partial_products(bool distance, const Real* fixed, Real scale, const Real* base,
+                                       std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
+                                       int count, Real* parts) {
   constexpr int lanes = Lanes<Real>::count;
-  Vec<Real> left[vectors];
+  if constexpr (vectors > 0) {
+    Vec<Real> left[vectors];
 #pragma GCC unroll 8
-  for (int v = 0; v < vectors; ++v)
-    left[v] = load<Real>(fixed + v * lanes);
-  for (int a = 0; a < count; ++a) {
-    const Real* const row = base + columns[a] * stride;
-    if (a + 6 < count)
-      prefetch_row<Real>(base + columns[a + 6] * stride, vectors * lanes);
-    Vec<Real> sum{};
+    for (int v = 0; v < vectors; ++v)
+      left[v] = load<Real>(fixed + v * lanes) * splat<Real>(scale);
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + columns[a] * stride;
+      if (count > 8 && a + 6 < count)
+        prefetch_row<Real>(base + columns[a + 6] * stride, vectors * lanes);
+      Vec<Real> sum{};
 #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) {
-      const Vec<Real> right = load<Real>(row + v * lanes);
-      if (distance) {
-        const Vec<Real> difference = left[v] - right;
-        sum = fma(difference, difference, sum);
-      } else {
-        sum = fma(left[v], right, sum);
+      for (int v = 0; v < vectors; ++v) {
+        const Vec<Real> right = load<Real>(row + v * lanes);
+        if (distance) {
+          const Vec<Real> difference = left[v] - right;
+          sum = fma(difference, difference, sum);
+        } else {
+          sum = fma(left[v], right, sum);
+        }
       }
+      store<Real>(parts + a * lanes, sum);
     }
-    store<Real>(parts + a * lanes, sum);
-  }
-}
-
-template <class Real>
-void partial_products(bool distance, const Real* fixed, const Real* base, std::ptrdiff_t stride, std::int64_t width,
-                      const std::int32_t* columns, int count, Real* parts) {
-  constexpr int lanes = Lanes<Real>::count;
-  if (width == 4 * lanes)
-    return partial_products_of<Real, 4>(distance, fixed, base, stride, columns, count, parts);
-  if (width == 8 * lanes)
-    return partial_products_of<Real, 8>(distance, fixed, base, stride, columns, count, parts);
-  for (int a = 0; a < count; ++a) {
-    const Real* const row = base + columns[a] * stride;
-    Vec<Real> sum{};
-    std::int64_t k = 0;
-    const auto step = [&](Vec<Real> left, Vec<Real> right) {
-      const Vec<Real> x = distance ? left - right : left, y = distance ? x : right;
-      sum = fma(x, y, sum);
-    };
-    for (; k + lanes <= width; k += lanes)
-      step(load<Real>(fixed + k), load<Real>(row + k));
-    if (k < width) {
-      Real one[lanes] = {}, two[lanes] = {};
-      for (std::int64_t t = k; t < width; ++t) {
-        one[t - k] = fixed[t];
-        two[t - k] = row[t];
+  } else {
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + columns[a] * stride;
+      Vec<Real> sum{};
+      std::int64_t k = 0;
+      const auto step = [&](Vec<Real> left, Vec<Real> right) {
+        left = left * splat<Real>(scale);
+        const Vec<Real> x = distance ? left - right : left, y = distance ? x : right;
+        sum = fma(x, y, sum);
+      };
+      for (; k + lanes <= width; k += lanes)
+        step(load<Real>(fixed + k), load<Real>(row + k));
+      if (k < width) {
+        Real one[lanes] = {}, two[lanes] = {};
+        for (std::int64_t t = k; t < width; ++t) {
+          one[t - k] = fixed[t];
+          two[t - k] = row[t];
+        }
+        step(load<Real>(one), load<Real>(two));
       }
-      step(load<Real>(one), load<Real>(two));
+      store<Real>(parts + a * lanes, sum);
     }
-    store<Real>(parts + a * lanes, sum);
   }
 }
 
@@ -90,47 +85,46 @@ template <class Real> void add_parts(const Real* parts, int count, Real* sums) {
   }
 }
 
-/// to [width] += sum over arcs of weights[a] times the row of columns[a].
+/// to [width] = (to +) sum over arcs of weights[a] times the row of columns[a], all times factor.
 template <class Real, int vectors>
-SIGHTLINE_INLINE void add_rows_of(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
-                                  const Real* weights, int count, Real* to) {
+SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
+                               const Real* weights, int count, bool add, Real factor, Real* to) {
   constexpr int lanes = Lanes<Real>::count;
-  Vec<Real> sum[vectors];
-#pragma GCC unroll 8
-  for (int v = 0; v < vectors; ++v)
-    sum[v] = load<Real>(to + v * lanes);
-  for (int a = 0; a < count; ++a) {
-    const Real* const row = base + columns[a] * stride;
-    if (a + 6 < count)
-      prefetch_row<Real>(base + columns[a + 6] * stride, vectors * lanes);
-    const Vec<Real> weight = splat<Real>(weights[a]);
+  if constexpr (vectors > 0) {
+    Vec<Real> sum[vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v)
-      sum[v] = fma(weight, load<Real>(row + v * lanes), sum[v]);
-  }
+      sum[v] = add ? load<Real>(to + v * lanes) : Vec<Real>{};
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + columns[a] * stride;
+      if (count > 8 && a + 6 < count)
+        prefetch_row<Real>(base + columns[a + 6] * stride, vectors * lanes);
+      const Vec<Real> weight = splat<Real>(weights[a]);
 #pragma GCC unroll 8
-  for (int v = 0; v < vectors; ++v)
-    store<Real>(to + v * lanes, sum[v]);
+      for (int v = 0; v < vectors; ++v)
+        sum[v] = fma(weight, load<Real>(row + v * lanes), sum[v]);
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      store<Real>(to + v * lanes, sum[v] * splat<Real>(factor));
+  } else {
+    std::int64_t k = 0;
+    for (; k + lanes <= width; k += lanes) {
+      Vec<Real> sum = add ? load<Real>(to + k) : Vec<Real>{};
+      for (int a = 0; a < count; ++a)
+        sum = fma(splat<Real>(weights[a]), load<Real>(base + columns[a] * stride + k), sum);
+      store<Real>(to + k, sum * splat<Real>(factor));
+    }
+    for (; k < width; ++k) {
+      Real sum = add ? to[k] : Real(0);
+      for (int a = 0; a < count; ++a)
+        sum += weights[a] * base[columns[a] * stride + k];
+      to[k] = sum * factor;
+    }
+  }
 }
 
-template <class Real>
-void add_rows(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
-              const Real* weights, int count, Real* to) {
-  constexpr int lanes = Lanes<Real>::count;
-  if (width == 4 * lanes)
-    return add_rows_of<Real, 4>(base, stride, columns, weights, count, to);
-  if (width == 8 * lanes)
-    return add_rows_of<Real, 8>(base, stride, columns, weights, count, to);
-  for (int a = 0; a < count; ++a) {
-    const Real* const row = base + columns[a] * stride;
-    const Vec<Real> weight = splat<Real>(weights[a]);
-    std::int64_t k = 0;
-    for (; k + lanes <= width; k += lanes)
-      store<Real>(to + k, fma(weight, load<Real>(row + k), load<Real>(to + k)));
-    for (; k < width; ++k)
-      to[k] += weights[a] * row[k];
-  }
-}
+template <int number> struct Constant { static constexpr int value = number; };
 
 template <class Real> bool exists(std::int64_t vertex, std::int64_t cut_begin, std::int64_t cut_end) {
   return vertex < cut_begin || vertex >= cut_end;
@@ -141,6 +135,7 @@ struct Piece {
   std::int64_t row = 0;
   int first = 0, count = 0; // among the arcs of its group
   bool begins = true, ends = true;
+  std::int64_t first_arc = 0, last_arc = 0; // in the list, with those that do not exist
 };
 
 /// Rows of a list in groups of at most most_arcs arcs; arcs to what does not exist are left out. `columns` holds the
@@ -163,7 +158,7 @@ public:
       if (arc_ == first && arcs > 0 && stop - first > most_arcs - arcs)
         break;
       Piece& piece = pieces[count++];
-      piece = {list_.rows[row_], arcs, 0, arc_ == first, false};
+      piece = {list_.rows[row_], arcs, 0, arc_ == first, false, arc_, arc_};
       const std::int64_t take = stop - arc_ < most_arcs - arcs ? stop - arc_ : most_arcs - arcs;
       for (std::int64_t a = arc_; a < arc_ + take; ++a) {
         if (list_.columns[a] < cut_begin_ || list_.columns[a] >= cut_end_)
@@ -171,6 +166,7 @@ public:
       }
       piece.count = arcs - piece.first;
       arc_ += take;
+      piece.last_arc = arc_;
       if (arc_ == stop) {
         piece.ends = true;
         ++row_; // the next row begins where this one ends
@@ -241,9 +237,9 @@ ArcRows<Real> find_arc_rows(Prepare prepare, const Real* base, std::ptrdiff_t st
   return {copy, width, counting};
 }
 
-template <class Real>
-void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
-                  std::int64_t end, void* workspace) {
+template <class Real, int vectors>
+void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
+                     std::int64_t end, void* workspace) {
   constexpr int lanes = Lanes<Real>::count;
   ArcSpace<Real> space(workspace, head.width, head.value_width);
   std::int32_t counting[most_arcs];
@@ -261,10 +257,14 @@ void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRo
                                                    arcs, counting, space.prepared);
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
-      prepare_row<Real>(rule.prepare, head.query + piece.row * head.query_stride, head.width, rule.query_scale,
-                        space.fixed);
-      partial_products<Real>(rule.score == Score::distance, space.fixed, keys.base, keys.stride, head.width,
-                             keys.columns + piece.first, piece.count, space.parts + piece.first * lanes);
+      const Real* query = head.query + piece.row * head.query_stride;
+      if (rule.prepare != Prepare::nothing) {
+        prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
+        query = space.fixed;
+      }
+      partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
+                                      head.width, keys.columns + piece.first, piece.count,
+                                      space.parts + piece.first * lanes);
     }
     const int padded = static_cast<int>(round_up(arcs, lanes));
     for (int a = arcs * lanes; a < padded * lanes; ++a)
@@ -306,11 +306,9 @@ void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRo
       if (piece.begins) {
         most = start;
         total = 0;
-        for (std::int64_t k = 0; k < head.value_width; ++k)
-          space.value_sums[k] = 0;
       }
       if (exponents && space.middles[p] != most) {
-        const Real shrink = exp2<Real>(splat<Real>(most - space.middles[p]))[0];
+        const Real shrink = piece.begins ? Real(0) : exp2<Real>(splat<Real>(most - space.middles[p]))[0];
         most = space.middles[p];
         if (!piece.begins) {
           total *= shrink;
@@ -320,34 +318,52 @@ void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRo
       }
       for (int a = piece.first; a < piece.first + piece.count; ++a)
         total += space.scores[a];
-      add_rows<Real>(head.value, head.value_stride, head.value_width, space.columns + piece.first,
-                     space.scores + piece.first, piece.count, space.value_sums);
-      if (!piece.ends)
-        continue;
       Real factor = 1;
-      if (rule.normalised) {
+      if (piece.ends && rule.normalised) {
         Real below = total;
         if (rule.has_extra)
           below += exp2<Real>(splat<Real>(rule.extra - most))[0];
         factor = below == Real(0) ? Real(0) : Real(1) / below;
-      } else if (exponents) {
+      } else if (piece.ends && exponents) {
         factor = exp2<Real>(splat<Real>(most))[0];
       }
       const bool here = exists<Real>(piece.row, head.reader_cut_begin, head.reader_cut_end);
-      Real* const to = head.out + piece.row * head.out_stride;
-      std::int64_t k = 0;
-      if (here) {
-        for (; k + lanes <= head.value_width; k += lanes)
-          store<Real>(to + k, load<Real>(space.value_sums + k) * splat<Real>(factor));
+      Real* const out = head.out + piece.row * head.out_stride;
+      const bool whole = piece.begins && piece.ends && here; // straight to the output
+      add_rows<Real, vectors>(head.value, head.value_stride, head.value_width, space.columns + piece.first,
+                              space.scores + piece.first, piece.count, !piece.begins, factor,
+                              whole ? out : space.value_sums);
+      if (!piece.ends)
+        continue;
+      if (!whole) {
+        for (std::int64_t k = 0; k < head.value_width; ++k)
+          out[k] = here ? space.value_sums[k] : Real(0);
       }
-      for (; k < head.value_width; ++k)
-        to[k] = here ? space.value_sums[k] * factor : Real(0);
       if (head.statistics != nullptr) {
         head.statistics[piece.row * 2] = most;
         head.statistics[piece.row * 2 + 1] = factor;
       }
     }
   }
+}
+
+/// Calls f with the number of whole vectors of both widths as a constant, 0 where they differ or do not fit.
+template <class Real, class Function>
+SIGHTLINE_INLINE auto with_vectors(std::int64_t width, std::int64_t value_width, Function f) {
+  constexpr int lanes = Lanes<Real>::count;
+  if (width == value_width && width == 4 * lanes)
+    return f(Constant<4>{});
+  if (width == value_width && width == 8 * lanes)
+    return f(Constant<8>{});
+  return f(Constant<0>{});
+}
+
+template <class Real>
+void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
+                  std::int64_t end, void* workspace) {
+  with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
+    forward_rows_of<Real, decltype(vectors)::value>(rule, head, list, begin, end, workspace);
+  });
 }
 
 /// Weights (times the row's factor) of a group of arcs, from scores and the arcs' readers' shifts and scales; `scales`
@@ -400,9 +416,22 @@ template <class Real> SIGHTLINE_INLINE void clear_tail(int arcs, int padded, Arc
     space.shifts[a] = space.scales[a] = space.middles[a] = 0;
 }
 
+/// Weights and derivatives of a piece's arcs, kept for the columns' turn; 0 for arcs to what does not exist.
 template <class Real>
-Real backward_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
-                   const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace) {
+SIGHTLINE_INLINE void keep_arcs(const SparseRows& list, const Piece& piece, std::int64_t cut_begin,
+                                std::int64_t cut_end, const ArcSpace<Real>& space, const Gradients<Real>& gradients) {
+  int from = piece.first;
+  for (std::int64_t a = piece.first_arc; a < piece.last_arc; ++a) {
+    const bool there = exists<Real>(list.columns[a], cut_begin, cut_end);
+    gradients.arc_weights[a] = there ? space.scores[from] : Real(0);
+    gradients.arc_slopes[a] = there ? space.products[from] : Real(0);
+    from += there ? 1 : 0;
+  }
+}
+
+template <class Real, int vectors>
+Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                      const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace) {
   constexpr int lanes = Lanes<Real>::count;
   ArcSpace<Real> space(workspace, head.width, head.value_width);
   std::int32_t counting[most_arcs];
@@ -419,19 +448,23 @@ Real backward_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     const int padded = static_cast<int>(round_up(arcs, lanes));
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
-      prepare_row<Real>(rule.prepare, head.query + piece.row * head.query_stride, head.width, rule.query_scale,
-                        space.fixed);
-      partial_products<Real>(rule.score == Score::distance, space.fixed, keys.base, keys.stride, head.width,
-                             keys.columns + piece.first, piece.count, space.parts + piece.first * lanes);
+      const Real* query = head.query + piece.row * head.query_stride;
+      if (rule.prepare != Prepare::nothing) {
+        prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
+        query = space.fixed;
+      }
+      partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
+                                      head.width, keys.columns + piece.first, piece.count,
+                                      space.parts + piece.first * lanes);
     }
     for (int a = arcs * lanes; a < padded * lanes; ++a)
       space.parts[a] = 0;
     add_parts<Real>(space.parts, padded, space.scores);
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
-      partial_products<Real>(false, gradients.out + piece.row * gradients.out_stride, head.value, head.value_stride,
-                             head.value_width, space.columns + piece.first, piece.count,
-                             space.parts + piece.first * lanes);
+      partial_products<Real, vectors>(false, gradients.out + piece.row * gradients.out_stride, Real(1), head.value,
+                                      head.value_stride, head.value_width, space.columns + piece.first, piece.count,
+                                      space.parts + piece.first * lanes);
       const Real most = head.statistics[piece.row * 2], scale = head.statistics[piece.row * 2 + 1];
       for (int a = piece.first; a < piece.first + piece.count; ++a) {
         space.shifts[a] = head.offset_bias != nullptr ? most - head.offset_bias[piece.row - space.columns[a]] : most;
@@ -454,35 +487,37 @@ Real backward_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       }
       if (!rule.normalised)
         middle = 0;
-      gradients.products[piece.row] = middle;
+      if (rule.has_extra)
+        gradients.middles[piece.row] = middle;
       for (int a = piece.first; a < piece.first + piece.count; ++a)
         space.middles[a] = middle;
     }
     differentiate_arcs<Real>(padded, space);
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
-      if (piece.begins) {
-        for (std::int64_t k = 0; k < head.width; ++k)
-          space.sums[k] = 0;
-        total = 0;
-      }
-      add_rows<Real>(keys.base, keys.stride, head.width, keys.columns + piece.first, space.products + piece.first,
-                     piece.count, space.sums);
-      if (rule.score == Score::distance) {
-        for (int a = piece.first; a < piece.first + piece.count; ++a)
-          total += space.products[a];
-      }
-      if (!piece.ends)
-        continue;
+      keep_arcs(list, piece, head.read_cut_begin, head.read_cut_end, space, gradients);
       const bool here = exists<Real>(piece.row, head.reader_cut_begin, head.reader_cut_end);
       const Real* const query = head.query + piece.row * head.query_stride;
-      if (here && rule.has_extra) {
-        sink += gradients.products[piece.row] * exp2<Real>(splat<Real>(rule.sink - head.statistics[piece.row * 2]))[0] *
+      if (piece.ends && here && rule.has_extra) {
+        sink += gradients.middles[piece.row] * exp2<Real>(splat<Real>(rule.sink - head.statistics[piece.row * 2]))[0] *
                 head.statistics[piece.row * 2 + 1];
       }
       if (gradients.query == nullptr)
         continue;
       Real* const to = gradients.query + piece.row * gradients.query_stride;
+      const bool simple =
+          here && piece.begins && piece.ends && rule.prepare == Prepare::nothing && rule.score == Score::dot;
+      add_rows<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
+                              space.products + piece.first, piece.count, !piece.begins,
+                              simple ? rule.query_scale : Real(1), simple ? to : space.sums);
+      if (rule.score == Score::distance) {
+        if (piece.begins)
+          total = 0;
+        for (int a = piece.first; a < piece.first + piece.count; ++a)
+          total += space.products[a];
+      }
+      if (simple || !piece.ends)
+        continue;
       if (!here) {
         for (std::int64_t k = 0; k < head.width; ++k)
           to[k] = 0;
@@ -498,11 +533,19 @@ Real backward_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   return sink;
 }
 
-/// The list holds columns: rows[r] is read by columns[offsets[r] ..].
 template <class Real>
-void backward_columns(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
-                      const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace) {
-  constexpr int lanes = Lanes<Real>::count;
+Real backward_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                   const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace) {
+  return with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
+    return backward_rows_of<Real, decltype(vectors)::value>(rule, head, gradients, list, begin, end, workspace);
+  });
+}
+
+/// The list holds columns: rows[r] is read by columns[offsets[r] ..], whose arcs in the rows' list are arcs[..]. Every
+/// column collects what its readers kept. add: to what is there; else the gradients are written.
+template <class Real, int vectors>
+void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                         const SparseRows& list, std::int64_t begin, std::int64_t end, bool add, void* workspace) {
   ArcSpace<Real> space(workspace, head.width, head.value_width);
   std::int32_t counting[most_arcs];
   if (rule.prepare != Prepare::nothing) {
@@ -510,80 +553,61 @@ void backward_columns(const Rule<Real>& rule, const Head<Real>& head, const Grad
       counting[a] = a;
   }
   const bool distance = rule.score == Score::distance;
-  Real total = 0;
-  PieceSource source(list, begin, end, head.reader_cut_begin, head.reader_cut_end);
-  int arcs = 0;
-  while (const int pieces = source.next(space.pieces, most_arcs, space.columns, arcs)) {
-    const ArcRows<Real> queries = find_arc_rows<Real>(rule.prepare, head.query, head.query_stride, head.width,
-                                                      space.columns, arcs, counting, space.prepared);
-    const int padded = static_cast<int>(round_up(arcs, lanes));
-    for (int p = 0; p < pieces; ++p) {
-      const Piece& piece = space.pieces[p];
-      // Scores from (scale k) . q; for distances k / scale stands in and the square of the scale comes afterwards.
-      prepare_row<Real>(rule.prepare, head.key + piece.row * head.key_stride, head.width,
-                        distance ? Real(1) / rule.query_scale : rule.query_scale, space.fixed);
-      partial_products<Real>(distance, space.fixed, queries.base, queries.stride, head.width,
-                             queries.columns + piece.first, piece.count, space.parts + piece.first * lanes);
+  for (std::int64_t r = begin; r < end; ++r) {
+    const std::int64_t column = list.rows[r];
+    if (!exists<Real>(column, head.read_cut_begin, head.read_cut_end)) {
+      for (std::int64_t k = 0; !add && gradients.key != nullptr && k < head.width; ++k)
+        gradients.key[column * gradients.key_stride + k] = 0;
+      for (std::int64_t k = 0; !add && gradients.value != nullptr && k < head.value_width; ++k)
+        gradients.value[column * gradients.value_stride + k] = 0;
+      continue;
     }
-    for (int a = arcs * lanes; a < padded * lanes; ++a)
-      space.parts[a] = 0;
-    add_parts<Real>(space.parts, padded, space.scores);
+    Real* const value = gradients.value == nullptr ? nullptr : gradients.value + column * gradients.value_stride;
+    const bool simple = !distance && rule.prepare == Prepare::nothing;
+    Real* const key = gradients.key == nullptr ? nullptr : gradients.key + column * gradients.key_stride;
+    Real* const key_sums = simple ? key : space.sums;
+    Real total = 0;
+    bool first = true;
+    for (std::int64_t a = list.offsets[r]; first || a < list.offsets[r + 1];) {
+      int count = 0;
+      for (; a < list.offsets[r + 1] && count < most_arcs; ++a) {
+        if (!exists<Real>(list.columns[a], head.reader_cut_begin, head.reader_cut_end))
+          continue;
+        space.columns[count] = list.columns[a];
+        space.scores[count] = gradients.arc_weights[list.arcs[a]];
+        const Real slope = gradients.arc_slopes[list.arcs[a]];
+        total += slope;
+        space.products[count++] = slope * rule.query_scale;
+      }
+      if (value != nullptr) {
+        add_rows<Real, vectors>(gradients.out, gradients.out_stride, head.value_width, space.columns, space.scores,
+                                count, add || !first, Real(1), value);
+      }
+      if (key != nullptr) {
+        const ArcRows<Real> queries = find_arc_rows<Real>(rule.prepare, head.query, head.query_stride, head.width,
+                                                          space.columns, count, counting, space.prepared);
+        add_rows<Real, vectors>(queries.base, queries.stride, head.width, queries.columns, space.products, count,
+                                simple ? add || !first : !first, Real(1), key_sums);
+      }
+      first = false;
+    }
+    if (key == nullptr || simple)
+      continue;
+    const Real* const given = head.key + column * head.key_stride;
     if (distance) {
-      for (int a = 0; a < padded; ++a)
-        space.scores[a] *= rule.query_scale * rule.query_scale;
+      for (std::int64_t k = 0; k < head.width; ++k)
+        space.sums[k] = total * given[k] - space.sums[k];
     }
-    for (int p = 0; p < pieces; ++p) {
-      const Piece& piece = space.pieces[p];
-      partial_products<Real>(false, head.value + piece.row * head.value_stride, gradients.out, gradients.out_stride,
-                             head.value_width, space.columns + piece.first, piece.count,
-                             space.parts + piece.first * lanes);
-      for (int a = piece.first; a < piece.first + piece.count; ++a) {
-        const std::int64_t reader = space.columns[a];
-        const Real most = head.statistics[reader * 2];
-        space.shifts[a] = head.offset_bias != nullptr ? most - head.offset_bias[reader - piece.row] : most;
-        space.scales[a] = head.statistics[reader * 2 + 1];
-        space.middles[a] = gradients.products[reader];
-      }
-    }
-    add_parts<Real>(space.parts, padded, space.products);
-    clear_tail(arcs, padded, space);
-    find_arc_slopes<Real>(rule, padded, space);
-    differentiate_arcs<Real>(padded, space);
-    for (int p = 0; p < pieces; ++p) {
-      const Piece& piece = space.pieces[p];
-      if (piece.begins) {
-        for (std::int64_t k = 0; k < head.width; ++k)
-          space.sums[k] = 0;
-        for (std::int64_t k = 0; k < head.value_width; ++k)
-          space.value_sums[k] = 0;
-        total = 0;
-      }
-      add_rows<Real>(queries.base, queries.stride, head.width, queries.columns + piece.first,
-                     space.products + piece.first, piece.count, space.sums);
-      add_rows<Real>(gradients.out, gradients.out_stride, head.value_width, space.columns + piece.first,
-                     space.scores + piece.first, piece.count, space.value_sums);
-      if (distance) {
-        for (int a = piece.first; a < piece.first + piece.count; ++a)
-          total += space.products[a];
-      }
-      if (!piece.ends || !exists<Real>(piece.row, head.read_cut_begin, head.read_cut_end))
-        continue;
-      if (gradients.value != nullptr) {
-        Real* const to = gradients.value + piece.row * gradients.value_stride;
-        for (std::int64_t k = 0; k < head.value_width; ++k)
-          to[k] += space.value_sums[k];
-      }
-      if (gradients.key != nullptr) {
-        const Real* const key = head.key + piece.row * head.key_stride;
-        for (std::int64_t k = 0; k < head.width; ++k) {
-          space.sums[k] =
-              distance ? total * key[k] - rule.query_scale * space.sums[k] : rule.query_scale * space.sums[k];
-        }
-        prepare_gradient<Real>(rule.prepare, key, space.sums, head.width, Real(1),
-                               gradients.key + piece.row * gradients.key_stride, true);
-      }
-    }
+    prepare_gradient<Real>(rule.prepare, given, space.sums, head.width, Real(1), key, add);
   }
+}
+
+template <class Real>
+void backward_columns(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                      const SparseRows& list, std::int64_t begin, std::int64_t end, bool add, void* workspace) {
+  with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
+    backward_columns_of<Real, decltype(vectors)::value>(rule, head, gradients, list, begin, end, add, workspace);
+  });
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -309,12 +309,13 @@ private:
       ++counts[static_cast<std::size_t>(j)];
     SparseList& columns = out_.columns;
     columns.columns.resize(rows.columns.size());
+    columns.arcs.resize(rows.columns.size());
     std::int64_t next = 0;
     for (std::int64_t j = 0; j < plan_.reads(); ++j) {
       std::int64_t& count = counts[static_cast<std::size_t>(j)];
       const std::int64_t first = next;
       next += count;
-      if (count > 0) {
+      if (count > 0 || out_.tiles.empty()) {
         columns.rows.push_back(static_cast<std::int32_t>(j));
         columns.offsets.push_back(next);
       }
@@ -322,8 +323,10 @@ private:
     }
     for (std::size_t r = 0; r < rows.rows.size(); ++r) {
       for (std::int64_t a = rows.offsets[r]; a < rows.offsets[r + 1]; ++a) {
-        columns.columns[static_cast<std::size_t>(
-            counts[static_cast<std::size_t>(rows.columns[static_cast<std::size_t>(a)])]++)] = rows.rows[r];
+        const auto at =
+            static_cast<std::size_t>(counts[static_cast<std::size_t>(rows.columns[static_cast<std::size_t>(a)])]++);
+        columns.columns[at] = rows.rows[r];
+        columns.arcs[at] = static_cast<std::int32_t>(a);
       }
     }
   }

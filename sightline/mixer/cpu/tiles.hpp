@@ -19,9 +19,9 @@ struct Tile {
 
 /// Rows in compressed form; chunks are stretches of rows that make one task.
 struct SparseList {
-  std::vector<std::int32_t> rows, columns;
+  std::vector<std::int32_t> rows, columns, arcs;
   std::vector<std::int64_t> offsets{0}, chunks{0};
-  [[nodiscard]] SparseRows view() const { return {rows.data(), offsets.data(), columns.data()}; }
+  [[nodiscard]] SparseRows view() const { return {rows.data(), offsets.data(), columns.data(), arcs.data()}; }
   [[nodiscard]] std::int64_t chunk_count() const { return static_cast<std::int64_t>(chunks.size()) - 1; }
 };
 
@@ -31,7 +31,7 @@ struct Tiles {
   std::vector<Turn> turns;
   std::vector<std::uint32_t> tiles_per_block; ///< how many tiles touch each column block
   SparseList rows;                            ///< readers taken one by one
-  SparseList columns;                         ///< what they read, by read
+  SparseList columns;                         ///< what they read, by read; every read where there are no tiles
   std::int64_t arcs = 0;
 };
 

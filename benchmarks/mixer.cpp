@@ -1,0 +1,320 @@
+// One measurement of a token mixer, as a line of JSON; benchmarks/mixer.py asks for them, measures PyTorch beside and writes the table.
+//   bench_mixer machine
+//   bench_mixer time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <malloc.h>
+#include <nlohmann/json.hpp>
+
+#include "mixer_machine.hpp"
+#include "sightline/layout/pattern_spec.hpp"
+#include "sightline/mixer/cpu/tiles.hpp"
+#include "sightline/mixer/mixer.hpp"
+#include "sightline/mixer/plan.hpp"
+
+namespace {
+
+using namespace sightline;
+using namespace sightline::mixer;
+
+constexpr std::int64_t width = 64;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+layout::Pattern make_layout(const std::string& name, layout::Vertex n) {
+  using layout::PatternKind;
+  layout::PatternSpec spec;
+  if (name == "causal") {
+    spec.causal = true;
+  } else if (name == "window") {
+    spec.kind = PatternKind::window;
+    spec.before = 511;
+  } else if (name == "longformer") {
+    spec.kind = PatternKind::window;
+    spec.radius = 256;
+    spec.global = {0};
+  } else if (name == "bigbird") {
+    spec.kind = PatternKind::bigbird;
+    spec.block = 64;
+    spec.random_blocks = 3;
+    spec.globals = 2;
+  } else if (name == "ring") {
+    spec.kind = PatternKind::ring;
+    spec.radius = 1;
+  } else if (name == "star") {
+    std::vector<std::vector<layout::Vertex>> rows(n);
+    for (layout::Vertex j = 0; j < n; ++j) rows[0].push_back(j);
+    for (layout::Vertex i = 1; i < n; ++i) {
+      rows[i] = {0, i};
+      if (n > 2) rows[i].push_back(i == 1 ? n - 1 : i - 1);
+      if (n > 3) rows[i].push_back(i == n - 1 ? 1 : i + 1);
+    }
+    return layout::make_pattern_from_rows(n, rows);
+  } else if (name == "swin49" || name == "swin64") {
+    spec.kind = PatternKind::blocks;
+    spec.size = name == "swin49" ? 49 : 64;
+  } else if (name == "random32") {
+    spec.kind = PatternKind::random;
+    spec.degree = 32;
+  } else if (name == "rows128") {
+    spec.kind = PatternKind::window;
+    spec.before = 127;
+  } else if (name != "full") {
+    throw std::runtime_error("no layout is called " + name);
+  }
+  return layout::make_patterns(spec, {n, 0, 1}, Budget()).front();
+}
+
+AttentionRule make_rule(const std::string& kernel) {
+  AttentionRule rule;
+  const std::size_t colon = kernel.find(':');  // performer:FEATURES, expr:TEXT
+  rule.kernel.name = kernel.substr(0, colon);
+  if (rule.kernel.name == "softmax") rule.scale = 1 / std::sqrt(static_cast<double>(width));
+  if (rule.kernel.name == "gaussian") rule.kernel.gamma = mpq_class(1, 64);
+  if (rule.kernel.name == "expr") {
+    rule.kernel.name = "";
+    rule.kernel.text = kernel.substr(colon + 1);
+  }
+  std::mt19937_64 random(7);
+  if (rule.kernel.name == "performer") {
+    for (int f = std::stoi(kernel.substr(colon + 1)); f > 0; --f) {
+      std::vector<mpq_class> row;
+      for (std::int64_t c = 0; c < width; ++c) {
+        row.emplace_back(static_cast<long>(random() % 65) - 32, 96);
+        row.back().canonicalize();
+      }
+      rule.kernel.features.push_back(row);
+    }
+  }
+  if (rule.kernel.name == "exponential-sum") {
+    for (std::int64_t c = 0; c < width; ++c) {
+      rule.kernel.weight.emplace_back(static_cast<long>(random() % 65) - 32, 96);
+      rule.kernel.weight.back().canonicalize();
+    }
+  }
+  return rule;
+}
+
+/// Numbers as a deep-learning framework would allocate them: pages that nobody wrote cost nothing yet.
+template <class Real>
+struct Buffer {
+  explicit Buffer(std::int64_t count) : size(count), data(static_cast<Real*>(std::aligned_alloc(4096, (sizeof(Real) * static_cast<std::size_t>(count) + 4095) / 4096 * 4096))) {
+    if (data == nullptr) throw std::bad_alloc();
+  }
+  ~Buffer() { std::free(data); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  std::int64_t size;
+  Real* data;
+};
+
+template <class Real>
+struct Attention {
+  std::shared_ptr<const Plan> plan;
+  AttentionRule rule;
+  Shape shape;
+  Buffer<Real> query, key, value, grad_out, out, statistics, grad_query, grad_key, grad_value;
+  std::int64_t count, tokens;
+
+  Attention(std::shared_ptr<const Plan> of, AttentionRule with, std::int64_t n, std::int64_t heads)
+      : plan(std::move(of)), rule(std::move(with)), query(n * heads * width), key(n * heads * width), value(n * heads * width), grad_out(n * heads * width),
+        out(n * heads * width), statistics(n * heads * 2), grad_query(n * heads * width), grad_key(n * heads * width), grad_value(n * heads * width),
+        count(n * heads * width), tokens(n) {
+    shape = {1, heads, heads, n, n, width, width};
+    std::mt19937 random(1);
+    for (Buffer<Real>* each : {&query, &key, &value, &grad_out}) {
+      for (std::int64_t k = 0; k < count; ++k) each->data[k] = static_cast<Real>((static_cast<double>(random()) / 4294967296.0 - 0.5) * 3.46410161514);
+    }
+  }
+  template <class T>
+  View<T> view(T* data) const {
+    return {data, count, tokens * width, width};
+  }
+  [[nodiscard]] AttentionInputs<Real> inputs() const {
+    AttentionInputs<Real> in;
+    in.query = view<const Real>(query.data);
+    in.key = view<const Real>(key.data);
+    in.value = view<const Real>(value.data);
+    return in;
+  }
+  [[nodiscard]] AttentionOutputs<Real> outputs(bool with_statistics) const {
+    AttentionOutputs<Real> to;
+    to.out = view<Real>(out.data);
+    to.statistics = with_statistics ? statistics.data : nullptr;
+    return to;
+  }
+  void forward(const Execution& execution, bool with_statistics) const { attend<Real>(*plan, rule, shape, inputs(), outputs(with_statistics), execution); }
+  void backward(const Execution& execution) const {
+    AttentionGradients<Real> gradients;
+    gradients.out = view<const Real>(grad_out.data);
+    gradients.query = view<Real>(grad_query.data);
+    gradients.key = view<Real>(grad_key.data);
+    gradients.value = view<Real>(grad_value.data);
+    attend_backward<Real>(*plan, rule, shape, inputs(), outputs(true), gradients, execution);
+  }
+};
+
+template <class Real>
+double largest_difference(const Buffer<Real>& a, const Buffer<Real>& b) {
+  double difference = 0, size = 0;
+  for (std::int64_t k = 0; k < a.size; ++k) {
+    difference = std::max(difference, std::abs(static_cast<double>(a.data[k]) - static_cast<double>(b.data[k])));
+    size = std::max(size, std::abs(static_cast<double>(b.data[k])));
+    if (std::isnan(a.data[k])) return HUGE_VAL;
+  }
+  return difference / (size + 1e-30);
+}
+
+// The same layout at a length the reference can do, forward and backward; then nobody is timed who is wrong.
+template <class Real>
+double check(const std::string& layout_name, std::int64_t tokens, const AttentionRule& rule, Execution execution) {
+  const std::int64_t n = std::min<std::int64_t>(tokens, rule.kernel.name == "performer" ? 200 : 700);
+  const layout::Relation relation(make_layout(layout_name, static_cast<layout::Vertex>(n)), {}, layout::Cancels::single_colour,
+                                  static_cast<layout::Vertex>(n));
+  const auto plan = make_plan({&relation, 1}, Budget());
+  Attention<Real> fast(plan, rule, n, 1), slow(plan, rule, n, 1);
+  fast.forward(execution, true);
+  fast.backward(execution);
+  execution.implementation = Implementation::reference;
+  slow.forward(execution, true);
+  slow.backward(execution);
+  double worst = 0;
+  for (const double each : {largest_difference(fast.out, slow.out), largest_difference(fast.grad_query, slow.grad_query),
+                            largest_difference(fast.grad_key, slow.grad_key), largest_difference(fast.grad_value, slow.grad_value)}) {
+    worst = std::max(worst, each);
+  }
+  return worst;
+}
+
+// And the outputs that were timed, on rows spread over the layout, in float64 by definition (softmax only).
+template <class Real>
+double check_rows(const Attention<Real>& attention) {
+  double worst = 0;
+  std::vector<layout::ColouredRun> row;
+  for (const std::int64_t i : {std::int64_t{0}, std::int64_t{1}, attention.tokens / 3, attention.tokens / 2 + 5, attention.tokens - 1}) {
+    for (const std::int64_t h : {std::int64_t{0}, attention.shape.heads - 1}) {
+      const std::int64_t base = h * attention.tokens * width;
+      attention.plan->row(attention.plan->relation_of(h), i, row);
+      std::vector<double> sum(width, 0);
+      double total = 0;
+      for (const layout::ColouredRun& run : row) {
+        for (std::int64_t j = run.first; j <= run.last; j += run.step) {
+          double score = 0;
+          for (std::int64_t c = 0; c < width; ++c) {
+            score += static_cast<double>(attention.query.data[base + i * width + c]) * static_cast<double>(attention.key.data[base + j * width + c]);
+          }
+          const double weight = std::exp(score * attention.rule.scale);
+          total += weight;
+          for (std::int64_t c = 0; c < width; ++c) sum[static_cast<std::size_t>(c)] += weight * static_cast<double>(attention.value.data[base + j * width + c]);
+        }
+      }
+      for (std::int64_t c = 0; c < width; ++c) {
+        worst = std::max(worst, std::abs(sum[static_cast<std::size_t>(c)] / total - static_cast<double>(attention.out.data[base + i * width + c])));
+      }
+    }
+  }
+  return worst;
+}
+
+double read_status(const char* key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind(key, 0) == 0) return std::stod(line.substr(std::strlen(key) + 1)) * 1024;
+  }
+  return 0;
+}
+
+template <class Real>
+nlohmann::json measure(const std::vector<std::string>& words) {
+  const bool memory = words[0] == "memory", backward = words[8] == "backward";
+  const std::string& layout_name = words[1];
+  const std::int64_t tokens = std::stoll(words[2]), heads = std::stoll(words[3]);
+  const AttentionRule rule = make_rule(words[5]);
+  Execution execution;
+  execution.threads = std::stoi(words[4]);
+  execution.exact = words[7] == "exact";
+  const double budget = std::stod(words[9]);
+  nlohmann::json result;
+  const layout::Relation relation(make_layout(layout_name, static_cast<layout::Vertex>(tokens)), {}, layout::Cancels::single_colour,
+                                  static_cast<layout::Vertex>(tokens));
+  const auto plan = make_plan({&relation, 1}, Budget());
+  const double before = now();
+  if (!execution.exact) (void)mixer::cpu::find_compiled(*plan);
+  result["compile_seconds"] = now() - before;
+  result["pairs"] = static_cast<double>(relation.pattern().arc_count()) * static_cast<double>(heads);
+  if (!memory) {
+    const double worst = check<Real>(layout_name, tokens, rule, execution);
+    result["difference"] = worst;
+    if (!(worst < (sizeof(Real) == 4 ? 2e-5 : 1e-12))) {
+      result["refused"] = "differs from the reference";
+      return result;
+    }
+  }
+  const Attention<Real> attention(plan, rule, tokens, heads);
+  if (memory) {
+    malloc_trim(0);
+    std::ofstream("/proc/self/clear_refs") << "5";
+    const double start = read_status("VmRSS:");
+    attention.forward(execution, backward);
+    if (backward) attention.backward(execution);
+    result["peak_bytes"] = read_status("VmHWM:") - start;
+    result["output_bytes"] = static_cast<double>(sizeof(Real)) *
+                             (static_cast<double>(attention.count) * (backward ? 4 : 1) + (backward ? static_cast<double>(attention.statistics.size) : 0));
+    return result;
+  }
+  const auto fastest = [&](auto&& work) {
+    work();  // pages, caches, threads
+    double best = 1e30;
+    const double end = now() + budget;
+    for (int r = 0; r < 3 || (now() < end && r < 1000); ++r) {
+      const double start = now();
+      work();
+      best = std::min(best, now() - start);
+    }
+    return best;
+  };
+  result["forward_seconds"] = fastest([&] { attention.forward(execution, backward); });
+  if (rule.kernel.name == "softmax" && sizeof(Real) == 4) {
+    const double worst = check_rows(attention);
+    result["row_difference"] = worst;
+    if (!(worst < 1e-5)) result["refused"] = "rows differ from their definition";
+  }
+  if (backward) result["backward_seconds"] = fastest([&] { attention.backward(execution); });
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  try {
+    nlohmann::json result;
+    if (words.size() == 1 && words[0] == "machine") {
+      for (const int threads : {1, 2}) {
+        result["peak"].push_back(sightline::bench::measure_peak(threads));
+        result["triad"].push_back(sightline::bench::measure_triad(threads));
+      }
+    } else if (words.size() == 10 && (words[0] == "time" || words[0] == "memory")) {
+      result = words[6] == "float64" ? measure<double>(words) : measure<float>(words);
+    } else {
+      std::cerr << "bench_mixer machine | time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS\n";
+      return 2;
+    }
+    std::cout << result.dump() << std::endl;
+  } catch (const std::exception& error) {
+    std::cout << nlohmann::json{{"refused", error.what()}}.dump() << std::endl;
+  }
+  return 0;
+}

@@ -1,0 +1,95 @@
+// What this machine can do: fused multiply-adds and memory bandwidth, measured where the figures are.
+#include "mixer_machine.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace sightline::bench {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+template <class Work>
+double fastest(int threads, int repeats, Work work) {
+  double best = 1e30;
+  for (int r = 0; r < repeats; ++r) {
+    const double start = now();
+    std::vector<std::thread> others;
+    for (int t = 1; t < threads; ++t) others.emplace_back([&work, t] { work(t); });
+    work(0);
+    for (std::thread& other : others) other.join();
+    best = std::min(best, now() - start);
+  }
+  return best;
+}
+
+#if defined(__x86_64__)
+typedef float Wide __attribute__((vector_size(64)));
+
+__attribute__((target("avx512f,fma"))) float multiply_add_512(long rounds) {
+  Wide sum[12], factor, added;
+  for (int lane = 0; lane < 16; ++lane) {
+    factor[lane] = 0.999F;
+    added[lane] = 0.001F;
+    for (int k = 0; k < 12; ++k) sum[k][lane] = static_cast<float>(k);
+  }
+  for (long r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int k = 0; k < 12; ++k) sum[k] = sum[k] * factor + added;
+  }
+  for (int k = 1; k < 12; ++k) sum[0] += sum[k];
+  return sum[0][0];
+}
+
+typedef float Half __attribute__((vector_size(32)));
+
+__attribute__((target("avx2,fma"))) float multiply_add_256(long rounds) {
+  Half sum[12], factor, added;
+  for (int lane = 0; lane < 8; ++lane) {
+    factor[lane] = 0.999F;
+    added[lane] = 0.001F;
+    for (int k = 0; k < 12; ++k) sum[k][lane] = static_cast<float>(k);
+  }
+  for (long r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int k = 0; k < 12; ++k) sum[k] = sum[k] * factor + added;
+  }
+  for (int k = 1; k < 12; ++k) sum[0] += sum[k];
+  return sum[0][0];
+}
+#endif
+
+}  // namespace
+
+double measure_peak(int threads) {
+#if defined(__x86_64__)
+  constexpr long rounds = 2'000'000;
+  static volatile float sink = 0;
+  double best = 0;
+  if (__builtin_cpu_supports("avx512f")) {
+    best = 12.0 * 16 * 2 * rounds * threads / fastest(threads, 7, [](int) { sink = multiply_add_512(rounds); });
+  }
+  if (__builtin_cpu_supports("avx2")) {
+    best = std::max(best, 12.0 * 8 * 2 * rounds * threads / fastest(threads, 7, [](int) { sink = multiply_add_256(rounds); }));
+  }
+  return best;
+#else
+  (void)threads;
+  return 0;
+#endif
+}
+
+double measure_triad(int threads) {
+  constexpr std::size_t count = std::size_t{1} << 24;  // three arrays of 64 MiB
+  std::vector<float> a(count, 1), b(count, 2), c(count, 3);
+  const std::size_t part = count / static_cast<std::size_t>(threads);
+  const double seconds = fastest(threads, 7, [&](int t) {
+    const std::size_t first = part * static_cast<std::size_t>(t);
+    for (std::size_t k = first; k < first + part; ++k) a[k] = b[k] + 1.5F * c[k];
+  });
+  return 3.0 * sizeof(float) * count / seconds;
+}
+
+}  // namespace sightline::bench

@@ -1,0 +1,11 @@
+// Ceilings of the machine, by this run's own measurement.
+#pragma once
+
+namespace sightline::bench {
+
+/// float32 operations per second (a fused multiply-add is two) of `threads` threads; 0 where nobody wrote a loop for it.
+[[nodiscard]] double measure_peak(int threads);
+/// Bytes per second of a[k] = b[k] + s c[k], counted as STREAM counts them (two reads, one write).
+[[nodiscard]] double measure_triad(int threads);
+
+}  // namespace sightline::bench
