@@ -76,5 +76,38 @@ TEST_CASE("backward is the derivative of forward: every mixer") {
   }
 }
 
+TEST_CASE("backward is the derivative of forward: landmarks, projections, pools, taps") {
+  Random random(3);
+  for (int round = 0; round < 40; ++round) {
+    Problem problem;
+    const std::int64_t n = pick(random, 1, 7), rank = pick(random, 1, 3), heads = pick(random, 1, 2);
+    problem.is_attention = round % 4 == 0;
+    problem.has_bias = round % 4 != 2;
+    if (round % 4 == 0) {
+      problem.name = "landmarks";
+      problem.plan = make_full_plan(n, rank);
+      problem.shape = {2, heads, 1, n, rank, 2, 3};
+      problem.rule.normalised = chance(random, 50);
+      problem.lengths = {pick(random, 0, n), n};
+    } else if (round % 4 == 1) {
+      problem.name = "projection";
+      problem.plan = make_full_plan(rank, n, true);
+      problem.shape = {2, heads, 1, rank, n, 0, 3};
+      problem.lengths = {pick(random, 0, n), n};
+    } else if (round % 4 == 2) {
+      problem.name = "pool";
+      problem.plan = make_pooling_plan(std::vector<std::vector<std::int64_t>>{{0}, {n - 1}, {}}, n);
+      problem.aggregation = chance(random, 50) ? Aggregation::mean : Aggregation::max;
+      problem.shape = {1, heads, heads, 3, n, 0, 2};
+    } else {
+      problem.name = "taps";
+      problem.plan = make_convolution_plan(n + 3, 1, std::vector<std::int64_t>{-1, 0, 2}, Budget());
+      problem.shape = {1, heads, heads, n + 4, n + 4, 0, 2};
+    }
+    for (const auto implementation : {Implementation::reference, Implementation::cpu})
+      check_problem(problem, random, implementation);
+  }
+}
+
 } // namespace
 } // namespace sightline::mixer
