@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""./do bench mixer: token mixers beside PyTorch and beside what the machine can do. Writes build/bench/mixer.json.
+
+Every figure is the fastest of several repetitions, peers and ours in turn in one run. What differs from the reference is not timed.
+  --quick           fewer layouts and lengths, no compiled peers
+  --only TEXT       cases whose name contains TEXT
+  --venv FOLDER     a virtual environment that has torch==2.13.0 (default: build/bench/venv, made when missing; or SIGHTLINE_BENCH_VENV)
+  --no-peers        ours alone
+  --seconds S       time for each figure (1)
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LAYOUTS = ["full", "causal", "window", "longformer", "bigbird", "swin64", "swin49", "ring", "star", "random32"]
+SHARE_GOALS = {"bigbird": 0.6, "window": 0.6, "longformer": 0.6, "swin64": 0.6, "swin49": 0.45, "random32": 0.1}
+BACKWARD_GOALS = {"bigbird": 0.5, "window": 0.5, "longformer": 0.5, "swin64": 0.5, "swin49": 0.5, "full": 0.5, "causal": 0.5}
+WIDTH = 64
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.rows = []
+        self.wrong = False
+        self.cache = {}
+        self.out = ROOT / "build/bench/mixer.json"
+        self.out.parent.mkdir(parents=True, exist_ok=True)
+        self.machine = self.run(["machine"])
+        for index, threads in enumerate((1, 2)):
+            print(f"machine, {threads} threads: {self.machine['peak'][index] / 1e9:.0f} GFLOP/s fused multiply-add, "
+                  f"triad {self.machine['triad'][index] / 1e9:.1f} GB/s", flush=True)
+
+    def run(self, words):
+        text = subprocess.run([self.options.binary, *words], stdout=subprocess.PIPE, check=True, text=True).stdout
+        return json.loads(text)
+
+    def ours(self, layout, n, heads, threads, direction="backward", kernel="softmax", dtype="float32", mode="plain", what="time"):
+        key = (layout, n, heads, threads, direction, kernel, dtype, mode, what)
+        if key not in self.cache:
+            self.cache[key] = self.run([what, layout, str(n), str(heads), str(threads), kernel, dtype, mode, direction, str(self.options.seconds)])
+        return self.cache[key]
+
+    def peers(self, layout, n, heads, threads, ways):
+        key = ("peers", layout, n, heads, threads, ways)
+        if self.options.no_peers or not ways:
+            return []
+        if key not in self.cache:
+            done = subprocess.run([str(self.options.venv / "bin/python"), str(ROOT / "benchmarks/mixer_peers.py"), layout, str(n), str(heads), str(threads),
+                                   ways, str(self.options.seconds)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            self.cache[key] = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        return self.cache[key]
+
+    def wants(self, case):
+        return self.options.only in case
+
+    def add(self, case, figure, unit, peer=None, ratio=None, goal=None, met=None, remark=""):
+        if not self.wants(case):
+            return
+        row = {"case": case, "figure": figure, "unit": unit, "peer": peer, "ratio": ratio, "goal": goal, "met": met}
+        if remark:
+            row["remark"] = remark
+        self.rows.append(row)
+        self.out.write_text(json.dumps(self.rows, indent=1) + "\n")
+        show = lambda x: "-" if x is None else f"{x:.4g}"
+        print(f"{case:58} {show(figure):>9} {unit:22} peer {show(peer):>8} ratio {show(ratio):>7}  {goal or '':34} "
+              f"{'' if met is None else 'met' if met else 'MISSED'} {remark}", flush=True)
+
+    def refused(self, case, result):
+        if "refused" not in result:
+            return False
+        self.wrong = True
+        self.add(case, None, "not timed", goal="equals the reference", met=False, remark=result["refused"])
+        return True
+
+    # Speeds.
+
+    def speeds(self, layout, n, heads, threads):
+        name = f"{layout} n={n} heads={heads} threads={threads}"
+        if not any(self.wants(f"{name} {part}") for part in ("forward", "backward", "forward+backward", "triad", "cost per arc")):
+            return
+        result = self.ours(layout, n, heads, threads)
+        if self.refused(name, result):
+            return
+        peak, triad = self.machine["peak"][threads - 1], self.machine["triad"][threads - 1]
+        forward, backward, pairs = result["forward_seconds"], result["backward_seconds"], result["pairs"]
+        ways = "sdpa"
+        if layout not in ("full", "causal") and n <= 4096:
+            ways += ",mask"
+        if n <= 4096 and not self.options.quick and layout not in ("random32",):
+            ways += ",flex64,flex128"
+        ways += ",backward"
+        found = self.peers(layout, n, heads, threads, ways)
+        forwards = {p["way"]: p["forward_seconds"] for p in found if "forward_seconds" in p}
+        boths = {p["way"]: p["both_seconds"] for p in found if "both_seconds" in p}
+        best = min(forwards, key=forwards.get) if forwards else None
+        others = "; ".join(f"{way} {1e3 * t:.3g} ms" for way, t in forwards.items())
+        failed = "; ".join(f"{p['way']}: {p['failed']}" for p in found if "failed" in p)
+        share = pairs * 4 * WIDTH / forward / peak
+        peer_share = pairs * 4 * WIDTH / forwards[best] / peak if best else None
+        ratio = share / peer_share if peer_share else None
+        goal, met = None, None
+        if layout in SHARE_GOALS:
+            goal, met = f">= {SHARE_GOALS[layout]} of peak", share >= SHARE_GOALS[layout]
+        elif layout in ("full", "causal") and best:
+            goal, met = "at least SDPA's speed", ratio >= 1
+        elif layout in ("ring", "star") and any(w.startswith("Flex") for w in forwards):
+            flex = min(t for w, t in forwards.items() if w.startswith("Flex"))
+            goal, met = ">= 20 x FlexAttention", flex / forward >= 20
+            others += f"; {flex / forward:.0f} x FlexAttention"
+        self.add(f"{name} forward", share, "of FMA peak", peer_share, ratio, goal, met, f"{1e3 * forward:.4g} ms; {others} {failed}".strip())
+        if layout in ("ring", "star"):
+            part = 4 * n * WIDTH * 4 * heads / forward / triad
+            self.add(f"{name} triad", part, "of triad bandwidth", goal=">= 0.5", met=part >= 0.5)
+            self.add(f"{name} backward", backward / forward, "x forward", goal="<= 2.5", met=backward <= 2.5 * forward, remark=f"{1e3 * backward:.4g} ms")
+        else:
+            share = pairs * 10 * WIDTH / backward / peak
+            goal = BACKWARD_GOALS.get(layout)
+            self.add(f"{name} backward", share, "of FMA peak", goal=f">= {goal} of peak" if goal else None, met=share >= goal if goal else None,
+                     remark=f"{1e3 * backward:.4g} ms")
+        if boths:
+            way = min(boths, key=boths.get)
+            times = boths[way] / (forward + backward)
+            masked = boths.get("SDPA with mask")
+            goal, met = None, None
+            if layout in ("longformer", "bigbird") and masked:
+                times, way = masked / (forward + backward), "SDPA with mask"
+                goal, met = ">= 6 x SDPA with mask", times >= 6
+            self.add(f"{name} forward+backward", 1e3 * (forward + backward), "ms", 1e3 * boths[way], times, goal, met, f"ratio: times faster than {way}")
+
+    def costs(self, n, heads, threads):
+        dense = self.ours("full", n, heads, threads)
+        if "refused" in dense:
+            return
+        for layout in LAYOUTS[1:]:
+            case = f"{layout} n={n} heads={heads} threads={threads} time over density x dense"
+            if not self.wants(case):
+                continue
+            result = self.ours(layout, n, heads, threads)
+            if "refused" in result:
+                continue
+            density = result["pairs"] / dense["pairs"]
+            relative = result["forward_seconds"] / dense["forward_seconds"]
+            keys = density * n
+            most = 1.15 if keys >= 512 or layout in ("bigbird", "swin64", "swin49") else 1.6 if keys >= 64 else None
+            met = relative <= 1.03 and (most is None or relative / density <= most)
+            self.add(case, relative / density, "x", goal=f"<= {most}, time <= 1.03 x dense" if most else "time <= 1.03 x dense", met=met,
+                     remark=f"{relative:.3f} x dense, {keys:.0f} keys per row")
+
+    def kernels(self, layout, n, heads, threads):
+        plain = self.ours(layout, n, heads, threads)
+        for kernel in ("gaussian", "cauchy", "relu2", "elu1", "cosine", "laplace", "exponential-sum", "expr:exp(dot(x,y)/8)*(1+dot(x,y)^2)"):
+            for direction in ("forward", "backward"):
+                case = f"kernel {kernel} {layout} n={n} threads={threads} {direction}"
+                if not self.wants(case):
+                    continue
+                result = self.ours(layout, n, heads, threads, kernel=kernel)
+                if self.refused(case, result):
+                    continue
+                ratio = result[f"{direction}_seconds"] / plain[f"{direction}_seconds"]
+                self.add(case, ratio, "x softmax", goal="<= 1.2", met=ratio <= 1.2, remark=f"{1e3 * result[f'{direction}_seconds']:.4g} ms")
+
+    def performer(self, threads):
+        for features in (64, 256):
+            case = f"performer {features} features window n=4096 threads={threads} forward"
+            if self.wants(case):
+                plain, result = (self.ours("window", 4096, 1, threads, "forward", kernel=k) for k in ("softmax", f"performer:{features}"))
+                if not self.refused(case, result):
+                    ratio, most = result["forward_seconds"] / plain["forward_seconds"], 1.2 * (features + WIDTH) / (2 * WIDTH)
+                    self.add(case, ratio, "x softmax", goal=f"<= {most:.2f}", met=ratio <= most)
+        if self.options.quick:
+            return
+        case = f"performer 256 features full n=65536 threads={threads} forward"
+        if self.wants(case):
+            plain, result = (self.ours("full", 65536, 1, threads, "forward", kernel=k) for k in ("softmax", "performer:256"))
+            if not self.refused(case, result):
+                times = plain["forward_seconds"] / result["forward_seconds"]
+                self.add(case, times, "x faster than softmax", goal=">= 10", met=times >= 10, remark=f"{1e3 * result['forward_seconds']:.4g} ms")
+
+    def exact(self, n, heads, threads):
+        for layout, most in (("ring", 1.05), ("rows128", 2), ("swin64", 1.1), ("full", 1.1), ("window", 1.05), ("star", 2), ("random32", 2)):
+            for direction in ("forward", "backward"):
+                case = f"exact {layout} n={n} threads={threads} {direction}"
+                if not self.wants(case):
+                    continue
+                plain, result = (self.ours(layout, n, heads, threads, mode=m) for m in ("plain", "exact"))
+                if self.refused(case, result):
+                    continue
+                ratio = result[f"{direction}_seconds"] / plain[f"{direction}_seconds"]
+                self.add(case, ratio, "x plain", goal=f"<= {most}", met=ratio <= most)
+
+    def memory(self, layout, n, heads, threads):
+        for direction in ("forward", "backward"):
+            case = f"memory {layout} n={n} heads={heads} threads={threads} {direction}"
+            if not self.wants(case):
+                continue
+            result = self.ours(layout, n, heads, threads, direction, what="memory")
+            most = result["output_bytes"] * 1.1 + 16e6
+            self.add(case, result["peak_bytes"] / 1e6, "MB above inputs", goal=f"<= {most / 1e6:.1f} (outputs + 10 % + 16)", met=result["peak_bytes"] <= most,
+                     remark=f"outputs {result['output_bytes'] / 1e6:.1f} MB")
+
+    def compiling(self, n):
+        for layout in LAYOUTS:
+            case = f"compile {layout} n={n}"
+            if not self.wants(case):
+                continue
+            result = self.run(["memory", layout, str(n), "1", "1", "softmax", "float32", "plain", "forward", "0"]) if layout not in ("full", "causal") else None
+            if result is None:
+                result = self.ours(layout, n, 1, 2, "forward", what="memory")
+            self.add(case, 1e3 * result["compile_seconds"], "ms", goal="<= 10", met=result["compile_seconds"] <= 0.01)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--venv", type=pathlib.Path, default=os.environ.get("SIGHTLINE_BENCH_VENV", ROOT / "build/bench/venv"))
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--binary", default=str(ROOT / "build/release/benchmarks/bench_mixer"))
+    options = parser.parse_args()
+    options.venv = pathlib.Path(options.venv)
+    try:
+        os.nice(-10)
+    except OSError:
+        pass
+    if not options.no_peers and not (options.venv / "bin/python").exists():
+        print("making an environment with torch==2.13.0 (once)", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", str(options.venv)], check=True)
+        subprocess.run([str(options.venv / "bin/pip"), "install", "--quiet", "torch==2.13.0", "numpy"], check=True)
+    bench = Bench(options)
+    for threads in (2, 1):
+        for layout in LAYOUTS:
+            bench.speeds(layout, 4116 if layout == "swin49" else 4096, 12, threads)
+        if options.quick:
+            break
+    bench.costs(4096, 12, 1)
+    bench.kernels("window", 4096, 12, 1)
+    bench.performer(2)
+    bench.exact(4096, 12, 1)
+    for layout in ("full", "window", "bigbird", "ring", "random32"):
+        bench.memory(layout, 4096, 12, 2)
+    if not options.quick:
+        for layout in ("window", "bigbird", "ring", "star", "random32"):
+            bench.memory(layout, 65536, 1, 2)
+            bench.speeds(layout, 65536, 1, 2)
+        for n in (256, 1024, 16384):
+            for layout in ("full", "window", "ring"):
+                bench.speeds(layout, n, 12 if n < 4096 else 1, 2)
+    bench.compiling(16384)
+    missed = sum(row["met"] is False for row in bench.rows)
+    print(f"{len(bench.rows)} rows, {sum(row['goal'] is not None for row in bench.rows)} goals, {missed} missed; {bench.out}")
+    return 1 if bench.wrong else 0
+
+
+sys.exit(main())
