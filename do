@@ -41,12 +41,20 @@ build_command() {
   compile release --target sightline_command
 }
 
+build_training() {
+  need build train
+  mkdir -p build
+  configure release -DSIGHTLINE_TRAIN=ON
+  compile release --target sightline_command sightline_train_command
+}
+
 command=${1:-help}
 [ $# -gt 0 ] && shift
 case "$command" in
   setup)    need build test; say "everything is installed" ;;
   build)    build_command; say "build/release/sightline" ;;
   certify|design|diff|check|import|explain|pattern|kernel|falsify|rules|target|rate|approximate) build_command; exec build/release/sightline "$command" "$@" ;;
+  train|predict|evaluate) build_training; exec build/release/sightline "$command" "$@" ;;
   test)     need build test; mkdir -p build; exec scripts/test.sh "$@" ;;
   fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
   bench)
@@ -74,6 +82,8 @@ case "$command" in
 ./do target FILE --samples N --out F.npz   samples of the target that stays out of reach
 ./do approximate TARGET   fit a polynomial Sumformer to an expression, a shared library or data
 ./do rate expr:SCORE   singular values of an attention score, and the head dimension it needs
+./do train FILE --data D --out RUN   train a network with an architecture (installs LibTorch)
+./do predict RUN --data D --out P.npz | ./do evaluate RUN --data D   what it says about data, and how good that is
 ./do rules             what the answers rest on: every rule, its premises, its proof, its cases
 ./do test [--all] [--sanitize] [NAME...]   run the tests; --all adds the slow sweeps
 ./do fuzz [--seconds N] [READER...]   run every reader on damaged input under the sanitizers

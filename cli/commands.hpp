@@ -21,5 +21,7 @@ void add_rate(CLI::App& app, Exit& exit);
 void add_rules(CLI::App& app, Exit& exit);
 void add_target(CLI::App& app, Exit& exit);
 void add_pattern(CLI::App& app, Exit& exit);
+/// train, predict and evaluate: executes sightline-train, which stands beside this program when it was built (LibTorch).
+void add_train_commands(CLI::App& app);
 
 }  // namespace sightline::cli

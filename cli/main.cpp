@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
   sightline::cli::add_rate(app, exit);
   sightline::cli::add_rules(app, exit);
   sightline::cli::add_target(app, exit);
+  sightline::cli::add_train_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

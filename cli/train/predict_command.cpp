@@ -1,0 +1,29 @@
+#include "cli/train/command.hpp"
+#include "cli/train/commands.hpp"
+#include "sightline/data/predictions.hpp"
+#include "sightline/train/predictor.hpp"
+
+namespace sightline::cli {
+
+void add_predict(CLI::App& app) {
+  struct Options {
+    ModelFlags flags;
+    std::string out;
+    std::optional<std::uint64_t> attention;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("predict", "what a trained model says about data");
+  options->flags.add_to(*command);
+  command->add_option("--out", options->out, "the .npz file to write: y (scores before softmax), attention")
+      ->required();
+  command->add_option("--attention", options->attention, "also write the attention of this layer (from 0)");
+  command->callback([options] {
+    const Budget budget;
+    const LoadedModel loaded = load_for(options->flags, false, budget);
+    const train::Run run = options->flags.run();
+    data::write_npz(options->out, train::predict(*loaded.model, loaded.samples, options->flags.batch,
+                                                 options->attention, run, budget));
+  });
+}
+
+} // namespace sightline::cli

@@ -1,0 +1,77 @@
+#include "sightline/train/run_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "sightline/architecture/read.hpp"
+#include "sightline/architecture/write.hpp"
+#include "sightline/base/atomic_file.hpp"
+#include "sightline/base/error.hpp"
+
+namespace sightline::train {
+namespace fs = std::filesystem;
+
+RunFolder::RunFolder(std::string path, const architecture::Architecture& architecture, bool resume)
+    : path_(std::move(path)) {
+  while (path_.size() > 1 && path_.back() == '/')
+    path_.pop_back();
+  // Pattern files are named from the folder, so that the copy finds them too.
+  architecture::Architecture copy = architecture;
+  copy.file = file("architecture.json");
+  canonical_ = architecture::to_canonical_json(copy);
+  std::error_code error;
+  const bool exists = fs::exists(path_, error);
+  if (exists && !resume)
+    throw InputError(path_ +
+                     ": expected a folder that does not exist yet (--resume goes on with one that does), found one");
+  if (!exists && resume)
+    throw InputError(path_ + ": expected the folder of a run to resume, found none");
+  if (exists && !fs::is_directory(path_, error))
+    throw InputError(path_ + ": expected a folder, found a file");
+  if (!exists && !fs::create_directories(path_, error) && error)
+    throw InputError(fmt::format("{}: expected a folder that can be made, found: {}", path_, error.message()));
+  const std::string beside = file("architecture.json");
+  if (exists && fs::exists(beside, error)) {
+    const architecture::Architecture stored = architecture::read_architecture(beside);
+    if (!architecture::same_architecture(stored, copy))
+      throw InputError(
+          path_ +
+          ": expected the run of this architecture with this [train] table, found another (see its architecture.json)");
+  } else if (exists && !fs::is_empty(path_, error)) {
+    throw InputError(path_ + ": expected the folder of a run (architecture.json), found other files");
+  } else {
+    write_text("architecture.json", canonical_ + "\n");
+  }
+}
+
+std::optional<State> RunFolder::read_state(std::int64_t parameters, const Budget& budget) const {
+  std::error_code error;
+  const std::string name = file("optimiser.safetensors");
+  if (!fs::exists(name, error))
+    return std::nullopt;
+  return to_state(data::read_safetensors(name, budget), name, canonical_, parameters);
+}
+
+std::int64_t RunFolder::read_threads() const {
+  std::error_code error;
+  if (!fs::exists(file("run.json"), error))
+    return 0;
+  const auto json = nlohmann::json::parse(architecture::read_file(file("run.json")), nullptr, false);
+  return json.is_object() && json.contains("threads") && json["threads"].is_number_integer()
+             ? json["threads"].get<std::int64_t>()
+             : 0;
+}
+
+void RunFolder::write_weights(const std::string& name, const Model& model) const {
+  data::write_safetensors(file(name), to_file(model, canonical_));
+}
+void RunFolder::write_state(const State& state) const {
+  data::write_safetensors(file("optimiser.safetensors"), to_file(state, canonical_));
+}
+void RunFolder::write_text(const std::string& name, const std::string& text) const {
+  write_file_atomically(file(name), text);
+}
+
+} // namespace sightline::train
