@@ -6,6 +6,7 @@
 #include "sightline/mixer/reference/ordered_sum.hpp"
 #include "sightline/mixer/reference/reference.hpp"
 #include "sightline/mixer/reference/rows.hpp"
+#include "sightline/mixer/reference/tasks.hpp"
 
 namespace sightline::mixer::reference {
 namespace {
@@ -49,96 +50,123 @@ std::vector<Real> share_maximum(const std::vector<Arc>& arcs, Value value, Real 
 template <class Real>
 void aggregate(const Plan& plan, Aggregation aggregation, const Shape& shape, const AggregateInputs<Real>& in,
                View<Real> out, const Execution& execution) {
-  OrderedSum sums(plan, execution.exact);
-  for (std::int64_t b = 0; b < shape.batch; ++b) {
+  run_each(shape.batch * shape.heads, execution.threads, [&](std::int64_t task) {
+    const std::int64_t b = task / shape.heads, h = task % shape.heads;
     const Existing existing(plan, in.lengths, b);
-    for (std::int64_t h = 0; h < shape.heads; ++h) {
-      const Real* const weight = in.weight == nullptr ? nullptr : in.weight + h * plan.colours();
-      for (std::int64_t i = 0; i < shape.readers; ++i) {
-        const std::vector<Arc> arcs = list_arcs(plan, plan.relation_of(h), i, existing);
-        Real* const result = out.at(b, h, i);
-        std::fill_n(result, shape.value_width, Real(0));
-        if (arcs.empty())
-          continue;
-        sums.arrange(i, list_reads(arcs));
-        for (std::int64_t c = 0; c < shape.value_width; ++c) {
-          const auto value = [&](std::size_t k) { return in.value.at(b, value_head(shape, h), arcs[k].read)[c]; };
-          Real total = value(0);
-          if (aggregation == Aggregation::max) {
-            for (std::size_t k = 1; k < arcs.size(); ++k)
-              if (exceeds(value(k), total))
-                total = value(k);
-          } else {
-            total = sums.sum<Real>(
-                [&](std::size_t k) { return weight == nullptr ? value(k) : weight[arcs[k].colour] * value(k); });
-            if (aggregation == Aggregation::mean)
-              total /= static_cast<Real>(arcs.size());
-          }
-          result[c] = sums.finish(total);
+    OrderedSum sums(plan, execution.exact);
+    const Real* const weight = in.weight == nullptr ? nullptr : in.weight + h * plan.colours();
+    for (std::int64_t i = 0; i < shape.readers; ++i) {
+      const std::vector<Arc> arcs = list_arcs(plan, plan.relation_of(h), i, existing);
+      Real* const result = out.at(b, h, i);
+      std::fill_n(result, shape.value_width, Real(0));
+      if (arcs.empty())
+        continue;
+      sums.arrange(i, list_reads(arcs));
+      for (std::int64_t c = 0; c < shape.value_width; ++c) {
+        const auto value = [&](std::size_t k) { return in.value.at(b, value_head(shape, h), arcs[k].read)[c]; };
+        Real total = value(0);
+        if (aggregation == Aggregation::max) {
+          for (std::size_t k = 1; k < arcs.size(); ++k)
+            if (exceeds(value(k), total))
+              total = value(k);
+        } else {
+          total = sums.sum<Real>(
+              [&](std::size_t k) { return weight == nullptr ? value(k) : weight[arcs[k].colour] * value(k); });
+          if (aggregation == Aggregation::mean)
+            total /= static_cast<Real>(arcs.size());
         }
+        result[c] = sums.finish(total);
       }
     }
-  }
+  });
 }
+
+namespace {
+
+/// What a reader sends back along one arc: d loss / d (c_ij v_j).
+template <class Real> struct Share {
+  std::int64_t reader = 0, colour = 0;
+  std::vector<Real> gradient;
+};
+
+// Backward of one head in one batch element; returns the gradients of its weights, if wanted.
+template <class Real>
+std::vector<Real> aggregate_head_backward(const Plan& plan, Aggregation aggregation, const Shape& shape,
+                                          const AggregateInputs<Real>& in, View<const Real> grad_out,
+                                          View<Real> grad_value, bool with_weights, bool exact, std::int64_t b,
+                                          std::int64_t h) {
+  const Existing existing(plan, in.lengths, b);
+  const std::int64_t from = value_head(shape, h);
+  std::vector<Real> grad_weight(with_weights ? static_cast<std::size_t>(plan.colours()) : 0, Real(0));
+  std::vector<std::vector<Share<Real>>> columns(static_cast<std::size_t>(shape.reads));
+  for (std::int64_t i = 0; i < shape.readers; ++i) {
+    const std::vector<Arc> arcs = list_arcs(plan, plan.relation_of(h), i, existing);
+    if (arcs.empty())
+      continue;
+    const Real* const g = grad_out.at(b, h, i);
+    std::vector<Share<Real>> row;
+    for (const Arc& arc : arcs)
+      row.push_back({i, arc.colour, std::vector<Real>(static_cast<std::size_t>(shape.value_width))});
+    for (std::int64_t c = 0; c < shape.value_width; ++c) {
+      const auto value = [&](std::size_t k) { return in.value.at(b, from, arcs[k].read)[c]; };
+      std::vector<Real> shares(arcs.size(),
+                               aggregation == Aggregation::mean ? g[c] / static_cast<Real>(arcs.size()) : g[c]);
+      if (aggregation == Aggregation::max)
+        shares = share_maximum(arcs, value, g[c], exact);
+      for (std::size_t k = 0; k < arcs.size(); ++k) {
+        row[k].gradient[static_cast<std::size_t>(c)] = shares[k];
+        if (with_weights)
+          grad_weight[static_cast<std::size_t>(arcs[k].colour)] += shares[k] * value(k);
+      }
+    }
+    for (std::size_t k = 0; k < arcs.size(); ++k)
+      columns[static_cast<std::size_t>(arcs[k].read)].push_back(std::move(row[k]));
+  }
+  if (grad_value.data == nullptr)
+    return grad_weight;
+  OrderedSum sums(plan, exact);
+  const bool first = h % (shape.heads / shape.key_heads) == 0;
+  for (std::int64_t j = 0; j < shape.reads; ++j) {
+    const auto& column = columns[static_cast<std::size_t>(j)];
+    std::vector<std::int64_t> readers;
+    for (const Share<Real>& share : column)
+      readers.push_back(share.reader);
+    sums.arrange(j, readers);
+    Real* const to = grad_value.at(b, from, j);
+    for (std::int64_t c = 0; c < shape.value_width; ++c) {
+      const Real sum = sums.template sum<Real>([&](std::size_t k) {
+        const Real gradient = column[k].gradient[static_cast<std::size_t>(c)];
+        return in.weight == nullptr ? gradient : in.weight[h * plan.colours() + column[k].colour] * gradient;
+      });
+      to[c] = sums.finish(first ? sum : to[c] + sum);
+    }
+  }
+  return grad_weight;
+}
+
+} // namespace
 
 template <class Real>
 void aggregate_backward(const Plan& plan, Aggregation aggregation, const Shape& shape, const AggregateInputs<Real>& in,
                         View<const Real> grad_out, View<Real> grad_value, Real* grad_weight,
                         const Execution& execution) {
-  struct Message {
-    std::int64_t reader, colour;
-    std::vector<Real> gradient; // d loss / d (c_ij v_j)
-  };
-  OrderedSum sums(plan, execution.exact);
-  if (grad_weight != nullptr)
-    std::fill_n(grad_weight, shape.heads * plan.colours(), Real(0));
-  for (std::int64_t b = 0; b < shape.batch; ++b) {
-    const Existing existing(plan, in.lengths, b);
-    for (std::int64_t h = 0; h < shape.heads; ++h) {
-      std::vector<std::vector<Message>> columns(static_cast<std::size_t>(shape.reads));
-      const std::int64_t from = value_head(shape, h);
-      for (std::int64_t i = 0; i < shape.readers; ++i) {
-        const std::vector<Arc> arcs = list_arcs(plan, plan.relation_of(h), i, existing);
-        if (arcs.empty())
-          continue;
-        const Real* const g = grad_out.at(b, h, i);
-        std::vector<Message> messages;
-        for (const Arc& arc : arcs)
-          messages.push_back({i, arc.colour, std::vector<Real>(static_cast<std::size_t>(shape.value_width))});
-        for (std::int64_t c = 0; c < shape.value_width; ++c) {
-          const auto value = [&](std::size_t k) { return in.value.at(b, from, arcs[k].read)[c]; };
-          std::vector<Real> shares(arcs.size(),
-                                   aggregation == Aggregation::mean ? g[c] / static_cast<Real>(arcs.size()) : g[c]);
-          if (aggregation == Aggregation::max)
-            shares = share_maximum(arcs, value, g[c], execution.exact);
-          for (std::size_t k = 0; k < arcs.size(); ++k) {
-            messages[k].gradient[static_cast<std::size_t>(c)] = shares[k];
-            if (grad_weight != nullptr)
-              grad_weight[h * plan.colours() + arcs[k].colour] += shares[k] * value(k);
-          }
-        }
-        for (std::size_t k = 0; k < arcs.size(); ++k)
-          columns[static_cast<std::size_t>(arcs[k].read)].push_back(std::move(messages[k]));
-      }
-      if (grad_value.data == nullptr)
-        continue;
-      const bool first = h % (shape.heads / shape.key_heads) == 0;
-      for (std::int64_t j = 0; j < shape.reads; ++j) {
-        const auto& column = columns[static_cast<std::size_t>(j)];
-        std::vector<std::int64_t> readers;
-        for (const Message& message : column)
-          readers.push_back(message.reader);
-        sums.arrange(j, readers);
-        Real* const to = grad_value.at(b, from, j);
-        for (std::int64_t c = 0; c < shape.value_width; ++c) {
-          const Real sum = sums.template sum<Real>([&](std::size_t k) {
-            const Real gradient = column[k].gradient[static_cast<std::size_t>(c)];
-            return in.weight == nullptr ? gradient : in.weight[h * plan.colours() + column[k].colour] * gradient;
-          });
-          to[c] = sums.finish(first ? sum : to[c] + sum);
-        }
-      }
+  const std::int64_t group = shape.heads / shape.key_heads;
+  std::vector<std::vector<Real>> parts(static_cast<std::size_t>(shape.batch * shape.heads));
+  // Heads that share values add to the same gradient, one after the other.
+  run_each(shape.batch * shape.key_heads, execution.threads, [&](std::int64_t task) {
+    const std::int64_t b = task / shape.key_heads;
+    for (std::int64_t h = task % shape.key_heads * group; h < (task % shape.key_heads + 1) * group; ++h) {
+      parts[static_cast<std::size_t>(b * shape.heads + h)] = aggregate_head_backward(
+          plan, aggregation, shape, in, grad_out, grad_value, grad_weight != nullptr, execution.exact, b, h);
     }
+  });
+  if (grad_weight == nullptr)
+    return;
+  std::fill_n(grad_weight, shape.heads * plan.colours(), Real(0));
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    Real* const to = grad_weight + static_cast<std::int64_t>(part) % shape.heads * plan.colours();
+    for (std::size_t k = 0; k < parts[part].size(); ++k)
+      to[k] += parts[part][k];
   }
 }
 
@@ -147,16 +175,16 @@ void rotate(const Plan& plan, const Shape& shape, View<const Real> in, View<Real
             const Execution& execution) {
   const std::vector<std::int64_t>& positions = plan.positions();
   const OrderedSum sums(plan, execution.exact);
-  for (std::int64_t i = 0; i < shape.readers; ++i) {
+  run_each(shape.readers, execution.threads, [&](std::int64_t i) {
+    const bool turns = i < static_cast<std::int64_t>(positions.size());
     for (std::int64_t p = 0; p < shape.width / 2; ++p) {
       // Angles in double: in float the angle of token 60,000 would be wrong by 0.002.
-      const bool turns = i < static_cast<std::int64_t>(positions.size());
       const double angle = turns
                                ? static_cast<double>(positions[static_cast<std::size_t>(i)]) *
                                      std::pow(10000.0, -2.0 * static_cast<double>(p) / static_cast<double>(shape.width))
                                : 0;
-      const Real cosine = static_cast<Real>(std::cos(angle)),
-                 sine = static_cast<Real>(inverse ? -std::sin(angle) : std::sin(angle));
+      const Real cosine = static_cast<Real>(std::cos(angle));
+      const Real sine = static_cast<Real>(inverse ? -std::sin(angle) : std::sin(angle));
       for (std::int64_t b = 0; b < shape.batch; ++b) {
         for (std::int64_t h = 0; h < shape.heads; ++h) {
           const Real* const from = in.at(b, h, i) + 2 * p;
@@ -167,20 +195,20 @@ void rotate(const Plan& plan, const Shape& shape, View<const Real> in, View<Real
         }
       }
     }
-  }
+  });
 }
 
 template <class Real>
 void multiply_rows(const Real* in, const Real* weight, const Real* bias, std::int64_t rows, std::int64_t depth,
-                   std::int64_t columns, Real* out, const Execution& /*execution*/) {
-  for (std::int64_t r = 0; r < rows; ++r) {
+                   std::int64_t columns, Real* out, const Execution& execution) {
+  run_each(rows, execution.threads, [&](std::int64_t r) {
     for (std::int64_t k = 0; k < columns; ++k) {
       Real sum = bias == nullptr ? Real(0) : bias[k];
       for (std::int64_t c = 0; c < depth; ++c)
         sum += in[r * depth + c] * weight[k * depth + c];
       out[r * columns + k] = sum;
     }
-  }
+  });
 }
 
 #define SIGHTLINE_INSTANTIATE(Real)                                                                                    \

@@ -9,6 +9,7 @@
 
 #include "sightline/mixer/reference/attention_row.hpp"
 #include "sightline/mixer/reference/reference.hpp"
+#include "sightline/mixer/reference/tasks.hpp"
 
 namespace sightline::mixer::reference {
 namespace {
@@ -19,30 +20,32 @@ template <class Real> struct Message {
   Real weight = 0, of_factor = 0, of_exponent = 0;
 };
 
+/// The heads that share one key head, in one batch element.
 template <class Real> class Backward {
 public:
   Backward(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
-           const AttentionGradients<Real>& gradients, bool exact)
+           const AttentionGradients<Real>& gradients, std::shared_ptr<const KernelFunction> kernel, bool exact)
       : rule_(rule), shape_(shape), in_(in), gradients_(gradients), colours_(plan.colours()),
-        row_(plan, rule, shape, in, exact), columns_(static_cast<std::size_t>(shape.reads)),
+        row_(plan, rule, shape, in, std::move(kernel), exact), columns_(static_cast<std::size_t>(shape.reads)),
         dy_(static_cast<std::size_t>(shape.width)) {}
 
-  void run() {
+  void run(std::int64_t b, std::int64_t key_head) {
+    const std::int64_t group = shape_.heads / shape_.key_heads;
+    first_head_ = key_head * group;
     if (gradients_.bias != nullptr)
-      std::fill_n(gradients_.bias, shape_.heads * colours_, Real(0));
-    if (gradients_.sink != nullptr)
-      std::fill_n(gradients_.sink, shape_.heads, Real(0));
-    for (std::int64_t b = 0; b < shape_.batch; ++b) {
-      for (std::int64_t h = 0; h < shape_.heads; ++h) {
-        for (auto& column : columns_)
-          column.clear();
-        for (std::int64_t i = 0; i < shape_.readers; ++i)
-          send_back(b, h, i);
-        for (std::int64_t j = 0; j < shape_.reads; ++j)
-          collect(b, h, j);
-      }
+      bias.assign(static_cast<std::size_t>(group * colours_), Real(0));
+    sink.assign(static_cast<std::size_t>(group), Real(0));
+    for (std::int64_t h = first_head_; h < first_head_ + group; ++h) {
+      for (auto& column : columns_)
+        column.clear();
+      for (std::int64_t i = 0; i < shape_.readers; ++i)
+        send_back(b, h, i);
+      for (std::int64_t j = 0; j < shape_.reads; ++j)
+        collect(b, h, j);
     }
   }
+
+  std::vector<Real> bias, sink; ///< gradients of the group's parameters
 
 private:
   void send_back(std::int64_t b, std::int64_t h, std::int64_t i) {
@@ -66,14 +69,14 @@ private:
     if (rule_.normalised)
       delta = row_.sums.template sum<Real>([&](std::size_t k) { return reads[k].weight * dp[k]; });
     if (gradients_.sink != nullptr)
-      gradients_.sink[h] -= row_.sink_weight() * delta;
+      sink[static_cast<std::size_t>(h - first_head_)] -= row_.sink_weight() * delta;
     dx_.resize(reads.size() * static_cast<std::size_t>(shape_.width));
     for (std::size_t k = 0; k < reads.size(); ++k) {
       const auto& read = reads[k];
       const Message<Real> message{i, read.weight, read.per_factor * (dp[k] - delta), read.weight * (dp[k] - delta)};
       columns_[static_cast<std::size_t>(read.read)].push_back(message);
       if (gradients_.bias != nullptr)
-        gradients_.bias[h * colours_ + read.colour] += message.of_exponent;
+        bias[static_cast<std::size_t>((h - first_head_) * colours_ + read.colour)] += message.of_exponent;
       if (grad_query != nullptr) {
         row_.differentiate(b, h, i, read.read, message.of_factor, message.of_exponent,
                            dx_.data() + k * static_cast<std::size_t>(shape_.width), dy_.data());
@@ -125,7 +128,7 @@ private:
   const Shape& shape_;
   const AttentionInputs<Real>& in_;
   const AttentionGradients<Real>& gradients_;
-  std::int64_t colours_;
+  std::int64_t colours_, first_head_ = 0;
   AttentionRow<Real> row_;
   std::vector<std::vector<Message<Real>>> columns_;
   std::vector<Real> dx_, dy_, all_dy_;
@@ -137,7 +140,28 @@ template <class Real>
 void attend_backward(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
                      const AttentionOutputs<Real>& /*out*/, const AttentionGradients<Real>& gradients,
                      const Execution& execution) {
-  Backward<Real>(plan, rule, shape, in, gradients, execution.exact).run();
+  const auto kernel = find_kernel_function(rule.kernel, shape.width);
+  const std::int64_t tasks = shape.batch * shape.key_heads, group = shape.heads / shape.key_heads;
+  std::vector<std::vector<Real>> bias(static_cast<std::size_t>(tasks)), sink(bias.size());
+  run_each(tasks, execution.threads, [&](std::int64_t task) {
+    Backward<Real> backward(plan, rule, shape, in, gradients, kernel, execution.exact);
+    backward.run(task / shape.key_heads, task % shape.key_heads);
+    bias[static_cast<std::size_t>(task)] = std::move(backward.bias);
+    sink[static_cast<std::size_t>(task)] = std::move(backward.sink);
+  });
+  // Batch elements add up in their order, whoever computed them.
+  const auto add_up = [&](Real* to, const std::vector<std::vector<Real>>& parts, std::int64_t per_group) {
+    if (to == nullptr)
+      return;
+    std::fill_n(to, shape.key_heads * per_group, Real(0));
+    for (std::size_t task = 0; task < parts.size(); ++task) {
+      Real* const at = to + static_cast<std::int64_t>(task) % shape.key_heads * per_group;
+      for (std::size_t k = 0; k < parts[task].size(); ++k)
+        at[k] += parts[task][k];
+    }
+  };
+  add_up(gradients.bias, bias, group * plan.colours());
+  add_up(gradients.sink, sink, group);
 }
 
 template void attend_backward(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<float>&,

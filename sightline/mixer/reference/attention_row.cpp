@@ -9,9 +9,10 @@ namespace sightline::mixer::reference {
 
 template <class Real>
 AttentionRow<Real>::AttentionRow(const Plan& plan, const AttentionRule& rule, const Shape& shape,
-                                 const AttentionInputs<Real>& in, bool exact)
-    : sums(plan, exact), plan_(plan), rule_(rule), shape_(shape), in_(in), exact_(exact),
-      kernel_(find_kernel_function(rule.kernel, shape.width)), query_(static_cast<std::size_t>(shape.width)) {}
+                                 const AttentionInputs<Real>& in, std::shared_ptr<const KernelFunction> kernel,
+                                 bool exact)
+    : sums(plan, exact), plan_(plan), rule_(rule), shape_(shape), in_(in), exact_(exact), kernel_(std::move(kernel)),
+      query_(static_cast<std::size_t>(shape.width)) {}
 
 template <class Real>
 const Real* AttentionRow<Real>::scaled_query(std::int64_t batch, std::int64_t head, std::int64_t reader) {

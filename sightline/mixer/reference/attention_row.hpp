@@ -20,7 +20,7 @@ template <class Real> struct Weighted {
 template <class Real> class AttentionRow {
 public:
   AttentionRow(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
-               bool exact);
+               std::shared_ptr<const KernelFunction> kernel, bool exact);
 
   /// Weights of reader i; nothing is left of a row that is empty or whose denominator vanishes. Arranges `sums` for the
   /// row.

@@ -1,7 +1,6 @@
 #include "sightline/mixer/reference/ordered_sum.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace sightline::mixer::reference {
 
@@ -48,21 +47,16 @@ void OrderedSum::arrange(std::int64_t owner, const std::vector<std::int64_t>& ve
   std::stable_sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.key < b.key; });
 }
 
-template <class Real> Real OrderedSum::sum_by_value(std::vector<Real>& terms) {
-  // By magnitude, then sign; NaN last. Terms that compare equal are the same number (or NaN, which finish() makes one).
-  std::sort(terms.begin(), terms.end(), [](Real a, Real b) {
-    const auto key = [](Real t) {
-      return std::tuple(std::isnan(t), std::isnan(t) ? Real(0) : std::abs(t), std::signbit(t));
-    };
-    return key(a) < key(b);
-  });
+template <class Real> Real OrderedSum::sum_by_value(std::vector<Bits<Real>>& keys) {
+  // Terms with equal keys are the same number. NaNs may differ in what they carry; finish() makes them one.
+  std::sort(keys.begin(), keys.end());
   Real sum = 0;
-  for (const Real term : terms)
-    sum += term;
+  for (const Bits<Real> key : keys)
+    sum += std::bit_cast<Real>(std::rotr(key, 1));
   return sum;
 }
 
-template float OrderedSum::sum_by_value(std::vector<float>&);
-template double OrderedSum::sum_by_value(std::vector<double>&);
+template float OrderedSum::sum_by_value(std::vector<std::uint32_t>&);
+template double OrderedSum::sum_by_value(std::vector<std::uint64_t>&);
 
 } // namespace sightline::mixer::reference

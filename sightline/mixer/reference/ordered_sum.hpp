@@ -1,9 +1,12 @@
 // Sums whose result exact mode needs to be the same for every moved copy of a row (plan.hpp, SummationOrder).
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "sightline/mixer/plan.hpp"
@@ -21,10 +24,11 @@ public:
   /// term(k): the number that belongs to vertices[k].
   template <class Real, class Term> [[nodiscard]] Real sum(Term term) {
     if (by_value_) {
-      std::vector<Real> terms(count_);
+      auto& keys = std::get<std::vector<Bits<Real>>>(keys_);
+      keys.resize(count_);
       for (std::size_t k = 0; k < count_; ++k)
-        terms[k] = term(k);
-      return sum_by_value(terms);
+        keys[k] = std::rotl(std::bit_cast<Bits<Real>>(Real(term(k))), 1);
+      return sum_by_value<Real>(keys);
     }
     Real part[4] = {0, 0, 0, 0};
     for (const Place& place : places_)
@@ -40,7 +44,9 @@ public:
   }
 
 private:
-  template <class Real> static Real sum_by_value(std::vector<Real>& terms);
+  // Bits turned left by one: magnitude first, sign last, NaN above everything.
+  template <class Real> using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+  template <class Real> static Real sum_by_value(std::vector<Bits<Real>>& keys);
 
   struct Place {
     std::uint32_t index = 0, part = 0;
@@ -48,6 +54,7 @@ private:
   };
   const SummationOrder* order_;
   std::vector<Place> places_;
+  std::tuple<std::vector<std::uint32_t>, std::vector<std::uint64_t>> keys_;
   std::size_t count_ = 0, parts_ = 1;
   bool by_value_ = false;
 };

@@ -1,6 +1,6 @@
-// The slow, obvious implementation: one thread, one row at a time, formulas as they are written down. mixer.hpp says
-// what each function computes. It checks the fast implementation, answers what that leaves, and runs where nothing else
-// does.
+// The slow, obvious implementation: one row at a time, formulas as they are written down; threads share heads and batch
+// elements. mixer.hpp says what each function computes. It checks the fast implementation, answers what that leaves,
+// and runs where nothing else does.
 #pragma once
 
 #include "sightline/mixer/mixer.hpp"
