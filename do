@@ -61,7 +61,7 @@ case "$command" in
     name=${1:-certify}
     [ $# -gt 0 ] && shift
     if [ "$name" = random-patterns ]; then build_command; exec python3 benchmarks/experiments/random_patterns.py build/release/sightline "$@"; fi
-    case "$name" in certify|growth|design) ;; *) die "there is no benchmark \"$name\" (certify, design, growth, random-patterns)" ;; esac
+    case "$name" in certify|growth|design|approximate) ;; *) die "there is no benchmark \"$name\" (certify, approximate, design, growth, random-patterns)" ;; esac
     need build bench; mkdir -p build
     configure release -DSIGHTLINE_BENCHMARKS=ON
     compile release --target sightline_command "bench_$name"
@@ -88,6 +88,7 @@ case "$command" in
 ./do test [--all] [--sanitize] [NAME...]   run the tests; --all adds the slow sweeps
 ./do fuzz [--seconds N] [READER...]   run every reader on damaged input under the sanitizers
 ./do bench certify [--quick] [--only TEXT] | growth | design [--quick]   measure, beside nauty, bliss and GAP; writes build/bench/NAME.json
+./do bench approximate [--quick]   a polynomial Sumformer beside LAPACK
 ./do bench random-patterns   the experiment in docs/experiments
 ./do build | setup | lint | format
 TEXT

@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "sightline/approximate/approximate.hpp"
+#include "sightline/approximate/by_mixer.hpp"
+#include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 
 namespace sightline::cli {
@@ -20,13 +24,32 @@ struct ApproximateOptions {
   LimitOptions limits;
 };
 
+/// The same outputs with the sum computed by the mixer; its architecture beside the model: M.safetensors, M.toml.
+void compare_with_mixer(approximate::Result& result, approximate::SumBy by, const approximate::Options& fit, const std::string& save) {
+  const approximate::Sumformer& model = *result.model;
+  const std::size_t count = 200, n = result.tokens;
+  std::vector<double> x(count * n * result.dim), direct(count * n * result.outputs), mixed(direct.size());
+  fit.sampler.fill(fit.seed, 99, 0, x.size(), x.data());
+  model.evaluate(count, x.data(), direct.data());
+  approximate::evaluate_by(model, by, count, x.data(), mixed.data());
+  double difference = 0, largest = 0;
+  for (std::size_t k = 0; k < direct.size(); ++k) {
+    if (!(std::fabs(direct[k] - mixed[k]) <= difference)) difference = std::fabs(direct[k] - mixed[k]);
+    largest = std::max(largest, std::fabs(direct[k]));
+  }
+  result.mixer_difference = largest > 0 ? difference / largest : difference;
+  if (save.empty()) return;
+  result.architecture = (save.ends_with(".safetensors") ? save.substr(0, save.size() - 12) : save) + ".toml";
+  write_file_atomically(result.architecture, approximate::to_architecture(model, by));
+}
+
 }  // namespace
 
 void add_approximate(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<ApproximateOptions>();
   CLI::App* command = app.add_subcommand("approximate", "fit a construction of the theory to a target");
   command->add_option("TARGET", options->target, "expr:EXPRESSION, lib:FILE.so or data:FILE.npz")->required();
-  command->add_option("--method", options->method, "polynomial")->check(CLI::IsMember({"polynomial"}));
+  command->add_option("--method", options->method, "polynomial; linformer, performer, register: its sum by that mixer")->check(CLI::IsMember({"polynomial", "linformer", "performer", "register"}));
   command->add_option("--tokens", options->tokens, "tokens per sequence (default 4)")->check(CLI::Range(1, 1 << 20));
   command->add_option("--dim", options->dim, "numbers per token (default: what the indices in the expression need)")->check(CLI::Range(1, 4096));
   command->add_option("--domain", options->domain, "LO,HI: tokens are uniform in this box (default -1,1)")->delimiter(',')->expected(2);
@@ -57,6 +80,10 @@ void add_approximate(CLI::App& app, Exit& exit) {
       const std::size_t dim = options->dim != 0 ? options->dim : options->target.rfind("expr:", 0) == 0 ? target::least_dim(options->target) : 1;
       const auto target = target::open_target(options->target, tokens, dim);
       result = approximate::fit_polynomial(target.get(), nullptr, fit, budget);
+    }
+    if (const auto by = approximate::parse_sum_by(options->method)) {
+      result.method = options->method;
+      compare_with_mixer(result, *by, fit, options->save);
     }
     if (!options->save.empty()) data::write_safetensors(options->save, result.model->to_tensors());
     clear_progress();

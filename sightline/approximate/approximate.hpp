@@ -45,6 +45,8 @@ struct Result {
   double train = 0;                     ///< relative, on the rows of the fit
   double condition = 0;
   double equivariance = 0;              ///< largest |S(sX) - sS(X)|
+  std::optional<double> mixer_difference;  ///< the sum by a mixer: largest difference of outputs, relative to the largest output
+  std::string architecture;             ///< the file that holds its architecture
   std::optional<target::Deviation> deviation;  ///< of the target, where it is not symmetric by its form
   std::vector<DegreeError> degrees;
   std::vector<std::string> dependent;   ///< names of columns that the data make dependent

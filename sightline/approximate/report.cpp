@@ -34,6 +34,10 @@ std::string to_json(const Result& result, const std::string& saved) {
   json["degrees"] = Json::array();
   for (const DegreeError& one : result.degrees) json["degrees"].push_back({{"degree", one.degree}, {"columns", one.columns}, {"error", one.error}});
   if (result.deviation) json["target_equivariance"] = {{"largest", result.deviation->largest}, {"rms", result.deviation->rms}, {"scale", result.deviation->scale}};
+  if (result.mixer_difference) {
+    json["mixer_difference"] = *result.mixer_difference;
+    json["architecture"] = result.architecture.empty() ? Json(nullptr) : Json(result.architecture);
+  }
   json["wanted"] = result.wanted;
   json["notes"] = result.notes;
   json["blame"] = result.blame;
@@ -48,6 +52,7 @@ std::string to_text(const Result& result, const std::string& saved) {
   text += fmt::format("rows         {} ({} passes), condition number {:.3g}\n", result.rows, result.passes, result.condition);
   text += fmt::format("error        L2 {:.3g} ({:.2g} of the target's), sup {:.3g} ({:.2g} of the largest value), on fresh sequences\n", result.l2, result.relative_l2, result.sup, result.relative_sup);
   text += fmt::format("equivariance {:.2g} under {}\n", result.equivariance, result.group);
+  if (result.mixer_difference) text += fmt::format("the sum by   {}: outputs differ by {:.2g} of the largest\n", result.method, *result.mixer_difference);
   for (const std::string& note : result.notes) text += fmt::format("note         {}\n", note);
   for (const std::string& name : result.dependent) text += fmt::format("dependent    {}\n", name);
   if (result.dependent_count > result.dependent.size()) text += fmt::format("dependent    and {} more\n", result.dependent_count - result.dependent.size());
@@ -59,6 +64,7 @@ std::string to_text(const Result& result, const std::string& saved) {
     text += fmt::format("\nthe wanted error {:.2g} is missed:\n", result.wanted);
     for (const std::string& line : result.blame) text += fmt::format("  {}\n", line);
   }
+  if (!result.architecture.empty()) text += fmt::format("\nwritten      {} (sightline certify reads it)", result.architecture);
   if (!saved.empty()) text += fmt::format("\nwritten      {}\n", saved);
   return text;
 }

@@ -80,15 +80,18 @@ void Sumformer::phi(std::size_t count, const double* x, double* out) const {
   }
 }
 
-void Sumformer::evaluate_with(std::size_t count, const double* x, const double* sums, double* out) const {
+void Sumformer::evaluate_with(std::size_t count, const double* x, const double* sums, bool per_token, double* out) const {
   const std::size_t n = basis_.tokens(), d = basis_.dim(), latent = basis_.latent(), columns = basis_.columns().size(), width = outputs();
   std::vector<double> tokens, local(latent * batch), values(columns * batch), result(width * batch);
   Basis::Workspace work;
   for (std::size_t start = 0; start < count; start += batch) {
     const std::size_t now = std::min(batch, count - start);
     lay_out(now, n, d, x + start * n * d, false, tokens);
-    for (std::size_t s = 0; s < now; ++s) for (std::size_t k = 0; k < latent; ++k) local[k * now + s] = sums[(start + s) * latent + k];
     for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t s = 0; s < now && (i == 0 || per_token); ++s) {
+        const double* from = sums + (per_token ? (start + s) * n + i : start + s) * latent;
+        for (std::size_t k = 0; k < latent; ++k) local[k * now + s] = from[k];
+      }
       basis_.evaluate(now, tokens.data() + i * d * now, local.data(), columns, values.data(), now, work);
       std::fill(result.begin(), result.end(), 0.0);
       for (std::size_t k = 0; k < columns; ++k) {
@@ -110,7 +113,7 @@ void Sumformer::evaluate(std::size_t count, const double* x, double* out) const 
   for (std::size_t start = 0; start < count; start += batch) {
     const std::size_t now = std::min(batch, count - start);
     sums(now, x + start * size, all.data());
-    evaluate_with(now, x + start * size, all.data(), out + start * basis_.tokens() * outputs());
+    evaluate_with(now, x + start * size, all.data(), false, out + start * basis_.tokens() * outputs());
   }
 }
 

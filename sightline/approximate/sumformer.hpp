@@ -26,8 +26,8 @@ public:
   void evaluate(std::size_t count, const double* x, double* out) const;
   /// phi summed over the tokens of each sequence: out [count][latent].
   void sums(std::size_t count, const double* x, double* out) const;
-  /// psi of given sums (of another mixer, say) for all tokens: sums [count][latent], out [count][n][outputs].
-  void evaluate_with(std::size_t count, const double* x, const double* sums, double* out) const;
+  /// psi of given sums (of another mixer, say) for all tokens: sums [count][latent], or with `per_token` [count][n][latent]; out [count][n][outputs].
+  void evaluate_with(std::size_t count, const double* x, const double* sums, bool per_token, double* out) const;
   /// phi of every token: out [count][n][latent].
   void phi(std::size_t count, const double* x, double* out) const;
 

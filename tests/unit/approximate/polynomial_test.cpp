@@ -9,7 +9,10 @@
 #include <random>
 
 #include "sightline/approximate/approximate.hpp"
+#include "sightline/approximate/by_mixer.hpp"
+#include "sightline/architecture/read.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/verdict/certify.hpp"
 
 using namespace sightline;
 using approximate::Samples;
@@ -255,4 +258,26 @@ TEST_CASE("symmetries of a target with indices") {
   CHECK(target::find_symmetries(*all, {}, 1).size() == 24);
   const auto none = target::open_target("expr:x[0]*i", 4, 1);
   CHECK(target::find_symmetries(*none, {}, 1).size() == 1);
+}
+
+TEST_CASE("the sum by Linformer, Performer and a register: the same outputs to 1e-12") {
+  const auto target = target::open_target("expr:attend(dot(x,y), concat(y, norm2(x-y)))", 7, 2);
+  const auto result = fit(*target, 4);
+  const std::size_t count = 70;
+  std::vector<double> x(count * 14), direct(count * 21), mixed(count * 21);
+  target::Sampler().fill(5, 6, 7, x.size(), x.data());
+  result.model->evaluate(count, x.data(), direct.data());
+  double largest = 0;
+  for (double v : direct) largest = std::max(largest, std::fabs(v));
+  for (const char* name : {"linformer", "performer", "register"}) {
+    CAPTURE(name);
+    const auto by = approximate::parse_sum_by(name);
+    REQUIRE(by);
+    approximate::evaluate_by(*result.model, *by, count, x.data(), mixed.data());
+    for (std::size_t k = 0; k < direct.size(); ++k) CHECK(std::fabs(direct[k] - mixed[k]) <= 1e-12 * largest);
+    const auto architecture = architecture::parse_architecture(approximate::to_architecture(*result.model, *by), "M.toml");
+    const auto answer = verdict::certify(architecture, Budget());
+    CHECK(answer.verdict == verdict::Verdict::certified);
+  }
+  CHECK_FALSE(approximate::parse_sum_by("polynomial"));
 }
