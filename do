@@ -61,10 +61,11 @@ case "$command" in
     name=${1:-certify}
     [ $# -gt 0 ] && shift
     if [ "$name" = random-patterns ]; then build_command; exec python3 benchmarks/experiments/random_patterns.py build/release/sightline "$@"; fi
-    case "$name" in certify|growth|design|approximate) ;; *) die "there is no benchmark \"$name\" (certify, approximate, design, growth, random-patterns)" ;; esac
+    case "$name" in certify|growth|design|approximate|mixer) ;; *) die "there is no benchmark \"$name\" (certify, approximate, design, growth, mixer, random-patterns)" ;; esac
     need build bench; mkdir -p build
     configure release -DSIGHTLINE_BENCHMARKS=ON
     compile release --target sightline_command "bench_$name"
+    if [ "$name" = mixer ]; then exec python3 benchmarks/mixer.py "$@"; fi  # asks bench_mixer, and PyTorch beside it
     exec "build/release/benchmarks/bench_$name" "$@" ;;
   lint)     need lint; exec scripts/lint.sh "$@" ;;
   format)   need lint; git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 -i ;;
@@ -89,6 +90,7 @@ case "$command" in
 ./do fuzz [--seconds N] [READER...]   run every reader on damaged input under the sanitizers
 ./do bench certify [--quick] [--only TEXT] | growth | design [--quick]   measure, beside nauty, bliss and GAP; writes build/bench/NAME.json
 ./do bench approximate [--quick]   a polynomial Sumformer beside LAPACK
+./do bench mixer [--quick] [--only TEXT]   token mixers beside PyTorch, the FMA peak and the memory bandwidth
 ./do bench random-patterns   the experiment in docs/experiments
 ./do build | setup | lint | format
 TEXT

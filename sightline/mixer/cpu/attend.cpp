@@ -68,8 +68,9 @@ public:
       for (std::int64_t h = 0; h < shape_.heads; ++h) {
         const Tiles& tiles = tiles_of(h);
         add_chunks(tasks, b, h, tiles.rows.chunk_count());
-        for (auto t = static_cast<std::int64_t>(tiles.tiles.size()); t-- > 0;)
-          tasks.push_back(tile_task(b, h, t)); // long ones first
+        const auto count = static_cast<std::int64_t>(tiles.tiles.size());
+        for (std::int64_t t = 0; t < count; ++t)
+          tasks.push_back(tile_task(b, h, t));
       }
     }
     const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
@@ -109,10 +110,17 @@ private:
       tasks.push_back({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), c, false});
   }
 
-  [[nodiscard]] static TileList list_of(const Tiles& tiles, std::int64_t part) {
+  /// The tile that `workers` threads in turn come to next.
+  [[nodiscard]] TileList list_of(const Tiles& tiles, std::int64_t part) const {
     const Tile& tile = tiles.tiles[static_cast<std::size_t>(part)];
-    return {tile.first_reader, tile.readers, tiles.segments.data() + tile.segments_begin,
-            static_cast<int>(tile.segments_end - tile.segments_begin)};
+    TileList list{tile.first_reader, tile.readers, tiles.segments.data() + tile.segments_begin,
+                  static_cast<int>(tile.segments_end - tile.segments_begin)};
+    const auto next = static_cast<std::size_t>(part + workers_);
+    if (next < tiles.tiles.size() && shape_.readers == shape_.reads) {
+      list.next_reader = tiles.tiles[next].first_reader;
+      list.next_readers = tiles.tiles[next].readers;
+    }
+    return list;
   }
 
   [[nodiscard]] Rule<Real> rule_of(std::int64_t head) const {

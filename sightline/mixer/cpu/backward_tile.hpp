@@ -260,6 +260,22 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   const bool distance = rule.score == Score::distance, prepared = rule.prepare != Prepare::nothing;
 
   TurnKeeper keeper(turns);
+  Ahead ahead = rows_ahead<Real>(head, tile, gradients.query, gradients.query_stride, width);
+  if (tile.next_readers > 0) {
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(Real));
+    ahead.add(gradients.out + tile.next_reader * gradients.out_stride, gradients.out_stride * bytes, value_width * bytes,
+              tile.next_readers);
+    ahead.add(head.out + tile.next_reader * head.out_stride, head.out_stride * bytes, value_width * bytes,
+              tile.next_readers);
+    if (gradients.key != nullptr) {
+      ahead.add(gradients.key + tile.next_reader * gradients.key_stride, gradients.key_stride * bytes, width * bytes,
+                tile.next_readers);
+    }
+    if (gradients.value != nullptr) {
+      ahead.add(gradients.value + tile.next_reader * gradients.value_stride, gradients.value_stride * bytes,
+                value_width * bytes, tile.next_readers);
+    }
+  }
   bool is_first = true;
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end);
@@ -270,8 +286,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         gather_rows<Real>(strip, head.key, head.key_stride, width, rule.prepare, key_copy, key_stride);
     const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, value_width, Prepare::nothing,
                                                  value_copy, value_stride);
-    score_strip<Real>(rule.score, strip, vectors, width, keys, key_stride, queries, scores);
-    score_strip<Real>(Score::dot, strip, vectors, value_width, values, value_stride, outs, products);
+    score_strip<Real>(rule.score, strip, vectors, width, keys, key_stride, queries, scores, &ahead);
+    score_strip<Real>(Score::dot, strip, vectors, value_width, values, value_stride, outs, products, &ahead);
     const bool alone = is_first && source.is_at_end();
     is_first = false;
     differentiate_strip<Real>(rule, strip, vectors, head.offset_bias, tile.first_reader, {most, below, scales, totals},
@@ -279,7 +295,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
       gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
     } else {
-      gather_strip<Real>(strip, vectors, width, keys, key_stride, products, sums);
+      gather_strip<Real>(strip, vectors, width, keys, key_stride, products, sums, &ahead);
     }
     const bool careful = !strip.full && rows_non_finite;
     if (gradients.value != nullptr) {

@@ -69,6 +69,9 @@ struct TileList {
   int readers = 0;
   const Segment* segments = nullptr;
   int segment_count = 0;
+  /// Readers of the tile that probably comes next on this thread: their rows are fetched ahead.
+  std::int64_t next_reader = 0;
+  int next_readers = 0;
 };
 
 /// Who waits for whom when tiles add to the gradients of the same keys: see docs/mixers-speed.md.

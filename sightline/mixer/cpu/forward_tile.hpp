@@ -93,6 +93,26 @@ SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& hea
   pack_lanes<Real>(rows, padded, active, head.width, to);
 }
 
+/// Where this tile will write, then queries, keys and values of the next tile's readers: most layouts read near themselves.
+template <class Real>
+SIGHTLINE_INLINE Ahead rows_ahead(const Head<Real>& head, const TileList& tile, const Real* to, std::ptrdiff_t to_stride,
+                                  std::int64_t to_width) {
+  Ahead ahead;
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(Real));
+  if (to != nullptr)
+    ahead.add(to + tile.first_reader * to_stride, to_stride * bytes, to_width * bytes, tile.readers);
+  const auto add = [&](const Real* base, std::ptrdiff_t stride, std::int64_t width) {
+    ahead.add(base == nullptr ? nullptr : base + tile.next_reader * stride, stride * static_cast<std::ptrdiff_t>(sizeof(Real)),
+              width * static_cast<std::int64_t>(sizeof(Real)), tile.next_readers);
+  };
+  if (tile.next_readers == 0)
+    return ahead;
+  add(head.query, head.query_stride, head.width);
+  add(head.key, head.key_stride, head.width);
+  add(head.value, head.value_stride, head.value_width);
+  return ahead;
+}
+
 template <class Real>
 void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList& tile, void* workspace) {
   constexpr int lanes = Lanes<Real>::count;
@@ -121,6 +141,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     total[i] = 0;
   }
 
+  Ahead ahead = rows_ahead(head, tile, head.out, head.out_stride, head.value_width);
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end);
   while (source.next(strip)) {
@@ -129,7 +150,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
         gather_rows<Real>(strip, head.key, head.key_stride, head.width, rule.prepare, key_copy, key_stride);
     const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, head.value_width,
                                                  Prepare::nothing, value_copy, value_stride);
-    score_strip<Real>(rule.score, strip, vectors, head.width, keys, key_stride, queries, scores);
+    score_strip<Real>(rule.score, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
     if (exponents) {
       for (int v = 0; v < vectors; ++v)
         store<Real>(top + v * lanes, splat<Real>(-Real(__builtin_inff())));
@@ -161,7 +182,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     if (!strip.full && strip_has_non_finite<Real>(values, value_stride, strip.count, head.value_width)) {
       gather_carefully<Real>(strip, vectors, head.value_width, values, value_stride, scores, sums);
     } else {
-      gather_strip<Real>(strip, vectors, head.value_width, values, value_stride, scores, sums);
+      gather_strip<Real>(strip, vectors, head.value_width, values, value_stride, scores, sums, &ahead);
     }
   }
 

@@ -15,6 +15,38 @@ inline constexpr int block_rows = 6, block_vectors = 2;
 inline constexpr int block_rows = 4, block_vectors = 2;
 #endif
 
+/// Rows that are wanted soon, fetched a few at a time between blocks of a product: what a tile reads first would else be
+/// waited for while nothing is computed.
+class Ahead {
+public:
+  void add(const void* first, std::ptrdiff_t stride_bytes, std::int64_t row_bytes, std::int64_t rows) {
+    if (first != nullptr && lists_ < most)
+      list_[lists_++] = {static_cast<const char*>(first), stride_bytes, row_bytes, rows};
+  }
+  void step() {
+    for (int k = 0; k < 8 && at_ < lists_; ++k) {
+      const List& list = list_[at_];
+      for (std::int64_t byte = 0; byte < list.row_bytes; byte += 64)
+        __builtin_prefetch(list.first + row_ * list.stride + byte, 0, 2);
+      if (++row_ >= list.rows) {
+        row_ = 0;
+        ++at_;
+      }
+    }
+  }
+
+private:
+  static constexpr int most = 8;
+  struct List {
+    const char* first;
+    std::ptrdiff_t stride;
+    std::int64_t row_bytes, rows;
+  };
+  List list_[most];
+  int lists_ = 0, at_ = 0;
+  std::int64_t row_ = 0;
+};
+
 enum class Along { k, rows }; ///< where neighbours in memory of A lie: A[row][k] or A[k][row]
 
 template <class Real, int rows, int vectors, Along along>
@@ -90,12 +122,14 @@ SIGHTLINE_INLINE void multiply_vectors(int vectors, int depth, const Real* a, st
 template <class Real, Along along>
 __attribute__((noinline)) void multiply(int rows, int vectors, int depth, const Real* a, std::ptrdiff_t a_stride,
                                         const Real* b, std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride,
-                                        bool add) {
+                                        bool add, Ahead* ahead = nullptr) {
   int r = 0;
   const auto at = [&](int row) { return a + (along == Along::k ? row * a_stride : row); };
   for (; r + block_rows <= rows; r += block_rows) {
     multiply_vectors<Real, block_rows, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride,
                                               add);
+    if (ahead != nullptr)
+      ahead->step();
   }
   switch (rows - r) {
   case 5:

@@ -73,9 +73,9 @@ __attribute__((noinline)) void distances(int rows, int vectors, int depth, const
 
 template <class Real>
 SIGHTLINE_INLINE void score(Score kind, int rows, int vectors, int depth, const Real* keys, std::ptrdiff_t stride,
-                            const Real* queries, Real* to) {
+                            const Real* queries, Real* to, Ahead* ahead) {
   if (kind == Score::dot)
-    multiply<Real, Along::k>(rows, vectors, depth, keys, stride, queries, tile_readers, to, tile_readers, false);
+    multiply<Real, Along::k>(rows, vectors, depth, keys, stride, queries, tile_readers, to, tile_readers, false, ahead);
   else
     distances<Real>(rows, vectors, depth, keys, stride, queries, to);
 }
@@ -101,29 +101,29 @@ template <class Real, class Function> SIGHTLINE_INLINE void for_vector_ranges(co
 /// The scores of a strip; lanes in vectors that nobody reads are left as they are.
 template <class Real>
 SIGHTLINE_INLINE void score_strip(Score kind, const Strip& strip, int vectors, std::int64_t width, const Real* keys,
-                                  std::ptrdiff_t stride, const Real* queries, Real* to) {
+                                  std::ptrdiff_t stride, const Real* queries, Real* to, Ahead* ahead) {
   constexpr int lanes = Lanes<Real>::count;
   if (strip.full) {
-    score<Real>(kind, strip.count, vectors, static_cast<int>(width), keys, stride, queries, to);
+    score<Real>(kind, strip.count, vectors, static_cast<int>(width), keys, stride, queries, to, ahead);
     return;
   }
   for_vector_ranges<Real>(strip, [&](int first, int count, VectorRange range) {
     if (range.begin == range.end)
       return;
     score<Real>(kind, count, range.end - range.begin, static_cast<int>(width), keys + first * stride, stride,
-                queries + range.begin * lanes, to + first * tile_readers + range.begin * lanes);
+                queries + range.begin * lanes, to + first * tile_readers + range.begin * lanes, ahead);
   });
 }
 
 /// C^T [width][lanes] += rows^T [width][columns] times W [columns][lanes], leaving out what no lane of a vector reads.
 template <class Real>
 SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t width, const Real* rows,
-                                   std::ptrdiff_t stride, const Real* weights, Real* to) {
+                                   std::ptrdiff_t stride, const Real* weights, Real* to, Ahead* ahead) {
   constexpr int lanes = Lanes<Real>::count;
   const auto run = [&](int first, int count, int begin, int end) {
     multiply<Real, Along::rows>(static_cast<int>(width), end - begin, count, rows + first * stride, stride,
                                 weights + first * tile_readers + begin * lanes, tile_readers, to + begin * lanes,
-                                tile_readers, true);
+                                tile_readers, true, ahead);
   };
   if (strip.full) {
     run(0, strip.count, 0, vectors);
