@@ -198,15 +198,30 @@ void rotate(const Plan& plan, const Shape& shape, View<const Real> in, View<Real
   });
 }
 
+// Every entry is its bias plus products by rising depth, one after the other. Columns are computed side by side (packed
+// in groups, the last filled up with zeros), which changes nothing for any of them.
 template <class Real>
 void multiply_rows(const Real* in, const Real* weight, const Real* bias, std::int64_t rows, std::int64_t depth,
                    std::int64_t columns, Real* out, const Execution& execution) {
+  constexpr std::int64_t side = 16;
+  const std::int64_t groups = (columns + side - 1) / side;
+  std::vector<Real> packed(static_cast<std::size_t>(groups * depth * side), Real(0));
+  for (std::int64_t k = 0; k < columns; ++k)
+    for (std::int64_t c = 0; c < depth; ++c)
+      packed[static_cast<std::size_t>((k / side * depth + c) * side + k % side)] = weight[k * depth + c];
   run_each(rows, execution.threads, [&](std::int64_t r) {
-    for (std::int64_t k = 0; k < columns; ++k) {
-      Real sum = bias == nullptr ? Real(0) : bias[k];
-      for (std::int64_t c = 0; c < depth; ++c)
-        sum += in[r * depth + c] * weight[k * depth + c];
-      out[r * columns + k] = sum;
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const std::int64_t first = group * side, count = std::min(side, columns - first);
+      Real sums[side] = {};
+      for (std::int64_t k = 0; k < count && bias != nullptr; ++k)
+        sums[k] = bias[first + k];
+      const Real* from = packed.data() + group * depth * side;
+      for (std::int64_t c = 0; c < depth; ++c, from += side) {
+        const Real x = in[r * depth + c];
+        for (std::int64_t k = 0; k < side; ++k)
+          sums[k] += x * from[k];
+      }
+      std::copy_n(sums, count, out + r * columns + first);
     }
   });
 }

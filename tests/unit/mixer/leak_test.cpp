@@ -45,8 +45,9 @@ void check_same(const Problem& problem, const std::vector<Real>& a, const std::v
     if (!kept(static_cast<std::int64_t>(at / vertices), static_cast<std::int64_t>(at % vertices)))
       continue;
     for (std::size_t k = at * rest; k < (at + 1) * rest; ++k) {
-      CHECK_MESSAGE(std::memcmp(&a[k], &b[k], sizeof(Real)) == 0,
-                    problem.name << ": " << what << " of token " << at % vertices << " was " << a[k] << ", is " << b[k]);
+      CHECK_MESSAGE(std::memcmp(&a[k], &b[k], sizeof(Real)) == 0, problem.name << ": " << what << " of token "
+                                                                               << at % vertices << " was " << a[k]
+                                                                               << ", is " << b[k]);
     }
   }
 }

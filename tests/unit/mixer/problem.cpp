@@ -362,11 +362,12 @@ template <class Real> void run_forward(const Problem& problem, Numbers<Real>& nu
     rotate<Real>(*problem.plan, keys, view(std::as_const(numbers.key), s.key_heads, s.reads, s.width),
                  view(key, s.key_heads, s.reads, s.width), false, execution);
   }
-  attend<Real>(*problem.plan, problem.rule, s,
-               {view(std::as_const(query), s.heads, s.readers, s.width),
-                view(std::as_const(key), s.key_heads, s.reads, s.width), value, bias,
-                numbers.sink.empty() ? nullptr : numbers.sink.data(), lengths},
-               {out, numbers.statistics.data(), numbers.attention.data()}, execution);
+  attend<Real>(
+      *problem.plan, problem.rule, s,
+      {view(std::as_const(query), s.heads, s.readers, s.width), view(std::as_const(key), s.key_heads, s.reads, s.width),
+       value, bias, numbers.sink.empty() ? nullptr : numbers.sink.data(), lengths},
+      {out, problem.bare ? nullptr : numbers.statistics.data(), problem.bare ? nullptr : numbers.attention.data()},
+      execution);
 }
 
 template <class Real> void run_backward(const Problem& problem, Numbers<Real>& numbers, const Execution& execution) {

@@ -36,6 +36,7 @@ struct Problem {
   std::vector<layout::Relation> relations; ///< empty for full and pooling plans
   std::shared_ptr<const Plan> plan;
   bool is_attention = true, rotary = false;
+  bool bare = false; ///< forward asks for the output alone, without statistics and weights
   AttentionRule rule;
   Aggregation aggregation = Aggregation::sum;
   Shape shape;
