@@ -55,11 +55,17 @@ case "$command" in
   build)    build_command; say "build/release/sightline" ;;
   certify|design|diff|check|import|explain|pattern|kernel|falsify|rules|target|rate|approximate) build_command; exec build/release/sightline "$command" "$@" ;;
   train|predict|evaluate) build_training; exec build/release/sightline "$command" "$@" ;;
+  example)
+    name=${1:-}
+    [ $# -gt 0 ] && shift
+    [ -f "examples/$name/run.py" ] || die "there is no example \"$name\" ($(cd examples && ls -d */run.py | sed 's,/run.py,,' | paste -sd' '))"
+    build_training; exec python3 "examples/$name/run.py" "$@" ;;
   test)     need build test; mkdir -p build; exec scripts/test.sh "$@" ;;
   fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
   bench)
     name=${1:-certify}
     [ $# -gt 0 ] && shift
+    if [ "$name" = floors ]; then need test; build_training; exec python3 experiments/floors/run.py "$@"; fi
     if [ "$name" = random-patterns ]; then build_command; exec python3 benchmarks/experiments/random_patterns.py build/release/sightline "$@"; fi
     case "$name" in certify|growth|design|approximate|mixer) ;; *) die "there is no benchmark \"$name\" (certify, approximate, design, growth, mixer, random-patterns)" ;; esac
     need build bench; mkdir -p build
@@ -92,6 +98,8 @@ case "$command" in
 ./do bench approximate [--quick]   a polynomial Sumformer beside LAPACK
 ./do bench mixer [--quick] [--only TEXT]   token mixers beside PyTorch, the FMA peak and the memory bandwidth
 ./do bench random-patterns   the experiment in docs/experiments
+./do bench floors [--quick]  the floors of the theory seen in training (docs/experiments/floors.md)
+./do example digits|ring     real tasks, start to end (docs/examples.md)
 ./do build | setup | lint | format
 TEXT
     ;;

@@ -24,7 +24,8 @@ def need_sklearn():
         sys.exit("scikit-learn is installed in build/examples/venv but cannot be imported")
     if not (folder / "ready").exists():
         print("making build/examples/venv with scikit-learn", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", str(folder)], check=True)
+        if subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", str(folder)], stdout=subprocess.DEVNULL).returncode != 0:
+            sys.exit("no virtual environment could be made (Debian: apt-get install python3-venv)")
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", "scikit-learn"], check=True, stderr=subprocess.DEVNULL)
         (folder / "ready").touch()
     os.execv(python, [str(python), *sys.argv])

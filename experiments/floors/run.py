@@ -23,10 +23,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PETERSEN = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 5], [1, 6], [2, 7], [3, 8], [4, 9], [5, 7], [7, 9], [9, 6], [6, 8], [8, 5]]
 
 
-def sums(tokens, pattern, layers, dim, **more):
+def sums(tokens, pattern, layers, dim, norm="none", **more):
     """Embedded pairs of numbers, layers that sum over rows: the mixer with the fewest obstacles for an optimiser."""
     return {"tokens": tokens, "dim": dim, "input": {"embedding": "mlp", "dim": 2, **more}, "output": {"head": "linear", "dim": 1},
-            "mixer": {"kind": "sum", "pattern": pattern}, "feedforward": {"activation": "gelu", "width": 4 * dim}, "layer": [{"repeat": layers}]}
+            "mixer": {"kind": "sum", "pattern": pattern}, "feedforward": {"activation": "gelu", "width": 4 * dim}, "norm": {"kind": norm},
+            "layer": [{"repeat": layers}]}
 
 
 def bare(width, **tables):
@@ -44,7 +45,8 @@ NORM = {"kind": "layernorm", "eps": 1.0}  # the floor holds for every eps; a sma
 # view (theory 3.2). Petersen: half of E|F|^2 = 10 * 12/144. Longformer: x_6 is one of ten in the eyes of token 1, and so for 15.
 CASES = {
     "petersen": ("Petersen graph, 2 layers", [sums(10, GRAPH, 2, d) for d in (4, 8, 16)], sums(10, GRAPH, 3, 16), "a third layer", fractions.Fraction(5, 12)),
-    "longformer": ("Longformer with a global token, 2 layers", [sums(16, LONGFORMER, 2, d) for d in (4, 8, 16)], sums(16, LONGFORMER, 3, 32), "a third layer",
+    "longformer": ("Longformer with a global token, 2 layers", [sums(16, LONGFORMER, 2, d, "layernorm") for d in (4, 8, 16)],
+                   sums(16, LONGFORMER, 3, 16, "layernorm"), "a third layer",
                    fractions.Fraction(3, 20)),
     "blocks": ("two blocks of three, no shift", [sums(6, {"kind": "blocks", "size": 3}, 2, d) for d in (2, 4, 8)], sums(6, HUB, 2, 8, registers=["hub"]),
                "a register that reads all and is read by all", None),
@@ -54,9 +56,11 @@ CASES = {
     "causal": ("causal mask, all-to-all target", [sums(5, {"kind": "full", "causal": True}, 2, d) for d in (2, 4, 8)], sums(5, {"kind": "full"}, 2, 8),
                "no mask", None),
 }
-# How long each is trained; the repaired Petersen and Longformer have the most to learn.
-STEPS = {"petersen": 3000, "longformer": 3000, "blocks": 1000, "prenorm": 1000, "odd": 600, "causal": 1000}
-QUICK_STEPS = {"petersen": 200, "longformer": 200, "blocks": 400, "prenorm": 300, "odd": 200, "causal": 400}
+# How long each is trained, and how fast; the repaired Petersen and Longformer have the most to learn.
+STEPS = {"petersen": 1500, "longformer": 1500, "blocks": 1000, "prenorm": 1000, "odd": 600, "causal": 1000}
+REPAIR_STEPS = {"petersen": 2000, "longformer": 4000}
+QUICK_STEPS = {"petersen": 60, "longformer": 60, "blocks": 300, "prenorm": 200, "odd": 150, "causal": 300}
+RATE = {"longformer": 1e-2}
 
 
 class Experiment:
@@ -64,7 +68,7 @@ class Experiment:
         self.arguments = arguments
         self.samples = 20_000 if arguments.quick else 200_000
         self.training = 10_000 if arguments.quick else 60_000
-        self.queue, self.running = [], []
+        self.queue, self.running, self.trained = [], [], []
 
     def sightline(self, *words):
         done = subprocess.run([self.arguments.command, *map(str, words)], capture_output=True, text=True)
@@ -76,7 +80,7 @@ class Experiment:
         """Architectures, data and trainings of one case; returns the floor."""
         _, networks, repaired, _, _ = CASES[name]
         folder = self.arguments.out / name
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         floors = set()
         for k, tree in enumerate(networks + [repaired]):
             path = folder / f"{k}.json"
@@ -89,10 +93,16 @@ class Experiment:
                 assert answer["verdict"] == "certified", (name, "repaired", answer["verdict"])
         assert len(floors) == 1, floors
         for part, count, seed in (("train", self.training, 1), ("test", self.samples, 2)):
-            self.sightline("target", folder / "0.json", "--samples", count, "--seed", seed, "--out", folder / f"{part}.npz")
+            if not (folder / f"{part}.npz").exists():
+                self.sightline("target", folder / "0.json", "--samples", count, "--seed", seed, "--out", folder / f"{part}.npz")
         steps = (QUICK_STEPS if self.arguments.quick else STEPS)[name]
         for k in [0, len(networks)] if self.arguments.quick else range(len(networks) + 1):
-            self.queue.append((name, k, steps * (2 if k == len(networks) and steps == 3000 else 1)))
+            repaired = k == len(networks) and not self.arguments.quick
+            self.trained.append((name, k))
+            if (folder / f"run-{k}.done").exists():
+                continue
+            shutil.rmtree(folder / f"run-{k}", ignore_errors=True)
+            self.queue.append((name, k, REPAIR_STEPS.get(name, steps) if repaired else steps))
         return fractions.Fraction(floors.pop()[0])
 
     def train(self):
@@ -103,7 +113,7 @@ class Experiment:
                 name, k, steps = self.queue.pop(0)
                 folder = self.arguments.out / name
                 words = [self.arguments.command, "train", folder / f"{k}.json", "--data", folder / "train.npz", "--out", folder / f"run-{k}", "--threads", 1,
-                         "--train.steps", steps, "--train.batch", 256, "--train.lr", 5e-3, "--train.weight_decay", 0]
+                         "--train.steps", steps, "--train.batch", 128, "--train.lr", RATE.get(name, 5e-3), "--train.weight_decay", 0]
                 log = open(folder / f"run-{k}.log", "w")
                 self.running.append((subprocess.Popen([str(word) for word in words], stdout=log, stderr=subprocess.STDOUT), folder / f"run-{k}"))
             time.sleep(0.1)
@@ -111,7 +121,9 @@ class Experiment:
                 if process.poll() is None:
                     continue
                 self.running.remove((process, folder))
-                if process.returncode != 0:
+                if process.returncode == 0:
+                    pathlib.Path(f"{folder}.done").touch()
+                else:
                     for other, _ in self.running:
                         other.terminate()
                     sys.exit(f"{folder}: {pathlib.Path(f'{folder}.log').read_text().strip().splitlines()[-1:]}")
@@ -194,20 +206,21 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/experiments/floors")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, one thread each")
     parser.add_argument("--quick", action="store_true", help="the smallest network and the repair of each case, few steps, 20,000 samples")
+    parser.add_argument("--resume", action="store_true", help="keep the data and the finished trainings of --out")
     parser.add_argument("--only", help="some of " + ", ".join(CASES))
     parser.add_argument("--docs", action="store_true", help="write the plot and the table into docs/")
     arguments = parser.parse_args()
-    shutil.rmtree(arguments.out, ignore_errors=True)
+    if not arguments.resume:
+        shutil.rmtree(arguments.out, ignore_errors=True)
     start = time.time()
     names = arguments.only.split(",") if arguments.only else list(CASES)
     experiment = Experiment(arguments)
     floors = {name: experiment.prepare(name) for name in names}
-    trained = sorted(job[:2] for job in experiment.queue)
     experiment.train()
     results, wrong = {}, []
     for name in names:
         title, networks, _, repair, distance = CASES[name]
-        measured = {k: experiment.measure(name, k) for other, k in trained if other == name}
+        measured = {k: experiment.measure(name, k) for other, k in experiment.trained if other == name}
         sizes = [k for k in measured if k < len(networks)]
         results[name] = {"title": title, "repair": repair, "floor_text": str(floors[name]), "floor": float(floors[name]), "distance": float(distance or floors[name]),
                          "sizes": sizes, "networks": [measured[k] for k in sizes], "repaired": measured[len(networks)]}
