@@ -131,15 +131,31 @@ Tensor MixerLayer::mix_bias(const Tensor& x, const Tensor& lengths, const Run& r
   return (sums * a_.view({1, 1, plan.mixer.heads, plan.head_width})).reshape(x.sizes());
 }
 
+/// Scores between tokens come from the turned queries and keys, scores that touch a register from those as they were:
+/// such arcs have no offset (docs/theory.md 16.8). Three stretches make one dot product: (turned, plain, 0) . (turned,
+/// 0, plain) among tokens, with (0, plain, plain) . (0, plain, 0) for registers.
+Tensor MixerLayer::keep_registers_still(const Tensor& turned, const Tensor& plain, bool query) const {
+  const std::int64_t tokens = plan_->tokens, registers = plan_->vertices - tokens;
+  const Tensor token = plain.narrow(1, 0, tokens), other = plain.narrow(1, tokens, registers);
+  const Tensor no_token = at::zeros_like(token), no_register = at::zeros_like(other);
+  const Tensor first = at::cat({turned.narrow(1, 0, tokens), query ? token : no_token, query ? no_token : token}, 3);
+  const Tensor rest = at::cat({no_register, other, query ? other : no_register}, 3);
+  return at::cat({first, rest}, 1);
+}
+
 Tensor MixerLayer::attend_tokens(const Tensor& x, const Tensor& lengths, const Run& run, Tensor* attention) const {
   const LayerPlan& plan = *plan_;
   Tensor q = split(linear(x, q_, {}, run));
   Tensor k = k_.is_same(q_) ? q : split(linear(x, k_, {}, run));
   const Tensor v = split(v_.defined() ? linear(x, v_, {}, run) : x);
   if (plan.mixer.relative.scheme == RelativeScheme::rotary) {
-    const bool tied = k_.is_same(q_);
+    const Tensor still_q = q, still_k = k;
     q = rotate(plan, q, run);
-    k = tied ? q : rotate(plan, k, run);
+    k = still_k.is_same(still_q) ? q : rotate(plan, k, run);
+    if (plan.vertices > plan.tokens) {
+      q = keep_registers_still(q, still_q, true);
+      k = keep_registers_still(k, still_k, false);
+    }
   }
   Tensor bias = bias_;
   if (bias.defined() && plan.bias_columns != plan.matrix_colours * plan.relative_colours) {

@@ -9,11 +9,13 @@
 namespace sightline::train {
 
 /// x [batch, vertices, dim] -> [batch, vertices, dim] by the kind of the mixer; tokens come before registers.
-///   attention  o (sum_j w_ij v x_j), heads beside each other; value "identity": v = 1 (o stays); query_key "tied": k =
-///   q linformer  the same over `rank` landmarks E^T (k x), F^T (v x); tied: F = E; blocks: means over the blocks bias
-///   a sum_j activation(w.x_j - b)            (21) without the own token convolution sum_t taps[t] x_(i + tap_t mod n)
-///   linear     sum_j weight[i][j] x_j  (weight [vertices, vertices], [heads, vertices, vertices] for several heads)
-///   sum, mean, max of v x_j
+/// - attention: o (sum_j w_ij v x_j), heads beside each other; value "identity": v = 1 (o stays); query_key "tied": k =
+/// q
+/// - linformer: the same over `rank` landmarks E^T (k x), F^T (v x); tied: F = E; blocks: means over the blocks
+/// - bias: a sum_j activation(w.x_j - b), (21) without the own token
+/// - convolution: sum_t taps[t] x_(i + tap_t mod n)
+/// - linear: sum_j weight[i][j] x_j (weight [vertices, vertices], [heads, vertices, vertices] for several heads)
+/// - sum, mean, max: of v x_j
 /// A matrix pattern of M > 1 colours gives sum, mean and bias mixers a trained `.weight` [heads, M].
 class MixerLayer {
 public:
@@ -28,6 +30,7 @@ private:
   [[nodiscard]] Tensor attend_tokens(const Tensor& x, const Tensor& lengths, const Run& run, Tensor* attention) const;
   [[nodiscard]] Tensor attend_landmarks(const Tensor& x, const Tensor& lengths, const Run& run,
                                         Tensor* attention) const;
+  [[nodiscard]] Tensor keep_registers_still(const Tensor& turned, const Tensor& plain, bool query) const;
   [[nodiscard]] Tensor weigh_pairs(const Tensor& weight) const;
   [[nodiscard]] Tensor split(const Tensor& x) const;
   [[nodiscard]] Tensor mix_bias(const Tensor& x, const Tensor& lengths, const Run& run) const;

@@ -8,6 +8,7 @@
 #include "sightline/attention_kernel/expression.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/layout/pattern_spec.hpp"
+#include "sightline/mixer/kernel_function.hpp"
 
 namespace sightline::train {
 namespace {
@@ -72,6 +73,21 @@ void check_kernel(const architecture::Architecture& a, const architecture::Mixer
     throw InputError(
         fmt::format("{}: expected heads = 1 for a kernel with literal vectors, found {}", where, mixer.heads));
   }
+}
+
+/// Neither lengths nor single coordinates: what stays the same when zeros are put beside a query or a key.
+bool depends_on_dot_alone(const attention_kernel::Kernel& kernel, std::int64_t width) {
+  const auto program = mixer::find_kernel_function(kernel, width)->scalar_program();
+  return program &&
+         std::none_of(program->steps.begin(), program->steps.end(),
+                      [](const auto& step) {
+                        const bool right_is_slot =
+                            step.op == attention_kernel::Op::add || step.op == attention_kernel::Op::subtract ||
+                            step.op == attention_kernel::Op::multiply || step.op == attention_kernel::Op::divide;
+                        const auto is_length = [](std::int32_t slot) { return slot == 1 || slot == 2; };
+                        return is_length(step.left) || (right_is_slot && is_length(step.right));
+                      }) &&
+         program->factor != 1 && program->factor != 2 && program->exponent != 1 && program->exponent != 2;
 }
 
 std::int64_t count_matrix_colours(const std::vector<layout::Relation>& relations) {
@@ -171,6 +187,9 @@ LayerPlan make_layer_plan(const architecture::Architecture& a, const architectur
     throw InputError(
         fmt::format("{}: expected an even head width for rotary positions, found {}", where, plan.head_width));
   }
+  if (scored && mixer.relative.scheme == RelativeScheme::rotary && plan.vertices > plan.tokens &&
+      !depends_on_dot_alone(mixer.kernel, plan.head_width))
+    throw InputError(where + ": expected a kernel of dot(x,y) alone for rotary positions beside registers");
   if (scored && mixer.relative.scheme == RelativeScheme::alibi)
     plan.rule.slopes = make_slopes(mixer.heads);
   plan.relations = make_relations(a, mixer, budget);

@@ -392,9 +392,9 @@ class Model:
             q = self.split(self.linear(name + ".q", x), heads)
             k = q if spec["query_key"] == "tied" else self.split(self.linear(name + ".k", x), heads)
             v = self.split(self.linear(name + ".v", x) if spec["value"] == "free" else x, heads)
-            if spec["relative"] == "rotary":
-                q, k = rotate(q, self.n), rotate(k, self.n)
             w = kernel_weights(spec["kernel"], scale * q, k)
+            if spec["relative"] == "rotary":  # arcs that touch a register have no offset
+                w[:, :, :self.n, :self.n] = kernel_weights(spec["kernel"], scale * rotate(q, self.n), rotate(k, self.n))[:, :, :self.n, :self.n]
             if get("bias") is not None:
                 columns, count = relative_columns(spec["relative"], spec["pattern"], self.n, size)
                 w = w * np.exp(np.array([get("bias")[h][np.where(colours[h] != 0, (colours[h] - 1) * count + columns, 0)] for h in range(heads)]))

@@ -136,6 +136,29 @@ TEST_CASE("relative positions, coloured matrices, patterns per head, registers a
       true);
 }
 
+// Rows of tokens 1 and 2 look alike, offsets included, to everyone who knows neither's number (docs/theory.md 16.11).
+TEST_CASE("rotary positions give a register no offset to any token") {
+  const architecture::Architecture a = parse("tokens = 5\ndim = 4\n[input]\nregisters = [\"a\"]\n[mixer]\nrelative = "
+                                             "\"rotary\"\npattern = { kind = \"rows\", rows = "
+                                             "[[0,1,5],[1,2,5],[2,3,5],[3,4,5],[4,5],[0,1,2,3,4,5]] }\n");
+  train::ModelOptions options;
+  options.dtype = at::kDouble;
+  options.outputs = 4;
+  const train::Model model(a, options, Budget{});
+  shake(model);
+  const Tensor x = draw({1, 5, 4}, "x");
+  const Tensor moved = at::roll(x, 1, 1);
+  for (const bool dense : {false, true}) {
+    train::Run how;
+    how.dense_mixers = dense;
+    const at::NoGradGuard no_gradients;
+    const Tensor at_one = model.forward(x, {}, how).select(1, 1), at_two = model.forward(moved, {}, how).select(1, 2);
+    CHECK(distance(at_one, at_two) < 1e-13);
+    const Tensor at_three = model.forward(moved, {}, how).select(1, 3);
+    CHECK(distance(at_one, at_three) > 1e-3);
+  }
+}
+
 TEST_CASE("the other mixers") {
   compare(head + "[mixer]\nkind = \"linformer\"\nrank = 3\nheads = 2\n", true);
   compare(head + "[mixer]\nkind = \"linformer\"\nrank = 2\nprojections = \"tied\"\nkernel = \"gaussian\"\n");
@@ -304,6 +327,8 @@ TEST_CASE("what cannot be trained is refused in one line") {
   refuse(head + "[mixer]\nheads = 3\n", "heads that divide");
   refuse(head + "[mixer]\nheads = 2\nkernel = { name = \"exponential-sum\", weight = [1,2,3,4] }\n", "literal vectors");
   refuse(head + "[mixer]\nheads = 4\nrelative = \"rotary\"\n", "even head width");
+  refuse(head + "[input]\nregisters = [\"a\"]\n[mixer]\nkernel = \"gaussian\"\nrelative = \"rotary\"\n",
+         "dot(x,y) alone");
   refuse("tokens = 6\ndim = 3\n", "at most dim = 3 outputs");
   refuse(head + "[block]\ntied = true\n[[layer]]\n[[layer]]\nfeedforward = { width = 3 }\n", "tied");
 }
