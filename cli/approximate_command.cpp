@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "sightline/approximate/approximate.hpp"
 #include "sightline/approximate/by_mixer.hpp"
+#include "sightline/approximate/cells.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 
@@ -19,10 +20,33 @@ struct ApproximateOptions {
   std::size_t tokens = 0, dim = 0, samples = 0;
   std::vector<double> domain{-1, 1};
   std::optional<std::size_t> degree;
+  std::optional<double> slope;
+  std::vector<std::size_t> cells;
   approximate::Options fit;
   bool json = false;
   LimitOptions limits;
 };
+
+std::unique_ptr<target::Target> open(const ApproximateOptions& options, std::size_t default_tokens) {
+  const std::size_t tokens = options.tokens != 0 ? options.tokens : default_tokens;
+  const std::size_t dim = options.dim != 0 ? options.dim : options.target.rfind("expr:", 0) == 0 ? target::least_dim(options.target) : 1;
+  return target::open_target(options.target, tokens, dim);
+}
+
+void run_cells(const ApproximateOptions& options, const Budget& budget) {
+  if (options.distribution != "uniform") throw InputError(fmt::format("--method {}: expected --distribution uniform", options.method));
+  if (!options.save.empty()) throw InputError(fmt::format("--method {}: its tables are not saved; expected no --save", options.method));
+  approximate::CellOptions cells;
+  cells.low = options.domain[0];
+  cells.high = options.domain[1];
+  cells.slope = options.slope;
+  cells.cuts = options.cells;
+  cells.seed = options.fit.seed;
+  cells.network = options.method == "theorem1";
+  const approximate::CellResult result = approximate::approximate_by_cells(*open(options, 2), cells, budget);
+  clear_progress();
+  fmt::print("{}", options.json ? approximate::to_json(result) + "\n" : approximate::to_text(result));
+}
 
 /// The same outputs with the sum computed by the mixer; its architecture beside the model: M.safetensors, M.toml.
 void compare_with_mixer(approximate::Result& result, approximate::SumBy by, const approximate::Options& fit, const std::string& save) {
@@ -49,13 +73,15 @@ void add_approximate(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<ApproximateOptions>();
   CLI::App* command = app.add_subcommand("approximate", "fit a construction of the theory to a target");
   command->add_option("TARGET", options->target, "expr:EXPRESSION, lib:FILE.so or data:FILE.npz")->required();
-  command->add_option("--method", options->method, "polynomial; linformer, performer, register: its sum by that mixer")->check(CLI::IsMember({"polynomial", "linformer", "performer", "register"}));
+  command->add_option("--method", options->method, "polynomial; linformer, performer, register: its sum by that mixer; grid: piecewise constant; theorem1: quantise, distinguish, interpolate")->check(CLI::IsMember({"polynomial", "linformer", "performer", "register", "grid", "theorem1"}));
   command->add_option("--tokens", options->tokens, "tokens per sequence (default 4)")->check(CLI::Range(1, 1 << 20));
   command->add_option("--dim", options->dim, "numbers per token (default: what the indices in the expression need)")->check(CLI::Range(1, 4096));
   command->add_option("--domain", options->domain, "LO,HI: tokens are uniform in this box (default -1,1)")->delimiter(',')->expected(2);
   command->add_option("--distribution", options->distribution, "uniform or normal")->check(CLI::IsMember({"uniform", "normal"}));
   command->add_option("--samples", options->samples, "rows of the fit (default: ten per column, at least 4000; of data: all)")->check(CLI::PositiveNumber);
   command->add_option("--rows", options->rows, "one: a random token of each sequence is a row (default); all: every token (default for data)")->check(CLI::IsMember({"one", "all"}));
+  command->add_option("--lipschitz", options->slope, "grid, theorem1: a bound of the target's slopes (default: interval arithmetic on the expression)")->check(CLI::PositiveNumber);
+  command->add_option("--cells", options->cells, "grid, theorem1: cells per coordinate, e.g. 2,4,8 (default: as many as 1e5 cells of all tokens allow)")->delimiter(',')->check(CLI::Range(1, 100000));
   command->add_option("--degree", options->degree, "total degree (default: by cross-validation)")->check(CLI::Range(1, 60));
   command->add_option("--error", options->fit.error, "wanted L2 error, relative to the target's")->check(CLI::PositiveNumber);
   command->add_option("--seed", options->fit.seed, "seed of the samples");
@@ -70,15 +96,17 @@ void add_approximate(CLI::App& app, Exit& exit) {
     fit.rows = options->samples;
     fit.degree = options->degree;
     fit.all_tokens = options->rows == "all" || (options->rows.empty() && options->target.rfind("data:", 0) == 0);
+    if (options->method == "grid" || options->method == "theorem1") {
+      run_cells(*options, budget);
+      return;
+    }
     approximate::Result result;
     if (options->target.rfind("data:", 0) == 0) {
       const approximate::Samples samples = approximate::read_samples(options->target.substr(5), budget);
       result = approximate::fit_polynomial(nullptr, &samples, fit, budget);
       result.target = options->target;
     } else {
-      const std::size_t tokens = options->tokens != 0 ? options->tokens : 4;
-      const std::size_t dim = options->dim != 0 ? options->dim : options->target.rfind("expr:", 0) == 0 ? target::least_dim(options->target) : 1;
-      const auto target = target::open_target(options->target, tokens, dim);
+      const auto target = open(*options, 4);
       result = approximate::fit_polynomial(target.get(), nullptr, fit, budget);
     }
     if (const auto by = approximate::parse_sum_by(options->method)) {

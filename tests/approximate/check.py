@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""approximate, rate, predict and evaluate as users run them: libraries, data, saved models, logits, errors, the same bytes twice."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+command = sys.argv[1]
+folder = pathlib.Path(tempfile.mkdtemp())
+failures = []
+
+
+def run(*words, code=0):
+    done = subprocess.run([command, *map(str, words)], capture_output=True, text=True)
+    if done.returncode != code:
+        failures.append(f"{words}: exit {done.returncode}, expected {code}: {done.stdout[-300:]} {done.stderr[-300:]}")
+    return done.stdout + done.stderr
+
+
+def check(condition, words):
+    if not condition:
+        failures.append(words)
+
+
+# A shared library: y = |x_i|^2 + sum of first coordinates.
+(folder / "t.cpp").write_text("""#include <cstdint>
+extern "C" uint32_t sightline_target_dim(uint32_t, uint32_t) { return 1; }
+extern "C" int sightline_target(uint32_t n, uint32_t d, const double* x, uint32_t k, double* out) {
+  double sum = 0;
+  for (uint32_t j = 0; j < n; ++j) sum += x[j * d];
+  for (uint32_t i = 0; i < n; ++i) { out[i * k] = sum; for (uint32_t c = 0; c < d; ++c) out[i * k] += x[i * d + c] * x[i * d + c]; }
+  return n == 13 ? 7 : 0;
+}
+""")
+subprocess.run(["c++", "-shared", "-fPIC", "-O1", folder / "t.cpp", "-o", folder / "t.so"], check=True)
+answer = json.loads(run("approximate", f"lib:{folder}/t.so", "--tokens", 5, "--dim", 2, "--json"))
+check(answer["degree"] == 2 and answer["relative_l2"] < 1e-12 and answer["equivariance"] == 0, f"library: {answer}")
+check(answer["target_equivariance"]["rms"] < 1e-12, "library: its symmetry is measured")
+check("sightline_target returned 7" in run("approximate", f"lib:{folder}/t.so", "--tokens", 13, "--dim", 2, code=2), "a library's error code")
+
+# Data, a saved model, predict and evaluate.
+random = np.random.default_rng(0)
+x = random.uniform(-1, 1, (400, 6, 2))
+y = (x[:, :, :1] * x.sum(1, keepdims=True)[:, :, 1:] ** 2 + 1)
+np.savez(folder / "data.npz", x=x, y=y)
+model = folder / "m.safetensors"
+answer = json.loads(run("approximate", f"data:{folder}/data.npz", "--degree", 3, "--save", model, "--json"))
+check(answer["relative_sup"] < 1e-9 and answer["rows"] == 360 * 6 and answer["model"] == str(model), f"data: {answer}")
+first = model.read_bytes()
+run("approximate", f"data:{folder}/data.npz", "--degree", 3, "--save", model, "--json")
+check(first == model.read_bytes(), "the same input gives the same bytes")
+run("predict", model, "--data", folder / "data.npz", "--out", folder / "p.npz")
+p = np.load(folder / "p.npz")["y"]
+check(p.shape == (400, 6, 1) and np.abs(p - y).max() < 1e-9, "predict")
+s = random.permutation(6)
+np.savez(folder / "moved.npz", x=x[:, s])
+run("predict", model, "--data", folder / "moved.npz", "--out", folder / "q.npz")
+check(np.array_equal(np.load(folder / "q.npz")["y"], p[:, s]), "predictions of moved tokens are the moved predictions, bit for bit")
+score = json.loads(run("evaluate", model, "--data", folder / "data.npz"))
+check(score["rmse"] < 1e-9 and score["samples"] == 400, f"evaluate: {score}")
+np.savez(folder / "wrong.npz", x=x[:, :5])
+check("numbers [N, 6, 2]" in run("predict", model, "--data", folder / "wrong.npz", "--out", folder / "q.npz", code=2), "a wrong number of tokens")
+
+# Rates of logits: the mean; every sample; refusals.
+logits = np.einsum("k,nik,njk->nij", [3.0, 1.0], random.normal(size=(4, 10, 2)), random.normal(size=(4, 10, 2)))
+np.save(folder / "l.npy", logits)
+answer = json.loads(run("rate", folder / "l.npy", "--each", "--json"))
+sigma = np.linalg.svd(logits.mean(0), compute_uv=False)
+check(np.allclose(answer["sigma"], sigma, rtol=1e-9, atol=1e-12), f"logits: {answer['sigma']} {sigma}")
+check(len(answer["each"]) == 4 and all(one["rank"] == 2 for one in answer["each"]), "each sample has rank 2")
+np.save(folder / "f.npy", np.asfortranarray(logits.mean(0).astype(np.float32)))
+check(np.allclose(json.loads(run("rate", folder / "f.npy", "--json"))["sigma"][:5], sigma[:5], rtol=1e-4), "float32 in Fortran order")
+np.save(folder / "bad.npy", np.zeros((3, 4)))
+check("expected logits [t, t] or [N, t, t], found (3, 4)" in run("rate", folder / "bad.npy", code=2), "logits that are not square")
+logits[2, 3, 4] = np.nan
+np.save(folder / "nan.npy", logits)
+check("sample 2, row 3, column 4" in run("rate", folder / "nan.npy", code=2), "logits with a NaN")
+answer = json.loads(run("rate", "expr:dot(x,y)", "--data", folder / "data.npz", "--samples", 1000, "--json"))
+check(answer["rank"] == 2 and abs(answer["predicted"][0][2] - 1 / 9) < 0.03, f"a score under the measure of data: {answer['sigma'][:3]}")
+
+check("character 5: expected a number" in run("approximate", "expr:x + ", code=2), "errors say the character")
+check("fits in memory" in run("approximate", "expr:sum(y[0])", "--tokens", 100, "--dim", 40, "--degree", 8, code=2), "limits")
+table = json.loads(run("approximate", "expr:attend(dot(x,y),y)", "--tokens", 2, "--dim", 1, "--method", "theorem1", "--cells", "2,4,8", "--json"))["table"]
+check([row["layers"] for row in table] == [1 + 1 + 1 + 4, 3 + 3 + 1 + 16, 7 + 7 + 1 + 64] and all(row["l2"] <= row["bound"] for row in table), f"theorem1: {table}")
+run("approximate", "expr:attend(dot(x,y),y)", "--tokens", 3, "--dim", 1, "--degree", 2, code=1)  # the wanted error is missed
+
+if failures:
+    print("\n".join(failures))
+    sys.exit(1)
+print("approximate, rate, predict, evaluate: as documented")
