@@ -66,6 +66,8 @@ case "$command" in
     name=${1:-certify}
     [ $# -gt 0 ] && shift
     if [ "$name" = floors ]; then need test; build_training; exec python3 experiments/floors/run.py "$@"; fi
+    if [ "$name" = rates ]; then need test; build_command; exec python3 experiments/rates/run.py build/release/sightline "$@"; fi
+    if [ "$name" = sumformer-growth ]; then need test; build_command; exec python3 experiments/sumformer/growth.py build/release/sightline "$@"; fi
     if [ "$name" = random-patterns ]; then build_command; exec python3 benchmarks/experiments/random_patterns.py build/release/sightline "$@"; fi
     case "$name" in certify|growth|design|approximate|mixer) ;; *) die "there is no benchmark \"$name\" (certify, approximate, design, growth, mixer, random-patterns)" ;; esac
     need build bench; mkdir -p build
@@ -97,6 +99,7 @@ case "$command" in
 ./do bench certify [--quick] [--only TEXT] | growth | design [--quick]   measure, beside nauty, bliss and GAP; writes build/bench/NAME.json
 ./do bench approximate [--quick]   a polynomial Sumformer beside LAPACK
 ./do bench mixer [--quick] [--only TEXT]   token mixers beside PyTorch, the FMA peak and the memory bandwidth
+./do bench rates | sumformer-growth [--quick]   what truncated scores and growing Sumformers cost (docs/experiments)
 ./do bench random-patterns   the experiment in docs/experiments
 ./do bench floors [--quick]  the floors of the theory seen in training (docs/experiments/floors.md)
 ./do example digits|ring     real tasks, start to end (docs/examples.md)

@@ -76,8 +76,12 @@ bool fits(double bytes, const Budget& budget) {
   return true;
 }
 
+/// Fewer sums side by side when each of them is large.
+std::size_t lanes_for(double columns) { return columns > 4000 ? 2 : 4; }
+
 /// Gram matrices, factors, one block of rows per thread.
 double bytes_of_fit(const Sizes& sizes, double outputs, double fold_count) { return bytes_needed(sizes.independent, outputs, fold_count) + 2 * 48e6; }
+double bytes_of_fit(const Sizes& sizes, double outputs) { return bytes_of_fit(sizes, outputs, static_cast<double>(lanes_for(sizes.independent))); }
 
 std::size_t block_rows_for(std::size_t rows, std::size_t columns, std::size_t tokens, bool all_tokens) {
   const std::size_t by_memory = std::max<std::size_t>(24000000 / (8 * std::max<std::size_t>(columns, 1)), 64);
@@ -175,7 +179,7 @@ void explain_miss(Result& result, const Budget& budget) {
   }
   for (std::size_t degree = result.degree + 1; degree < 60; ++degree) {
     const Sizes sizes = count_sizes(n, d, degree);
-    if (!fits(bytes_of_fit(sizes, static_cast<double>(result.outputs), 4), budget)) {
+    if (!fits(bytes_of_fit(sizes, static_cast<double>(result.outputs)), budget)) {
       result.blame.push_back(fmt::format("memory: degree {} fits, degree {} does not ({:.3g} columns)", degree - 1, degree, sizes.independent));
       break;
     }
@@ -188,11 +192,11 @@ void explain_miss(Result& result, const Budget& budget) {
 std::optional<std::string> state_limits(std::size_t tokens, std::size_t dim, std::size_t degree, std::size_t outputs, const Budget& budget) {
   const Sizes sizes = count_sizes(tokens, dim, degree);
   const bool extends = degree > tokens && tokens > 9;
-  if (!extends && sizes.independent < 5e7 && fits(bytes_of_fit(sizes, static_cast<double>(outputs), 4), budget)) return std::nullopt;
+  if (!extends && sizes.independent < 5e7 && fits(bytes_of_fit(sizes, static_cast<double>(outputs)), budget)) return std::nullopt;
   std::size_t possible = degree;
-  while (possible > 0 && !(count_sizes(tokens, dim, possible).independent < 5e7 && fits(bytes_of_fit(count_sizes(tokens, dim, possible), static_cast<double>(outputs), 4), budget))) --possible;
+  while (possible > 0 && !(count_sizes(tokens, dim, possible).independent < 5e7 && fits(bytes_of_fit(count_sizes(tokens, dim, possible), static_cast<double>(outputs)), budget))) --possible;
   return fmt::format("degree {} needs {:.2g} coefficients (latent dimension {:.2g}) and {:.2g} GB: degree {} fits in memory", degree, sizes.independent * static_cast<double>(outputs), sizes.latent,
-                     bytes_of_fit(sizes, static_cast<double>(outputs), 4) / 1e9, possible);
+                     bytes_of_fit(sizes, static_cast<double>(outputs)) / 1e9, possible);
 }
 
 System make_system(const Basis& basis, const target::Target* target, const Samples* samples, const Options& options, std::size_t rows) {
@@ -308,9 +312,9 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
   const Basis basis(n, d, degree, make_laws(target, samples, options, d, degree));
   result.rows = rows_for(result.sizes.independent);
   const System system = make_system(basis, target, samples, options, result.rows);
-  const double bytes = bytes_of_fit(result.sizes, static_cast<double>(k), 4);
+  const double bytes = bytes_of_fit(result.sizes, static_cast<double>(k));
   budget.ask(static_cast<std::uint64_t>(bytes));
-  const Solution solution = solve(system, collect(system, 4, budget), system.columns, budget);
+  const Solution solution = solve(system, collect(system, lanes_for(result.sizes.independent), budget), system.columns, budget);
   budget.give_back(static_cast<std::uint64_t>(bytes));
   result.condition = solution.condition;
   result.passes = solution.passes;

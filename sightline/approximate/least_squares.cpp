@@ -109,8 +109,9 @@ Residual residual_of(const System& system, const Matrix& coefficients, const Bud
   return result;
 }
 
-/// z = M^-1 g for M = R^T R on the first `rank` columns in pivot order.
+/// z = M^-1 g for M = R^T R on the first `rank` columns in pivot order; no R: M is the identity.
 Matrix solve_pivoted(const Matrix& r, const std::vector<std::size_t>& order, std::size_t rank, const Matrix& g) {
+  if (r.rows == 0) return g;
   Matrix z(g.rows, g.columns), sorted(g.rows, g.columns);
   for (std::size_t k = 0; k < g.columns; ++k) for (std::size_t j = 0; j < rank; ++j) sorted(j, k) = g(order[j], k);
   linear_algebra::solve_upper(r, rank, true, sorted);
@@ -166,14 +167,11 @@ Solution solve(const System& whole, const Moments& moments, std::size_t columns,
     for (std::size_t i = sure; i < j; ++i) factor(i, j) = 0;
     factor(j, j) = least;
   }
-  Matrix second(n, n);
+  Matrix second;  // empty: the identity
   std::vector<std::size_t> second_order(n);
   std::size_t rank = n;
   const bool once_more = sure < n || linear_algebra::reciprocal_condition(factor, n) < 1e-5;
-  for (std::size_t j = 0; j < n; ++j) {
-    second(j, j) = 1;
-    second_order[j] = j;
-  }
+  for (std::size_t j = 0; j < n; ++j) second_order[j] = j;
   if (once_more) {
     ++solution.passes;
     std::vector<Matrix> grams(2, Matrix(n, n));
@@ -230,7 +228,7 @@ Solution solve(const System& whole, const Moments& moments, std::size_t columns,
   for (std::size_t j = rank; j < n; ++j) solution.dependent.push_back(order[second_order[j]]);
   std::sort(solution.dependent.begin(), solution.dependent.end());
   Matrix judged = factor;
-  for (std::size_t j = 0; j < rank; ++j) judged(second_order[j], second_order[j]) *= second(j, j);
+  for (std::size_t j = 0; j < rank; ++j) if (once_more) judged(second_order[j], second_order[j]) *= second(j, j);
   std::size_t kept = n;
   if (rank < n) {  // dependent columns are all among the lifted ones at the end
     kept = n - solution.dependent.size();

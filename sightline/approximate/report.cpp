@@ -15,9 +15,9 @@ std::string to_json(const Result& result, const std::string& saved) {
   json["dim"] = result.dim;
   json["outputs"] = result.outputs;
   json["degree"] = result.degree;
-  json["columns"] = result.sizes.columns;
-  json["independent"] = result.sizes.independent - static_cast<double>(result.dependent_count);
-  json["latent"] = result.sizes.latent;
+  json["columns"] = static_cast<std::uint64_t>(result.sizes.columns);
+  json["independent"] = static_cast<std::uint64_t>(result.sizes.independent) - result.dependent_count;
+  json["latent"] = static_cast<std::uint64_t>(result.sizes.latent);
   json["rows"] = result.rows;
   json["l2"] = result.l2;
   json["relative_l2"] = result.relative_l2;
@@ -32,7 +32,7 @@ std::string to_json(const Result& result, const std::string& saved) {
   json["dependent"] = result.dependent;
   json["dependent_count"] = result.dependent_count;
   json["degrees"] = Json::array();
-  for (const DegreeError& one : result.degrees) json["degrees"].push_back({{"degree", one.degree}, {"columns", one.columns}, {"error", one.error}});
+  for (const DegreeError& one : result.degrees) json["degrees"].push_back({{"degree", one.degree}, {"columns", static_cast<std::uint64_t>(one.columns)}, {"error", one.error}});
   if (result.deviation) json["target_equivariance"] = {{"largest", result.deviation->largest}, {"rms", result.deviation->rms}, {"scale", result.deviation->scale}};
   if (result.mixer_difference) {
     json["mixer_difference"] = *result.mixer_difference;
