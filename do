@@ -51,7 +51,7 @@ build_training() {
 command=${1:-help}
 [ $# -gt 0 ] && shift
 case "$command" in
-  setup)    need build test; say "everything is installed" ;;
+  setup)    need build test train; say "everything is installed" ;;
   build)    build_command; say "build/release/sightline" ;;
   certify|design|diff|check|import|explain|pattern|kernel|falsify|rules|target|rate|approximate) build_command; exec build/release/sightline "$command" "$@" ;;
   train|predict|evaluate) build_training; exec build/release/sightline "$command" "$@" ;;
@@ -60,7 +60,7 @@ case "$command" in
     [ $# -gt 0 ] && shift
     [ -f "examples/$name/run.py" ] || die "there is no example \"$name\" ($(cd examples && ls -d */run.py | sed 's,/run.py,,' | paste -sd' '))"
     build_training; exec python3 "examples/$name/run.py" "$@" ;;
-  test)     need build test; mkdir -p build; exec scripts/test.sh "$@" ;;
+  test)     need build test train; mkdir -p build; exec scripts/test.sh "$@" ;;
   fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
   bench)
     name=${1:-certify}
