@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 
 #include "cli/commands.hpp"
@@ -43,6 +44,8 @@ void add_train_commands(CLI::App& app) {
       for (std::string& word : words)
         arguments.push_back(word.data());
       arguments.push_back(nullptr);
+      // Threads that wait must not spin: beside other processes that costs more than it gains.
+      setenv("OMP_WAIT_POLICY", "passive", 0);
       execv(program.c_str(), arguments.data());
       throw InputError(fmt::format("{}: expected {} (./do {} builds it; it needs LibTorch), found: {}", name, program,
                                    name, std::strerror(errno)));

@@ -25,3 +25,7 @@ endif()
 if(EXISTS ${sightline_gloo})
   target_compile_definitions(sightline_torch INTERFACE SIGHTLINE_GLOO USE_C10D_GLOO)
 endif()
+# A wheel's headers hold another version of fmt, found before the system's: without a library to link, its functions come with it.
+if(SIGHTLINE_TORCH AND EXISTS ${SIGHTLINE_TORCH}/include/fmt)
+  target_compile_definitions(sightline_torch INTERFACE FMT_HEADER_ONLY)
+endif()

@@ -1,6 +1,5 @@
 #include "cli/train/command.hpp"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <thread>
@@ -25,7 +24,7 @@ train::Run ModelFlags::run() const {
   train::Run run;
   run.threads = threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   run.exact = exact;
-  at::set_num_threads(run.threads);
+  train::use_threads(run.threads);
   return run;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/load.hpp"
 #include "cli/train/commands.hpp"
 #include "cli/train/progress.hpp"
 #include "sightline/architecture/read.hpp"
@@ -21,7 +22,7 @@ struct TrainOptions {
 /// The architecture with what the command line says about [train]: the file's JSON form with these keys put in, read
 /// again, so that the same rules and messages apply.
 architecture::Architecture load_with_settings(const TrainOptions& options) {
-  architecture::Architecture a = architecture::read_architecture(options.file);
+  architecture::Architecture a = load_architecture(options.file, {});
   if (options.settings.empty())
     return a;
   nlohmann::json root = nlohmann::json::parse(architecture::to_canonical_json(a));
@@ -64,7 +65,7 @@ void add_train(CLI::App& app) {
   auto options = std::make_shared<TrainOptions>();
   train::TrainRequest& request = options->request;
   CLI::App* command = app.add_subcommand("train", "train a network with this architecture on data");
-  command->add_option("FILE", options->file, "architecture (.toml, .json)")->required();
+  command->add_option("FILE", options->file, "architecture (.toml, .json) or Hugging Face config.json")->required();
   command->add_option("--data", request.data, ".npz, .npy (with --targets) or .csv")->required();
   command->add_option("--targets", request.targets, "y beside a .npy file");
   command->add_option("--out", request.out, "the folder to make: weights, metrics, curves")->required();

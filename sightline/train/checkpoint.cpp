@@ -100,7 +100,10 @@ std::unique_ptr<Model> load_model(const std::string& weights_or_folder, const Bu
     throw InputError(file + ": expected metadata \"outputs\" and \"ids\" that count something, found others");
   }
   options.dtype = at::kFloat;
+  // The architecture is the file's own word: nothing that is larger than the file is allocated on its account.
+  options.most_numbers = 0;
   for (const auto& [name, array] : content.tensors) {
+    options.most_numbers += static_cast<std::int64_t>(array.count());
     if (std::holds_alternative<std::vector<double>>(array.values))
       options.dtype = at::kDouble;
   }

@@ -38,49 +38,49 @@ Model::Model(const architecture::Architecture& architecture, const ModelOptions&
     : torch::nn::Module("Model"), architecture_(architecture), options_(options) {
   const architecture::Architecture& a = architecture_;
   const auto types = at::TensorOptions().dtype(options.dtype);
-  Declarer declare(*this, types, options.seed);
-  switch (a.input.embedding) {
-  case Embedding::none:
-    break;
-  case Embedding::linear:
-    embedding_ = declare_linear(declare, "input.embedding", a.input.dim, a.dim, true);
-    break;
-  case Embedding::mlp:
-    embedding_ = declare_linear(declare, "input.embedding.up", a.input.dim, 4 * a.dim, true);
-    embedding_down_ = declare_linear(declare, "input.embedding.down", 4 * a.dim, a.dim, true);
-    break;
-  case Embedding::table:
-    table_ = declare("input.embedding.weight", {options.ids, a.dim}, Start::normal(1));
-    break;
-  }
-  if (a.input.positions == Positions::learned)
-    positions_ = declare("input.positions", {a.tokens, a.dim}, Start::normal(0.02));
-  else if (a.input.positions != Positions::none)
-    positions_ = make_position_table(a, types);
-  if (a.input.norm)
-    input_norm_ = declare_norm(declare, "input.norm", *a.input.norm, a.dim);
-  if (!a.input.registers.empty()) {
-    std::map<std::string, std::int64_t> rows; // one row per colour, in order of first appearance
-    std::vector<std::int64_t> row_of;
-    for (const std::string& colour : a.input.registers)
-      row_of.push_back(rows.emplace(colour, static_cast<std::int64_t>(rows.size())).first->second);
-    registers_ = declare("input.registers", {static_cast<std::int64_t>(rows.size()), a.dim},
-                         Start::normal(1 / std::sqrt(static_cast<double>(a.dim))));
-    register_rows_ = at::tensor(row_of, at::kLong);
-  }
+  Declarer declare(*this, types, options.seed, options.most_numbers);
   try {
+    switch (a.input.embedding) {
+    case Embedding::none:
+      break;
+    case Embedding::linear:
+      embedding_ = declare_linear(declare, "input.embedding", a.input.dim, a.dim, true);
+      break;
+    case Embedding::mlp:
+      embedding_ = declare_linear(declare, "input.embedding.up", a.input.dim, 4 * a.dim, true);
+      embedding_down_ = declare_linear(declare, "input.embedding.down", 4 * a.dim, a.dim, true);
+      break;
+    case Embedding::table:
+      table_ = declare("input.embedding.weight", {options.ids, a.dim}, Start::normal(1));
+      break;
+    }
+    if (a.input.positions == Positions::learned)
+      positions_ = declare("input.positions", {a.tokens, a.dim}, Start::normal(0.02));
+    else if (a.input.positions != Positions::none)
+      positions_ = make_position_table(a, types);
+    if (a.input.norm)
+      input_norm_ = declare_norm(declare, "input.norm", *a.input.norm, a.dim);
+    if (!a.input.registers.empty()) {
+      std::map<std::string, std::int64_t> rows; // one row per colour, in order of first appearance
+      std::vector<std::int64_t> row_of;
+      for (const std::string& colour : a.input.registers)
+        row_of.push_back(rows.emplace(colour, static_cast<std::int64_t>(rows.size())).first->second);
+      registers_ = declare("input.registers", {static_cast<std::int64_t>(rows.size()), a.dim},
+                           Start::normal(1 / std::sqrt(static_cast<double>(a.dim))));
+      register_rows_ = at::tensor(row_of, at::kLong);
+    }
     declare_layers(declare, budget);
+    if (a.output.norm)
+      output_norm_ = declare_norm(declare, "output.norm", *a.output.norm, a.dim);
+    if (a.output.head == architecture::Head::linear) {
+      head_ = declare_linear(declare, "output.head", a.dim, options.outputs, true);
+    } else if (options.outputs > a.dim) {
+      throw InputError(
+          fmt::format("{}: expected at most dim = {} outputs without a head, found {} (add output.head = \"linear\")",
+                      a.file, a.dim, options.outputs));
+    }
   } catch (const ArgumentError& error) {
     throw InputError(fmt::format("{}: {}", a.file, error.what()));
-  }
-  if (a.output.norm)
-    output_norm_ = declare_norm(declare, "output.norm", *a.output.norm, a.dim);
-  if (a.output.head == architecture::Head::linear) {
-    head_ = declare_linear(declare, "output.head", a.dim, options.outputs, true);
-  } else if (options.outputs > a.dim) {
-    throw InputError(
-        fmt::format("{}: expected at most dim = {} outputs without a head, found {} (add output.head = \"linear\")",
-                    a.file, a.dim, options.outputs));
   }
   weights_ = declare.take();
   constrain();

@@ -19,7 +19,8 @@ struct ModelOptions {
   at::ScalarType dtype = at::kFloat;
   std::uint64_t seed = 0;
   std::int64_t outputs = 0; ///< numbers per token or sample (classes); with head "none" the first of dim coordinates
-  std::int64_t ids = 0;     ///< rows of the table (embedding "table"): vocabulary, and one more with bos
+  std::int64_t most_numbers = std::int64_t{1} << 40; ///< in all tensors together
+  std::int64_t ids = 0; ///< rows of the table (embedding "table"): vocabulary, and one more with bos
 };
 
 /// Token ids [batch, n] or numbers [batch, n, input.dim] -> scores [batch, n, outputs], or [batch, outputs] when

@@ -1,5 +1,8 @@
 #include "sightline/train/operations.hpp"
 
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+
 #include <cmath>
 
 #include "sightline/mixer/mixer.hpp"
@@ -51,6 +54,13 @@ Tensor normalise_rows(const Tensor& x, const architecture::Norm& norm, const Ten
 }
 
 } // namespace
+
+void use_threads(int threads) {
+  at::set_num_threads(threads);
+  // The BLAS is whatever the system's LibTorch was linked with; only OpenBLAS has this function.
+  if (void* function = dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))
+    reinterpret_cast<void (*)(int)>(function)(threads);
+}
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Run& run) {
   if (run.exact)

@@ -19,6 +19,9 @@ struct Run {
   bool dense_mixers = false;
 };
 
+/// For tensor operations and the BLAS behind them (OpenBLAS counts its own threads, whatever LibTorch is told).
+void use_threads(int threads);
+
 /// x [.., in] -> [.., out], weight [out, in], bias [out] or undefined.
 [[nodiscard]] Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Run& run);
 

@@ -45,8 +45,12 @@ Tensor Declarer::operator()(const std::string& name, const std::vector<std::int6
     return tensor;
   }
   std::int64_t count = 1;
-  for (const std::int64_t extent : shape)
+  for (const std::int64_t extent : shape) {
+    if (extent > 0 && count > left_ / extent)
+      throw ArgumentError(fmt::format("{}: expected fewer numbers, found a tensor [{}]", name, fmt::join(shape, ", ")));
     count *= extent;
+  }
+  left_ -= count;
   std::vector<double> values = start.values;
   if (start.kind != Start::Kind::values) {
     Random random(seed_, name);

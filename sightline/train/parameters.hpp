@@ -33,9 +33,10 @@ struct Weight {
 /// agree.
 class Declarer {
 public:
-  Declarer(torch::nn::Module& root, at::TensorOptions options, std::uint64_t seed)
-      : root_(root), options_(options), seed_(seed) {}
-  /// Throws ArgumentError when a tied tensor would need another shape.
+  /// @param most  numbers that may be declared in all: what a file that is to be loaded holds
+  Declarer(torch::nn::Module& root, at::TensorOptions options, std::uint64_t seed, std::int64_t most)
+      : root_(root), options_(options), seed_(seed), left_(most) {}
+  /// Throws ArgumentError when a tied tensor would need another shape, or there would be too many numbers.
   Tensor operator()(const std::string& name, const std::vector<std::int64_t>& shape, const Start& start);
   std::vector<Weight> take() { return std::move(weights_); }
 
@@ -43,6 +44,7 @@ private:
   torch::nn::Module& root_;
   at::TensorOptions options_;
   std::uint64_t seed_;
+  std::int64_t left_;
   std::vector<Weight> weights_;
   std::map<std::string, std::size_t> index_;
 };

@@ -1,6 +1,5 @@
 #include "sightline/train/trainer.hpp"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -39,6 +38,16 @@ private:
   void report_row();
   void write_checkpoint();
   [[nodiscard]] std::int64_t find_epoch(std::int64_t step) const { return step / steps_per_epoch_; }
+
+  /// Is there a row of metrics.csv after this step?
+  [[nodiscard]] bool is_row(std::int64_t step) const {
+    return step == steps_ || step % steps_per_epoch_ == 0 ||
+           (row_interval_ < steps_per_epoch_ && step % row_interval_ == 0);
+  }
+  [[nodiscard]] bool is_enough() const {
+    return settings_.patience && state_.best_step >= 0 &&
+           state_.step - state_.best_step >= *settings_.patience * steps_per_epoch_;
+  }
 
   const TrainRequest& request_;
   const TrainListener& listener_;
@@ -82,6 +91,8 @@ Training::Training(const TrainRequest& request, const TrainListener& listener, c
                                      : static_cast<std::int64_t>(data::count_ids(data));
   }
   model_ = std::make_unique<Model>(a, options, budget);
+  if (model_->count_parameters() == 0)
+    throw InputError(a.file + ": expected an architecture with something to train, found one without parameters");
   if (request.init_from) {
     const std::unique_ptr<Model> other = load_model(*request.init_from, budget);
     load_weights(*model_, to_file(*other, ""), *request.init_from);
@@ -141,7 +152,7 @@ void Training::prepare_folder() {
   threads = static_cast<std::int64_t>(cell[5]);
   const int cores = group_.size() > 1 ? 1 : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   threads_ = request_.threads.value_or(threads > 0 ? static_cast<int>(threads) : cores);
-  at::set_num_threads(threads_);
+  use_threads(threads_);
   if (threads > 0 && threads != threads_ && group_.is_first()) {
     listener_.say(
         fmt::format("this run was started with {} threads: with {} its numbers go on, but not bit for bit the same",
@@ -249,7 +260,7 @@ void Training::report_row() {
                       compute_rate(settings_, state_.step - 1, steps_)});
     cell[0] = state_.best_loss;
     cell[1] = static_cast<double>(state_.best_step);
-    cell[2] = settings_.patience && state_.step - state_.best_step >= *settings_.patience * steps_per_epoch_ ? 1 : 0;
+    cell[2] = is_enough() ? 1 : 0;
   }
   group_.hand_out(decision);
   state_.best_loss = cell[0];
@@ -300,6 +311,7 @@ TrainResult Training::run() {
                               state_.step > 0 ? fmt::format(", going on after step {}", state_.step) : "",
                               print_duration(seconds)));
   }
+  stop_ = state_.step > 0 && is_row(state_.step) && is_enough(); // a run that had stopped stays so
   const auto start = Clock::now();
   auto last_checkpoint = Clock::now();
   Progress progress;
@@ -309,8 +321,7 @@ TrainResult Training::run() {
   while (state_.step < steps_ && !stop_) {
     progress.epoch = find_epoch(state_.step) + 1;
     progress.loss = make_step();
-    const bool row = state_.step == steps_ || state_.step % steps_per_epoch_ == 0 ||
-                     (row_interval_ < steps_per_epoch_ && state_.step % row_interval_ == 0);
+    const bool row = is_row(state_.step);
     if (row)
       report_row();
     const bool interrupted = Budget::interrupted.load();

@@ -63,6 +63,10 @@ run("train", arch, "--data", data, "--out", "patience", "--train.epochs", 500, "
 state = json.loads((work / "patience/run.json").read_text())
 check(state["status"] == "stopped early" and state["step"] < 3000 and state["step"] - state["best_step"] >= 18, f"patience: {state}")
 
+before = (work / "patience/last.safetensors").read_bytes()
+run("train", arch, "--data", data, "--out", "patience", "--train.epochs", 500, "--train.patience", 3, "--train.lr", 0.05, "--resume")
+check((work / "patience/last.safetensors").read_bytes() == before, "a run that had stopped early went on")
+
 # --- classes, lengths, weights, ids, pooling, csv ---
 random = numpy.random.default_rng(1)
 ids = random.integers(0, 7, (200, 5))
@@ -100,8 +104,10 @@ refused("--resume", *train, "--out", "run")
 refused("none", *train, "--out", "nowhere", "--resume")
 check(not (work / "nowhere").exists(), "a folder was left behind")
 refused("another", "train", arch, "--data", data, "--out", "run", "--resume", "--train.epochs", 61)
-refused("another", "predict", "mixed", "--data", data, "--out", "q.npz") if (os.makedirs(work / "mixed"), (work / "mixed/best.safetensors").write_bytes((work / "points/best.safetensors").read_bytes()),
-                                                                         (work / "mixed/architecture.json").write_bytes((work / "run/architecture.json").read_bytes())) else None
+(work / "mixed").mkdir()
+(work / "mixed/best.safetensors").write_bytes((work / "points/best.safetensors").read_bytes())
+(work / "mixed/architecture.json").write_bytes((work / "run/architecture.json").read_bytes())
+refused("another", "predict", "mixed", "--data", data, "--out", "q.npz")
 refused("weights", *train, "--out", "x1", "--init-from", "points")
 check(not (work / "x1").exists(), "a refused start left a folder")
 x = numpy.load(data)["x"]
@@ -115,6 +121,13 @@ refused("x", "train", arch, "--data", "shape.npz", "--out", "x2")
 refused("x", "predict", "run", "--data", "shape.npz", "--out", "q.npz")
 refused("layer", "predict", "run", "--data", data, "--out", "q.npz", "--attention", 1)
 refused("No space", "predict", "run", "--data", data, "--out", "/dev/full") if os.path.exists("/dev/full") else None
+raw = (work / "run/best.safetensors").read_bytes()
+(work / "greedy.safetensors").write_bytes(raw.replace(b'"outputs":"2"', b'"outputs":"9"'))
+refused("fewer numbers", "predict", "greedy.safetensors", "--data", data, "--out", "q.npz")
+(work / "changed.safetensors").write_bytes(raw.replace(b"softmax", b"laplace"))
+refused("sha256", "predict", "changed.safetensors", "--data", data, "--out", "q.npz")
+nothing = write("nothing.toml", 'tokens = 6\ndim = 3\n[mixer]\nkind = "tokenwise"\n[feedforward]\nkind = "none"\n')
+refused("something to train", "train", nothing, "--data", data, "--out", "x3")
 refused("lr", *train, "--out", "x3", "--train.lr", -1)
 refused("optimiser", *train, "--out", "x3", "--train.optimiser", "adamm")
 refused("metadata", "predict", write("empty.safetensors", "\x02\0\0\0\0\0\0\0{}"), "--data", data, "--out", "q.npz")

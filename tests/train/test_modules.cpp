@@ -332,3 +332,22 @@ TEST_CASE("what cannot be trained is refused in one line") {
   refuse("tokens = 6\ndim = 3\n", "at most dim = 3 outputs");
   refuse(head + "[block]\ntied = true\n[[layer]]\n[[layer]]\nfeedforward = { width = 3 }\n", "tied");
 }
+
+TEST_CASE("a model on a GPU computes what it computes on the CPU") {
+  if (!at::hasCUDA()) {
+    MESSAGE("SKIPPED: no GPU, or a LibTorch without CUDA");
+    return;
+  }
+  const architecture::Architecture a =
+      parse(head + "[input]\nregisters = [\"a\"]\npositions = \"sinusoidal\"\n[mixer]\nheads = 2\nrelative = "
+                   "\"rotary\"\nsink = true\n");
+  train::ModelOptions options;
+  options.dtype = at::kDouble;
+  options.outputs = 4;
+  train::Model model(a, options, Budget{});
+  const Tensor x = draw({3, 6, 4}, "x"), lengths = at::tensor(std::vector<std::int64_t>{6, 3, 1}, at::kLong);
+  const Pass here = run(model, x, lengths, false);
+  model.to(at::Device(at::kCUDA));
+  const at::NoGradGuard no_gradients;
+  CHECK(distance(model.forward(x.cuda(), lengths.cuda(), {}).cpu(), here.out) < 1e-10);
+}
