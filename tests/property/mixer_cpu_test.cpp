@@ -129,8 +129,7 @@ void check_tensor(const Problem& problem, const std::string& what, const std::ve
 template <class Real> void check_same_bits(const Problem& problem, const Numbers<Real>& a, const Numbers<Real>& b) {
   using N = Numbers<Real>;
   for (const auto member : {&N::out, &N::grad_query, &N::grad_key, &N::grad_value, &N::grad_bias, &N::grad_sink}) {
-    CHECK_MESSAGE(std::memcmp((a.*member).data(), (b.*member).data(), (a.*member).size() * sizeof(Real)) == 0,
-                  problem.name << ": the number of threads changes bits");
+    CHECK_MESSAGE(same_bits(a.*member, b.*member), problem.name << ": the number of threads changes bits");
   }
 }
 

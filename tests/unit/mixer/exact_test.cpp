@@ -47,10 +47,6 @@ template <class Real> std::vector<Real> move(const std::vector<Real>& numbers, c
   return moved;
 }
 
-template <class Real> bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
-}
-
 // Equal tokens, zeros of both signs, large and non-finite numbers.
 template <class Real> void spoil(std::vector<Real>& numbers, std::size_t tokens, Random& random) {
   if (numbers.empty() || tokens == 0)
