@@ -122,7 +122,10 @@ void add_sphere_floor(Derivation& d);
 void add_output_rank_floor(Derivation& d, std::int64_t wanted);
 void add_input_rank_floor(Derivation& d, std::int64_t kept);
 void add_pre_layernorm_floor(Derivation& d);
-void add_collision_floor(Derivation& d, const Collision& collision);
+void add_collision_floor(Derivation& d, const Collision& collision, const ViewQuestion& question);
+// distance.cpp: the exact distance of a collision's target, where the answer claims one
+void add_distance(Derivation& d, const ViewQuestion& question, const std::vector<std::uint32_t>& label, std::uint32_t orbit, bool linear);
+void settle_distances(Derivation& d, bool exact);
 void add_unseen_ids_floor(Derivation& d, const Natural& pairs);
 void add_label_floor(Derivation& d, IdFloor kind);
 void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision);

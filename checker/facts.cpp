@@ -1,6 +1,8 @@
 // Facts about kernels, activations, feedforwards, mixers and norms that the rules ask for (theory 2.3, 4.3, 6, 7.1, 15.1-15.3).
+#include <algorithm>
 #include <set>
 
+#include "analysis.hpp"
 #include "derivation.hpp"
 
 namespace checker {
@@ -8,16 +10,17 @@ namespace checker {
 namespace {
 
 /// What the evidence says about an expression: a list of pairs [expression, facts].
-const Json& trust(const Json& expression, const Json* evidence, std::string_view key, std::vector<std::string>& trusted) {
-  const std::string text = expression.is_string() ? expression.string() : print(expression);
+const Json& look_up(const Json& expression, const Json* evidence, std::string_view key) {
   const Json* list = evidence == nullptr ? nullptr : evidence->find(key);
   for (std::size_t k = 0; list != nullptr && k < list->size(); ++k) {
-    if (!((*list)[k][0] == expression)) continue;
-    const std::string line = "the analysis of the expression " + text + " is taken on trust";
-    if (std::find(trusted.begin(), trusted.end(), line) == trusted.end()) trusted.push_back(line);
-    return (*list)[k][1];
+    if ((*list)[k][0] == expression) return (*list)[k][1];
   }
-  throw Rejected("evidence." + std::string(key), "nothing is said about the expression " + text);
+  throw Rejected("evidence." + std::string(key), "nothing is said about the expression " + (expression.is_string() ? expression.string() : print(expression)));
+}
+
+void add_trust(const std::string& text, const std::string& facts, std::vector<std::string>& trusted) {
+  const std::string line = "of the expression " + text + " these facts are taken on trust: " + facts;
+  if (!facts.empty() && std::find(trusted.begin(), trusted.end(), line) == trusted.end()) trusted.push_back(line);
 }
 
 std::string checked_flags(const Json& value, std::size_t length) {
@@ -40,7 +43,9 @@ KernelFacts performer(const Json& kernel, const Json* evidence, std::vector<std:
   for (const Json& w : kernel["features"].array()) features.insert(read_vector(w)), opposite.insert(read_vector(w, true));
   for (const Vector& w : opposite) {
     if (features.count(w) == 0) continue;
-    const char condition = *features.begin() == *features.rbegin() ? 'f' : checked_flags(trust(kernel, evidence, "kernels", trusted), 10)[9];
+    const bool one = *features.begin() == *features.rbegin();
+    const char condition = one ? 'f' : checked_flags(look_up(kernel, evidence, "kernels"), 10)[9];
+    if (!one && condition != 'u') add_trust(print(kernel), condition == 'h' ? "condition (13) holds" : "condition (13) fails", trusted);
     return {std::string("yyyy") + (features == opposite ? 'y' : 'n') + "nnnn" + condition};
   }
   return {std::string("yyyynnnnnh")};
@@ -62,7 +67,10 @@ KernelFacts kernel_facts(const Json& kernel, std::int64_t dim, const Json* evide
     const Vector w = read_vector(kernel["weight"]);
     return {std::all_of(w.begin(), w.end(), [](double x) { return x == 0; }) ? "yyyyyyynnf" : "yyyynnnnnh"};
   }
-  return {checked_flags(trust(kernel, evidence, "kernels", trusted), 10)};
+  const std::string flags = checked_flags(look_up(kernel, evidence, "kernels"), 10);
+  if (!kernel.is_string()) add_trust(print(kernel), "all of the analysis", trusted);
+  else add_trust(name, name_unproved(analyse_kernel(name, dim), flags, true, name), trusted);
+  return {flags};
 }
 
 ActivationFacts activation_facts(const Json& activation, const Json* evidence, std::vector<std::string>& trusted) {
@@ -73,8 +81,14 @@ ActivationFacts activation_facts(const Json& activation, const Json* evidence, s
       {"relu2", {"yynnnnnnyyyny"}},   {"square", {"yynyynnnyyyny", 2}},  {"cube", {"yynyynnyyynny", 3}},
       {"identity", {"yyyyyynyyynyn", 1}}, {"step", {"nnnnnnnn??nnn"}}};
   if (const auto found = named.find(activation.string()); found != named.end()) return found->second;
-  const Json& row = trust(activation, evidence, "activations", trusted);
-  return {checked_flags(row[0], 13), row[1].integer()};
+  const Json& row = look_up(activation, evidence, "activations");
+  const std::string flags = checked_flags(row[0], 13), &text = activation.string();
+  const Analysis analysis = analyse_activation(text);
+  std::string open = name_unproved(analysis, flags, false, text);
+  if (analysis.degree && *analysis.degree != row[1].integer()) throw Rejected("evidence.activations", "the degree of " + text + " is " + std::to_string(*analysis.degree));
+  if (!analysis.degree && row[1].integer() >= 0) open += (open.empty() ? "degree " : ", degree ") + std::to_string(row[1].integer());
+  add_trust(text, open, trusted);
+  return {flags, row[1].integer()};
 }
 
 FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, std::int64_t dim, const ActivationFacts& s) {

@@ -92,7 +92,7 @@ void add_unseen_floor(Derivation& d, std::uint64_t pairs) {
   d.add_floor(ratio(pairs, 12), causal ? "F(X)_i = (sum of X[0][j] over j <= i) e_1" : "F(X)_i = (sum over j of X[0][j]) e_1", "[0,1]^(d n)", "unseen tokens (theory 3.1)");
 }
 
-void add_collision_floor(Derivation& d, const Collision& c) {
+void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& question) {
   const std::uint64_t n = d.n;
   const std::string domain = "[-1/2,1/2]^(d n)", rule = "collision (theory 3.2)", a = std::to_string(c.a);
   const Rational share = ratio(1, c.a != c.b ? 2 : 4);
@@ -110,7 +110,9 @@ void add_collision_floor(Derivation& d, const Collision& c) {
     if (difference > best) best = difference, best_u = u;
   }
   if (best > 0) {
-    return d.add_floor(share * ratio(best, 12), fill("F(X)_i = (sum of X[0][v] over (i,v) in the orbit of ({0},{1}) under G) e_1", {a, std::to_string(best_u)}), domain, rule);
+    d.add_floor(share * ratio(best, 12), fill("F(X)_i = (sum of X[0][v] over (i,v) in the orbit of ({0},{1}) under G) e_1", {a, std::to_string(best_u)}), domain, rule);
+    add_distance(d, question, pairs, pairs[c.a + n * best_u], true);
+    return;
   }
   if (d.dim < 2 || n > 60) return none();
   const std::vector<std::uint32_t> triples = label_tuples(target, n, 3);
@@ -121,8 +123,10 @@ void add_collision_floor(Derivation& d, const Collision& c) {
       std::uint64_t difference = 0;
       for (const auto& [x, tau_x] : c.tau) for (const auto& [y, tau_y] : c.tau)
         difference += (triples[c.a + n * (x + n * y)] == orbit) != (triples[c.b + n * (tau_x + n * tau_y)] == orbit) ? 1 : 0;
-      return d.add_floor(share * ratio(difference, 144), fill("F(X)_i = (sum of X[0][u] X[1][v] over (i,u,v) in the orbit of ({0},{1},{2}) under G) e_1",
+      d.add_floor(share * ratio(difference, 144), fill("F(X)_i = (sum of X[0][u] X[1][v] over (i,u,v) in the orbit of ({0},{1},{2}) under G) e_1",
                                                               {a, std::to_string(u), std::to_string(v)}), domain, rule);
+      add_distance(d, question, triples, orbit, false);
+      return;
     }
   }
   none();

@@ -298,12 +298,13 @@ void decide_continuous(Derivation& d) {
       std::optional<Collision> collision;
       if (d.given) collision = figure(d, "the collision at this depth", [&] { return sight->collision(question, *d.given); });
       if (!collision) collision = needed.below;
-      if (collision) d.set_collision(*collision), add_collision_floor(d, *collision);
+      if (collision) d.set_collision(*collision), add_collision_floor(d, *collision, question);
     }
   }
   if (!output.missing.empty()) rest.missing.push_back(output.missing);
   if (undecided) rest.missing.push_back(overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not all with all");
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && d.rank.sphere);
+  settle_distances(d, sufficient && bounded);
   d.verdict = impossible || output.impossible || rest.impossible ? "impossible" : rest.missing.empty() ? "certified" : "unknown";
   for (const std::string& reason : rest.missing) d.use("open", {reason});
   if (sufficient && bounded) {

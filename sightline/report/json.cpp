@@ -44,6 +44,10 @@ ordered_json to_object(const verdict::Floor& floor) {
   object["target"] = floor.target;
   object["domain"] = floor.domain;
   object["rule"] = floor.rule;
+  if (floor.distance) {
+    object["distance"] = {{"squared_error", floor.distance->squared_error.get_str()}, {"norm", floor.distance->norm.get_str()},
+                          {"isomorphisms", floor.distance->isomorphisms}, {"exact", floor.distance->exact}};
+  }
   return object;
 }
 

@@ -143,7 +143,12 @@ std::string describe_number(const mpq_class& value) {
 
 std::string describe_floor(const verdict::Floor& floor) {
   const std::string number = floor.squared_error ? "at least " + describe_number(*floor.squared_error) : "bounded away from 0 (no closed form)";
-  return fmt::format("target {}, inputs {}: squared error {} [{}]", floor.target, floor.domain, number, floor.rule);
+  std::string text = fmt::format("target {}, inputs {}: squared error {} [{}]", floor.target, floor.domain, number, floor.rule);
+  if (floor.distance) {
+    text += fmt::format("; averaged over all {} isomorphisms of views: {}{}, where the target's own square is {}", floor.distance->isomorphisms,
+                        floor.distance->exact ? "exactly " : "at least ", describe_number(floor.distance->squared_error), describe_number(floor.distance->norm));
+  }
+  return text;
 }
 
 void add_witness(Page& page, const Answer& answer) {

@@ -26,6 +26,14 @@ struct GroupAnswer {
   std::optional<group::NameProof> proof;  ///< of the name
 };
 
+/// How far the target is from everything that networks of this depth do, by averaging over all isomorphisms of views (theory.md 3.2, 16.12).
+struct Distance {
+  mpq_class squared_error;        ///< the least squared error, over all tokens
+  mpq_class norm;                 ///< the target's own squared size: what answering 0 costs
+  std::uint64_t isomorphisms = 0;
+  bool exact = false;             ///< networks come as close as that; otherwise a lower bound, and feedforward or norms may cost more
+};
+
 /// A target that no network of this kind comes near: squared error at least `squared_error` on `domain` (exact), or no
 /// closed form (then squared_error is absent).
 struct Floor {
@@ -34,6 +42,8 @@ struct Floor {
   std::string target;
   std::string domain;
   std::string rule;  ///< e.g. "unseen tokens (theory 3.1)"
+  std::optional<Distance> distance = {};
+  std::vector<layout::Vertex> orbit = {};  ///< collisions: (a, u) or (a, u, v), whose orbit under G makes the target
 };
 
 /// A rule that was used: its name, where it is proved, and what had to hold.

@@ -254,7 +254,14 @@ void add_collision_floor(Context& context, const sight::ViewQuestion& question, 
   if (!collision) collision = verdict.needed.below;
   if (!collision) return;
   context.answer.collision = collision;
-  context.add_floor(make_collision_floor(context, *collision));
+  Floor floor = make_collision_floor(context, *collision);
+  const std::uint64_t depth = context.given.value_or(~std::uint64_t{0});
+  try {
+    add_distance(context, question, depth, floor);
+  } catch (const OutOfReach&) {
+    // The floor stands without it.
+  }
+  context.add_floor(std::move(floor));
 }
 
 /// Fixed mean pooling shows the blocks of every token it reads at once, through one layer (theory 2.5): rows of other tokens
@@ -333,6 +340,11 @@ void decide_continuous(Context& context) {
 
   const sight::Needed& needed = sight_verdict.needed;
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && context.rank.sphere);
+  const auto settle = [&](Floor& floor) {
+    if (floor.distance) floor.distance->exact = sufficient && is_bounded(context);
+  };
+  if (answer.floor) settle(*answer.floor);
+  for (Floor& floor : answer.floors) settle(floor);
   answer.verdict = sight_verdict.impossible || output.impossible || rest.impossible ? Verdict::impossible
                    : rest.missing.empty()                                           ? Verdict::certified
                                                                                     : Verdict::unknown;

@@ -38,8 +38,8 @@ std::vector<std::vector<layout::Vertex>> compute_orbits(const group::Group& grou
   return orbits;
 }
 
-/// Every k-tuple of tokens, written in base n, with the number of its orbit under the group. O(n^k) times the generators
-/// that move a token of the tuple.
+}  // namespace
+
 std::vector<std::uint32_t> label_tuples(const group::Group& group, int k, const Budget& budget) {
   std::vector<group::Permutation> generators = group.generators;
   for (const auto& members : group.symmetric_classes) {  // Sym(class) by a transposition and a cycle
@@ -82,8 +82,6 @@ std::vector<std::uint32_t> label_tuples(const group::Group& group, int k, const 
   return label;
 }
 
-}  // namespace
-
 Floor make_unseen_floor(const Context& context, const mpz_class& unseen_pairs) {
   const bool causal = context.target_class == sight::ClassKind::causal;
   return {2, ratio(unseen_pairs, 12), causal ? "F(X)_i = (sum of X[0][j] over j <= i) e_1" : "F(X)_i = (sum over j of X[0][j]) e_1",
@@ -121,6 +119,7 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
   }
   if (best > 0) {
     floor.squared_error = c * ratio(integer(best), 12);
+    floor.orbit = {collision.a, best_u};
     floor.target = fmt::format("F(X)_i = (sum of X[0][v] over (i,v) in the orbit of ({},{}) under G) e_1", collision.a, best_u);
     return floor;
   }
@@ -137,6 +136,7 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
         }
       }
       floor.squared_error = c * ratio(integer(difference), 144);
+      floor.orbit = {collision.a, u, v};
       floor.target = fmt::format("F(X)_i = (sum of X[0][u] X[1][v] over (i,u,v) in the orbit of ({},{},{}) under G) e_1", collision.a, u, v);
       return floor;
     }

@@ -13,6 +13,12 @@ namespace sightline::verdict {
 [[nodiscard]] Floor make_blind_floor(const Context& context);
 /// 3.2: from a collision at the given depth; absent number when orbits of pairs are out of reach (n > 1,500).
 [[nodiscard]] Floor make_collision_floor(const Context& context, const sight::Collision& collision);
+/// Every k-tuple of tokens, written in base n, with the number of its orbit under the group. O(n^k) times the generators
+/// that move a token of the tuple.
+[[nodiscard]] std::vector<std::uint32_t> label_tuples(const group::Group& group, int k, const Budget& budget);
+/// distance.cpp: adds the exact distance of a collision's target at this depth (class all), when there are at most 64 tokens and 10,000
+/// isomorphisms of views.
+void add_distance(const Context& context, const sight::ViewQuestion& question, std::uint64_t depth, Floor& floor);
 /// 3.4, 3.5, 3.6, 3.7.
 [[nodiscard]] Floor make_odd_floor(const Context& context);
 [[nodiscard]] Floor make_homogeneous_floor(const Context& context);

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "checker/analysis.hpp"
 #include "checker/derivation.hpp"
 #include "sightline/attention_kernel/activation.hpp"
 #include "sightline/attention_kernel/kernel.hpp"
@@ -92,3 +93,59 @@ TEST_CASE("an expression without evidence is refused, with evidence it is named 
 }
 
 }  // namespace
+
+TEST_CASE("what the checker proves of expressions is what the library says, and refutes what it does not") {
+  const char* const kernels[] = {"exp(dot(x,y))", "exp(-0.5*norm2(x-y))", "(1+norm2(x-y))*exp(dot(x,y))", "1/(1+norm2(x-y))", "(1+norm2(x-y))^-0.5", "(1+dot(x,y))^2",
+                                 "dot(elu(x)+1,elu(y)+1)", "relu(dot(x,y))^2", "cosh(dot(x,y))", "sigmoid(dot(x,y)-1)", "exp(dot(x,y))+exp(-2*dot(x,y))", "1", "-2.5e-1",
+                                 "dot(x,y)", "1+exp(dot(x,y))", "exp(dot([1,-2,1],x+y))", "exp(dot(x,y))*dot(x,y)", "softplus(dot(x,y))", "norm(x-y)", "exp(-norm(x-y))",
+                                 "exp(3.0*dot(x,y)/sqrt((norm2(x)+1e-6)*(norm2(y)+1e-6)))", "abs(dot(x,y))", "cos(dot([1,0,2],x-y))", "tanh(dot(x,y))", "2*exp(2*dot(x,y))", "x"};
+  std::size_t proved = 0, open = 0;
+  for (const char* text : kernels) {
+    sightline::attention_kernel::Kernel kernel;
+    kernel.name.clear();
+    kernel.text = text;
+    std::optional<sightline::attention_kernel::KernelFacts> facts;
+    try {
+      facts = sightline::attention_kernel::compute_kernel_facts(kernel, 3, 4, sightline::Budget());
+    } catch (const std::exception&) {
+      continue;  // no kernel
+    }
+    const std::string row = {letter(facts->analytic),         letter(facts->positive),          letter(facts->nonzero_at_zero),
+                             letter(facts->mean_property),    letter(facts->joint_sign_even),   letter(facts->homogeneous_mixer),
+                             letter(facts->constant),         facts->is_softmax ? 'y' : 'n',    facts->is_gaussian ? 'y' : 'n',
+                             facts->condition13 == Condition13::holds ? 'h' : facts->condition13 == Condition13::fails ? 'f' : 'u'};
+    const std::string flags = checker::analyse_kernel(text, 3).flags;
+    INFO("kernel " << text << " library " << row << " checker " << flags);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      CHECK((flags[k] == '?' || row[k] == '?' || row[k] == 'u' || flags[k] == row[k]));
+      (flags[k] == '?' ? open : proved) += 1;
+      // A lie about anything that is proved is refuted.
+      if (flags[k] != 'y' && flags[k] != 'n') continue;
+      std::string lie = row;
+      lie[k] = flags[k] == 'y' ? 'n' : 'y';
+      CHECK_THROWS_AS((void)checker::name_unproved(checker::analyse_kernel(text, 3), lie, true, text), checker::Rejected);
+    }
+  }
+  const char* const activations[] = {"t^3", "t", "1", "t*sigmoid(1.702*t)", "0.5*t*(1+tanh(0.79788*(t+0.044715*t^3)))", "relu(t)^2", "sin(t)+t", "exp(t)-1", "t^2+t-3", "tanh(t)^3", "2*t+1",
+                                     "abs(t)", "relu(t)-relu(-t)", "cos(t)", "t^4-t^2", "(t+1)^3-(t-1)^3", "1/(1+t^2)", "log(1+exp(t))", "sqrt(1+t^2)", "elu(t)", "softplus(t)", "t*abs(t)", "sinh(t)/cosh(t)"};
+  for (const char* text : activations) {
+    const sightline::attention_kernel::Activation activation{"", text};
+    const auto f = sightline::attention_kernel::compute_activation_facts(activation);
+    const bool one = f.positively_homogeneous == Tri::yes && f.homogeneity_degree == 1u;
+    const std::string row = {letter(f.continuous), letter(f.locally_lipschitz), letter(f.lipschitz), letter(f.analytic), letter(f.polynomial), letter(f.affine), letter(f.constant),
+                             letter(f.odd), letter(f.zero_at_zero), letter(f.even_part_polynomial), letter(f.even_quadratic), one ? 'y' : 'n', letter(f.c2_or_kink)};
+    const checker::Analysis analysis = checker::analyse_activation(text);
+    INFO("activation " << text << " library " << row << " checker " << analysis.flags);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      CHECK((analysis.flags[k] == '?' || row[k] == '?' || analysis.flags[k] == row[k]));
+      (analysis.flags[k] == '?' ? open : proved) += 1;
+    }
+    if (analysis.degree) CHECK((f.degree && static_cast<std::int64_t>(*f.degree) == *analysis.degree));
+  }
+  MESSAGE(proved << " facts of expressions proved by the checker, " << open << " left to trust");
+  CHECK(proved > 2 * open);
+  // Numbers too long to write, and text that is none, prove nothing and end soon.
+  CHECK(checker::analyse_activation("((((2^16)^16)^16)^16)^16*t").flags == std::string(13, '?'));
+  CHECK(checker::analyse_activation(std::string(5000, '(') + "t").flags == std::string(13, '?'));
+  CHECK(checker::analyse_kernel("exp(", 3).flags == std::string(10, '?'));
+}

@@ -1,0 +1,567 @@
+#include "analysis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "exact.hpp"
+#include "json.hpp"
+
+namespace checker {
+
+namespace {
+
+struct Unknown {};  // thrown where the exact arithmetic, or the reading, ends
+
+// --- the field: quotients of sums c e^r -----------------------------------------------------------------------------------
+
+using Sum = std::map<Rational, Rational>;  // exponent -> coefficient, none 0; different ones are independent, so empty is the only zero
+constexpr std::size_t most_terms = 64;
+
+Sum add(Sum a, const Sum& b, const Rational& by) {
+  for (const auto& [r, c] : b) {
+    Rational& here = a.emplace(r, 0).first->second;
+    here = here + c * by;
+    if (here.is_zero()) a.erase(r);
+  }
+  if (a.size() > most_terms) throw Unknown();
+  return a;
+}
+Sum multiply(const Sum& a, const Sum& b) {
+  Sum product;
+  for (const auto& [r, c] : a) {
+    Sum shifted;
+    for (const auto& [s, e] : b) shifted.emplace(r + s, e);
+    product = add(std::move(product), shifted, c);
+  }
+  return product;
+}
+
+struct Value {
+  Sum top, bottom{{Rational(0), Rational(1)}};
+};
+Value number(const Rational& q) { return q.is_zero() ? Value{} : Value{{{Rational(0), q}}}; }
+Value operator+(const Value& a, const Value& b) { return {add(multiply(a.top, b.bottom), multiply(b.top, a.bottom), 1), multiply(a.bottom, b.bottom)}; }
+Value operator-(const Value& a, const Value& b) { return {add(multiply(a.top, b.bottom), multiply(b.top, a.bottom), -1), multiply(a.bottom, b.bottom)}; }
+Value operator*(const Value& a, const Value& b) { return {multiply(a.top, b.top), multiply(a.bottom, b.bottom)}; }
+Value operator/(const Value& a, const Value& b) {
+  if (b.top.empty()) throw Unknown();
+  return {multiply(a.top, b.bottom), multiply(a.bottom, b.top)};
+}
+bool operator==(const Value& a, const Value& b) { return (a - b).top.empty(); }
+/// A quotient that is plainly rational: c e^r / c' e^r.
+Rational rational(const Value& v) {
+  if (v.top.empty()) return 0;
+  if (v.top.size() != 1 || v.bottom.size() != 1 || !(v.top.begin()->first == v.bottom.begin()->first)) throw Unknown();
+  return v.top.begin()->second / v.bottom.begin()->second;
+}
+Value exponential(const Value& v) { return {{{rational(v), Rational(1)}}}; }
+
+// --- expressions ------------------------------------------------------------------------------------------------------------
+
+struct Node {
+  std::string op;  ///< "number", "x", "y", "t", "vector", "+", "-", "*", "/", "^", "negate", or a function
+  Rational value = 0;
+  std::vector<std::unique_ptr<Node>> of;
+};
+using Tree = std::unique_ptr<Node>;
+
+Tree make(std::string op, Tree a = nullptr, Tree b = nullptr) {
+  auto node = std::make_unique<Node>();
+  node->op = std::move(op);
+  if (a) node->of.push_back(std::move(a));
+  if (b) node->of.push_back(std::move(b));
+  return node;
+}
+
+class Reader {
+public:
+  explicit Reader(std::string_view text) : text_(text) {}
+  Tree read() {
+    Tree tree = sum();
+    skip();
+    if (at_ != text_.size() || count_powers(*tree) > 2) throw Unknown();  // powers of powers of powers are numbers too long to write
+    return tree;
+  }
+
+private:
+  static int count_powers(const Node& node) {
+    int most = 0;
+    for (const Tree& child : node.of) most = std::max(most, count_powers(*child));
+    return most + (node.op == "^" ? 1 : 0);
+  }
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
+  }
+  bool take(char c) {
+    skip();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  Tree sum() {
+    if (++depth_ > 100) throw Unknown();
+    Tree left = product();
+    for (;;) {
+      if (take('+')) left = make("+", std::move(left), product());
+      else if (take('-')) left = make("-", std::move(left), product());
+      else break;
+    }
+    --depth_;
+    return left;
+  }
+  Tree product() {
+    Tree left = sign();
+    for (;;) {
+      if (take('*')) left = make("*", std::move(left), sign());
+      else if (take('/')) left = make("/", std::move(left), sign());
+      else return left;
+    }
+  }
+  Tree sign() {
+    if (++depth_ > 100) throw Unknown();
+    Tree tree = take('-') ? make("negate", sign()) : take('+') ? sign() : raised();
+    --depth_;
+    return tree;
+  }
+  Tree raised() {  // binds tighter than a sign before it, from the right, and a signed number may follow
+    Tree base = atom();
+    return take('^') ? make("^", std::move(base), sign()) : std::move(base);
+  }
+  Tree atom() {
+    skip();
+    if (take('(')) {
+      Tree inside = sum();
+      if (!take(')')) throw Unknown();
+      return inside;
+    }
+    if (take('[')) {
+      Tree list = make("vector");
+      do list->of.push_back(sum());
+      while (take(','));
+      if (!take(']')) throw Unknown();
+      return list;
+    }
+    if (at_ < text_.size() && (digit() || text_[at_] == '.')) return literal();
+    std::string word;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) word += text_[at_++];
+    if (word == "x" || word == "y" || word == "t") return make(word);
+    if (word.empty() || !take('(')) throw Unknown();
+    Tree call = make(word, sum());
+    if (take(',')) call->of.push_back(sum());
+    if (!take(')')) throw Unknown();
+    return call;
+  }
+  [[nodiscard]] bool digit() const { return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; }
+  Tree literal() {
+    std::string digits;
+    std::int64_t exponent = 0;
+    for (; digit(); ++at_) digits += text_[at_];
+    if (at_ < text_.size() && text_[at_] == '.') {
+      for (++at_; digit(); ++at_, --exponent) digits += text_[at_];
+    }
+    if (at_ < text_.size() && (text_[at_] == 'e' || text_[at_] == 'E')) {
+      ++at_;
+      const bool negative = at_ < text_.size() && text_[at_] == '-';
+      if (at_ < text_.size() && (text_[at_] == '-' || text_[at_] == '+')) ++at_;
+      std::int64_t size = 0;
+      for (; digit(); ++at_) size = std::min<std::int64_t>(size * 10 + (text_[at_] - '0'), 1000);
+      exponent += negative ? -size : size;
+    }
+    digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+    if (digits.size() > 40 || exponent > 40 || exponent < -40) throw Unknown();
+    const Natural mantissa = Natural::from_decimal(digits.empty() ? "0" : digits), scale = power(10, static_cast<std::uint64_t>(std::abs(exponent)));
+    Tree node = make("number");
+    node->value = exponent >= 0 ? Rational(mantissa * scale, 1) : Rational(mantissa, scale);
+    return node;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+// --- exact values ------------------------------------------------------------------------------------------------------------
+
+using Values = std::vector<Value>;  ///< one entry: a scalar
+using Point = std::map<std::string, std::vector<Rational>>;
+
+std::optional<std::int64_t> small_integer(const Rational& q) {
+  for (std::int64_t k = -16; k <= 16; ++k) if (q == Rational(k)) return k;
+  return std::nullopt;
+}
+
+Rational root(const Rational& q) {  // of small squares of integers and their inverses
+  for (std::int64_t a = 0; a <= 64; ++a) for (std::int64_t b = 1; b <= 16; ++b) if (Rational(a * a) == q * Rational(b * b)) return Rational(a) / Rational(b);
+  throw Unknown();
+}
+
+Value apply(const std::string& f, const Value& v) {
+  const Value one = number(1), two = number(2);
+  const auto is_positive = [&] { const Rational q = rational(v); return !q.negative() && !q.is_zero(); };
+  if (f == "exp") return exponential(v);
+  if (f == "cosh") return (exponential(v) + exponential(number(0) - v)) / two;
+  if (f == "sinh") return (exponential(v) - exponential(number(0) - v)) / two;
+  if (f == "tanh") return (exponential(v) - exponential(number(0) - v)) / (exponential(v) + exponential(number(0) - v));
+  if (f == "sigmoid") return one / (one + exponential(number(0) - v));
+  if (f == "relu") return is_positive() ? v : number(0);
+  if (f == "abs") return is_positive() ? v : number(0) - v;
+  if (f == "elu") return is_positive() ? v : exponential(v) - one;
+  if (f == "sqrt") return number(root(rational(v)));
+  if ((f == "sin" || f == "log") && rational(v) == Rational(f == "sin" ? 0 : 1)) return number(0);
+  if (f == "cos" && rational(v).is_zero()) return one;
+  throw Unknown();
+}
+
+Values evaluate(const Node& node, const Point& point) {
+  const auto each = [](const Values& a, const Values& b, const auto& op) {
+    if (a.size() != b.size() && a.size() != 1 && b.size() != 1) throw Unknown();
+    Values out;
+    for (std::size_t k = 0; k < std::max(a.size(), b.size()); ++k) out.push_back(op(a[a.size() == 1 ? 0 : k], b[b.size() == 1 ? 0 : k]));
+    return out;
+  };
+  if (node.op == "number") return {number(node.value)};
+  if (const auto found = point.find(node.op); found != point.end()) {
+    Values out;
+    for (const Rational& q : found->second) out.push_back(number(q));
+    return out;
+  }
+  std::vector<Values> of;
+  for (const Tree& child : node.of) of.push_back(evaluate(*child, point));
+  if (node.op == "vector") {
+    Values out;
+    for (const Values& v : of) out.push_back(v.at(0));
+    return out;
+  }
+  if (of.empty()) throw Unknown();
+  if (node.op == "negate") return each({number(0)}, of[0], [](const Value& a, const Value& b) { return a - b; });
+  if (node.op == "dot" || node.op == "norm2" || node.op == "norm") {
+    const Values products = each(of[0], of.size() > 1 ? of[1] : of[0], [](const Value& a, const Value& b) { return a * b; });
+    Value total;
+    for (const Value& v : products) total = total + v;
+    return {node.op == "norm" ? apply("sqrt", total) : total};
+  }
+  if (of.size() == 2) {
+    return each(of[0], of[1], [&](const Value& a, const Value& b) {
+      if (node.op == "+") return a + b;
+      if (node.op == "-") return a - b;
+      if (node.op == "*") return a * b;
+      if (node.op == "/") return a / b;
+      if (node.op != "^") throw Unknown();
+      const Rational exponent = rational(b);
+      if (exponent * Rational(2) == Rational(1) || exponent * Rational(2) == Rational(-1)) {
+        const Value r = apply("sqrt", a);
+        return exponent.negative() ? number(1) / r : r;
+      }
+      const auto k = small_integer(exponent);
+      if (!k) throw Unknown();
+      Value result = number(1);
+      for (std::int64_t i = 0; i < std::abs(*k); ++i) result = result * a;
+      return *k < 0 ? number(1) / result : result;
+    });
+  }
+  Values out;
+  for (const Value& v : of[0]) out.push_back(apply(node.op, v));
+  return out;
+}
+
+std::optional<Value> value_at(const Node& node, const Point& point) {
+  try {
+    Values values = evaluate(node, point);
+    if (values.size() != 1) return std::nullopt;
+    return values[0];
+  } catch (const Unknown&) {
+    return std::nullopt;
+  } catch (const std::domain_error&) {
+    return std::nullopt;
+  }
+}
+
+// --- what the operations keep -------------------------------------------------------------------------------------------------
+
+enum class Parity { even, odd, none };
+struct Shape {
+  Parity parity = Parity::none;    ///< under the sign change of all variables
+  bool variable = false;           ///< a variable occurs
+  bool analytic = false, continuous = false, locally_lipschitz = false, lipschitz = false;
+  bool positive = false, nonnegative = false;
+  bool bounded = false, linear_growth = false;  ///< |s| <= C, |s| <= C (1 + |t|), in every entry
+  std::optional<std::vector<Rational>> polynomial;  ///< in t
+  std::optional<Rational> constant;
+};
+
+Shape of_constant(const Rational& q) {
+  Shape s;
+  s.parity = Parity::even;
+  s.analytic = s.continuous = s.locally_lipschitz = s.lipschitz = s.bounded = s.linear_growth = true;
+  s.positive = !q.negative() && !q.is_zero();
+  s.nonnegative = !q.negative();
+  s.polynomial = std::vector<Rational>{q};
+  s.constant = q;
+  return s;
+}
+
+Parity product(Parity a, Parity b) { return a == Parity::none || b == Parity::none ? Parity::none : a == b ? Parity::even : Parity::odd; }
+
+std::vector<Rational> multiply(const std::vector<Rational>& a, const std::vector<Rational>& b) {
+  if (a.size() + b.size() > 66) throw Unknown();
+  std::vector<Rational> out(a.size() + b.size() - 1, Rational(0));
+  for (std::size_t i = 0; i < a.size(); ++i) for (std::size_t j = 0; j < b.size(); ++j) out[i + j] = out[i + j] + a[i] * b[j];
+  return out;
+}
+
+Shape combine(const std::string& op, const Shape& a, const Shape& b) {
+  if (a.constant && b.constant) {
+    if (op == "+") return of_constant(*a.constant + *b.constant);
+    if (op == "-") return of_constant(*a.constant - *b.constant);
+    if (op == "*") return of_constant(*a.constant * *b.constant);
+    if (op == "/" && !b.constant->is_zero()) return of_constant(*a.constant / *b.constant);
+  }
+  Shape s;
+  s.variable = a.variable || b.variable;
+  const bool divides = op == "/", nowhere_zero = !divides || b.positive || (b.constant && !b.constant->is_zero());
+  if (op == "+" || op == "-") {
+    s.parity = a.parity == b.parity ? a.parity : Parity::none;
+    s.lipschitz = a.lipschitz && b.lipschitz;
+    s.positive = op == "+" && ((a.positive && b.nonnegative) || (a.nonnegative && b.positive));
+    s.nonnegative = op == "+" && a.nonnegative && b.nonnegative;
+    s.bounded = a.bounded && b.bounded;
+    s.linear_growth = a.linear_growth && b.linear_growth;
+    if (a.polynomial && b.polynomial) {
+      s.polynomial.emplace(std::max(a.polynomial->size(), b.polynomial->size()), Rational(0));
+      for (std::size_t k = 0; k < a.polynomial->size(); ++k) (*s.polynomial)[k] = (*a.polynomial)[k];
+      for (std::size_t k = 0; k < b.polynomial->size(); ++k) (*s.polynomial)[k] = (*s.polynomial)[k] + (op == "+" ? (*b.polynomial)[k] : Rational(0) - (*b.polynomial)[k]);
+    }
+  } else {
+    s.parity = product(a.parity, b.parity);
+    const bool scales = b.constant && nowhere_zero;
+    s.lipschitz = (a.lipschitz && scales) || (!divides && b.lipschitz && a.constant);
+    s.positive = a.positive && b.positive;
+    s.nonnegative = a.nonnegative && (divides ? b.positive : b.nonnegative);
+    s.bounded = a.bounded && (divides ? scales : b.bounded);
+    s.linear_growth = divides ? a.linear_growth && scales : (a.linear_growth && b.bounded) || (a.bounded && b.linear_growth);
+    if (a.polynomial && b.polynomial && !divides) s.polynomial = multiply(*a.polynomial, *b.polynomial);
+    if (a.polynomial && scales && divides) s.polynomial = multiply(*a.polynomial, {Rational(1) / *b.constant});
+  }
+  s.analytic = a.analytic && b.analytic && nowhere_zero;
+  s.continuous = a.continuous && b.continuous && nowhere_zero;
+  s.locally_lipschitz = a.locally_lipschitz && b.locally_lipschitz && nowhere_zero;
+  return s;
+}
+
+Shape raise(const Shape& a, const Shape& b) {
+  Shape s;
+  s.variable = a.variable || b.variable;
+  if (!b.constant) return s;
+  const auto k = small_integer(*b.constant);
+  if (k && *k >= 0) {
+    s = of_constant(1);
+    for (std::int64_t i = 0; i < *k; ++i) s = combine("*", s, a);
+    if (*k % 2 == 0) s.nonnegative = true;
+    return s;
+  }
+  if (a.parity == Parity::even) s.parity = Parity::even;
+  s.positive = s.nonnegative = a.positive;
+  s.analytic = a.analytic && a.positive;
+  s.continuous = a.continuous && a.positive;
+  s.locally_lipschitz = a.locally_lipschitz && a.positive;
+  return s;
+}
+
+Shape function(const std::string& f, const Shape& a) {
+  Shape s;
+  s.variable = a.variable;
+  const auto is = [&](std::initializer_list<const char*> names) { return std::any_of(names.begin(), names.end(), [&](const char* n) { return f == n; }); };
+  const bool entire = is({"exp", "sinh", "cosh", "sin", "cos", "tanh", "sigmoid", "softplus"}), kinked = is({"relu", "elu", "abs"}), positive_only = is({"log", "sqrt"});
+  if (!entire && !kinked && !positive_only) throw Unknown();
+  if (a.parity == Parity::even) s.parity = Parity::even;
+  else if (a.parity == Parity::odd && is({"sinh", "sin", "tanh"})) s.parity = Parity::odd;
+  else if (a.parity == Parity::odd && is({"cosh", "cos", "abs"})) s.parity = Parity::even;
+  const bool fits = !positive_only || a.positive;
+  s.analytic = a.analytic && !kinked && fits;
+  s.locally_lipschitz = a.locally_lipschitz && fits;
+  s.continuous = a.continuous && (fits || (f == "sqrt" && a.nonnegative));
+  s.lipschitz = a.lipschitz && is({"sin", "cos", "tanh", "sigmoid", "softplus", "relu", "elu", "abs"});
+  s.bounded = is({"sin", "cos", "tanh", "sigmoid"}) || (a.bounded && !positive_only);
+  s.linear_growth = s.bounded || (a.linear_growth && is({"softplus", "relu", "elu", "abs"}));
+  s.positive = is({"exp", "cosh", "sigmoid", "softplus"}) || (f == "sqrt" && a.positive);
+  s.nonnegative = s.positive || is({"relu", "abs"}) || (f == "sqrt" && a.nonnegative);
+  return s;
+}
+
+Shape find_shape(const Node& node) {
+  if (node.op == "number") return of_constant(node.value);
+  if (node.op == "x" || node.op == "y" || node.op == "t") {
+    Shape s;
+    s.parity = Parity::odd;
+    s.variable = s.analytic = s.continuous = s.locally_lipschitz = s.lipschitz = s.linear_growth = true;
+    if (node.op == "t") s.polynomial = std::vector<Rational>{Rational(0), Rational(1)};
+    return s;
+  }
+  std::vector<Shape> of;
+  for (const Tree& child : node.of) of.push_back(find_shape(*child));
+  if (node.op == "vector") {
+    Shape s = of_constant(1);
+    for (const Shape& entry : of) if (!entry.constant) throw Unknown();
+    s.constant.reset();
+    s.polynomial.reset();
+    s.positive = s.nonnegative = false;
+    return s;
+  }
+  if (of.empty()) throw Unknown();
+  if (node.op == "negate") return combine("*", of_constant(-1), of[0]);
+  if (node.op == "dot" || node.op == "norm2" || node.op == "norm") {
+    const Shape& right = of.size() > 1 ? of[1] : of[0];
+    Shape s = combine("*", of[0], right);
+    s.constant.reset();
+    s.polynomial.reset();
+    s.positive = node.op == "dot" && s.positive;
+    s.nonnegative = node.op != "dot" || s.nonnegative;
+    if (node.op == "norm") s = function("sqrt", s), s.locally_lipschitz = of[0].locally_lipschitz;
+    return s;
+  }
+  if (of.size() == 1) return function(node.op, of[0]);
+  return node.op == "^" ? raise(of[0], of[1]) : combine(node.op, of[0], of[1]);
+}
+
+char proved(bool yes, bool no = false) { return yes ? 'y' : no ? 'n' : '?'; }
+
+}  // namespace
+
+Analysis analyse_activation(std::string_view expression) {
+  enum { continuous, locally_lipschitz, lipschitz, analytic, polynomial, affine, constant, odd, zero, even_polynomial, even_quadratic, homogeneous, curved };
+  Analysis result{std::string(13, '?'), {}};
+  std::string& flags = result.flags;
+  try {
+    const Tree tree = Reader(expression).read();
+    const Shape shape = find_shape(*tree);
+    if (shape.polynomial) {
+      std::vector<Rational> c = *shape.polynomial;
+      while (!c.empty() && c.back().is_zero()) c.pop_back();
+      if (c.empty()) return result;  // the zero function: left to the tables of words
+      const std::size_t degree = c.size() - 1;
+      bool is_odd = true;
+      for (std::size_t k = 0; k < c.size(); k += 2) is_odd = is_odd && c[k].is_zero();
+      const auto say = [](bool value) { return value ? 'y' : 'n'; };
+      flags[continuous] = flags[locally_lipschitz] = flags[analytic] = flags[polynomial] = flags[even_polynomial] = 'y';
+      flags[lipschitz] = flags[affine] = say(degree <= 1);
+      flags[constant] = say(degree == 0);
+      flags[odd] = say(is_odd);
+      flags[zero] = say(c[0].is_zero());
+      flags[even_quadratic] = say(c[0].is_zero() && degree >= 2 && !c[2].is_zero());
+      flags[homogeneous] = say(degree == 1 && c[0].is_zero());
+      flags[curved] = say(degree >= 2);
+      result.degree = static_cast<std::int64_t>(degree);
+      return result;
+    }
+    const auto at = [&](std::int64_t top, std::int64_t bottom = 1) { return value_at(*tree, {{"t", {Rational(top) / Rational(bottom)}}}); };
+    const std::optional<Value> origin = at(0);
+    bool bends = false, moves = false, not_odd = false, not_homogeneous = false;
+    for (const auto& [a, b] : {std::pair{1, 1}, {2, 1}, {1, 2}, {3, 1}}) {
+      const auto right = at(a, b), left = at(-a, b), twice = at(2 * a, b), minus_twice = at(-2 * a, b);
+      if (origin && right && left) bends = bends || !(*right + *left == *origin + *origin);
+      if (right && twice && origin) bends = bends || !(*twice + *origin == *right + *right);
+      if (right && left) moves = moves || !(*right == *left), not_odd = not_odd || !(*right + *left).top.empty();
+      if (right && origin) moves = moves || !(*right == *origin);
+      if (right && twice) not_homogeneous = not_homogeneous || !(*twice == *right + *right);
+      if (left && minus_twice) not_homogeneous = not_homogeneous || !(*minus_twice == *left + *left);
+    }
+    const bool at_zero = origin && origin->top.empty(), off_zero = origin && !origin->top.empty();
+    flags[continuous] = proved(shape.continuous);
+    flags[locally_lipschitz] = proved(shape.locally_lipschitz);
+    flags[lipschitz] = proved(shape.lipschitz);
+    flags[analytic] = proved(shape.analytic);
+    flags[polynomial] = proved(false, shape.linear_growth && bends);  // a polynomial of linear growth is affine
+    flags[affine] = proved(false, bends);
+    flags[constant] = proved(!shape.variable, moves);
+    flags[odd] = proved(shape.parity == Parity::odd, not_odd || off_zero);
+    flags[zero] = proved(at_zero || shape.parity == Parity::odd, off_zero);
+    flags[even_polynomial] = proved(shape.parity == Parity::odd, shape.parity == Parity::even && flags[polynomial] == 'n');
+    flags[even_quadratic] = proved(false, off_zero || shape.parity == Parity::odd);
+    flags[homogeneous] = proved(false, not_homogeneous || off_zero);
+    flags[curved] = proved(shape.analytic && bends);  // s' s'' is analytic and not identically 0
+  } catch (const Unknown&) {
+  } catch (const std::domain_error&) {
+  }
+  return result;
+}
+
+Analysis analyse_kernel(std::string_view expression, std::int64_t dim) {
+  enum { analytic, positive, nonzero_at_zero, mean, even, homogeneous, constant, softmax, gaussian, condition13 };
+  Analysis result{std::string(10, '?'), {}};
+  std::string& flags = result.flags;
+  try {
+    const Tree tree = Reader(expression).read();
+    const Shape shape = find_shape(*tree);
+    const auto d = static_cast<std::size_t>(std::clamp<std::int64_t>(dim, 1, 64));
+    if (static_cast<std::int64_t>(d) != dim) return result;
+    const auto vector = [&](std::int64_t first, std::int64_t second) {
+      std::vector<Rational> v(d, Rational(0));
+      v[0] = first;
+      if (d > 1) v[1] = second;
+      return v;
+    };
+    const std::array<std::vector<Rational>, 5> points{vector(0, 0), vector(1, 0), vector(2, 1), vector(-1, 3), vector(1, 1)};
+    const auto minus = [](std::vector<Rational> v) {
+      for (Rational& q : v) q = Rational(0) - q;
+      return v;
+    };
+    const auto twice = [](std::vector<Rational> v) {
+      for (Rational& q : v) q = q + q;
+      return v;
+    };
+    const auto at = [&](const std::vector<Rational>& x, const std::vector<Rational>& y) { return value_at(*tree, {{"x", x}, {"y", y}}); };
+    const std::optional<Value> origin = at(points[0], points[0]);
+    bool moves = false, not_even = false, not_positive = false, not_homogeneous = false, not_softmax = false, not_gaussian = false;
+    for (const auto& x : points) {
+      for (const auto& y : points) {
+        const auto here = at(x, y), there = at(minus(x), minus(y));
+        if (here && origin) moves = moves || !(*here == *origin);
+        if (here && there) not_even = not_even || !(*here == *there);
+        if (here && (here->top.empty() || (here->top.size() == 1 && here->bottom.size() == 1 && here->top.begin()->second.negative() != here->bottom.begin()->second.negative()))) not_positive = true;
+        for (const auto& z : points) {  // a normalised 1-homogeneous mixer keeps k(cx,cy) : k(cx,cz)
+          const auto other = at(x, z), far = at(twice(x), twice(y)), far_other = at(twice(x), twice(z));
+          if (here && other && far && far_other) not_homogeneous = not_homogeneous || !(*here * *far_other == *other * *far);
+        }
+      }
+      if (const auto own = at(x, x), edge = at(points[0], x); origin) {
+        if (own) not_gaussian = not_gaussian || !(*own == *origin);
+        if (edge) not_softmax = not_softmax || !(*edge == *origin);
+      }
+    }
+    flags[analytic] = proved(shape.analytic);
+    flags[positive] = proved(shape.positive, not_positive);
+    flags[nonzero_at_zero] = proved(shape.positive || (origin && !origin->top.empty()), origin && origin->top.empty());
+    flags[mean] = proved(flags[nonzero_at_zero] == 'y');  // W_Q = W_K = 0 averages (theory 2.3)
+    flags[even] = proved(shape.parity == Parity::even, not_even);
+    flags[homogeneous] = proved(!shape.variable, not_homogeneous);
+    flags[constant] = proved(!shape.variable, moves);
+    flags[softmax] = proved(false, not_softmax || !shape.variable);
+    flags[gaussian] = proved(false, not_gaussian || !shape.variable);
+    if (!shape.variable) flags[condition13] = 'f';
+  } catch (const Unknown&) {
+  } catch (const std::domain_error&) {
+  }
+  return result;
+}
+
+std::string name_unproved(const Analysis& analysis, const std::string& claimed, bool kernel, const std::string& expression) {
+  static const std::vector<std::string> of_kernels{"analytic", "positive", "nonzero at zero", "averaging", "even under a joint sign", "homogeneous", "constant", "softmax", "Gaussian", "condition (13)"};
+  static const std::vector<std::string> of_activations{"continuous", "locally Lipschitz", "Lipschitz", "analytic", "a polynomial", "affine", "constant", "odd", "zero at zero",
+                                                       "of polynomial even part", "of quadratic even part", "homogeneous", "curved or kinked"};
+  const std::vector<std::string>& names = kernel ? of_kernels : of_activations;
+  std::string open;
+  for (std::size_t k = 0; k < claimed.size(); ++k) {
+    const char here = analysis.flags[k], there = claimed[k];
+    if (there == '?' || there == 'u' || here == there) continue;  // not claimed, or proved
+    const std::string fact = there == 'n' ? "not " + names[k] : there == 'f' ? names[k] + " fails" : there == 'h' ? names[k] + " holds" : names[k];
+    if (here != '?') throw Rejected("evidence." + std::string(kernel ? "kernels" : "activations"), "claimed of " + expression + ": " + fact + ", which is refuted");
+    open += (open.empty() ? "" : ", ") + fact;
+  }
+  return open;
+}
+
+}  // namespace checker
