@@ -111,7 +111,7 @@ void add_distance(Derivation& d, const ViewQuestion& question, const std::vector
     if (!claimed) return;
     throw Rejected("floor", "distances are listed for class all, at most 64 tokens and registers that are all different");
   }
-  if (!claimed && n > 8) return;  // a prover may leave it out where listing may take long, but not on a few tokens
+  if (!claimed && n > 12) return;  // a prover may leave it out where listing may take long, but not on a few tokens
   // Beyond this depth views do not change (theory 2.4): the list repeated as often as all receptive fields take to end, and once more.
   const std::uint64_t depth = std::min(d.given.value_or(~std::uint64_t{0}), compute_limit(layout, question.frequencies, nullptr, nullptr).depth);
   Listing listing(layout, question.frequencies, depth);
