@@ -66,7 +66,7 @@ RATE = {"longformer": 1e-2}
 class Experiment:
     def __init__(self, arguments):
         self.arguments = arguments
-        self.samples = 20_000 if arguments.quick else 200_000
+        self.samples = 10_000 if arguments.quick else 200_000
         self.training = 10_000 if arguments.quick else 60_000
         self.queue, self.running, self.trained = [], [], []
 
@@ -205,7 +205,7 @@ def main():
     parser.add_argument("--command", default=str(ROOT / "build/release/sightline"), help="the sightline to drive")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/experiments/floors")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, one thread each")
-    parser.add_argument("--quick", action="store_true", help="the smallest network and the repair of each case, few steps, 20,000 samples")
+    parser.add_argument("--quick", action="store_true", help="the smallest network and the repair of each case, few steps, 10,000 samples")
     parser.add_argument("--resume", action="store_true", help="keep the data and the finished trainings of --out")
     parser.add_argument("--only", help="some of " + ", ".join(CASES))
     parser.add_argument("--docs", action="store_true", help="write the plot and the table into docs/")

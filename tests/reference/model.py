@@ -299,7 +299,7 @@ def kernel_weights(kernel, x, y):
     if name == "exponential-sum":
         return np.exp((np.array(kernel["weight"], float) * (x + y)).sum(-1))
     out = Expression(name, {"x": x, "y": y}).value()
-    return np.broadcast_to(out, np.broadcast_shapes(out.shape, dot.shape + (1,)))[..., 0]
+    return np.broadcast_to(out, np.broadcast_shapes(out.shape, dot.shape + (1,)))[..., 0].copy()
 
 
 # ---------------------------------------------------------------- relative positions
