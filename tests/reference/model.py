@@ -291,7 +291,7 @@ def kernel_weights(kernel, x, y):
         return np.maximum(dot, 0) ** 2
     if name == "cosine":
         length = np.sqrt((x ** 2).sum(-1) * (y ** 2).sum(-1))
-        return np.exp(np.divide(dot, length, out=np.zeros_like(dot), where=length > 0) / (1.0 if isinstance(kernel, str) else kernel.get("temperature", 1)))
+        return np.exp(np.divide(dot, length, out=np.zeros_like(dot), where=length > 0) * (1.0 if isinstance(kernel, str) else kernel.get("temperature", 1)))
     if name == "performer":
         features = np.array(kernel["features"], float)
         phi = lambda z: np.exp(z @ features.T - (z ** 2).sum(-1, keepdims=True) / 2)
