@@ -110,7 +110,7 @@ sightline::group::Group make(const Case& one) {
 class Bench {
 public:
   Bench() : table_("build/bench/design.json") {
-    std::ofstream("build/bench/case.g", std::ios::trunc) << "Print(6*7);QUIT;\n";
+    std::ofstream("build/bench/case.g", std::ios::trunc) << "Print(6*7, \"\\n\");\nQUIT;\n";
     has_gap_ = run_command(peer_limit, {"/usr/bin/env", "gap", "-q", "-A", "build/bench/case.g"}).text.find("42") != std::string::npos;
     if (!has_gap_) fmt::print("GAP is not installed (apt-get install gap): its side is left out\n");
   }

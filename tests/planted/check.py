@@ -58,7 +58,7 @@ def differences(facts, answer):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("sightline")
-    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", help="write the files of wrong answers here")
     options = parser.parse_args()
