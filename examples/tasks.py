@@ -36,7 +36,7 @@ def parse_arguments(description, default_out):
     parser.add_argument("--command", default=str(ROOT / "build/release/sightline"), help="the sightline to drive")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/examples" / default_out, help="where data, runs and results go")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, one thread each")
-    parser.add_argument("--docs", action="store_true", help="also copy the curve into docs/")
+    parser.add_argument("--docs", action="store_true", help="also write table and curve into docs/")
     arguments = parser.parse_args()
     if not pathlib.Path(arguments.command).with_name("sightline-train").exists():
         sys.exit(f"{arguments.command}-train: not there; `./do train --help` builds it")
@@ -85,3 +85,12 @@ def train_all(command, runs, jobs):
 
 def accuracy(command, weights, data, exact=False):
     return json.loads(sightline(command, "evaluate", weights, "--data", data, *(["--exact"] if exact else [])))["accuracy"]
+
+
+def show(name, table, curve):
+    """The table between the marks of docs/examples.md, the curve beside it."""
+    page, images = ROOT / "docs/examples.md", ROOT / "docs/images"
+    images.mkdir(exist_ok=True)
+    shutil.copy(curve, images / f"{name}-loss.svg")
+    before, rest = page.read_text().split(f"<!-- {name} -->\n", 1)
+    page.write_text(f"{before}<!-- {name} -->\n{table}<!-- end -->\n" + rest.split("<!-- end -->\n", 1)[1])
