@@ -3,7 +3,7 @@
 
     python3 examples/digits/run.py
 
-Training images are also shown moved by one pixel up, down, left and right; test images are as they are. A tenth of the
+Training images are also shown moved by one pixel up, down, left and right; test images are as they are. A twentieth of the
 training images (not moved) is the validation part that picks the best step; the test part takes no part in training.
 """
 import json
@@ -50,7 +50,7 @@ def main():
     images, labels = digits.images / 16, digits.target.astype(np.int64)
     runs, tests = [], []
     for fold, (rest, test) in enumerate(StratifiedKFold(5, shuffle=True, random_state=0).split(images, labels)):
-        train, held = train_test_split(rest, test_size=0.1, stratify=labels[rest], random_state=fold)
+        train, held = train_test_split(rest, test_size=0.05, stratify=labels[rest], random_state=fold)
         data, check = arguments.out / f"fold-{fold}.npz", arguments.out / f"fold-{fold}-test.npz"
         np.savez(data, x=to_patches(with_moved(images[train])).astype(np.float32), y=np.tile(labels[train], 5),
                  x_val=to_patches(images[held]).astype(np.float32), y_val=labels[held])
