@@ -13,6 +13,20 @@
 namespace sightline::train {
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Nothing, or half of a first file that a killed process left (base/atomic_file.hpp; the next write removes it).
+bool holds_only_parts(const std::string& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(".sightline-") || !name.ends_with(".part"))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
 RunFolder::RunFolder(std::string path, const architecture::Architecture& architecture, bool resume)
     : path_(std::move(path)) {
   while (path_.size() > 1 && path_.back() == '/')
@@ -39,7 +53,7 @@ RunFolder::RunFolder(std::string path, const architecture::Architecture& archite
       throw InputError(
           path_ +
           ": expected the run of this architecture with this [train] table, found another (see its architecture.json)");
-  } else if (exists && !fs::is_empty(path_, error)) {
+  } else if (exists && !holds_only_parts(path_)) {
     throw InputError(path_ + ": expected the folder of a run (architecture.json), found other files");
   } else {
     write_text("architecture.json", canonical_ + "\n");

@@ -22,7 +22,7 @@ def start(size, out, *more):
 
 def finish_all(processes, name):
     for rank, process in enumerate(processes):
-        out, errors = process.communicate(timeout=120)
+        out, errors = process.communicate(timeout=6000)
         check(process.returncode == 0, f"{name}: process {rank}: {process.returncode} {errors}")
         check(rank == 0 or (not out and not errors), f"{name}: process {rank} speaks: {out} {errors}")
 
@@ -43,7 +43,7 @@ processes = start(2, "lost", "--train.steps", 1000000, "--checkpoint-seconds", 0
 while not (work / "lost/metrics.csv").exists() or (work / "lost/metrics.csv").stat().st_size < 150:
     time.sleep(0.05)
 processes[1].send_signal(signal.SIGKILL)
-errors = processes[0].communicate(timeout=60)[1]
+errors = processes[0].communicate(timeout=600)[1]
 processes[1].communicate()
 check(processes[0].returncode == 2 and "lost another" in errors, f"a killed process: {processes[0].returncode} {errors!r}")
 step = int(read_weights(work / "lost/optimiser.safetensors")[1]["step"])
@@ -57,7 +57,7 @@ for process in processes:
 
 # The first process refuses: the others end too.
 processes = start(2, "lost")
-codes = [process.communicate(timeout=60) and process.returncode for process in processes]
+codes = [process.communicate(timeout=600) and process.returncode for process in processes]
 check(codes == [2, 2], f"a folder that exists: {codes}")
 refused("WORLD_SIZE", "train", arch, "--data", data, "--out", "x", env={"RANK": "3", "WORLD_SIZE": "2"})
 finish()

@@ -39,18 +39,28 @@ def compare(out, kills):
 # At random moments.
 for attempt in range(2):
     kills = 0
-    while not go_on(f"killed{attempt}", chance.uniform(0.3, 0.8 + 0.3 * kills)):
+    while not go_on(f"killed{attempt}", chance.uniform(0.3, 0.8) * 1.25 ** kills):
         kills += 1
     print(f"killed {kills} times", flush=True)
     compare(f"killed{attempt}", kills)
 
+# Before every system call of the first writes, the folder's first file among them.
+short = [*line[1:], "--train.steps", "2"]
+run(*short, "--out", "short")
+for step in range(1, 13):
+    out = f"first{step}"
+    run(*short, "--out", out, code=-9, env={"SIGHTLINE_TEST_KILL_AT": str(step)})
+    run(*short, "--out", out, *(["--resume"] if (work / out).exists() else []))
+    for name in compared:
+        check((work / out / name).read_bytes() == (work / "short" / name).read_bytes(), f"{out}: {name} differs")
+
 # Before a chosen system call of a write: half-written files of every kind.
 kills = 0
 step = chance.randrange(1, 12)
-while not go_on("steps", 60, {"SIGHTLINE_TEST_KILL_AT": str(step)}) and kills < 10:
+while not go_on("steps", 600, {"SIGHTLINE_TEST_KILL_AT": str(step)}) and kills < 10:
     kills += 1
     step = chance.randrange(1, 12) + 30 * kills
-compare("steps", kills) if (kills < 10 or go_on("steps", 60)) else None
+compare("steps", kills) if (kills < 10 or go_on("steps", 600)) else None
 print(f"killed {kills} times while writing", flush=True)
 left = [path.name for path in (work / "steps").iterdir() if path.name not in (*compared, "run.json")]
 check(not left, f"files left behind: {left}")

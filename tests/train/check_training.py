@@ -153,7 +153,7 @@ process = subprocess.Popen([command, *map(str, train), "--out", "stopped", "--tr
 while not (work / "stopped/metrics.csv").exists() or (work / "stopped/metrics.csv").stat().st_size < 200:
     time.sleep(0.05)
 process.send_signal(signal.SIGINT)
-text = process.communicate(timeout=60)[1]
+text = process.communicate(timeout=600)[1]
 check(process.returncode == 130 and "--resume" in text, f"interrupt: {process.returncode} {text!r}")
 step = int(read_weights(work / "stopped/optimiser.safetensors")[1]["step"])
 check(step > 0, "no checkpoint after an interrupt")

@@ -21,7 +21,7 @@ def check(condition, words):
         print("FAULT:", words, flush=True)
 
 
-def run(*arguments, code=0, env=None, timeout=120):
+def run(*arguments, code=0, env=None, timeout=600):
     """Runs the command; anything but the wanted exit code is a fault. Returns (stdout, stderr)."""
     done = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, cwd=work,
                           env={**os.environ, **(env or {})})
