@@ -65,14 +65,14 @@ __attribute__((target("avx2,fma"))) float multiply_add_256(long rounds) {
 
 double measure_peak(int threads) {
 #if defined(__x86_64__)
-  constexpr long rounds = 2'000'000;
-  static volatile float sink = 0;
+  constexpr long rounds = 300'000;  // a few milliseconds: some of many trials meet no other work
+  [[maybe_unused]] static volatile float sink = 0;
   double best = 0;
   if (__builtin_cpu_supports("avx512f")) {
-    best = 12.0 * 16 * 2 * rounds * threads / fastest(threads, 7, [](int) { sink = multiply_add_512(rounds); });
+    best = 12.0 * 16 * 2 * rounds * threads / fastest(threads, 300, [](int) { sink = multiply_add_512(rounds); });
   }
   if (__builtin_cpu_supports("avx2")) {
-    best = std::max(best, 12.0 * 8 * 2 * rounds * threads / fastest(threads, 7, [](int) { sink = multiply_add_256(rounds); }));
+    best = std::max(best, 12.0 * 8 * 2 * rounds * threads / fastest(threads, 300, [](int) { sink = multiply_add_256(rounds); }));
   }
   return best;
 #else
@@ -85,7 +85,7 @@ double measure_triad(int threads) {
   constexpr std::size_t count = std::size_t{1} << 24;  // three arrays of 64 MiB
   std::vector<float> a(count, 1), b(count, 2), c(count, 3);
   const std::size_t part = count / static_cast<std::size_t>(threads);
-  const double seconds = fastest(threads, 7, [&](int t) {
+  const double seconds = fastest(threads, 25, [&](int t) {
     const std::size_t first = part * static_cast<std::size_t>(t);
     for (std::size_t k = first; k < first + part; ++k) a[k] = b[k] + 1.5F * c[k];
   });

@@ -1,12 +1,15 @@
 // Kernel attention: who computes which tile, in which order.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
 #include <tuple>
 #include <vector>
 
 #include "sightline/mixer/cpu/dispatch.hpp"
+#include "sightline/mixer/cpu/exact.hpp"
 #include "sightline/mixer/cpu/heads.hpp"
 #include "sightline/mixer/cpu/pool.hpp"
 #include "sightline/mixer/cpu/tiles.hpp"
@@ -50,19 +53,44 @@ public:
       : plan_(plan), rule_(rule), shape_(shape), in_(in), out_(out), execution_(execution) {}
 
   [[nodiscard]] bool prepare() {
-    if (execution_.exact || !translate(rule_, common_) || !bias_.build(plan_, rule_, shape_, in_.bias))
+    if (!translate(rule_, common_) || !bias_.build(plan_, rule_, shape_, in_.bias))
       return false;
     // Biases join exponents; weights that have none leave them to the reference.
     if (bias_.table(0) != nullptr && common_.weight != Weight::exponential &&
         common_.weight != Weight::exponential_root)
       return false;
     compiled_ = &find_compiled(plan_);
+    tiles_ = &compiled_->relations;
+    if (execution_.exact) {
+      // Lengths break the symmetry that orders are made for; biases may count differently round a ring.
+      if (in_.lengths != nullptr || bias_.table(0) != nullptr)
+        return false;
+      tiles_ = find_exact(plan_, *compiled_);
+      if (tiles_ == nullptr)
+        return false;
+      common_.canonical = true;
+    }
     engine_ = &find_engine<Real>(execution_.instructions);
     workers_ = std::max(execution_.threads, 1);
     return true;
   }
 
+  /// Exact sums over readers need lists of their own; tiles have none.
+  [[nodiscard]] bool has_backward() const {
+    if (!execution_.exact || tiles_ == &compiled_->relations)
+      return true;
+    return std::all_of(tiles_->begin(), tiles_->end(), [](const Tiles& tiles) { return tiles.tiles.empty(); });
+  }
+
   void forward() {
+    if (execution_.exact && compiled_->by_content && tiles_ == &compiled_->exact) {
+      orders_.resize(static_cast<std::size_t>(shape_.batch * shape_.key_heads));
+      run_tasks(shape_.batch * shape_.key_heads, workers_, [&](std::int64_t task, int) {
+        orders_[static_cast<std::size_t>(task)] =
+            sort_by_content(plan_, in_.key, shape_.width, in_.value, shape_.value_width, task / shape_.key_heads,
+                            task % shape_.key_heads);
+      });
+    }
     std::vector<Task> tasks;
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t h = 0; h < shape_.heads; ++h) {
@@ -96,10 +124,15 @@ public:
     run_sparse(gradients);
     if (gradients.sink != nullptr)
       add_sinks(gradients.sink);
+    if (execution_.exact) {
+      clean(gradients.query, shape_.heads, shape_.readers, shape_.width);
+      clean(gradients.key, shape_.key_heads, shape_.reads, shape_.width);
+      clean(gradients.value, shape_.key_heads, shape_.reads, shape_.value_width);
+    }
   }
 
 private:
-  [[nodiscard]] const Tiles& tiles_of(std::int64_t head) const { return compiled_->relations[plan_.relation_of(head)]; }
+  [[nodiscard]] const Tiles& tiles_of(std::int64_t head) const { return (*tiles_)[plan_.relation_of(head)]; }
   [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
 
   static Task tile_task(std::int64_t b, std::int64_t h, std::int64_t part) {
@@ -144,6 +177,8 @@ private:
     head.width = shape_.width;
     head.value_width = shape_.value_width;
     head.offset_bias = bias_.table(h);
+    if (!orders_.empty())
+      head.order = orders_[static_cast<std::size_t>(b * shape_.key_heads + h / group())].data();
     if (in_.lengths != nullptr) {
       head.reader_cut_begin = std::clamp<std::int64_t>(in_.lengths[b], 0, plan_.reader_tokens());
       head.reader_cut_end = plan_.reader_tokens();
@@ -190,6 +225,19 @@ private:
         return;
       for (std::int64_t j = first; j < last; ++j)
         std::fill_n(view.at(head / shape_.key_heads, head % shape_.key_heads, j), width, Real(0));
+    });
+  }
+
+  // Exact mode writes no -0 and every NaN alike.
+  void clean(const View<Real>& view, std::int64_t heads, std::int64_t tokens, std::int64_t width) {
+    if (view.data == nullptr)
+      return;
+    run_tasks(shape_.batch * heads, workers_, [&](std::int64_t task, int) {
+      for (std::int64_t t = 0; t < tokens; ++t) {
+        Real* const row = view.at(task / heads, task % heads, t);
+        for (std::int64_t k = 0; k < width; ++k)
+          row[k] = std::isnan(row[k]) ? std::numeric_limits<Real>::quiet_NaN() : row[k] + Real(0);
+      }
     });
   }
 
@@ -354,6 +402,8 @@ private:
   Rule<Real> common_;
   OffsetBias<Real> bias_;
   const CompiledPlan* compiled_ = nullptr;
+  const std::vector<Tiles>* tiles_ = nullptr;
+  std::vector<std::vector<std::int32_t>> orders_; // exact mode, twins: reads by content, per batch element and key head
   const Engine<Real>* engine_ = nullptr;
   int workers_ = 1;
   std::vector<SinkPart> sinks_;
@@ -387,6 +437,10 @@ bool attend_backward(const Plan& plan, const AttentionRule& rule, const Shape& s
   Call<Real> call(plan, rule, shape, in, out, execution);
   if (!call.prepare())
     return false;
+  if (!call.has_backward()) {
+    reference::attend_backward(plan, rule, shape, in, out, gradients, execution);
+    return true;
+  }
   call.backward(gradients);
   if (gradients.bias != nullptr) {
     AttentionGradients<Real> only;

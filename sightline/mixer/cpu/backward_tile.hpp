@@ -56,7 +56,7 @@ SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bi
   if constexpr (kind == Weight::exponential || kind == Weight::exponential_root) {
     if constexpr (kind == Weight::exponential_root)
       s = square_root<Real>(s);
-    const Vec<Real> weight = exp2<Real>(fma(s, factor, bias) - shift);
+    const Vec<Real> weight = exp2_shifted<Real>(s * factor + bias, shift);
     slope = weight * chain;
     if constexpr (kind == Weight::exponential_root)
       slope = s == zero ? zero : slope * splat<Real>(Real(0.5)) / s;
@@ -170,18 +170,21 @@ SIGHTLINE_INLINE void scatter_strip(const Strip& strip, int readers, std::int64_
   });
 }
 
-/// The same where a reader's row holds infinities: only readers of a column meet it.
+/// The same, bit for bit, where a reader's row holds infinities: only readers of a column meet it.
 template <class Real>
 __attribute__((noinline)) void scatter_carefully(const Strip& strip, int readers, std::int64_t padded,
-                                                 const Real* weights, const Real* rows, Real* to) {
+                                                 const Real* weights, const Real* rows, Real* to, std::ptrdiff_t stride,
+                                                 bool add) {
+  constexpr int lanes = Lanes<Real>::count;
   for (int c = 0; c < strip.count; ++c) {
-    for (std::int64_t k = 0; k < padded; ++k) {
-      Real sum = 0;
+    for (std::int64_t k = 0; k < padded; k += lanes) {
+      Real* const at = to + c * stride + k;
+      Vec<Real> sum = add ? load<Real>(at) : Vec<Real>{};
       for (int i = 0; i < readers; ++i) {
         if ((strip.masks[c] >> i & 1) != 0)
-          sum += weights[c * tile_readers + i] * rows[i * padded + k];
+          sum = fma(splat<Real>(weights[c * tile_readers + i]), load<Real>(rows + i * padded + k), sum);
       }
-      to[c * padded + k] = sum;
+      store<Real>(at, sum);
     }
   }
 }
@@ -260,11 +263,12 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   const bool distance = rule.score == Score::distance, prepared = rule.prepare != Prepare::nothing;
 
   TurnKeeper keeper(turns);
+  std::uint64_t touched = 0; // lanes that read something: the others have gradient 0 whatever they hold
   Ahead ahead = rows_ahead<Real>(head, tile, gradients.query, gradients.query_stride, width);
   if (tile.next_readers > 0) {
     constexpr auto bytes = static_cast<std::int64_t>(sizeof(Real));
-    ahead.add(gradients.out + tile.next_reader * gradients.out_stride, gradients.out_stride * bytes, value_width * bytes,
-              tile.next_readers);
+    ahead.add(gradients.out + tile.next_reader * gradients.out_stride, gradients.out_stride * bytes,
+              value_width * bytes, tile.next_readers);
     ahead.add(head.out + tile.next_reader * head.out_stride, head.out_stride * bytes, value_width * bytes,
               tile.next_readers);
     if (gradients.key != nullptr) {
@@ -278,9 +282,11 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   }
   bool is_first = true;
   Strip strip;
-  StripSource source(tile, active, head.read_cut_begin, head.read_cut_end);
+  StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   while (source.next(strip)) {
     keeper.release(strip.columns[0] / block_columns);
+    for (int c = 0; c < strip.count; ++c)
+      touched |= strip.masks[c];
     std::ptrdiff_t key_stride = 0, value_stride = 0;
     const Real* const keys =
         gather_rows<Real>(strip, head.key, head.key_stride, width, rule.prepare, key_copy, key_stride);
@@ -297,18 +303,21 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     } else {
       gather_strip<Real>(strip, vectors, width, keys, key_stride, products, sums, &ahead);
     }
-    const bool careful = !strip.full && rows_non_finite;
+    const auto scatter = [&](const Real* weights, const Real* rows, std::int64_t size, Real* to, std::ptrdiff_t stride,
+                             bool add) {
+      if (!strip.full && rows_non_finite)
+        scatter_carefully<Real>(strip, tile.readers, size, weights, rows, to, stride, add);
+      else
+        scatter_strip<Real>(strip, tile.readers, size, weights, rows, to, stride, add);
+    };
     if (gradients.value != nullptr) {
-      const bool direct = !careful && strip.contiguous && value_padded == value_width;
+      const bool direct = strip.contiguous && value_padded == value_width;
       if (direct) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
-        scatter_strip<Real>(strip, tile.readers, value_padded, scores, out_rows,
-                            gradients.value + strip.columns[0] * gradients.value_stride, gradients.value_stride, true);
+        scatter(scores, out_rows, value_padded, gradients.value + strip.columns[0] * gradients.value_stride,
+                gradients.value_stride, true);
       } else {
-        if (careful)
-          scatter_carefully<Real>(strip, tile.readers, value_padded, scores, out_rows, value_sums);
-        else
-          scatter_strip<Real>(strip, tile.readers, value_padded, scores, out_rows, value_sums, value_padded, false);
+        scatter(scores, out_rows, value_padded, value_sums, value_padded, false);
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         for (int c = 0; c < strip.count; ++c) {
           Real* const to = gradients.value + strip.columns[c] * gradients.value_stride;
@@ -318,16 +327,13 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       }
     }
     if (gradients.key != nullptr) {
-      const bool direct = !careful && !distance && !prepared && strip.contiguous && padded == width;
+      const bool direct = !distance && !prepared && strip.contiguous && padded == width;
       if (direct) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
-        scatter_strip<Real>(strip, tile.readers, padded, products, query_rows,
-                            gradients.key + strip.columns[0] * gradients.key_stride, gradients.key_stride, true);
+        scatter(products, query_rows, padded, gradients.key + strip.columns[0] * gradients.key_stride,
+                gradients.key_stride, true);
       } else {
-        if (careful)
-          scatter_carefully<Real>(strip, tile.readers, padded, products, query_rows, key_sums);
-        else
-          scatter_strip<Real>(strip, tile.readers, padded, products, query_rows, key_sums, padded, false);
+        scatter(products, query_rows, padded, key_sums, padded, false);
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         for (int c = 0; c < strip.count; ++c) {
           Real* const from = key_sums + c * padded;
@@ -367,7 +373,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     for (int i = 0; i < tile.readers; ++i) {
       const std::int64_t reader = tile.first_reader + i;
       Real* const to = gradients.query + reader * gradients.query_stride;
-      if ((active >> i & 1) != 0) {
+      if ((active & touched) >> i & 1) {
         prepare_gradient<Real>(rule.prepare, head.query + reader * head.query_stride, query_rows + i * padded, width,
                                rule.query_scale, to, false);
       } else {

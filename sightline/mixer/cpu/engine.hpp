@@ -11,10 +11,15 @@ inline constexpr int tile_readers = 64;   ///< readers of one tile: one bit each
 inline constexpr int strip_columns = 128; ///< reads that a tile takes at once
 inline constexpr int block_columns = 128; ///< columns that share one turn counter of the backward pass
 
-/// The reads first .. first + count - 1, each read by the same readers of the tile.
+inline constexpr int most_phases = 4;
+
+/// The reads first, first + step, ... (count of them, step 1 or -1), each read by the same readers of the tile.
+/// Segments of one phase make one sum; the sums of the phases are added up at the end, as ((0 + 1) + 2) + 3 (exact
+/// mode).
 struct Segment {
   std::int32_t first = 0, count = 0;
   std::uint64_t mask = 0;
+  std::int16_t step = 1, phase = 0;
 };
 
 /// A column block that a tile touches, and how many tiles of the same head touch it before.
@@ -38,7 +43,8 @@ template <class Real> struct Rule {
   bool normalised = true;
   bool has_extra = false; ///< 2^extra (eps and sink together) joins the denominator
   Real extra = 0;
-  Real sink = 0; ///< logarithm to base 2 of the sink's part, for its gradient
+  bool canonical = false; ///< exact mode: outputs without -0, every NaN the same
+  Real sink = 0;          ///< logarithm to base 2 of the sink's part, for its gradient
 };
 
 /// The numbers of one head of one batch element. Strides in numbers between tokens.
@@ -51,7 +57,8 @@ template <class Real> struct Head {
   std::int64_t width = 0, value_width = 0;
   std::int64_t reader_cut_begin = 0, reader_cut_end = 0; ///< readers that do not exist
   std::int64_t read_cut_begin = 0, read_cut_end = 0;     ///< reads that do not exist
-  const Real* offset_bias = nullptr; ///< offset_bias[i - j]: joins the exponent of (i, j), base 2; or null
+  const std::int32_t* order = nullptr; ///< reads stand for order[read] (exact mode: twins by content), or null
+  const Real* offset_bias = nullptr;   ///< offset_bias[i - j]: joins the exponent of (i, j), base 2; or null
 };
 
 /// Gradients of one head; key and value gradients are added to, the query gradient is written.

@@ -93,17 +93,19 @@ SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& hea
   pack_lanes<Real>(rows, padded, active, head.width, to);
 }
 
-/// Where this tile will write, then queries, keys and values of the next tile's readers: most layouts read near themselves.
+/// Where this tile will write, then queries, keys and values of the next tile's readers: most layouts read near
+/// themselves.
 template <class Real>
-SIGHTLINE_INLINE Ahead rows_ahead(const Head<Real>& head, const TileList& tile, const Real* to, std::ptrdiff_t to_stride,
-                                  std::int64_t to_width) {
+SIGHTLINE_INLINE Ahead rows_ahead(const Head<Real>& head, const TileList& tile, const Real* to,
+                                  std::ptrdiff_t to_stride, std::int64_t to_width) {
   Ahead ahead;
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(Real));
   if (to != nullptr)
     ahead.add(to + tile.first_reader * to_stride, to_stride * bytes, to_width * bytes, tile.readers);
   const auto add = [&](const Real* base, std::ptrdiff_t stride, std::int64_t width) {
-    ahead.add(base == nullptr ? nullptr : base + tile.next_reader * stride, stride * static_cast<std::ptrdiff_t>(sizeof(Real)),
-              width * static_cast<std::int64_t>(sizeof(Real)), tile.next_readers);
+    ahead.add(base == nullptr ? nullptr : base + tile.next_reader * stride,
+              stride * static_cast<std::ptrdiff_t>(sizeof(Real)), width * static_cast<std::int64_t>(sizeof(Real)),
+              tile.next_readers);
   };
   if (tile.next_readers == 0)
     return ahead;
@@ -118,33 +120,43 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   constexpr int lanes = Lanes<Real>::count;
   Arena arena(workspace);
   Real* const queries = arena.take<Real>(head.width * tile_readers);
-  Real* const sums = arena.take<Real>(head.value_width * tile_readers);
+  const std::int64_t sum_size = head.value_width * tile_readers;
+  Real* const all_sums = arena.take<Real>(most_phases * sum_size);
   Real* const scores = arena.take<Real>(strip_columns * tile_readers);
   Real* const key_copy = arena.take<Real>(strip_columns * (head.width > lanes ? head.width : lanes));
   Real* const value_copy = arena.take<Real>(strip_columns * head.value_width);
   Real* const rows = arena.take<Real>(tile_readers * round_up(head.width, lanes));
   Real* const largest = arena.take<Real>(tile_readers);
   Real* const top = arena.take<Real>(tile_readers);
-  Real* const total = arena.take<Real>(tile_readers);
+  Real* const all_totals = arena.take<Real>(most_phases * tile_readers);
 
   const std::uint64_t active = find_active(tile, head.reader_cut_begin, head.reader_cut_end);
   const int vectors = (tile.readers + lanes - 1) / lanes;
   const bool exponents = is_exponent(rule.weight);
   pack_queries<Real>(rule, head, tile, active, rows, queries);
-  for (std::int64_t k = 0; k < head.value_width * tile_readers; ++k)
-    sums[k] = 0;
+  int phases = 0; // begun so far
   const Real start = !exponents       ? Real(0)
                      : rule.has_extra ? -round_down<Real>(splat<Real>(-rule.extra))[0]
                                       : no_exponent<Real>;
-  for (int i = 0; i < tile_readers; ++i) {
+  for (int i = 0; i < tile_readers; ++i)
     largest[i] = start;
-    total[i] = 0;
-  }
+  const auto begin_phases = [&](int count) {
+    for (; phases < count; ++phases) {
+      for (std::int64_t k = 0; k < sum_size; ++k)
+        all_sums[phases * sum_size + k] = 0;
+      for (int i = 0; i < tile_readers; ++i)
+        all_totals[phases * tile_readers + i] = 0;
+    }
+  };
+  begin_phases(1);
 
   Ahead ahead = rows_ahead(head, tile, head.out, head.out_stride, head.value_width);
   Strip strip;
-  StripSource source(tile, active, head.read_cut_begin, head.read_cut_end);
+  StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   while (source.next(strip)) {
+    begin_phases(strip.phase + 1);
+    Real* const sums = all_sums + strip.phase * sum_size;
+    Real* const total = all_totals + strip.phase * tile_readers;
     std::ptrdiff_t key_stride = 0, value_stride = 0;
     const Real* const keys =
         gather_rows<Real>(strip, head.key, head.key_stride, head.width, rule.prepare, key_copy, key_stride);
@@ -160,17 +172,20 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
         const Vec<Real> now = larger(-round_down<Real>(-load<Real>(top + v * lanes)), old);
         if (any_differs<Real>(old, now)) {
           const Vec<Real> shrink = exp2<Real>(old - now);
-          for (std::int64_t k = 0; k < head.value_width; ++k) {
-            Real* const at = sums + k * tile_readers + v * lanes;
+          for (std::int64_t k = 0; k < phases * head.value_width; ++k) {
+            Real* const at = all_sums + k * tile_readers + v * lanes;
             store<Real>(at, load<Real>(at) * shrink);
           }
-          store<Real>(total + v * lanes, load<Real>(total + v * lanes) * shrink);
+          for (int phase = 0; phase < phases; ++phase) {
+            Real* const at = all_totals + phase * tile_readers + v * lanes;
+            store<Real>(at, load<Real>(at) * shrink);
+          }
           store<Real>(largest + v * lanes, now);
         }
         Vec<Real> sum = load<Real>(total + v * lanes);
         for (int c = 0; c < strip.count; ++c) {
           Real* const at = scores + c * tile_readers + v * lanes;
-          const Vec<Real> weight = exp2<Real>(load<Real>(at) - now);
+          const Vec<Real> weight = exp2_shifted<Real>(load<Real>(at), now);
           store<Real>(at, weight);
           sum += weight;
         }
@@ -186,6 +201,14 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     }
   }
 
+  Real* const sums = all_sums;
+  Real* const total = all_totals;
+  for (int phase = 1; phase < phases; ++phase) {
+    for (std::int64_t k = 0; k < sum_size; ++k)
+      sums[k] += all_sums[phase * sum_size + k];
+    for (int i = 0; i < tile_readers; ++i)
+      total[i] += all_totals[phase * tile_readers + i];
+  }
   for (int v = 0; v < vectors; ++v) {
     const Vec<Real> most = load<Real>(largest + v * lanes);
     Vec<Real> factor = splat<Real>(1);
@@ -201,6 +224,8 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   }
   unpack_lanes<Real>(sums, top, tile.readers, head.value_width, head.out + tile.first_reader * head.out_stride,
                      head.out_stride);
+  for (int i = 0; rule.canonical && i < tile.readers; ++i)
+    make_canonical<Real>(head.out + (tile.first_reader + i) * head.out_stride, head.value_width);
   for (int i = 0; i < tile.readers; ++i) { // readers that do not exist
     if ((active >> i & 1) != 0)
       continue;

@@ -15,8 +15,8 @@ inline constexpr int block_rows = 6, block_vectors = 2;
 inline constexpr int block_rows = 4, block_vectors = 2;
 #endif
 
-/// Rows that are wanted soon, fetched a few at a time between blocks of a product: what a tile reads first would else be
-/// waited for while nothing is computed.
+/// Rows that are wanted soon, fetched a few at a time between blocks of a product: what a tile reads first would else
+/// be waited for while nothing is computed.
 class Ahead {
 public:
   void add(const void* first, std::ptrdiff_t stride_bytes, std::int64_t row_bytes, std::int64_t rows) {

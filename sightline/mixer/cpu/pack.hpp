@@ -102,6 +102,12 @@ SIGHTLINE_INLINE void prepare_gradient(Prepare prepare, const Real* from, const 
   }
 }
 
+/// Exact mode: every NaN the same, no -0.
+template <class Real> SIGHTLINE_INLINE void make_canonical(Real* row, std::int64_t width) {
+  for (std::int64_t k = 0; k < width; ++k)
+    row[k] = row[k] == row[k] ? row[k] + Real(0) : Real(__builtin_nan(""));
+}
+
 /// rows [lane][stride] -> columns [width][tile_readers]; lanes without a bit in `active` become 0.
 template <class Real>
 void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, std::int64_t width, Real* to) {

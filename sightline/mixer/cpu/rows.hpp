@@ -290,7 +290,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
       for (int a = arcs; a < padded; ++a)
         space.shifts[a] = 0;
       for (int a = 0; a < padded; a += lanes)
-        store<Real>(space.scores + a, exp2<Real>(load<Real>(space.scores + a) - load<Real>(space.shifts + a)));
+        store<Real>(space.scores + a, exp2_shifted<Real>(load<Real>(space.scores + a), load<Real>(space.shifts + a)));
     } else {
       for (int a = 0; a < padded; a += lanes) {
         Vec<Real> s = load<Real>(space.scores + a);
@@ -339,6 +339,8 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
         for (std::int64_t k = 0; k < head.value_width; ++k)
           out[k] = here ? space.value_sums[k] : Real(0);
       }
+      if (rule.canonical)
+        make_canonical<Real>(out, head.value_width);
       if (head.statistics != nullptr) {
         head.statistics[piece.row * 2] = most;
         head.statistics[piece.row * 2 + 1] = factor;
@@ -381,7 +383,9 @@ template <class Real> void find_arc_slopes(const Rule<Real>& rule, int count, Ar
     if (exponents) {
       if (root)
         s = square_root<Real>(s);
-      weight = exp2<Real>(s * splat<Real>(rule.factor) - load<Real>(space.shifts + a)) * scale;
+      weight = exp2_shifted<Real>(s * splat<Real>(rule.factor) + load<Real>(space.middles + a),
+                                  load<Real>(space.shifts + a)) *
+               scale;
       slope = weight * chained;
       if (root)
         slope = s == zero ? zero : slope * splat<Real>(Real(0.5)) / s;
@@ -440,6 +444,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       counting[a] = a;
   }
   Real sink = 0, total = 0;
+  bool reads = false; // this row reads something that exists; else its gradient is 0 whatever it holds
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
   int arcs = 0;
   while (const int pieces = source.next(space.pieces, most_arcs, space.columns, arcs)) {
@@ -467,7 +472,8 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
                                       space.parts + piece.first * lanes);
       const Real most = head.statistics[piece.row * 2], scale = head.statistics[piece.row * 2 + 1];
       for (int a = piece.first; a < piece.first + piece.count; ++a) {
-        space.shifts[a] = head.offset_bias != nullptr ? most - head.offset_bias[piece.row - space.columns[a]] : most;
+        space.shifts[a] = most;
+        space.middles[a] = head.offset_bias != nullptr ? head.offset_bias[piece.row - space.columns[a]] : Real(0);
         space.scales[a] = scale;
       }
     }
@@ -502,6 +508,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
         sink += gradients.middles[piece.row] * exp2<Real>(splat<Real>(rule.sink - head.statistics[piece.row * 2]))[0] *
                 head.statistics[piece.row * 2 + 1];
       }
+      reads = (!piece.begins && reads) || piece.count > 0;
       if (gradients.query == nullptr)
         continue;
       Real* const to = gradients.query + piece.row * gradients.query_stride;
@@ -518,7 +525,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       }
       if (simple || !piece.ends)
         continue;
-      if (!here) {
+      if (!here || !reads) {
         for (std::int64_t k = 0; k < head.width; ++k)
           to[k] = 0;
         continue;
@@ -568,6 +575,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
     Real* const key_sums = simple ? key : space.sums;
     Real total = 0;
     bool first = true;
+    std::int64_t found = 0;
     for (std::int64_t a = list.offsets[r]; first || a < list.offsets[r + 1];) {
       int count = 0;
       for (; a < list.offsets[r + 1] && count < most_arcs; ++a) {
@@ -579,6 +587,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
         total += slope;
         space.products[count++] = slope * rule.query_scale;
       }
+      found += count;
       if (value != nullptr) {
         add_rows<Real, vectors>(gradients.out, gradients.out_stride, head.value_width, space.columns, space.scores,
                                 count, add || !first, Real(1), value);
@@ -593,6 +602,11 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
     }
     if (key == nullptr || simple)
       continue;
+    if (found == 0) { // nobody reads it: 0 whatever it holds
+      for (std::int64_t k = 0; !add && k < head.width; ++k)
+        key[k] = 0;
+      continue;
+    }
     const Real* const given = head.key + column * head.key_stride;
     if (distance) {
       for (std::int64_t k = 0; k < head.width; ++k)

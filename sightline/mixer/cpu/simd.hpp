@@ -176,6 +176,51 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> exp2(Vec<Real> x) {
 #endif
 }
 
+/// 2^(x - shift) for a whole shift, by 2^(fraction of x) times a power of two: x - shift is never rounded, so that
+/// another shift changes the result by a power of two and in no other bit (short of the smallest numbers).
+template <class Real> SIGHTLINE_INLINE Vec<Real> exp2_shifted(Vec<Real> x, Vec<Real> shift) {
+#if defined(SIGHTLINE_USE_AVX512)
+  using Power = PowerOfTwo<Real>;
+  Vec<Real> f;
+  if constexpr (sizeof(Real) == 4)
+    f = _mm512_reduce_ps(x, 1);
+  else
+    f = _mm512_reduce_pd(x, 1);
+  Vec<Real> sum = splat<Real>(Power::factors[Power::degree - 1]);
+#pragma GCC unroll 16
+  for (int k = Power::degree - 2; k >= 0; --k)
+    sum = fma(sum, f, splat<Real>(Power::factors[k]));
+  sum = fma(sum, f, splat<Real>(1));
+  const Vec<Real> whole = round_down<Real>(x) - shift;
+  if constexpr (sizeof(Real) == 4)
+    return _mm512_scalef_ps(sum, whole);
+  else
+    return _mm512_scalef_pd(sum, whole);
+#else
+  using Power = PowerOfTwo<Real>;
+  const Vec<Real> lowest = splat<Real>(sizeof(Real) == 4 ? Real(-4194304) : Real(-2251799813685248));
+  const Vec<Real> cut = x < lowest ? lowest : x; // keeps what is not a number
+  const Vec<Real> whole = round_down<Real>(cut);
+  const Vec<Real> f = cut - whole;
+  Vec<Real> sum = splat<Real>(Power::factors[Power::degree - 1]);
+#pragma GCC unroll 16
+  for (int k = Power::degree - 2; k >= 0; --k)
+    sum = fma(sum, f, splat<Real>(Power::factors[k]));
+  sum = fma(sum, f, splat<Real>(1));
+  constexpr Real most = sizeof(Real) == 4 ? Real(127) : Real(1023);
+  constexpr Real magic = sizeof(Real) == 4 ? Real(12582912) : Real(6755399441055744);
+  constexpr int mantissa = sizeof(Real) == 4 ? 23 : 52;
+  constexpr typename Lanes<Real>::Integer bias = sizeof(Real) == 4 ? 127 : 1023;
+  const Vec<Real> difference = whole - shift;
+  Vec<Real> exponent = difference < splat<Real>(-most) ? splat<Real>(-most) : difference;
+  exponent = exponent > splat<Real>(most) ? splat<Real>(most) : exponent;
+  const IntVec<Real> bits = (IntVec<Real>)(exponent + splat<Real>(magic)) - (IntVec<Real>)(splat<Real>(magic));
+  const Vec<Real> value = sum * (Vec<Real>)((bits + bias) << mantissa);
+  const Vec<Real> high = difference > splat<Real>(most) ? splat<Real>(Real(__builtin_inf())) : value;
+  return difference == difference ? (x < lowest ? Vec<Real>{} : high) : difference;
+#endif
+}
+
 template <class Real> SIGHTLINE_INLINE Vec<Real> square_root(Vec<Real> x) {
 #if defined(SIGHTLINE_USE_AVX512)
   if constexpr (sizeof(Real) == 4)

@@ -10,6 +10,7 @@ struct Strip {
   int count = 0;
   bool full = true;       // every active lane reads every column
   bool contiguous = true; // columns first .. first + count - 1
+  int phase = 0;
   std::int32_t columns[strip_columns];
   std::uint64_t masks[strip_columns];
 };
@@ -17,9 +18,10 @@ struct Strip {
 /// Walks over the segments of a tile, strip by strip; skips reads that do not exist.
 class StripSource {
 public:
-  StripSource(const TileList& tile, std::uint64_t active, std::int64_t cut_begin, std::int64_t cut_end)
+  StripSource(const TileList& tile, std::uint64_t active, std::int64_t cut_begin, std::int64_t cut_end,
+              const std::int32_t* order)
       : segment_(tile.segments), end_(tile.segments + tile.segment_count), active_(active), cut_begin_(cut_begin),
-        cut_end_(cut_end) {
+        cut_end_(cut_end), order_(order) {
     if (segment_ != end_)
       position_ = segment_->first;
   }
@@ -28,6 +30,15 @@ public:
     strip.count = 0;
     strip.full = strip.contiguous = true;
     while (segment_ != end_ && strip.count < strip_columns) {
+      if (segment_->step < 0 || segment_->phase != strip.phase) {
+        if (strip.count > 0 && segment_->phase != strip.phase)
+          break;
+        strip.phase = segment_->phase;
+        if (segment_->step < 0) {
+          take_backward(strip);
+          continue;
+        }
+      }
       const std::int64_t stop = std::int64_t{segment_->first} + segment_->count;
       const std::uint64_t mask = segment_->mask & active_;
       if (position_ >= cut_begin_ && position_ < cut_end_)
@@ -36,7 +47,7 @@ public:
         position_ = stop;
       const std::int64_t piece = position_ < cut_begin_ && cut_begin_ < stop ? cut_begin_ : stop;
       if (position_ >= piece) {
-        advance(stop);
+        advance();
         continue;
       }
       int take = static_cast<int>(piece - position_ < strip_columns - strip.count ? piece - position_
@@ -47,18 +58,19 @@ public:
         if (to_border < take)
           take = to_border;
       }
-      if (strip.count > 0 && strip.columns[strip.count - 1] + 1 != position_)
+      if (order_ != nullptr || (strip.count > 0 && strip.columns[strip.count - 1] + 1 != position_))
         strip.contiguous = false;
       if (mask != active_)
         strip.full = false;
       for (int i = 0; i < take; ++i) {
-        strip.columns[strip.count + i] = static_cast<std::int32_t>(position_ + i);
+        strip.columns[strip.count + i] =
+            order_ != nullptr ? order_[position_ + i] : static_cast<std::int32_t>(position_ + i);
         strip.masks[strip.count + i] = mask;
       }
       strip.count += take;
       position_ += take;
       if (position_ >= stop)
-        advance(stop);
+        advance();
       else if (take < strip_columns && strip.count < strip_columns && strip.full)
         break;
     }
@@ -68,7 +80,24 @@ public:
   [[nodiscard]] bool is_at_end() const { return segment_ == end_; }
 
 private:
-  void advance(std::int64_t) {
+  // Columns by falling number; nothing is cut in exact mode, which alone asks for this.
+  void take_backward(Strip& strip) {
+    const std::int64_t stop = std::int64_t{segment_->first} - segment_->count;
+    const std::uint64_t mask = segment_->mask & active_;
+    if (mask == 0)
+      position_ = stop;
+    else
+      strip.contiguous = false;
+    if (mask != active_)
+      strip.full = false;
+    for (; position_ > stop && strip.count < strip_columns; --position_) {
+      strip.columns[strip.count] = static_cast<std::int32_t>(position_);
+      strip.masks[strip.count++] = mask;
+    }
+    if (position_ == stop)
+      advance();
+  }
+  void advance() {
     ++segment_;
     if (segment_ != end_)
       position_ = segment_->first;
@@ -76,6 +105,7 @@ private:
   const Segment *segment_, *end_;
   std::uint64_t active_;
   std::int64_t cut_begin_, cut_end_, position_ = 0;
+  const std::int32_t* order_;
 };
 
 /// The lanes, in vectors, that some column of a group reads.

@@ -23,18 +23,18 @@ struct PlainRun {
 
 class TileCompiler {
 public:
-  TileCompiler(const Plan& plan, std::size_t relation, Tiles& out) : plan_(plan), relation_(relation), out_(out) {}
+  TileCompiler(const Plan& plan, std::size_t relation, Cut cut, Tiles& out)
+      : plan_(plan), relation_(relation), cut_(cut), out_(out) {}
 
   void run() {
     read_rows();
-    find_lone_rows();
+    if (cut_ == Cut::best)
+      find_lone_rows();
     for (std::int64_t i = 0; i < plan_.readers();)
       i = next_tile(i);
     order_tiles();
     find_turns();
-    transpose_rows();
-    find_chunks(out_.rows);
-    find_chunks(out_.columns);
+    finish_rows(out_, plan_.reads());
   }
 
 private:
@@ -218,7 +218,7 @@ private:
     std::int64_t runs = 0;
     const std::int64_t arcs = count_arcs(first, last, runs);
     const double by_rows = static_cast<double>(arcs) * arc_cost + static_cast<double>(last - first) * row_cost;
-    if (runs > 4 * (last - first) && arcs <= 4 * runs) {
+    if (cut_ == Cut::best && runs > 4 * (last - first) && arcs <= 4 * runs) {
       const auto columns = static_cast<double>(count_columns(first, last));
       const double vectors = std::min(4.0, static_cast<double>(arcs) / std::max(columns, 1.0));
       if (by_rows < columns * vectors * vector_cost) {
@@ -239,7 +239,7 @@ private:
     }
     const double sparse =
         static_cast<double>(count_arcs(first, last, runs)) * arc_cost + static_cast<double>(last - first) * row_cost;
-    if (sparse < cost || segments_.empty()) {
+    if (cut_ == Cut::best && (sparse < cost || segments_.empty())) {
       add_sparse(first, last);
       return last;
     }
@@ -300,50 +300,9 @@ private:
     }
   }
 
-  void transpose_rows() {
-    const SparseList& rows = out_.rows;
-    if (rows.rows.empty())
-      return;
-    std::vector<std::int64_t> counts(static_cast<std::size_t>(plan_.reads()) + 1, 0);
-    for (const std::int32_t j : rows.columns)
-      ++counts[static_cast<std::size_t>(j)];
-    SparseList& columns = out_.columns;
-    columns.columns.resize(rows.columns.size());
-    columns.arcs.resize(rows.columns.size());
-    std::int64_t next = 0;
-    for (std::int64_t j = 0; j < plan_.reads(); ++j) {
-      std::int64_t& count = counts[static_cast<std::size_t>(j)];
-      const std::int64_t first = next;
-      next += count;
-      if (count > 0 || out_.tiles.empty()) {
-        columns.rows.push_back(static_cast<std::int32_t>(j));
-        columns.offsets.push_back(next);
-      }
-      count = first;
-    }
-    for (std::size_t r = 0; r < rows.rows.size(); ++r) {
-      for (std::int64_t a = rows.offsets[r]; a < rows.offsets[r + 1]; ++a) {
-        const auto at =
-            static_cast<std::size_t>(counts[static_cast<std::size_t>(rows.columns[static_cast<std::size_t>(a)])]++);
-        columns.columns[at] = rows.rows[r];
-        columns.arcs[at] = static_cast<std::int32_t>(a);
-      }
-    }
-  }
-
-  static void find_chunks(SparseList& list) {
-    std::int64_t weight = 0;
-    for (std::size_t r = 0; r < list.rows.size(); ++r) {
-      weight += list.offsets[r + 1] - list.offsets[r] + 4;
-      if (weight >= 1024 || r + 1 == list.rows.size()) {
-        list.chunks.push_back(static_cast<std::int64_t>(r) + 1);
-        weight = 0;
-      }
-    }
-  }
-
   const Plan& plan_;
   std::size_t relation_;
+  Cut cut_;
   Tiles& out_;
   std::vector<PlainRun> runs_;
   std::vector<SameRows> groups_;
@@ -354,11 +313,55 @@ private:
   std::vector<double> costs_;
 };
 
+void find_chunks(SparseList& list) {
+  std::int64_t weight = 0;
+  for (std::size_t r = 0; r < list.rows.size(); ++r) {
+    weight += list.offsets[r + 1] - list.offsets[r] + 4;
+    if (weight >= 1024 || r + 1 == list.rows.size()) {
+      list.chunks.push_back(static_cast<std::int64_t>(r) + 1);
+      weight = 0;
+    }
+  }
+}
+
 } // namespace
 
-Tiles compile_tiles(const Plan& plan, std::size_t relation) {
+void finish_rows(Tiles& tiles, std::int64_t reads) {
+  const SparseList& rows = tiles.rows;
+  find_chunks(tiles.rows);
+  if (rows.rows.empty())
+    return;
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(reads) + 1, 0);
+  for (const std::int32_t j : rows.columns)
+    ++counts[static_cast<std::size_t>(j)];
+  SparseList& columns = tiles.columns;
+  columns.columns.resize(rows.columns.size());
+  columns.arcs.resize(rows.columns.size());
+  std::int64_t next = 0;
+  for (std::int64_t j = 0; j < reads; ++j) {
+    std::int64_t& count = counts[static_cast<std::size_t>(j)];
+    const std::int64_t first = next;
+    next += count;
+    if (count > 0 || tiles.tiles.empty()) {
+      columns.rows.push_back(static_cast<std::int32_t>(j));
+      columns.offsets.push_back(next);
+    }
+    count = first;
+  }
+  for (std::size_t r = 0; r < rows.rows.size(); ++r) {
+    for (std::int64_t a = rows.offsets[r]; a < rows.offsets[r + 1]; ++a) {
+      const auto at =
+          static_cast<std::size_t>(counts[static_cast<std::size_t>(rows.columns[static_cast<std::size_t>(a)])]++);
+      columns.columns[at] = rows.rows[r];
+      columns.arcs[at] = static_cast<std::int32_t>(a);
+    }
+  }
+  find_chunks(tiles.columns);
+}
+
+Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut) {
   Tiles tiles;
-  TileCompiler(plan, relation, tiles).run();
+  TileCompiler(plan, relation, cut, tiles).run();
   return tiles;
 }
 

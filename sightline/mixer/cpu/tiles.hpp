@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "sightline/mixer/cpu/engine.hpp"
@@ -38,10 +39,19 @@ struct Tiles {
 /// What a plan's fast implementation keeps: one Tiles per distinct relation.
 struct CompiledPlan {
   std::vector<Tiles> relations;
+  mutable std::once_flag exact_once;
+  mutable std::vector<Tiles> exact; ///< found by find_exact (exact.hpp)
+  mutable bool by_content = false;  ///< exact: members of twin classes are to be sorted by content before every call
 };
 
+/// How a layout is cut: all by tiles or all by rows where every reader must be treated alike.
+enum class Cut { best, tiles_only };
+
+/// Transposes rows into columns, arcs of a column by rising reader, and finds the chunks of both.
+void finish_rows(Tiles& tiles, std::int64_t reads);
+
 /// O(runs log runs) per 64 readers, plus the arcs of readers taken one by one. The result depends on the plan alone.
-[[nodiscard]] Tiles compile_tiles(const Plan& plan, std::size_t relation);
+[[nodiscard]] Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut = Cut::best);
 [[nodiscard]] const CompiledPlan& find_compiled(const Plan& plan);
 
 } // namespace sightline::mixer::cpu

@@ -1,0 +1,338 @@
+#include "sightline/mixer/cpu/exact.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace sightline::mixer::cpu {
+namespace {
+
+using Kind = SummationOrder::Kind;
+
+/// Offsets first .. last (mod extent) of one reader's reads.
+struct Offsets {
+  std::int64_t first = 0, last = 0;
+};
+
+class ExactCompiler {
+public:
+  ExactCompiler(const Plan& plan, std::size_t relation, const SummationOrder& order, Tiles& out)
+      : plan_(plan), relation_(relation), order_(order), n_(plan.readers()), out_(out) {}
+
+  // Rings by tiles where that is cheaper; tori, and sparse rings, by rows. Dihedral rings by tiles: two sums that a
+  // reflection exchanges have no place in a row's single sum.
+  void run() {
+    find_start();
+    double tiles = 0, rows = 0;
+    if (order_.kind != Kind::torus) {
+      for (std::int64_t i = 0; i < n_; i += tile_readers)
+        tiles += add_tile(i, std::min(i + tile_readers, n_));
+    }
+    rows = 30 * static_cast<double>(arcs_) + 60 * static_cast<double>(n_);
+    if (order_.kind == Kind::torus || (order_.kind == Kind::cyclic && rows < tiles)) {
+      out_ = {};
+      add_rows();
+    }
+    out_.tiles_per_block.assign(static_cast<std::size_t>((n_ + block_columns - 1) / block_columns), 0);
+    finish_rows(out_, n_);
+    order_columns();
+  }
+
+private:
+  [[nodiscard]] std::int64_t wrap(std::int64_t x) const { return ((x % n_) + n_) % n_; }
+
+  /// Calls f with the stretches of offsets (read - reader) mod n of a row.
+  template <class Function> void for_offsets(std::int64_t reader, Function f) {
+    plan_.row(relation_, reader, row_);
+    for (const layout::ColouredRun& run : row_) {
+      if (run.step == 1) {
+        const std::int64_t first = wrap(static_cast<std::int64_t>(run.first) - reader), last = first + run.size() - 1;
+        f(Offsets{first, std::min(last, n_ - 1)});
+        if (last >= n_)
+          f(Offsets{0, last - n_});
+      } else {
+        for (std::int64_t j = run.first; j <= run.last; j += run.step) {
+          const std::int64_t offset = wrap(j - reader);
+          f(Offsets{offset, offset});
+        }
+      }
+    }
+  }
+
+  // A cyclic sum may start anywhere: behind the widest gap in the offsets of the first row, so that the reads of a tile
+  // seldom have to be passed twice.
+  void find_start() {
+    std::vector<Offsets> found;
+    for_offsets(0, [&](Offsets o) { found.push_back(o); });
+    if (found.empty())
+      return;
+    std::sort(found.begin(), found.end(), [](const Offsets& a, const Offsets& b) { return a.first < b.first; });
+    std::int64_t widest = -1;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const std::int64_t next = k + 1 < found.size() ? found[k + 1].first : found.front().first + n_;
+      if (next - found[k].last > widest) {
+        widest = next - found[k].last;
+        start_ = wrap(next);
+      }
+    }
+  }
+
+  struct Event {
+    std::int64_t at = 0;
+    std::uint64_t mask = 0;
+  };
+
+  double add_tile(std::int64_t first, std::int64_t last) {
+    for (auto& events : events_)
+      events.clear();
+    const std::int64_t size = last - first;
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::uint64_t mask = std::uint64_t{1} << (i - first);
+      const auto add = [&](int phase, std::int64_t from, std::int64_t to) {
+        if (from > to)
+          return;
+        events_[static_cast<std::size_t>(phase)].push_back({from, mask});
+        events_[static_cast<std::size_t>(phase)].push_back({to + 1, mask});
+      };
+      for_offsets(i, [&](Offsets o) {
+        arcs_ += o.last - o.first + 1;
+        if (order_.kind == Kind::cyclic) {
+          // Counted from start: position of lane i's offset u is (i - first) + u.
+          const std::int64_t a = wrap(o.first - start_), b = a + o.last - o.first, lane = i - first;
+          add(0, lane + a, lane + std::min(b, n_ - 1));
+          add(0, lane, lane + b - n_);
+          return;
+        }
+        const std::int64_t half = (n_ - 1) / 2, lane = i - first, mirrored = last - 1 - i;
+        add(0, lane + std::max<std::int64_t>(o.first, 1), lane + std::min(o.last, half));
+        add(1, mirrored + std::max<std::int64_t>(n_ - o.last, 1), mirrored + std::min(n_ - o.first, half));
+        if (o.first == 0)
+          add(2, lane, lane);
+        if (n_ % 2 == 0 && o.first <= n_ / 2 && n_ / 2 <= o.last)
+          add(3, lane + n_ / 2, lane + n_ / 2);
+      });
+    }
+    Tile tile;
+    tile.first_reader = first;
+    tile.readers = static_cast<int>(size);
+    tile.segments_begin = static_cast<std::uint32_t>(out_.segments.size());
+    double cost = 0;
+    for (int phase = 0; phase < most_phases; ++phase)
+      cost += add_segments(phase, first, last);
+    tile.segments_end = static_cast<std::uint32_t>(out_.segments.size());
+    out_.tiles.push_back(tile);
+    return cost;
+  }
+
+  double add_segments(int phase, std::int64_t first, std::int64_t last) {
+    std::vector<Event>& events = events_[static_cast<std::size_t>(phase)];
+    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
+    const bool backward = phase == 1;
+    std::uint64_t mask = 0;
+    double cost = 0;
+    for (std::size_t e = 0; e < events.size();) {
+      std::int64_t at = events[e].at;
+      for (; e < events.size() && events[e].at == at; ++e)
+        mask ^= events[e].mask;
+      if (mask == 0 || e == events.size())
+        continue;
+      cost += 140.0 * static_cast<double>(events[e].at - at) *
+              ((63 - std::countl_zero(mask)) / 16 - std::countr_zero(mask) / 16 + 1);
+      while (at < events[e].at) { // cut where the ring closes
+        const std::int64_t column =
+            backward ? wrap(last - 1 - at) : wrap(first + (order_.kind == Kind::cyclic ? start_ : 0) + at);
+        const std::int64_t count = std::min(events[e].at - at, backward ? column + 1 : n_ - column);
+        Segment segment;
+        segment.first = static_cast<std::int32_t>(column);
+        segment.count = static_cast<std::int32_t>(count);
+        segment.mask = mask;
+        segment.step = backward ? -1 : 1;
+        segment.phase = static_cast<std::int16_t>(phase);
+        out_.segments.push_back(segment);
+        at += count;
+      }
+    }
+    return cost;
+  }
+
+  /// Where a read (or reader) comes in the sum of `owner`.
+  [[nodiscard]] std::int64_t key(std::int64_t owner, std::int64_t other) const {
+    if (order_.kind == Kind::torus) {
+      const std::int64_t columns = order_.columns, rows = n_ / columns;
+      const std::int64_t row = (other / columns - owner / columns + rows) % rows,
+                         column = (other % columns - owner % columns + columns) % columns;
+      return row * columns + column;
+    }
+    return wrap(other - owner - start_);
+  }
+
+  void add_rows() {
+    std::vector<std::pair<std::int64_t, std::int32_t>> reads;
+    for (std::int64_t i = 0; i < n_; ++i) {
+      plan_.row(relation_, i, row_);
+      reads.clear();
+      for (const layout::ColouredRun& run : row_) {
+        for (std::int64_t j = run.first; j <= run.last; j += run.step)
+          reads.emplace_back(key(i, j), static_cast<std::int32_t>(j));
+      }
+      std::sort(reads.begin(), reads.end());
+      out_.rows.rows.push_back(static_cast<std::int32_t>(i));
+      for (const auto& read : reads)
+        out_.rows.columns.push_back(read.second);
+      out_.rows.offsets.push_back(static_cast<std::int64_t>(out_.rows.columns.size()));
+    }
+  }
+
+  void order_columns() {
+    SparseList& columns = out_.columns;
+    std::vector<std::tuple<std::int64_t, std::int32_t, std::int32_t>> readers;
+    for (std::size_t c = 0; c < columns.rows.size(); ++c) {
+      readers.clear();
+      for (auto a = static_cast<std::size_t>(columns.offsets[c]); a < static_cast<std::size_t>(columns.offsets[c + 1]);
+           ++a) {
+        readers.emplace_back(key(columns.rows[c], columns.columns[a]), columns.columns[a], columns.arcs[a]);
+      }
+      std::sort(readers.begin(), readers.end());
+      auto a = static_cast<std::size_t>(columns.offsets[c]);
+      for (const auto& [at, reader, arc] : readers) {
+        columns.columns[a] = reader;
+        columns.arcs[a++] = arc;
+      }
+    }
+  }
+
+  const Plan& plan_;
+  std::size_t relation_;
+  const SummationOrder& order_;
+  std::int64_t n_, start_ = 0, arcs_ = 0;
+  Tiles& out_;
+  std::vector<layout::ColouredRun> row_;
+  std::vector<Event> events_[most_phases];
+};
+
+bool classes_are_intervals(const std::vector<std::uint32_t>& classes) {
+  for (std::size_t v = 1; v < classes.size(); ++v) {
+    if (classes[v] != classes[v - 1] && classes[v] != classes[v - 1] + 1)
+      return false;
+  }
+  return true;
+}
+
+// A sorted class stands in place of its members only where rows read all of it or nothing; and where classes may be
+// exchanged, a row must keep to one class. Classes are intervals.
+bool rows_hold_classes(const Plan& plan, const SummationOrder& order) {
+  const std::vector<std::uint32_t>& classes = order.twin_class;
+  const auto n = static_cast<std::int64_t>(classes.size());
+  std::vector<std::int64_t> sizes(n == 0 ? 0 : classes.back() + 1, 0);
+  for (const std::uint32_t c : classes)
+    ++sizes[c];
+  std::vector<layout::ColouredRun> row;
+  for (std::size_t relation = 0; relation < plan.relation_count(); ++relation) {
+    for (std::int64_t i = 0; i < plan.readers(); i = plan.same_row_until(relation, i)) {
+      plan.row(relation, i, row);
+      std::int64_t current = -1, seen = 0, read = 0; // a class that is not yet read to its end
+      for (const layout::ColouredRun& run : row) {
+        for (std::int64_t j = run.first; j <= run.last;) {
+          const std::uint32_t c = classes[static_cast<std::size_t>(j)];
+          if (c != current) {
+            if (current >= 0 && seen != sizes[static_cast<std::size_t>(current)])
+              return false;
+            current = c;
+            seen = 0;
+            ++read;
+          }
+          if (run.step != 1) {
+            ++seen;
+            j += run.step;
+            continue;
+          }
+          std::int64_t next = j + 1;
+          while (next <= run.last && classes[static_cast<std::size_t>(next)] == c)
+            ++next;
+          seen += next - j;
+          j = next;
+        }
+      }
+      if (current >= 0 && seen != sizes[static_cast<std::size_t>(current)])
+        return false;
+      if (read > 1 && !order.classes_are_fixed)
+        return false;
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+const std::vector<Tiles>* find_exact(const Plan& plan, const CompiledPlan& compiled) {
+  if (plan.readers() != plan.reads() || plan.reader_tokens() != plan.readers())
+    return nullptr;
+  const SummationOrder& order = plan.order();
+  if (order.kind == Kind::natural)
+    return &compiled.relations;
+  std::call_once(compiled.exact_once, [&] {
+    std::vector<Tiles> tiles(plan.relation_count());
+    if (order.kind == Kind::value) {
+      if (plan.relation(0) != nullptr) {
+        if (order.twin_class.empty() || !classes_are_intervals(order.twin_class))
+          return;
+        if (!rows_hold_classes(plan, order))
+          return;
+      }
+      for (std::size_t r = 0; r < tiles.size(); ++r)
+        tiles[r] = compile_tiles(plan, r, Cut::tiles_only);
+      compiled.by_content = true;
+    } else {
+      if (order.first != 0 || order.extent != plan.readers())
+        return;
+      for (std::size_t r = 0; r < tiles.size(); ++r) {
+        ExactCompiler(plan, r, order, tiles[r]).run();
+      }
+    }
+    compiled.exact = std::move(tiles);
+  });
+  return compiled.exact.empty() ? nullptr : &compiled.exact;
+}
+
+template <class Real>
+std::vector<std::int32_t> sort_by_content(const Plan& plan, View<const Real> key, std::int64_t width,
+                                          View<const Real> value, std::int64_t value_width, std::int64_t batch,
+                                          std::int64_t head) {
+  using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+  const std::int64_t n = plan.reads();
+  std::vector<std::pair<Bits, std::int32_t>> items(static_cast<std::size_t>(n));
+  for (std::int64_t j = 0; j < n; ++j)
+    items[static_cast<std::size_t>(j)] = {std::bit_cast<Bits>(*key.at(batch, head, j)), static_cast<std::int32_t>(j)};
+  const auto less = [&](const auto& a, const auto& b) {
+    if (a.first != b.first)
+      return a.first < b.first;
+    const int keys = std::memcmp(key.at(batch, head, a.second), key.at(batch, head, b.second),
+                                 sizeof(Real) * static_cast<std::size_t>(width));
+    if (keys != 0)
+      return keys < 0;
+    return std::memcmp(value.at(batch, head, a.second), value.at(batch, head, b.second),
+                       sizeof(Real) * static_cast<std::size_t>(value_width)) < 0;
+  };
+  const std::vector<std::uint32_t>& classes = plan.order().twin_class;
+  for (std::int64_t first = 0; first < n;) {
+    std::int64_t last = classes.empty() ? n : first + 1;
+    while (last < n && classes[static_cast<std::size_t>(last)] == classes[static_cast<std::size_t>(first)])
+      ++last;
+    std::sort(items.begin() + first, items.begin() + last, less);
+    first = last;
+  }
+  std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+  for (std::size_t k = 0; k < order.size(); ++k)
+    order[k] = items[k].second;
+  return order;
+}
+
+template std::vector<std::int32_t> sort_by_content(const Plan&, View<const float>, std::int64_t, View<const float>,
+                                                   std::int64_t, std::int64_t, std::int64_t);
+template std::vector<std::int32_t> sort_by_content(const Plan&, View<const double>, std::int64_t, View<const double>,
+                                                   std::int64_t, std::int64_t, std::int64_t);
+
+} // namespace sightline::mixer::cpu

@@ -1,0 +1,22 @@
+// Exact mode: layouts compiled so that every sum over a row is taken in an order that the plan's group carries along
+// (SummationOrder in plan.hpp). One reader's arithmetic must then not depend on where the reader lies, so all readers
+// of a relation are taken the same way, all in tiles or all row by row.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sightline/mixer/cpu/tiles.hpp"
+
+namespace sightline::mixer::cpu {
+
+/// Null when the plan's order is none that tiles or rows can follow (the reference then answers).
+[[nodiscard]] const std::vector<Tiles>* find_exact(const Plan& plan, const CompiledPlan& compiled);
+
+/// Positions 0 .. reads-1 with the members of every twin class sorted by content (key, then value, by bits).
+template <class Real>
+[[nodiscard]] std::vector<std::int32_t> sort_by_content(const Plan& plan, View<const Real> key, std::int64_t width,
+                                                        View<const Real> value, std::int64_t value_width,
+                                                        std::int64_t batch, std::int64_t head);
+
+} // namespace sightline::mixer::cpu

@@ -1,0 +1,160 @@
+// Exact mode of the fast implementation: f(sX) = s f(X) bit for bit, on layouts with many tiles.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+#include "call.hpp"
+#include "sightline/layout/pattern_spec.hpp"
+
+using namespace sightline;
+using namespace sightline::mixer;
+
+namespace {
+
+using Images = std::vector<std::int64_t>;
+
+Call make_call(const layout::Pattern& pattern, std::int64_t heads, const std::string& kernel) {
+  Call call;
+  const layout::Relation relation(pattern, {}, layout::Cancels::single_colour, pattern.vertex_count());
+  call.plan = make_plan({&relation, 1}, Budget());
+  const std::int64_t n = pattern.vertex_count();
+  call.shape = {1, heads, heads, n, n, 16, 16};
+  set_kernel(call, kernel);
+  return call;
+}
+
+std::vector<float> move(const Call& call, const std::vector<float>& from, const Images& images) {
+  std::vector<float> to(from.size());
+  const Shape& s = call.shape;
+  for (std::int64_t h = 0; h < s.heads; ++h) {
+    for (std::int64_t i = 0; i < s.readers; ++i) {
+      std::memcpy(&to[index_of(call, s.heads, s.readers, 16, 0, h, images[static_cast<std::size_t>(i)])],
+                  &from[index_of(call, s.heads, s.readers, 16, 0, h, i)], 16 * sizeof(float));
+    }
+  }
+  return to;
+}
+
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Also: near the inexact result, and the same for every number of threads.
+void check_move(const Call& call, Random& random, const Images& images, bool with_backward) {
+  Numbers<float> numbers = draw_numbers<float>(call, random), moved = numbers;
+  moved.query = move(call, numbers.query, images);
+  moved.key = move(call, numbers.key, images);
+  moved.value = move(call, numbers.value, images);
+  moved.grad_out = move(call, numbers.grad_out, images);
+  Numbers<float> plain = numbers;
+  Execution execution;
+  run(call, plain, execution);
+  execution.exact = true;
+  run(call, numbers, execution);
+  execution.threads = 3;
+  run(call, moved, execution);
+  CHECK(same(move(call, numbers.out, images), moved.out));
+  if (with_backward) {
+    CHECK(same(move(call, numbers.grad_query, images), moved.grad_query));
+    CHECK(same(move(call, numbers.grad_key, images), moved.grad_key));
+    CHECK(same(move(call, numbers.grad_value, images), moved.grad_value));
+  }
+  for (std::size_t k = 0; k < plain.out.size(); ++k)
+    REQUIRE(plain.out[k] == doctest::Approx(numbers.out[k]).epsilon(1e-4).scale(1));
+}
+
+layout::Pattern make(const std::function<void(layout::PatternSpec&)>& set, layout::Vertex n) {
+  layout::PatternSpec spec;
+  set(spec);
+  return layout::make_patterns(spec, {n, 0, 1}, Budget()).front();
+}
+
+Images rotation(std::int64_t n, std::int64_t by, bool reflected) {
+  Images images(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i)
+    images[static_cast<std::size_t>(i)] = ((reflected ? -i : i) + by + n) % n;
+  return images;
+}
+
+} // namespace
+
+TEST_CASE("rotations: windows that wrap, dense and sparse") {
+  Random random(21);
+  for (const std::int64_t n : {70, 200, 257}) {
+    const auto window = make(
+        [](layout::PatternSpec& s) {
+          s.kind = layout::PatternKind::window;
+          s.before = 40;
+          s.after = 3;
+          s.wrap = true;
+        },
+        static_cast<layout::Vertex>(n));
+    const auto sparse = make(
+        [](layout::PatternSpec& s) {
+          s.kind = layout::PatternKind::circulant;
+          s.offsets = {0, 1, 5};
+        },
+        static_cast<layout::Vertex>(n));
+    const auto stripes = make(
+        [](layout::PatternSpec& s) {
+          s.kind = layout::PatternKind::circulant;
+          for (int k = 0; k < 60; k += 3)
+            s.offsets.push_back(k * k % 64);
+        },
+        static_cast<layout::Vertex>(n));
+    for (const auto* pattern : {&window, &sparse, &stripes}) {
+      for (const char* kernel : {"softmax", "cauchy"}) {
+        const Call call = make_call(*pattern, 2, kernel);
+        CHECK(call.plan->order().kind == SummationOrder::Kind::cyclic);
+        check_move(call, random, rotation(n, pick(random, 1, n - 1), false), pattern == &sparse);
+      }
+    }
+  }
+}
+
+TEST_CASE("reflections: rings") {
+  Random random(22);
+  for (const std::int64_t n : {66, 129, 200}) {
+    for (const std::int64_t radius : {1, 30}) {
+      const Call call = make_call(make(
+                                      [&](layout::PatternSpec& s) {
+                                        s.kind = layout::PatternKind::ring;
+                                        s.radius = radius;
+                                      },
+                                      static_cast<layout::Vertex>(n)),
+                                  1, "softmax");
+      CHECK(call.plan->order().kind == SummationOrder::Kind::dihedral);
+      check_move(call, random, rotation(n, pick(random, 0, n - 1), true), false);
+      check_move(call, random, rotation(n, pick(random, 1, n - 1), false), false);
+    }
+  }
+}
+
+TEST_CASE("twins: everything, and blocks that change places") {
+  Random random(23);
+  const std::int64_t n = 156;
+  Images any(static_cast<std::size_t>(n));
+  std::iota(any.begin(), any.end(), 0);
+  std::shuffle(any.begin(), any.end(), random);
+  check_move(make_call(make([](layout::PatternSpec&) {}, 156), 2, "softmax"), random, any, false);
+  Images blocks(static_cast<std::size_t>(n));
+  std::vector<std::int64_t> place = {3, 0, 2, 1};
+  for (std::int64_t b = 0; b < 4; ++b) {
+    std::vector<std::int64_t> inside(39);
+    std::iota(inside.begin(), inside.end(), 0);
+    std::shuffle(inside.begin(), inside.end(), random);
+    for (std::int64_t k = 0; k < 39; ++k)
+      blocks[static_cast<std::size_t>(39 * b + k)] =
+          39 * place[static_cast<std::size_t>(b)] + inside[static_cast<std::size_t>(k)];
+  }
+  check_move(make_call(make(
+                           [](layout::PatternSpec& s) {
+                             s.kind = layout::PatternKind::blocks;
+                             s.size = 39;
+                           },
+                           156),
+                       2, "gaussian"),
+             random, blocks, false);
+}
