@@ -175,6 +175,7 @@ private:
     if (out_.statistics != nullptr)
       head.statistics = out_.statistics + (b * shape_.heads + h) * shape_.readers * 2;
     head.width = shape_.width;
+    head.reads = shape_.reads;
     head.value_width = shape_.value_width;
     head.offset_bias = bias_.table(h);
     if (!orders_.empty())
@@ -264,19 +265,25 @@ private:
         }
       }
     }
+    // A thread takes a chain whole and waits for nobody, but for the last chains, which all threads share tile by tile.
     std::vector<Task> tasks;
-    for (std::int64_t first = 0; first < chains; first += workers_) {
-      const std::int64_t last = std::min(first + workers_, chains);
-      bool more = true;
-      for (std::size_t step = 0; more; ++step) {
-        more = false;
-        for (std::int64_t chain = first; chain < last; ++chain) {
-          const std::vector<Task>& list = by_chain[static_cast<std::size_t>(chain)];
-          if (step >= list.size())
-            continue;
-          tasks.push_back(list[step]);
-          more = true;
-        }
+    std::vector<std::size_t> jobs{0}; // where the stretches of tasks that one thread takes begin
+    const std::int64_t shared = workers_ == 1 ? chains : std::min<std::int64_t>(chains, workers_ + chains % workers_);
+    for (std::int64_t chain = 0; chain < chains - shared; ++chain) {
+      const std::vector<Task>& list = by_chain[static_cast<std::size_t>(chain)];
+      tasks.insert(tasks.end(), list.begin(), list.end());
+      jobs.push_back(tasks.size());
+    }
+    bool more = true;
+    for (std::size_t step = 0; more; ++step) {
+      more = false;
+      for (std::int64_t chain = chains - shared; chain < chains; ++chain) {
+        const std::vector<Task>& list = by_chain[static_cast<std::size_t>(chain)];
+        if (step >= list.size())
+          continue;
+        tasks.push_back(list[step]);
+        jobs.push_back(tasks.size());
+        more = true;
       }
     }
     by_chain.clear();
@@ -285,8 +292,8 @@ private:
     std::vector<std::uint32_t> done(static_cast<std::size_t>(chains * blocks), 0);
     const std::size_t first_sink = add_parts(tasks);
     const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
-    run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
-      const Task& task = tasks[static_cast<std::size_t>(t)];
+    const auto run_one = [&](std::size_t t, int worker) {
+      const Task& task = tasks[t];
       const Tiles& tiles = tiles_of(task.head);
       const Tile& tile = tiles.tiles[static_cast<std::size_t>(task.part)];
       TurnList turns;
@@ -295,9 +302,13 @@ private:
       turns.done = done.data() + (task.batch * shape_.key_heads + task.head / group()) * blocks;
       if (!bases.empty())
         turns.base = bases.data() + task.head * blocks;
-      sinks_[first_sink + static_cast<std::size_t>(t)].value = engine_->backward_tile(
-          rule_of(task.head), head_of(task.batch, task.head), gradients_of(gradients, task.batch, task.head),
-          list_of(tiles, task.part), turns, workspaces.of(worker));
+      sinks_[first_sink + t].value = engine_->backward_tile(rule_of(task.head), head_of(task.batch, task.head),
+                                                            gradients_of(gradients, task.batch, task.head),
+                                                            list_of(tiles, task.part), turns, workspaces.of(worker));
+    };
+    run_tasks(static_cast<std::int64_t>(jobs.size()) - 1, workers_, [&](std::int64_t job, int worker) {
+      for (std::size_t t = jobs[static_cast<std::size_t>(job)]; t < jobs[static_cast<std::size_t>(job) + 1]; ++t)
+        run_one(t, worker);
     });
   }
 

@@ -54,7 +54,7 @@ template <class Real> struct Head {
   Real* out = nullptr;
   std::ptrdiff_t out_stride = 0;
   Real* statistics = nullptr; ///< per reader: integer exponent M and 1 / (denominator 2^-M), or null
-  std::int64_t width = 0, value_width = 0;
+  std::int64_t width = 0, value_width = 0, reads = 0;
   std::int64_t reader_cut_begin = 0, reader_cut_end = 0; ///< readers that do not exist
   std::int64_t read_cut_begin = 0, read_cut_end = 0;     ///< reads that do not exist
   const std::int32_t* order = nullptr; ///< reads stand for order[read] (exact mode: twins by content), or null

@@ -91,15 +91,19 @@ SIGHTLINE_INLINE void prepare_gradient(Prepare prepare, const Real* from, const 
     along = squares == Real(0) ? Real(0) : dot / squares;
     scale = squares == Real(0) ? Real(0) : scale / length;
   }
-  for (std::int64_t k = 0; k < width; ++k) {
-    Real g = gradient[k];
+  constexpr int lanes = Lanes<Real>::count;
+  const auto step = [&](Vec<Real> x, Vec<Real> g, Vec<Real> old) {
     if (prepare == Prepare::unit)
-      g -= along * from[k];
-    if (prepare == Prepare::elu_plus_one && !(from[k] > Real(0))) {
-      g *= exp2<Real>(splat<Real>(from[k] * Real(1.44269504088896340736)))[0];
-    }
-    to[k] = add ? to[k] + g * scale : g * scale;
-  }
+      g -= splat<Real>(along) * x;
+    if (prepare == Prepare::elu_plus_one)
+      g = x > splat<Real>(0) ? g : g * exp2<Real>(x * splat<Real>(Real(1.44269504088896340736)));
+    return add ? old + g * splat<Real>(scale) : g * splat<Real>(scale);
+  };
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes)
+    store<Real>(to + k, step(load<Real>(from + k), load<Real>(gradient + k), add ? load<Real>(to + k) : Vec<Real>{}));
+  for (; k < width; ++k)
+    to[k] = step(splat<Real>(from[k]), splat<Real>(gradient[k]), splat<Real>(add ? to[k] : Real(0)))[0];
 }
 
 /// Exact mode: every NaN the same, no -0.

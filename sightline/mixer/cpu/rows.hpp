@@ -252,11 +252,21 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
   Real most = start, total = 0;
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
   int arcs = 0;
+  const std::int64_t reads = head.reads;
   while (const int pieces = source.next(space.pieces, most_arcs, space.columns, arcs)) {
     const ArcRows<Real> keys = find_arc_rows<Real>(rule.prepare, head.key, head.key_stride, head.width, space.columns,
                                                    arcs, counting, space.prepared);
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
+      if (p + 8 < pieces) { // most rows read near themselves
+        const std::int64_t soon = space.pieces[p + 8].row;
+        prefetch_row<Real>(head.query + soon * head.query_stride, head.width);
+        prefetch_row<Real>(head.out + soon * head.out_stride, head.value_width);
+        if (soon < reads) {
+          prefetch_row<Real>(head.key + soon * head.key_stride, head.width);
+          prefetch_row<Real>(head.value + soon * head.value_stride, head.value_width);
+        }
+      }
       const Real* query = head.query + piece.row * head.query_stride;
       if (rule.prepare != Prepare::nothing) {
         prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
