@@ -88,9 +88,10 @@ def accuracy(command, weights, data, exact=False):
 
 
 def show(name, table, curve):
-    """The table between the marks of docs/examples.md, the curve beside it."""
+    """Table and curve between the marks of docs/examples.md."""
     page, images = ROOT / "docs/examples.md", ROOT / "docs/images"
     images.mkdir(exist_ok=True)
     shutil.copy(curve, images / f"{name}-loss.svg")
     before, rest = page.read_text().split(f"<!-- {name} -->\n", 1)
-    page.write_text(f"{before}<!-- {name} -->\n{table}<!-- end -->\n" + rest.split("<!-- end -->\n", 1)[1])
+    picture = f"\n![Loss over the steps, training and validation](images/{name}-loss.svg)\n"
+    page.write_text(f"{before}<!-- {name} -->\n{table}{picture}<!-- end -->\n" + rest.split("<!-- end -->\n", 1)[1])

@@ -232,7 +232,7 @@ def main():
         shutil.copy(arguments.out / "floors.svg", ROOT / "docs/experiments/floors.svg")
         page = ROOT / "docs/experiments/floors.md"
         before, rest = page.read_text().split("<!-- table -->\n", 1)
-        page.write_text(before + "<!-- table -->\n" + write_table(results) + "<!-- end of table -->\n" + rest.split("<!-- end of table -->\n", 1)[1])
+        page.write_text(before + "<!-- table -->\n" + write_table(results) + "\n![Errors as multiples of the exact distance](floors.svg)\n<!-- end of table -->\n" + rest.split("<!-- end of table -->\n", 1)[1])
     print("\n".join(wrong) if wrong else f"every floor holds; every repair goes through ({time.time() - start:.0f} seconds)" if not arguments.quick else
           f"every floor holds ({time.time() - start:.0f} seconds)")
     return bool(wrong)
