@@ -19,7 +19,7 @@ const Json& look_up(const Json& expression, const Json* evidence, std::string_vi
 }
 
 void add_trust(const std::string& text, const std::string& facts, std::vector<std::string>& trusted) {
-  const std::string line = "of the expression " + text + " these facts are taken on trust: " + facts;
+  const std::string line = "of the expression " + text + ": " + facts;
   if (!facts.empty() && std::find(trusted.begin(), trusted.end(), line) == trusted.end()) trusted.push_back(line);
 }
 
