@@ -6,11 +6,13 @@
 #include <cmath>
 
 #include "sightline/base/error.hpp"
+#include "sightline/group/group.hpp"
 
 namespace sightline::approximate {
+namespace group_theory = sightline::group;
 namespace {
 
-constexpr std::size_t group = 16;   // sequences that one random generator makes
+constexpr std::size_t drawn_together = 16;   // sequences that one random generator makes
 constexpr std::size_t chunk = 64;   // rows whose columns are computed at once
 constexpr std::size_t folds = 6;
 constexpr std::uint64_t fit_stream = 1, own_stream = 2, test_stream = 3;
@@ -24,20 +26,20 @@ public:
   /// Rows first .. first+count-1: sequences, the token of each, and its value.
   void draw(std::size_t first, std::size_t count, double* x, std::uint32_t* own, double* y) const {
     const std::size_t size = tokens_ * dim_;
-    std::vector<double> drawn(group * size);
-    std::vector<std::uint32_t> chosen(group);
+    std::vector<double> drawn(drawn_together * size);
+    std::vector<std::uint32_t> chosen(drawn_together);
     std::size_t known = SIZE_MAX;
     for (std::size_t r = 0; r < count; ++r) {
       const std::size_t row = first + r, sequence = options_.all_tokens ? row / tokens_ : row;
-      if (sequence / group != known) {
-        known = sequence / group;
+      if (sequence / drawn_together != known) {
+        known = sequence / drawn_together;
         if (target_ != nullptr) options_.sampler.fill(options_.seed, fit_stream, known, drawn.size(), drawn.data());
         std::mt19937_64 random = target::make_random(options_.seed, own_stream, known);
         for (std::uint32_t& i : chosen) i = static_cast<std::uint32_t>(random() % tokens_);
       }
-      const double* from = target_ != nullptr ? drawn.data() + sequence % group * size : samples_->x.data() + sequence * size;
+      const double* from = target_ != nullptr ? drawn.data() + sequence % drawn_together * size : samples_->x.data() + sequence * size;
       std::copy_n(from, size, x + r * size);
-      own[r] = options_.all_tokens ? static_cast<std::uint32_t>(row % tokens_) : chosen[sequence % group];
+      own[r] = options_.all_tokens ? static_cast<std::uint32_t>(row % tokens_) : chosen[sequence % drawn_together];
       if (samples_ != nullptr) std::copy_n(samples_->y.begin() + static_cast<std::ptrdiff_t>((sequence * tokens_ + own[r]) * width_), width_, y + r * width_);
     }
     if (target_ != nullptr) target_->evaluate_at(count, x, own, y);
@@ -65,6 +67,17 @@ std::vector<Recurrence> make_laws(const target::Target* target, const Samples* s
   return laws;
 }
 
+/// The symmetry of a target with few tokens, in words.
+std::string find_target_group(const target::Target& target, const Options& options, const Budget& budget) {
+  std::vector<group_theory::Permutation> elements;
+  for (const auto& images : target::find_symmetries(target, options.sampler, options.seed)) elements.push_back(group_theory::Permutation::from_images(images));
+  const group_theory::Group group = group_theory::make_group(static_cast<group_theory::Point>(target.tokens()), std::move(elements), budget);
+  const auto name = group_theory::find_name(group, budget);
+  std::string generators;
+  for (const auto& generator : group_theory::list_generators(group, 3)) if (!generator.is_identity()) generators += (generators.empty() ? ", e.g. " : ", ") + group_theory::to_cycles(generator);
+  return fmt::format("{}, order {}{}", name.value_or("a group without a name"), group.order.value()->get_str(), generators);
+}
+
 bool fits(double bytes, const Budget& budget) {
   if (bytes > 1e15) return false;
   try {
@@ -86,7 +99,7 @@ double bytes_of_fit(const Sizes& sizes, double outputs) { return bytes_of_fit(si
 std::size_t block_rows_for(std::size_t rows, std::size_t columns, std::size_t tokens, bool all_tokens) {
   const std::size_t by_memory = std::max<std::size_t>(24000000 / (8 * std::max<std::size_t>(columns, 1)), 64);
   std::size_t size = std::clamp<std::size_t>(rows / (4 * folds), 16, std::min<std::size_t>(4096, by_memory));
-  size = std::max<std::size_t>(size / group, 1) * group;
+  size = std::max<std::size_t>(size / drawn_together, 1) * drawn_together;
   if (all_tokens) size = std::max<std::size_t>(size / tokens, 1) * tokens;  // no sequence lies in two folds
   return size;
 }
@@ -108,15 +121,15 @@ Errors test(const Sumformer& model, const target::Target* target, const Samples*
   const std::size_t n = model.basis().tokens(), d = model.basis().dim(), k = model.outputs();
   const std::size_t count = samples != nullptr ? samples->count - from : options.test_sequences != 0 ? options.test_sequences : std::clamp<std::size_t>(20000 / n, 100, 20000);
   Errors errors;
-  std::vector<double> x(group * n * d), y(group * n * k), fitted(group * n * k), moved(n * d), moved_y(n * k);
+  std::vector<double> x(drawn_together * n * d), y(drawn_together * n * k), fitted(drawn_together * n * k), moved(n * d), moved_y(n * k);
   std::mt19937_64 random = target::make_random(options.seed, test_stream + 1, 0);
   std::vector<std::size_t> s(n);
-  for (std::size_t start = 0; start < count; start += group) {
+  for (std::size_t start = 0; start < count; start += drawn_together) {
     budget.poll();
     budget.report("test", static_cast<double>(start) / static_cast<double>(count));
-    const std::size_t now = std::min(group, count - start);
+    const std::size_t now = std::min(drawn_together, count - start);
     if (target != nullptr) {
-      options.sampler.fill(options.seed, test_stream, start / group, x.size(), x.data());
+      options.sampler.fill(options.seed, test_stream, start / drawn_together, x.size(), x.data());
       target->evaluate(now, x.data(), y.data());
     } else {
       std::copy_n(samples->x.begin() + static_cast<std::ptrdiff_t>((from + start) * n * d), now * n * d, x.begin());
@@ -130,7 +143,7 @@ Errors test(const Sumformer& model, const target::Target* target, const Samples*
       if (!(difference <= errors.sup)) errors.sup = difference;
       errors.largest = std::max(errors.largest, std::fabs(y[e]));
     }
-    if (start > 4 * group) continue;
+    if (start > 4 * drawn_together) continue;
     for (std::size_t i = 0; i < n; ++i) s[i] = i;
     for (std::size_t i = n; i > 1; --i) std::swap(s[i - 1], s[random() % i]);
     for (std::size_t i = 0; i < n; ++i) std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(i * d), d, moved.begin() + static_cast<std::ptrdiff_t>(s[i] * d));
@@ -191,8 +204,8 @@ void explain_miss(Result& result, const Budget& budget) {
 
 std::optional<std::string> state_limits(std::size_t tokens, std::size_t dim, std::size_t degree, std::size_t outputs, const Budget& budget) {
   const Sizes sizes = count_sizes(tokens, dim, degree);
-  const bool extends = degree > tokens && tokens > 9;
-  if (!extends && sizes.independent < 5e7 && fits(bytes_of_fit(sizes, static_cast<double>(outputs)), budget)) return std::nullopt;
+  if (degree > tokens && tokens > 9) return fmt::format("degree {}: expected at most the number of tokens, {}, when there are more than 9", degree, tokens);
+  if (sizes.independent < 5e7 && fits(bytes_of_fit(sizes, static_cast<double>(outputs)), budget)) return std::nullopt;
   std::size_t possible = degree;
   while (possible > 0 && !(count_sizes(tokens, dim, possible).independent < 5e7 && fits(bytes_of_fit(count_sizes(tokens, dim, possible), static_cast<double>(outputs)), budget))) --possible;
   return fmt::format("degree {} needs {:.2g} coefficients (latent dimension {:.2g}) and {:.2g} GB: degree {} fits in memory", degree, sizes.independent * static_cast<double>(outputs), sizes.latent,
@@ -249,6 +262,10 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
       result.notes.push_back(fmt::format("the target is not S_{}-equivariant: F(sX) and sF(X) differ by up to {:.3g} (root mean square {:.3g} of {:.3g}); no Sumformer comes closer than {:.3g}, and "
                                          "what is fitted is the mean over all permutations",
                                          n, result.deviation->largest, result.deviation->rms, result.deviation->scale, result.deviation->rms / 2));
+      if (n <= 7) {
+        result.target_group = find_target_group(*target, options, budget);
+        result.notes.push_back(fmt::format("the target's own symmetry, by trial: {}", *result.target_group));
+      }
     }
   }
   // Rows at hand; the last tenth of given samples is kept for the test.

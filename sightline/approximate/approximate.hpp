@@ -47,6 +47,7 @@ struct Result {
   double equivariance = 0;              ///< largest |S(sX) - sS(X)|
   std::optional<double> mixer_difference;  ///< the sum by a mixer: largest difference of outputs, relative to the largest output
   std::string architecture;             ///< the file that holds its architecture
+  std::optional<std::string> target_group;     ///< {s : F(sX) = sF(X)} by trial, n <= 7: its name or order, and generators
   std::optional<target::Deviation> deviation;  ///< of the target, where it is not symmetric by its form
   std::vector<DegreeError> degrees;
   std::vector<std::string> dependent;   ///< names of columns that the data make dependent

@@ -14,6 +14,7 @@ namespace {
 
 double binomial(double n, double k) {
   double result = 1;
+  k = std::min(k, n - k);
   for (double i = 1; i <= k; ++i) result = result * (n - k + i) / i;
   return std::round(result);
 }

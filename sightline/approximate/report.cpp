@@ -34,6 +34,7 @@ std::string to_json(const Result& result, const std::string& saved) {
   json["degrees"] = Json::array();
   for (const DegreeError& one : result.degrees) json["degrees"].push_back({{"degree", one.degree}, {"columns", static_cast<std::uint64_t>(one.columns)}, {"error", one.error}});
   if (result.deviation) json["target_equivariance"] = {{"largest", result.deviation->largest}, {"rms", result.deviation->rms}, {"scale", result.deviation->scale}};
+  if (result.target_group) json["target_group"] = *result.target_group;
   if (result.mixer_difference) {
     json["mixer_difference"] = *result.mixer_difference;
     json["architecture"] = result.architecture.empty() ? Json(nullptr) : Json(result.architecture);

@@ -45,7 +45,7 @@ struct Expression {
   [[nodiscard]] std::uint32_t width() const { return steps.back().width; }
 };
 
-/// Parses. With `score`, an expression whose outermost operation is attend(score, value) stands for its score.
+/// Parses. With `score`, an expression with one attend(score, value) anywhere stands for that score.
 /// `y` is the token of the nearest reduction; inside a reduction within a reduction `z` is the token of the inner one and `y`
 /// that of the outer one, and where no z is mentioned, y is the inner one's.
 /// Throws InputError `character K: expected ..., found ...` (K 1-based; the caller prefixes what is being read).

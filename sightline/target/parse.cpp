@@ -269,6 +269,11 @@ private:
   std::size_t nesting_ = 0, made_ = 0;
 };
 
+void collect_attends(const Tree& tree, std::vector<const Tree*>& out) {
+  if (tree.op == Op::attend && tree.name == 0) out.push_back(&tree);
+  for (const Tree& child : tree.children) collect_attends(child, out);
+}
+
 /// Binds names to axes, gives every value its width and axes, and writes equal values once.
 class Compiler {
 public:
@@ -278,7 +283,10 @@ public:
     Axes axes;
     const Tree* root = &tree;
     if (result_.role == Role::score) {
-      if (root->op == Op::attend) root = &root->children[0];
+      std::vector<const Tree*> found;
+      collect_attends(*root, found);
+      if (found.size() > 1) fail(found[1]->at, "one attend, whose score is asked for", "a second one");
+      if (!found.empty()) root = &found[0]->children[0];
       axes.y = 1;
       axes.depth = 1;
     }

@@ -230,6 +230,10 @@ TEST_CASE("a target that is not equivariant: said, with the floor, and the fit s
   CHECK(result.notes[0].find("not S_3-equivariant") != std::string::npos);
   CHECK(result.l2 >= 0.97 * result.deviation->rms / 2);
   CHECK(result.blame.at(0).find("symmetry:") == 0);
+  REQUIRE(result.target_group);
+  CHECK(result.target_group->find("trivial, order 1") == 0);
+  const auto square = target::open_target("expr:sum(y[0]*(abs(i-j)-1)*(abs(i-j)-3))", 4, 1);
+  CHECK(fit(*square, 1).target_group->find("D_4, order 8, e.g. (") == 0);
   const auto json = nlohmann::json::parse(approximate::to_json(result, ""));
   for (const char* key : {"method", "columns", "latent", "rows", "l2", "relative_l2", "sup", "condition", "equivariance", "group", "model"}) CHECK(json.contains(key));
   CHECK(json["group"] == "S_3");

@@ -149,7 +149,7 @@ TEST_CASE("many tokens are cut into pieces with the same result") {
 }
 
 TEST_CASE("scores") {
-  const target::Expression e = target::parse("attend(exp(-norm2(x-y)), y)", target::Role::score, 2);
+  const target::Expression e = target::parse("x + 2*attend(exp(-norm2(x-y)), y)", target::Role::score, 2);
   const std::vector<double> x{0.5, 1, -1, 2}, y{0, 1, 1, 2};  // [dim][count]
   std::vector<double> out(2);
   target::evaluate_pairs(e, 2, x.data(), y.data(), out.data());
@@ -173,6 +173,7 @@ TEST_CASE("errors say the character") {
   CHECK(message("1e999") == "character 1: expected a number below 1.8e308, found \"1e999\"");
   CHECK(message("x-y", target::Role::score) == "character 2: expected a score, one number, found a vector of 2 numbers (use dot, norm2, norm or [0])");
   CHECK(message("sum(y[0])", target::Role::score) == "character 1: expected a score of x and y alone, found a reduction over the sequence");
+  CHECK(message("attend(x[0]*y[0],y) + attend(x[1]*y[1],y)", target::Role::score) == "character 23: expected one attend, whose score is asked for, found a second one");
   CHECK(message("n*dot(x,y)", target::Role::score) == "character 1: expected a score of x and y alone, found \"n\"");
   CHECK(message(std::string(300, '(').c_str()).find("at most 200 nested brackets") != std::string::npos);
   std::string chain = "x";
