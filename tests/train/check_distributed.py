@@ -22,7 +22,7 @@ def start(size, out, *more):
 
 def finish_all(processes, name):
     for rank, process in enumerate(processes):
-        out, errors = process.communicate(timeout=6000)
+        out, errors = process.communicate(timeout=600)
         check(process.returncode == 0, f"{name}: process {rank}: {process.returncode} {errors}")
         check(rank == 0 or (not out and not errors), f"{name}: process {rank} speaks: {out} {errors}")
 
