@@ -10,6 +10,7 @@
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/certificate.hpp"
+#include "sightline/report/report.hpp"
 #include "sightline/samples/target.hpp"
 #include "sightline/verdict/certify.hpp"
 
@@ -53,7 +54,7 @@ void run(const TargetOptions& options) {
   const verdict::Floor& floor = floors[options.floor];
   const samples::Samples drawn = samples::draw_samples(a, answer, floor, options.samples, options.seed, budget);
   clear_progress();
-  write_file_atomically(options.out, samples::to_npz(drawn, floor));
+  write_file_atomically(options.out, samples::to_npz(drawn, report::to_json(floor)));
   fmt::print("target       {}\n", floor.target);
   fmt::print("inputs       {}\n", floor.domain);
   fmt::print("floor        {} [{}]\n", floor.squared_error ? "squared error, summed over tokens, at least " + floor.squared_error->get_str() : "no closed form", floor.rule);

@@ -120,6 +120,8 @@ std::string to_json(const Answer& answer) {
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::string to_json(const verdict::Floor& floor) { return to_object(floor).dump(); }
+
 std::string to_json_error(const std::string& file, const std::string& message) {
   ordered_json object;
   object["file"] = file;

@@ -9,6 +9,8 @@ namespace sightline::report {
 
 /// One line of JSON, fixed key order (format.md, "The answer"), no newline at the end.
 [[nodiscard]] std::string to_json(const verdict::Answer& answer);
+/// One floor as it stands in the answer.
+[[nodiscard]] std::string to_json(const verdict::Floor& floor);
 /// The object that stands for a file that could not be read: {"file":...,"error":...}.
 [[nodiscard]] std::string to_json_error(const std::string& file, const std::string& message);
 /// What a person reads: at most 40 lines of 100 columns, newline at the end.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "sightline/base/error.hpp"
@@ -54,18 +53,12 @@ Samples draw_samples(const architecture::Architecture& a, const verdict::Answer&
   return samples;
 }
 
-std::string to_npz(const Samples& samples, const verdict::Floor& floor) {
-  nlohmann::ordered_json words;
-  words["p"] = floor.p;
-  words["squared_error"] = floor.squared_error ? nlohmann::ordered_json(floor.squared_error->get_str()) : nlohmann::ordered_json(nullptr);
-  words["target"] = floor.target;
-  words["domain"] = floor.domain;
-  words["rule"] = floor.rule;
+std::string to_npz(const Samples& samples, const std::string& floor) {
   std::vector<NpyArray> arrays;
   if (samples.has_ids()) arrays.push_back(make_array("x", {samples.count, samples.tokens}, samples.ids));
   else arrays.push_back(make_array("x", {samples.count, samples.tokens, samples.width}, samples.x));
   arrays.push_back(make_array("y", {samples.count, samples.tokens, samples.outputs}, samples.y));
-  arrays.push_back(make_text("floor", words.dump()));
+  arrays.push_back(make_text("floor", floor));
   return make_npz(arrays);
 }
 

@@ -28,7 +28,7 @@ struct Samples {
 [[nodiscard]] Samples draw_samples(const architecture::Architecture& architecture, const verdict::Answer& answer, const verdict::Floor& floor,
                                    std::uint64_t count, std::uint64_t seed, const Budget& budget);
 
-/// x, y and the floor as JSON text under "floor": an .npz archive.
-[[nodiscard]] std::string to_npz(const Samples& samples, const verdict::Floor& floor);
+/// x, y and, under "floor", the words given (the floor as JSON): an .npz archive.
+[[nodiscard]] std::string to_npz(const Samples& samples, const std::string& floor);
 
 }  // namespace sightline::samples
