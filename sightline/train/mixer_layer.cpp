@@ -22,7 +22,8 @@ MixerLayer::MixerLayer(Declarer& declare, const std::string& name, std::shared_p
   const auto map = [&](const char* leaf) { return declare_linear(declare, name + "." + leaf, dim, dim, false).weight; };
   const auto add_colour_weights = [&] {
     if (plan_->weight_columns > 0)
-      weight_ = declare(name + ".weight", {mixer.heads, plan_->weight_columns}, Start::constant(1));
+      weight_ = declare(name + ".weight", {mixer.heads, plan_->weight_columns},
+                        Start::constant(mixer.kind == MixerKind::mean ? 0 : 1));
   };
   switch (mixer.kind) {
   case MixerKind::tokenwise:
@@ -108,7 +109,8 @@ Tensor MixerLayer::operator()(const Tensor& x, const Tensor& lengths, const Run&
   case MixerKind::sum:
     return combine(Aggregation::sum, linear(x, v_, {}, run), weight_);
   case MixerKind::mean:
-    return combine(Aggregation::mean, linear(x, v_, {}, run), weight_);
+    return weight_.defined() ? average_colours(linear(x, v_, {}, run), lengths, run)
+                             : combine(Aggregation::mean, linear(x, v_, {}, run), {});
   case MixerKind::max:
     return combine(Aggregation::max, linear(x, v_, {}, run), {});
   }
@@ -121,6 +123,13 @@ Tensor MixerLayer::weigh_pairs(const Tensor& weight) const {
   const Tensor rows = weight.reshape({heads, -1});
   const Tensor padded = at::cat({at::zeros({heads, 1}, rows.options()), rows}, 1);
   return plan_->matrix_colours == 1 ? padded : padded.repeat({1, plan_->matrix_colours});
+}
+
+/// sum_j e^weight(colour) v_j / sum_j e^weight(colour): attention whose scores are 0 and whose biases are the weights,
+/// so that what a row of one colour shares cancels, as the layout says (docs/theory.md 2.5), to the bit in exact mode.
+Tensor MixerLayer::average_colours(const Tensor& value, const Tensor& lengths, const Run& run) const {
+  const Tensor none = at::zeros({value.size(0), value.size(1), plan_->mixer.heads, 1}, value.options());
+  return attend(*plan_, none, none, split(value), weight_, {}, lengths, run, nullptr).reshape(value.sizes());
 }
 
 Tensor MixerLayer::mix_bias(const Tensor& x, const Tensor& lengths, const Run& run) const {

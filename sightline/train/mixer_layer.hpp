@@ -16,7 +16,8 @@ namespace sightline::train {
 /// - convolution: sum_t taps[t] x_(i + tap_t mod n)
 /// - linear: sum_j weight[i][j] x_j (weight [vertices, vertices], [heads, vertices, vertices] for several heads)
 /// - sum, mean, max: of v x_j
-/// A matrix pattern of M > 1 colours gives sum, mean and bias mixers a trained `.weight` [heads, M].
+/// A matrix pattern of M > 1 colours gives sum, mean and bias mixers a trained `.weight` [heads, M]; a mean weighs by
+/// e^weight and divides by the sum of these.
 class MixerLayer {
 public:
   MixerLayer() = default;
@@ -33,6 +34,7 @@ private:
   [[nodiscard]] Tensor keep_registers_still(const Tensor& turned, const Tensor& plain, bool query) const;
   [[nodiscard]] Tensor weigh_pairs(const Tensor& weight) const;
   [[nodiscard]] Tensor split(const Tensor& x) const;
+  [[nodiscard]] Tensor average_colours(const Tensor& value, const Tensor& lengths, const Run& run) const;
   [[nodiscard]] Tensor mix_bias(const Tensor& x, const Tensor& lengths, const Run& run) const;
 
   std::shared_ptr<const LayerPlan> plan_;

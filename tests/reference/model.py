@@ -441,8 +441,9 @@ class Model:
                 matrix[:, :self.n, :self.n] += value * ((j - i - tap) % self.n == 0)
             return np.where(exist[:, :, None] & exist[:, None, :], matrix, 0) @ x
         coefficient = allowed.astype(float)
-        if weight is not None:
-            coefficient = coefficient * np.array([weight[h][np.maximum(colours[h], 1) - 1] for h in range(heads)])
+        if weight is not None:  # a factor per colour; in a mean its logarithm
+            factor = np.array([weight[h][np.maximum(colours[h], 1) - 1] for h in range(heads)])
+            coefficient = coefficient * (np.exp(factor) if kind == "mean" else factor)
         if kind == "bias":
             beta = activation(spec["activation"], x @ get("w")[0] - get("b")[0])  # [batch, vertex]
             total = (coefficient * beta[:, None, None, :]).sum(-1)                # [batch, head, vertex]
@@ -450,7 +451,8 @@ class Model:
         v = self.split(self.linear(name + ".v", x), heads)
         if kind in ("sum", "mean"):
             out = coefficient @ v
-            return join(out / np.maximum(allowed.sum(-1, keepdims=True), 1) if kind == "mean" else out)
+            total = coefficient.sum(-1, keepdims=True)
+            return join(np.divide(out, total, out=np.zeros_like(out), where=total != 0) if kind == "mean" else out)
         if kind == "max":
             out = np.where(allowed[..., None], v[:, :, None], -np.inf).max(3)
             return join(np.where(np.isfinite(out), out, 0))

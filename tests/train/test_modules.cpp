@@ -159,6 +159,22 @@ TEST_CASE("rotary positions give a register no offset to any token") {
   }
 }
 
+TEST_CASE("a mean over a row of one colour forgets the colour, to the bit in exact mode") {
+  const architecture::Architecture a =
+      parse("tokens = 2\ndim = 4\n[mixer]\nkind = \"mean\"\npattern = { kind = \"matrix\", matrix = [[1,1],[2,2]] }\n");
+  train::ModelOptions options;
+  options.dtype = at::kDouble;
+  options.outputs = 4;
+  const train::Model model(a, options, Budget{});
+  shake(model);
+  const at::NoGradGuard no_gradients;
+  const Tensor x = draw({3, 2, 4}, "x");
+  train::Run how;
+  CHECK(distance(model.forward(x.flip(1), {}, how).flip(1), model.forward(x, {}, how)) < 1e-13);
+  how.exact = true;
+  CHECK(at::equal(model.forward(x.flip(1), {}, how).flip(1), model.forward(x, {}, how)));
+}
+
 TEST_CASE("the other mixers") {
   compare(head + "[mixer]\nkind = \"linformer\"\nrank = 3\nheads = 2\n", true);
   compare(head + "[mixer]\nkind = \"linformer\"\nrank = 2\nprojections = \"tied\"\nkernel = \"gaussian\"\n");
