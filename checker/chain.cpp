@@ -268,6 +268,8 @@ const Order& Chain::order() const { return state_->order; }
 bool Chain::contains(const Permutation& permutation) const {
   const State& state = *state_;
   if (!permutation.moves().empty() && permutation.moves().back().first >= state.degree) return false;
+  const auto stays = [&](const auto& move) { return state.name[move.first] == state.name[move.second]; };
+  if (std::all_of(permutation.moves().begin(), permutation.moves().end(), stays)) return true;  // a product of the Sym(C)
   Images images(state.points);
   for (Vertex q = 0; q < state.points; ++q) images[q] = state.name[permutation(state.least[q])];
   std::vector<std::pair<Vertex, Vertex>> moves;

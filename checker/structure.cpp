@@ -208,6 +208,18 @@ Structure make_structure(const Layout& layout) {
   return structure;
 }
 
+struct AutomorphismTest::State {
+  Tower tower;
+};
+
+AutomorphismTest::AutomorphismTest(const Structure& structure) : state_(new State{Tower(structure, structure.colour)}) { state_->tower.graph.complete(); }
+AutomorphismTest::~AutomorphismTest() { delete state_; }
+
+bool AutomorphismTest::operator()(const Permutation& map) const {
+  const Graph& graph = state_->tower.graph;
+  return (map.moves().empty() || map.moves().back().first < graph.vertices) && maps(graph, graph, map.moves(), true);
+}
+
 bool is_isomorphism(const Structure& a, const Structure& b, const Permutation& map) {
   if (a.vertices != b.vertices || a.relations.size() != b.relations.size()) return false;
   if (!map.moves().empty() && map.moves().back().first >= a.vertices) return false;

@@ -27,6 +27,20 @@ struct Structure {
 /// Does `map` carry a to b: vertex colours, visibility, every coloured arc? Exact, O(runs).
 [[nodiscard]] bool is_isomorphism(const Structure& a, const Structure& b, const Permutation& map);
 
+/// is_isomorphism(s, s, map) for many maps of one structure: rows and columns are written down once, and what moves decides.
+class AutomorphismTest {
+public:
+  explicit AutomorphismTest(const Structure& structure);
+  ~AutomorphismTest();
+  AutomorphismTest(const AutomorphismTest&) = delete;
+  AutomorphismTest& operator=(const AutomorphismTest&) = delete;
+  [[nodiscard]] bool operator()(const Permutation& map) const;
+
+private:
+  struct State;
+  State* state_;
+};
+
 /// Colours after refinement of both structures together until nothing splits: equal colours on both sides mean nothing was found,
 /// different ones are a proof that no isomorphism maps one vertex to the other. `pairs` are individualised first: pairs[k].first in a,
 /// pairs[k].second in b get a colour of their own. `differ`: the two sides have different colour counts, so no isomorphism exists.

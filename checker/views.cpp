@@ -25,7 +25,7 @@ public:
   /// @param own_group  the group is the layout's own: a permutation of all tokens is in it when it preserves the layout
   Explainer(const Layout& layout, const ViewQuestion& question, const Group& group, bool own_group)
       : tokens_(layout.tokens), group_(group), wanted_(layout, question), own_group_(own_group && !has_equal_registers(layout)),
-        structure_(make_structure(layout)), number_(layout.tokens) {
+        layout_(layout), number_(layout.tokens) {
     std::iota(number_.begin(), number_.end(), Vertex{0});
     for (const auto& members : group.classes) {
       for (const Vertex x : members) number_[x] = members.front();
@@ -36,24 +36,42 @@ public:
   /// Numbers tokens so that every permutation within equal numbers is in the group.
   [[nodiscard]] const std::vector<Vertex>& number() const { return number_; }
 
-  [[nodiscard]] bool explains(Vertex a, const Map& move) const {
+  /// @param seen  by vertex; what `map` does elsewhere does not count
+  [[nodiscard]] bool explains(Vertex a, const Permutation& map, const std::vector<bool>& seen) const {
+    // Most maps move little, and stay within classes: that is found out before anything of the layout's size is touched.
+    const std::vector<bool> wanted = wanted_.everything() ? std::vector<bool>{} : wanted_.of(a);
+    const auto counts = [&](Vertex j) { return seen[j] && (wanted.empty() || wanted[j]); };
     Map moved;
-    std::vector<Vertex> from, to;
-    const std::vector<bool> wanted = wanted_.of(a);
     bool within = true;
-    for (const auto& [j, image] : move) {
-      if (!wanted[j]) continue;
-      from.push_back(j);
-      to.push_back(image);
-      if (j != image) moved.emplace_back(j, image);
+    for (const auto& [j, image] : map.moves()) {
+      if (j >= tokens_ || !counts(j)) continue;
+      moved.emplace_back(j, image);
       within = within && number_[j] == number_[image];
     }
     if (within || group_.generators.empty()) return within;
-    if (from.size() == tokens_ && own_group_) return is_isomorphism(structure_, structure_, Permutation(moved));
-    return from.size() == tokens_ ? chain().contains(Permutation(moved)) : chain().extends(from, to);
+    std::vector<Vertex> from, to;
+    for (Vertex j = 0; j < tokens_; ++j) {
+      if (counts(j)) from.push_back(j);
+    }
+    if (from.size() == tokens_) {
+      const Permutation permutation(std::move(moved));
+      return own_group_ ? is_layout_symmetry(permutation) : chain().contains(permutation);
+    }
+    for (const Vertex j : from) to.push_back(map(j));
+    return chain().extends(from, to);
+  }
+
+  /// Is every permutation of the class within equal numbers?
+  [[nodiscard]] bool explains_class(const std::vector<Vertex>& members) const {
+    return std::all_of(members.begin(), members.end(), [&](Vertex x) { return number_[x] == number_[members.front()]; });
   }
 
 private:
+  bool is_layout_symmetry(const Permutation& permutation) const {
+    if (!test_) test_ = std::make_unique<AutomorphismTest>(make_structure(layout_));
+    return (*test_)(permutation);
+  }
+
   const Chain& chain() const {
     if (!chain_) chain_ = std::make_unique<Chain>(group_);
     return *chain_;
@@ -63,9 +81,10 @@ private:
   const Group& group_;
   WantedTokens wanted_;
   bool own_group_;
-  Structure structure_;
+  const Layout& layout_;
   std::vector<Vertex> number_;
   mutable std::unique_ptr<Chain> chain_;
+  mutable std::unique_ptr<AutomorphismTest> test_;
 };
 
 Map restrict(const Permutation& map, const std::vector<bool>& seen, Vertex tokens) {
@@ -85,8 +104,9 @@ public:
       : layout_(layout), layout_group_(layout_group), maker_(maker), depth_(depth), explainer_(explainer), evidence_(evidence),
         claim_(std::move(claim)) {}
 
-  /// What the evidence showed to be isomorphisms, beside the layout's group.
+  /// What the evidence showed to be isomorphisms, beside the layout's group; kept only when `keeps_met`.
   std::vector<Group> met;
+  bool keeps_met = false;
 
   void run() {
     std::vector<std::uint64_t> colours(layout_.vertex_colour.begin(), layout_.vertex_colour.begin() + layout_.tokens);
@@ -150,10 +170,11 @@ private:
   std::uint64_t visit_root(Vertex a, const Rooted& rooted) {
     const RootColours colours = colour(a, rooted);
     if (const Json* evidence = find(find(evidence_, "roots"), to_key(a))) {
-      const ConfirmedGroup group = confirm_automorphisms(rooted.structure, layout_.tokens, *evidence, claim_);
-      met.push_back(group.group);
-      std::erase_if(met.back().classes, [&](const auto& members) { return !rooted.seen[members.front()]; });
-      for (const Permutation& g : list_generators(met.back(), ~std::size_t{0})) require(a, restrict(g, rooted.seen, layout_.tokens));
+      Group group = confirm_automorphisms(rooted.structure, layout_.tokens, *evidence, claim_).group;
+      std::erase_if(group.classes, [&](const auto& members) { return !rooted.seen[members.front()]; });
+      if (keeps_met) met.push_back(group);
+      std::erase_if(group.classes, [&](const auto& members) { return explainer_.explains_class(members); });
+      for (const Permutation& g : list_generators(group, ~std::size_t{0})) require(a, g, rooted.seen);
     } else if (!colours.discrete && !make_cover(rooted, colours)) {
       throw Rejected(claim_, "nothing shows that the symmetries of the view of token " + to_key(a) + " are harmless");
     }
@@ -172,8 +193,8 @@ private:
     return cover;
   }
 
-  void require(Vertex a, const Map& move) const {
-    if (!explainer_.explains(a, move)) throw Rejected(claim_, "the view of token " + to_key(a) + " has an isomorphism that is not one of the target's");
+  void require(Vertex a, const Permutation& map, const std::vector<bool>& seen) const {
+    if (!explainer_.explains(a, map, seen)) throw Rejected(claim_, "the view of token " + to_key(a) + " has an isomorphism that is not one of the target's");
   }
 
   void visit_pairs(const std::vector<Vertex>& roots) {
@@ -225,13 +246,13 @@ private:
         !is_isomorphism(first.structure, second.structure, map)) {
       throw Rejected(claim_, "the map given from the view of token " + to_key(a) + " to that of token " + to_key(b) + " is no isomorphism");
     }
-    const Map move = restrict(map, first.seen, layout_.tokens);
-    require(a, move);
+    require(a, map, first.seen);
+    if (!keeps_met || std::find(first.seen.begin(), first.seen.begin() + layout_.tokens, false) != first.seen.begin() + layout_.tokens) return;
     Map moved;
-    for (const auto& [j, image] : move) {
-      if (j != image) moved.emplace_back(j, image);
+    for (const auto& [j, image] : map.moves()) {
+      if (j < layout_.tokens) moved.emplace_back(j, image);
     }
-    if (move.size() == layout_.tokens) met.push_back({layout_.tokens, {}, {Permutation(std::move(moved))}});
+    met.push_back({layout_.tokens, {}, {Permutation(std::move(moved))}});
   }
 
   void visit_difference(Vertex a, Vertex b, const Rooted& second, const Json* evidence) const {
@@ -294,11 +315,12 @@ Group read_group(const Json& evidence, Vertex degree) {
 
 /// Does the group explain the layout's own, on what every token may depend on?
 void require_layout_group(const Layout& layout, const Group& own, const Explainer& explainer, const std::string& claim) {
-  for (const Permutation& g : list_generators(own, ~std::size_t{0})) {
+  const std::vector<bool> all(layout.tokens, true);
+  Group open = own;
+  std::erase_if(open.classes, [&](const auto& members) { return explainer.explains_class(members); });
+  for (const Permutation& g : list_generators(open, ~std::size_t{0})) {
     for (Vertex a = 0; a < (explainer.wanted().everything() ? 1 : layout.tokens); ++a) {
-      Map move;
-      for (Vertex j = 0; j < layout.tokens; ++j) move.emplace_back(j, g(j));
-      if (!explainer.explains(a, move)) throw Rejected(claim, "a symmetry of the layout, " + g.cycles() + ", is not one of the target");
+      if (!explainer.explains(a, g, all)) throw Rejected(claim, "a symmetry of the layout, " + g.cycles() + ", is not one of the target");
     }
   }
 }
@@ -318,7 +340,7 @@ Collision confirm_collision(const Layout& layout, const ViewQuestion& question, 
     throw Rejected(claim, "the map of the collision is no isomorphism of the two views");
   }
   collision.tau = restrict(map, first.seen, layout.tokens);
-  if (explainer.explains(collision.a, collision.tau)) throw Rejected(claim, "the map of the collision is one of the target's symmetries");
+  if (explainer.explains(collision.a, map, first.seen)) throw Rejected(claim, "the map of the collision is one of the target's symmetries");
   return collision;
 }
 
@@ -455,6 +477,7 @@ std::optional<ConfirmedGroup> Sight::expressed(const ViewQuestion& all, std::opt
   const Explainer explainer(layout, question, group, is_own);
   if (!is_own) require_layout_group(layout, own, explainer, claim);
   Sweep sweep(layout, *question.layout_group, *maker, std::min(m, limit.depth), explainer, evidence, claim);
+  sweep.keeps_met = !is_own;
   if (layout.tokens > 1) sweep.run();
   if (is_own) return *question.layout_group;
   // Nothing but isomorphisms of views: the group lies in the one that they generate.

@@ -39,10 +39,14 @@ json views_of(const Context& context, const std::string& name, const layout::Lay
   for (const ViewsAsked& asked : context.asked) {
     if (asked.views != name) continue;
     const sight::ViewQuestion question{&layout, asked.target ? asked.target.get() : &group, &group, asked.kind, asked.rows};
+    // The answers of hidden layers were found with the group of the whole layout, so only those of "layout" can be taken over.
+    const bool found = asked.needed || asked.collision || asked.expressed;
+    const bool same = name == "layout";
+    if (same && !found) continue;  // it was out of reach
     try {
-      if (asked.what == ViewsAsked::What::needed) evidence.add_needed(question);
-      if (asked.what == ViewsAsked::What::collision) evidence.add_collision(question, *asked.depth);
-      if (asked.what == ViewsAsked::What::expressed) evidence.add_expressed(asked.depth);
+      if (asked.what == ViewsAsked::What::needed) evidence.add_needed(question, same ? &*asked.needed : nullptr);
+      if (asked.what == ViewsAsked::What::collision) evidence.add_collision(question, *asked.depth, same ? &*asked.collision : nullptr);
+      if (asked.what == ViewsAsked::What::expressed) evidence.add_expressed(asked.depth, same ? &*asked.expressed : nullptr);
     } catch (const OutOfReach&) {  // the answer leaves this figure out, and says so
     }
   }

@@ -55,13 +55,27 @@ public:
   /// Writes down what makes the layout's group grow to all isomorphisms of the views (all tokens are in view).
   void find_contributions() {
     group::Group grown = layout_group_;
-    std::optional<group::Membership> member(std::in_place, grown, budget_);
     std::vector<Vertex> number = sight::number_symmetric_classes(grown);
+    // As long as nothing was added, the layout itself says what is in its group: a stabiliser chain is made when it no longer does.
+    std::optional<symmetry::AutomorphismTest> test;
+    if (!equal_) test.emplace(symmetry::make_structure(layout_), budget_);
+    std::optional<group::Membership> member;
+    const auto contains = [&](const group::Permutation& g) {
+      if (test) return (*test)(g);
+      if (!member) member.emplace(grown, budget_);
+      return member->contains(g);
+    };
     const auto grow = [&](const group::Group& by) {
-      const auto generators = group::list_generators(by, ~std::size_t{0});
-      if (std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return member->contains(g); })) return false;
+      bool known = std::all_of(by.generators.begin(), by.generators.end(), contains);
+      for (const auto& members : by.symmetric_classes) {
+        for (std::size_t k = 1; k < members.size() && known; ++k) {
+          known = number[members[k - 1]] == number[members[k]] || contains(group::Permutation::transposition(members[k - 1], members[k]));
+        }
+      }
+      if (known) return false;
       grown = group::make_join({grown, by}, budget_);
-      member.emplace(grown, budget_);
+      test.reset();
+      member.reset();
       number = sight::number_symmetric_classes(grown);
       return true;
     };
@@ -77,7 +91,8 @@ public:
           const auto images = find_map(maker_->make(members[l], budget_), second);
           if (!images) continue;
           const group::Permutation tau = from_images(*images).restricted(layout_.tokens);
-          if (grow(group::make_group(layout_.tokens, {tau}, budget_))) put_like(contributed_pairs_, members[l], members[k], *images);
+          // A group is made of a map only when it adds something: its order takes a stabiliser chain.
+          if (!contains(tau) && grow(group::make_group(layout_.tokens, {tau}, budget_))) put_like(contributed_pairs_, members[l], members[k], *images);
           break;  // maps to other roots go through this one
         }
       }
@@ -333,8 +348,8 @@ void SightEvidence::add_views(const ViewQuestion& question, std::uint64_t depth)
   if (!views.empty()) evidence_["views"][question_key(question)][std::to_string(depth)] = std::move(views);
 }
 
-void SightEvidence::add_needed(const ViewQuestion& question) {
-  const sight::Needed needed = sight::compute_needed(question, budget_);
+void SightEvidence::add_needed(const ViewQuestion& question, const sight::Needed* known) {
+  const sight::Needed needed = known != nullptr ? *known : sight::compute_needed(question, budget_);
   json& claim = evidence_["needed"][question_key(question)] = json::object();
   if (needed.missing) claim["missed"] = {needed.missing->reader, needed.missing->unseen};
   if (needed.layers) {
@@ -357,16 +372,16 @@ void SightEvidence::add_needed(const ViewQuestion& question) {
   }
 }
 
-void SightEvidence::add_collision(const ViewQuestion& question, std::uint64_t depth) {
-  const auto collision = sight::find_collision(question, depth, budget_);
+void SightEvidence::add_collision(const ViewQuestion& question, std::uint64_t depth, const std::optional<sight::Collision>* known) {
+  const auto collision = known != nullptr ? *known : sight::find_collision(question, depth, budget_);
   const std::uint64_t limit = sight::compute_limit(question, budget_).depth;
   if (collision) put_collision(question, std::to_string(depth), std::min(depth, limit), *collision);
   else if (layout_.tokens > 1) add_views(question, depth);
 }
 
-void SightEvidence::add_expressed(std::optional<std::uint64_t> depth) {
+void SightEvidence::add_expressed(std::optional<std::uint64_t> depth, const std::optional<group::Group>* known) {
   const ViewQuestion question{&layout_, &layout_group_, &layout_group_, sight::ClassKind::all, rows_};
-  const auto group = depth ? sight::compute_expressed_group(question, *depth, budget_) : sight::compute_limit_group(question, budget_);
+  const auto group = known != nullptr ? *known : depth ? sight::compute_expressed_group(question, *depth, budget_) : sight::compute_limit_group(question, budget_);
   if (!group) return;
   const sight::Limit limit = sight::compute_limit(question, budget_);
   const auto reach = sight::compute_connected(layout_, budget_).layers;

@@ -16,12 +16,13 @@ class SightEvidence {
 public:
   SightEvidence(const layout::Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget);
 
-  /// compute_needed(question). The question's layout and layout group are the ones given above.
-  void add_needed(const sight::ViewQuestion& question);
+  /// compute_needed(question). The question's layout and layout group are the ones given above. `known`: the answer, when it was
+  /// found already for the same question (here and below).
+  void add_needed(const sight::ViewQuestion& question, const sight::Needed* known = nullptr);
   /// find_collision(question, depth).
-  void add_collision(const sight::ViewQuestion& question, std::uint64_t depth);
+  void add_collision(const sight::ViewQuestion& question, std::uint64_t depth, const std::optional<sight::Collision>* known = nullptr);
   /// compute_expressed_group(question, depth), or compute_limit_group without a depth.
-  void add_expressed(std::optional<std::uint64_t> depth);
+  void add_expressed(std::optional<std::uint64_t> depth, const std::optional<group::Group>* known = nullptr);
 
   /// {"collisions":..,"groups":..,"needed":..,"reach":..,"views":..}, keys without content left out.
   [[nodiscard]] nlohmann::json result() const { return evidence_; }

@@ -45,28 +45,29 @@ const Sighted& Context::sighted() const {
   return *sighted_;
 }
 
-void Context::remember(const sight::ViewQuestion& question, ViewsAsked::What what, std::optional<std::uint64_t> depth) const {
+std::size_t Context::remember(const sight::ViewQuestion& question, ViewsAsked::What what, std::optional<std::uint64_t> depth) const {
   const bool of_pattern = sighted_ && !sighted_->is_whole && question.target == &layout_group;
   const bool recolour = recoloured && question.layout == &recoloured->layout;
   ViewsAsked entry{recolour ? "recoloured" : of_pattern ? "pattern" : sighted_ && !sighted_->is_whole ? "sighted" : "layout", what, nullptr,
-                   question.target_class, question.register_rows, depth};
+                   question.target_class, question.register_rows, depth, {}, {}, {}};
   if (question.target != question.layout_group) entry.target = std::make_shared<const group::Group>(*question.target);
   asked.push_back(std::move(entry));
+  return asked.size() - 1;
 }
 
 sight::Needed Context::ask_needed(const sight::ViewQuestion& question) const {
-  remember(question, ViewsAsked::What::needed, std::nullopt);
-  return sight::compute_needed(question, budget);
+  const std::size_t at = remember(question, ViewsAsked::What::needed, std::nullopt);
+  return *(asked[at].needed = sight::compute_needed(question, budget));
 }
 
 std::optional<sight::Collision> Context::ask_collision(const sight::ViewQuestion& question, std::uint64_t depth) const {
-  remember(question, ViewsAsked::What::collision, depth);
-  return sight::find_collision(question, depth, budget);
+  const std::size_t at = remember(question, ViewsAsked::What::collision, depth);
+  return *(asked[at].collision = sight::find_collision(question, depth, budget));
 }
 
 std::optional<group::Group> Context::ask_expressed(const sight::ViewQuestion& question, std::optional<std::uint64_t> depth) const {
-  remember(question, ViewsAsked::What::expressed, depth);
-  return depth ? sight::compute_expressed_group(question, *depth, budget) : sight::compute_limit_group(question, budget);
+  const std::size_t at = remember(question, ViewsAsked::What::expressed, depth);
+  return *(asked[at].expressed = depth ? sight::compute_expressed_group(question, *depth, budget) : sight::compute_limit_group(question, budget));
 }
 
 }  // namespace sightline::verdict

@@ -33,6 +33,10 @@ struct ViewsAsked {
   sight::ClassKind kind = sight::ClassKind::all;
   sight::RegisterRows rows = sight::RegisterRows::frequencies;
   std::optional<std::uint64_t> depth;
+  /// What was found, so that a certificate need not ask again; none of them when it was out of reach.
+  std::optional<sight::Needed> needed;
+  std::optional<std::optional<sight::Collision>> collision;
+  std::optional<std::optional<group::Group>> expressed;
 };
 
 struct Context {
@@ -102,7 +106,8 @@ struct Context {
   }
 
 private:
-  void remember(const sight::ViewQuestion& question, ViewsAsked::What what, std::optional<std::uint64_t> depth) const;
+  /// The index of the new entry.
+  std::size_t remember(const sight::ViewQuestion& question, ViewsAsked::What what, std::optional<std::uint64_t> depth) const;
 
   mutable std::vector<std::optional<RowFacts>> row_facts_;  ///< one per relation of the layout
   mutable std::optional<Sighted> sighted_;
