@@ -18,18 +18,6 @@ std::uint64_t mix(std::uint64_t x) {
 
 std::uint64_t fold(std::uint64_t hash, std::uint64_t value) { return mix(hash ^ mix(value + 0x51ab)); }
 
-// For every relation the first layer q (from 1) that contains it.
-std::vector<std::uint64_t> first_layers(const Layout& layout) {
-  std::vector<std::uint64_t> first(layout.relations.size(), absent);
-  std::vector<bool> met(layout.layers.size(), false);
-  for (std::size_t q = 1; q <= layout.order.size(); ++q) {
-    if (met[layout.order[q - 1]]) continue;
-    met[layout.order[q - 1]] = true;
-    for (const std::uint32_t r : layout.layer(q)) first[r] = std::min<std::uint64_t>(first[r], q);
-  }
-  return first;
-}
-
 class PlainRoots : public RootMaker {
 public:
   PlainRoots(const Layout& layout, std::uint64_t depth) : layout_(layout), depth_(depth), first_(first_layers(layout)) {
@@ -100,6 +88,17 @@ std::size_t count_distinct(const std::vector<std::uint64_t>& hash, const std::ve
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> first_layers(const Layout& layout) {
+  std::vector<std::uint64_t> first(layout.relations.size(), absent);
+  std::vector<bool> met(layout.layers.size(), false);
+  for (std::size_t q = 1; q <= layout.order.size(); ++q) {
+    if (met[layout.order[q - 1]]) continue;
+    met[layout.order[q - 1]] = true;
+    for (const std::uint32_t r : layout.layer(q)) first[r] = std::min<std::uint64_t>(first[r], q);
+  }
+  return first;
+}
 
 std::unique_ptr<RootMaker> make_roots(const Layout& layout, bool frequencies, std::uint64_t depth) {
   if (has_equal_registers(layout)) return make_register_roots(layout, frequencies, depth);

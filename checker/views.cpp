@@ -119,17 +119,22 @@ public:
     for (Vertex a = 0; a < layout_.tokens; ++a) {
       if (orbit[a] == a && !complete[a]) roots.push_back(a);
     }
+    if (roots.empty()) return;
     std::vector<std::vector<Vertex>> alike{roots};
     // Rigid views mostly differ soon after the root: longer walks only for those that do not.
     const bool rigid = !registers_ && is_rigid(layout_);
     for (const std::uint64_t most : {std::uint64_t{1} << 11, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
       if (!rigid) continue;
-      split(alike, [&](Vertex a, const Rooted& rooted) {
-        const auto colours_of_a = walk_root(rooted, a, most, rows_);
+      split(alike, [&](Vertex a) {
+        const auto colours_of_a = walk_root(maker_.make(a), a, most, rows_);
         return colours_of_a ? colours_of_a->invariant : 0;
       });
     }
-    if (!rigid) split(alike, [&](Vertex a, const Rooted& rooted) { return visit_root(a, rooted); });
+    const auto& classes = layout_group_.group.classes;
+    const bool uniform = std::all_of(classes.begin(), classes.end(), [&](const auto& members) { return explainer_.explains_class(members); });
+    if (!rigid && uniform) places_ = PlaceColours::make(layout_, layout_group_.group, depth_);
+    if (places_ && places_->explains_all(roots, explainer_.number())) return;
+    if (!rigid) split(alike, [&](Vertex a) { return visit_root(a); });
     for (const std::vector<Vertex>& members : alike) visit_pairs(members);
   }
 
@@ -145,15 +150,21 @@ private:
     return complete;
   }
 
-  // hash -> symmetric class; nothing when one hash meets two classes.
-  using Cover = std::vector<std::pair<std::uint64_t, Vertex>>;
+  /// (hash, symmetric class, how many seen tokens have them), sorted; nothing when one hash meets two classes.
+  struct Covered {
+    std::uint64_t hash;
+    Vertex number;
+    std::uint64_t count;
+    friend auto operator<=>(const Covered&, const Covered&) = default;
+  };
+  using Cover = std::vector<Covered>;
 
   template <class Invariant>
   void split(std::vector<std::vector<Vertex>>& alike, const Invariant& invariant) {
     std::vector<std::vector<Vertex>> still;
     for (const std::vector<Vertex>& members : alike) {
       std::map<std::uint64_t, std::vector<Vertex>> by_invariant;
-      for (const Vertex a : members) by_invariant[invariant(a, maker_.make(a))].push_back(a);
+      for (const Vertex a : members) by_invariant[invariant(a)].push_back(a);
       for (auto& [value, group] : by_invariant) {
         if (group.size() > 1) still.push_back(std::move(group));
       }
@@ -161,35 +172,51 @@ private:
     alike = std::move(still);
   }
 
-  RootColours colour(Vertex a, const Rooted& rooted) const {
+  ViewColours colour(Vertex a) {
+    if (places_) {
+      if (auto colours = places_->colour(a)) return *std::move(colours);
+    }
+    Rooted rooted = maker_.make(a);
     SortedRows fresh;  // relations made for one root are gone with it
-    if (auto colours = walk_root(rooted, a, ~std::uint64_t{0}, registers_ ? fresh : rows_)) return *std::move(colours);
-    return colour_root(rooted);
+    auto walked = walk_root(rooted, a, ~std::uint64_t{0}, registers_ ? fresh : rows_);
+    return {walked ? *std::move(walked) : colour_root(rooted), std::move(rooted.seen)};
   }
 
-  std::uint64_t visit_root(Vertex a, const Rooted& rooted) {
-    const RootColours colours = colour(a, rooted);
+  std::uint64_t visit_root(Vertex a) {
+    const ViewColours colours = colour(a);
     if (const Json* evidence = find(find(evidence_, "roots"), to_key(a))) {
+      const Rooted rooted = maker_.make(a);
       Group group = confirm_automorphisms(rooted.structure, layout_.tokens, *evidence, claim_).group;
       std::erase_if(group.classes, [&](const auto& members) { return !rooted.seen[members.front()]; });
       if (keeps_met) met.push_back(group);
       std::erase_if(group.classes, [&](const auto& members) { return explainer_.explains_class(members); });
       for (const Permutation& g : list_generators(group, ~std::size_t{0})) require(a, g, rooted.seen);
-    } else if (!colours.discrete && !make_cover(rooted, colours)) {
+    } else if (!colours.at.discrete && !make_cover(colours)) {
       throw Rejected(claim_, "nothing shows that the symmetries of the view of token " + to_key(a) + " are harmless");
     }
-    return colours.invariant;
+    return colours.at.invariant;
   }
 
-  std::optional<Cover> make_cover(const Rooted& rooted, const RootColours& colours) const {
-    Cover cover;
-    for (Vertex j = 0; j < layout_.tokens; ++j) {
-      if (rooted.seen[j]) cover.emplace_back(colours.hash[j], explainer_.number()[j]);
+  /// Equal neighbours become one entry, counted.
+  Cover count_seen(const ViewColours& colours, bool with_class) const {
+    Cover all, merged;
+    for (std::size_t p = 0; p < colours.at.hash.size(); ++p) {
+      const Vertex j = colours.places != nullptr ? colours.places->vertex[p] : static_cast<Vertex>(p);
+      if (j >= layout_.tokens) break;
+      if (colours.seen[p]) all.push_back({colours.at.hash[p], with_class ? explainer_.number()[j] : 0, colours.places != nullptr ? colours.places->count[p] : 1});
     }
-    std::sort(cover.begin(), cover.end());
-    for (std::size_t k = 1; k < cover.size(); ++k) {
-      if (cover[k - 1].first == cover[k].first && cover[k - 1].second != cover[k].second) return std::nullopt;
+    std::sort(all.begin(), all.end());
+    for (const Covered& entry : all) {
+      if (!merged.empty() && merged.back().hash == entry.hash && merged.back().number == entry.number) merged.back().count += entry.count;
+      else merged.push_back(entry);
     }
+    return merged;
+  }
+
+  std::optional<Cover> make_cover(const ViewColours& colours) const {
+    Cover cover = count_seen(colours, true);
+    const auto torn = std::adjacent_find(cover.begin(), cover.end(), [](const Covered& a, const Covered& b) { return a.hash == b.hash; });
+    if (torn != cover.end()) return std::nullopt;
     return cover;
   }
 
@@ -201,23 +228,18 @@ private:
     struct Member {
       Vertex root;
       std::optional<Cover> cover;
-      std::vector<std::uint64_t> hashes;
+      Cover hashes;  // without classes
     };
     std::vector<Member> leads;                // one per cluster of roots that cover each other
     std::vector<std::vector<Vertex>> clusters;
     for (const Vertex b : roots) {
-      const Rooted second = maker_.make(b);
       const Json* evidence = find(find(evidence_, "pairs"), to_key(b));
       if (const Json* like = find(evidence, "like")) {
-        visit_isomorphism(static_cast<Vertex>(like->natural(b)), b, second, (*evidence)["map"]);
+        visit_isomorphism(static_cast<Vertex>(like->natural(b)), b, maker_.make(b), (*evidence)["map"]);
         continue;
       }
-      const RootColours colours = colour(b, second);
-      Member mine{b, make_cover(second, colours), {}};
-      for (Vertex j = 0; j < layout_.tokens; ++j) {
-        if (second.seen[j]) mine.hashes.push_back(colours.hash[j]);
-      }
-      std::sort(mine.hashes.begin(), mine.hashes.end());
+      const ViewColours colours = colour(b);
+      Member mine{b, make_cover(colours), count_seen(colours, false)};
       std::optional<std::size_t> home;
       for (std::size_t c = 0; c < leads.size(); ++c) {
         // An isomorphism keeps every hash; within a cluster every isomorphism then stays within symmetric classes.
@@ -226,7 +248,7 @@ private:
           home = c;
           continue;
         }
-        for (const Vertex a : clusters[c]) visit_difference(a, b, second, find(find(evidence, "unlike"), to_key(a)));
+        for (const Vertex a : clusters[c]) visit_difference(a, b, maker_.make(b), find(find(evidence, "unlike"), to_key(a)));
       }
       if (home) {
         clusters[*home].push_back(b);
@@ -270,7 +292,8 @@ private:
   const Json* evidence_;
   std::string claim_;
   bool registers_ = has_equal_registers(layout_);
-  mutable SortedRows rows_;
+  SortedRows rows_;
+  std::unique_ptr<PlaceColours> places_;
 };
 
 /// Symmetric classes that meet are one.

@@ -43,6 +43,62 @@ private:
 /// Does no row of the layout repeat an effective colour? Then no view has an automorphism but the identity.
 [[nodiscard]] bool is_rigid(const Layout& layout);
 
+/// For every relation the first layer q (from 1) that contains it; ~0 when none does.
+[[nodiscard]] std::vector<std::uint64_t> first_layers(const Layout& layout);
+
+class PlaceColours;
+
+/// Colours of one view by vertex or by place, and what is seen.
+struct ViewColours {
+  RootColours at;
+  std::vector<bool> seen;
+  const PlaceColours* places = nullptr;  ///< none: by vertex
+};
+
+/// colour_root for one root after the other with the rows written down once, on two tokens per symmetric class of a group of automorphisms of
+/// the layout. The same hashes. O(tokens kept + runs kept) per root and round.
+class PlaceColours {
+public:
+  /// Nothing for registers that start equal and for too many runs.
+  [[nodiscard]] static std::unique_ptr<PlaceColours> make(const Layout& layout, const Group& group, std::uint64_t depth);
+  /// Nothing for a root that is not first in its class, and where walk_root may have an answer.
+  [[nodiscard]] std::optional<ViewColours> colour(Vertex root);
+  /// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? False may mean: not found out (near_views.cpp).
+  [[nodiscard]] bool explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) const;
+  std::vector<Vertex> vertex;        ///< by place, ascending
+  std::vector<std::uint64_t> count;  ///< by place: the vertices that it stands for
+
+private:
+  class Near;
+  struct Piece {
+    Vertex first, last;  ///< places
+    std::uint32_t step;  ///< number of the step, 0 for 1
+    std::uint64_t weight;
+  };
+  struct Rows {
+    std::uint64_t first_layer;
+    std::vector<std::uint32_t> list;    ///< by place
+    std::vector<std::size_t> begin;     ///< of the lists, among the pieces
+    std::vector<Piece> pieces;
+    std::vector<std::uint64_t> others;  ///< by place
+    std::vector<bool> repeats;          ///< by place: does the row repeat a colour?
+  };
+  PlaceColours(const Layout& layout, std::uint64_t depth) : layout_(layout), depth_(depth) {}
+  bool write_rows(const Relation& relation, Rows& rows);
+  void append(Rows& rows, const Run& run);
+  void find_latest(Vertex root);
+  void refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash);
+
+  const Layout& layout_;
+  std::uint64_t depth_;
+  std::vector<Vertex> place_, third_;  ///< place by vertex; by place another member that it stands for, or none
+  std::vector<std::uint64_t> rank_;
+  std::vector<Rows> relations_;
+  std::vector<Vertex> steps_{1};
+  std::vector<std::int64_t> latest_;
+  std::vector<std::vector<std::uint64_t>> prefix_, change_;
+};
+
 /// Makes H_a at one depth. A row is visible from the first layer that contains its relation, and t_a(j) says which those are.
 class RootMaker {
 public:

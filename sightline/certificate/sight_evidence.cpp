@@ -19,8 +19,8 @@ namespace {
 using layout::Layout;
 using layout::Vertex;
 using nlohmann::json;
-using sight::RootColours;
 using sight::Rooted;
+using sight::ViewColours;
 using sight::ViewQuestion;
 
 std::string question_key(const ViewQuestion& question) {
@@ -40,9 +40,10 @@ public:
   /// Evidence that all isomorphisms are in a group whose symmetric classes are given.
   json write(const std::vector<Vertex>& number) {
     json roots = std::move(contributed_roots_), pairs = std::move(contributed_pairs_);
-    for (const auto& members : find_alike([&](Vertex a, const Rooted& rooted, const RootColours& colours) {
+    for (const auto& members : find_alike(number, [&](Vertex a, const ViewColours::Colours& colours) {
            const std::string key = std::to_string(a);
-           if (!roots.contains(key) && !colours.discrete && !cover(rooted, colours, number)) roots[key] = make_group_evidence(rooted.structure, layout_.tokens, budget_);
+           if (roots.contains(key) || colours.at.discrete || cover(colours, number)) return;
+           roots[key] = make_group_evidence(maker_->make(a, budget_).structure, layout_.tokens, budget_);
          })) {
       write_pairs(members, number, pairs);
     }
@@ -79,8 +80,9 @@ public:
       number = sight::number_symmetric_classes(grown);
       return true;
     };
-    const auto alike = find_alike([&](Vertex a, const Rooted& rooted, const RootColours& colours) {
-      if (colours.discrete || cover(rooted, colours, number)) return;
+    const auto alike = find_alike(number, [&](Vertex a, const ViewColours::Colours& colours) {
+      if (colours.at.discrete || cover(colours, number)) return;
+      const Rooted rooted = maker_->make(a, budget_);
       const group::Group group = symmetry::compute_token_automorphisms(rooted.structure, layout_.tokens, budget_);
       if (grow(group)) contributed_roots_[std::to_string(a)] = make_group_evidence(rooted.structure, layout_.tokens, budget_);
     });
@@ -135,7 +137,14 @@ public:
 
 private:
   using Alike = std::vector<std::vector<Vertex>>;
-  using Cover = std::vector<std::pair<std::uint64_t, Vertex>>;
+  /// (hash, class, how many seen tokens have them), sorted.
+  struct Covered {
+    std::uint64_t hash;
+    Vertex number;
+    std::uint64_t count;
+    friend auto operator<=>(const Covered&, const Covered&) = default;
+  };
+  using Cover = std::vector<Covered>;
 
   std::vector<Vertex> find_roots() const {
     std::vector<Vertex> roots;
@@ -150,51 +159,70 @@ private:
     return roots;
   }
 
-  RootColours colour(Vertex a, const Rooted& rooted) const {
-    if (auto rigid = sight::find_rigid_colours(rooted, a, ~std::uint64_t{0}, budget_)) return *std::move(rigid);
-    return sight::compute_root_colours(rooted, budget_);
+  /// Colours on two tokens per class of the layout's group, as long as these classes have one number each.
+  void use_places(const std::vector<Vertex>& number) {
+    places_.reset();
+    if (equal_ || !sight::are_classes_uniform(layout_group_, number)) return;
+    if (auto places = ViewColours::make(layout_, layout_group_, depth_, budget_)) places_.emplace(std::move(*places));
+  }
+
+  ViewColours::Colours colour(Vertex a) {
+    if (places_) {
+      if (auto colours = places_->colour(a)) return *std::move(colours);
+    }
+    Rooted rooted = maker_->make(a, budget_);
+    if (auto rigid = sight::find_rigid_colours(rooted, a, ~std::uint64_t{0}, budget_)) return {*std::move(rigid), std::move(rooted.seen)};
+    return {sight::compute_root_colours(rooted, budget_), std::move(rooted.seen)};
   }
 
   /// Roots whose views hashes do not tell apart; visits every root unless the layout is rigid.
   template <class Visit>
-  Alike find_alike(const Visit& visit) {
+  Alike find_alike(const std::vector<Vertex>& number, const Visit& visit) {
+    const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
+    if (alike.front().empty()) return {};
+    use_places(number);
+    if (!rigid && places_ && places_->explains_all(alike.front(), number)) return {};
     const auto split = [&](const auto& invariant) {
       Alike still;
       for (const std::vector<Vertex>& members : alike) {
         std::map<std::uint64_t, std::vector<Vertex>> by_invariant;
-        for (const Vertex a : members) by_invariant[invariant(a, maker_->make(a, budget_))].push_back(a);
+        for (const Vertex a : members) by_invariant[invariant(a)].push_back(a);
         for (auto& [value, group] : by_invariant) {
           if (group.size() > 1) still.push_back(std::move(group));
         }
       }
       alike = std::move(still);
     };
-    if (!equal_ && sight::is_rigid(layout_, budget_)) {
+    if (rigid) {
       for (const std::uint64_t most : {std::uint64_t{1} << 10, std::uint64_t{1} << 13, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
-        split([&](Vertex a, const Rooted& rooted) {
-          const auto colours = sight::find_rigid_colours(rooted, a, most, budget_);
+        split([&](Vertex a) {
+          const auto colours = sight::find_rigid_colours(maker_->make(a, budget_), a, most, budget_);
           return colours ? colours->invariant : 0;
         });
       }
     } else {
-      split([&](Vertex a, const Rooted& rooted) {
-        const RootColours colours = colour(a, rooted);
-        visit(a, rooted, colours);
-        return colours.invariant;
+      split([&](Vertex a) {
+        const ViewColours::Colours colours = colour(a);
+        visit(a, colours);
+        return colours.at.invariant;
       });
     }
     return alike;
   }
 
-  std::optional<Cover> cover(const Rooted& rooted, const RootColours& colours, const std::vector<Vertex>& number) const {
-    Cover cover;
-    for (Vertex j = 0; j < layout_.tokens; ++j) {
-      if (rooted.seen[j]) cover.emplace_back(colours.hash[j], number[j]);
+  std::optional<Cover> cover(const ViewColours::Colours& colours, const std::vector<Vertex>& number) const {
+    Cover all, cover;
+    for (std::size_t place = 0; place < colours.at.hash.size(); ++place) {
+      const Vertex j = colours.at.vertex != nullptr ? (*colours.at.vertex)[place] : static_cast<Vertex>(place);
+      if (j >= layout_.tokens) break;
+      if (colours.seen[place]) all.push_back({colours.at.hash[place], number[j], colours.at.vertex != nullptr ? places_->count(place) : 1});
     }
-    std::sort(cover.begin(), cover.end());
-    for (std::size_t k = 1; k < cover.size(); ++k) {
-      if (cover[k - 1].first == cover[k].first && cover[k - 1].second != cover[k].second) return std::nullopt;
+    std::sort(all.begin(), all.end());
+    for (const Covered& entry : all) {
+      if (cover.empty() || cover.back().hash != entry.hash) cover.push_back(entry);
+      else if (cover.back().number != entry.number) return std::nullopt;
+      else cover.back().count += entry.count;
     }
     return cover;
   }
@@ -208,7 +236,7 @@ private:
     pairs[std::to_string(b)] = {{"like", a}, {"map", to_evidence(from_images(images))}};
   }
 
-  void write_pairs(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, json& pairs) const {
+  void write_pairs(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, json& pairs) {
     struct Cluster {
       std::optional<Cover> cover;
       std::vector<Vertex> members;
@@ -217,8 +245,8 @@ private:
     for (const Vertex b : roots) {
       const std::string key = std::to_string(b);
       if (pairs.contains(key)) continue;
-      const Rooted second = maker_->make(b, budget_);
-      auto mine = cover(second, colour(b, second), number);
+      auto mine = cover(colour(b), number);
+      std::optional<Rooted> made;
       std::optional<std::size_t> home;
       json unlike = json::object();
       bool known = false;
@@ -229,6 +257,8 @@ private:
         }
         for (const Vertex a : clusters[c].members) {
           const Rooted first = maker_->make(a, budget_);
+          if (!made) made = maker_->make(b, budget_);
+          const Rooted& second = *made;
           if (const auto images = find_map(first, second)) {
             put_like(pairs, a, b, *images);
             known = true;
@@ -252,6 +282,7 @@ private:
   std::uint64_t depth_;
   bool equal_;
   std::unique_ptr<sight::RootMaker> maker_;
+  std::optional<ViewColours> places_;
   json contributed_roots_ = json::object(), contributed_pairs_ = json::object();
 };
 

@@ -1,19 +1,14 @@
 #include <algorithm>
-#include <bit>
 
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/rooted.hpp"
 
 namespace sightline::sight {
 
 namespace {
 
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+using root_hash::mix;
 
 // A visible row, cut into runs of one colour; longer runs with steps or moving colours are cut to single vertices.
 struct Piece {
@@ -58,14 +53,13 @@ std::vector<Rows> collect_rows(const Rooted& rooted, Booking& booking, const Bud
         rows.pieces.reserve(grown);
       }
       for (const layout::ColouredRun& run : row) {
-        const auto weight = [](std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour) ^ 0x51ab5ead) | 1; };
         if (run.step == 1 && (run.colour_step == 0 || run.first == run.last)) {
-          rows.pieces.push_back({run.first, run.last, weight(run.colour)});
+          rows.pieces.push_back({run.first, run.last, root_hash::weigh(run.colour)});
           continue;
         }
         std::int64_t colour = run.colour;
         for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
-          rows.pieces.push_back({static_cast<Vertex>(j), static_cast<Vertex>(j), weight(colour)});
+          rows.pieces.push_back({static_cast<Vertex>(j), static_cast<Vertex>(j), root_hash::weigh(colour)});
         }
       }
       rows.groups.push_back({rows.readers.size() - 1, rows.readers.size(), pieces_begin, rows.pieces.size()});
@@ -75,36 +69,9 @@ std::vector<Rows> collect_rows(const Rooted& rooted, Booking& booking, const Bud
   return result;
 }
 
-// How many different hashes the seen vertices have, by open addressing.
-class DistinctCounter {
-public:
-  explicit DistinctCounter(std::size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
-
-  std::size_t count(const std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
-    std::fill(slots_.begin(), slots_.end(), 0);
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t distinct = 0;
-    for (std::size_t j = 0; j < hash.size(); ++j) {
-      if (!seen[j]) continue;
-      const std::uint64_t key = hash[j] == 0 ? 1 : hash[j];
-      std::size_t at = key & mask;
-      while (slots_[at] != 0 && slots_[at] != key) at = (at + 1) & mask;
-      if (slots_[at] == 0) {
-        slots_[at] = key;
-        ++distinct;
-      }
-    }
-    return distinct;
-  }
-
-private:
-  std::vector<std::uint64_t> slots_;
-};
-
 }  // namespace
 
 RootColours compute_root_colours(const Rooted& rooted, const Budget& budget) {
-  constexpr int most_rounds = 64;
   const Vertex vertices = rooted.structure.vertices;
   RootColours result;
   result.hash.resize(vertices);
@@ -113,14 +80,14 @@ RootColours compute_root_colours(const Rooted& rooted, const Budget& budget) {
   const std::vector<Rows> relations = collect_rows(rooted, booking, budget);
 
   const auto seen = static_cast<std::size_t>(std::count(rooted.seen.begin(), rooted.seen.end(), true));
-  DistinctCounter counter(vertices);
+  root_hash::DistinctCounter counter(vertices);
   std::vector<std::uint64_t> prefix(static_cast<std::size_t>(vertices) + 1), change(static_cast<std::size_t>(vertices) + 1);
   std::size_t colours = 0;
   for (int round = 0;; ++round) {
     budget.poll();
     const std::size_t distinct = counter.count(result.hash, rooted.seen);
     result.discrete = distinct == seen;
-    if (result.discrete || distinct == colours || round == most_rounds) break;
+    if (result.discrete || distinct == colours || round == root_hash::most_rounds) break;
     colours = distinct;
 
     std::uint64_t salt = 1;

@@ -58,10 +58,11 @@ struct Limit {
 /// Colours that every isomorphism of rooted structures preserves: refinement of 64-bit hashes along visible rows, both ways,
 /// until the number of colours stands still. Different hashes prove that vertices differ; equal ones prove nothing.
 struct RootColours {
-  std::vector<std::uint64_t> hash;  ///< one per vertex of the structure
+  std::vector<std::uint64_t> hash;  ///< one per vertex of the structure, or per place (view_colours.hpp)
   std::uint64_t invariant = 0;      ///< equal for isomorphic structures
   std::uint64_t work = 0;           ///< steps taken
   bool discrete = false;            ///< all seen vertices have different hashes: no automorphism but the identity
+  const std::vector<Vertex>* vertex = nullptr;  ///< of each place, when hashes are by place
 };
 [[nodiscard]] RootColours compute_root_colours(const Rooted& rooted, const Budget& budget);
 

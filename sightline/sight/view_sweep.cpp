@@ -92,6 +92,12 @@ std::vector<Vertex> number_symmetric_classes(const group::Group& group) {
   return number;
 }
 
+bool are_classes_uniform(const group::Group& group, const std::vector<Vertex>& number) {
+  return std::all_of(group.symmetric_classes.begin(), group.symmetric_classes.end(), [&](const auto& members) {
+    return std::all_of(members.begin(), members.end(), [&](group::Point x) { return number[x] == number[members.front()]; });
+  });
+}
+
 Move make_move(Vertex a, const group::Permutation& tau, const std::vector<bool>& seen, Vertex tokens) {
   const std::vector<group::Point> image = tau.images(tokens);
   Move move{a, image[a], {}};
@@ -139,21 +145,27 @@ bool ViewSweep::run() {
   for (Vertex a = 0; a < layout.tokens; ++a) {
     if (orbit[a] == a && !complete[a]) roots.push_back(a);
   }
-  if (std::uint64_t{roots.size()} * layout.vertices() > allowed_work()) {
+  if (roots.empty()) return true;
+  const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
+  const bool rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_);
+  if (!rigid && are_classes_uniform(*question_.layout_group, symmetric_class())) {
+    if (auto views = ViewColours::make(layout, *question_.layout_group, depth_, budget_)) views_.emplace(std::move(*views));
+  }
+  if (views_ && views_->explains_all(roots, symmetric_class())) return true;
+  if (many) {
     if (first_only() && !sample_twins(roots)) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
   }
-  if (!layout.has_equal_registers() && is_rigid(layout, budget_)) return run_rigid(std::move(roots));
+  if (rigid) return run_rigid(std::move(roots));
   std::map<std::uint64_t, std::vector<Vertex>> alike;
   for (std::size_t k = 0; k < roots.size(); ++k) {
     const Vertex a = roots[k];
     budget_.poll();
     if (k == sampled_roots && work_ / sampled_roots > allowed_work() / roots.size()) charge(most_work);
-    const Rooted rooted = maker_->make(a, budget_);
-    const RootColours colours = colour_view(rooted, a, budget_);
-    charge(rooted.work + colours.work);
-    if (!visit_root(a, rooted, colours)) return false;
-    alike[colours.invariant].push_back(a);
+    const ViewColours::Colours colours = colour(a);
+    charge(colours.at.work);
+    if (!visit_root(a, colours)) return false;
+    alike[colours.at.invariant].push_back(a);
   }
   for (const Vertex a : roots) {
     // In order of the first root, so that the witness does not depend on hashes.
@@ -221,16 +233,29 @@ bool ViewSweep::sample_twins(const std::vector<Vertex>& roots) {
   return true;
 }
 
+// By place where that is known, else by vertex; the steps of the structure that is made are counted with the colours.
+ViewColours::Colours ViewSweep::colour(Vertex a) {
+  if (views_) {
+    if (auto colours = views_->colour(a)) return *std::move(colours);
+  }
+  const Rooted rooted = maker_->make(a, budget_);
+  ViewColours::Colours colours{colour_view(rooted, a, budget_), rooted.seen};
+  colours.at.work += rooted.work;
+  return colours;
+}
+
 // Every automorphism permutes the vertices within equal hashes.
 bool ViewSweep::covers(const RootColours& first, const RootColours& second) const {
   const std::vector<Vertex>& number = symmetric_class();
   // Open addressing over both hash lists: this is asked once per root.
   const Vertex tokens = question_.layout->tokens;
-  slots_.assign(std::bit_ceil(4 * std::size_t{tokens} + 2), {0, 0});
+  slots_.assign(std::bit_ceil(2 * (first.hash.size() + second.hash.size()) + 2), {0, 0});
   const std::size_t mask = slots_.size() - 1;
   for (const RootColours* colours : {&first, &second}) {
-    for (Vertex j = 0; j < tokens; ++j) {
-      const std::uint64_t key = colours->hash[j] | 1;
+    for (std::size_t place = 0; place < colours->hash.size(); ++place) {
+      const Vertex j = colours->vertex != nullptr ? (*colours->vertex)[place] : static_cast<Vertex>(place);
+      if (j >= tokens) break;
+      const std::uint64_t key = colours->hash[place] | 1;
       std::size_t at = (key >> 7) & mask;
       while (slots_[at].first != 0 && slots_[at].first != key) at = (at + 1) & mask;
       if (slots_[at].first == 0) slots_[at] = {key, number[j]};
@@ -241,9 +266,10 @@ bool ViewSweep::covers(const RootColours& first, const RootColours& second) cons
   return true;
 }
 
-bool ViewSweep::visit_root(Vertex a, const Rooted& rooted, const RootColours& colours) {
-  if (colours.discrete || covers(colours, colours)) return true;
-  if (first_only() && !visit_twins(a, rooted, colours)) return false;
+bool ViewSweep::visit_root(Vertex a, const ViewColours::Colours& colours) {
+  if (colours.at.discrete || covers(colours.at, colours.at)) return true;
+  const Rooted rooted = maker_->make(a, budget_);
+  if (first_only() && !visit_twins(a, rooted, colours.at.vertex != nullptr ? views_->expand(colours) : colours.at)) return false;
   return visit_group(a, rooted);
 }
 
@@ -291,9 +317,9 @@ bool ViewSweep::visit_pairs(const std::vector<Vertex>& roots) {
   // Clusters: roots whose isomorphisms with the first of the cluster, if any, the group explains.
   std::vector<std::pair<RootColours, Cluster>> clusters;
   for (const Vertex b : roots) {
-    const Rooted second = maker_->make(b, budget_);
-    RootColours colours = colour_view(second, b, budget_);
-    charge(second.work + colours.work);
+    RootColours colours = colour(b).at;
+    charge(colours.work);
+    std::optional<Rooted> second;
     Cluster* mine = nullptr;
     bool known = false;
     for (auto& [lead, members] : clusters) {
@@ -304,8 +330,9 @@ bool ViewSweep::visit_pairs(const std::vector<Vertex>& roots) {
       for (const Vertex a : members) {
         const Rooted first = maker_->make(a, budget_);
         charge(first.work + colours.work);
-        if (first.structure.vertices != second.structure.vertices) continue;
-        const auto images = symmetry::find_isomorphism(first.structure, second.structure, budget_);
+        if (!second) second = maker_->make(b, budget_);
+        if (first.structure.vertices != second->structure.vertices) continue;
+        const auto images = symmetry::find_isomorphism(first.structure, second->structure, budget_);
         if (!images) continue;
         Move move{a, b, {}};
         for (Vertex j = 0; j < tokens; ++j) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sightline/sight/rooted.hpp"
+#include "sightline/sight/view_colours.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 #include "sightline/symmetry/structure.hpp"
 
@@ -64,7 +65,8 @@ private:
 
   bool run_rigid(std::vector<Vertex> roots);
   bool sample_twins(const std::vector<Vertex>& roots);
-  bool visit_root(Vertex a, const Rooted& rooted, const RootColours& colours);
+  [[nodiscard]] ViewColours::Colours colour(Vertex a);
+  bool visit_root(Vertex a, const ViewColours::Colours& colours);
   bool visit_twins(Vertex a, const Rooted& rooted, const RootColours& colours);
   bool visit_group(Vertex a, const Rooted& rooted);
   bool visit_pairs(const std::vector<Vertex>& roots);
@@ -77,6 +79,7 @@ private:
   symmetry::Structure layout_structure_;
   mutable std::unique_ptr<symmetry::AutomorphismTest> layout_test_;
   mutable std::vector<std::pair<std::uint64_t, Vertex>> slots_;
+  std::optional<ViewColours> views_;
   std::uint64_t depth_;
   mutable std::unique_ptr<group::Membership> layout_member_;
   std::uint64_t work_ = 0;
@@ -84,6 +87,9 @@ private:
 
 /// Numbers of the symmetric classes of a group: equal exactly inside a class.
 [[nodiscard]] std::vector<Vertex> number_symmetric_classes(const group::Group& group);
+
+/// Do the members of every symmetric class of the group have one number?
+[[nodiscard]] bool are_classes_uniform(const group::Group& group, const std::vector<Vertex>& number);
 
 /// The move of a permutation of the tokens on a rooted view.
 [[nodiscard]] Move make_move(Vertex a, const group::Permutation& tau, const std::vector<bool>& seen, Vertex tokens);

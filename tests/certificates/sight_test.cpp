@@ -341,6 +341,35 @@ TEST_CASE("windows and rings are confirmed") {
   }
 }
 
+// Large enough for views to be shown all at once. `open`: the last two tokens are read alike, so that a root at the other end, which does not see
+// their rows, cannot tell them apart.
+void check_large_window(bool open) {
+  const Vertex n = 4096, radius = 128;
+  oracle::Rows rows(n);
+  for (Vertex i = 0; i < n; ++i) {
+    const Vertex first = i < radius ? 0 : i - radius, last = std::min(n - 1, i + radius);
+    for (Vertex j = first; j <= last; ++j) {
+      if (!open || j + 1 < n || i + 2 >= n) rows[i].push_back(j);
+    }
+    if (open && i + 2 < n && last >= n - 2) rows[i].push_back(n - 1);
+  }
+  const Layout layout = oracle::make_layout(n, rows);
+  const group::Group own = symmetry::compute_layout_group(layout, unlimited);
+  CHECK(own.order.value()->get_str() == (open ? "1" : "2"));
+  Case c(layout, own, own, RegisterRows::frequencies);
+  same_needed(c, ClassKind::all, true);
+  const json evidence = c.writer->result();
+  CHECK(evidence["needed"]["all/layout"]["layers"] == (open ? 33 : 32));
+  CHECK(evidence["collisions"].is_null() != open);
+  CHECK_FALSE(evidence.contains("views"));
+  same_expressed(c, std::uint64_t{32});
+}
+
+TEST_CASE("windows of 4,096 tokens are confirmed from the surroundings of their ends") {
+  check_large_window(false);
+  check_large_window(true);
+}
+
 void check_cases(std::int64_t from, std::int64_t to) {
   for (const auto& [name, architecture] : sightline::testing::read_cases(to)) {
     if (architecture.tokens < from) continue;

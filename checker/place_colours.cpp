@@ -1,0 +1,258 @@
+// Views of one layout, root after root, on two tokens per symmetric class of its group.
+//
+// Sym(C) preserves the layout, so in the view of a root every member of C but the root looks like every other: they come into view equally
+// late, and colour_root gives them one hash. The first member (a root is always first in its class) and the second stand for the class, the
+// second for |C| - 1. What is missing then is only what these |C| - 1 tell each other: `others` adds it. Sums are those of colour_root.
+#include <algorithm>
+#include <numeric>
+
+#include "views.hpp"
+
+namespace checker {
+
+namespace {
+
+constexpr Vertex none = ~Vertex{0};
+constexpr std::size_t most_pieces = std::size_t{1} << 23, most_steps = 4;
+constexpr Vertex short_run = 8;
+
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t weigh(std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour)) | 1; }
+
+std::uint64_t weigh(const std::vector<Run>& row, Vertex j) {
+  for (const Run& run : row) {
+    if (j >= run.first && j <= run.last && (j - run.first) % run.step == 0) return weigh(run.colour + (j - run.first) / run.step * run.colour_step);
+  }
+  return 0;
+}
+
+/// Would walk_root stop at this row?
+bool repeats_colour(const std::vector<Run>& row) {
+  std::vector<std::int64_t> colours;
+  for (const Run& run : row) {
+    if (run.colour_step == 0 && run.size() > 1) return true;
+  }
+  for (const Run& run : row) {
+    for (Vertex k = 0; k < run.size(); ++k) colours.push_back(run.colour + k * run.colour_step);
+  }
+  std::sort(colours.begin(), colours.end());
+  return std::adjacent_find(colours.begin(), colours.end()) != colours.end();
+}
+
+}  // namespace
+
+std::unique_ptr<PlaceColours> PlaceColours::make(const Layout& layout, const Group& group, std::uint64_t depth) {
+  if (has_equal_registers(layout)) return nullptr;
+  std::unique_ptr<PlaceColours> views(new PlaceColours(layout, depth));
+  const Vertex vertices = layout.vertices();
+  std::vector<Vertex> stand_in(vertices), third(vertices, none);
+  std::vector<std::uint64_t> count(vertices, 1);
+  std::iota(stand_in.begin(), stand_in.end(), Vertex{0});
+  for (const std::vector<Vertex>& members : group.classes) {
+    for (std::size_t k = 2; k < members.size(); ++k) stand_in[members[k]] = members[1];
+    count[members[1]] = members.size() - 1;
+    if (members.size() > 2) third[members[1]] = members[2];
+  }
+  std::map<std::uint64_t, std::uint64_t> rank;
+  views->place_.resize(vertices);
+  for (Vertex j = 0; j < vertices; ++j) {
+    const std::uint64_t colour = rank.emplace(layout.vertex_colour[j], rank.size()).first->second;
+    if (stand_in[j] != j) {
+      views->place_[j] = views->place_[stand_in[j]];
+      continue;
+    }
+    views->place_[j] = static_cast<Vertex>(views->vertex.size());
+    views->vertex.push_back(j);
+    views->count.push_back(count[j]);
+    views->third_.push_back(third[j]);
+    views->rank_.push_back(colour);
+  }
+  const std::vector<std::uint64_t> first = first_layers(layout);
+  for (std::size_t r = 0; r < layout.relations.size(); ++r) {
+    views->relations_.push_back({first[r], {}, {0}, {}, {}, {}});
+    if (!views->write_rows(layout.relations[r], views->relations_.back())) return nullptr;
+  }
+  for (const Vertex step : views->steps_) {
+    views->prefix_.emplace_back(views->vertex.size() + step, 0);
+    views->change_.emplace_back(views->vertex.size() + step, 0);
+  }
+  return views;
+}
+
+bool PlaceColours::write_rows(const Relation& relation, Rows& rows) {
+  const std::size_t places = vertex.size();
+  rows.list.resize(places);
+  rows.others.assign(places, 0);
+  rows.repeats.assign(places, false);
+  std::vector<Run> row, last;
+  for (std::size_t p = 0; p < places; ++p) {
+    relation.row(vertex[p], row);
+    if (p == 0 || row != last) {
+      for (const Run& run : row) append(rows, run);
+      rows.begin.push_back(rows.pieces.size());
+      if (rows.pieces.size() > most_pieces) return false;
+      last = row;
+      rows.repeats[p] = repeats_colour(row);
+    } else {
+      rows.repeats[p] = rows.repeats[p - 1];
+    }
+    rows.list[p] = static_cast<std::uint32_t>(rows.begin.size() - 2);
+    if (third_[p] != none) rows.others[p] = (count[p] - 1) * (weigh(row, third_[p]) - weigh(row, vertex[p]));
+  }
+  return true;
+}
+
+void PlaceColours::append(Rows& rows, const Run& run) {
+  const auto add = [&](Vertex first, Vertex last, std::uint32_t step, std::uint64_t weight) {
+    if (step == 0 && rows.pieces.size() > rows.begin.back()) {
+      Piece& tail = rows.pieces.back();
+      if (tail.step == 0 && tail.weight == weight && tail.last + 1 == first) {
+        tail.last = last;
+        return;
+      }
+    }
+    rows.pieces.push_back({first, last, step, weight});
+  };
+  const auto place_from = [&](Vertex j) { return static_cast<Vertex>(std::lower_bound(vertex.begin(), vertex.end(), j) - vertex.begin()); };
+  if (run.step == 1 && (run.colour_step == 0 || run.first == run.last)) {
+    const Vertex first = place_from(run.first), end = place_from(run.last + 1);
+    if (first < end) add(first, end - 1, 0, weigh(run.colour));
+    return;
+  }
+  if (vertex.size() == layout_.vertices() && run.colour_step == 0 && run.size() > short_run) {
+    const auto known = std::find(steps_.begin(), steps_.end(), run.step);
+    const auto number = static_cast<std::uint32_t>(known - steps_.begin());
+    if (known == steps_.end() && steps_.size() < most_steps) steps_.push_back(run.step);
+    if (number < steps_.size()) return add(run.first, run.last, number, weigh(run.colour));
+  }
+  std::int64_t colour = run.colour;
+  for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+    const Vertex p = place_[j];
+    if (vertex[p] == j) add(p, p, 0, weigh(colour));
+  }
+}
+
+/// compute_latest on places.
+void PlaceColours::find_latest(Vertex root) {
+  const std::size_t places = vertex.size();
+  latest_.assign(places, -1);
+  latest_[root] = static_cast<std::int64_t>(depth_);
+  std::vector<Vertex> seen{root}, next(places + 1);
+  if (layout_.order.empty()) return;
+  std::iota(next.begin(), next.end(), Vertex{0});
+  const auto unseen_from = [&](Vertex j) {
+    while (next[j] != j) j = next[j] = next[next[j]];
+    return j;
+  };
+  next[root] = root + 1;
+  std::vector<std::size_t> expanded(layout_.layers.size(), 0);
+  std::size_t idle = 0;
+  for (std::uint64_t q = depth_; q >= 1 && idle < layout_.order.size() && seen.size() < places; --q) {
+    const std::uint32_t l = layout_.order[(q - 1) % layout_.order.size()];
+    const std::size_t end = seen.size();
+    for (; expanded[l] < end; ++expanded[l]) {
+      for (const std::uint32_t r : layout_.layers[l]) {
+        const Rows& rows = relations_[r];
+        const std::uint32_t list = rows.list[seen[expanded[l]]];
+        for (std::size_t k = rows.begin[list]; k < rows.begin[list + 1]; ++k) {
+          const Piece& piece = rows.pieces[k];
+          for (std::uint64_t j = piece.step == 0 ? unseen_from(piece.first) : piece.first; j <= piece.last;
+               j = piece.step == 0 ? unseen_from(static_cast<Vertex>(j)) : j + steps_[piece.step]) {
+            if (latest_[j] >= 0) continue;
+            latest_[j] = static_cast<std::int64_t>(q - 1);
+            next[j] = static_cast<Vertex>(j + 1);
+            seen.push_back(static_cast<Vertex>(j));
+          }
+        }
+      }
+    }
+    idle = seen.size() == end ? idle + 1 : 0;
+  }
+}
+
+void PlaceColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash) {
+  const std::size_t places = vertex.size();
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    for (std::size_t j = 0; j < places; ++j) prefix_[s][j + steps_[s]] = prefix_[s][j] + count[j] * mix(hash[j] ^ salt);
+    std::fill(change_[s].begin(), change_[s].end(), 0);
+  }
+  for (std::size_t i = 0; i < places;) {
+    const std::uint32_t list = rows.list[i];
+    std::uint64_t read = 0, told = 0;
+    for (std::size_t k = rows.begin[list]; k < rows.begin[list + 1]; ++k) {
+      const Piece& piece = rows.pieces[k];
+      read += piece.weight * (prefix_[piece.step][std::size_t{piece.last} + steps_[piece.step]] - prefix_[piece.step][piece.first]);
+    }
+    for (; i < places && rows.list[i] == list; ++i) {
+      if (latest_[i] < 0 || static_cast<std::uint64_t>(latest_[i]) < rows.first_layer) continue;
+      const std::uint64_t own = rows.others[i] * mix(hash[i] ^ salt);
+      hash[i] = mix(hash[i] + mix(read + own + 3 * salt));
+      const std::uint64_t says = mix(hash[i] + salt);
+      told += count[i] * says;
+      change_[0][i] += rows.others[i] * says;
+      change_[0][i + 1] -= rows.others[i] * says;
+    }
+    if (told == 0) continue;
+    for (std::size_t k = rows.begin[list]; k < rows.begin[list + 1]; ++k) {
+      const Piece& piece = rows.pieces[k];
+      change_[piece.step][piece.first] += piece.weight * told;
+      change_[piece.step][std::size_t{piece.last} + steps_[piece.step]] -= piece.weight * told;
+    }
+  }
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    for (std::size_t j = steps_[s]; j < places; ++j) change_[s][j] += change_[s][j - steps_[s]];
+  }
+  for (std::size_t j = 0; j < places; ++j) {
+    if (latest_[j] < 0) continue;
+    std::uint64_t readers = 0;
+    for (const std::vector<std::uint64_t>& change : change_) readers += change[j];
+    hash[j] = mix(hash[j] + mix(readers ^ salt));
+  }
+}
+
+std::optional<ViewColours> PlaceColours::colour(Vertex root) {
+  constexpr int most_rounds = 64;
+  const Vertex at = place_[root];
+  if (vertex[at] != root || count[at] > 1) return std::nullopt;
+  if (std::none_of(relations_.begin(), relations_.end(), [&](const Rows& rows) { return depth_ >= rows.first_layer && rows.repeats[at]; })) return std::nullopt;
+  find_latest(at);
+  const std::size_t places = vertex.size();
+  ViewColours result{{std::vector<std::uint64_t>(places), 0, false}, std::vector<bool>(places), this};
+  std::vector<std::uint64_t>& hash = result.at.hash;
+  const std::uint64_t times = depth_ + 2;
+  std::uint64_t seen = 0;
+  for (std::size_t j = 0; j < places; ++j) {
+    result.seen[j] = latest_[j] >= 0;
+    seen += result.seen[j] ? count[j] : 0;
+    hash[j] = mix(latest_[j] < 0 ? (vertex[j] < layout_.tokens ? 0 : times) : (2 * rank_[j] + (j == at ? 1 : 0)) * times + static_cast<std::uint64_t>(latest_[j]) + 1);
+  }
+  std::size_t colours = 0;
+  std::vector<std::uint64_t> sorted;
+  for (int round = 0;; ++round) {
+    sorted.clear();
+    for (std::size_t j = 0; j < places; ++j) {
+      if (result.seen[j]) sorted.push_back(hash[j]);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    const auto distinct = static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+    result.at.discrete = distinct == seen;
+    if (result.at.discrete || distinct == colours || round == most_rounds) break;
+    colours = distinct;
+    std::uint64_t salt = 1;
+    for (const Rows& rows : relations_) {
+      if (rows.first_layer == ~std::uint64_t{0}) continue;
+      salt = mix(salt);
+      refine_by(rows, salt, hash);
+    }
+  }
+  for (std::size_t j = 0; j < places; ++j) result.at.invariant += result.seen[j] ? count[j] * mix(hash[j] + 5) : 0;
+  return result;
+}
+
+}  // namespace checker

@@ -1,0 +1,376 @@
+// All isomorphisms of many views at once, where the surroundings of each root already name what is near it.
+//
+// t_a(j) is kept by isomorphisms of views. Let F be the layer by which every relation has occurred, and B_a = {j : t_a(j) >= h} for some
+// h >= F: all rows of B_a are in sight of a, so an isomorphism H_a -> H_b maps B_a and its rows onto B_b and its rows.
+//  1. If hashes of these surroundings differ on all of B_a, and from root to root, then there is no isomorphism between two of the roots, and each
+//     of one view to itself fixes B_a.
+//  2. Let P lie in B_a for all roots a of a cluster, and T(j) be the longest time that is left at j when every p of P starts with the least t_a(p):
+//     a lower bound of t_a(j) for all of them. A fixed vertex p with T(p) >= F has all its rows in sight of every root, so what it reads is
+//     mapped onto itself, colour by colour; a vertex that is read by a set of fixed vertices like no other is fixed as well.
+//  3. What is not fixed in the end stays among those of its kind; if each kind lies in one class, the group explains every isomorphism.
+// One pass over the rows for a whole cluster (the end of a window), where comparing the views takes one per root.
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+#include "sightline/sight/view_colours.hpp"
+#include "sightline/symmetry/partition.hpp"
+
+namespace sightline::sight {
+
+class ViewColours::Near {
+public:
+  Near(const ViewColours& views, const std::vector<Vertex>& roots) : views_(views), roots_(roots), vertices_(static_cast<Vertex>(views.vertex_.size())), booking_(*views.budget_) {
+    booking_.grow(std::uint64_t{vertices_} * 64);
+    latest_.assign(vertices_, -1);
+    next_.resize(std::size_t{vertices_} + 1);
+    std::iota(next_.begin(), next_.end(), Vertex{0});
+    for (const Rows& rows : views.relations_) last_first_ = std::max(last_first_, rows.first_layer);
+  }
+
+  bool explains(const std::vector<Vertex>& number) {
+    for (std::uint64_t steps = 1; steps + last_first_ <= views_.depth_; steps *= 2) {
+      const std::optional<bool> told = tell_apart(views_.depth_ - steps);
+      if (!told) return false;
+      if (!*told) continue;
+      return std::all_of(clusters_.begin(), clusters_.end(), [&](const Cluster& cluster) { return fixes_all(cluster, number); });
+    }
+    return false;
+  }
+
+private:
+  struct Source {
+    Vertex vertex;
+    std::int64_t time;
+  };
+  struct Cluster {
+    Vertex lead;
+    std::vector<Vertex> roots;
+    std::vector<Source> common;  ///< P with the least times
+  };
+  /// A run among the vertices near a root, in the order of its step.
+  struct Located {
+    std::size_t reader, begin, end;
+    std::uint32_t step;
+    std::uint64_t weight;
+  };
+  struct Event {
+    std::uint64_t place;
+    std::uint64_t value;
+    bool opens;
+  };
+  static constexpr std::size_t most_clusters = 16;
+
+  Vertex from(Vertex j) {
+    Vertex end = j;
+    while (next_[end] != end) end = next_[end];
+    while (next_[j] != end) j = std::exchange(next_[j], end);
+    return end;
+  }
+
+  template <class See>
+  void for_each_unseen(const Piece& piece, const See& see) {
+    if (piece.step == 0) {
+      for (Vertex j = from(piece.first); j <= piece.last; j = from(j)) see(j);
+      return;
+    }
+    for (std::uint64_t j = piece.first; j <= piece.last; j += views_.steps_[piece.step]) {
+      if (next_[j] == j) see(static_cast<Vertex>(j));
+    }
+  }
+
+  void take(Vertex j, std::int64_t time) {
+    latest_[j] = time;
+    next_[j] = j + 1;
+    active_.push_back(j);
+  }
+
+  /// Times left above `lowest`, for sources in order of falling time: compute_latest with several roots that start late.
+  void walk(const std::vector<Source>& sources, std::int64_t lowest) {
+    const Layout& layout = *views_.layout_;
+    std::vector<std::size_t> expanded(layout.layers.size(), 0);
+    std::size_t started = 0;
+    for (std::int64_t q = sources.front().time; q > lowest; --q) {
+      for (; started < sources.size() && sources[started].time >= q; ++started) {
+        if (latest_[sources[started].vertex] < 0) take(sources[started].vertex, sources[started].time);
+      }
+      const std::uint32_t l = layout.order[static_cast<std::size_t>(q - 1) % layout.order.size()];
+      const std::size_t end = active_.size();
+      for (; expanded[l] < end; ++expanded[l]) {
+        views_.budget_->poll();
+        for (const std::uint32_t r : layout.layers[l].relations) {
+          const Rows& rows = views_.relations_[r];
+          const std::uint32_t list = rows.list[active_[expanded[l]]];
+          for (std::size_t p = rows.begin[list]; p < rows.begin[list + 1]; ++p) for_each_unseen(rows.pieces[p], [&](Vertex j) { take(j, q - 1); });
+        }
+      }
+    }
+  }
+
+  void forget() {
+    for (const std::vector<Vertex>* met : {&active_, &outside_}) {
+      for (const Vertex j : *met) {
+        latest_[j] = -1;
+        next_[j] = j;
+      }
+    }
+    active_.clear();
+    outside_.clear();
+  }
+
+  /// Are the surroundings of all roots discrete and different? Nothing when finding out takes too long.
+  std::optional<bool> tell_apart(std::uint64_t lowest) {
+    const std::uint64_t most_work = 16 * std::uint64_t{vertices_} + (std::uint64_t{1} << 22);
+    std::unordered_set<std::uint64_t> invariants;
+    clusters_.clear();
+    work_ = 0;
+    bool apart = true;
+    for (const Vertex a : roots_) {
+      walk({{a, static_cast<std::int64_t>(views_.depth_)}}, static_cast<std::int64_t>(lowest));
+      const std::optional<std::uint64_t> invariant = colour_surroundings(a);
+      apart = invariant && invariants.insert(*invariant).second && join_cluster(a);
+      forget();
+      if (work_ > most_work) return std::nullopt;
+      if (!apart) break;
+    }
+    return apart;
+  }
+
+  bool join_cluster(Vertex a) {
+    for (Cluster& cluster : clusters_) {
+      if (latest_[cluster.lead] < 0) continue;
+      std::erase_if(cluster.common, [&](const Source& source) { return latest_[source.vertex] < 0; });
+      for (Source& source : cluster.common) source.time = std::min(source.time, latest_[source.vertex]);
+      cluster.roots.push_back(a);
+      return !cluster.common.empty();
+    }
+    if (clusters_.size() == most_clusters) return false;
+    Cluster& cluster = clusters_.emplace_back(Cluster{a, {a}, {}});
+    for (const Vertex j : active_) cluster.common.push_back({j, latest_[j]});
+    return true;
+  }
+
+  [[nodiscard]] std::uint64_t key(std::uint32_t step, std::uint64_t j) const { return step == 0 ? j : (j % views_.steps_[step]) * vertices_ + j; }
+
+  /// The hash of the whole, when B_a comes apart.
+  std::optional<std::uint64_t> colour_surroundings(Vertex root) {
+    const std::size_t inner = active_.size();
+    for (const Vertex i : active_) {
+      for (const Rows& rows : views_.relations_) {
+        if (rows.first_layer == 0) continue;
+        for (std::size_t p = rows.begin[rows.list[i]]; p < rows.begin[rows.list[i] + 1]; ++p) {
+          for_each_unseen(rows.pieces[p], [&](Vertex j) {
+            next_[j] = j + 1;
+            outside_.push_back(j);
+          });
+        }
+      }
+    }
+    std::vector<Vertex> near(active_);  // B_a first
+    near.insert(near.end(), outside_.begin(), outside_.end());
+    const std::size_t steps = views_.steps_.size();
+    std::vector<std::vector<std::uint64_t>> keys(steps);
+    std::vector<std::vector<std::size_t>> order(steps);
+    for (std::uint32_t s = 0; s < steps; ++s) {
+      order[s].resize(near.size());
+      std::iota(order[s].begin(), order[s].end(), std::size_t{0});
+      std::sort(order[s].begin(), order[s].end(), [&](std::size_t x, std::size_t y) { return key(s, near[x]) < key(s, near[y]); });
+      for (const std::size_t x : order[s]) keys[s].push_back(key(s, near[x]));
+    }
+    std::vector<Located> located;
+    for (std::size_t i = 0; i < inner; ++i) {
+      std::uint64_t salt = 7;
+      for (const Rows& rows : views_.relations_) {
+        salt = root_hash::mix(salt);
+        if (rows.first_layer == 0) continue;
+        for (std::size_t p = rows.begin[rows.list[near[i]]]; p < rows.begin[rows.list[near[i]] + 1]; ++p) {
+          const Piece& piece = rows.pieces[p];
+          const std::vector<std::uint64_t>& sorted = keys[piece.step];
+          const auto begin = std::lower_bound(sorted.begin(), sorted.end(), key(piece.step, piece.first)), end = std::upper_bound(begin, sorted.end(), key(piece.step, piece.last));
+          located.push_back({i, static_cast<std::size_t>(begin - sorted.begin()), static_cast<std::size_t>(end - sorted.begin()), piece.step, root_hash::mix(piece.weight ^ salt) | 1});
+        }
+      }
+    }
+    work_ += located.size() + near.size();
+    std::vector<std::uint64_t> hash(near.size()), read, told(near.size()), sums(near.size() + 1), sorted;
+    for (std::size_t x = 0; x < near.size(); ++x) {
+      const std::uint64_t time = x < inner ? static_cast<std::uint64_t>(latest_[near[x]]) + 1 : 0;
+      hash[x] = root_hash::mix(root_hash::mix(2 * views_.rank_[near[x]] + (near[x] == root ? 1 : 0)) + time);
+    }
+    for (std::size_t known = 0;;) {
+      sorted.assign(hash.begin(), hash.begin() + static_cast<std::ptrdiff_t>(inner));
+      std::sort(sorted.begin(), sorted.end());
+      const auto distinct = static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+      if (distinct == inner) return std::accumulate(sorted.begin(), sorted.end(), std::uint64_t{0}, [](std::uint64_t sum, std::uint64_t h) { return sum + root_hash::mix(h); });
+      if (distinct == known) return std::nullopt;
+      known = distinct;
+      read.assign(inner, 0);
+      std::fill(told.begin(), told.end(), 0);
+      for (std::uint32_t s = 0; s < steps; ++s) {
+        for (std::size_t k = 0; k < near.size(); ++k) sums[k + 1] = sums[k] + root_hash::mix(hash[order[s][k]]);
+        for (const Located& run : located) read[run.reader] += run.step == s ? run.weight * (sums[run.end] - sums[run.begin]) : 0;
+      }
+      for (std::size_t i = 0; i < inner; ++i) hash[i] = root_hash::mix(hash[i] + root_hash::mix(read[i] + 3));
+      for (std::uint32_t s = 0; s < steps; ++s) {
+        std::fill(sums.begin(), sums.end(), 0);
+        for (const Located& run : located) {
+          if (run.step != s) continue;
+          sums[run.begin] += run.weight * root_hash::mix(hash[run.reader] + 1);
+          sums[run.end] -= run.weight * root_hash::mix(hash[run.reader] + 1);
+        }
+        std::uint64_t open = 0;
+        for (std::size_t k = 0; k < near.size(); ++k) told[order[s][k]] += open += sums[k];
+        sums[0] = 0;
+      }
+      for (std::size_t x = 0; x < near.size(); ++x) hash[x] = root_hash::mix(hash[x] + root_hash::mix(told[x]));
+    }
+  }
+
+  /// Does any row of what is seen lead out of it?
+  bool is_closed() {
+    if (active_.size() == vertices_) return true;
+    bool closed = true;
+    for (const Vertex i : active_) {
+      for (const Rows& rows : views_.relations_) {
+        if (rows.first_layer == 0) continue;
+        for (std::size_t p = rows.begin[rows.list[i]]; p < rows.begin[rows.list[i] + 1] && closed; ++p) {
+          const Piece& piece = rows.pieces[p];
+          for (std::uint64_t j = piece.step == 0 ? from(piece.first) : piece.first; j <= piece.last && closed; j += views_.steps_[piece.step]) closed = next_[j] != j;
+        }
+      }
+    }
+    return closed;
+  }
+
+  bool fixes_all(const Cluster& cluster, const std::vector<Vertex>& number) {
+    std::vector<Source> sources = cluster.common;
+    std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) { return a.time != b.time ? a.time > b.time : a.vertex < b.vertex; });
+    walk(sources, 0);
+    const bool fixed = is_closed() && std::all_of(cluster.roots.begin(), cluster.roots.end(), [this](Vertex a) { return latest_[a] >= 0; }) && spread(sources, number);
+    forget();
+    return fixed;
+  }
+
+  bool spread(const std::vector<Source>& sources, const std::vector<Vertex>& number) {
+    std::vector<std::uint64_t> kind(vertices_, 0);  // 0: not seen
+    for (Vertex j = 0; j < vertices_; ++j) {
+      if (latest_[j] >= 0) kind[j] = views_.rank_[j] + 1;
+    }
+    for (std::size_t k = 0; k < sources.size(); ++k) kind[sources[k].vertex] = vertices_ + k + 1;
+    symmetry::Partition cells(kind);
+    std::vector<Vertex> fresh, touched;
+    for (symmetry::Cell c = 0; c < cells.cells(); ++c) {
+      if (cells.size(c) == 1) fresh.push_back(cells.members(c).front());
+    }
+    std::vector<std::uint64_t> difference(vertices_, 0);
+    std::vector<std::uint8_t> is_touched(vertices_, 0);
+    std::vector<std::vector<Event>> events(views_.steps_.size());
+    std::uint64_t work = 0;
+    while (!fresh.empty()) {
+      for (const Vertex p : fresh) {
+        views_.budget_->poll();
+        if (latest_[p] < static_cast<std::int64_t>(last_first_)) continue;
+        std::uint64_t salt = root_hash::mix(p);
+        for (const Rows& rows : views_.relations_) {
+          salt = root_hash::mix(salt);
+          if (rows.first_layer == 0) continue;
+          for (std::size_t k = rows.begin[rows.list[p]]; k < rows.begin[rows.list[p] + 1]; ++k) {
+            const Piece& piece = rows.pieces[k];
+            const std::uint64_t value = root_hash::mix(piece.weight ^ salt);
+            events[piece.step].push_back({place(piece.step, piece.first), value, true});
+            events[piece.step].push_back({place(piece.step, piece.last) + 1, std::uint64_t{0} - value, false});
+          }
+        }
+      }
+      fresh.clear();
+      for (std::uint32_t s = 0; s < events.size(); ++s) {
+        std::sort(events[s].begin(), events[s].end(), [](const Event& a, const Event& b) { return a.place < b.place; });
+        std::uint64_t sum = 0, open = 0;
+        for (std::size_t k = 0; k < events[s].size(); ++k) {
+          sum += events[s][k].value;
+          open += events[s][k].opens ? 1 : ~std::uint64_t{0};
+          if (open == 0) continue;
+          for (std::uint64_t at = events[s][k].place; at < events[s][k + 1].place; ++at, ++work) {
+            const Vertex x = vertex_at(s, at);
+            if (cells.size(cells.cell_of(x)) == 1) continue;
+            if (is_touched[x] == 0) touched.push_back(x);
+            is_touched[x] = 1;
+            difference[x] += sum;
+          }
+        }
+        events[s].clear();
+      }
+      if (work > 256 * std::uint64_t{vertices_}) return false;
+      split(cells, touched, difference, fresh);
+      for (const Vertex x : touched) {
+        is_touched[x] = 0;
+        difference[x] = 0;
+      }
+      touched.clear();
+    }
+    for (symmetry::Cell c = 0; c < cells.cells(); ++c) {
+      const auto members = cells.members(c);
+      if (members.size() == 1 || latest_[members.front()] < 0) continue;
+      for (const Vertex x : members) {
+        if (x >= number.size() || members.front() >= number.size() || number[x] != number[members.front()]) return false;
+      }
+    }
+    return true;
+  }
+
+  /// In the order of the step runs have no gaps.
+  [[nodiscard]] std::uint64_t place(std::uint32_t step, std::uint64_t j) const { return step == 0 ? j : (j % views_.steps_[step]) * (vertices_ / views_.steps_[step] + 2) + j / views_.steps_[step]; }
+  [[nodiscard]] Vertex vertex_at(std::uint32_t step, std::uint64_t place) const {
+    if (step == 0) return static_cast<Vertex>(place);
+    const std::uint64_t width = vertices_ / views_.steps_[step] + 2;
+    return static_cast<Vertex>(place % width * views_.steps_[step] + place / width);
+  }
+
+  static void split(symmetry::Partition& cells, const std::vector<Vertex>& touched, const std::vector<std::uint64_t>& difference, std::vector<Vertex>& fresh) {
+    struct Record {
+      symmetry::Cell cell;
+      std::uint64_t difference;
+      Vertex vertex;
+      auto operator<=>(const Record&) const = default;
+    };
+    std::vector<Record> records;
+    for (const Vertex x : touched) {
+      if (difference[x] != 0) records.push_back({cells.cell_of(x), difference[x], x});
+    }
+    std::sort(records.begin(), records.end());
+    std::vector<Vertex> members, sizes;
+    for (std::size_t begin = 0, end = 0; begin < records.size(); begin = end) {
+      const symmetry::Cell cell = records[begin].cell;
+      members.clear();
+      sizes.clear();
+      for (; end < records.size() && records[end].cell == cell; ++end) {
+        if (end == begin || records[end].difference != records[end - 1].difference) sizes.push_back(0);
+        ++sizes.back();
+        members.push_back(records[end].vertex);
+      }
+      if (sizes.size() == 1 && members.size() == cells.size(cell)) continue;
+      const symmetry::Cell before = cells.cells();
+      cells.split(cell, members, sizes);
+      if (cells.size(cell) == 1) fresh.push_back(cells.members(cell).front());
+      for (symmetry::Cell c = before; c < cells.cells(); ++c) {
+        if (cells.size(c) == 1) fresh.push_back(cells.members(c).front());
+      }
+    }
+  }
+
+  const ViewColours& views_;
+  const std::vector<Vertex>& roots_;
+  Vertex vertices_;
+  Booking booking_;
+  std::uint64_t last_first_ = 1, work_ = 0;
+  std::vector<std::int64_t> latest_;
+  std::vector<Vertex> next_, active_, outside_;
+  std::vector<Cluster> clusters_;
+};
+
+bool ViewColours::explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots, Vertex few_vertices) const {
+  if (roots.size() < few_roots || layout_->vertices() < few_vertices || vertex_.size() != layout_->vertices() || layout_->order.empty()) return false;
+  return Near(*this, roots).explains(number);
+}
+
+}  // namespace sightline::sight

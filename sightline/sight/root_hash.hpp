@@ -1,0 +1,50 @@
+// Inside of rooted.hpp: the hashes in which root_colours.cpp and view_colours.cpp agree to the last bit. Not for other rooms.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace sightline::sight::root_hash {
+
+/// Rounds after which refinement stops, whatever it could still find.
+inline constexpr int most_rounds = 64;
+
+[[nodiscard]] inline std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/// What an arc of the colour multiplies by; odd.
+[[nodiscard]] inline std::uint64_t weigh(std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour) ^ 0x51ab5ead) | 1; }
+
+/// How many different hashes the seen vertices have, by open addressing.
+class DistinctCounter {
+public:
+  explicit DistinctCounter(std::size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
+
+  std::size_t count(const std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
+    std::fill(slots_.begin(), slots_.end(), 0);
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t distinct = 0;
+    for (std::size_t j = 0; j < hash.size(); ++j) {
+      if (!seen[j]) continue;
+      const std::uint64_t key = hash[j] == 0 ? 1 : hash[j];
+      std::size_t at = key & mask;
+      while (slots_[at] != 0 && slots_[at] != key) at = (at + 1) & mask;
+      if (slots_[at] == 0) {
+        slots_[at] = key;
+        ++distinct;
+      }
+    }
+    return distinct;
+  }
+
+private:
+  std::vector<std::uint64_t> slots_;
+};
+
+}  // namespace sightline::sight::root_hash

@@ -1,0 +1,324 @@
+#include "sightline/sight/view_colours.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace sightline::sight {
+
+namespace {
+
+using root_hash::mix;
+constexpr Vertex no_vertex = ~Vertex{0};
+constexpr std::uint64_t most_pieces = std::uint64_t{1} << 23;
+/// Steps whose runs are kept whole, 1 included; runs with further steps are cut.
+constexpr std::size_t most_steps = 4;
+/// Runs with steps of at most this length are cut.
+constexpr Vertex short_run = 8;
+
+bool repeats_colour(const std::vector<layout::ColouredRun>& row, std::vector<std::int64_t>& colours) {
+  colours.clear();
+  for (const layout::ColouredRun& run : row) {
+    if (run.colour_step == 0 && run.size() > 1) return true;
+  }
+  for (const layout::ColouredRun& run : row) {
+    for (Vertex k = 0; k < run.size(); ++k) colours.push_back(run.colour + k * run.colour_step);
+  }
+  std::sort(colours.begin(), colours.end());
+  return std::adjacent_find(colours.begin(), colours.end()) != colours.end();
+}
+
+std::int64_t find_run_colour(const std::vector<layout::ColouredRun>& row, Vertex j) {
+  for (const layout::ColouredRun& run : row) {
+    if (j >= run.first && j <= run.last && (j - run.first) % run.step == 0) return run.colour + (j - run.first) / run.step * run.colour_step;
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::optional<ViewColours> ViewColours::make(const Layout& layout, const group::Group& group, std::uint64_t depth, const Budget& budget) {
+  if (layout.has_equal_registers()) return std::nullopt;
+  const Vertex vertices = layout.vertices();
+  ViewColours views(layout, depth, budget);
+  views.booking_.grow(std::uint64_t{vertices} * 12);
+  std::vector<Vertex> stand_in(vertices), third(vertices, no_vertex);
+  std::vector<std::uint64_t> count(vertices, 1);
+  std::iota(stand_in.begin(), stand_in.end(), Vertex{0});
+  for (const auto& members : group.symmetric_classes) {
+    for (std::size_t k = 2; k < members.size(); ++k) stand_in[members[k]] = members[1];
+    count[members[1]] = members.size() - 1;
+    if (members.size() > 2) third[members[1]] = members[2];
+  }
+  std::vector<std::uint64_t> colours(layout.vertex_colour);
+  std::sort(colours.begin(), colours.end());
+  colours.erase(std::unique(colours.begin(), colours.end()), colours.end());
+  views.place_.resize(vertices);
+  for (Vertex j = 0; j < vertices; ++j) {
+    if (stand_in[j] != j) {
+      views.place_[j] = views.place_[stand_in[j]];
+      continue;
+    }
+    views.place_[j] = static_cast<Vertex>(views.vertex_.size());
+    views.vertex_.push_back(j);
+    views.count_.push_back(count[j]);
+    views.third_.push_back(third[j]);
+    views.rank_.push_back(static_cast<std::uint64_t>(std::lower_bound(colours.begin(), colours.end(), layout.vertex_colour[j]) - colours.begin()));
+  }
+  std::vector<std::uint64_t> first(layout.relations.size(), 0);
+  for (std::size_t q = layout.order.size(); q >= 1; --q) {
+    for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
+  }
+  for (std::size_t r = 0; r < layout.relations.size(); ++r) {
+    Rows& rows = views.relations_.emplace_back();
+    rows.first_layer = first[r];
+    if (first[r] != 0 && !views.write_rows(layout.relations[r], rows)) return std::nullopt;
+  }
+  const std::size_t places = views.vertex_.size();
+  views.booking_.grow(places * (40 + 16 * views.steps_.size()));
+  views.latest_.resize(places);
+  views.next_unseen_.resize(places + 1);
+  for (const Vertex step : views.steps_) {
+    views.prefix_.emplace_back(places + step, 0);
+    views.change_.emplace_back(places + step, 0);
+  }
+  views.counter_.emplace(places);
+  return views;
+}
+
+void ViewColours::append(Rows& rows, const layout::ColouredRun& run) {
+  const auto add = [&](Vertex first, Vertex last, std::uint32_t step, std::uint64_t weight) {
+    // Members of a class follow each other: what is cut is put together again.
+    if (step == 0 && rows.pieces.size() > rows.begin.back()) {
+      Piece& tail = rows.pieces.back();
+      if (tail.step == 0 && tail.weight == weight && tail.last + 1 == first) {
+        tail.last = last;
+        return;
+      }
+    }
+    rows.pieces.push_back({first, last, step, weight});
+  };
+  const auto at_least = [this](Vertex j) { return static_cast<Vertex>(std::lower_bound(vertex_.begin(), vertex_.end(), j) - vertex_.begin()); };
+  if (run.step == 1 && (run.colour_step == 0 || run.first == run.last)) {
+    const Vertex first = at_least(run.first), end = at_least(run.last + 1);
+    if (first < end) add(first, end - 1, 0, root_hash::weigh(run.colour));
+    return;
+  }
+  const bool all_kept = vertex_.size() == layout_->vertices();
+  if (all_kept && run.colour_step == 0 && run.size() > short_run) {
+    const auto known = std::find(steps_.begin(), steps_.end(), run.step);
+    if (known != steps_.end() || steps_.size() < most_steps) {
+      const auto number = static_cast<std::uint32_t>(known - steps_.begin());
+      if (known == steps_.end()) steps_.push_back(run.step);
+      add(run.first, run.last, number, root_hash::weigh(run.colour));
+      return;
+    }
+  }
+  std::int64_t colour = run.colour;
+  for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+    const Vertex place = place_[j];
+    if (vertex_[place] == j) add(place, place, 0, root_hash::weigh(colour));
+  }
+}
+
+bool ViewColours::write_rows(const layout::Relation& relation, Rows& rows) {
+  const Vertex vertices = layout_->vertices();
+  const std::size_t places = vertex_.size();
+  booking_.grow(places * 17);
+  rows.list.resize(places);
+  rows.others.assign(places, 0);
+  rows.repeats.assign(places, false);
+  rows.begin.assign(1, 0);
+  std::vector<layout::ColouredRun> row;
+  std::vector<std::int64_t> colours;
+  std::uint64_t cut = 0;
+  bool same_repeats = false;
+  for (Vertex i = 0, same_until = 0, list_of = no_vertex; i < vertices; ++i) {
+    budget_->poll();
+    const Vertex place = place_[i];
+    const bool kept = vertex_[place] == i;
+    if (i >= same_until) {
+      same_until = relation.same_row_until(i);
+      relation.row(i, row);
+      for (const layout::ColouredRun& run : row) cut += run.step == 1 && run.colour_step == 0 ? 1 : run.size();
+      same_repeats = repeats_colour(row, colours);
+      list_of = no_vertex;
+    }
+    if (!kept) continue;
+    if (list_of == no_vertex) {
+      const std::size_t before = rows.pieces.capacity();
+      for (const layout::ColouredRun& run : row) append(rows, run);
+      booking_.grow((rows.pieces.capacity() - before) * sizeof(Piece));
+      if (rows.pieces.size() > most_pieces) return false;
+      list_of = static_cast<Vertex>(rows.begin.size() - 1);
+      rows.begin.push_back(rows.pieces.size());
+    }
+    rows.list[place] = list_of;
+    rows.repeats[place] = same_repeats;
+    if (third_[place] == no_vertex) continue;
+    const std::int64_t loop = find_run_colour(row, i), inner = find_run_colour(row, third_[place]);
+    const std::uint64_t own = loop < 0 ? 0 : root_hash::weigh(loop), other = inner < 0 ? 0 : root_hash::weigh(inner);
+    rows.others[place] = (count_[place] - 1) * (other - own);
+  }
+  rows.steps = 3 * std::uint64_t{vertices} + 2 * cut;
+  return true;
+}
+
+// compute_latest (latest.cpp) on places.
+void ViewColours::find_latest(Vertex root) {
+  const auto places = static_cast<Vertex>(vertex_.size());
+  std::fill(latest_.begin(), latest_.end(), -1);
+  latest_[root] = static_cast<std::int64_t>(depth_);
+  active_.assign(1, root);
+  std::iota(next_unseen_.begin(), next_unseen_.end(), Vertex{0});
+  const auto from = [this](Vertex j) {
+    Vertex end = j;
+    while (next_unseen_[end] != end) end = next_unseen_[end];
+    while (next_unseen_[j] != end) j = std::exchange(next_unseen_[j], end);
+    return end;
+  };
+  next_unseen_[root] = root + 1;
+  const Layout& layout = *layout_;
+  if (layout.order.empty()) return;
+  std::vector<std::size_t> expanded(layout.layers.size(), 0);
+  std::vector<bool> used(layout.layers.size(), false);
+  for (const std::uint32_t l : layout.order) used[l] = true;
+  for (std::uint64_t q = depth_; q >= 1 && active_.size() < places; --q) {
+    const std::uint32_t l = layout.order[(q - 1) % layout.order.size()];
+    const std::size_t end = active_.size();
+    if (expanded[l] == end) {
+      bool pending = false;
+      for (std::size_t k = 0; k < expanded.size(); ++k) pending = pending || (used[k] && expanded[k] != end);
+      if (!pending) break;
+      continue;
+    }
+    const auto see = [&](Vertex j) {
+      latest_[j] = static_cast<std::int64_t>(q - 1);
+      next_unseen_[j] = j + 1;
+      active_.push_back(j);
+    };
+    for (; expanded[l] < end; ++expanded[l]) {
+      for (const std::uint32_t r : layout.layers[l].relations) {
+        const Rows& rows = relations_[r];
+        const std::uint32_t list = rows.list[active_[expanded[l]]];
+        for (std::size_t p = rows.begin[list]; p < rows.begin[list + 1]; ++p) {
+          const Piece& piece = rows.pieces[p];
+          if (piece.step == 0) {
+            for (Vertex j = from(piece.first); j <= piece.last; j = from(j)) see(j);
+            continue;
+          }
+          for (std::uint64_t j = piece.first; j <= piece.last; j += steps_[piece.step]) {
+            if (latest_[j] < 0) see(static_cast<Vertex>(j));
+          }
+        }
+      }
+    }
+  }
+}
+
+void ViewColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
+  const std::size_t places = vertex_.size();
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    std::vector<std::uint64_t>& prefix = prefix_[s];
+    const Vertex step = steps_[s];
+    // prefix[j + step]: sum up to and including j over its residue.
+    for (std::size_t j = 0; j < places; ++j) prefix[j + step] = prefix[j] + count_[j] * mix(hash[j] ^ salt);
+    std::fill(change_[s].begin(), change_[s].end(), 0);
+  }
+  const auto visible = [&](std::size_t i) { return latest_[i] >= 0 && static_cast<std::uint64_t>(latest_[i]) >= rows.first_layer; };
+  for (std::size_t i = 0; i < places;) {
+    if (!visible(i)) {
+      ++i;
+      continue;
+    }
+    const std::uint32_t list = rows.list[i];
+    const Piece *const begin = rows.pieces.data() + rows.begin[list], *const end = rows.pieces.data() + rows.begin[list + 1];
+    std::uint64_t read = 0, told = 0;
+    for (const Piece* piece = begin; piece != end; ++piece) {
+      const std::vector<std::uint64_t>& prefix = prefix_[piece->step];
+      read += piece->weight * (prefix[std::size_t{piece->last} + steps_[piece->step]] - prefix[piece->first]);
+    }
+    for (; i < places && rows.list[i] == list; ++i) {
+      if (!visible(i)) continue;
+      const std::uint64_t own = rows.others[i] == 0 ? 0 : rows.others[i] * mix(hash[i] ^ salt);
+      hash[i] = mix(hash[i] + mix(read + own + 3 * salt));
+      const std::uint64_t says = mix(hash[i] + salt);
+      told += count_[i] * says;
+      if (rows.others[i] == 0) continue;
+      // To itself alone: + at i, - behind it.
+      change_[0][i] += rows.others[i] * says;
+      change_[0][i + 1] -= rows.others[i] * says;
+    }
+    for (const Piece* piece = begin; piece != end; ++piece) {
+      std::vector<std::uint64_t>& change = change_[piece->step];
+      change[piece->first] += piece->weight * told;
+      change[std::size_t{piece->last} + steps_[piece->step]] -= piece->weight * told;
+    }
+  }
+  for (std::size_t s = 1; s < steps_.size(); ++s) {
+    std::vector<std::uint64_t>& change = change_[s];
+    for (std::size_t j = steps_[s]; j < places; ++j) change[j] += change[j - steps_[s]];
+  }
+  std::uint64_t readers = 0;
+  for (std::size_t j = 0; j < places; ++j) {
+    readers += change_[0][j];
+    if (!seen[j]) continue;
+    std::uint64_t all = readers;
+    for (std::size_t s = 1; s < steps_.size(); ++s) all += change_[s][j];
+    hash[j] = mix(hash[j] + mix(all ^ salt));
+  }
+}
+
+void ViewColours::refine(Colours& colours) {
+  RootColours& result = colours.at;
+  std::uint64_t seen = 0;
+  for (std::size_t j = 0; j < vertex_.size(); ++j) seen += colours.seen[j] ? count_[j] : 0;
+  std::size_t known = 0;
+  for (int round = 0;; ++round) {
+    budget_->poll();
+    const std::size_t distinct = counter_->count(result.hash, colours.seen);
+    result.discrete = distinct == seen;
+    if (result.discrete || distinct == known || round == root_hash::most_rounds) break;
+    known = distinct;
+    std::uint64_t salt = 1;
+    for (const Rows& rows : relations_) {
+      if (rows.first_layer == 0) continue;
+      salt = mix(salt);
+      result.work += rows.steps;
+      refine_by(rows, salt, result.hash, colours.seen);
+    }
+  }
+  for (std::size_t j = 0; j < vertex_.size(); ++j) {
+    if (colours.seen[j]) result.invariant += count_[j] * mix(result.hash[j] + 5);
+  }
+}
+
+std::optional<ViewColours::Colours> ViewColours::colour(Vertex root) {
+  const Vertex at = place_[root];
+  if (vertex_[at] != root || count_[at] > 1) return std::nullopt;
+  const bool repeats = std::any_of(relations_.begin(), relations_.end(), [&](const Rows& rows) { return rows.first_layer != 0 && depth_ >= rows.first_layer && rows.repeats[at]; });
+  if (!repeats) return std::nullopt;
+  find_latest(at);
+  Colours colours;
+  colours.at.hash.resize(vertex_.size());
+  colours.seen.resize(vertex_.size());
+  const std::uint64_t times = depth_ + 2;  // the colours of make_plain_roots
+  for (std::size_t j = 0; j < vertex_.size(); ++j) {
+    colours.seen[j] = latest_[j] >= 0;
+    const std::uint64_t unseen = vertex_[j] < layout_->tokens ? 0 : times;
+    const std::uint64_t seen = (2 * rank_[j] + (j == at ? 1 : 0)) * times + static_cast<std::uint64_t>(latest_[j]) + 1;
+    colours.at.hash[j] = mix(colours.seen[j] ? seen : unseen);
+  }
+  colours.at.vertex = &vertex_;
+  refine(colours);
+  return colours;
+}
+
+RootColours ViewColours::expand(const Colours& colours) const {
+  RootColours result{{}, colours.at.invariant, colours.at.work, colours.at.discrete};
+  result.hash.resize(place_.size());
+  for (std::size_t j = 0; j < place_.size(); ++j) result.hash[j] = colours.at.hash[place_[j]];
+  return result;
+}
+
+}  // namespace sightline::sight

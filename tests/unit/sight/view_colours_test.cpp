@@ -1,0 +1,195 @@
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <random>
+
+#include "sightline/layout/pattern_spec.hpp"
+#include "sightline/sight/view_colours.hpp"
+#include "sightline/symmetry/automorphism.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+const Budget unlimited;
+
+// Tokens come in classes, shuffled: relations are drawn between classes, and within each of them once for loops and once for the rest.
+Layout make_classes(std::mt19937& random, std::size_t layers) {
+  const auto draw = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  const Vertex tokens = 6 + draw(20);
+  const std::uint32_t classes = 2 + draw(7);
+  std::vector<std::uint32_t> of(tokens);
+  for (std::uint32_t& c : of) c = draw(classes);
+  Layout layout;
+  layout.tokens = tokens;
+  layout.registers = draw(2);
+  for (Vertex j = 0; j < tokens; ++j) layout.vertex_colour.push_back(of[j] == 0 ? 1 : 0);
+  if (layout.registers > 0) layout.vertex_colour.push_back(2);
+  const bool coloured = draw(2) == 0;
+  for (std::size_t q = 0; q < layers; ++q) {
+    std::vector<std::vector<std::uint32_t>> between(classes + 1, std::vector<std::uint32_t>(classes + 1));
+    std::vector<std::uint32_t> loop(classes + 1);
+    for (auto& row : between) {
+      for (std::uint32_t& colour : row) colour = draw(5) < 2 ? 1 + (coloured ? draw(2) : 0) : 0;
+    }
+    for (std::uint32_t& colour : loop) colour = draw(2) == 0 ? 1 + (coloured ? draw(2) : 0) : 0;
+    std::vector<std::vector<Vertex>> rows(layout.vertices());
+    std::vector<std::vector<std::uint32_t>> colours(layout.vertices());
+    const auto class_of = [&](Vertex j) { return j < tokens ? of[j] : classes; };
+    for (Vertex i = 0; i < layout.vertices(); ++i) {
+      for (Vertex j = 0; j < layout.vertices(); ++j) {
+        const std::uint32_t colour = i == j ? loop[class_of(i)] : between[class_of(i)][class_of(j)];
+        if (colour == 0) continue;
+        rows[i].push_back(j);
+        colours[i].push_back(colour);
+      }
+    }
+    layout.relations.emplace_back(layout::make_pattern_from_rows(layout.vertices(), rows, colours), layout::Relative{}, layout::Cancels::nothing, tokens);
+    layout.layers.push_back({{static_cast<std::uint32_t>(q)}});
+    layout.order.push_back(static_cast<std::uint32_t>(q));
+  }
+  return layout;
+}
+
+Layout make_stepped(Vertex tokens, layout::PatternKind kind) {
+  layout::PatternSpec spec;
+  spec.kind = kind;
+  spec.radius = 12;
+  spec.dilation = 3;
+  spec.stride = 7;
+  Layout layout;
+  layout.tokens = tokens;
+  layout.vertex_colour.assign(tokens, 0);
+  for (const layout::Pattern& pattern : layout::make_patterns(spec, {tokens, 0, 1}, unlimited)) {
+    layout.relations.emplace_back(pattern, layout::Relative{}, layout::Cancels::single_colour, tokens);
+  }
+  layout.layers.push_back({{0}});
+  layout.order.push_back(0);
+  return layout;
+}
+
+// Windows of small radius with a few arcs more or less, so that most roots have surroundings of their own; sometimes tokens at the far end
+// that only their own rows tell apart.
+Layout make_local(std::mt19937& random) {
+  const auto draw = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  Layout layout;
+  layout.tokens = 24 + draw(30);
+  layout.vertex_colour.assign(layout.tokens, 0);
+  const Vertex n = layout.tokens;
+  const std::uint32_t changes = draw(6), layers = 1 + draw(2), step = 1 + draw(2);
+  const bool open_end = draw(2) == 0;
+  for (std::uint32_t q = 0; q < layers; ++q) {
+    const Vertex radius = (1 + draw(3)) * step;
+    std::vector<std::vector<bool>> reads(n, std::vector<bool>(n, false));
+    for (Vertex i = 0; i < n; ++i) {
+      for (Vertex j = 0; j < n; ++j) {
+        const Vertex distance = i < j ? j - i : i - j;
+        reads[i][j] = distance <= radius && (distance % step == 0 || distance == 1);
+      }
+    }
+    for (std::uint32_t k = 0; k < changes; ++k) {
+      const Vertex i = draw(n);
+      reads[i][std::min<Vertex>(n - 1, i + draw(4))].flip();
+    }
+    if (open_end) {
+      for (Vertex i = 0; i + 2 < n; ++i) reads[i][n - 1] = reads[i][n - 2];
+    }
+    std::vector<std::vector<Vertex>> rows(n);
+    for (Vertex i = 0; i < n; ++i) {
+      for (Vertex j = 0; j < n; ++j) {
+        if (reads[i][j]) rows[i].push_back(j);
+      }
+    }
+    layout.relations.emplace_back(layout::make_pattern_from_rows(n, rows), layout::Relative{}, layout::Cancels::nothing, n);
+    layout.layers.push_back({{q}});
+    layout.order.push_back(q);
+  }
+  return layout;
+}
+
+/// How many views were compared, and how many vertices stood for others in them.
+struct Compared {
+  std::size_t views = 0, left_out = 0;
+};
+
+void compare(const Layout& layout, std::uint64_t depth, Compared& compared) {
+  const group::Group group = symmetry::compute_layout_group(layout, unlimited);
+  auto views = ViewColours::make(layout, group, depth, unlimited);
+  REQUIRE(views);
+  const auto maker = make_plain_roots(layout, depth);
+  for (Vertex a = 0; a < layout.tokens; ++a) {
+    const auto colours = views->colour(a);
+    if (!colours) continue;
+    const Rooted rooted = maker->make(a, unlimited);
+    const RootColours expected = compute_root_colours(rooted, unlimited), found = views->expand(*colours);
+    REQUIRE(found.hash == expected.hash);
+    CHECK(found.invariant == expected.invariant);
+    CHECK(found.discrete == expected.discrete);
+    for (std::size_t p = 0; p < views->vertices().size(); ++p) REQUIRE(colours->seen[p] == rooted.seen[views->vertices()[p]]);
+    ++compared.views;
+    compared.left_out += layout.vertices() - views->vertices().size();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what the surroundings of the roots show about all views at once") {
+  std::mt19937 random(3);
+  int shown = 0, open = 0;
+  for (int k = 0; k < 150; ++k) {
+    const Layout layout = make_local(random);
+    const group::Group group = symmetry::compute_layout_group(layout, unlimited);
+    const Connected connected = compute_connected(layout, unlimited);
+    const std::uint64_t depth = connected.layers.value_or(6) + random() % 2;
+    const std::vector<bool> complete = find_complete_roots(layout, depth, unlimited);
+    std::vector<Vertex> roots, number(layout.tokens);
+    std::iota(number.begin(), number.end(), Vertex{0});
+    for (Vertex a = 0; a < layout.tokens; ++a) {
+      if (group.orbit[a] == a && !complete[a]) roots.push_back(a);
+    }
+    const auto views = ViewColours::make(layout, group, depth, unlimited);
+    if (roots.empty() || views->vertices().size() < layout.tokens) continue;
+    if (!views->explains_all(roots, number, 1, 1)) {
+      ++open;
+      continue;
+    }
+    ++shown;
+    const auto maker = make_plain_roots(layout, depth);
+    for (const Vertex a : roots) {
+      const Rooted first = maker->make(a, unlimited);
+      const group::Group own = symmetry::compute_automorphisms(first.structure, unlimited);
+      for (const group::Permutation& g : group::list_generators(own, ~std::size_t{0})) {
+        for (const Vertex x : g.moved()) REQUIRE_FALSE(first.seen[x]);
+      }
+      for (const Vertex b : roots) {
+        if (b > a) REQUIRE_FALSE(symmetry::find_isomorphism(first.structure, maker->make(b, unlimited).structure, unlimited));
+      }
+    }
+  }
+  CHECK(shown >= 20);
+  CHECK(open >= 20);
+}
+
+TEST_CASE("colours of views on two tokens per class are those of all tokens") {
+  std::mt19937 random(11);
+  Compared compared;
+  for (int k = 0; k < 300; ++k) {
+    const Layout layout = make_classes(random, 1 + k % 3);
+    for (std::uint64_t depth = 1; depth <= 4; ++depth) compare(layout, depth, compared);
+  }
+  CHECK(compared.views > 5000);
+  CHECK(compared.left_out > 5000);
+}
+
+TEST_CASE("colours of views with runs that have steps") {
+  Compared compared;
+  for (const Vertex tokens : {60u, 61u, 95u}) {
+    for (std::uint64_t depth = 1; depth <= 3; ++depth) {
+      compare(make_stepped(tokens, layout::PatternKind::window), depth, compared);
+      compare(make_stepped(tokens, layout::PatternKind::strided), depth, compared);
+    }
+  }
+  CHECK(compared.views > 1000);
+}
+
+}  // namespace sightline::sight
