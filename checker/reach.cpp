@@ -162,7 +162,8 @@ public:
         if (pair && (!result.first || *pair < *result.first)) result.first = pair;
         const Lane lane = pair ? want(strip, i) : Lane{};
         for (std::size_t w = 0; w < lane.word.size(); ++w) {
-          result.count[i] += static_cast<Vertex>(std::popcount(lane.word[w] & ~strip.state[i].word[w]));
+          const std::uint64_t out = lane.word[w] & ~strip.state[i].word[w];
+          if (out != 0) result.count[i] += static_cast<Vertex>(std::popcount(out));
         }
       }
       return true;

@@ -133,7 +133,10 @@ public:
     const auto& classes = layout_group_.group.classes;
     const bool uniform = std::all_of(classes.begin(), classes.end(), [&](const auto& members) { return explainer_.explains_class(members); });
     if (!rigid && uniform) places_ = PlaceColours::make(layout_, layout_group_.group, depth_);
-    if (places_ && places_->explains_all(roots, explainer_.number())) return;
+    if (places_ && places_->explains_all(roots, explainer_.number())) {
+      if (keeps_met) meet_given(roots);
+      return;
+    }
     if (!rigid) split(alike, [&](Vertex a) { return visit_root(a); });
     for (const std::vector<Vertex>& members : alike) visit_pairs(members);
   }
@@ -256,6 +259,15 @@ private:
         leads.push_back(std::move(mine));
         clusters.push_back({b});
       }
+    }
+  }
+
+  // What the evidence gives is still looked at: a larger group has to come from the views.
+  void meet_given(const std::vector<Vertex>& roots) {
+    for (const Vertex a : roots) {
+      if (find(find(evidence_, "roots"), to_key(a)) != nullptr) visit_root(a);
+      const Json* pair = find(find(evidence_, "pairs"), to_key(a));
+      if (const Json* like = find(pair, "like")) visit_isomorphism(static_cast<Vertex>(like->natural(a)), a, maker_.make(a), (*pair)["map"]);
     }
   }
 

@@ -318,7 +318,8 @@ private:
       const Lane<Words> lane = same_for_all || i >= strip_.back() ? common : wanted_lane(i);
       for (unsigned w = 0; w < Words; ++w) {
         const std::uint64_t within = ever == nullptr ? ~std::uint64_t{0} : (*ever)[i].word[w];
-        unseen[i] += static_cast<Vertex>(std::popcount(lane.word[w] & within & ~state_[i].word[w]));
+        const std::uint64_t out = lane.word[w] & within & ~state_[i].word[w];
+        if (out != 0) unseen[i] += static_cast<Vertex>(std::popcount(out));
       }
     }
   }

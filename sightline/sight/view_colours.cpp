@@ -124,7 +124,7 @@ void ViewColours::append(Rows& rows, const layout::ColouredRun& run) {
 bool ViewColours::write_rows(const layout::Relation& relation, Rows& rows) {
   const Vertex vertices = layout_->vertices();
   const std::size_t places = vertex_.size();
-  booking_.grow(places * 17);
+  booking_.grow(places * 25);
   rows.list.resize(places);
   rows.others.assign(places, 0);
   rows.repeats.assign(places, false);
@@ -146,9 +146,15 @@ bool ViewColours::write_rows(const layout::Relation& relation, Rows& rows) {
     }
     if (!kept) continue;
     if (list_of == no_vertex) {
-      const std::size_t before = rows.pieces.capacity();
+      std::size_t coming = 0;
+      for (const layout::ColouredRun& run : row) coming += run.step == 1 && run.colour_step == 0 ? 1 : run.size();
+      if (rows.pieces.size() + coming > rows.pieces.capacity()) {
+        const std::size_t grown = std::max(rows.pieces.size() + coming, 2 * rows.pieces.capacity());
+        if (grown > 2 * most_pieces) return false;
+        booking_.grow((grown - rows.pieces.capacity()) * sizeof(Piece));
+        rows.pieces.reserve(grown);
+      }
       for (const layout::ColouredRun& run : row) append(rows, run);
-      booking_.grow((rows.pieces.capacity() - before) * sizeof(Piece));
       if (rows.pieces.size() > most_pieces) return false;
       list_of = static_cast<Vertex>(rows.begin.size() - 1);
       rows.begin.push_back(rows.pieces.size());
