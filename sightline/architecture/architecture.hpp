@@ -205,6 +205,10 @@ void forget_unused(LayerSpec& layer);
 /// `FILE: ...` for a message without a place.
 [[nodiscard]] std::string complete_message(const Architecture& architecture, std::string_view message);
 
+/// The relations of one mixing layer, one per head that differs (convolution: one per tap; linformer: those of its
+/// landmarks), with the colours of make_layout and what normalisation forgets of them. Empty for tokenwise. Throws as make_layout.
+[[nodiscard]] std::vector<layout::Relation> make_relations(const Architecture& architecture, const Mixer& mixer, const Budget& budget);
+
 /// The layout of an architecture (format.md `layout`: token, register and arc colours), with equal layers and heads shared.
 /// Linformer's `blocks` become one register per block; `linear`, linformer trained/tied/generic become token colours.
 /// Throws InputError (with file and field) when a pattern cannot be built, BudgetExhausted.

@@ -64,6 +64,26 @@ std::vector<Pattern> make_pooling_patterns(const Mixer& mixer, Vertex tokens, Ve
   return {layout::make_pattern_from_rows(vertices, all_read), layout::make_pattern_from_rows(vertices, same_block)};
 }
 
+std::vector<std::uint64_t> make_vertex_colours(const Architecture& architecture) {
+  const auto tokens = static_cast<std::size_t>(architecture.tokens);
+  std::vector<std::uint64_t> colours(tokens, 0);
+  const Input& input = architecture.input;
+  if (input.positions == Positions::learned || input.positions == Positions::sinusoidal) {
+    for (std::size_t i = 0; i < tokens; ++i) colours[i] = i + 1;
+  } else if (input.positions == Positions::fixed) {
+    std::map<std::vector<double>, std::uint64_t> seen;
+    for (std::size_t i = 0; i < tokens; ++i) colours[i] = seen.emplace(input.table[i], seen.size() + 1).first->second;
+  }
+  if (input.bos) colours[0] = register_colour_base - 1;
+  std::map<std::string, std::uint64_t> names;
+  for (const std::string& name : input.registers) {
+    colours.push_back(register_colour_base + names.emplace(name, names.size()).first->second);
+  }
+  return colours;
+}
+
+}  // namespace
+
 std::vector<Relation> make_relations(const Architecture& architecture, const Mixer& mixer, const Budget& budget) {
   const auto tokens = static_cast<Vertex>(architecture.tokens);
   const auto registers = static_cast<Vertex>(architecture.input.registers.size());
@@ -120,26 +140,6 @@ std::vector<Relation> make_relations(const Architecture& architecture, const Mix
   for (Pattern& pattern : patterns) relations.emplace_back(std::move(pattern), relative, cancels, tokens);
   return relations;
 }
-
-std::vector<std::uint64_t> make_vertex_colours(const Architecture& architecture) {
-  const auto tokens = static_cast<std::size_t>(architecture.tokens);
-  std::vector<std::uint64_t> colours(tokens, 0);
-  const Input& input = architecture.input;
-  if (input.positions == Positions::learned || input.positions == Positions::sinusoidal) {
-    for (std::size_t i = 0; i < tokens; ++i) colours[i] = i + 1;
-  } else if (input.positions == Positions::fixed) {
-    std::map<std::vector<double>, std::uint64_t> seen;
-    for (std::size_t i = 0; i < tokens; ++i) colours[i] = seen.emplace(input.table[i], seen.size() + 1).first->second;
-  }
-  if (input.bos) colours[0] = register_colour_base - 1;
-  std::map<std::string, std::uint64_t> names;
-  for (const std::string& name : input.registers) {
-    colours.push_back(register_colour_base + names.emplace(name, names.size()).first->second);
-  }
-  return colours;
-}
-
-}  // namespace
 
 layout::Layout make_layout(const Architecture& architecture, const Budget& budget) {
   Layout result;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sightline/base/error.hpp"
+#include "sightline/mixer/scalar_functions.hpp"
 
 namespace sightline::train {
 namespace {
@@ -55,40 +56,7 @@ Tensor apply(Op op, const Tensor& t) {
   }
 }
 
-double apply(Op op, double t) {
-  switch (op) {
-  case Op::negate:
-    return -t;
-  case Op::exp:
-    return std::exp(t);
-  case Op::log:
-    return std::log(t);
-  case Op::sqrt:
-    return std::sqrt(t);
-  case Op::cosh:
-    return std::cosh(t);
-  case Op::sinh:
-    return std::sinh(t);
-  case Op::cos:
-    return std::cos(t);
-  case Op::sin:
-    return std::sin(t);
-  case Op::tanh:
-    return std::tanh(t);
-  case Op::sigmoid:
-    return 1 / (1 + std::exp(-t));
-  case Op::softplus:
-    return std::max(t, 0.0) + std::log1p(std::exp(-std::abs(t)));
-  case Op::relu:
-    return t > 0 || std::isnan(t) ? t : 0;
-  case Op::elu:
-    return t > 0 ? t : std::expm1(t);
-  case Op::abs:
-    return std::abs(t);
-  default:
-    throw InternalError("not a function of one number");
-  }
-}
+double apply(Op op, double t) { return mixer::apply_function(op, t); }
 
 /// An expression in t whose nodes are all scalars.
 template <class Value> Value evaluate(const Expression& e, const Value& t) {

@@ -15,46 +15,6 @@ namespace {
 
 using architecture::MixerKind;
 using architecture::RelativeScheme;
-using layout::RelativeKind;
-
-/// The colours of make_layout (format.md `layout`): the plan's exact order of summation rests on them.
-layout::Relative to_relative(const architecture::Mixer& mixer) {
-  layout::Relative relative;
-  if (mixer.kind == MixerKind::linear)
-    relative.kind = RelativeKind::pair;
-  if (mixer.kind != MixerKind::attention)
-    return relative;
-  switch (mixer.relative.scheme) {
-  case RelativeScheme::none:
-    break;
-  case RelativeScheme::rotary:
-    relative.kind = RelativeKind::offset;
-    break;
-  case RelativeScheme::alibi:
-    relative.kind = RelativeKind::distance;
-    break;
-  case RelativeScheme::learned:
-    relative.kind = mixer.pattern.kind == layout::PatternKind::grid ? RelativeKind::grid_offset : RelativeKind::offset;
-    if (relative.kind == RelativeKind::grid_offset)
-      relative.grid_width = static_cast<std::uint32_t>(mixer.pattern.shape.at(1));
-    break;
-  case RelativeScheme::t5:
-    relative.kind = RelativeKind::bucket;
-    relative.buckets = static_cast<std::uint32_t>(mixer.relative.buckets);
-    relative.max_distance = static_cast<std::uint32_t>(mixer.relative.max_distance);
-    relative.bidirectional = mixer.relative.bidirectional;
-    break;
-  }
-  return relative;
-}
-
-layout::Cancels to_cancels(const architecture::Mixer& mixer) {
-  const bool normalised = (mixer.kind == MixerKind::attention && mixer.normalised) || mixer.kind == MixerKind::mean;
-  if (!normalised || mixer.sink || mixer.eps > 0)
-    return layout::Cancels::nothing;
-  return mixer.relative.scheme == RelativeScheme::alibi ? layout::Cancels::common_shift
-                                                        : layout::Cancels::single_colour;
-}
 
 bool has_literals(const attention_kernel::Expression& expression) {
   if (expression->op == attention_kernel::Op::literal_vector)
@@ -97,22 +57,6 @@ std::int64_t count_matrix_colours(const std::vector<layout::Relation>& relations
       most = std::max<std::int64_t>(most, run.colour);
   }
   return most;
-}
-
-std::vector<layout::Relation> make_relations(const architecture::Architecture& a, const architecture::Mixer& mixer,
-                                             const Budget& budget) {
-  const auto tokens = static_cast<layout::Vertex>(a.tokens);
-  const layout::PatternSize size{tokens, static_cast<layout::Vertex>(a.input.registers.size()),
-                                 static_cast<layout::Vertex>(mixer.heads)};
-  std::vector<layout::Relation> relations;
-  try {
-    for (layout::Pattern& pattern : layout::make_patterns(mixer.pattern, size, budget)) {
-      relations.emplace_back(std::move(pattern), to_relative(mixer), to_cancels(mixer), tokens);
-    }
-  } catch (const InputError& error) {
-    throw InputError(architecture::complete_message(a, error.what()));
-  }
-  return relations;
 }
 
 void make_linformer(LayerPlan& plan) {
@@ -192,7 +136,7 @@ LayerPlan make_layer_plan(const architecture::Architecture& a, const architectur
     throw InputError(where + ": expected a kernel of dot(x,y) alone for rotary positions beside registers");
   if (scored && mixer.relative.scheme == RelativeScheme::alibi)
     plan.rule.slopes = make_slopes(mixer.heads);
-  plan.relations = make_relations(a, mixer, budget);
+  plan.relations = architecture::make_relations(a, mixer, budget); // the plan's exact order of summation rests on them
   plan.plan = mixer::make_plan(plan.relations, budget);
   plan.relative_colours = plan.relations.front().relative_count();
   plan.matrix_colours = count_matrix_colours(plan.relations);

@@ -18,8 +18,9 @@ import mpmath
 import numpy as np
 
 here = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(here))
+sys.path[:0] = [str(here), str(here.parent)]
 from network import Long, Network, read, rows_of  # noqa: E402
+from permutations import closure, orbit, parse_cycles  # noqa: E402
 
 warnings.filterwarnings("ignore", category=RuntimeWarning)  # a network that overflows shows nothing, and counts as nothing
 golden = here.parent / "golden"
@@ -189,16 +190,8 @@ def orbit_target(entry, witness, x, i):
     """The target of 3.2: the sum over the orbit under the layout's group of one (linear) or two (bilinear) tokens."""
     generators = entry["intersection_group"]["generators"]
     start = (witness["a"], *witness["orbit_rep"][1:])
-    orbit, fresh = {start}, [start]
-    while fresh:
-        tuple_ = fresh.pop()
-        for g in generators:
-            image = tuple(g[v] for v in tuple_)
-            if image not in orbit:
-                orbit.add(image)
-                fresh.append(image)
     value = 0.0
-    for at, *rest in orbit:
+    for at, *rest in orbit(generators, start):
         if at == i:
             value += x[rest[0], 0] * (x[rest[1], 1] if len(rest) == 2 else 1.0)
     return value
@@ -230,27 +223,6 @@ MOMENTS = {  # docs/theory.md 3.11: equal moments up to the degree
     5: ([(0, 1), (4, 1), (8, 1), (16, 1), (17, 1)], [(1, 1), (2, 1), (10, 1), (14, 1), (18, 1)]),
     6: ([(3, 1), (-3, -1), (-1, 2), (1, -2), (-2, -3), (2, 3)], [(3, 2), (-3, -2), (-2, 1), (2, -1), (-1, -3), (1, 3)]),
 }
-
-
-def parse_cycles(text, n):
-    image = list(range(n))
-    for cycle in text.replace(")", "").split("("):
-        points = [int(p) for p in cycle.replace(",", " ").split()]
-        for p, q in zip(points, points[1:] + points[:1]):
-            image[p] = q
-    return tuple(image)
-
-
-def closure(generators, n):
-    group, fresh = {tuple(range(n))}, [tuple(range(n))]
-    while fresh:
-        g = fresh.pop()
-        for h in generators:
-            image = tuple(h[v] for v in g)
-            if image not in group:
-                group.add(image)
-                fresh.append(image)
-    return group
 
 
 def hard_pairs(case, depth, rng, cosets):

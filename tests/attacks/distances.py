@@ -16,7 +16,11 @@ import sys
 import tempfile
 from fractions import Fraction
 
-golden = pathlib.Path(__file__).resolve().parent.parent / "golden" / "cases"
+tests = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(tests))
+from permutations import closure, parse_cycles  # noqa: E402
+
+golden = tests / "golden" / "cases"
 
 
 def latest(rows, m, a, n):
@@ -45,18 +49,6 @@ def isomorphisms(rows, m, n):
     return found
 
 
-def closure(generators, n):
-    seen, fresh = {tuple(range(n))}, [tuple(range(n))]
-    while fresh:
-        g = fresh.pop()
-        for h in generators:
-            image = tuple(h[v] for v in g)
-            if image not in seen:
-                seen.add(image)
-                fresh.append(image)
-    return seen
-
-
 def distance(rows, m, n, group, orbit_of):
     """Squared distance and size of the target, in units of the variance of one monomial."""
     orbit = {tuple(g[v] for v in orbit_of) for g in group}
@@ -82,15 +74,6 @@ def distance(rows, m, n, group, orbit_of):
     return lost, len(orbit)
 
 
-def parse(cycles, n):
-    image = list(range(n))
-    for cycle in cycles.replace(")", "").split("("):
-        points = [int(p) for p in cycle.split()]
-        for p, q in zip(points, points[1:] + points[:1]):
-            image[p] = q
-    return tuple(image)
-
-
 def main():
     rng, checked = random.Random(4), 0
     with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +95,7 @@ def main():
             if not floor or "collision" not in floor["rule"]:
                 continue
             orbit = tuple(map(int, re.search(r"orbit of \(([\d,]+)\)", floor["target"])[1].split(",")))
-            group = closure([parse(g, n) for g in answer["layout"]["generators"]], n)
+            group = closure([parse_cycles(g, n) for g in answer["layout"]["generators"]], n)
             lost, size = distance(rows, len(rows), n, group, orbit)
             unit = Fraction(1, 12) if len(orbit) == 2 else Fraction(1, 144)
             found = floor["distance"]

@@ -9,10 +9,14 @@ usage: check.py SIGHTLINE [--all]      exit code 1 when a layout fails"""
 import itertools
 import json
 import math
+import pathlib
 import subprocess
 import sys
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from permutations import closure, parse_cycles  # noqa: E402
 
 QUICK = ["C_5", "D_5", "trivial(3)", "trivial(4)", "S_4", "gens[(0 3)(1 2)]", "S_3 x S_2", "C_2*C_2", "A_4", "gens[(0 1 2)(3 4 5)]", "regular(S_3)", "C_6"]
 SLOW = ["C_7", "D_7", "D_6", "S_5", "S_2 x S_4", "S_2 wr S_3", "S_3 wr S_2", "hypercube(3)", "gens[(0 1 2 3)(4 5 6 7),(0 4 2 6)(1 7 3 5)]",
@@ -87,27 +91,6 @@ class Network:
         return x[:, :self.n]
 
 
-def parse(cycles, n):
-    image = list(range(n))
-    for cycle in cycles.replace(")", "").split("("):
-        points = [int(p) for p in cycle.split()]
-        for p, q in zip(points, points[1:] + points[:1]):
-            image[p] = q
-    return tuple(image)
-
-
-def closure(generators, n):
-    seen, fresh = {tuple(range(n))}, [tuple(range(n))]
-    while fresh:
-        g = fresh.pop()
-        for h in generators:
-            image = tuple(h[v] for v in g)
-            if image not in seen:
-                seen.add(image)
-                fresh.append(image)
-    return seen
-
-
 def collisions(tree, layers, permutations, seeds):
     """[permutation, token]: the largest of the networks' differences |F(tau X)_tau(a) - F(X)_a|, and the least change that token j makes at token a."""
     n = tree["tokens"]
@@ -132,7 +115,7 @@ def check(command, text):
     run = subprocess.run([command, "design", "--json", "--symmetry", text], capture_output=True, text=True, check=True)
     design = json.loads(run.stdout)
     n = design["group"]["tokens"]
-    group = closure([parse(g, n) for g in design["group"]["generators"]], n)
+    group = closure([parse_cycles(g, n) for g in design["group"]["generators"]], n)
     assert len(group) == int(design["group"]["order"])
     permutations = np.array(list(itertools.permutations(range(n))))
     inside = np.array([tuple(tau) in group for tau in permutations.tolist()])
