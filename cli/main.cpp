@@ -1,28 +1,15 @@
 // The `sightline` command: parses the command line, runs one subcommand, turns errors into one line and an exit code.
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <new>
 
 #include "cli/commands.hpp"
-#include "sightline/base/atomic_file.hpp"
+#include "cli/process.hpp"
 #include "sightline/base/budget.hpp"
 #include "sightline/base/error.hpp"
 
 namespace {
-
-void interrupt(int) {
-  sightline::Budget::interrupted.store(true);
-  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the process at once
-}
-
-/// For the tests of half-written files: SIGHTLINE_TEST_KILL_AT=N kills the process before the N-th system call of a write.
-void kill_at_step(const char*) {
-  static long steps_left = std::strtol(std::getenv("SIGHTLINE_TEST_KILL_AT"), nullptr, 10);
-  if (--steps_left == 0) std::raise(SIGKILL);
-}
 
 int fail(sightline::cli::Exit exit, std::string_view message) {
   fmt::print(stderr, "sightline: {}\n", message);
@@ -33,8 +20,7 @@ int fail(sightline::cli::Exit exit, std::string_view message) {
 
 int main(int argc, char** argv) {
   using sightline::cli::Exit;
-  std::signal(SIGINT, interrupt);
-  if (std::getenv("SIGHTLINE_TEST_KILL_AT") != nullptr) sightline::before_write_step = kill_at_step;
+  sightline::cli::prepare_process();
   CLI::App app{"Sightline: what an attention layout can and cannot express"};
   app.require_subcommand(1);
   app.set_version_flag("--version", "sightline 0.1.0");

@@ -4,28 +4,14 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <new>
 
+#include "cli/process.hpp"
 #include "cli/train/commands.hpp"
-#include "sightline/base/atomic_file.hpp"
 #include "sightline/base/budget.hpp"
 #include "sightline/base/error.hpp"
 
 namespace {
-
-void interrupt(int) {
-  sightline::Budget::interrupted.store(true);
-  std::signal(SIGINT, SIG_DFL); // a second Ctrl-C ends the process at once
-}
-
-/// For the tests of half-written files: SIGHTLINE_TEST_KILL_AT=N kills the process before the N-th system call of a
-/// write.
-void kill_at_step(const char*) {
-  static long steps_left = std::strtol(std::getenv("SIGHTLINE_TEST_KILL_AT"), nullptr, 10);
-  if (--steps_left == 0)
-    std::raise(SIGKILL);
-}
 
 int fail(int exit, std::string_view message) {
   fmt::print(stderr, "sightline: {}\n", message);
@@ -68,9 +54,7 @@ int run(int argc, char** argv) {
 } // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGINT, interrupt);
+  sightline::cli::prepare_process();
   std::signal(SIGPIPE, SIG_IGN); // a lost process of a distributed run is an error to report
-  if (std::getenv("SIGHTLINE_TEST_KILL_AT") != nullptr)
-    sightline::before_write_step = kill_at_step;
   return run(argc, argv);
 }

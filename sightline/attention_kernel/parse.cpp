@@ -7,64 +7,18 @@
 #include "sightline/attention_kernel/build.hpp"
 #include "sightline/attention_kernel/expression.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/tokens.hpp"
 #include "sightline/base/words.hpp"
 
 namespace sightline::attention_kernel {
 namespace {
 
 // Every later pass walks the tree recursively, so its height is bounded here, once.
-constexpr std::size_t greatest_length = 65536;
-constexpr std::size_t greatest_nesting = 200;
 constexpr std::size_t greatest_height = 1000;
 constexpr std::size_t greatest_digits = 400;
 constexpr long greatest_exponent = 400;
 
-enum class Kind { number, word, symbol, bad, end };
-
-struct Token {
-  Kind kind = Kind::end;
-  std::size_t at = 0;  // 0-based
-  std::string_view text;
-};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-[[noreturn]] void fail(std::size_t at, std::string_view expected, std::string_view found) {
-  throw InputError(fmt::format("character {}: expected {}, found {}", at + 1, expected, found));
-}
-
-std::string describe(const Token& token) {
-  if (token.kind == Kind::end) return "the end";
-  const unsigned char first = static_cast<unsigned char>(token.text.front());
-  if (token.kind == Kind::bad && (first < 0x20 || first > 0x7e)) return fmt::format("the byte 0x{:02x}", first);
-  if (token.text.size() > 40) return fmt::format("\"{}...\"", token.text.substr(0, 37));
-  return fmt::format("\"{}\"", token.text);
-}
-
-Token next_token(std::string_view text, std::size_t at) {
-  while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r')) ++at;
-  if (at == text.size()) return {Kind::end, at, {}};
-  std::size_t end = at;
-  auto digits = [&] { while (end < text.size() && is_digit(text[end])) ++end; };
-  const char c = text[at];
-  if (is_digit(c) || (c == '.' && at + 1 < text.size() && is_digit(text[at + 1]))) {
-    digits();
-    if (end < text.size() && text[end] == '.') { ++end; digits(); }
-    if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
-      std::size_t mark = end + 1;
-      if (mark < text.size() && (text[mark] == '+' || text[mark] == '-')) ++mark;
-      if (mark < text.size() && is_digit(text[mark])) { end = mark; digits(); }
-    }
-    return {Kind::number, at, text.substr(at, end - at)};
-  }
-  if (is_letter(c)) {
-    while (end < text.size() && (is_letter(text[end]) || is_digit(text[end]))) ++end;
-    return {Kind::word, at, text.substr(at, end - at)};
-  }
-  const bool known = std::string_view("+-*/^()[],").find(c) != std::string_view::npos;
-  return {known ? Kind::symbol : Kind::bad, at, text.substr(at, 1)};
-}
+using Kind = Token::Kind;
 
 mpq_class read_number(const Token& token) {
   std::string digits;
@@ -77,14 +31,14 @@ mpq_class read_number(const Token& token) {
     digits += text[i];
     if (fraction) --shift;
   }
-  if (digits.size() > greatest_digits) fail(token.at, fmt::format("at most {} digits", greatest_digits), fmt::format("{}", digits.size()));
+  if (digits.size() > greatest_digits) fail_at(token.at, fmt::format("at most {} digits", greatest_digits), fmt::format("{}", digits.size()));
   if (i < text.size()) {
     ++i;
     const bool negative = text[i] == '-';
     if (text[i] == '-' || text[i] == '+') ++i;
     long exponent = 0;
     for (; i < text.size(); ++i) exponent = std::min(10 * exponent + (text[i] - '0'), 10 * greatest_exponent);
-    if (exponent > greatest_exponent) fail(token.at, fmt::format("a decimal exponent of at most {}", greatest_exponent), describe(token));
+    if (exponent > greatest_exponent) fail_at(token.at, fmt::format("a decimal exponent of at most {}", greatest_exponent), describe(token));
     shift += negative ? -exponent : exponent;
   }
   mpq_class value(mpz_class(digits, 10));
@@ -108,47 +62,27 @@ std::string suggestion(std::string_view word) {
   return best.empty() ? std::string() : fmt::format(" (did you mean \"{}\"?)", best);
 }
 
-class Parser {
+class Parser : TokenCursor {
 public:
-  Parser(std::string_view text, Role role, std::size_t dim) : text_(text), role_(role), dim_(dim), token_(next_token(text, 0)) {}
+  Parser(std::string_view text, Role role, std::size_t dim) : TokenCursor(text), role_(role), dim_(dim) {}
 
   Expression parse() {
     const std::size_t start = token_.at;
     Expression result = sum();
-    if (token_.kind != Kind::end) fail(token_.at, "an operator or the end", describe(token_));
-    if (result->is_vector) fail(start, "a scalar", "a vector (use dot, norm2 or norm)");
+    if (token_.kind != Kind::end) fail_at(token_.at, "an operator or the end", describe(token_));
+    if (result->is_vector) fail_at(start, "a scalar", "a vector (use dot, norm2 or norm)");
     return result;
   }
 
 private:
-  void advance() { token_ = next_token(text_, token_.at + token_.text.size()); }
-  bool at(char symbol) const { return token_.kind == Kind::symbol && token_.text[0] == symbol; }
-  bool take(char symbol) {
-    if (!at(symbol)) return false;
-    advance();
-    return true;
-  }
-  void require(char symbol) {
-    if (!take(symbol)) fail(token_.at, fmt::format("\"{}\"", symbol), describe(token_));
-  }
-
-  // Guards the recursion of the parser itself; checked() guards that of everything later.
-  struct Nesting {
-    explicit Nesting(Parser& parser) : parser_(parser) {
-      if (++parser_.nesting_ > greatest_nesting)
-        fail(parser_.token_.at, fmt::format("at most {} nested brackets, signs and powers", greatest_nesting), "more");
-    }
-    ~Nesting() { --parser_.nesting_; }
-    Nesting(const Nesting&) = delete;
-    Nesting& operator=(const Nesting&) = delete;
-    Parser& parser_;
-  };
+  // The cursor's nesting guards the recursion of the parser itself; checked() guards that of everything later.
+  static constexpr std::string_view nested = "brackets, signs and powers";
 
   struct Sized { Expression expression; std::size_t height; };
 
   Expression checked(Sized& left, std::size_t right_height, Expression node, std::size_t position) {
     left.height = std::max(left.height, right_height) + 1;
-    if (left.height > greatest_height) fail(position, fmt::format("at most {} operations in one chain", greatest_height), "more");
+    if (left.height > greatest_height) fail_at(position, fmt::format("at most {} operations in one chain", greatest_height), "more");
     left.expression = node;
     return node;
   }
@@ -180,7 +114,7 @@ private:
   }
 
   Sized unary() {
-    const Nesting nesting(*this);
+    const Nesting nesting(*this, nested);
     const std::size_t position = token_.at;
     if (take('+')) return unary();
     if (take('-')) {
@@ -193,7 +127,7 @@ private:
     advance();
     const std::size_t exponent_at = token_.at;
     const Sized exponent = unary();
-    if (exponent.expression->is_vector) fail(exponent_at, "a scalar exponent", "a vector");
+    if (exponent.expression->is_vector) fail_at(exponent_at, "a scalar exponent", "a vector");
     checked(base, exponent.height, make_node(Op::power, {base.expression, exponent.expression}), position);
     return base;
   }
@@ -218,7 +152,7 @@ private:
       case Kind::bad:
       case Kind::end: break;
     }
-    fail(token.at, expected_operand(), describe(token));
+    fail_at(token.at, expected_operand(), describe(token));
   }
 
   std::string expected_operand() const {
@@ -240,20 +174,20 @@ private:
       const std::string other = role_ == Role::activation && (token.text == "x" || token.text == "y") ? " (an activation is a function of t)"
                               : role_ == Role::kernel && token.text == "t"                           ? " (a kernel is a function of x and y)"
                                                                                                      : suggestion(token.text);
-      fail(token.at, expected_operand(), describe(token) + other);
+      fail_at(token.at, expected_operand(), describe(token) + other);
     }
     advance();
     require('(');
-    const Nesting nesting(*this);
+    const Nesting nesting(*this, nested);
     const std::size_t first_at = token_.at;
     Sized first = sized_sum();
     const bool takes_vector = *op == Op::dot || *op == Op::norm2 || *op == Op::norm;
-    if (takes_vector && !first.expression->is_vector) fail(first_at, fmt::format("a vector for {}", token.text), "a scalar");
+    if (takes_vector && !first.expression->is_vector) fail_at(first_at, fmt::format("a vector for {}", token.text), "a scalar");
     if (*op == Op::dot) {
       require(',');
       const std::size_t second_at = token_.at;
       const Sized second = sized_sum();
-      if (!second.expression->is_vector) fail(second_at, "a vector for dot", "a scalar");
+      if (!second.expression->is_vector) fail_at(second_at, "a vector for dot", "a scalar");
       require(')');
       checked(first, second.height, make_node(Op::dot, {first.expression, second.expression}), token.at);
       return first;
@@ -274,38 +208,34 @@ private:
       if (take('/')) {
         const std::size_t divisor_at = token_.at;
         const mpq_class divisor = entry();
-        if (divisor == 0) fail(divisor_at, "a number other than 0", "0");
+        if (divisor == 0) fail_at(divisor_at, "a number other than 0", "0");
         value /= divisor;
       }
       entries.push_back(negative ? mpq_class(-value) : value);
     } while (take(','));
-    if (!at(']')) fail(token_.at, "\",\" or \"]\"", describe(token_));
+    if (!at(']')) fail_at(token_.at, "\",\" or \"]\"", describe(token_));
     advance();
-    if (dim_ != 0 && entries.size() != dim_) fail(start, fmt::format("a vector with {} {}", dim_, dim_ == 1 ? "entry" : "entries"), fmt::format("{}", entries.size()));
+    if (dim_ != 0 && entries.size() != dim_) fail_at(start, fmt::format("a vector with {} {}", dim_, dim_ == 1 ? "entry" : "entries"), fmt::format("{}", entries.size()));
     if (literal_size_ == 0) literal_size_ = entries.size();
-    if (entries.size() != literal_size_) fail(start, fmt::format("a vector with {} entries, as the first one", literal_size_), fmt::format("{}", entries.size()));
+    if (entries.size() != literal_size_) fail_at(start, fmt::format("a vector with {} entries, as the first one", literal_size_), fmt::format("{}", entries.size()));
     return make_vector(std::move(entries));
   }
 
   mpq_class entry() {
-    if (token_.kind != Kind::number) fail(token_.at, "a number", describe(token_));
+    if (token_.kind != Kind::number) fail_at(token_.at, "a number", describe(token_));
     mpq_class value = read_number(token_);
     advance();
     return value;
   }
 
-  std::string_view text_;
   Role role_;
   std::size_t dim_;
-  Token token_;
-  std::size_t nesting_ = 0;
   std::size_t literal_size_ = 0;
 };
 
 }  // namespace
 
 Expression parse_expression(std::string_view text, Role role, std::size_t dim) {
-  if (text.size() > greatest_length) fail(greatest_length, fmt::format("at most {} characters", greatest_length), fmt::format("{}", text.size()));
   return Parser(text, role, dim).parse();
 }
 

@@ -8,14 +8,13 @@
 #include <string>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/tokens.hpp"
 #include "sightline/base/words.hpp"
 #include "sightline/target/expression.hpp"
 
 namespace sightline::target {
 namespace {
 
-constexpr std::size_t greatest_length = 65536;
-constexpr std::size_t greatest_nesting = 200;
 constexpr std::size_t greatest_steps = 10000;
 
 struct Name {
@@ -31,50 +30,7 @@ constexpr std::array functions{
 
 bool reduces(Op op) { return op >= Op::sum; }
 
-enum class Kind { number, word, symbol, bad, end };
-struct Token {
-  Kind kind = Kind::end;
-  std::size_t at = 0;
-  std::string_view text;
-};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-Token next_token(std::string_view text, std::size_t at) {
-  while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r')) ++at;
-  if (at == text.size()) return {Kind::end, at, {}};
-  std::size_t end = at;
-  const auto digits = [&] { while (end < text.size() && is_digit(text[end])) ++end; };
-  const char c = text[at];
-  if (is_digit(c) || (c == '.' && at + 1 < text.size() && is_digit(text[at + 1]))) {
-    digits();
-    if (end < text.size() && text[end] == '.') { ++end; digits(); }
-    if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
-      std::size_t mark = end + 1;
-      if (mark < text.size() && (text[mark] == '+' || text[mark] == '-')) ++mark;
-      if (mark < text.size() && is_digit(text[mark])) { end = mark; digits(); }
-    }
-    return {Kind::number, at, text.substr(at, end - at)};
-  }
-  if (is_letter(c)) {
-    while (end < text.size() && (is_letter(text[end]) || is_digit(text[end]))) ++end;
-    return {Kind::word, at, text.substr(at, end - at)};
-  }
-  return {std::string_view("+-*/^()[],").find(c) != std::string_view::npos ? Kind::symbol : Kind::bad, at, text.substr(at, 1)};
-}
-
-[[noreturn]] void fail(std::size_t at, std::string_view expected, std::string_view found) {
-  throw InputError(fmt::format("character {}: expected {}, found {}", at + 1, expected, found));
-}
-
-std::string describe(const Token& token) {
-  if (token.kind == Kind::end) return "the end";
-  const auto first = static_cast<unsigned char>(token.text.front());
-  if (token.kind == Kind::bad && (first < 0x20 || first > 0x7e)) return fmt::format("the byte 0x{:02x}", first);
-  if (token.text.size() > 40) return fmt::format("\"{}...\"", token.text.substr(0, 37));
-  return fmt::format("\"{}\"", token.text);
-}
+using Kind = Token::Kind;
 
 /// As written: names are not bound to axes yet.
 struct Tree {
@@ -94,39 +50,19 @@ bool mentions(const Tree& tree, char name) {
   return false;
 }
 
-class Reader {
+class Reader : TokenCursor {
 public:
-  explicit Reader(std::string_view text) : text_(text), token_(next_token(text, 0)) {}
+  explicit Reader(std::string_view text) : TokenCursor(text) {}
 
   Tree read() {
     Tree tree = sum();
-    if (token_.kind != Kind::end) fail(token_.at, "an operator or the end", describe(token_));
+    if (token_.kind != Kind::end) fail_at(token_.at, "an operator or the end", describe(token_));
     return tree;
   }
 
 private:
-  void advance() { token_ = next_token(text_, token_.at + token_.text.size()); }
-  bool at(char symbol) const { return token_.kind == Kind::symbol && token_.text[0] == symbol; }
-  bool take(char symbol) {
-    if (!at(symbol)) return false;
-    advance();
-    return true;
-  }
-  void require(char symbol) {
-    if (!take(symbol)) fail(token_.at, fmt::format("\"{}\"", symbol), describe(token_));
-  }
-  struct Nesting {
-    explicit Nesting(Reader& reader) : reader_(reader) {
-      if (++reader_.nesting_ > greatest_nesting) fail(reader_.token_.at, fmt::format("at most {} nested brackets", greatest_nesting), "more");
-    }
-    ~Nesting() { --reader_.nesting_; }
-    Nesting(const Nesting&) = delete;
-    Nesting& operator=(const Nesting&) = delete;
-    Reader& reader_;
-  };
-
   Tree make(Op op, std::size_t position, std::vector<Tree> children) {
-    if (++made_ > greatest_steps) fail(position, fmt::format("at most {} operations", greatest_steps), "more");
+    if (++made_ > greatest_steps) fail_at(position, fmt::format("at most {} operations", greatest_steps), "more");
     Tree tree;
     tree.op = op;
     tree.at = position;
@@ -149,7 +85,7 @@ private:
   Tree sum() {
     Tree left = product();
     for (std::size_t links = 0; at('+') || at('-'); ++links) {
-      if (links > 1000) fail(token_.at, "at most 1000 terms", "more");
+      if (links > 1000) fail_at(token_.at, "at most 1000 terms", "more");
       const Op op = at('+') ? Op::add : Op::subtract;
       const std::size_t position = token_.at;
       advance();
@@ -160,7 +96,7 @@ private:
   Tree product() {
     Tree left = unary();
     for (std::size_t links = 0; at('*') || at('/'); ++links) {
-      if (links > 1000) fail(token_.at, "at most 1000 factors", "more");
+      if (links > 1000) fail_at(token_.at, "at most 1000 factors", "more");
       const Op op = at('*') ? Op::multiply : Op::divide;
       const std::size_t position = token_.at;
       advance();
@@ -169,7 +105,7 @@ private:
     return left;
   }
   Tree unary() {
-    const Nesting nesting(*this);
+    const Nesting nesting(*this, "brackets");
     const std::size_t position = token_.at;
     if (take('+')) return unary();
     if (take('-')) return unary_node(Op::negate, position, unary());
@@ -184,7 +120,7 @@ private:
       const std::size_t position = token_.at;
       advance();
       if (token_.kind != Kind::number || token_.text.find_first_not_of("0123456789") != std::string_view::npos || token_.text.size() > 6)
-        fail(token_.at, "an index (0, 1, ...)", describe(token_));
+        fail_at(token_.at, "an index (0, 1, ...)", describe(token_));
       const auto index = static_cast<std::uint32_t>(std::stoul(std::string(token_.text)));
       advance();
       require(']');
@@ -208,11 +144,11 @@ private:
       return inner;
     }
     if (at('[')) return literal();
-    fail(token.at, operand, describe(token));
+    fail_at(token.at, operand, describe(token));
   }
   static double number(const Token& token) {
     const double value = std::strtod(std::string(token.text).c_str(), nullptr);
-    if (!std::isfinite(value)) fail(token.at, "a number below 1.8e308", describe(token));
+    if (!std::isfinite(value)) fail_at(token.at, "a number below 1.8e308", describe(token));
     return value;
   }
   Tree literal() {
@@ -221,11 +157,11 @@ private:
     do {
       const bool negative = at('-');
       if (at('-') || at('+')) advance();
-      if (token_.kind != Kind::number) fail(token_.at, "a number", describe(token_));
+      if (token_.kind != Kind::number) fail_at(token_.at, "a number", describe(token_));
       tree.entries.push_back(negative ? -number(token_) : number(token_));
       advance();
     } while (take(','));
-    if (!at(']')) fail(token_.at, "\",\" or \"]\"", describe(token_));
+    if (!at(']')) fail_at(token_.at, "\",\" or \"]\"", describe(token_));
     advance();
     return tree;
   }
@@ -237,18 +173,18 @@ private:
       return tree;
     }
     const auto* found = std::find_if(functions.begin(), functions.end(), [&](const Name& name) { return name.text == token.text; });
-    if (found == functions.end()) fail(token.at, operand, describe(token) + suggestion(token.text));
+    if (found == functions.end()) fail_at(token.at, operand, describe(token) + suggestion(token.text));
     advance();
     require('(');
-    const Nesting nesting(*this);
+    const Nesting nesting(*this, "brackets");
     std::vector<Tree> arguments;
     do arguments.push_back(sum()); while (take(','));
     Op op = found->op;
     const std::size_t count = arguments.size();
     if ((op == Op::min || op == Op::max) && count == 2) op = op == Op::min ? Op::minimum : Op::maximum;
     const bool two = op == Op::dot || op == Op::attend || op == Op::minimum || op == Op::maximum;
-    if (op != Op::concat && count != (two ? 2 : 1)) fail(token.at, fmt::format("{} {} for {}", two ? 2 : 1, two ? "arguments" : "argument", token.text), fmt::format("{}", count));
-    if (!at(')')) fail(token_.at, "\",\" or \")\"", describe(token_));
+    if (op != Op::concat && count != (two ? 2 : 1)) fail_at(token.at, fmt::format("{} {} for {}", two ? 2 : 1, two ? "arguments" : "argument", token.text), fmt::format("{}", count));
+    if (!at(')')) fail_at(token_.at, "\",\" or \")\"", describe(token_));
     advance();
     return make(op, token.at, std::move(arguments));
   }
@@ -264,9 +200,7 @@ private:
   }
 
   static constexpr std::string_view operand = "a number, x, y, z, n, i, j, a vector, a function or \"(\"";
-  std::string_view text_;
-  Token token_;
-  std::size_t nesting_ = 0, made_ = 0;
+  std::size_t made_ = 0;
 };
 
 void collect_attends(const Tree& tree, std::vector<const Tree*>& out) {
@@ -285,14 +219,14 @@ public:
     if (result_.role == Role::score) {
       std::vector<const Tree*> found;
       collect_attends(*root, found);
-      if (found.size() > 1) fail(found[1]->at, "one attend, whose score is asked for", "a second one");
+      if (found.size() > 1) fail_at(found[1]->at, "one attend, whose score is asked for", "a second one");
       if (!found.empty()) root = &found[0]->children[0];
       axes.y = 1;
       axes.depth = 1;
     }
     const std::uint32_t last = visit(*root, axes);
     if (result_.role == Role::score && result_.steps[last].width != 1)
-      fail(root->at, "a score, one number", fmt::format("a vector of {} numbers (use dot, norm2, norm or [0])", result_.steps[last].width));
+      fail_at(root->at, "a score, one number", fmt::format("a vector of {} numbers (use dot, norm2, norm or [0])", result_.steps[last].width));
     if (last + 1 != result_.steps.size()) {
       // The value was already there as a part of something else: repeat it as the last step.
       Step again;
@@ -328,18 +262,18 @@ private:
       case 'y':
       case 'z': {
         step.axis = tree.name == 'y' ? axes.y : axes.z;
-        if (step.axis == 0) fail(tree.at, tree.name == 'y' ? "y inside sum, mean, max, min or attend" : "z inside a reduction within a reduction", "it outside");
+        if (step.axis == 0) fail_at(tree.at, tree.name == 'y' ? "y inside sum, mean, max, min or attend" : "z inside a reduction within a reduction", "it outside");
         step.op = Op::read_token;
         step.axes = static_cast<std::uint8_t>(1U << step.axis);
         step.width = dim;
         break;
       }
       default:
-        if (result_.role == Role::score) fail(tree.at, "a score of x and y alone", fmt::format("\"{}\"", tree.name));
+        if (result_.role == Role::score) fail_at(tree.at, "a score of x and y alone", fmt::format("\"{}\"", tree.name));
         if (tree.name == 'n') step.op = Op::tokens;
         if (tree.name == 'i') { step.op = Op::own_index; step.axes = 1; result_.uses_index = true; }
         if (tree.name == 'j') {
-          if (axes.y == 0) fail(tree.at, "j inside sum, mean, max, min or attend", "it outside");
+          if (axes.y == 0) fail_at(tree.at, "j inside sum, mean, max, min or attend", "it outside");
           step.op = Op::read_index;
           step.axis = axes.z != 0 ? axes.z : axes.y;
           step.axes = static_cast<std::uint8_t>(1U << step.axis);
@@ -358,8 +292,8 @@ private:
     step.entries = tree.entries;
     if (tree.op == Op::literal) step.width = static_cast<std::uint32_t>(tree.entries.size());
     if (reduces(tree.op)) {
-      if (result_.role == Role::score) fail(tree.at, "a score of x and y alone", "a reduction over the sequence");
-      if (axes.depth == 2) fail(tree.at, "at most one reduction inside a reduction", "another one inside");
+      if (result_.role == Role::score) fail_at(tree.at, "a score of x and y alone", "a reduction over the sequence");
+      if (axes.depth == 2) fail_at(tree.at, "at most one reduction inside a reduction", "another one inside");
       const bool inner = axes.depth == 1;
       const bool named = std::any_of(tree.children.begin(), tree.children.end(), [](const Tree& child) { return !reduces(child.op) && mentions(child, 'z'); });
       ++axes.depth;
@@ -377,24 +311,24 @@ private:
     switch (tree.op) {
       case Op::number: case Op::literal: break;
       case Op::add: case Op::subtract: case Op::multiply: case Op::divide: case Op::minimum: case Op::maximum: case Op::power:
-        if (tree.op == Op::power && width(1) != 1) fail(tree.children[1].at, "a scalar exponent", fmt::format("a vector of {} numbers", width(1)));
+        if (tree.op == Op::power && width(1) != 1) fail_at(tree.children[1].at, "a scalar exponent", fmt::format("a vector of {} numbers", width(1)));
         if (width(0) != width(1) && width(0) != 1 && width(1) != 1)
-          fail(tree.at, fmt::format("{} numbers on both sides", width(0)), fmt::format("{} and {}", width(0), width(1)));
+          fail_at(tree.at, fmt::format("{} numbers on both sides", width(0)), fmt::format("{} and {}", width(0), width(1)));
         step.width = std::max(width(0), width(1));
         break;
       case Op::dot:
-        if (width(0) != width(1)) fail(tree.at, "two vectors of one length for dot", fmt::format("{} and {} numbers", width(0), width(1)));
+        if (width(0) != width(1)) fail_at(tree.at, "two vectors of one length for dot", fmt::format("{} and {} numbers", width(0), width(1)));
         break;
       case Op::norm2: case Op::norm: break;
       case Op::component:
-        if (tree.index >= width(0)) fail(tree.at, fmt::format("an index below {}", width(0)), fmt::format("{}", tree.index));
+        if (tree.index >= width(0)) fail_at(tree.at, fmt::format("an index below {}", width(0)), fmt::format("{}", tree.index));
         break;
       case Op::concat:
         step.width = 0;
         for (std::size_t k = 0; k < step.operands.size(); ++k) step.width += width(k);
         break;
       case Op::attend:
-        if (width(0) != 1) fail(tree.children[0].at, "a score, one number", fmt::format("a vector of {} numbers", width(0)));
+        if (width(0) != 1) fail_at(tree.children[0].at, "a score, one number", fmt::format("a vector of {} numbers", width(0)));
         step.width = width(1);
         break;
       default: step.width = width(0);
@@ -407,7 +341,6 @@ private:
 }  // namespace
 
 Expression parse(std::string_view text, Role role, std::size_t dim) {
-  if (text.size() > greatest_length) fail(greatest_length, fmt::format("at most {} characters", greatest_length), fmt::format("{}", text.size()));
   const Tree tree = Reader(text).read();
   return Compiler(role, dim).compile(tree);
 }
