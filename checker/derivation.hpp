@@ -92,7 +92,7 @@ struct Derivation {
   Json::Object witness;
   bool unreachable = false, collided = false;
   Derivation(const Json& of, std::vector<std::string>& trust) : certificate(of), a(of["architecture"]), trusted(trust), evidence(&of["evidence"]) {}
-  struct Published { std::string theorem; bool sound = true; } published;
+  struct Published { std::string theorem; std::optional<bool> sound = true; } published;
 
   [[nodiscard]] const Json& shown(std::string_view key, std::string_view part) const;  ///< of the evidence; null when absent
   [[nodiscard]] const Json& claimed(std::string_view key) const { return certificate["answer"][key]; }

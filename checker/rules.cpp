@@ -307,7 +307,7 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted) {
   answer["output"] = Json(Json::Object{{"dim", Json(d.output_dim)}, {"largest", Json(d.output_largest)}});
   answer["condition13"] = text(condition13(d));
   answer["published"] = Json(Json::Object{{"verdict", text(published ? "certified" : "not covered")}, {"theorem", published ? text(d.published.theorem) : Json()},
-                                          {"layers", published ? optional(d.connected) : Json()}, {"sound", Json(d.published.sound)}});
+                                          {"layers", published ? optional(d.connected) : Json()}, {"sound", d.published.sound ? Json(*d.published.sound) : Json()}});
   answer["floor"] = d.floors.empty() ? Json() : d.floors.front();
   answer["floors"] = Json(d.floors.empty() ? Json::Array{} : Json::Array(d.floors.begin() + 1, d.floors.end()));
   answer["unseen"] = Json(std::move(unseen));

@@ -335,21 +335,22 @@ void decide_continuous(Derivation& d) {
   // The published claim, and the group at the depth where the tokens are connected, speak of the pattern alone.
   if (!d.whole) d.pattern_sight.emplace(d.sighted, d.shown("views", "pattern"), &d.layout_group);
   Sight& pattern_sight = d.whole ? *d.sight : *d.pattern_sight;
-  std::optional<std::uint64_t> pattern_needed = d.connected;
-  if (!pooling) {
-    pattern_needed = d.target_is_layout && d.target_class == ClassKind::all && d.needed
-                         ? d.needed
-                         : figure(d, "layers of the published claim", [&] { return pattern_sight.needed(of_layout).layers; });
-  }
+  Needed pattern_needed;
+  if (pooling) pattern_needed.layers = d.connected;
+  else if (d.target_is_layout && d.target_class == ClassKind::all && d.needed) pattern_needed.layers = d.needed;
+  else pattern_needed = figure(d, "layers of the published claim", [&] { return pattern_sight.needed(of_layout); });
   if (d.connected && bounded) {
-    if (pooling || (pattern_needed && *pattern_needed <= *d.connected)) d.at_connected = d.layout_group.order;
+    if (pooling || (pattern_needed.layers && *pattern_needed.layers <= *d.connected)) d.at_connected = d.layout_group.order;
     else if (const auto group = figure(d, "at_connected", [&] { return pattern_sight.expressed(own_group, d.connected); })) d.at_connected = group->order;
   }
   bool distinguishes = true;
   if (!d.connected || (d.given && *d.given < *d.connected)) return;
   d.published.theorem = published_theorem(d, distinguishes);
   if (!d.published.theorem.empty() && !target_contains_layout(d)) d.published.theorem.clear();
-  if (!d.published.theorem.empty()) d.published.sound = distinguishes && pattern_needed == d.connected;
+  if (d.published.theorem.empty()) return;
+  if (pattern_needed.layers) d.published.sound = distinguishes && pattern_needed.layers == d.connected;
+  else if (!distinguishes || pattern_needed.never || (pattern_needed.high > 0 && pattern_needed.low > *d.connected)) d.published.sound = false;
+  else d.published.sound.reset();
 }
 
 }  // namespace checker

@@ -106,7 +106,7 @@ std::string to_json(const Answer& answer) {
   published["verdict"] = answer.published.verdict == verdict::PublishedVerdict::certified ? "certified" : "not covered";
   published["theorem"] = answer.published.theorem.empty() ? ordered_json(nullptr) : ordered_json(answer.published.theorem);
   published["layers"] = optional(answer.published.layers);
-  published["sound"] = answer.published.sound;
+  published["sound"] = answer.published.sound ? ordered_json(*answer.published.sound) : ordered_json(nullptr);
   object["floor"] = answer.floor ? to_object(*answer.floor) : ordered_json(nullptr);
   object["floors"] = ordered_json::array();
   for (const auto& floor : answer.floors) object["floors"].push_back(to_object(floor));

@@ -192,9 +192,11 @@ std::string to_text(const Answer& answer, bool colour) {
   }
   if (answer.output_dim && answer.output_largest) page.add("outputs", fmt::format("{} per token asked, {} possible", *answer.output_dim, *answer.output_largest));
   if (answer.published.verdict == verdict::PublishedVerdict::certified) {
-    const bool differs = !answer.published.sound || answer.published.layers != answer.needed;
+    const std::optional<bool>& sound = answer.published.sound;
+    const std::optional<std::uint64_t> least = answer.needed ? answer.needed : answer.needed_between ? std::optional(answer.needed_between->first) : std::nullopt;
+    const bool fewer = least && answer.published.layers < least;
     page.add("published", fmt::format("{} promises {}{}", answer.published.theorem, plural(answer.published.layers.value_or(0), "layer"),
-                                      differs && answer.published.layers != answer.needed ? ": too few, see above" : answer.published.sound ? ", rightly" : ": its argument does not hold here"));
+                                      !sound ? "; whether that is enough is not known" : fewer ? ": too few, see above" : *sound ? ", rightly" : ": its argument does not hold here"));
   }
   if (answer.at_connected && answer.layout && !(*answer.at_connected == answer.layout->order) && answer.connected) {
     page.add("", fmt::format("with {} only the symmetry of order {} is told apart", plural(*answer.connected, "layer"), to_words(*answer.at_connected)));

@@ -56,7 +56,7 @@ struct Published {
   PublishedVerdict verdict = PublishedVerdict::not_covered;
   std::string theorem;                       ///< "Corollary 1"; empty when not covered
   std::optional<std::uint64_t> layers;
-  bool sound = true;
+  std::optional<bool> sound = true;          ///< null: the layers that are needed are known up to bounds only
 };
 
 struct Answer {

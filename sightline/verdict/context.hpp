@@ -137,8 +137,8 @@ struct TargetLabels {
 void decide_continuous(Context& context);
 
 /// Layers the layout's own group and class `all` need by the pattern alone, and the order of G*_m at m = connected.
-[[nodiscard]] std::optional<std::uint64_t> compute_pattern_needed(const Context& context);
-[[nodiscard]] std::optional<group::Order> compute_order_at_connected(const Context& context, const std::optional<std::uint64_t>& pattern_needed);
+[[nodiscard]] sight::Needed compute_pattern_needed(const Context& context);
+[[nodiscard]] std::optional<group::Order> compute_order_at_connected(const Context& context, const sight::Needed& pattern_needed);
 
 [[nodiscard]] GroupAnswer to_group_answer(const group::Group& group, const Budget& budget);
 
@@ -147,7 +147,7 @@ void decide_ids(Context& context);
 
 /// What the published corollaries would have said, taken literally (format.md, `published`).
 /// @param pattern  layers needed for the layout's own group and class `all` by the pattern alone
-[[nodiscard]] Published compute_published(const Context& context, const std::optional<std::uint64_t>& pattern_needed);
+[[nodiscard]] Published compute_published(const Context& context, const sight::Needed& pattern_needed);
 
 /// What a user could change, and what the answer assumes.
 void add_advice(Context& context);

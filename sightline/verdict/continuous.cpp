@@ -386,17 +386,19 @@ void decide_continuous(Context& context) {
   }
 }
 
-std::optional<std::uint64_t> compute_pattern_needed(const Context& context) {
-  if (is_fixed_pooling(context.architecture)) return context.answer.connected;
-  if (context.target_is_layout && context.target_class == ClassKind::all && context.answer.needed) return context.answer.needed;
+sight::Needed compute_pattern_needed(const Context& context) {
+  sight::Needed known;
+  if (is_fixed_pooling(context.architecture)) known.layers = context.answer.connected;
+  else if (context.target_is_layout && context.target_class == ClassKind::all) known.layers = context.answer.needed;
+  if (known.layers || is_fixed_pooling(context.architecture)) return known;
   const Sighted& sighted = context.sighted();
   const sight::ViewQuestion question{&sighted.layout, sighted.is_whole ? &sighted.group : &context.layout_group, &sighted.group, ClassKind::all, register_rows(context)};
-  return context.ask_needed(question).layers;
+  return context.ask_needed(question);
 }
 
-std::optional<group::Order> compute_order_at_connected(const Context& context, const std::optional<std::uint64_t>& pattern_needed) {
+std::optional<group::Order> compute_order_at_connected(const Context& context, const sight::Needed& pattern_needed) {
   if (!context.answer.connected || !is_bounded(context)) return std::nullopt;
-  if (is_fixed_pooling(context.architecture) || (pattern_needed && *pattern_needed <= *context.answer.connected)) return context.layout_group.order;
+  if (is_fixed_pooling(context.architecture) || (pattern_needed.layers && *pattern_needed.layers <= *context.answer.connected)) return context.layout_group.order;
   const Sighted& sighted = context.sighted();
   const sight::ViewQuestion question{&sighted.layout, &sighted.group, &sighted.group, ClassKind::all, register_rows(context)};
   const auto group = context.ask_expressed(question, context.answer.connected);

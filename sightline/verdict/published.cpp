@@ -64,7 +64,7 @@ bool bias_mixer_distinguishes(const Context& context) {
 
 }  // namespace
 
-Published compute_published(const Context& context, const std::optional<std::uint64_t>& pattern_needed) {
+Published compute_published(const Context& context, const sight::Needed& pattern_needed) {
   Published result;
   const Answer& answer = context.answer;
   const bool connected = answer.connected && (!context.given || *context.given >= *answer.connected);
@@ -104,7 +104,9 @@ Published compute_published(const Context& context, const std::optional<std::uin
   if (result.theorem.empty()) return result;
   result.verdict = PublishedVerdict::certified;
   result.layers = answer.connected;
-  result.sound = distinguishes && pattern_needed == answer.connected;
+  if (pattern_needed.layers) result.sound = distinguishes && pattern_needed.layers == answer.connected;
+  else if (!distinguishes || pattern_needed.never || (pattern_needed.high > 0 && pattern_needed.low > *answer.connected)) result.sound = false;
+  else result.sound.reset();
   return result;
 }
 

@@ -168,4 +168,29 @@ TEST_CASE("claims about the answer that rest on nothing are refused by name") {
   CHECK(lie("/expressed/name", nullptr) != "");
 }
 
+TEST_CASE("a published promise inside the bounds on the layers is neither called right nor wrong") {
+  sightline::verdict::Answer answer;
+  answer.tokens = 4096;
+  answer.connected = 2;
+  answer.needed_between = {2, 3};
+  answer.published = {sightline::verdict::PublishedVerdict::certified, "Corollary 2", 2, std::nullopt};
+  CHECK(sightline::report::to_text(answer, false).find("promises 2 layers; whether that is enough is not known") != std::string::npos);
+  CHECK(json::parse(sightline::report::to_json(answer))["published"]["sound"].is_null());
+  answer.needed = 3;
+  answer.published.sound = false;
+  CHECK(sightline::report::to_text(answer, false).find("too few") != std::string::npos);
+  answer.needed = 1;  // of a larger target: the promise suffices, its argument does not
+  CHECK(sightline::report::to_text(answer, false).find("its argument does not hold here") != std::string::npos);
+}
+
+TEST_SUITE("slow") {
+  TEST_CASE("strided attention both ways: bounds on the layers leave the published claim open") {
+    const Certified found = certify(sightline::architecture::parse_architecture(
+        "tokens = 4096\ndim = 64\n[mixer]\npattern = { kind = \"strided\", stride = 64 }\n[[layer]]\nrepeat = 8\n", "strided.toml"));
+    REQUIRE(found.answer["layers"]["needed_between"] == json{2, 3});
+    CHECK(found.answer["published"]["sound"].is_null());
+    CHECK(judge(found.certificate) == "");
+  }
+}
+
 }  // namespace
