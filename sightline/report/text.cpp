@@ -117,7 +117,7 @@ std::string describe_sight(const Answer& answer) {
     if (last > 0) text += fmt::format(" and misses {}", last);
   } else {
     text = fmt::format("{} token {} misses {} of {} tokens", depth, token, most, answer.tokens);
-    if (whole > 0) text += fmt::format("; {} see all", plural(whole, "token"));
+    if (whole > 0) text += fmt::format("; {} {} all", plural(whole, "token"), whole == 1 ? "sees" : "see");
   }
   return text;
 }
