@@ -68,8 +68,9 @@ case "$command" in
     if [ "$name" = floors ]; then need test; build_training; exec python3 experiments/floors/run.py "$@"; fi
     if [ "$name" = rates ]; then need test; build_command; exec python3 experiments/rates/run.py build/release/sightline "$@"; fi
     if [ "$name" = sumformer-growth ]; then need test; build_command; exec python3 experiments/sumformer/growth.py build/release/sightline "$@"; fi
+    if [ "$name" = certificates ]; then build_command; exec python3 benchmarks/certificates.py build/release/sightline "$@"; fi
     if [ "$name" = random-patterns ]; then build_command; exec python3 benchmarks/experiments/random_patterns.py build/release/sightline "$@"; fi
-    case "$name" in certify|growth|design|approximate|mixer) ;; *) die "there is no benchmark \"$name\" (certify, approximate, design, growth, mixer, random-patterns)" ;; esac
+    case "$name" in certify|growth|design|approximate|mixer) ;; *) die "there is no benchmark \"$name\" (approximate, certificates, certify, design, floors, growth, mixer, random-patterns, rates, sumformer-growth)" ;; esac
     need build bench; mkdir -p build
     configure release -DSIGHTLINE_BENCHMARKS=ON
     compile release --target sightline_command "bench_$name"
@@ -97,6 +98,7 @@ case "$command" in
 ./do test [--all] [--sanitize] [NAME...]   run the tests; --all adds the slow sweeps
 ./do fuzz [--seconds N] [READER...]   run every reader on damaged input under the sanitizers
 ./do bench certify [--quick] [--only TEXT] | growth | design [--quick]   measure, beside nauty, bliss and GAP; writes build/bench/NAME.json
+./do bench certificates [--only TEXT] [--sizes 10,12,..] [--docs]   time, memory and size of certificates up to 2^20 tokens
 ./do bench approximate [--quick]   a polynomial Sumformer beside LAPACK
 ./do bench mixer [--quick] [--only TEXT]   token mixers beside PyTorch, the FMA peak and the memory bandwidth
 ./do bench rates | sumformer-growth [--quick]   what truncated scores and growing Sumformers cost (docs/experiments)
