@@ -61,6 +61,9 @@ SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bi
     if constexpr (kind == Weight::exponential_root)
       slope = s == zero ? zero : slope * splat<Real>(Real(0.5)) / s;
     return weight;
+  } else if constexpr (kind == Weight::features) {
+    slope = exp2_shifted<Real>(bias, shift);
+    return s * slope;
   } else if constexpr (kind == Weight::cauchy) {
     const Vec<Real> weight = splat<Real>(1) / (splat<Real>(1) + s);
     slope = -weight * weight * chain;
@@ -80,7 +83,7 @@ SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bi
 /// weighted mean of the products, whose rounding then cancels where one weight outweighs the others; `slopes` holds as
 /// much as `scores`.
 template <class Real, Weight kind>
-void differentiate_strip_as(const Rule<Real>& rule, const Strip& strip, int vectors, const Real* bias,
+void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
                             std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone, Real* scores,
                             Real* products, Real* slopes) {
   constexpr int lanes = Lanes<Real>::count;
@@ -89,14 +92,18 @@ void differentiate_strip_as(const Rule<Real>& rule, const Strip& strip, int vect
   if (rule.score == Score::distance)
     chain *= 2;
   const Vec<Real> chained = splat<Real>(chain);
+  const Real* const bias = head.offset_bias;
   const bool full = strip.full;
   for (int v = 0; v < vectors; ++v) {
     const Vec<Real> shift = load<Real>(of.most + v * lanes);
     Vec<Real> middle = load<Real>(of.middle + v * lanes), sum = load<Real>(of.totals + v * lanes), slope{};
     const auto weigh = [&](int c) {
       const Vec<Real> s = load<Real>(scores + c * tile_readers + v * lanes);
-      const Vec<Real> added =
-          bias != nullptr ? load<Real>(bias + (first_reader + v * lanes - strip.columns[c])) : Vec<Real>{};
+      Vec<Real> added{};
+      if constexpr (kind == Weight::features)
+        added = feature_exponent<Real>(head, first_reader + v * lanes, strip.columns[c]);
+      else if (bias != nullptr)
+        added = load<Real>(bias + (first_reader + v * lanes - strip.columns[c]));
       return weight_of<Real, kind>(s, factor, added, shift, chained, slope);
     };
     if (alone) {
@@ -135,12 +142,12 @@ void differentiate_strip_as(const Rule<Real>& rule, const Strip& strip, int vect
 }
 
 template <class Real>
-void differentiate_strip(const Rule<Real>& rule, const Strip& strip, int vectors, const Real* bias,
+void differentiate_strip(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
                          std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone, Real* scores,
                          Real* products, Real* slopes) {
 #define SIGHTLINE_CASE(kind)                                                                                           \
   case Weight::kind:                                                                                                   \
-    return differentiate_strip_as<Real, Weight::kind>(rule, strip, vectors, bias, first_reader, of, alone, scores,     \
+    return differentiate_strip_as<Real, Weight::kind>(rule, head, strip, vectors, first_reader, of, alone, scores,     \
                                                       products, slopes);
   switch (rule.weight) {
     SIGHTLINE_CASE(exponential)
@@ -148,6 +155,7 @@ void differentiate_strip(const Rule<Real>& rule, const Strip& strip, int vectors
     SIGHTLINE_CASE(cauchy)
     SIGHTLINE_CASE(relu_squared)
     SIGHTLINE_CASE(identity)
+    SIGHTLINE_CASE(features)
   }
 #undef SIGHTLINE_CASE
 }
@@ -243,8 +251,10 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       const Real* const from = gradients.out + reader * gradients.out_stride;
       const Real product = dot_rows<Real>(from, head.out + reader * head.out_stride, value_width);
       below[i] = rule.normalised ? product * scale : Real(0);
-      if (rule.has_extra)
-        sink += product * exp2<Real>(splat<Real>(rule.sink - most[i]))[0] * scale;
+      if (rule.has_extra) {
+        const Real own = rule.weight == Weight::features ? head.reader_exponents[reader] : Real(0);
+        sink += product * exp2<Real>(splat<Real>(rule.sink - own - most[i]))[0] * scale;
+      }
       for (std::int64_t k = 0; k < value_width; ++k)
         row[k] = from[k] * scale;
     } else {
@@ -296,8 +306,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     score_strip<Real>(Score::dot, strip, vectors, value_width, values, value_stride, outs, products, &ahead);
     const bool alone = is_first && source.is_at_end();
     is_first = false;
-    differentiate_strip<Real>(rule, strip, vectors, head.offset_bias, tile.first_reader, {most, below, scales, totals},
-                              alone, scores, products, slopes);
+    differentiate_strip<Real>(rule, head, strip, vectors, tile.first_reader, {most, below, scales, totals}, alone,
+                              scores, products, slopes);
     if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
       gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
     } else {

@@ -28,8 +28,9 @@ struct Turn {
 };
 
 enum class Score { dot, distance }; ///< S = x.y, or |x - y|^2 summed from differences
-/// The weight as a function of S: 2^(factor S); 2^(factor sqrt S); 1 / (1 + S); max(S, 0)^2; S.
-enum class Weight { exponential, exponential_root, cauchy, relu_squared, identity };
+/// The weight as a function of S: 2^(factor S); 2^(factor sqrt S); 1 / (1 + S); max(S, 0)^2; S; S 2^e, where e is the
+/// read's exponent (features).
+enum class Weight { exponential, exponential_root, cauchy, relu_squared, identity, features };
 /// What happens to queries and keys first: nothing; elu(x) + 1; x / |x|.
 enum class Prepare { nothing, elu_plus_one, unit };
 
@@ -59,6 +60,8 @@ template <class Real> struct Head {
   std::int64_t read_cut_begin = 0, read_cut_end = 0;     ///< reads that do not exist
   const std::int32_t* order = nullptr; ///< reads stand for order[read] (exact mode: twins by content), or null
   const Real* offset_bias = nullptr;   ///< offset_bias[i - j]: joins the exponent of (i, j), base 2; or null
+  /// Weight::features: whole exponents to base 2 that queries and keys (features by now) were divided by.
+  const Real *reader_exponents = nullptr, *read_exponents = nullptr;
 };
 
 /// Gradients of one head; key and value gradients are added to, the query gradient is written.
@@ -97,6 +100,26 @@ struct SparseRows {
   const std::int32_t* arcs = nullptr; ///< of a list of columns: the arc in the list of rows
 };
 
+/// k(x, y) = sum over f of phi_f(x) phi_f(y), phi_f(x) = exp(w_f.x - half |x|^2): Performer, and the exponential sum
+/// (one feature, half 0). A row of features is kept as phi 2^-c with the whole exponent c that makes the largest at
+/// most 1.
+template <class Real> struct FeatureMap {
+  const Real* packed = nullptr; ///< w log2(e), by pack_weight
+  const Real* rows = nullptr;   ///< w [count][round_up(width, 16)], padded with zeros
+  std::int64_t count = 0, width = 0;
+  std::int64_t padded = 0;     ///< count rounded up to whole panels
+  std::int64_t stride = 0;     ///< between rows of features, at least `padded`
+  std::int64_t row_length = 0; ///< of `rows`
+  Real half = 0;               ///< 1/2 or 0
+};
+
+/// Sums over reads of phi v and of phi, times 2^-exponent. In the backward pass: over readers.
+template <class Real> struct LinearState {
+  Real* sums = nullptr;   ///< [padded][value_padded]
+  Real* totals = nullptr; ///< [padded]
+  Real* exponent = nullptr;
+};
+
 template <class Real> struct Engine {
   std::size_t (*workspace_bytes)(std::int64_t width, std::int64_t value_width);
   void (*forward_tile)(const Rule<Real>&, const Head<Real>&, const TileList&, void* workspace);
@@ -110,6 +133,31 @@ template <class Real> struct Engine {
   /// Key and value gradients of rows[begin .. end) (reads); columns are their readers. Adds, or writes.
   void (*backward_columns)(const Rule<Real>&, const Head<Real>&, const Gradients<Real>&, const SparseRows&,
                            std::int64_t begin, std::int64_t end, bool add, void* workspace);
+  /// Features of `count` rows, [row][stride], and their exponents.
+  void (*find_features)(const FeatureMap<Real>&, const Real* rows, std::ptrdiff_t stride, Real scale,
+                        std::int64_t count, Real* features, Real* exponents, void* workspace);
+  /// d loss / d row from d loss / d (features as they are kept); the latter are overwritten.
+  void (*feature_gradient)(const FeatureMap<Real>&, const Real* rows, std::ptrdiff_t stride, Real scale,
+                           std::int64_t count, const Real* features, Real* gradients, Real* to,
+                           std::ptrdiff_t to_stride, bool add, void* workspace);
+  std::size_t (*linear_bytes)(const FeatureMap<Real>&, std::int64_t value_width);
+  /// The state of reads begin .. end - 1.
+  void (*linear_collect)(const FeatureMap<Real>&, const Head<Real>&, std::int64_t begin, std::int64_t end,
+                         const LinearState<Real>&, void* workspace);
+  /// to = from + to, both as sums; adds nothing where `from` is empty.
+  void (*linear_add)(const FeatureMap<Real>&, std::int64_t value_width, const LinearState<Real>& from,
+                     const LinearState<Real>& to);
+  /// Outputs and statistics of readers begin .. end - 1. causal: the state is that of the tokens before, and goes on.
+  void (*linear_forward)(const Rule<Real>&, const FeatureMap<Real>&, const Head<Real>&, bool causal, std::int64_t begin,
+                         std::int64_t end, const LinearState<Real>&, void* workspace);
+  /// Query gradients, and what the readers send back in `back`; returns the sink's part.
+  Real (*linear_backward)(const Rule<Real>&, const FeatureMap<Real>&, const Head<Real>&, const Gradients<Real>&,
+                          bool causal, std::int64_t begin, std::int64_t end, const LinearState<Real>& state,
+                          const LinearState<Real>& back, void* workspace);
+  /// Key and value gradients of reads begin .. end - 1. causal: `back` is that of the tokens behind, and goes on.
+  void (*linear_columns)(const Rule<Real>&, const FeatureMap<Real>&, const Head<Real>&, const Gradients<Real>&,
+                         bool causal, std::int64_t begin, std::int64_t end, const LinearState<Real>& back, bool add,
+                         void* workspace);
   int panel = 0; ///< columns that pack_weight puts side by side
   /// weight [columns, depth] -> out: round_up(columns, panel) * depth numbers.
   void (*pack_weight)(const Real* weight, std::int64_t depth, std::int64_t columns, Real* out);

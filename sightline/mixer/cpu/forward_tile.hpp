@@ -132,7 +132,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
 
   const std::uint64_t active = find_active(tile, head.reader_cut_begin, head.reader_cut_end);
   const int vectors = (tile.readers + lanes - 1) / lanes;
-  const bool exponents = is_exponent(rule.weight);
+  const bool exponents = has_exponent(rule.weight), features = rule.weight == Weight::features;
   pack_queries<Real>(rule, head, tile, active, rows, queries);
   int phases = 0; // begun so far
   const Real start = !exponents       ? Real(0)
@@ -140,6 +140,13 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
                                       : no_exponent<Real>;
   for (int i = 0; i < tile_readers; ++i)
     largest[i] = start;
+  // What the readers' own exponents leave of what joins the denominator.
+  Real own[tile_readers] = {};
+  for (int i = 0; i < tile_readers && features; ++i) {
+    own[i] = (active >> i & 1) != 0 ? head.reader_exponents[tile.first_reader + i] : Real(0);
+    if (rule.has_extra)
+      largest[i] = -round_down<Real>(splat<Real>(own[i] - rule.extra))[0];
+  }
   const auto begin_phases = [&](int count) {
     for (; phases < count; ++phases) {
       for (std::int64_t k = 0; k < sum_size; ++k)
@@ -166,7 +173,10 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     if (exponents) {
       for (int v = 0; v < vectors; ++v)
         store<Real>(top + v * lanes, splat<Real>(-Real(__builtin_inff())));
-      find_exponents<Real>(rule, strip, vectors, head.offset_bias, tile.first_reader, scores, top);
+      if (features)
+        find_feature_exponents<Real>(head, strip, vectors, tile.first_reader, top);
+      else
+        find_exponents<Real>(rule, strip, vectors, head.offset_bias, tile.first_reader, scores, top);
       for (int v = 0; v < vectors; ++v) {
         const Vec<Real> old = load<Real>(largest + v * lanes);
         const Vec<Real> now = larger(-round_down<Real>(-load<Real>(top + v * lanes)), old);
@@ -185,7 +195,15 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
         Vec<Real> sum = load<Real>(total + v * lanes);
         for (int c = 0; c < strip.count; ++c) {
           Real* const at = scores + c * tile_readers + v * lanes;
-          const Vec<Real> weight = exp2_shifted<Real>(load<Real>(at), now);
+          Vec<Real> weight = load<Real>(at);
+          if (features) {
+            weight *=
+                exp2_shifted<Real>(feature_exponent<Real>(head, tile.first_reader + v * lanes, strip.columns[c]), now);
+            if (!strip.full)
+              weight = select(strip.masks[c] >> (v * lanes), weight, Vec<Real>{});
+          } else {
+            weight = exp2_shifted<Real>(weight, now);
+          }
           store<Real>(at, weight);
           sum += weight;
         }
@@ -215,10 +233,10 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     if (rule.normalised) {
       Vec<Real> below = load<Real>(total + v * lanes);
       if (rule.has_extra)
-        below += exp2<Real>(splat<Real>(rule.extra) - most);
+        below += exp2<Real>(splat<Real>(rule.extra) - load<Real>(own + v * lanes) - most);
       factor = below == splat<Real>(0) ? Vec<Real>{} : splat<Real>(1) / below;
     } else if (exponents) {
-      factor = exp2<Real>(most);
+      factor = exp2<Real>(most + load<Real>(own + v * lanes));
     }
     store<Real>(top + v * lanes, factor);
   }

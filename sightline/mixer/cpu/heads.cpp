@@ -66,7 +66,8 @@ template <class Real> void set_extra(const AttentionRule& rule, const Real* sink
 }
 
 template <class Real>
-bool OffsetBias<Real>::build(const Plan& plan, const AttentionRule& rule, const Shape& shape, const Real* bias) {
+bool OffsetBias<Real>::build(const Plan& plan, const AttentionRule& rule, const Shape& shape, std::int64_t first_head,
+                             const Real* bias) {
   tables_.clear();
   if (bias == nullptr && rule.slopes.empty())
     return true;
@@ -92,8 +93,8 @@ bool OffsetBias<Real>::build(const Plan& plan, const AttentionRule& rule, const 
   tables_.assign(static_cast<std::size_t>(length_ * shape.heads), Real(0));
   for (std::int64_t h = 0; h < shape.heads; ++h) {
     Real* const at = tables_.data() + h * length_ + zero_;
-    const layout::Relation* const relation = plan.relation(plan.relation_of(h));
-    const double slope = rule.slopes.empty() ? 0 : rule.slopes[static_cast<std::size_t>(h)];
+    const layout::Relation* const relation = plan.relation(plan.relation_of(first_head + h));
+    const double slope = rule.slopes.empty() ? 0 : rule.slopes[static_cast<std::size_t>(first_head + h)];
     for (std::int64_t offset = 1 - tokens; offset < tokens; ++offset) { // j - i
       double sum = -slope * static_cast<double>(std::abs(offset));
       if (bias != nullptr) {

@@ -18,7 +18,9 @@ template <class Real> void set_extra(const AttentionRule& rule, const Real* sink
 template <class Real> class OffsetBias {
 public:
   /// False when they depend on more than i - j. Nothing to add: tables are null.
-  [[nodiscard]] bool build(const Plan& plan, const AttentionRule& rule, const Shape& shape, const Real* bias);
+  /// The shape's heads are the rule's from first_head on; the bias is theirs.
+  [[nodiscard]] bool build(const Plan& plan, const AttentionRule& rule, const Shape& shape, std::int64_t first_head,
+                           const Real* bias);
   /// Indexed by i - j.
   [[nodiscard]] const Real* table(std::int64_t head) const {
     return tables_.empty() ? nullptr : tables_.data() + head * length_ + zero_;

@@ -3,6 +3,7 @@
 
 #include "sightline/mixer/cpu/backward_tile.hpp"
 #include "sightline/mixer/cpu/forward_tile.hpp"
+#include "sightline/mixer/cpu/linear.hpp"
 #include "sightline/mixer/cpu/rows.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
@@ -49,15 +50,12 @@ void multiply_rows(const Real* in, const Real* packed, const Real* bias, std::in
 }
 
 template <class Real> constexpr Engine<Real> make_engine() {
-  return {&workspace_bytes<Real>,
-          &forward_tile<Real>,
-          &backward_tile<Real>,
-          &forward_rows<Real>,
-          &backward_rows<Real>,
-          &backward_columns<Real>,
-          block_vectors * Lanes<Real>::count,
-          &pack_weight<Real>,
-          &multiply_rows<Real>};
+  return {&workspace_bytes<Real>, &forward_tile<Real>,     &backward_tile<Real>,
+          &forward_rows<Real>,    &backward_rows<Real>,    &backward_columns<Real>,
+          &find_features<Real>,   &feature_gradient<Real>, &linear_bytes<Real>,
+          &linear_collect<Real>,  &linear_add<Real>,       &linear_forward<Real>,
+          &linear_backward<Real>, &linear_columns<Real>,   block_vectors * Lanes<Real>::count,
+          &pack_weight<Real>,     &multiply_rows<Real>};
 }
 
 // Constant initialisation: nothing of a newer instruction set may run before it is chosen.

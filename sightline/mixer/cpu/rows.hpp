@@ -247,9 +247,13 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
     for (int a = 0; a < most_arcs; ++a)
       counting[a] = a;
   }
-  const bool exponents = is_exponent(rule.weight);
-  const Real start = !exponents ? Real(0) : rule.has_extra ? round_up_to_integer(rule.extra) : no_exponent<Real>;
-  Real most = start, total = 0;
+  const bool exponents = has_exponent(rule.weight), features = rule.weight == Weight::features;
+  const auto own = [&](std::int64_t row) { return features ? head.reader_exponents[row] : Real(0); };
+  const auto start_of = [&](std::int64_t row) {
+    return !exponents ? Real(0) : rule.has_extra ? round_up_to_integer(rule.extra - own(row)) : no_exponent<Real>;
+  };
+  Real* const of_arcs = features ? space.products : space.scores; // exponents
+  Real most = 0, total = 0;
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
   int arcs = 0;
   const std::int64_t reads = head.reads;
@@ -286,11 +290,13 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
     if (exponents) {
       for (int p = 0; p < pieces; ++p) {
         const Piece& piece = space.pieces[p];
-        Real top = piece.begins ? start : carried;
+        Real top = piece.begins ? start_of(piece.row) : carried;
         for (int a = piece.first; a < piece.first + piece.count; ++a) {
+          if (features)
+            of_arcs[a] = head.read_exponents[space.columns[a]];
           if (head.offset_bias != nullptr)
-            space.scores[a] += head.offset_bias[piece.row - space.columns[a]];
-          top = space.scores[a] > top ? space.scores[a] : top;
+            of_arcs[a] += head.offset_bias[piece.row - space.columns[a]];
+          top = of_arcs[a] > top ? of_arcs[a] : top;
         }
         carried = top = round_up_to_integer(top);
         for (int a = piece.first; a < piece.first + piece.count; ++a)
@@ -298,9 +304,11 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
         space.middles[p] = top;
       }
       for (int a = arcs; a < padded; ++a)
-        space.shifts[a] = 0;
-      for (int a = 0; a < padded; a += lanes)
-        store<Real>(space.scores + a, exp2_shifted<Real>(load<Real>(space.scores + a), load<Real>(space.shifts + a)));
+        space.shifts[a] = of_arcs[a] = 0;
+      for (int a = 0; a < padded; a += lanes) {
+        const Vec<Real> power = exp2_shifted<Real>(load<Real>(of_arcs + a), load<Real>(space.shifts + a));
+        store<Real>(space.scores + a, features ? load<Real>(space.scores + a) * power : power);
+      }
     } else {
       for (int a = 0; a < padded; a += lanes) {
         Vec<Real> s = load<Real>(space.scores + a);
@@ -314,7 +322,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
       if (piece.begins) {
-        most = start;
+        most = start_of(piece.row);
         total = 0;
       }
       if (exponents && space.middles[p] != most) {
@@ -332,10 +340,10 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
       if (piece.ends && rule.normalised) {
         Real below = total;
         if (rule.has_extra)
-          below += exp2<Real>(splat<Real>(rule.extra - most))[0];
+          below += exp2<Real>(splat<Real>(rule.extra - own(piece.row) - most))[0];
         factor = below == Real(0) ? Real(0) : Real(1) / below;
       } else if (piece.ends && exponents) {
-        factor = exp2<Real>(splat<Real>(most))[0];
+        factor = exp2<Real>(splat<Real>(most + own(piece.row)))[0];
       }
       const bool here = exists<Real>(piece.row, head.reader_cut_begin, head.reader_cut_end);
       Real* const out = head.out + piece.row * head.out_stride;
@@ -399,6 +407,9 @@ template <class Real> void find_arc_slopes(const Rule<Real>& rule, int count, Ar
       slope = weight * chained;
       if (root)
         slope = s == zero ? zero : slope * splat<Real>(Real(0.5)) / s;
+    } else if (rule.weight == Weight::features) {
+      slope = exp2_shifted<Real>(load<Real>(space.middles + a), load<Real>(space.shifts + a)) * scale;
+      weight = s * slope;
     } else if (rule.weight == Weight::cauchy) {
       weight = splat<Real>(1) / (splat<Real>(1) + s);
       slope = -weight * weight * scale * chained;
@@ -484,6 +495,8 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       for (int a = piece.first; a < piece.first + piece.count; ++a) {
         space.shifts[a] = most;
         space.middles[a] = head.offset_bias != nullptr ? head.offset_bias[piece.row - space.columns[a]] : Real(0);
+        if (rule.weight == Weight::features)
+          space.middles[a] += head.read_exponents[space.columns[a]];
         space.scales[a] = scale;
       }
     }
@@ -515,7 +528,9 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       const bool here = exists<Real>(piece.row, head.reader_cut_begin, head.reader_cut_end);
       const Real* const query = head.query + piece.row * head.query_stride;
       if (piece.ends && here && rule.has_extra) {
-        sink += gradients.middles[piece.row] * exp2<Real>(splat<Real>(rule.sink - head.statistics[piece.row * 2]))[0] *
+        const Real own = rule.weight == Weight::features ? head.reader_exponents[piece.row] : Real(0);
+        sink += gradients.middles[piece.row] *
+                exp2<Real>(splat<Real>(rule.sink - own - head.statistics[piece.row * 2]))[0] *
                 head.statistics[piece.row * 2 + 1];
       }
       reads = (!piece.begins && reads) || piece.count > 0;

@@ -365,11 +365,30 @@ Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut) {
   return tiles;
 }
 
+namespace {
+
+bool is_causal(const Plan& plan, std::size_t relation, std::int64_t arcs) {
+  const std::int64_t n = plan.readers();
+  if (plan.relation(relation) == nullptr || plan.reader_tokens() != n || plan.reads() != n || arcs != n * (n + 1) / 2)
+    return false;
+  std::vector<layout::Run> row;
+  for (std::int64_t i = 0; i < n; ++i) {
+    plan.relation(relation)->pattern().row(static_cast<layout::Vertex>(i), row);
+    if (row.size() != 1 || row[0].first != 0 || static_cast<std::int64_t>(row[0].last) != i || row[0].step != 1)
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
 const CompiledPlan& find_compiled(const Plan& plan) {
   return *static_cast<const CompiledPlan*>(plan.compiled([](const Plan& from) -> std::shared_ptr<const void> {
     auto result = std::make_shared<CompiledPlan>();
     for (std::size_t relation = 0; relation < from.relation_count(); ++relation)
       result->relations.push_back(compile_tiles(from, relation));
+    for (std::size_t relation = 0; relation < from.relation_count(); ++relation)
+      result->is_causal.push_back(is_causal(from, relation, result->relations[relation].arcs));
     return result;
   }));
 }

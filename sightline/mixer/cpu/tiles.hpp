@@ -39,6 +39,7 @@ struct Tiles {
 /// What a plan's fast implementation keeps: one Tiles per distinct relation.
 struct CompiledPlan {
   std::vector<Tiles> relations;
+  std::vector<bool> is_causal; ///< per relation: reader i reads 0 .. i and nothing else, and all are tokens
   mutable std::once_flag exact_once;
   mutable std::vector<Tiles> exact; ///< found by find_exact (exact.hpp)
   mutable bool by_content = false;  ///< exact: members of twin classes are to be sorted by content before every call

@@ -11,6 +11,8 @@ namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 constexpr bool is_exponent(Weight weight) {
   return weight == Weight::exponential || weight == Weight::exponential_root;
 }
+/// The weight holds a power of two whose exponent may be any number: rows keep their largest.
+constexpr bool has_exponent(Weight weight) { return is_exponent(weight) || weight == Weight::features; }
 
 /// Far below every score and still an integer in both types: the largest exponent of a row that has none.
 template <class Real> constexpr Real no_exponent = Real(-1e30F);
@@ -200,6 +202,29 @@ SIGHTLINE_INLINE void find_exponents(const Rule<Real>& rule, const Strip& strip,
         store<Real>(at, s);
         top = larger(s, top);
       }
+    }
+    store<Real>(largest + v * lanes, top);
+  }
+}
+
+/// The exponents of features for one vector of readers: the read's, and the bias.
+template <class Real>
+SIGHTLINE_INLINE Vec<Real> feature_exponent(const Head<Real>& head, std::int64_t first_reader, std::int64_t read) {
+  const Vec<Real> e = splat<Real>(head.read_exponents[read]);
+  return head.offset_bias != nullptr ? e + load<Real>(head.offset_bias + (first_reader - read)) : e;
+}
+
+/// Weight::features: the largest exponent per lane goes to `largest` ([lanes], added to).
+template <class Real>
+SIGHTLINE_INLINE void find_feature_exponents(const Head<Real>& head, const Strip& strip, int vectors,
+                                             std::int64_t first_reader, Real* largest) {
+  constexpr int lanes = Lanes<Real>::count;
+  const Vec<Real> nothing = splat<Real>(-Real(__builtin_inff()));
+  for (int v = 0; v < vectors; ++v) {
+    Vec<Real> top = load<Real>(largest + v * lanes);
+    for (int c = 0; c < strip.count; ++c) {
+      const Vec<Real> e = feature_exponent<Real>(head, first_reader + v * lanes, strip.columns[c]);
+      top = larger(strip.full ? e : select(strip.masks[c] >> (v * lanes), e, nothing), top);
     }
     store<Real>(largest + v * lanes, top);
   }

@@ -98,6 +98,67 @@ TEST_CASE("every fast kernel equals the reference, tiles and rows") {
   }
 }
 
+// Prefix sums that grow from tile to tile, and from chunk to chunk (1024 tokens).
+TEST_CASE("sums of features: full and causal patterns in linear time") {
+  Random random(4);
+  for (int k = 0; k < 24; ++k) {
+    Call call = draw_call(random, 40);
+    set_full(call, pick(random, 1, 200), k % 2 == 0, random);
+    set_kernel(call, k % 3 == 0 ? "exponential-sum" : "performer");
+    const InstructionSet set = k % 5 == 0 && cpu::has_instructions(InstructionSet::avx2) ? InstructionSet::avx2
+                               : k % 5 == 1                                              ? InstructionSet::generic
+                                                                                         : InstructionSet::best;
+    check_call<float>(call, random, set, 2);
+    check_call<double>(call, random, set, 1);
+  }
+  Call call = draw_call(random, 40);
+  call.shape = {1, 2, 1, 1, 1, 2, 2};
+  call.lengths.clear();
+  set_full(call, 1100, true, random);
+  set_kernel(call, "exponential-sum");
+  check_call<float>(call, random, InstructionSet::best, 2);
+}
+
+TEST_CASE("scores too far apart for sums of features are left to the reference") {
+  Random random(5);
+  Call call = draw_call(random, 40);
+  call.shape = {1, 1, 1, 1, 1, 2, 2};
+  call.lengths.clear();
+  call.rule.normalised = true;
+  call.rule.sink = Sink::none;
+  call.rule.eps = 0;
+  for (const bool causal : {false, true}) {
+    set_full(call, 30, causal, random);
+    set_kernel(call, "performer");
+    call.rule.kernel.features = {{1, 0}, {-1, 0}};
+    Numbers<float> fast = draw_numbers<float>(call, random);
+    for (std::size_t i = 0; i < 60; i += 2) { // queries and keys on either side of the origin
+      fast.query[i] = 200;
+      fast.key[i] = -200;
+    }
+    Numbers<float> plain = fast;
+    Execution execution;
+    run(call, fast, execution);
+    execution.implementation = Implementation::reference;
+    run(call, plain, execution);
+    CHECK(fast.out == plain.out);
+    CHECK(fast.grad_value == plain.grad_value);
+    CHECK(fast.out[3] != 0);
+  }
+}
+
 TEST_SUITE("slow") {
+  TEST_CASE("sums of features on long full and causal patterns") {
+    Random random(6);
+    for (int k = 0; k < 6; ++k) {
+      Call call = draw_call(random, 40);
+      call.shape.width = call.shape.value_width = 4;
+      set_full(call, pick(random, 1025, 2200), k % 2 == 0, random);
+      set_kernel(call, k % 3 == 0 ? "exponential-sum" : "performer");
+      call.rule.kernel.features.resize(std::min<std::size_t>(call.rule.kernel.features.size(), 2));
+      check_call<float>(call, random, InstructionSet::best, 2);
+    }
+  }
+
   TEST_CASE("fast attention equals the reference on many random calls") { sweep(1500, 400, 3); }
 }

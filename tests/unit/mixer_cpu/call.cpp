@@ -87,7 +87,8 @@ layout::Pattern draw_pattern(Random& random, std::int64_t n, std::string& name) 
 }
 
 const std::vector<std::string>& fast_kernels() {
-  static const std::vector<std::string> names = {"softmax", "gaussian", "laplace", "cauchy", "relu2", "elu1", "cosine"};
+  static const std::vector<std::string> names = {"softmax", "gaussian", "laplace",   "cauchy",         "relu2",
+                                                 "elu1",    "cosine",   "performer", "exponential-sum"};
   return names;
 }
 
@@ -97,6 +98,33 @@ void set_kernel(Call& call, const std::string& kernel) {
   call.rule.kernel.name = kernel;
   call.rule.kernel.gamma = mpq_class(1, 8);
   call.rule.scale = kernel == "softmax" ? 1 / std::sqrt(static_cast<double>(call.shape.width)) : 1;
+  const std::int64_t width = call.shape.width;
+  Random random(static_cast<std::uint64_t>(width));
+  const auto draw = [&] {
+    std::vector<mpq_class> w;
+    for (std::int64_t c = 0; c < width; ++c) {
+      w.emplace_back(pick(random, -8, 8), 8 + width);
+      w.back().canonicalize();
+    }
+    return w;
+  };
+  call.rule.kernel.weight = draw();
+  for (std::int64_t f = pick(random, 1, 20); f > 0 && kernel == "performer"; --f)
+    call.rule.kernel.features.push_back(draw());
+}
+
+void set_full(Call& call, std::int64_t n, bool causal, Random& random) {
+  layout::PatternSpec spec;
+  spec.causal = causal;
+  const layout::Relation relation(layout::make_patterns(spec, {static_cast<layout::Vertex>(n), 0, 1}, Budget()).front(),
+                                  {}, layout::Cancels::nothing, static_cast<layout::Vertex>(n));
+  call.plan = make_plan({&relation, 1}, Budget());
+  call.name = fmt::format("{} {} instead of {}", causal ? "causal" : "full", n, call.name);
+  call.shape.readers = call.shape.reads = n;
+  call.rule.slopes.clear();
+  call.has_bias = false;
+  for (std::int64_t& length : call.lengths)
+    length = pick(random, 0, n);
 }
 
 Call draw_call(Random& random, std::int64_t largest) {

@@ -34,6 +34,8 @@ struct Call {
 
 [[nodiscard]] Call draw_call(Random& random, std::int64_t largest);
 [[nodiscard]] const std::vector<std::string>& fast_kernels();
+/// The same call on the full or the causal pattern of n tokens.
+void set_full(Call& call, std::int64_t n, bool causal, Random& random);
 void set_kernel(Call& call, const std::string& kernel);
 
 /// Numbers of a call: given, then computed.

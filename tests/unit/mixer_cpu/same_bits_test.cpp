@@ -50,6 +50,16 @@ TEST_CASE("the number of threads changes no bit") {
   }
 }
 
+TEST_CASE("the number of threads changes no bit of sums of features") {
+  Random random(10);
+  for (int k = 0; k < 6; ++k) {
+    Call call = draw_call(random, 40);
+    set_full(call, pick(random, 1025, 4000), k % 2 == 0, random);
+    set_kernel(call, "performer");
+    check_threads<float>(call, random, InstructionSet::best);
+  }
+}
+
 TEST_CASE("rows of a product do not depend on the other rows") {
   Random random(9);
   constexpr std::int64_t rows = 301, depth = 70, columns = 90;

@@ -1,0 +1,454 @@
+// One call of kernel attention: who computes which tile, in which order.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+#include <tuple>
+#include <vector>
+
+#include "sightline/mixer/cpu/dispatch.hpp"
+#include "sightline/mixer/cpu/exact.hpp"
+#include "sightline/mixer/cpu/heads.hpp"
+#include "sightline/mixer/cpu/pool.hpp"
+#include "sightline/mixer/cpu/tiles.hpp"
+#include "sightline/mixer/cpu_hooks.hpp"
+
+namespace sightline::mixer::cpu {
+
+/// Aligned memory for every worker.
+class Workspaces {
+public:
+  Workspaces(std::size_t bytes, int workers) : bytes_((bytes + 4095) / 4096 * 4096 + 64) {
+    memory_.reset(static_cast<char*>(
+        std::aligned_alloc(4096, (bytes_ * static_cast<std::size_t>(workers) + 4095) / 4096 * 4096)));
+    if (!memory_)
+      throw std::bad_alloc();
+  }
+  [[nodiscard]] void* of(int worker) const { return memory_.get() + bytes_ * static_cast<std::size_t>(worker); }
+
+private:
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+  std::size_t bytes_;
+  std::unique_ptr<char, Free> memory_;
+};
+
+/// One stretch of work: a tile (by rank) or a chunk of rows of one head.
+struct Task {
+  std::int32_t batch = 0, head = 0;
+  std::int64_t part = 0;
+  bool is_tile = false;
+};
+
+/// The vertices that a batch element's length leaves out.
+template <class Real> void set_cuts(const Plan& plan, std::int64_t length, Head<Real>& head) {
+  head.reader_cut_begin = std::clamp<std::int64_t>(length, 0, plan.reader_tokens());
+  head.reader_cut_end = plan.reader_tokens();
+  head.read_cut_begin = std::clamp<std::int64_t>(length, 0, plan.read_tokens());
+  head.read_cut_end = plan.read_tokens();
+}
+
+template <class Real>
+[[nodiscard]] Gradients<Real> make_gradients(const AttentionGradients<Real>& from, std::int64_t b, std::int64_t h,
+                                             std::int64_t key_head) {
+  Gradients<Real> to;
+  to.out = from.out.at(b, h, 0);
+  to.out_stride = from.out.token_stride;
+  if (from.query.data != nullptr)
+    to.query = from.query.at(b, h, 0);
+  if (from.key.data != nullptr)
+    to.key = from.key.at(b, key_head, 0);
+  if (from.value.data != nullptr)
+    to.value = from.value.at(b, key_head, 0);
+  to.query_stride = from.query.token_stride;
+  to.key_stride = from.key.token_stride;
+  to.value_stride = from.value.token_stride;
+  return to;
+}
+
+/// Weight::features: queries and keys are rows of features already, of the heads from first_head on.
+template <class Real> struct FeatureCall {
+  const Real *reader_exponents = nullptr, *read_exponents = nullptr; ///< [heads][readers], [key_heads][reads]
+  std::int64_t first_head = 0;
+};
+
+/// Everything that does not change during one call.
+template <class Real> class Call {
+public:
+  Call(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
+       const AttentionOutputs<Real>& out, const Execution& execution, const FeatureCall<Real>* features = nullptr)
+      : plan_(plan), rule_(rule), shape_(shape), in_(in), out_(out), execution_(execution), features_(features) {}
+
+  [[nodiscard]] bool prepare() {
+    if (features_ != nullptr) {
+      common_.weight = Weight::features;
+      common_.normalised = rule_.normalised;
+    } else if (!translate(rule_, common_)) {
+      return false;
+    }
+    if (!bias_.build(plan_, rule_, shape_, first_head(), in_.bias))
+      return false;
+    // Biases join exponents; weights that have none leave them to the reference.
+    if (bias_.table(0) != nullptr && common_.weight != Weight::exponential &&
+        common_.weight != Weight::exponential_root && common_.weight != Weight::features)
+      return false;
+    compiled_ = &find_compiled(plan_);
+    tiles_ = &compiled_->relations;
+    if (execution_.exact) {
+      // Lengths break the symmetry that orders are made for; biases may count differently round a ring.
+      if (in_.lengths != nullptr || bias_.table(0) != nullptr)
+        return false;
+      tiles_ = find_exact(plan_, *compiled_);
+      // Equal features may belong to different tokens: content cannot order them.
+      if (tiles_ == nullptr || (features_ != nullptr && compiled_->by_content && tiles_ == &compiled_->exact))
+        return false;
+      common_.canonical = true;
+    }
+    engine_ = &find_engine<Real>(execution_.instructions);
+    workers_ = std::max(execution_.threads, 1);
+    return true;
+  }
+
+  /// Exact sums over readers need lists of their own; tiles have none.
+  [[nodiscard]] bool has_backward() const {
+    if (!execution_.exact || tiles_ == &compiled_->relations)
+      return true;
+    return std::all_of(tiles_->begin(), tiles_->end(), [](const Tiles& tiles) { return tiles.tiles.empty(); });
+  }
+
+  void forward() {
+    if (execution_.exact && compiled_->by_content && tiles_ == &compiled_->exact) {
+      orders_.resize(static_cast<std::size_t>(shape_.batch * shape_.key_heads));
+      run_tasks(shape_.batch * shape_.key_heads, workers_, [&](std::int64_t task, int) {
+        orders_[static_cast<std::size_t>(task)] =
+            sort_by_content(plan_, in_.key, shape_.width, in_.value, shape_.value_width, task / shape_.key_heads,
+                            task % shape_.key_heads);
+      });
+    }
+    std::vector<Task> tasks;
+    for (std::int64_t b = 0; b < shape_.batch; ++b) {
+      for (std::int64_t h = 0; h < shape_.heads; ++h) {
+        const Tiles& tiles = tiles_of(h);
+        add_chunks(tasks, b, h, tiles.rows.chunk_count());
+        const auto count = static_cast<std::int64_t>(tiles.tiles.size());
+        for (std::int64_t t = 0; t < count; ++t)
+          tasks.push_back(tile_task(b, h, t));
+      }
+    }
+    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+    run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
+      const Task& task = tasks[static_cast<std::size_t>(t)];
+      const Head<Real> head = head_of(task.batch, task.head);
+      const Rule<Real> rule = rule_of(task.head);
+      const Tiles& tiles = tiles_of(task.head);
+      if (task.is_tile) {
+        engine_->forward_tile(rule, head, list_of(tiles, task.part), workspaces.of(worker));
+      } else {
+        const auto part = static_cast<std::size_t>(task.part);
+        engine_->forward_rows(rule, head, tiles.rows.view(), tiles.rows.chunks[part], tiles.rows.chunks[part + 1],
+                              workspaces.of(worker));
+      }
+    });
+  }
+
+  void backward(const AttentionGradients<Real>& gradients) {
+    clear(gradients.key, shape_.width);
+    clear(gradients.value, shape_.value_width);
+    run_tiles(gradients);
+    run_sparse(gradients);
+    if (gradients.sink != nullptr)
+      add_sinks(gradients.sink);
+    if (execution_.exact) {
+      clean(gradients.query, shape_.heads, shape_.readers, shape_.width);
+      clean(gradients.key, shape_.key_heads, shape_.reads, shape_.width);
+      clean(gradients.value, shape_.key_heads, shape_.reads, shape_.value_width);
+    }
+  }
+
+private:
+  [[nodiscard]] std::int64_t first_head() const { return features_ == nullptr ? 0 : features_->first_head; }
+  [[nodiscard]] const Tiles& tiles_of(std::int64_t head) const {
+    return (*tiles_)[plan_.relation_of(first_head() + head)];
+  }
+  [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
+
+  static Task tile_task(std::int64_t b, std::int64_t h, std::int64_t part) {
+    return {static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), part, true};
+  }
+  static void add_chunks(std::vector<Task>& tasks, std::int64_t b, std::int64_t h, std::int64_t count) {
+    for (std::int64_t c = 0; c < count; ++c)
+      tasks.push_back({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), c, false});
+  }
+
+  /// The tile that `workers` threads in turn come to next.
+  [[nodiscard]] TileList list_of(const Tiles& tiles, std::int64_t part) const {
+    const Tile& tile = tiles.tiles[static_cast<std::size_t>(part)];
+    TileList list{tile.first_reader, tile.readers, tiles.segments.data() + tile.segments_begin,
+                  static_cast<int>(tile.segments_end - tile.segments_begin)};
+    const auto next = static_cast<std::size_t>(part + workers_);
+    if (next < tiles.tiles.size() && shape_.readers == shape_.reads) {
+      list.next_reader = tiles.tiles[next].first_reader;
+      list.next_readers = tiles.tiles[next].readers;
+    }
+    return list;
+  }
+
+  [[nodiscard]] Rule<Real> rule_of(std::int64_t head) const {
+    Rule<Real> rule = common_;
+    set_extra(rule_, in_.sink, head, rule);
+    return rule;
+  }
+
+  [[nodiscard]] Head<Real> head_of(std::int64_t b, std::int64_t h) const {
+    Head<Real> head;
+    head.query = in_.query.at(b, h, 0);
+    head.key = in_.key.at(b, h / group(), 0);
+    head.value = in_.value.at(b, h / group(), 0);
+    head.out = out_.out.at(b, h, 0);
+    head.query_stride = in_.query.token_stride;
+    head.key_stride = in_.key.token_stride;
+    head.value_stride = in_.value.token_stride;
+    head.out_stride = out_.out.token_stride;
+    if (out_.statistics != nullptr)
+      head.statistics = out_.statistics + (b * shape_.heads + h) * shape_.readers * 2;
+    head.width = shape_.width;
+    head.reads = shape_.reads;
+    head.value_width = shape_.value_width;
+    head.offset_bias = bias_.table(h);
+    if (features_ != nullptr) {
+      head.reader_exponents = features_->reader_exponents + h * shape_.readers;
+      head.read_exponents = features_->read_exponents + h / group() * shape_.reads;
+    }
+    if (!orders_.empty())
+      head.order = orders_[static_cast<std::size_t>(b * shape_.key_heads + h / group())].data();
+    if (in_.lengths != nullptr)
+      set_cuts(plan_, in_.lengths[b], head);
+    return head;
+  }
+
+  [[nodiscard]] Gradients<Real> gradients_of(const AttentionGradients<Real>& from, std::int64_t b,
+                                             std::int64_t h) const {
+    return make_gradients(from, b, h, h / group());
+  }
+
+  /// Columns of rows taken one by one write the gradients of this key head; else they are added to.
+  [[nodiscard]] bool writes(std::int64_t key_head) const {
+    for (std::int64_t g = 0; g < group(); ++g) {
+      if (!tiles_of(key_head * group() + g).tiles.empty())
+        return false;
+    }
+    return static_cast<std::int64_t>(tiles_of(key_head * group()).columns.rows.size()) == shape_.reads;
+  }
+
+  void clear(const View<Real>& view, std::int64_t width) {
+    if (view.data == nullptr)
+      return;
+    constexpr std::int64_t rows = 1024;
+    const std::int64_t parts = (shape_.reads + rows - 1) / rows;
+    run_tasks(shape_.batch * shape_.key_heads * parts, workers_, [&](std::int64_t task, int) {
+      const std::int64_t head = task / parts, first = task % parts * rows, last = std::min(first + rows, shape_.reads);
+      if (writes(head % shape_.key_heads))
+        return;
+      for (std::int64_t j = first; j < last; ++j)
+        std::fill_n(view.at(head / shape_.key_heads, head % shape_.key_heads, j), width, Real(0));
+    });
+  }
+
+  // Exact mode writes no -0 and every NaN alike.
+  void clean(const View<Real>& view, std::int64_t heads, std::int64_t tokens, std::int64_t width) {
+    if (view.data == nullptr)
+      return;
+    run_tasks(shape_.batch * heads, workers_, [&](std::int64_t task, int) {
+      for (std::int64_t t = 0; t < tokens; ++t) {
+        Real* const row = view.at(task / heads, task % heads, t);
+        for (std::int64_t k = 0; k < width; ++k)
+          row[k] = std::isnan(row[k]) ? std::numeric_limits<Real>::quiet_NaN() : row[k] + Real(0);
+      }
+    });
+  }
+
+  // Tiles of one key head add in the order of their ranks; so that threads seldom wait for each other, neighbouring
+  // tasks belong to different key heads.
+  void run_tiles(const AttentionGradients<Real>& gradients) {
+    const std::int64_t chains = shape_.batch * shape_.key_heads;
+    const std::int64_t blocks = (shape_.reads + block_columns - 1) / block_columns;
+    std::vector<std::vector<Task>> by_chain(static_cast<std::size_t>(chains));
+    std::vector<std::uint32_t> bases(group() > 1 ? static_cast<std::size_t>(shape_.heads * blocks) : 0, 0);
+    for (std::int64_t chain = 0; chain < chains; ++chain) {
+      std::vector<Task>& tasks = by_chain[static_cast<std::size_t>(chain)];
+      const std::int64_t b = chain / shape_.key_heads, key_head = chain % shape_.key_heads;
+      for (std::int64_t g = 0; g < group(); ++g) {
+        const std::int64_t h = key_head * group() + g;
+        const Tiles& tiles = tiles_of(h);
+        for (std::int64_t t = 0; t < static_cast<std::int64_t>(tiles.tiles.size()); ++t)
+          tasks.push_back(tile_task(b, h, t));
+        if (g + 1 < group()) {
+          for (std::int64_t c = 0; c < blocks; ++c) {
+            bases[static_cast<std::size_t>((h + 1) * blocks + c)] =
+                bases[static_cast<std::size_t>(h * blocks + c)] + tiles.tiles_per_block[static_cast<std::size_t>(c)];
+          }
+        }
+      }
+    }
+    // A thread takes a chain whole and waits for nobody, but for the last chains, which all threads share tile by tile.
+    std::vector<Task> tasks;
+    std::vector<std::size_t> jobs{0}; // where the stretches of tasks that one thread takes begin
+    const std::int64_t shared = workers_ == 1 ? chains : std::min<std::int64_t>(chains, workers_ + chains % workers_);
+    for (std::int64_t chain = 0; chain < chains - shared; ++chain) {
+      const std::vector<Task>& list = by_chain[static_cast<std::size_t>(chain)];
+      tasks.insert(tasks.end(), list.begin(), list.end());
+      jobs.push_back(tasks.size());
+    }
+    bool more = true;
+    for (std::size_t step = 0; more; ++step) {
+      more = false;
+      for (std::int64_t chain = chains - shared; chain < chains; ++chain) {
+        const std::vector<Task>& list = by_chain[static_cast<std::size_t>(chain)];
+        if (step >= list.size())
+          continue;
+        tasks.push_back(list[step]);
+        jobs.push_back(tasks.size());
+        more = true;
+      }
+    }
+    by_chain.clear();
+    if (tasks.empty())
+      return;
+    std::vector<std::uint32_t> done(static_cast<std::size_t>(chains * blocks), 0);
+    const std::size_t first_sink = add_parts(tasks);
+    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+    const auto run_one = [&](std::size_t t, int worker) {
+      const Task& task = tasks[t];
+      const Tiles& tiles = tiles_of(task.head);
+      const Tile& tile = tiles.tiles[static_cast<std::size_t>(task.part)];
+      TurnList turns;
+      turns.turns = tiles.turns.data() + tile.turns_begin;
+      turns.count = static_cast<int>(tile.turns_end - tile.turns_begin);
+      turns.done = done.data() + (task.batch * shape_.key_heads + task.head / group()) * blocks;
+      if (!bases.empty())
+        turns.base = bases.data() + task.head * blocks;
+      sinks_[first_sink + t].value = engine_->backward_tile(rule_of(task.head), head_of(task.batch, task.head),
+                                                            gradients_of(gradients, task.batch, task.head),
+                                                            list_of(tiles, task.part), turns, workspaces.of(worker));
+    };
+    run_tasks(static_cast<std::int64_t>(jobs.size()) - 1, workers_, [&](std::int64_t job, int worker) {
+      for (std::size_t t = jobs[static_cast<std::size_t>(job)]; t < jobs[static_cast<std::size_t>(job) + 1]; ++t)
+        run_one(t, worker);
+    });
+  }
+
+  // Rows taken one by one, then their columns, for as many key heads at a time as stay in the caches and keep what is
+  // stored per arc small.
+  void run_sparse(const AttentionGradients<Real>& gradients) {
+    constexpr std::size_t most_bytes = std::size_t{8} << 20;
+    const std::int64_t chains = shape_.batch * shape_.key_heads;
+    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+    for (std::int64_t first = 0; first < chains;) {
+      std::vector<Task> tasks;
+      std::vector<std::size_t> arcs_before; // of every head of these chains
+      std::size_t arcs = 0, bytes = 0;
+      std::int64_t last = first;
+      while (last < chains && (last - first < workers_ || bytes < most_bytes)) {
+        const std::int64_t b = last / shape_.key_heads;
+        for (std::int64_t g = 0; g < group(); ++g) {
+          const std::int64_t h = last % shape_.key_heads * group() + g;
+          const SparseList& rows = tiles_of(h).rows;
+          add_chunks(tasks, b, h, rows.chunk_count());
+          arcs_before.push_back(arcs);
+          arcs += rows.columns.size();
+          bytes +=
+              sizeof(Real) * (2 * rows.columns.size() + rows.rows.size() * static_cast<std::size_t>(6 * shape_.width));
+        }
+        ++last;
+      }
+      if (!tasks.empty()) {
+        std::vector<Real> weights(arcs), slopes(arcs),
+            middles(common_has_extra() ? static_cast<std::size_t>((last - first) * group() * shape_.readers) : 0);
+        const auto to = [&](const Task& task) {
+          Gradients<Real> result = gradients_of(gradients, task.batch, task.head);
+          const std::int64_t number = task.batch * shape_.heads + task.head - first * group();
+          result.arc_weights = weights.data() + arcs_before[static_cast<std::size_t>(number)];
+          result.arc_slopes = slopes.data() + arcs_before[static_cast<std::size_t>(number)];
+          if (!middles.empty())
+            result.middles = middles.data() + number * shape_.readers;
+          return result;
+        };
+        const std::size_t first_sink = add_parts(tasks);
+        run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
+          const Task& task = tasks[static_cast<std::size_t>(t)];
+          const SparseList& rows = tiles_of(task.head).rows;
+          const auto part = static_cast<std::size_t>(task.part);
+          sinks_[first_sink + static_cast<std::size_t>(t)].value =
+              engine_->backward_rows(rule_of(task.head), head_of(task.batch, task.head), to(task), rows.view(),
+                                     rows.chunks[part], rows.chunks[part + 1], workspaces.of(worker));
+        });
+        for (std::int64_t g = 0; g < group(); ++g) { // heads that share a key head follow each other
+          tasks.clear();
+          for (std::int64_t chain = first; chain < last; ++chain) {
+            const std::int64_t h = chain % shape_.key_heads * group() + g;
+            add_chunks(tasks, chain / shape_.key_heads, h, tiles_of(h).columns.chunk_count());
+          }
+          run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
+            const Task& task = tasks[static_cast<std::size_t>(t)];
+            const SparseList& columns = tiles_of(task.head).columns;
+            const auto part = static_cast<std::size_t>(task.part);
+            engine_->backward_columns(rule_of(task.head), head_of(task.batch, task.head), to(task), columns.view(),
+                                      columns.chunks[part], columns.chunks[part + 1],
+                                      g > 0 || !writes(task.head / group()), workspaces.of(worker));
+          });
+        }
+      }
+      first = last;
+    }
+  }
+
+  [[nodiscard]] bool common_has_extra() const {
+    return rule_.normalised && (rule_.sink != Sink::none || rule_.eps > 0);
+  }
+
+  struct SinkPart {
+    Task task;
+    Real value = 0;
+  };
+  std::size_t add_parts(const std::vector<Task>& tasks) {
+    const std::size_t first = sinks_.size();
+    for (const Task& task : tasks)
+      sinks_.push_back({task, Real(0)});
+    return first;
+  }
+
+  // The tasks' order depends on the number of threads; the order of this sum must not.
+  void add_sinks(Real* out) {
+    std::sort(sinks_.begin(), sinks_.end(), [](const SinkPart& x, const SinkPart& y) {
+      const Task &a = x.task, &b = y.task;
+      return std::tie(a.head, a.batch, a.is_tile, a.part) < std::tie(b.head, b.batch, b.is_tile, b.part);
+    });
+    std::vector<double> sums(static_cast<std::size_t>(shape_.heads), 0);
+    for (const SinkPart& part : sinks_)
+      sums[static_cast<std::size_t>(part.task.head)] -= static_cast<double>(part.value);
+    std::copy(sums.begin(), sums.end(), out);
+  }
+
+  const Plan& plan_;
+  const AttentionRule& rule_;
+  const Shape& shape_;
+  const AttentionInputs<Real>& in_;
+  const AttentionOutputs<Real>& out_;
+  const Execution& execution_;
+  const FeatureCall<Real>* features_;
+  Rule<Real> common_;
+  OffsetBias<Real> bias_;
+  const CompiledPlan* compiled_ = nullptr;
+  const std::vector<Tiles>* tiles_ = nullptr;
+  std::vector<std::vector<std::int32_t>> orders_; // exact mode, twins: reads by content, per batch element and key head
+  const Engine<Real>* engine_ = nullptr;
+  int workers_ = 1;
+  std::vector<SinkPart> sinks_;
+};
+
+} // namespace sightline::mixer::cpu

@@ -1,0 +1,479 @@
+#include "sightline/mixer/cpu/feature_call.hpp"
+
+#include <memory>
+
+#include "sightline/mixer/cpu/call.hpp"
+#include "sightline/mixer/kernel_function.hpp"
+#include "sightline/mixer/reference/reference.hpp"
+
+namespace sightline::mixer::cpu {
+
+bool is_feature_kernel(const AttentionRule& rule) {
+  return !rule.top_k && (rule.kernel.name == "performer" || rule.kernel.name == "exponential-sum");
+}
+
+namespace {
+
+constexpr double feature_log2_e = 1.44269504088896340736;
+constexpr std::int64_t widest_lanes = 16;
+
+std::int64_t round_to(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+/// The features of a kernel as numbers, kept for the kernels that a thread used last: rationals are slow to convert.
+struct FeatureNumbers {
+  attention_kernel::Kernel kernel;
+  std::vector<std::vector<double>> rows;
+  double half = 0;
+};
+
+std::shared_ptr<const FeatureNumbers> find_numbers(const attention_kernel::Kernel& kernel) {
+  constexpr std::size_t most_entries = 8;
+  thread_local std::vector<std::shared_ptr<const FeatureNumbers>> recent;
+  for (const auto& entry : recent) {
+    if (entry->kernel == kernel)
+      return entry;
+  }
+  auto numbers = std::make_shared<FeatureNumbers>();
+  numbers->kernel = kernel;
+  numbers->half = kernel.name == "performer" ? 0.5 : 0;
+  const auto add = [&](const std::vector<mpq_class>& from) {
+    std::vector<double>& row = numbers->rows.emplace_back();
+    for (const mpq_class& entry : from)
+      row.push_back(nearest_double(entry));
+  };
+  if (kernel.name == "performer") {
+    for (const auto& feature : kernel.features)
+      add(feature);
+  } else {
+    add(kernel.weight);
+  }
+  if (recent.size() == most_entries)
+    recent.erase(recent.begin());
+  recent.push_back(numbers);
+  return numbers;
+}
+
+enum class Way { full, causal, tiles };
+
+template <class Real> class FeatureAttention {
+public:
+  FeatureAttention(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
+                   const AttentionOutputs<Real>& out, const Execution& execution)
+      : plan_(plan), rule_(rule), shape_(shape), in_(in), out_(out), execution_(execution) {}
+
+  /// False: the reference has to answer (also for what is wrong with the kernel).
+  [[nodiscard]] bool prepare() {
+    const auto numbers = find_numbers(rule_.kernel);
+    if (numbers->rows.empty() || !std::isfinite(rule_.scale))
+      return false;
+    for (const auto& row : numbers->rows) {
+      if (static_cast<std::int64_t>(row.size()) != shape_.width)
+        return false;
+    }
+    engine_ = &find_engine<Real>(execution_.instructions);
+    workers_ = std::max(execution_.threads, 1);
+    map_.count = static_cast<std::int64_t>(numbers->rows.size());
+    map_.width = shape_.width;
+    map_.padded = round_to(map_.count, std::max<std::int64_t>(engine_->panel, widest_lanes));
+    map_.row_length = round_to(shape_.width, widest_lanes);
+    map_.half = static_cast<Real>(numbers->half);
+    std::vector<Real> scaled;
+    rows_.assign(static_cast<std::size_t>(map_.count * map_.row_length), Real(0));
+    for (std::int64_t f = 0; f < map_.count; ++f) {
+      const std::vector<double>& row = numbers->rows[static_cast<std::size_t>(f)];
+      for (const double entry : row)
+        scaled.push_back(static_cast<Real>(entry * feature_log2_e));
+      std::copy(row.begin(), row.end(), rows_.begin() + f * map_.row_length);
+    }
+    packed_.assign(static_cast<std::size_t>(map_.padded * map_.width), Real(0));
+    engine_->pack_weight(scaled.data(), map_.width, map_.count, packed_.data());
+    map_.packed = packed_.data();
+    map_.rows = rows_.data();
+    way_ = find_way();
+    map_.stride = map_.padded;
+    if (way_ != Way::tiles && map_.padded % 64 == 0)
+      map_.stride += widest_lanes; // rows a power of two apart fall into few sets of the caches
+    return true;
+  }
+
+  /// False: nothing was computed.
+  [[nodiscard]] bool forward() {
+    std::vector<Real> own;
+    AttentionOutputs<Real> out = out_;
+    out.attention = nullptr;
+    if (out.statistics == nullptr) {
+      own.resize(static_cast<std::size_t>(shape_.batch * shape_.heads * shape_.readers * 2));
+      out.statistics = own.data();
+    }
+    if (way_ == Way::tiles) {
+      if (!run_tiles(out, nullptr))
+        return false;
+    } else {
+      run_linear(out, nullptr);
+    }
+    if (!leaves_range(out.statistics))
+      return true;
+    reference::attend(plan_, rule_, shape_, in_, {out_.out, nullptr, nullptr}, execution_);
+    if (out_.statistics != nullptr)
+      std::fill_n(out_.statistics, shape_.batch * shape_.heads * shape_.readers * 2, Real(-1));
+    return true;
+  }
+
+  [[nodiscard]] bool backward(const AttentionGradients<Real>& gradients) {
+    const bool any = shape_.batch * shape_.readers > 0;
+    if (any && out_.statistics[1] == Real(-1)) {
+      reference::attend_backward(plan_, rule_, shape_, in_, out_, gradients, execution_);
+      return true;
+    }
+    if (way_ == Way::tiles)
+      return run_tiles(out_, &gradients);
+    run_linear(out_, &gradients);
+    return true;
+  }
+
+private:
+  [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
+
+  // All heads alike, and enough tokens that the sums over features are less work than the pairs.
+  [[nodiscard]] Way find_way() const {
+    if (execution_.exact || in_.bias != nullptr || !rule_.slopes.empty())
+      return Way::tiles;
+    const CompiledPlan& compiled = find_compiled(plan_);
+    const auto all = [&](auto&& holds) {
+      for (std::int64_t h = 0; h < plan_.heads(); ++h) {
+        if (!holds(plan_.relation_of(h)))
+          return false;
+      }
+      return true;
+    };
+    const double m = static_cast<double>(map_.count),
+                 d = static_cast<double>(std::max<std::int64_t>(shape_.value_width, 1));
+    const double enough = 2 * m * d / (m + d);
+    if (static_cast<double>(shape_.reads) > enough && all([&](std::size_t r) { return plan_.is_full(r); }))
+      return Way::full;
+    if (static_cast<double>(shape_.reads) > 2 * enough && all([&](std::size_t r) { return compiled.is_causal[r]; }))
+      return Way::causal;
+    return Way::tiles;
+  }
+
+  // Rows whose weights are below what the type can tell from 0, while some key of theirs is not.
+  [[nodiscard]] bool leaves_range(const Real* statistics) const {
+    if (!rule_.normalised)
+      return false;
+    const Real most = sizeof(Real) == 4 ? Real(0x1p90) : Real(0x1p300 * 0x1p300);
+    for (std::int64_t k = 0; k < shape_.batch * shape_.heads * shape_.readers; ++k) {
+      const Real exponent = statistics[2 * k], factor = statistics[2 * k + 1];
+      if (factor > most || (factor == Real(0) && exponent > Real(-1e29F)))
+        return true;
+    }
+    return false;
+  }
+
+  template <class T> static View<T> part(const View<T>& from, std::int64_t batch, std::int64_t head) {
+    View<T> to = from;
+    if (to.data != nullptr)
+      to.data = from.at(batch, head, 0);
+    return to;
+  }
+
+  // By tiles: as many key heads at a time as keep the features small. gradients null: forward.
+  [[nodiscard]] bool run_tiles(const AttentionOutputs<Real>& out, const AttentionGradients<Real>* gradients) {
+    constexpr std::int64_t most_numbers = std::int64_t{2} << 20;
+    const std::int64_t padded = map_.padded, count = map_.count;
+    const std::int64_t per_head = padded * (shape_.reads + group() * shape_.readers);
+    const std::int64_t at_once =
+        std::clamp<std::int64_t>(most_numbers / std::max<std::int64_t>(per_head, 1), 1, shape_.key_heads);
+    std::vector<Real> queries(static_cast<std::size_t>(at_once * group() * shape_.readers * padded)),
+        keys(static_cast<std::size_t>(at_once * shape_.reads * padded)),
+        query_exponents(static_cast<std::size_t>(at_once * group() * shape_.readers)),
+        key_exponents(static_cast<std::size_t>(at_once * shape_.reads)), grad_queries, grad_keys;
+    if (gradients != nullptr) {
+      grad_queries.resize(gradients->query.data != nullptr ? queries.size() : 0);
+      grad_keys.resize(gradients->key.data != nullptr ? keys.size() : 0);
+      if (gradients->sink != nullptr)
+        std::fill_n(gradients->sink, shape_.heads, Real(0));
+    }
+    std::vector<Real> sinks(static_cast<std::size_t>(shape_.heads));
+    for (std::int64_t b = 0; b < shape_.batch; ++b) {
+      for (std::int64_t first = 0; first < shape_.key_heads; first += at_once) {
+        const std::int64_t key_heads = std::min(at_once, shape_.key_heads - first), heads = key_heads * group();
+        const std::int64_t first_head = first * group();
+        const View<const Real> query = part(in_.query, b, first_head), key = part(in_.key, b, first);
+        for_rows(heads, shape_.readers, [&](std::int64_t h, std::int64_t i, std::int64_t rows, void* space) {
+          const std::int64_t at = h * shape_.readers + i;
+          engine_->find_features(map_, query.at(0, h, i), query.token_stride, static_cast<Real>(rule_.scale), rows,
+                                 queries.data() + at * padded, query_exponents.data() + at, space);
+        });
+        for_rows(key_heads, shape_.reads, [&](std::int64_t h, std::int64_t j, std::int64_t rows, void* space) {
+          const std::int64_t at = h * shape_.reads + j;
+          engine_->find_features(map_, key.at(0, h, j), key.token_stride, Real(1), rows, keys.data() + at * padded,
+                                 key_exponents.data() + at, space);
+        });
+        Shape shape = shape_;
+        shape.batch = 1;
+        shape.heads = heads;
+        shape.key_heads = key_heads;
+        shape.width = count;
+        AttentionInputs<Real> in = in_;
+        in.query = {queries.data(), 0, shape_.readers * padded, padded};
+        in.key = {keys.data(), 0, shape_.reads * padded, padded};
+        in.value = part(in_.value, b, first);
+        in.bias = in_.bias == nullptr ? nullptr : in_.bias + first_head * plan_.colours();
+        in.sink = in_.sink == nullptr ? nullptr : in_.sink + first_head;
+        in.lengths = in_.lengths == nullptr ? nullptr : in_.lengths + b;
+        AttentionOutputs<Real> to;
+        to.out = part(out.out, b, first_head);
+        to.statistics = out.statistics + (b * shape_.heads + first_head) * shape_.readers * 2;
+        const FeatureCall<Real> features{query_exponents.data(), key_exponents.data(), first_head};
+        Call<Real> call(plan_, rule_, shape, in, to, execution_, &features);
+        if (!call.prepare())
+          return false;
+        if (gradients == nullptr) {
+          call.forward();
+          continue;
+        }
+        if (!call.has_backward()) {
+          reference::attend_backward(plan_, rule_, shape_, in_, out_, *gradients, execution_);
+          return true;
+        }
+        AttentionGradients<Real> inner;
+        inner.out = part(gradients->out, b, first_head);
+        inner.query = {grad_queries.empty() ? nullptr : grad_queries.data(), 0, shape_.readers * padded, padded};
+        inner.key = {grad_keys.empty() ? nullptr : grad_keys.data(), 0, shape_.reads * padded, padded};
+        inner.value = part(gradients->value, b, first);
+        inner.sink = gradients->sink == nullptr ? nullptr : sinks.data() + first_head;
+        call.backward(inner);
+        for (std::int64_t h = first_head; h < first_head + heads && gradients->sink != nullptr; ++h)
+          gradients->sink[h] += sinks[static_cast<std::size_t>(h)];
+        const auto turn_back = [&](const View<const Real>& from, Real scale, const std::vector<Real>& of,
+                                   std::vector<Real>& given, const View<Real>& result, std::int64_t number,
+                                   std::int64_t tokens) {
+          if (result.data == nullptr)
+            return;
+          for_rows(number, tokens, [&](std::int64_t h, std::int64_t i, std::int64_t rows, void* space) {
+            const std::int64_t at = (h * tokens + i) * padded;
+            for (std::int64_t r = 0; r < rows; ++r)
+              std::fill_n(given.data() + at + r * padded + count, padded - count, Real(0));
+            engine_->feature_gradient(map_, from.at(0, h, i), from.token_stride, scale, rows, of.data() + at,
+                                      given.data() + at, result.at(0, h, i), result.token_stride, false, space);
+          });
+        };
+        turn_back(query, static_cast<Real>(rule_.scale), queries, grad_queries, part(gradients->query, b, first_head),
+                  heads, shape_.readers);
+        turn_back(key, Real(1), keys, grad_keys, part(gradients->key, b, first), key_heads, shape_.reads);
+      }
+    }
+    return true;
+  }
+
+  template <class Work> void for_rows(std::int64_t heads, std::int64_t tokens, Work&& work) {
+    constexpr std::int64_t rows = 256;
+    const std::int64_t parts = (tokens + rows - 1) / rows;
+    const Workspaces workspaces(engine_->linear_bytes(map_, shape_.value_width), workers_);
+    run_tasks(heads * parts, workers_, [&](std::int64_t task, int worker) {
+      const std::int64_t first = task % parts * rows;
+      work(task / parts, first, std::min(rows, tokens - first), workspaces.of(worker));
+    });
+  }
+
+  // Sums of chunks of tokens; their length depends on the shape alone, and so does every order of summation.
+  void run_linear(const AttentionOutputs<Real>& out, const AttentionGradients<Real>* gradients) {
+    const bool causal = way_ == Way::causal;
+    const std::int64_t chunk = round_to(std::max<std::int64_t>(1024, 8 * map_.padded), 64);
+    const std::int64_t read_chunks = (shape_.reads + chunk - 1) / chunk,
+                       reader_chunks = (shape_.readers + chunk - 1) / chunk;
+    const Workspaces workspaces(engine_->linear_bytes(map_, shape_.value_width), workers_);
+    const std::int64_t chains = shape_.batch * shape_.key_heads, all_heads = shape_.batch * shape_.heads;
+    States reads(*this, chains * read_chunks);
+    run_tasks(chains * read_chunks, workers_, [&](std::int64_t task, int worker) {
+      const std::int64_t chain = task / read_chunks, first = task % read_chunks * chunk;
+      if (causal && task % read_chunks == read_chunks - 1) {
+        reads.clear(task); // nobody comes after the last chunk
+        return;
+      }
+      const Head<Real> head = head_of(out, chain / shape_.key_heads, chain % shape_.key_heads * group());
+      engine_->linear_collect(map_, head, first, std::min(first + chunk, shape_.reads), reads.at(task),
+                              workspaces.of(worker));
+    });
+    run_tasks(chains, workers_,
+              [&](std::int64_t chain, int) { reads.add_up(chain * read_chunks, read_chunks, causal, false); });
+    // Several heads may start from the same sums: a causal pass works on copies.
+    const auto state_of = [&](std::int64_t b, std::int64_t h, std::int64_t c) {
+      return reads.at((b * shape_.key_heads + h / group()) * read_chunks + (causal ? c : 0));
+    };
+    std::vector<Scratch> scratch;
+    for (int w = 0; w < workers_ && causal; ++w)
+      scratch.emplace_back(*this);
+    const auto take = [&](const LinearState<Real>& from, int worker) {
+      return causal ? scratch[static_cast<std::size_t>(worker)].copy(from) : from;
+    };
+    if (gradients == nullptr) {
+      run_tasks(all_heads * reader_chunks, workers_, [&](std::int64_t task, int worker) {
+        const std::int64_t c = task % reader_chunks, b = task / reader_chunks / shape_.heads,
+                           h = task / reader_chunks % shape_.heads;
+        engine_->linear_forward(rule_of(h), map_, head_of(out, b, h), causal, c * chunk,
+                                std::min((c + 1) * chunk, shape_.readers), take(state_of(b, h, c), worker),
+                                workspaces.of(worker));
+      });
+      return;
+    }
+    States back(*this, all_heads * reader_chunks);
+    std::vector<Real> sinks(static_cast<std::size_t>(all_heads * reader_chunks));
+    run_tasks(all_heads * reader_chunks, workers_, [&](std::int64_t task, int worker) {
+      const std::int64_t c = task % reader_chunks, b = task / reader_chunks / shape_.heads,
+                         h = task / reader_chunks % shape_.heads;
+      sinks[static_cast<std::size_t>(task)] =
+          engine_->linear_backward(rule_of(h), map_, head_of(out, b, h), gradients_of(*gradients, b, h), causal,
+                                   c * chunk, std::min((c + 1) * chunk, shape_.readers),
+                                   take(state_of(b, h, c), worker), back.at(task), workspaces.of(worker));
+    });
+    run_tasks(all_heads, workers_,
+              [&](std::int64_t head, int) { back.add_up(head * reader_chunks, reader_chunks, causal, true); });
+    for (std::int64_t g = 0; g < group(); ++g) { // heads that share a key head add up in their order
+      run_tasks(chains * read_chunks, workers_, [&](std::int64_t task, int worker) {
+        const std::int64_t c = task % read_chunks, chain = task / read_chunks, b = chain / shape_.key_heads;
+        const std::int64_t h = chain % shape_.key_heads * group() + g;
+        const LinearState<Real> from = back.at((b * shape_.heads + h) * reader_chunks + (causal ? c : 0));
+        engine_->linear_columns(rule_of(h), map_, head_of(out, b, h), gradients_of(*gradients, b, h), causal, c * chunk,
+                                std::min((c + 1) * chunk, shape_.reads), take(from, worker), g > 0,
+                                workspaces.of(worker));
+      });
+    }
+    if (gradients->sink == nullptr)
+      return;
+    std::vector<double> sums(static_cast<std::size_t>(shape_.heads), 0);
+    for (std::size_t task = 0; task < sinks.size(); ++task)
+      sums[task / static_cast<std::size_t>(reader_chunks) % static_cast<std::size_t>(shape_.heads)] -=
+          static_cast<double>(sinks[task]);
+    std::copy(sums.begin(), sums.end(), gradients->sink);
+  }
+
+  /// Sums of chunks, side by side.
+  class States {
+  public:
+    States(const FeatureAttention& of, std::int64_t count)
+        : of_(of), size_(of.map_.padded * round_to(of.shape_.value_width, widest_lanes)),
+          sums_(static_cast<std::size_t>(count * size_)), totals_(static_cast<std::size_t>(count * of.map_.padded)),
+          exponents_(static_cast<std::size_t>(count)) {}
+    [[nodiscard]] LinearState<Real> at(std::int64_t k) {
+      return {sums_.data() + k * size_, totals_.data() + k * of_.map_.padded, exponents_.data() + k};
+    }
+    void clear(std::int64_t k) {
+      std::fill_n(at(k).sums, size_, Real(0));
+      std::fill_n(at(k).totals, of_.map_.padded, Real(0));
+      *at(k).exponent = Real(-1e30F);
+    }
+    /// Of `count` chunks from `first` on. Not causal: the first becomes the sum of all. Causal: each becomes the sum of
+    /// those before it, or behind it (reversed).
+    void add_up(std::int64_t first, std::int64_t count, bool causal, bool reversed) {
+      if (!causal) {
+        for (std::int64_t k = 1; k < count; ++k)
+          of_.engine_->linear_add(of_.map_, of_.shape_.value_width, at(first + k), at(first));
+        return;
+      }
+      States kept(of_, 2); // the sum so far, and the chunk's own
+      kept.clear(0);
+      for (std::int64_t k = 0; k < count; ++k) {
+        const std::int64_t here = reversed ? first + count - 1 - k : first + k;
+        kept.assign(1, at(here));
+        assign(here, kept.at(0));
+        of_.engine_->linear_add(of_.map_, of_.shape_.value_width, kept.at(1), kept.at(0));
+      }
+    }
+    void assign(std::int64_t k, const LinearState<Real>& from) {
+      std::copy_n(from.sums, size_, at(k).sums);
+      std::copy_n(from.totals, of_.map_.padded, at(k).totals);
+      *at(k).exponent = *from.exponent;
+    }
+
+  private:
+    const FeatureAttention& of_;
+    std::int64_t size_;
+    std::vector<Real> sums_, totals_, exponents_;
+  };
+  class Scratch {
+  public:
+    explicit Scratch(const FeatureAttention& of) : state_(of, 1) {}
+    LinearState<Real> copy(const LinearState<Real>& from) {
+      state_.assign(0, from);
+      return state_.at(0);
+    }
+
+  private:
+    States state_;
+  };
+
+  [[nodiscard]] Rule<Real> rule_of(std::int64_t head) const {
+    Rule<Real> rule;
+    rule.weight = Weight::features;
+    rule.normalised = rule_.normalised;
+    rule.query_scale = static_cast<Real>(rule_.scale);
+    set_extra(rule_, in_.sink, head, rule);
+    return rule;
+  }
+
+  [[nodiscard]] Head<Real> head_of(const AttentionOutputs<Real>& out, std::int64_t b, std::int64_t h) const {
+    Head<Real> head;
+    head.query = in_.query.at(b, h, 0);
+    head.key = in_.key.at(b, h / group(), 0);
+    head.value = in_.value.at(b, h / group(), 0);
+    head.out = out.out.at(b, h, 0);
+    head.query_stride = in_.query.token_stride;
+    head.key_stride = in_.key.token_stride;
+    head.value_stride = in_.value.token_stride;
+    head.out_stride = out.out.token_stride;
+    head.statistics = out.statistics + (b * shape_.heads + h) * shape_.readers * 2;
+    head.width = shape_.width;
+    head.value_width = shape_.value_width;
+    head.reads = shape_.reads;
+    if (in_.lengths != nullptr)
+      set_cuts(plan_, in_.lengths[b], head);
+    return head;
+  }
+
+  [[nodiscard]] Gradients<Real> gradients_of(const AttentionGradients<Real>& from, std::int64_t b,
+                                             std::int64_t h) const {
+    return make_gradients(from, b, h, h / group());
+  }
+
+  const Plan& plan_;
+  const AttentionRule& rule_;
+  const Shape& shape_;
+  const AttentionInputs<Real>& in_;
+  const AttentionOutputs<Real>& out_;
+  const Execution& execution_;
+  const Engine<Real>* engine_ = nullptr;
+  int workers_ = 1;
+  Way way_ = Way::tiles;
+  FeatureMap<Real> map_;
+  std::vector<Real> packed_, rows_;
+};
+
+} // namespace
+
+template <class Real>
+bool attend_features(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
+                     const AttentionOutputs<Real>& out, const Execution& execution) {
+  FeatureAttention<Real> attention(plan, rule, shape, in, out, execution);
+  return attention.prepare() && attention.forward();
+}
+
+template <class Real>
+bool attend_features_backward(const Plan& plan, const AttentionRule& rule, const Shape& shape,
+                              const AttentionInputs<Real>& in, const AttentionOutputs<Real>& out,
+                              const AttentionGradients<Real>& gradients, const Execution& execution) {
+  FeatureAttention<Real> attention(plan, rule, shape, in, out, execution);
+  return attention.prepare() && attention.backward(gradients);
+}
+
+#define SIGHTLINE_INSTANTIATE(Real)                                                                                    \
+  template bool attend_features(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<Real>&,         \
+                                const AttentionOutputs<Real>&, const Execution&);                                      \
+  template bool attend_features_backward(const Plan&, const AttentionRule&, const Shape&,                              \
+                                         const AttentionInputs<Real>&, const AttentionOutputs<Real>&,                  \
+                                         const AttentionGradients<Real>&, const Execution&);
+SIGHTLINE_INSTANTIATE(float)
+SIGHTLINE_INSTANTIATE(double)
+#undef SIGHTLINE_INSTANTIATE
+
+} // namespace sightline::mixer::cpu

@@ -1,0 +1,223 @@
+// Kernels written as expressions: a short program in x.y, |x|^2, |y|^2 and |x - y|^2 (x the scaled query, y the key),
+// run over a few vectors of pairs at a time, and backward in reverse.
+#pragma once
+
+#include "sightline/mixer/cpu/functions.hpp"
+#include "sightline/mixer/cpu/weights.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+inline constexpr int program_block = 8; ///< vectors that each step is run over at once
+
+/// Values (or derivatives) of every slot: [slot][program_block] vectors.
+template <class Real> struct ProgramSpace {
+  Real *values, *slopes;
+  explicit ProgramSpace(Arena& arena, const Program<Real>* program) {
+    constexpr std::int64_t size = std::int64_t{program_block} * Lanes<Real>::count;
+    const std::int64_t slots = program == nullptr ? 0 : program->first_step + program->count;
+    values = arena.take<Real>(slots * size);
+    slopes = arena.take<Real>(slots * size);
+    if (program == nullptr)
+      return;
+    for (std::int64_t c = program_inputs; c < program->first_step; ++c) {
+      for (std::int64_t k = 0; k < size; ++k)
+        values[c * size + k] = program->constants[c - program_inputs];
+    }
+  }
+  [[nodiscard]] Real* value(int slot, int k) const {
+    return values + (slot * program_block + k) * Lanes<Real>::count;
+  }
+  [[nodiscard]] Real* slope(int slot, int k) const {
+    return slopes + (slot * program_block + k) * Lanes<Real>::count;
+  }
+};
+
+template <class Real, class Function>
+SIGHTLINE_INLINE void map_slots(int count, const Real* left, const Real* right, Real* to, Function f) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int k = 0; k < count; ++k)
+    store<Real>(to + k * lanes, f(load<Real>(left + k * lanes), load<Real>(right + k * lanes)));
+}
+
+/// The steps, over `count` vectors; the inputs' slots are filled.
+template <class Real>
+__attribute__((noinline)) void run_program(const Program<Real>& program, int count, const ProgramSpace<Real>& space) {
+  using V = Vec<Real>;
+  for (int s = 0; s < program.count; ++s) {
+    const ProgramStep<Real>& step = program.steps[s];
+    const Real* const a = space.value(step.left, 0);
+    const Real* const b = space.value(step.right < 0 ? step.left : step.right, 0);
+    Real* const to = space.value(program.first_step + s, 0);
+    const Real number = step.value;
+#define SIGHTLINE_CASE(name, expression)                                                                               \
+  case Operation::name:                                                                                                \
+    map_slots<Real>(count, a, b, to, [&]([[maybe_unused]] V x, [[maybe_unused]] V y) { return expression; });         \
+    break;
+    switch (step.operation) {
+      SIGHTLINE_CASE(add, x + y)
+      SIGHTLINE_CASE(subtract, x - y)
+      SIGHTLINE_CASE(multiply, x * y)
+      SIGHTLINE_CASE(divide, x / y)
+      SIGHTLINE_CASE(power, raise<Real>(x, number))
+      SIGHTLINE_CASE(negate, -x)
+      SIGHTLINE_CASE(exp, exponential<Real>(x))
+      SIGHTLINE_CASE(log, logarithm<Real>(x))
+      SIGHTLINE_CASE(sqrt, square_root<Real>(x))
+      SIGHTLINE_CASE(cosh, hyperbolic_cosine<Real>(x))
+      SIGHTLINE_CASE(sinh, hyperbolic_sine<Real>(x))
+      SIGHTLINE_CASE(cos, sine<Real>(x, true))
+      SIGHTLINE_CASE(sin, sine<Real>(x, false))
+      SIGHTLINE_CASE(tanh, hyperbolic_tangent<Real>(x))
+      SIGHTLINE_CASE(sigmoid, logistic<Real>(x))
+      SIGHTLINE_CASE(softplus, soft_plus<Real>(x))
+      SIGHTLINE_CASE(relu, (x > V{} ? x : x <= V{} ? V{} : x))
+      SIGHTLINE_CASE(elu, (x > V{} ? x : exponential_minus_one<Real>(x)))
+      SIGHTLINE_CASE(abs, magnitude<Real>(x))
+    }
+#undef SIGHTLINE_CASE
+  }
+}
+
+/// The derivative of a function of one number at x, where it has the value y.
+template <class Real>
+SIGHTLINE_INLINE Vec<Real> derive(const ProgramStep<Real>& step, Vec<Real> x, Vec<Real> y) {
+  const Vec<Real> zero{}, one = splat<Real>(1);
+  switch (step.operation) {
+  case Operation::power:
+    return step.value == Real(0) ? zero : splat<Real>(step.value) * raise<Real>(x, step.value - Real(1));
+  case Operation::negate:
+    return -one;
+  case Operation::exp:
+    return y;
+  case Operation::log:
+    return one / x;
+  case Operation::sqrt:
+    return y == zero ? zero : splat<Real>(Real(0.5)) / y;
+  case Operation::cosh:
+    return hyperbolic_sine<Real>(x);
+  case Operation::sinh:
+    return hyperbolic_cosine<Real>(x);
+  case Operation::cos:
+    return -sine<Real>(x, false);
+  case Operation::sin:
+    return sine<Real>(x, true);
+  case Operation::tanh:
+    return one - y * y;
+  case Operation::sigmoid:
+    return y * (one - y);
+  case Operation::softplus:
+    return logistic<Real>(x);
+  case Operation::relu:
+    return x > zero ? one : x <= zero ? zero : x;
+  case Operation::elu:
+    return x > zero ? one : y + one;
+  case Operation::abs:
+    return x > zero ? one : x < zero ? -one : x;
+  default:
+    return one;
+  }
+}
+
+/// Slopes of all slots from those of the factor and the exponent, set by seed_slopes.
+template <class Real>
+__attribute__((noinline)) void reverse_program(const Program<Real>& program, int count,
+                                               const ProgramSpace<Real>& space) {
+  const auto is_constant = [&](int slot) { return slot >= program_inputs && slot < program.first_step; };
+  const auto add = [&](int slot, int k, Vec<Real> amount) {
+    if (!is_constant(slot))
+      store<Real>(space.slope(slot, k), load<Real>(space.slope(slot, k)) + amount);
+  };
+  for (int s = program.count - 1; s >= 0; --s) {
+    const ProgramStep<Real>& step = program.steps[s];
+    const int at = program.first_step + s, left = step.left, right = step.right;
+    for (int k = 0; k < count; ++k) {
+      const Vec<Real> g = load<Real>(space.slope(at, k)), x = load<Real>(space.value(left, k));
+      switch (step.operation) {
+      case Operation::add:
+        add(left, k, g);
+        add(right, k, g);
+        break;
+      case Operation::subtract:
+        add(left, k, g);
+        add(right, k, -g);
+        break;
+      case Operation::multiply:
+        add(left, k, g * load<Real>(space.value(right, k)));
+        add(right, k, g * x);
+        break;
+      case Operation::divide: {
+        const Vec<Real> below = load<Real>(space.value(right, k));
+        add(left, k, g / below);
+        add(right, k, -g * load<Real>(space.value(at, k)) / below);
+        break;
+      }
+      default:
+        add(left, k, g * derive<Real>(step, x, load<Real>(space.value(at, k))));
+      }
+    }
+  }
+}
+
+template <class Real>
+SIGHTLINE_INLINE void clear_slopes(const Program<Real>& program, int count, const ProgramSpace<Real>& space) {
+  for (int slot = 0; slot < program.first_step + program.count; ++slot) {
+    for (int k = 0; k < count; ++k)
+      store<Real>(space.slope(slot, k), Vec<Real>{});
+  }
+}
+template <class Real>
+SIGHTLINE_INLINE void seed_slopes(const Program<Real>& program, int k, Vec<Real> of_factor, Vec<Real> of_exponent,
+                                  const ProgramSpace<Real>& space) {
+  if (program.factor >= 0)
+    store<Real>(space.slope(program.factor, k), of_factor);
+  if (program.exponent >= 0)
+    store<Real>(space.slope(program.exponent, k), load<Real>(space.slope(program.exponent, k)) + of_exponent);
+}
+
+/// The slopes of x.y, of x along itself and of y along itself: d weight = p (dx.y + x.dy) + a x.dx + b y.dy.
+template <class Real> struct PairSlopes { Vec<Real> pair, reader, read; };
+template <class Real> SIGHTLINE_INLINE PairSlopes<Real> take_slopes(int k, const ProgramSpace<Real>& space) {
+  const auto of = [&](int slot) { return load<Real>(space.slope(slot, k)); };
+  const Vec<Real> distance = of(3) + of(3);
+  return {of(0) - distance, of(1) + of(1) + distance, of(2) + of(2) + distance};
+}
+
+/// The inputs of pairs (column c + k, lanes from `lane` on).
+template <class Real>
+SIGHTLINE_INLINE void fill_program(const Program<Real>& program, int c, int count, int lane, int stride,
+                                   const Real* reader_squares, const Real* read_squares, const Real* scores,
+                                   const Real* distances, const ProgramSpace<Real>& space) {
+  for (int k = 0; k < count; ++k) {
+    const std::ptrdiff_t at = (c + k) * stride + lane;
+    if (program.uses[0])
+      store<Real>(space.value(0, k), load<Real>(scores + at));
+    if (program.uses[1])
+      store<Real>(space.value(1, k), load<Real>(reader_squares + lane));
+    if (program.uses[2])
+      store<Real>(space.value(2, k), splat<Real>(read_squares[c + k]));
+    if (program.uses[3])
+      store<Real>(space.value(3, k), load<Real>(distances + at));
+  }
+}
+
+/// Weight::program: the factor goes to `scores`, the exponent to `exponents` (0 where the program has none).
+template <class Real>
+void find_program_parts(const Program<Real>& program, const Strip& strip, int vectors, const Real* reader_squares,
+                        const Real* read_squares, const Real* distances, Real* scores, Real* exponents,
+                        const ProgramSpace<Real>& space) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int v = 0; v < vectors; ++v) {
+    for (int c = 0; c < strip.count; c += program_block) {
+      const int count = strip.count - c < program_block ? strip.count - c : program_block;
+      fill_program(program, c, count, v * lanes, tile_readers, reader_squares, read_squares, scores, distances, space);
+      run_program<Real>(program, count, space);
+      for (int k = 0; k < count; ++k) {
+        const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;
+        store<Real>(scores + at, program.factor < 0 ? splat<Real>(1) : load<Real>(space.value(program.factor, k)));
+        store<Real>(exponents + at, program.exponent < 0 ? Vec<Real>{} : load<Real>(space.value(program.exponent, k)));
+      }
+    }
+  }
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD
