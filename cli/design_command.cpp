@@ -13,13 +13,15 @@
 #include "sightline/design/sources.hpp"
 #include "sightline/design/take_away.hpp"
 #include "sightline/group/expression.hpp"
+#include "sightline/sight/reach.hpp"
 #include "sightline/symmetry/automorphism.hpp"
+#include "sightline/verdict/certify.hpp"
 
 namespace sightline::cli {
 namespace {
 
 struct DesignOptions {
-  std::string symmetry, from, save, kernel = "softmax", bonds = "aromatic";
+  std::string symmetry, from, save, kernel, bonds = "aromatic";
   std::optional<std::uint64_t> tokens, layers, registers;
   std::int64_t dim = 64;
   std::size_t point = 0;
@@ -30,17 +32,22 @@ struct DesignOptions {
 design::Request make_request(const DesignOptions& options, const Budget& budget) {
   design::Request request;
   std::optional<group::Point> degree;
-  if (options.tokens) degree = static_cast<group::Point>(std::min<std::uint64_t>(*options.tokens, ~group::Point{0}));
+  if (options.tokens)
+    degree = static_cast<group::Point>(std::min<std::uint64_t>(*options.tokens, ~group::Point{0}));
   const group::ReadSource read_source = [&](const std::string& source, const std::string& file) {
-    const design::Bonds bonds = options.bonds == "order" ? design::Bonds::order : options.bonds == "none" ? design::Bonds::none : design::Bonds::aromatic;
+    const design::Bonds bonds = options.bonds == "order"  ? design::Bonds::order
+                                : options.bonds == "none" ? design::Bonds::none
+                                                          : design::Bonds::aromatic;
     return design::read_symmetry(source, file, "", bonds, degree, budget);
   };
   request.group = group::parse_group(options.symmetry, degree, read_source, budget);
-  if (!group::names_files(options.symmetry)) request.symmetry = options.symmetry;
+  if (!group::names_files(options.symmetry))
+    request.symmetry = options.symmetry;
   request.closed_form = options.symmetry;
   request.layers = options.layers;
   request.registers = options.registers;
-  request.kernel = options.kernel;
+  if (!options.kernel.empty())
+    request.kernel = options.kernel;
   request.dim = options.dim;
   request.causal = options.causal;
   return request;
@@ -48,36 +55,83 @@ design::Request make_request(const DesignOptions& options, const Budget& budget)
 
 /// The point that --save takes: the one asked for, else the first with the fewest pairs among those nothing beats.
 const design::FrontPoint& choose_point(const design::Design& design, std::size_t number) {
-  if (design.front.empty()) throw InputError("--save: expected a front with at least one point, found none");
-  if (number > design.front.size()) throw InputError(fmt::format("--point: expected 1 to {}, found {}", design.front.size(), number));
-  if (number > 0) return design.front[number - 1];
+  if (design.front.empty())
+    throw InputError("--save: expected a front with at least one point, found none");
+  if (number > design.front.size())
+    throw InputError(fmt::format("--point: expected 1 to {}, found {}", design.front.size(), number));
+  if (number > 0)
+    return design.front[number - 1];
   const design::FrontPoint* best = nullptr;
   for (const design::FrontPoint& p : design.front) {
-    if (p.nondominated && (best == nullptr || p.pairs < best->pairs)) best = &p;
+    if (p.nondominated && (best == nullptr || p.pairs < best->pairs))
+      best = &p;
   }
   return *best;
 }
 
-/// What an existing file attends to: pairs i != j over its listed layers.
-std::uint64_t count_attended(const layout::Layout& layout) {
-  std::uint64_t pairs = 0;
+/// What so many layers of a file attend to: pairs i != j; a pair that several heads attend to is one pair.
+std::uint64_t count_attended(const layout::Layout& layout, std::uint64_t layers, const Budget& budget) {
   std::vector<std::uint64_t> of_layer;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> read;
   for (const layout::Layer& layer : layout.layers) {
-    std::uint64_t most = 0;  // heads that share a pattern read the same pairs; different ones are counted one by one
-    for (const std::uint32_t r : layer.relations) {
-      const layout::Pattern& pattern = layout.relations[r].pattern();
-      std::uint64_t loops = 0;
-      for (layout::Vertex i = 0; i < pattern.vertex_count(); ++i) loops += pattern.reads(i, i);
-      most += pattern.arc_count() - loops;
+    std::uint64_t pairs = 0;
+    if (layer.relations.size() == 1) {
+      const layout::Pattern& pattern = layout.relations[layer.relations[0]].pattern();
+      pairs = pattern.arc_count();
+      for (layout::Vertex i = 0; i < pattern.vertex_count(); ++i)
+        pairs -= pattern.reads(i, i) ? 1u : 0u;
+    } else {
+      std::vector<bool> attended(layout.vertices());
+      for (layout::Vertex i = 0; i < layout.vertices(); ++i) {
+        budget.poll();
+        std::fill(attended.begin(), attended.end(), false);
+        for (const std::uint32_t r : layer.relations) {
+          for (const layout::Run& run : layout.relations[r].pattern().row(i)) {
+            for (std::uint64_t j = run.first; j <= run.last; j += run.step)
+              attended[j] = true;
+          }
+        }
+        attended[i] = false;
+        pairs += static_cast<std::uint64_t>(std::count(attended.begin(), attended.end(), true));
+      }
     }
-    of_layer.push_back(most);
+    of_layer.push_back(pairs);
   }
-  for (const std::uint32_t layer : layout.order) pairs += of_layer[layer];
-  return pairs;
+  std::uint64_t sum = 0;
+  for (std::uint64_t q = 0; q < layers; ++q)
+    sum += of_layer[layout.order[q % layout.order.size()]];
+  return sum;
 }
 
-/// --from: the front for the file's own target (its symmetry, or what target.symmetry says), cut down to what improves on it.
-design::Request make_request_from(const DesignOptions& options, const architecture::Architecture& a, const layout::Layout& layout, const Budget& budget) {
+/// The file's network but for its patterns, when designs can keep it: attention alike in all layers, tokens told apart
+/// by their contents alone. Otherwise designs have the defaults of a new file.
+std::optional<architecture::Architecture> find_base(const DesignOptions& options, const architecture::Architecture& a) {
+  const architecture::LayerSpec& first = a.layers.front();
+  const architecture::Mixer& mixer = first.mixer;
+  if (mixer.kind != architecture::MixerKind::attention || mixer.relative.scheme != architecture::RelativeScheme::none ||
+      mixer.top_k)
+    return std::nullopt;
+  if (a.input.positions != architecture::Positions::none || a.input.bos || a.block.tied || !options.kernel.empty())
+    return std::nullopt;
+  for (const architecture::LayerSpec& layer : a.layers) {
+    architecture::LayerSpec same = first;
+    same.repeat = layer.repeat;
+    same.mixer.pattern = layer.mixer.pattern;
+    same.mixer.heads = layer.mixer.heads;
+    if (!(same == layer))
+      return std::nullopt;
+  }
+  architecture::Architecture base = a;
+  base.mixer = mixer;
+  base.feedforward = first.feedforward;
+  base.norm = first.norm;
+  return base;
+}
+
+/// --from: the front for the file's own target (its symmetry, or what target.symmetry says), cut down to what improves
+/// on it.
+design::Request make_request_from(const DesignOptions& options, const architecture::Architecture& a,
+                                  const layout::Layout& layout, const Budget& budget) {
   design::Request request;
   const auto degree = static_cast<group::Point>(a.tokens);
   if (a.target.symmetry_is_layout) {
@@ -87,80 +141,127 @@ design::Request make_request_from(const DesignOptions& options, const architectu
     request.symmetry = request.closed_form = a.target.symmetry_expression;
   } else {
     std::vector<group::Permutation> generators;
-    for (const std::string& cycles : a.target.symmetry_generators) generators.push_back(group::parse_cycles(cycles, degree));
+    for (const std::string& cycles : a.target.symmetry_generators)
+      generators.push_back(group::parse_cycles(cycles, degree));
     request.group = group::make_group(degree, std::move(generators), budget);
   }
   request.layers = options.layers;
   request.registers = options.registers;
-  request.kernel = options.kernel;
+  if (!options.kernel.empty())
+    request.kernel = options.kernel;
   request.dim = a.dim;
   request.causal = options.causal || a.target.target_class == architecture::TargetClass::causal;
+  if (a.target.target_class == architecture::TargetClass::seen) {
+    const sight::ClassKind kind = sight::compute_class_kind(layout, budget);
+    if (kind == sight::ClassKind::seen)
+      throw InputError(fmt::format("{}: expected tokens that come to see all tokens, or all before them, found a class "
+                                   "of its own; designs are made for the classes all and causal",
+                                   a.file));
+    request.causal = kind == sight::ClassKind::causal;
+  }
+  request.base = find_base(options, a);
   return request;
 }
 
 void run(const DesignOptions& options) {
   const Budget budget = make_budget(options.limits);
-  if (options.symmetry.empty() == options.from.empty()) throw InputError("expected one of --symmetry GROUP and --from FILE");
+  if (options.symmetry.empty() == options.from.empty())
+    throw InputError("expected one of --symmetry GROUP and --from FILE");
   design::Request request;
   design::Design design;
   if (options.from.empty()) {
     request = make_request(options, budget);
     design = design::make_design(request, budget);
     if (group::names_files(options.symmetry)) {
-      design.notes.push_back("the symmetry is that of the graph in the file: it may be larger than the point group of a body in space, and ignores stereo");
+      design.notes.push_back("the symmetry is that of the graph in the file: it may be larger than the point group of "
+                             "a body in space, and ignores stereo");
     }
   } else {
     const architecture::Architecture a = load_architecture(options.from, {});
     const layout::Layout layout = architecture::make_layout(a, budget);
     request = make_request_from(options, a, layout, budget);
     design = design::make_design(request, budget);
-    if (!a.target.symmetry_is_layout) design.notes.push_back("the symmetry is the file's target.symmetry, not that of its layout");
-    const std::uint64_t pairs = count_attended(layout), layers = a.layer_count();
-    std::uint64_t bound = ~std::uint64_t{0};
+    if (!a.target.symmetry_is_layout)
+      design.notes.push_back("the symmetry is the file's target.symmetry, not that of its layout");
+    if (!request.base)
+      design.notes.push_back("designs have plain attention and the defaults of a new file: this file's positions, "
+                             "kernel or layers cannot be kept");
+    const verdict::Answer answer = verdict::certify(a, budget);
+    const std::uint64_t layers =
+        a.depth == architecture::Depth::listed ? a.layer_count() : answer.needed.value_or(a.layer_count());
+    const std::uint64_t pairs = count_attended(layout, layers, budget);
+    // Whatever the layout: someone is the first to have seen all others, and all others must see something after that.
+    const std::uint64_t n = request.group.degree;
+    std::uint64_t bound = request.causal ? n - 1
+                          : layers == 1  ? n * (n - 1)
+                                         : 2 * (n - 1),
+                  of_designs = ~std::uint64_t{0};
     for (const design::FrontPoint& p : design.front) {
-      if (p.layers == layers) bound = std::min(bound, p.lower_bound);
+      if (p.layers <= layers)
+        of_designs = std::min(of_designs, p.lower_bound);
     }
-    std::erase_if(design.front, [&](const design::FrontPoint& p) { return p.layers > layers || p.pairs > pairs || (p.layers == layers && p.pairs == pairs); });
-    design.notes.insert(design.notes.begin(), fmt::format("{}: {} layers, {} pairs, {} registers", options.from, layers, pairs, a.input.registers.size()));
+    std::erase_if(design.front, [&](const design::FrontPoint& p) {
+      return p.layers > layers || p.pairs > pairs || (p.layers == layers && p.pairs == pairs);
+    });
+    std::vector<std::string> first{fmt::format("{}: {} layers, {} pairs, {} registers{}", options.from, layers, pairs,
+                                               a.input.registers.size(),
+                                               answer.verdict == verdict::Verdict::certified
+                                                   ? ""
+                                                   : "; it does not express its own target for certain, designs do")};
     if (design.front.empty()) {
-      design.notes.insert(design.notes.begin() + 1, "none found that has no more layers and no more pairs and less of one" +
-                                                        (bound == ~std::uint64_t{0} ? std::string() : fmt::format("; at {} layers at least {} pairs are needed", layers, bound)));
+      first.push_back("none found that has no more layers and no more pairs and less of one" +
+                      fmt::format("; bound: at least {} pairs in {} layers or fewer{}", bound, layers,
+                                  of_designs == ~std::uint64_t{0}
+                                      ? std::string()
+                                      : fmt::format(", at least {} for the kinds of designs found", of_designs)));
     }
+    design.notes.insert(design.notes.begin(), first.begin(), first.end());
   }
   clear_progress();
-  fmt::print("{}", options.json ? design::to_json(request, design, budget) + "\n" : design::to_text(request, design, budget));
+  fmt::print("{}",
+             options.json ? design::to_json(request, design, budget) + "\n" : design::to_text(request, design, budget));
   if (!options.save.empty()) {
     architecture::Architecture chosen = choose_point(design, options.point).architecture;
     chosen.file = options.save;
     write_file_atomically(options.save, architecture::to_toml(chosen));
-    const std::string stem = options.save.ends_with(".toml") ? options.save.substr(0, options.save.size() - 5) : options.save;
+    const std::string stem =
+        options.save.ends_with(".toml") ? options.save.substr(0, options.save.size() - 5) : options.save;
     write_file_atomically(stem + ".svg", design::draw_front(design));
     if (request.group.degree <= design::most_points_drawn) {
       write_file_atomically(stem + "-orbits.svg", design::draw_orbits(design::compute_orbitals(request.group, budget)));
     }
-    for (const auto& [file, bytes] : design::make_files(chosen, stem, budget)) write_file_atomically(file, bytes);
+    for (const auto& [file, bytes] : design::make_files(chosen, stem, budget))
+      write_file_atomically(file, bytes);
   }
 }
 
-}  // namespace
+} // namespace
 
 void add_design(CLI::App& app, Exit&) {
   auto options = std::make_shared<DesignOptions>();
   CLI::App* command = app.add_subcommand("design", "the cheapest attention with exactly the symmetry you want");
-  command->add_option("--symmetry", options->symmetry, "group: D_12, S_3 wr S_2, gens[(0 1 2),(3 4)], graph:FILE, molecule:FILE, cell:FILE, mask:FILE");
-  command->add_option("--from", options->from, "improve this architecture: the same symmetry with fewer pairs or layers");
-  command->add_option("--bonds", options->bonds, "bonds of molecules: order, aromatic or none")->check(CLI::IsMember({"order", "aromatic", "none"}));
-  command->add_option("--tokens", options->tokens, "number of tokens (default: what the group acts on)")->check(CLI::PositiveNumber);
+  command->add_option("--symmetry", options->symmetry,
+                      "group: D_12, S_3 wr S_2, gens[(0 1 2),(3 4)], graph:FILE, molecule:FILE, cell:FILE, mask:FILE");
+  command->add_option("--from", options->from,
+                      "improve this architecture: the same symmetry with fewer pairs or layers");
+  command->add_option("--bonds", options->bonds, "bonds of molecules: order, aromatic or none")
+      ->check(CLI::IsMember({"order", "aromatic", "none"}));
+  command->add_option("--tokens", options->tokens, "number of tokens (default: what the group acts on)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--layers", options->layers, "at most so many mixing layers")->check(CLI::PositiveNumber);
   command->add_option("--registers", options->registers, "at most so many registers")->check(CLI::NonNegativeNumber);
   command->add_option("--kernel", options->kernel, "attention kernel: a name or an expression in x and y");
-  command->add_option("--dim", options->dim, "width of the residual stream in the saved architecture")->check(CLI::PositiveNumber);
+  command->add_option("--dim", options->dim, "width of the residual stream in the saved architecture")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--causal", options->causal, "causal functions of the tokens (trivial symmetry)");
   command->add_flag("--json", options->json, "one JSON object");
-  command->add_option("--save", options->save, "write one point: architecture file, and beside it masks (.npz, .edges), FlexAttention (.py), drawings (.svg)");
-  command->add_option("--point", options->point, "which point --save takes, by its number (default: fewest pairs)")->check(CLI::PositiveNumber);
+  command->add_option(
+      "--save", options->save,
+      "write one point: architecture file, and beside it masks (.npz, .edges), FlexAttention (.py), drawings (.svg)");
+  command->add_option("--point", options->point, "which point --save takes, by its number (default: fewest pairs)")
+      ->check(CLI::PositiveNumber);
   options->limits.add_to(*command);
   command->callback([options] { run(*options); });
 }
 
-}  // namespace sightline::cli
+} // namespace sightline::cli

@@ -19,13 +19,15 @@ namespace {
 std::string quote(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
+    if (c == '"' || c == '\\')
+      result += '\\';
     result += c;
   }
   return result + '"';
 }
 
-std::vector<std::vector<std::int64_t>> list_rows(const Orbitals& orbitals, const std::vector<std::uint32_t>& chosen, const Budget& budget) {
+std::vector<std::vector<std::int64_t>> list_rows(const Orbitals& orbitals, const std::vector<std::uint32_t>& chosen,
+                                                 const Budget& budget) {
   std::vector<std::vector<std::int64_t>> rows(orbitals.degree());
   std::vector<Point> part;
   for (Point i = 0; i < orbitals.degree(); ++i) {
@@ -39,13 +41,15 @@ std::vector<std::vector<std::int64_t>> list_rows(const Orbitals& orbitals, const
   return rows;
 }
 
-}  // namespace
+} // namespace
 
 std::uint64_t count_pairs(const std::vector<LayerPlan>& layers, std::uint64_t depth) {
   std::uint64_t pairs = 0, once = 0;
-  for (const LayerPlan& layer : layers) once += layer.pairs;
+  for (const LayerPlan& layer : layers)
+    once += layer.pairs;
   pairs = depth / layers.size() * once;
-  for (std::uint64_t q = 0; q < depth % layers.size(); ++q) pairs += layers[q].pairs;
+  for (std::uint64_t q = 0; q < depth % layers.size(); ++q)
+    pairs += layers[q].pairs;
   return pairs;
 }
 
@@ -65,9 +69,22 @@ LayerPlan make_gather(Point tokens) {
   return {make_rows_spec(std::move(rows)), tokens};
 }
 
+LayerPlan make_coloured_gather(const Orbitals& orbitals) {
+  const Point n = orbitals.degree();
+  PatternSpec spec;
+  spec.kind = PatternKind::matrix;
+  spec.matrix.assign(n + 1u, std::vector<std::int64_t>(n + 1u, 0));
+  for (Point i = 0; i < n; ++i) {
+    spec.matrix[i][i] = 1;
+    spec.matrix[n][i] = 1 + static_cast<std::int64_t>(orbitals.number(i, i));
+  }
+  return {std::move(spec), n};
+}
+
 LayerPlan make_broadcast(Point tokens) {
   std::vector<std::vector<std::int64_t>> rows(tokens + 1u);
-  for (Point i = 0; i < tokens; ++i) rows[i] = {i, tokens};
+  for (Point i = 0; i < tokens; ++i)
+    rows[i] = {i, tokens};
   rows[tokens].push_back(tokens);
   return {make_rows_spec(std::move(rows)), tokens};
 }
@@ -75,14 +92,16 @@ LayerPlan make_broadcast(Point tokens) {
 PatternSpec describe_union(const Orbitals& orbitals, const std::vector<std::uint32_t>& chosen, const Budget& budget) {
   const auto n = static_cast<std::int64_t>(orbitals.degree());
   PatternSpec spec;
-  if (chosen.size() == orbitals.list().size()) return spec;  // full
+  if (chosen.size() == orbitals.list().size())
+    return spec; // full
   std::vector<std::vector<std::int64_t>> rows = list_rows(orbitals, chosen, budget);
   bool circulant = true;
   for (std::int64_t i = 1; circulant && i < n; ++i) {
     circulant = rows[static_cast<std::size_t>(i)].size() == rows[0].size();
     for (std::size_t k = 0; circulant && k < rows[0].size(); ++k) {
       const std::int64_t j = (rows[0][k] + i) % n;
-      circulant = std::binary_search(rows[static_cast<std::size_t>(i)].begin(), rows[static_cast<std::size_t>(i)].end(), j);
+      circulant =
+          std::binary_search(rows[static_cast<std::size_t>(i)].begin(), rows[static_cast<std::size_t>(i)].end(), j);
     }
   }
   if (circulant) {
@@ -97,50 +116,69 @@ PatternSpec describe_union(const Orbitals& orbitals, const std::vector<std::uint
     loops = loops && own;
     no_loops = no_loops && !own;
     for (const std::int64_t j : row) {
-      symmetric = symmetric && std::binary_search(rows[static_cast<std::size_t>(j)].begin(), rows[static_cast<std::size_t>(j)].end(), i);
+      symmetric = symmetric && std::binary_search(rows[static_cast<std::size_t>(j)].begin(),
+                                                  rows[static_cast<std::size_t>(j)].end(), i);
     }
   }
-  if (!loops && !no_loops) return make_rows_spec(std::move(rows));
+  if (!loops && !no_loops)
+    return make_rows_spec(std::move(rows));
   spec.kind = PatternKind::graph;
   spec.loops = loops;
   spec.directed = !symmetric;
   for (std::int64_t i = 0; i < n; ++i) {
     for (const std::int64_t j : rows[static_cast<std::size_t>(i)]) {
-      if (i != j && (!symmetric || i < j)) spec.edges.emplace_back(i, j);
+      if (i != j && (!symmetric || i < j))
+        spec.edges.emplace_back(i, j);
     }
   }
   return spec;
 }
 
-PatternSpec describe_colours(const Orbitals& orbitals, const std::vector<std::uint32_t>& chosen, std::uint64_t registers) {
+PatternSpec describe_colours(const Orbitals& orbitals, const std::vector<std::uint32_t>& chosen,
+                             std::uint64_t registers) {
   const Point n = orbitals.degree();
   std::vector<std::int64_t> colour(orbitals.list().size(), 0);
-  for (std::size_t k = 0; k < chosen.size(); ++k) colour[chosen[k]] = static_cast<std::int64_t>(k) + 1;
+  for (std::size_t k = 0; k < chosen.size(); ++k)
+    colour[chosen[k]] = static_cast<std::int64_t>(k) + 1;
   PatternSpec spec;
   spec.kind = PatternKind::matrix;
   spec.matrix.assign(n + registers, std::vector<std::int64_t>(n + registers, 0));
   for (Point i = 0; i < n; ++i) {
-    for (Point j = 0; j < n; ++j) spec.matrix[i][j] = colour[orbitals.number(i, j)];
+    for (Point j = 0; j < n; ++j)
+      spec.matrix[i][j] = colour[orbitals.number(i, j)];
   }
   return spec;
 }
 
 architecture::Architecture make_architecture(const Request& request, const Candidate& candidate, std::uint64_t depth) {
   // The reader checks what a user may have written, and fills in the defaults.
-  const std::string text = fmt::format("tokens = {}\ndim = {}\n[mixer]\nkernel = {}\n", request.group.degree, request.dim, quote(request.kernel));
-  architecture::Architecture result = architecture::parse_architecture(text, "--kernel");
+  architecture::Architecture result;
+  if (request.base) {
+    result = *request.base;
+    result.depth = architecture::Depth::listed;
+    result.comments.clear();
+    result.warnings.clear();
+  } else {
+    const std::string text = fmt::format("tokens = {}\ndim = {}\n[mixer]\nkernel = {}\n", request.group.degree,
+                                         request.dim, quote(request.kernel));
+    result = architecture::parse_architecture(text, "--kernel");
+  }
   result.file = "design.toml";
   result.name = candidate.description;
   result.target.target_class = request.causal ? architecture::TargetClass::causal : architecture::TargetClass::all;
   result.target.symmetry_is_layout = false;
+  result.target.symmetry_expression.clear();
+  result.target.symmetry_generators.clear();
   if (!request.symmetry.empty()) {
     result.target.symmetry_expression = request.symmetry;
   } else if (request.group.is_trivial()) {
     result.target.symmetry_expression = fmt::format("trivial({})", request.group.degree);
   } else {
-    for (const auto& g : group::list_generators(request.group, ~std::size_t{0})) result.target.symmetry_generators.push_back(group::to_cycles(g));
+    for (const auto& g : group::list_generators(request.group, ~std::size_t{0}))
+      result.target.symmetry_generators.push_back(group::to_cycles(g));
   }
-  if (candidate.relative) result.mixer.relative.scheme = architecture::RelativeScheme::learned;
+  if (candidate.relative)
+    result.mixer.relative.scheme = architecture::RelativeScheme::learned;
   result.input.registers.assign(candidate.registers, "register");
   architecture::LayerSpec layer;
   layer.mixer = result.mixer;
@@ -158,7 +196,8 @@ architecture::Architecture make_architecture(const Request& request, const Candi
     result.mixer.heads = architecture::count_heads(candidate.layers[0].pattern);
     add(candidate.layers[0], depth);
   } else {
-    for (std::uint64_t q = 0; q < depth; ++q) add(candidate.layers[q % candidate.layers.size()], 1);
+    for (std::uint64_t q = 0; q < depth; ++q)
+      add(candidate.layers[q % candidate.layers.size()], 1);
   }
   return architecture::to_normal_form(std::move(result));
 }
@@ -169,25 +208,39 @@ FrontPoint make_point(const Request& request, const Candidate& candidate, std::u
   point.kind = candidate.kind;
   point.layers = depth;
   point.pairs = count_pairs(candidate.layers, depth);
-  point.pattern_pairs = count_pairs(candidate.layers, std::min<std::uint64_t>(candidate.layers.size(), depth));
+  for (std::size_t q = 0; q < std::min<std::uint64_t>(candidate.layers.size(), depth); ++q) {
+    const LayerPlan& plan = candidate.layers[q];
+    const bool repeated =
+        std::any_of(candidate.layers.begin(), candidate.layers.begin() + static_cast<std::ptrdiff_t>(q),
+                    [&](const LayerPlan& before) { return before.pattern == plan.pattern; });
+    if (!repeated)
+      point.pattern_pairs += plan.pairs;
+  }
   point.registers = candidate.registers;
   point.loops_chosen = candidate.loops_chosen;
   point.description = candidate.description;
   return point;
 }
 
-std::optional<FrontPoint> certify_candidate(const Request& request, const Candidate& candidate, std::uint64_t at_least, const Budget& budget) {
+std::optional<FrontPoint> certify_candidate(const Request& request, const Candidate& candidate, std::uint64_t at_least,
+                                            const Budget& budget, bool* undecided) {
   std::uint64_t depth = std::max<std::uint64_t>(at_least, 1);
-  if (candidate.whole_list_once) depth = candidate.layers.size();
+  if (candidate.whole_list_once)
+    depth = candidate.layers.size();
   // One pattern needs D or D + 1 layers, a list of L up to m0 + L (corollaries E1, E2).
   const std::uint64_t most = candidate.whole_list_once ? depth : depth + candidate.layers.size();
   for (; depth <= most && (!request.layers || depth <= *request.layers); ++depth) {
     FrontPoint point = make_point(request, candidate, depth);
     const verdict::Answer answer = verdict::certify(point.architecture, budget);
-    if (answer.verdict == verdict::Verdict::unknown) return std::nullopt;
-    if (answer.verdict == verdict::Verdict::certified) return point;
+    if (answer.verdict == verdict::Verdict::unknown) {
+      if (undecided)
+        *undecided = true;
+      return std::nullopt;
+    }
+    if (answer.verdict == verdict::Verdict::certified)
+      return point;
   }
   return std::nullopt;
 }
 
-}  // namespace sightline::design
+} // namespace sightline::design

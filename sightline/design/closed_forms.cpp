@@ -40,14 +40,18 @@ Candidate make_hub(std::uint64_t n, std::optional<LayerPlan> first, const std::s
   candidate.kind = PointKind::gather_broadcast;
   candidate.registers = 1;
   candidate.whole_list_once = true;
-  if (first) candidate.layers.push_back(std::move(*first));
+  if (first)
+    candidate.layers.push_back(std::move(*first));
   if (n <= most_rows) {
     candidate.layers.push_back(make_gather(static_cast<Point>(n)));
     candidate.layers.push_back(make_broadcast(static_cast<Point>(n)));
   } else {
     // Everything that touches the register: all pairs without those between tokens.
-    const PatternSpec both = combine(PatternKind::minus, {make_kind(PatternKind::full), make_ring(static_cast<std::int64_t>(n) - 1, static_cast<std::int64_t>(n) - 1, false)});
-    for (int k = 0; k < 2; ++k) candidate.layers.push_back({both, 2 * n});
+    const PatternSpec both =
+        combine(PatternKind::minus, {make_kind(PatternKind::full), make_ring(static_cast<std::int64_t>(n) - 1,
+                                                                             static_cast<std::int64_t>(n) - 1, false)});
+    for (int k = 0; k < 2; ++k)
+      candidate.layers.push_back({both, 2 * n});
   }
   candidate.description = what + ", then one register reads all and is read by all";
   return candidate;
@@ -70,7 +74,7 @@ PatternSpec make_torus(std::int64_t a, std::int64_t b) {
   return combine(PatternKind::union_of, {rows, columns});
 }
 
-}  // namespace
+} // namespace
 
 std::optional<ClosedForm> find_closed_form(const std::string& text) {
   static const std::regex one(R"(\s*(?:([CDS])_(\d{1,8})|(cyclic|dihedral|symmetric|trivial)\(\s*(\d{1,8})\s*\))\s*)");
@@ -81,53 +85,73 @@ std::optional<ClosedForm> find_closed_form(const std::string& text) {
   if (std::regex_match(text, match, one)) {
     const std::uint64_t n = std::stoull(match[2].matched ? match[2] : match[4]);
     const char family = match[1].matched ? match[1].str()[0] : static_cast<char>(match[3].str()[0] - 'a' + 'A');
-    if (n < 3) return std::nullopt;
+    if (n < 3)
+      return std::nullopt;
     if (family == 'C') {
       form.name = fmt::format("C_{}", n);
       form.small = "C_7";
-      form.points.push_back({make_single(make_ring(0, 1, true), n, fmt::format("one pattern: a directed ring, {} pairs", n)), n - 1});
-      form.points.push_back({make_hub(n, LayerPlan{make_ring(0, 1, true), n}, fmt::format("a directed ring, {} pairs", n)), 3});
+      form.points.push_back(
+          {make_single(make_ring(0, 1, true), n, fmt::format("one pattern: a directed ring, {} pairs", n)), n - 1,
+           (n - 1) * n});
+      form.points.push_back(
+          {make_hub(n, LayerPlan{make_ring(0, 1, true), n}, fmt::format("a directed ring, {} pairs", n)), 3, 3 * n});
     } else if (family == 'D') {
       const std::uint64_t ring = n == 3 ? 6 : 2 * n;
       form.name = n == 3 ? "S_3" : fmt::format("D_{}", n);
       form.small = "D_7";
-      form.points.push_back({make_single(make_ring(1, 1, true), ring, fmt::format("one pattern: a ring, {} pairs", ring)), n / 2});
-      form.points.push_back({make_hub(n, LayerPlan{make_ring(1, 1, true), ring}, fmt::format("a ring, {} pairs", ring)), 3});
+      form.points.push_back(
+          {make_single(make_ring(1, 1, true), ring, fmt::format("one pattern: a ring, {} pairs", ring)), n / 2,
+           n / 2 * ring});
+      form.points.push_back({make_hub(n, LayerPlan{make_ring(1, 1, true), ring}, fmt::format("a ring, {} pairs", ring)),
+                             3, 2 * n + (n < 6 ? n : ring)});
     } else if (family == 'S') {
       form.name = fmt::format("S_{}", n);
       form.small = "S_4";
-      form.points.push_back({make_single(PatternSpec{}, n * (n - 1), "one pattern: full"), 1});
-      form.points.push_back({make_hub(n, std::nullopt, "nothing"), 2});
+      form.points.push_back({make_single(PatternSpec{}, n * (n - 1), "one pattern: full"), 1, n * (n - 1)});
+      form.few_orbitals = true;
+      form.points.push_back({make_hub(n, std::nullopt, "nothing"), 2, 2 * n});
     } else {
       form.name = "trivial";
       form.small = "trivial(6)";
-      form.points.push_back({make_hub(n, LayerPlan{make_ring(1, 0, false), n - 1}, fmt::format("a directed path, {} pairs", n - 1)), 3});
+      form.points.push_back(
+          {make_hub(n, LayerPlan{make_ring(1, 0, false), n - 1}, fmt::format("a directed path, {} pairs", n - 1)), 3,
+           2 * n + 1});
     }
     return form;
   }
   if (std::regex_match(text, match, torus)) {
     const std::uint64_t a = std::stoull(match[1]), b = std::stoull(match[2]), n = a * b;
-    if (a < 5 || b < 5) return std::nullopt;
-    if (a != b) form.name = fmt::format("D_{} x D_{}", std::max(a, b), std::min(a, b));
+    if (a < 5 || b < 5)
+      return std::nullopt;
+    if (a != b)
+      form.name = fmt::format("D_{} x D_{}", std::max(a, b), std::min(a, b));
     form.small = a == b ? "torus(5,5)" : "torus(5,6)";
     const PatternSpec cross = make_torus(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));
-    form.points.push_back({make_hub(n, LayerPlan{cross, 4 * n}, fmt::format("four neighbours on the torus, {} pairs", 4 * n)), 3});
+    form.points.push_back(
+        {make_hub(n, LayerPlan{cross, 4 * n}, fmt::format("four neighbours on the torus, {} pairs", 4 * n)), 3, 3 * n});
     return form;
   }
   if (std::regex_match(text, match, wreath)) {
     const std::uint64_t a = std::stoull(match[1]), b = std::stoull(match[2]), n = a * b;
-    if (a < 2 || b < 2) return std::nullopt;
+    if (a < 2 || b < 2)
+      return std::nullopt;
     form.name = a > 2 ? fmt::format("S_{} wr S_{}", a, b) : b > 2 ? fmt::format("B_{}", b) : "D_4";
     form.small = fmt::format("S_{} wr S_{}", std::min<std::uint64_t>(a, 3), std::min<std::uint64_t>(b, 3));
     PatternSpec blocks = make_kind(PatternKind::blocks);
     blocks.size = static_cast<std::int64_t>(a);
-    const PatternSpec others = combine(PatternKind::union_of, {combine(PatternKind::minus, {make_kind(PatternKind::full), blocks}), make_kind(PatternKind::self)});
+    const PatternSpec others =
+        combine(PatternKind::union_of,
+                {combine(PatternKind::minus, {make_kind(PatternKind::full), blocks}), make_kind(PatternKind::self)});
     const std::uint64_t inside = n * (a - 1), outside = n * (n - a);
-    form.points.push_back({make_single(others, outside, fmt::format("one pattern: all other blocks, {} pairs", outside)), 2});
-    form.points.push_back({make_hub(n, LayerPlan{blocks, inside}, fmt::format("blocks of {}, {} pairs", a, inside)), 3});
+    form.points.push_back(
+        {make_single(others, outside, fmt::format("one pattern: all other blocks, {} pairs", outside)), 2,
+         2 * outside});
+    form.points.push_back(
+        {make_hub(n, LayerPlan{blocks, inside}, fmt::format("blocks of {}, {} pairs", a, inside)), 3, 2 * n + inside});
+    form.few_orbitals = true;
     return form;
   }
   return std::nullopt;
 }
 
-}  // namespace sightline::design
+} // namespace sightline::design

@@ -9,16 +9,18 @@
 
 namespace sightline::design {
 
-/// Families whose cheapest pattern E is known: C_n (one step: n pairs), D_n (ring: 2n), torus(a,b) (four neighbours: 4n),
-/// S_n (nothing), S_a wr S_b (blocks), trivial(n) (a directed path: n - 1), under either of their names.
+/// Families whose cheapest pattern E is known: C_n (one step: n pairs), D_n (ring: 2n), torus(a,b) (four neighbours:
+/// 4n), S_n (nothing), S_a wr S_b (blocks), trivial(n) (a directed path: n - 1), under either of their names.
 struct ClosedForm {
   struct Point {
     Candidate candidate;
-    std::uint64_t layers = 0;  ///< exactly so many are needed (docs/theory.md 16.9)
+    std::uint64_t layers = 0; ///< exactly so many are needed (docs/theory.md 16.9)
+    std::uint64_t least = 0;  ///< no layout of the kind with so many layers attends fewer pairs
   };
   std::vector<Point> points;
-  std::string name;   ///< as find_name says it at small lengths; empty when it says nothing
-  std::string small;  ///< a small member of the family, with the same points
+  std::string name;          ///< as find_name says it at small lengths; empty when it says nothing
+  bool few_orbitals = false; ///< one or two besides the diagonal: `least` says what all their unions cost
+  std::string small;         ///< a small member of the family, with the same points
 };
 
 /// Nothing when the text is not exactly one of these, or when n is below 3 (torus: sides below 5).
@@ -27,4 +29,4 @@ struct ClosedForm {
 /// That each point has exactly the symmetry and needs exactly its layers is proved in docs/theory.md 16.9.
 [[nodiscard]] std::optional<ClosedForm> find_closed_form(const std::string& text);
 
-}  // namespace sightline::design
+} // namespace sightline::design

@@ -15,11 +15,16 @@ namespace sightline::design {
 
 std::string to_word(PointKind kind) {
   switch (kind) {
-    case PointKind::single: return "single";
-    case PointKind::several: return "several";
-    case PointKind::coloured: return "coloured";
-    case PointKind::gather_broadcast: return "gather-broadcast";
-    case PointKind::registers: return "registers";
+  case PointKind::single:
+    return "single";
+  case PointKind::several:
+    return "several";
+  case PointKind::coloured:
+    return "coloured";
+  case PointKind::gather_broadcast:
+    return "gather-broadcast";
+  case PointKind::registers:
+    return "registers";
   }
   throw InternalError("unknown kind of point");
 }
@@ -27,30 +32,34 @@ std::string to_word(PointKind kind) {
 namespace {
 
 constexpr std::uint64_t most_register_pairs = 100'000;
-constexpr Point most_certified = 5000;             ///< tokens of closed forms that the certifier is asked about
+constexpr Point most_certified = 5000; ///< tokens of closed forms that the certifier is asked about
 constexpr std::uint64_t most_certified_layers = 64;
-constexpr Point closed_forms_from = 2000;  ///< tokens; below, the general search finds the same points and more
+constexpr Point closed_forms_from = 2000; ///< tokens; below, the general search finds the same points and more
 
 /// All elements of a small group, the identity first, by breadth.
 std::vector<group::Images> list_group_elements(const group::Group& group, const Budget& budget) {
   std::vector<group::Images> generators;
-  for (const auto& g : group::list_generators(group, ~std::size_t{0})) generators.push_back(g.images(group.degree));
+  for (const auto& g : group::list_generators(group, ~std::size_t{0}))
+    generators.push_back(g.images(group.degree));
   group::Images identity(group.degree);
-  for (Point x = 0; x < group.degree; ++x) identity[x] = x;
+  for (Point x = 0; x < group.degree; ++x)
+    identity[x] = x;
   std::vector<group::Images> elements{identity};
   std::map<group::Images, bool> seen{{identity, true}};
   for (std::size_t k = 0; k < elements.size(); ++k) {
     budget.poll();
     for (const group::Images& g : generators) {
       group::Images product = group::compose(g, elements[k]);
-      if (seen.emplace(product, true).second) elements.push_back(std::move(product));
+      if (seen.emplace(product, true).second)
+        elements.push_back(std::move(product));
     }
   }
   return elements;
 }
 
 /// theory.md 7.6: register g and token g(k) attend to each other in head k. Reading first, being read second.
-std::optional<FrontPoint> find_registers(const Request& request, std::vector<std::string>& notes, const Budget& budget) {
+std::optional<FrontPoint> find_registers(const Request& request, std::vector<std::string>& notes,
+                                         const Budget& budget) {
   const std::optional<mpz_class> order = request.group.order.value(20);
   const std::uint64_t n = request.group.degree;
   if (!order || *order * static_cast<unsigned long>(n) > static_cast<unsigned long>(most_register_pairs)) {
@@ -58,10 +67,12 @@ std::optional<FrontPoint> find_registers(const Request& request, std::vector<std
     return std::nullopt;
   }
   if (request.registers && *order > static_cast<unsigned long>(*request.registers)) {
-    notes.push_back(fmt::format("one register per element of the group needs {} registers, at most {} are allowed", order->get_str(), *request.registers));
+    notes.push_back(fmt::format("one register per element of the group needs {} registers, at most {} are allowed",
+                                order->get_str(), *request.registers));
     return std::nullopt;
   }
-  if (request.layers && *request.layers < 2) return std::nullopt;
+  if (request.layers && *request.layers < 2)
+    return std::nullopt;
   const std::vector<group::Images> elements = list_group_elements(request.group, budget);
   const std::uint64_t registers = elements.size();
   layout::PatternSpec gather, broadcast;
@@ -74,7 +85,8 @@ std::optional<FrontPoint> find_registers(const Request& request, std::vector<std
       read[elements[g][k]].push_back(static_cast<std::int64_t>(vertex));
       read[vertex].push_back(static_cast<std::int64_t>(vertex));
     }
-    for (Point i = 0; i < n; ++i) reads[i].push_back(i);
+    for (Point i = 0; i < n; ++i)
+      reads[i].push_back(i);
     gather.of.push_back(make_rows_spec(std::move(reads)));
     broadcast.of.push_back(make_rows_spec(std::move(read)));
   }
@@ -85,8 +97,19 @@ std::optional<FrontPoint> find_registers(const Request& request, std::vector<std
   candidate.layers = {{std::move(gather), n * registers}, {std::move(broadcast), n * registers}};
   candidate.description = fmt::format("{} equal registers, one per element of the group, {} heads", registers, n);
   std::optional<FrontPoint> point = certify_candidate(request, candidate, 2, budget);
-  if (!point) notes.push_back("the registers of theory 7.6 were beyond the certifier's bounds");
+  if (!point) {
+    notes.push_back("the registers of theory 7.6 were beyond the certifier's bounds");
+    return std::nullopt;
+  }
+  // Every register must read and be read, or it could be left out; and every token must be read, and read.
+  point->lower_bound = 2 * n;
   return point;
+}
+
+/// A group that is 2-closed needs no registers; they are offered where nothing else with two layers costs as little,
+/// and the file stays small (a row of every token in every head).
+bool worth_registers(std::uint64_t tokens, std::uint64_t order, std::uint64_t fewest_pairs) {
+  return tokens > 1 && order < 1000 && 2 * tokens * order < fewest_pairs && tokens * (tokens + order) <= 20'000;
 }
 
 void mark_nondominated(std::vector<FrontPoint>& front) {
@@ -113,22 +136,25 @@ bool is_small_member_certified(const Request& request, const ClosedForm& form, c
   small.layers = small.registers = std::nullopt;
   const std::optional<ClosedForm> same = find_closed_form(form.small);
   return same && std::all_of(same->points.begin(), same->points.end(), [&](const ClosedForm::Point& point) {
-    const std::optional<FrontPoint> found = certify_candidate(small, point.candidate, point.layers, budget);
-    return found && found->layers == point.layers;
-  });
+           const std::optional<FrontPoint> found = certify_candidate(small, point.candidate, point.layers, budget);
+           return found && found->layers == point.layers;
+         });
 }
 
 void make_closed_form(const Request& request, const ClosedForm& form, Design& design, const Budget& budget) {
-  design.two_closed = true;  // each is the automorphism group of its E
+  design.two_closed = true; // each is the automorphism group of its E
   design.name = form.name;
   const bool is_long = request.group.degree > most_certified;
   std::optional<bool> small_is_certified;
-  for (const auto& [candidate, layers] : form.points) {
-    if (request.registers && candidate.registers > *request.registers) continue;
-    if (request.layers && layers > *request.layers) continue;
+  for (const auto& [candidate, layers, least] : form.points) {
+    if (request.registers && candidate.registers > *request.registers)
+      continue;
+    if (request.layers && layers > *request.layers)
+      continue;
     std::optional<FrontPoint> point;
     if (is_long || layers > most_certified_layers) {
-      if (!small_is_certified) small_is_certified = is_small_member_certified(request, form, budget);
+      if (!small_is_certified)
+        small_is_certified = is_small_member_certified(request, form, budget);
       if (*small_is_certified) {
         point = make_point(request, candidate, layers);
         point->by_proof = true;
@@ -136,25 +162,35 @@ void make_closed_form(const Request& request, const ClosedForm& form, Design& de
     } else {
       point = certify_candidate(request, candidate, layers, budget);
     }
-    if (!point) continue;
-    point->lower_bound = point->layers == 1 ? point->pairs : point->layers * request.group.degree;
-    if (candidate.registers > 0) point->lower_bound = 2 * request.group.degree;
-    point->proved = point->lower_bound == point->pairs;
+    if (!point)
+      continue;
+    point->lower_bound = std::min(least, point->pairs);
+    // Families with more than 16 orbitals were not looked through, even where the bound is met.
+    point->proved = form.few_orbitals && point->lower_bound == point->pairs;
     design.front.push_back(std::move(*point));
   }
-  design.notes.push_back("closed form: the points known for this family; other layouts were not searched at this length");
+  design.notes.push_back(
+      "closed form: the points known for this family; other layouts were not searched at this length");
   if (small_is_certified.value_or(false)) {
-    design.notes.push_back(fmt::format("points marked + are proved for every length (docs/theory.md 16.9) and certified for {}; `certify` takes their files at this length too, with more time", form.small));
+    design.notes.push_back(
+        fmt::format("points marked + are proved for every length (docs/theory.md 16.9) and certified for {}; `certify` "
+                    "takes their files at this length too, with more time",
+                    form.small));
   }
-  if (request.group.degree > 20'000) design.notes.push_back("both hub layers use every pair that touches the register: with rows of their own they would cost 2n pairs less");
-  if (design.front.empty()) design.notes.push_back("no point of this family can be certified with these limits");
+  if (request.group.degree > 20'000)
+    design.notes.push_back("both hub layers use every pair that touches the register: with rows of their own they "
+                           "would cost 2n pairs less");
+  if (design.front.empty())
+    design.notes.push_back("no point of this family can be certified with these limits");
 }
 
-}  // namespace
+} // namespace
 
 Design make_design(const Request& request, const Budget& budget) {
   if (request.causal && !request.group.is_trivial()) {
-    throw InputError(fmt::format("--causal: expected a trivial symmetry, because causal functions treat every token differently, found order {}", request.group.order.factored()));
+    throw InputError(fmt::format(
+        "--causal: expected a trivial symmetry, because causal functions treat every token differently, found order {}",
+        request.group.order.factored()));
   }
   Design design;
   if (!request.causal && request.group.degree > closed_forms_from && !request.closed_form.empty()) {
@@ -167,7 +203,8 @@ Design make_design(const Request& request, const Budget& budget) {
   const Orbitals orbitals = compute_orbitals(request.group, budget);
   group::Group closure = compute_two_closure(request.group, orbitals, budget);
   design.two_closed = closure.order == request.group.order;
-  if (!design.two_closed) design.closure = std::move(closure);
+  if (!design.two_closed)
+    design.closure = std::move(closure);
   if (request.causal) {
     Search search(request, orbitals, budget);
     search.find_causal();
@@ -179,18 +216,21 @@ Design make_design(const Request& request, const Budget& budget) {
     search.find_several();
     search.find_coloured();
     search.find_gather_broadcast();
+    std::optional<FrontPoint> point;
+    if (const auto order = request.group.order.value(9);
+        order && worth_registers(request.group.degree, order->get_ui(), search.find_fewest_pairs(2))) {
+      point = find_registers(request, search.notes(), budget);
+    }
     design.front = std::move(search.points());
+    if (point)
+      design.front.push_back(std::move(*point));
     design.notes = std::move(search.notes());
   } else {
-    std::optional<FrontPoint> point = find_registers(request, design.notes, budget);
-    if (point) {
-      // Every register must read and be read, or it could be left out.
-      point->lower_bound = 2 * request.group.degree;
+    if (std::optional<FrontPoint> point = find_registers(request, design.notes, budget))
       design.front.push_back(std::move(*point));
-    }
   }
   finish(design);
   return design;
 }
 
-}  // namespace sightline::design
+} // namespace sightline::design

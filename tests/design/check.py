@@ -83,7 +83,9 @@ class Network:
         for heads, up, bias, down in self.layers:
             mixed = 0
             for mask, q, k, v in heads:
-                score = np.exp((x @ q.T) @ np.swapaxes(x @ k.T, 1, 2) / math.sqrt(WIDTH) + mask)
+                score = (x @ q.T) @ np.swapaxes(x @ k.T, 1, 2) / math.sqrt(WIDTH) + mask
+                top = score.max(axis=2, keepdims=True)
+                score = np.exp(score - np.where(np.isfinite(top), top, 0))
                 total = score.sum(axis=2, keepdims=True)
                 mixed = mixed + score @ (x @ v.T) / np.where(total == 0, 1, total)
             x = x + mixed
