@@ -156,8 +156,89 @@ void differentiate_strip(const Rule<Real>& rule, const Head<Real>& head, const S
     SIGHTLINE_CASE(relu_squared)
     SIGHTLINE_CASE(identity)
     SIGHTLINE_CASE(features)
+  case Weight::program:
+    return; // differentiate_program
   }
 #undef SIGHTLINE_CASE
+}
+
+/// The same for programs: `products` become the slopes of x.y, `totals` collect those along the reader, `along`
+/// [columns][lanes] those along the read. reader_squares, read_squares, distances: what the program reads besides
+/// scores.
+template <class Real>
+void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
+                           std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone,
+                           const ProgramScores<Real>& inputs, const ProgramSpace<Real>& space, Real* scores,
+                           Real* products, Real* slopes, Real* along) {
+  constexpr int lanes = Lanes<Real>::count;
+  const Program<Real>& program = *rule.program;
+  const Vec<Real> zero{}, one = splat<Real>(1), ln2 = splat<Real>(Real(0.69314718055994530942));
+  const bool exponents = program.exponent >= 0 || head.offset_bias != nullptr;
+  const auto mask_of = [&](int c, int v) { return strip.masks[c] >> (v * lanes); };
+  // The power of two and the weight of vector k of a block that has run.
+  const auto weigh = [&](int c, int k, int v, Vec<Real> shift, Vec<Real>& power) {
+    Vec<Real> exponent = program.exponent < 0 ? zero : load<Real>(space.value(program.exponent, k));
+    if (head.offset_bias != nullptr)
+      exponent += load<Real>(head.offset_bias + (first_reader + v * lanes - strip.columns[c + k]));
+    power = exponents ? exp2_shifted<Real>(exponent, shift) : one;
+    return program.factor < 0 ? power : power * load<Real>(space.value(program.factor, k));
+  };
+  for (int c = 0; c < strip.count * lanes; c += lanes)
+    store<Real>(along + c, zero);
+  for (int v = 0; v < vectors; ++v) {
+    const Vec<Real> shift = load<Real>(of.most + v * lanes);
+    Vec<Real> middle = load<Real>(of.middle + v * lanes), sum = load<Real>(of.totals + v * lanes), power;
+    const auto run = [&](int c) {
+      const int count = strip.count - c < program_block ? strip.count - c : program_block;
+      fill_program<Real>(program, c, count, v * lanes, tile_readers, inputs.reader_squares, inputs.read_squares, scores,
+                         inputs.distances, space);
+      run_program<Real>(program, count, space);
+      return count;
+    };
+    if (alone && rule.normalised) {
+      Vec<Real> mean{};
+      for (int c = 0; c < strip.count; c += program_block) {
+        const int count = run(c);
+        for (int k = 0; k < count; ++k) {
+          const Vec<Real> product =
+              weigh(c, k, v, shift, power) * load<Real>(products + (c + k) * tile_readers + v * lanes);
+          mean += strip.full ? product : select(mask_of(c + k, v), product, zero);
+        }
+      }
+      middle = mean * load<Real>(of.scale + v * lanes);
+    }
+    for (int c = 0; c < strip.count; c += program_block) {
+      const int count = run(c);
+      clear_slopes<Real>(program, count, space);
+      for (int k = 0; k < count; ++k) {
+        const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;
+        const Vec<Real> weight = weigh(c, k, v, shift, power), base = load<Real>(products + at) - middle;
+        store<Real>(slopes + at, strip.full ? weight : select(mask_of(c + k, v), weight, zero));
+        seed_slopes<Real>(program, k, power * base, weight * base * ln2, space);
+      }
+      reverse_program<Real>(program, count, space);
+      for (int k = 0; k < count; ++k) {
+        const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;
+        PairSlopes<Real> found = take_slopes<Real>(k, space);
+        if (!strip.full) {
+          const std::uint64_t mask = mask_of(c + k, v);
+          found.pair = select(mask, found.pair, zero);
+          found.reader = select(mask, found.reader, zero);
+          found.read = select(mask, found.read, zero);
+        }
+        store<Real>(products + at, found.pair);
+        sum += found.reader;
+        store<Real>(along + (c + k) * lanes, load<Real>(along + (c + k) * lanes) + found.read);
+      }
+    }
+    store<Real>(of.totals + v * lanes, sum);
+  }
+  for (int c = 0; c < strip.count; ++c) {
+    for (int v = 0; v < vectors; ++v) {
+      const std::ptrdiff_t at = c * tile_readers + v * lanes;
+      store<Real>(scores + at, load<Real>(slopes + at));
+    }
+  }
 }
 
 /// to [columns][padded] (+)= W [columns][lanes] rows [lanes][padded].
@@ -271,6 +352,12 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   const bool rows_non_finite = has_non_finite<Real>(query_rows, padded * tile_readers) ||
                                has_non_finite<Real>(out_rows, value_padded * tile_readers);
   const bool distance = rule.score == Score::distance, prepared = rule.prepare != Prepare::nothing;
+  const bool program = rule.weight == Weight::program;
+  const bool along_reads = program && (rule.program->uses[2] || rule.program->uses[3]);
+  const bool along_readers = program && (rule.program->uses[1] || rule.program->uses[3]);
+  const ProgramSpace<Real> space(arena, rule.program);
+  ProgramScores<Real> inputs(arena, rule, tile.readers, query_rows, width, padded);
+  Real* const along = arena.take<Real>(program ? strip_columns * lanes : 0);
 
   TurnKeeper keeper(turns);
   std::uint64_t touched = 0; // lanes that read something: the others have gradient 0 whatever they hold
@@ -302,12 +389,19 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         gather_rows<Real>(strip, head.key, head.key_stride, width, rule.prepare, key_copy, key_stride);
     const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, value_width, Prepare::nothing,
                                                  value_copy, value_stride);
-    score_strip<Real>(rule.score, strip, vectors, width, keys, key_stride, queries, scores, &ahead);
+    if (program)
+      inputs.find(*rule.program, strip, vectors, width, keys, key_stride, queries, scores, &ahead);
+    else
+      score_strip<Real>(rule.score, strip, vectors, width, keys, key_stride, queries, scores, &ahead);
     score_strip<Real>(Score::dot, strip, vectors, value_width, values, value_stride, outs, products, &ahead);
     const bool alone = is_first && source.is_at_end();
     is_first = false;
-    differentiate_strip<Real>(rule, head, strip, vectors, tile.first_reader, {most, below, scales, totals}, alone,
-                              scores, products, slopes);
+    if (program) {
+      differentiate_program<Real>(rule, head, strip, vectors, tile.first_reader, {most, below, scales, totals}, alone,
+                                  inputs, space, scores, products, slopes, along);
+    } else
+      differentiate_strip<Real>(rule, head, strip, vectors, tile.first_reader, {most, below, scales, totals}, alone,
+                                scores, products, slopes);
     if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
       gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
     } else {
@@ -337,7 +431,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       }
     }
     if (gradients.key != nullptr) {
-      const bool direct = !distance && !prepared && strip.contiguous && padded == width;
+      const bool direct = !distance && !prepared && !along_reads && strip.contiguous && padded == width;
       if (direct) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         scatter(products, query_rows, padded, gradients.key + strip.columns[0] * gradients.key_stride,
@@ -355,6 +449,11 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
             const Real total = add_lanes<Real>(all);
             for (std::int64_t k = 0; k < width; ++k)
               from[k] = total * keys[c * key_stride + k] - from[k];
+          }
+          if (along_reads) {
+            const Real total = add_lanes<Real>(load<Real>(along + c * lanes));
+            for (std::int64_t k = 0; k < width; ++k)
+              from[k] += total * keys[c * key_stride + k];
           }
           if (prepared) {
             prepare_gradient<Real>(rule.prepare, head.key + strip.columns[c] * head.key_stride, from, width, Real(1),
@@ -376,6 +475,15 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
           Real* const at = sums + k * tile_readers + v * lanes;
           store<Real>(at, load<Real>(totals + v * lanes) * load<Real>(queries + k * tile_readers + v * lanes) -
                               load<Real>(at));
+        }
+      }
+    }
+    if (along_readers) {
+      for (std::int64_t k = 0; k < width; ++k) {
+        for (int v = 0; v < vectors; ++v) {
+          Real* const at = sums + k * tile_readers + v * lanes;
+          store<Real>(at, fma(load<Real>(totals + v * lanes), load<Real>(queries + k * tile_readers + v * lanes),
+                              load<Real>(at)));
         }
       }
     }

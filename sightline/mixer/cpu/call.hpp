@@ -88,6 +88,9 @@ public:
     if (features_ != nullptr) {
       common_.weight = Weight::features;
       common_.normalised = rule_.normalised;
+    } else if (rule_.kernel.name.empty()) {
+      if (!program_.build(rule_, shape_.width, common_))
+        return false;
     } else if (!translate(rule_, common_)) {
       return false;
     }
@@ -95,7 +98,8 @@ public:
       return false;
     // Biases join exponents; weights that have none leave them to the reference.
     if (bias_.table(0) != nullptr && common_.weight != Weight::exponential &&
-        common_.weight != Weight::exponential_root && common_.weight != Weight::features)
+        common_.weight != Weight::exponential_root && common_.weight != Weight::features &&
+        common_.weight != Weight::program)
       return false;
     compiled_ = &find_compiled(plan_);
     tiles_ = &compiled_->relations;
@@ -367,13 +371,15 @@ private:
         ++last;
       }
       if (!tasks.empty()) {
-        std::vector<Real> weights(arcs), slopes(arcs),
+        std::vector<Real> weights(arcs), slopes(arcs), alongs(common_.program != nullptr ? arcs : 0),
             middles(common_has_extra() ? static_cast<std::size_t>((last - first) * group() * shape_.readers) : 0);
         const auto to = [&](const Task& task) {
           Gradients<Real> result = gradients_of(gradients, task.batch, task.head);
           const std::int64_t number = task.batch * shape_.heads + task.head - first * group();
           result.arc_weights = weights.data() + arcs_before[static_cast<std::size_t>(number)];
           result.arc_slopes = slopes.data() + arcs_before[static_cast<std::size_t>(number)];
+          if (!alongs.empty())
+            result.arc_alongs = alongs.data() + arcs_before[static_cast<std::size_t>(number)];
           if (!middles.empty())
             result.middles = middles.data() + number * shape_.readers;
           return result;
@@ -442,6 +448,7 @@ private:
   const Execution& execution_;
   const FeatureCall<Real>* features_;
   Rule<Real> common_;
+  ProgramNumbers<Real> program_;
   OffsetBias<Real> bias_;
   const CompiledPlan* compiled_ = nullptr;
   const std::vector<Tiles>* tiles_ = nullptr;

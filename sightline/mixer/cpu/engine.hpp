@@ -30,9 +30,48 @@ struct Turn {
 enum class Score { dot, distance }; ///< S = x.y, or |x - y|^2 summed from differences
 /// The weight as a function of S: 2^(factor S); 2^(factor sqrt S); 1 / (1 + S); max(S, 0)^2; S; S 2^e, where e is the
 /// read's exponent (features).
-enum class Weight { exponential, exponential_root, cauchy, relu_squared, identity, features };
+enum class Weight { exponential, exponential_root, cauchy, relu_squared, identity, features, program };
 /// What happens to queries and keys first: nothing; elu(x) + 1; x / |x|.
 enum class Prepare { nothing, elu_plus_one, unit };
+
+/// The kernel as a program in program_inputs numbers: x.y, |x|^2, |y|^2, |x - y|^2 (x: the query times query_scale).
+/// Slots: these, then the constants, then the results of the steps. The weight is factor * 2^exponent.
+enum class Operation : std::uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  power,
+  negate,
+  exp,
+  log,
+  sqrt,
+  cosh,
+  sinh,
+  cos,
+  sin,
+  tanh,
+  sigmoid,
+  softplus,
+  relu,
+  elu,
+  abs
+};
+template <class Real> struct ProgramStep {
+  Operation operation = Operation::add;
+  std::int32_t left = 0, right = -1;
+  Real value = 0; ///< power: the exponent
+};
+inline constexpr int program_inputs = 4;
+template <class Real> struct Program {
+  const ProgramStep<Real>* steps = nullptr;
+  const Real* constants = nullptr;
+  int count = 0;
+  int first_step = program_inputs; ///< program_inputs + number of constants
+  int factor = -1, exponent = -1;  ///< slots; -1: 1, 0
+  bool uses[program_inputs] = {};
+};
+inline constexpr int most_slots = 64;
 
 /// One head's rule, with everything that multiplies an exponent folded into base 2.
 template <class Real> struct Rule {
@@ -45,7 +84,8 @@ template <class Real> struct Rule {
   bool has_extra = false; ///< 2^extra (eps and sink together) joins the denominator
   Real extra = 0;
   bool canonical = false; ///< exact mode: outputs without -0, every NaN the same
-  Real sink = 0;          ///< logarithm to base 2 of the sink's part, for its gradient
+  const Program<Real>* program = nullptr;
+  Real sink = 0; ///< logarithm to base 2 of the sink's part, for its gradient
 };
 
 /// The numbers of one head of one batch element. Strides in numbers between tokens.
@@ -72,6 +112,7 @@ template <class Real> struct Gradients {
   std::ptrdiff_t query_stride = 0, key_stride = 0, value_stride = 0;
   Real* middles = nullptr;                            ///< workspace per reader of rows passes, or null without sinks
   Real *arc_weights = nullptr, *arc_slopes = nullptr; ///< per arc, from backward_rows to backward_columns
+  Real* arc_alongs = nullptr;                         ///< the same for slopes along the read itself (programs)
 };
 
 struct TileList {

@@ -3,7 +3,7 @@
 // two and changes no bit: the result does not depend on where strips end.
 #pragma once
 
-#include "sightline/mixer/cpu/weights.hpp"
+#include "sightline/mixer/cpu/program.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
@@ -93,6 +93,42 @@ SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& hea
   pack_lanes<Real>(rows, padded, active, head.width, to);
 }
 
+template <class Real> SIGHTLINE_INLINE Real square_row(const Real* row, std::int64_t width) {
+  constexpr int lanes = Lanes<Real>::count;
+  Vec<Real> sum{};
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes)
+    sum = fma(load<Real>(row + k), load<Real>(row + k), sum);
+  Real result = add_lanes<Real>(sum);
+  for (; k < width; ++k)
+    result += row[k] * row[k];
+  return result;
+}
+
+/// What a program reads of a tile: dot products in `scores` and, where it asks for them, distances and squares.
+template <class Real> struct ProgramScores {
+  Real *distances, *reader_squares, *read_squares;
+  ProgramScores(Arena& arena, const Rule<Real>& rule, int readers, const Real* rows, std::int64_t width,
+                std::int64_t padded) {
+    distances = arena.take<Real>(rule.program == nullptr ? 0 : strip_columns * tile_readers);
+    reader_squares = arena.take<Real>(tile_readers);
+    read_squares = arena.take<Real>(strip_columns);
+    for (int i = 0; i < tile_readers; ++i)
+      reader_squares[i] = rule.program != nullptr && i < readers && rule.program->uses[1]
+                              ? square_row<Real>(rows + i * padded, width)
+                              : Real(0);
+  }
+  void find(const Program<Real>& program, const Strip& strip, int vectors, std::int64_t width, const Real* keys,
+            std::ptrdiff_t stride, const Real* queries, Real* scores, Ahead* ahead) {
+    if (program.uses[0])
+      score_strip<Real>(Score::dot, strip, vectors, width, keys, stride, queries, scores, ahead);
+    if (program.uses[3])
+      score_strip<Real>(Score::distance, strip, vectors, width, keys, stride, queries, distances, ahead);
+    for (int c = 0; c < strip.count && program.uses[2]; ++c)
+      read_squares[c] = square_row<Real>(keys + c * stride, width);
+  }
+};
+
 /// Where this tile will write, then queries, keys and values of the next tile's readers: most layouts read near
 /// themselves.
 template <class Real>
@@ -132,9 +168,14 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
 
   const std::uint64_t active = find_active(tile, head.reader_cut_begin, head.reader_cut_end);
   const int vectors = (tile.readers + lanes - 1) / lanes;
-  const bool exponents = has_exponent(rule.weight), features = rule.weight == Weight::features;
+  const bool features = rule.weight == Weight::features, program = rule.weight == Weight::program;
+  const bool exponents =
+      has_exponent(rule.weight) || (program && (rule.program->exponent >= 0 || head.offset_bias != nullptr));
   pack_queries<Real>(rule, head, tile, active, rows, queries);
-  int phases = 0; // begun so far
+  const ProgramSpace<Real> space(arena, rule.program);
+  ProgramScores<Real> inputs(arena, rule, tile.readers, rows, head.width, round_up(head.width, lanes));
+  Real* const powers = inputs.distances; // exponents of a program
+  int phases = 0;                        // begun so far
   const Real start = !exponents       ? Real(0)
                      : rule.has_extra ? -round_down<Real>(splat<Real>(-rule.extra))[0]
                                       : no_exponent<Real>;
@@ -169,12 +210,20 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
         gather_rows<Real>(strip, head.key, head.key_stride, head.width, rule.prepare, key_copy, key_stride);
     const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, head.value_width,
                                                  Prepare::nothing, value_copy, value_stride);
-    score_strip<Real>(rule.score, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
+    if (program) {
+      inputs.find(*rule.program, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
+      find_program_parts<Real>(*rule.program, strip, vectors, inputs.reader_squares, inputs.read_squares,
+                               inputs.distances, scores, powers, space);
+    } else {
+      score_strip<Real>(rule.score, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
+    }
     if (exponents) {
       for (int v = 0; v < vectors; ++v)
         store<Real>(top + v * lanes, splat<Real>(-Real(__builtin_inff())));
       if (features)
         find_feature_exponents<Real>(head, strip, vectors, tile.first_reader, top);
+      else if (program) // scores are factors
+        find_exponents<Real>(rule, strip, vectors, head.offset_bias, tile.first_reader, powers, top);
       else
         find_exponents<Real>(rule, strip, vectors, head.offset_bias, tile.first_reader, scores, top);
       for (int v = 0; v < vectors; ++v) {
@@ -199,6 +248,10 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
           if (features) {
             weight *=
                 exp2_shifted<Real>(feature_exponent<Real>(head, tile.first_reader + v * lanes, strip.columns[c]), now);
+            if (!strip.full)
+              weight = select(strip.masks[c] >> (v * lanes), weight, Vec<Real>{});
+          } else if (program) {
+            weight *= exp2_shifted<Real>(load<Real>(powers + c * tile_readers + v * lanes), now);
             if (!strip.full)
               weight = select(strip.masks[c] >> (v * lanes), weight, Vec<Real>{});
           } else {

@@ -36,7 +36,8 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> whole_power(Vec<Real> n) {
 }
 
 /// e^x = high * low * (1 + rest), `rest` = e^r - 1 for |r| <= ln 2 / 2.
-template <class Real> SIGHTLINE_INLINE void split_exponential(Vec<Real> x, Vec<Real>& high, Vec<Real>& low, Vec<Real>& rest) {
+template <class Real>
+SIGHTLINE_INLINE void split_exponential(Vec<Real> x, Vec<Real>& high, Vec<Real>& low, Vec<Real>& rest) {
   using C = FunctionConstants<Real>;
   x = x < splat<Real>(C::lowest) ? splat<Real>(C::lowest) : x;
   x = x > splat<Real>(C::highest) ? splat<Real>(C::highest) : x;
@@ -96,8 +97,8 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> logarithm(Vec<Real> x) {
   for (int k = C::log_terms - 1; k >= 1; --k)
     sum = fma(sum, z, splat<Real>(Real(2) / Real(2 * k + 1)));
   const Vec<Real> square = splat<Real>(Real(0.5)) * f * f;
-  Vec<Real> result = e * splat<Real>(C::ln2_high) -
-                     ((square - (s * (square + z * sum) + e * splat<Real>(C::ln2_low))) - f);
+  Vec<Real> result =
+      e * splat<Real>(C::ln2_high) - ((square - (s * (square + z * sum) + e * splat<Real>(C::ln2_low))) - f);
   const Vec<Real> infinite = splat<Real>(Real(__builtin_inff()));
   result = x == infinite ? infinite : result;
   result = x == Vec<Real>{} ? -infinite : result;
@@ -174,7 +175,7 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> hyperbolic_cosine(Vec<Real> x) 
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> hyperbolic_sine(Vec<Real> x) {
   const Vec<Real> size = magnitude<Real>(x), e = exponential_minus_one<Real>(size), half = splat<Real>(Real(0.5));
-  const Vec<Real> value = size > splat<Real>(22) ? half * e : half * (e + e / (e + splat<Real>(1)));
+  const Vec<Real> value = size > splat<Real>(22) ? half * (e + splat<Real>(1)) : half * (e + e / (e + splat<Real>(1)));
   return x < Vec<Real>{} ? -value : value;
 }
 
@@ -203,9 +204,8 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> raise(Vec<Real> base, Real expo
     return whole_exponent<Real>(base, exponent);
   Vec<Real> out{};
   for (int lane = 0; lane < Lanes<Real>::count; ++lane) {
-    out[lane] = sizeof(Real) == 4
-                    ? Real(__builtin_powf(static_cast<float>(base[lane]), static_cast<float>(exponent)))
-                    : Real(__builtin_pow(static_cast<double>(base[lane]), static_cast<double>(exponent)));
+    out[lane] = sizeof(Real) == 4 ? Real(__builtin_powf(static_cast<float>(base[lane]), static_cast<float>(exponent)))
+                                  : Real(__builtin_pow(static_cast<double>(base[lane]), static_cast<double>(exponent)));
   }
   return out;
 }

@@ -11,6 +11,18 @@ namespace sightline::mixer::cpu {
 /// False when the rule is not one that the kernels know (the reference computes it). The sink is set per head.
 template <class Real> [[nodiscard]] bool translate(const AttentionRule& rule, Rule<Real>& out);
 
+/// A kernel written as an expression in x.y, |x|^2, |y|^2, |x - y|^2.
+template <class Real> class ProgramNumbers {
+public:
+  /// False when the expression holds anything else, or is too long. `out` points into this object.
+  [[nodiscard]] bool build(const AttentionRule& rule, std::int64_t width, Rule<Real>& out);
+
+private:
+  std::vector<ProgramStep<Real>> steps_;
+  std::vector<Real> constants_;
+  Program<Real> program_;
+};
+
 /// eps and the head's sink, to base 2.
 template <class Real> void set_extra(const AttentionRule& rule, const Real* sink, std::int64_t head, Rule<Real>& out);
 

@@ -11,8 +11,10 @@ namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 template <class Real> std::size_t workspace_bytes(std::int64_t width, std::int64_t value_width) {
   const std::int64_t padded = round_up(width, 16), value_padded = round_up(value_width, 16);
   const std::int64_t tile = (padded + value_padded) * ((most_phases + 2) * tile_readers + 2 * strip_columns) +
-                            (3 * strip_columns + 12) * tile_readers;
-  const std::int64_t rows = most_arcs * (8 + 16 + padded) + 4 * (padded + value_padded);
+                            (4 * strip_columns + 16) * tile_readers + strip_columns * 20 +
+                            2 * most_slots * program_block * 16;
+  const std::int64_t rows =
+      2 * most_slots * program_block * 16 + most_arcs * (14 + 16 + padded) + 4 * (padded + value_padded);
   const std::int64_t most = tile > rows ? tile : rows;
   return static_cast<std::size_t>(most) * sizeof(Real) + most_arcs * (sizeof(Piece) + 8) + 64 * 40;
 }

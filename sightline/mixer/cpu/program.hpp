@@ -24,12 +24,8 @@ template <class Real> struct ProgramSpace {
         values[c * size + k] = program->constants[c - program_inputs];
     }
   }
-  [[nodiscard]] Real* value(int slot, int k) const {
-    return values + (slot * program_block + k) * Lanes<Real>::count;
-  }
-  [[nodiscard]] Real* slope(int slot, int k) const {
-    return slopes + (slot * program_block + k) * Lanes<Real>::count;
-  }
+  [[nodiscard]] Real* value(int slot, int k) const { return values + (slot * program_block + k) * Lanes<Real>::count; }
+  [[nodiscard]] Real* slope(int slot, int k) const { return slopes + (slot * program_block + k) * Lanes<Real>::count; }
 };
 
 template <class Real, class Function>
@@ -51,7 +47,7 @@ __attribute__((noinline)) void run_program(const Program<Real>& program, int cou
     const Real number = step.value;
 #define SIGHTLINE_CASE(name, expression)                                                                               \
   case Operation::name:                                                                                                \
-    map_slots<Real>(count, a, b, to, [&]([[maybe_unused]] V x, [[maybe_unused]] V y) { return expression; });         \
+    map_slots<Real>(count, a, b, to, [&]([[maybe_unused]] V x, [[maybe_unused]] V y) { return expression; });          \
     break;
     switch (step.operation) {
       SIGHTLINE_CASE(add, x + y)
@@ -79,8 +75,7 @@ __attribute__((noinline)) void run_program(const Program<Real>& program, int cou
 }
 
 /// The derivative of a function of one number at x, where it has the value y.
-template <class Real>
-SIGHTLINE_INLINE Vec<Real> derive(const ProgramStep<Real>& step, Vec<Real> x, Vec<Real> y) {
+template <class Real> SIGHTLINE_INLINE Vec<Real> derive(const ProgramStep<Real>& step, Vec<Real> x, Vec<Real> y) {
   const Vec<Real> zero{}, one = splat<Real>(1);
   switch (step.operation) {
   case Operation::power:
@@ -110,7 +105,7 @@ SIGHTLINE_INLINE Vec<Real> derive(const ProgramStep<Real>& step, Vec<Real> x, Ve
   case Operation::relu:
     return x > zero ? one : x <= zero ? zero : x;
   case Operation::elu:
-    return x > zero ? one : y + one;
+    return x > zero ? one : exponential<Real>(x); // y + 1 would cancel
   case Operation::abs:
     return x > zero ? one : x < zero ? -one : x;
   default:

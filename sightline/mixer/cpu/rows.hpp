@@ -202,7 +202,9 @@ template <class Real> struct ArcSpace {
   std::int32_t* columns;
   Piece* pieces;
   Real *parts, *scores, *products, *shifts, *scales, *middles, *fixed, *fixed_value, *sums, *value_sums, *prepared;
-  ArcSpace(void* workspace, std::int64_t width, std::int64_t value_width) {
+  Real *distances, *reader_squares, *read_squares, *reader_slopes, *read_slopes; // programs
+  Arena end;                                                                     // what follows is free
+  ArcSpace(void* workspace, std::int64_t width, std::int64_t value_width) : end(workspace) {
     constexpr int lanes = Lanes<Real>::count;
     Arena arena(workspace);
     columns = arena.take<std::int32_t>(most_arcs);
@@ -218,6 +220,10 @@ template <class Real> struct ArcSpace {
     fixed_value = arena.take<Real>(round_up(value_width, lanes));
     value_sums = arena.take<Real>(round_up(value_width, lanes));
     prepared = arena.take<Real>(most_arcs * width);
+    Real** const of_programs[] = {&distances, &reader_squares, &read_squares, &reader_slopes, &read_slopes};
+    for (Real** each : of_programs)
+      *each = arena.take<Real>(most_arcs);
+    end = arena;
   }
 };
 
@@ -237,6 +243,107 @@ ArcRows<Real> find_arc_rows(Prepare prepare, const Real* base, std::ptrdiff_t st
   return {copy, width, counting};
 }
 
+/// What a program reads of the arcs of a group: scores, distances, squares. `parts` is overwritten.
+template <class Real, int vectors>
+void find_program_scores(const Rule<Real>& rule, const Head<Real>& head, int pieces, int arcs, ArcSpace<Real>& space) {
+  constexpr int lanes = Lanes<Real>::count;
+  const Program<Real>& program = *rule.program;
+  const int padded = static_cast<int>(round_up(arcs, lanes));
+  for (int pass = 0; pass < 2; ++pass) {
+    const bool distance = pass == 1;
+    if (!program.uses[distance ? 3 : 0])
+      continue;
+    for (int p = 0; p < pieces; ++p) {
+      const Piece& piece = space.pieces[p];
+      partial_products<Real, vectors>(distance, head.query + piece.row * head.query_stride, rule.query_scale, head.key,
+                                      head.key_stride, head.width, space.columns + piece.first, piece.count,
+                                      space.parts + piece.first * lanes);
+    }
+    for (int a = arcs * lanes; a < padded * lanes; ++a)
+      space.parts[a] = 0;
+    add_parts<Real>(space.parts, padded, distance ? space.distances : space.scores);
+  }
+  for (int p = 0; p < pieces; ++p) {
+    const Piece& piece = space.pieces[p];
+    Real square = 0;
+    if (program.uses[1]) {
+      const Real* const query = head.query + piece.row * head.query_stride;
+      for (std::int64_t k = 0; k < head.width; ++k)
+        space.fixed[k] = query[k] * rule.query_scale;
+      square = square_row<Real>(space.fixed, head.width);
+    }
+    for (int a = piece.first; a < piece.first + piece.count; ++a) {
+      space.reader_squares[a] = square;
+      if (program.uses[2])
+        space.read_squares[a] = square_row<Real>(head.key + space.columns[a] * head.key_stride, head.width);
+    }
+  }
+  for (int a = arcs; a < padded; ++a)
+    space.reader_squares[a] = space.read_squares[a] = 0;
+}
+
+/// Runs the program over `count` vectors of arcs from arc a on.
+template <class Real>
+SIGHTLINE_INLINE void run_arcs(const Program<Real>& program, int a, int count, const ArcSpace<Real>& arcs,
+                               const ProgramSpace<Real>& space) {
+  constexpr int lanes = Lanes<Real>::count;
+  const Real* const inputs[program_inputs] = {arcs.scores, arcs.reader_squares, arcs.read_squares, arcs.distances};
+  for (int k = 0; k < count; ++k) {
+    for (int input = 0; input < program_inputs; ++input) {
+      if (program.uses[input])
+        store<Real>(space.value(input, k), load<Real>(inputs[input] + a + k * lanes));
+    }
+  }
+  run_program<Real>(program, count, space);
+}
+
+/// Factors of arcs go to `scores`, exponents to `products`.
+template <class Real>
+void find_arc_parts(const Program<Real>& program, int padded, ArcSpace<Real>& arcs, const ProgramSpace<Real>& space) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int a = 0; a < padded; a += program_block * lanes) {
+    const int left = (padded - a) / lanes, count = left < program_block ? left : program_block;
+    run_arcs<Real>(program, a, count, arcs, space);
+    for (int k = 0; k < count; ++k) {
+      store<Real>(arcs.scores + a + k * lanes,
+                  program.factor < 0 ? splat<Real>(1) : load<Real>(space.value(program.factor, k)));
+      store<Real>(arcs.products + a + k * lanes,
+                  program.exponent < 0 ? Vec<Real>{} : load<Real>(space.value(program.exponent, k)));
+    }
+  }
+}
+
+/// find_arc_slopes for programs: slopes of x.y in `scales`, along reader and read in their own arrays.
+template <class Real>
+void find_program_slopes(const Program<Real>& program, bool exponents, int padded, ArcSpace<Real>& arcs,
+                         const ProgramSpace<Real>& space) {
+  constexpr int lanes = Lanes<Real>::count;
+  const Vec<Real> one = splat<Real>(1), ln2 = splat<Real>(Real(0.69314718055994530942));
+  for (int a = 0; a < padded; a += program_block * lanes) {
+    const int left = (padded - a) / lanes, count = left < program_block ? left : program_block;
+    run_arcs<Real>(program, a, count, arcs, space);
+    clear_slopes<Real>(program, count, space);
+    for (int k = 0; k < count; ++k) {
+      const int at = a + k * lanes;
+      Vec<Real> exponent = load<Real>(arcs.middles + at); // biases
+      if (program.exponent >= 0)
+        exponent += load<Real>(space.value(program.exponent, k));
+      const Vec<Real> scale = load<Real>(arcs.scales + at);
+      const Vec<Real> power = (exponents ? exp2_shifted<Real>(exponent, load<Real>(arcs.shifts + at)) : one) * scale;
+      const Vec<Real> weight = program.factor < 0 ? power : power * load<Real>(space.value(program.factor, k));
+      store<Real>(arcs.scores + at, weight);
+      seed_slopes<Real>(program, k, power, weight * ln2, space);
+    }
+    reverse_program<Real>(program, count, space);
+    for (int k = 0; k < count; ++k) {
+      const PairSlopes<Real> found = take_slopes<Real>(k, space);
+      store<Real>(arcs.scales + a + k * lanes, found.pair);
+      store<Real>(arcs.reader_slopes + a + k * lanes, found.reader);
+      store<Real>(arcs.read_slopes + a + k * lanes, found.read);
+    }
+  }
+}
+
 template <class Real, int vectors>
 void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
                      std::int64_t end, void* workspace) {
@@ -247,12 +354,15 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
     for (int a = 0; a < most_arcs; ++a)
       counting[a] = a;
   }
-  const bool exponents = has_exponent(rule.weight), features = rule.weight == Weight::features;
+  const bool features = rule.weight == Weight::features, program = rule.weight == Weight::program;
+  const bool exponents =
+      has_exponent(rule.weight) || (program && (rule.program->exponent >= 0 || head.offset_bias != nullptr));
+  const ProgramSpace<Real> program_space(space.end, rule.program);
   const auto own = [&](std::int64_t row) { return features ? head.reader_exponents[row] : Real(0); };
   const auto start_of = [&](std::int64_t row) {
     return !exponents ? Real(0) : rule.has_extra ? round_up_to_integer(rule.extra - own(row)) : no_exponent<Real>;
   };
-  Real* const of_arcs = features ? space.products : space.scores; // exponents
+  Real* const of_arcs = features || program ? space.products : space.scores; // exponents
   Real most = 0, total = 0;
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
   int arcs = 0;
@@ -276,15 +386,22 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
         prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
         query = space.fixed;
       }
-      partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
-                                      head.width, keys.columns + piece.first, piece.count,
-                                      space.parts + piece.first * lanes);
+      if (!program) {
+        partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
+                                        head.width, keys.columns + piece.first, piece.count,
+                                        space.parts + piece.first * lanes);
+      }
     }
     const int padded = static_cast<int>(round_up(arcs, lanes));
-    for (int a = arcs * lanes; a < padded * lanes; ++a)
-      space.parts[a] = 0;
-    add_parts<Real>(space.parts, padded, space.scores);
-    find_arc_exponents<Real>(rule, padded, space.scores);
+    if (program) {
+      find_program_scores<Real, vectors>(rule, head, pieces, arcs, space);
+      find_arc_parts<Real>(*rule.program, padded, space, program_space);
+    } else {
+      for (int a = arcs * lanes; a < padded * lanes; ++a)
+        space.parts[a] = 0;
+      add_parts<Real>(space.parts, padded, space.scores);
+      find_arc_exponents<Real>(rule, padded, space.scores);
+    }
     // The largest exponent of every piece; a row that goes on remembers it in `shifts`.
     Real carried = most;
     if (exponents) {
@@ -307,7 +424,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
         space.shifts[a] = of_arcs[a] = 0;
       for (int a = 0; a < padded; a += lanes) {
         const Vec<Real> power = exp2_shifted<Real>(load<Real>(of_arcs + a), load<Real>(space.shifts + a));
-        store<Real>(space.scores + a, features ? load<Real>(space.scores + a) * power : power);
+        store<Real>(space.scores + a, features || program ? load<Real>(space.scores + a) * power : power);
       }
     } else {
       for (int a = 0; a < padded; a += lanes) {
@@ -450,6 +567,8 @@ SIGHTLINE_INLINE void keep_arcs(const SparseRows& list, const Piece& piece, std:
     const bool there = exists<Real>(list.columns[a], cut_begin, cut_end);
     gradients.arc_weights[a] = there ? space.scores[from] : Real(0);
     gradients.arc_slopes[a] = there ? space.products[from] : Real(0);
+    if (gradients.arc_alongs != nullptr)
+      gradients.arc_alongs[a] = there ? space.read_slopes[from] : Real(0);
     from += there ? 1 : 0;
   }
 }
@@ -464,6 +583,9 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
     for (int a = 0; a < most_arcs; ++a)
       counting[a] = a;
   }
+  const bool program = rule.weight == Weight::program;
+  const bool exponents = program && (rule.program->exponent >= 0 || head.offset_bias != nullptr);
+  const ProgramSpace<Real> program_space(space.end, rule.program);
   Real sink = 0, total = 0;
   bool reads = false; // this row reads something that exists; else its gradient is 0 whatever it holds
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
@@ -479,13 +601,18 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
         prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
         query = space.fixed;
       }
-      partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
-                                      head.width, keys.columns + piece.first, piece.count,
-                                      space.parts + piece.first * lanes);
+      if (!program) {
+        partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
+                                        head.width, keys.columns + piece.first, piece.count,
+                                        space.parts + piece.first * lanes);
+      }
     }
+    if (program)
+      find_program_scores<Real, vectors>(rule, head, pieces, arcs, space);
     for (int a = arcs * lanes; a < padded * lanes; ++a)
       space.parts[a] = 0;
-    add_parts<Real>(space.parts, padded, space.scores);
+    if (!program)
+      add_parts<Real>(space.parts, padded, space.scores);
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
       partial_products<Real, vectors>(false, gradients.out + piece.row * gradients.out_stride, Real(1), head.value,
@@ -502,7 +629,10 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
     }
     add_parts<Real>(space.parts, padded, space.products);
     clear_tail(arcs, padded, space);
-    find_arc_slopes<Real>(rule, padded, space);
+    if (program)
+      find_program_slopes<Real>(*rule.program, exponents, padded, space, program_space);
+    else
+      find_arc_slopes<Real>(rule, padded, space);
     // d out . out is the weighted mean of what was just computed; only long rows, in pieces, read the output again.
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
@@ -521,6 +651,11 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       for (int a = piece.first; a < piece.first + piece.count; ++a)
         space.middles[a] = middle;
     }
+    for (int a = 0; a < padded && program; a += lanes) {
+      const Vec<Real> above = load<Real>(space.products + a) - load<Real>(space.middles + a);
+      store<Real>(space.reader_slopes + a, above * load<Real>(space.reader_slopes + a));
+      store<Real>(space.read_slopes + a, above * load<Real>(space.read_slopes + a));
+    }
     differentiate_arcs<Real>(padded, space);
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
@@ -537,8 +672,8 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       if (gradients.query == nullptr)
         continue;
       Real* const to = gradients.query + piece.row * gradients.query_stride;
-      const bool simple =
-          here && piece.begins && piece.ends && rule.prepare == Prepare::nothing && rule.score == Score::dot;
+      const bool simple = here && piece.begins && piece.ends && rule.prepare == Prepare::nothing &&
+                          rule.score == Score::dot && !program;
       add_rows<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
                               space.products + piece.first, piece.count, !piece.begins,
                               simple ? rule.query_scale : Real(1), simple ? to : space.sums);
@@ -547,6 +682,12 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
           total = 0;
         for (int a = piece.first; a < piece.first + piece.count; ++a)
           total += space.products[a];
+      }
+      if (program) {
+        if (piece.begins)
+          total = 0;
+        for (int a = piece.first; a < piece.first + piece.count; ++a)
+          total += space.reader_slopes[a];
       }
       if (simple || !piece.ends)
         continue;
@@ -558,6 +699,10 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       if (rule.score == Score::distance) {
         for (std::int64_t k = 0; k < head.width; ++k)
           space.sums[k] = total * rule.query_scale * query[k] - space.sums[k];
+      }
+      if (program && (rule.program->uses[1] || rule.program->uses[3])) {
+        for (std::int64_t k = 0; k < head.width; ++k)
+          space.sums[k] += total * (rule.query_scale * query[k]);
       }
       prepare_gradient<Real>(rule.prepare, query, space.sums, head.width, rule.query_scale, to, false);
     }
@@ -585,6 +730,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
       counting[a] = a;
   }
   const bool distance = rule.score == Score::distance;
+  const bool along = rule.weight == Weight::program && (rule.program->uses[2] || rule.program->uses[3]);
   for (std::int64_t r = begin; r < end; ++r) {
     const std::int64_t column = list.rows[r];
     if (!exists<Real>(column, head.read_cut_begin, head.read_cut_end)) {
@@ -595,7 +741,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
       continue;
     }
     Real* const value = gradients.value == nullptr ? nullptr : gradients.value + column * gradients.value_stride;
-    const bool simple = !distance && rule.prepare == Prepare::nothing;
+    const bool simple = !distance && !along && rule.prepare == Prepare::nothing;
     Real* const key = gradients.key == nullptr ? nullptr : gradients.key + column * gradients.key_stride;
     Real* const key_sums = simple ? key : space.sums;
     Real total = 0;
@@ -609,7 +755,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
         space.columns[count] = list.columns[a];
         space.scores[count] = gradients.arc_weights[list.arcs[a]];
         const Real slope = gradients.arc_slopes[list.arcs[a]];
-        total += slope;
+        total += along ? gradients.arc_alongs[list.arcs[a]] : slope;
         space.products[count++] = slope * rule.query_scale;
       }
       found += count;
@@ -637,6 +783,8 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
       for (std::int64_t k = 0; k < head.width; ++k)
         space.sums[k] = total * given[k] - space.sums[k];
     }
+    for (std::int64_t k = 0; along && k < head.width; ++k)
+      space.sums[k] += total * given[k];
     prepare_gradient<Real>(rule.prepare, given, space.sums, head.width, Real(1), key, add);
   }
 }

@@ -87,15 +87,31 @@ layout::Pattern draw_pattern(Random& random, std::int64_t n, std::string& name) 
 }
 
 const std::vector<std::string>& fast_kernels() {
-  static const std::vector<std::string> names = {"softmax", "gaussian", "laplace",   "cauchy",         "relu2",
-                                                 "elu1",    "cosine",   "performer", "exponential-sum"};
+  static const std::vector<std::string> names = {"softmax",
+                                                 "gaussian",
+                                                 "laplace",
+                                                 "cauchy",
+                                                 "relu2",
+                                                 "elu1",
+                                                 "cosine",
+                                                 "performer",
+                                                 "exponential-sum",
+                                                 "sigmoid(dot(x,y))",
+                                                 "softplus(dot(x,y))/(1+norm2(y))",
+                                                 "(1+norm2(x-y))*exp(dot(x,y)/4)",
+                                                 "2+sin(dot(x,y))*cos(norm(2*x-y/3))",
+                                                 "cosh(dot(x,y)/9)^2+abs(dot(x,x+y)/9)",
+                                                 "exp(-norm(x-y))*((1.5+tanh(dot(x,y)))^0.3+log(1+norm(x)))"};
   return names;
 }
 
 void set_kernel(Call& call, const std::string& kernel) {
   call.rule.kernel = {};
   call.name = kernel + " " + call.name;
-  call.rule.kernel.name = kernel;
+  if (kernel.find('(') == std::string::npos)
+    call.rule.kernel.name = kernel;
+  else
+    call.rule.kernel = {"", kernel};
   call.rule.kernel.gamma = mpq_class(1, 8);
   call.rule.scale = kernel == "softmax" ? 1 / std::sqrt(static_cast<double>(call.shape.width)) : 1;
   const std::int64_t width = call.shape.width;

@@ -1,0 +1,177 @@
+// Expressions -> programs of the kernels.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "sightline/mixer/cpu/heads.hpp"
+#include "sightline/mixer/kernel_function.hpp"
+
+namespace sightline::mixer::cpu {
+namespace {
+
+using attention_kernel::Op;
+
+std::optional<Operation> find_operation(Op op) {
+  static const std::map<Op, Operation> known = {{Op::add, Operation::add},
+                                                {Op::subtract, Operation::subtract},
+                                                {Op::multiply, Operation::multiply},
+                                                {Op::divide, Operation::divide},
+                                                {Op::power, Operation::power},
+                                                {Op::negate, Operation::negate},
+                                                {Op::exp, Operation::exp},
+                                                {Op::log, Operation::log},
+                                                {Op::sqrt, Operation::sqrt},
+                                                {Op::cosh, Operation::cosh},
+                                                {Op::sinh, Operation::sinh},
+                                                {Op::cos, Operation::cos},
+                                                {Op::sin, Operation::sin},
+                                                {Op::tanh, Operation::tanh},
+                                                {Op::sigmoid, Operation::sigmoid},
+                                                {Op::softplus, Operation::softplus},
+                                                {Op::relu, Operation::relu},
+                                                {Op::elu, Operation::elu},
+                                                {Op::abs, Operation::abs}};
+  const auto found = known.find(op);
+  return found == known.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Slots of a scalar program (0 x.y, 1 |x|^2, 2 |y|^2, then steps) -> slots of ours, only what is needed.
+template <class Real> class Translator {
+public:
+  explicit Translator(const ScalarProgram& from) : from_(from), known_(from.steps.size() + 3, -1) {}
+
+  // Constants are numbered from 1000 on until their number is known. -1: cannot be done.
+  std::int32_t slot(std::int32_t of) {
+    if (of < 3) {
+      uses[of] = true;
+      return of;
+    }
+    std::int32_t& known = known_[static_cast<std::size_t>(of)];
+    if (known < 0)
+      known = translate_step(from_.steps[static_cast<std::size_t>(of - 3)]);
+    return known;
+  }
+  std::int32_t constant(double value) {
+    const auto number = static_cast<Real>(value);
+    for (std::size_t k = 0; k < constants.size(); ++k) {
+      if (constants[k] == number)
+        return first_constant + static_cast<std::int32_t>(k);
+    }
+    constants.push_back(number);
+    return first_constant + static_cast<std::int32_t>(constants.size()) - 1;
+  }
+  std::int32_t push(Operation operation, std::int32_t left, std::int32_t right, Real value = 0) {
+    steps.push_back({operation, left, right, value});
+    return first_result + static_cast<std::int32_t>(steps.size()) - 1;
+  }
+  [[nodiscard]] std::int32_t place(std::int32_t slot) const {
+    if (slot >= first_result)
+      return program_inputs + static_cast<std::int32_t>(constants.size()) + slot - first_result;
+    return slot >= first_constant ? program_inputs + slot - first_constant : slot;
+  }
+
+  static constexpr std::int32_t first_constant = 1000, first_result = 100000;
+  std::vector<ProgramStep<Real>> steps;
+  std::vector<Real> constants;
+  bool uses[program_inputs] = {};
+
+private:
+  struct Linear {
+    double dot = 0, reader = 0, read = 0;
+  };
+  [[nodiscard]] std::optional<double> number_of(std::int32_t of) const {
+    if (of < 3 || from_.steps[static_cast<std::size_t>(of - 3)].op != Op::number)
+      return std::nullopt;
+    return from_.steps[static_cast<std::size_t>(of - 3)].value;
+  }
+  [[nodiscard]] std::optional<Linear> linear(std::int32_t of) const {
+    if (of < 3)
+      return Linear{of == 0 ? 1.0 : 0.0, of == 1 ? 1.0 : 0.0, of == 2 ? 1.0 : 0.0};
+    const ScalarProgram::Step& step = from_.steps[static_cast<std::size_t>(of - 3)];
+    if (step.op == Op::multiply) {
+      const auto factor = number_of(step.left);
+      const auto rest = factor ? linear(step.right) : std::nullopt;
+      return rest ? std::optional(Linear{*factor * rest->dot, *factor * rest->reader, *factor * rest->read})
+                  : std::nullopt;
+    }
+    if (step.op != Op::add)
+      return std::nullopt;
+    const auto a = linear(step.left), b = linear(step.right);
+    return a && b ? std::optional(Linear{a->dot + b->dot, a->reader + b->reader, a->read + b->read}) : std::nullopt;
+  }
+
+  std::int32_t translate_step(const ScalarProgram::Step& step) {
+    if (step.op == Op::number)
+      return constant(step.value);
+    if (step.op == Op::relu) {
+      // c (|x|^2 + |y|^2 - 2 x.y): the distance itself does not cancel between near points.
+      const auto form = linear(step.left);
+      if (form && form->reader > 0 && form->reader == form->read && form->dot == -2 * form->reader) {
+        uses[3] = true;
+        return form->reader == 1 ? 3 : push(Operation::multiply, constant(form->reader), 3);
+      }
+    }
+    const auto operation = find_operation(step.op);
+    if (!operation)
+      return -1;
+    const std::int32_t left = slot(step.left);
+    if (left < 0)
+      return -1;
+    if (step.op == Op::power) {
+      const auto exponent = number_of(step.right);
+      return exponent ? push(*operation, left, -1, static_cast<Real>(*exponent)) : -1;
+    }
+    if (step.right < 0)
+      return push(*operation, left, -1);
+    const std::int32_t right = slot(step.right);
+    return right < 0 ? -1 : push(*operation, left, right);
+  }
+
+  const ScalarProgram& from_;
+  std::vector<std::int32_t> known_;
+};
+
+} // namespace
+
+template <class Real> bool ProgramNumbers<Real>::build(const AttentionRule& rule, std::int64_t width, Rule<Real>& out) {
+  out = {};
+  if (rule.top_k || !std::isfinite(rule.scale))
+    return false;
+  const auto function = find_kernel_function(rule.kernel, width);
+  if (!function->scalar_program() || function->scalar_program()->zero_over_zero)
+    return false;
+  const ScalarProgram& from = *function->scalar_program();
+  Translator<Real> translator(from);
+  const std::int32_t factor = from.factor < 0 ? -1 : translator.slot(from.factor);
+  std::int32_t exponent = from.exponent < 0 ? -1 : translator.slot(from.exponent);
+  if ((from.factor >= 0 && factor < 0) || (from.exponent >= 0 && exponent < 0))
+    return false;
+  if (exponent >= 0) // to base 2
+    exponent = translator.push(Operation::multiply, translator.constant(1.44269504088896340736), exponent);
+  if (program_inputs + translator.constants.size() + translator.steps.size() > most_slots)
+    return false;
+  steps_ = translator.steps;
+  for (ProgramStep<Real>& step : steps_) {
+    step.left = translator.place(step.left);
+    step.right = step.right < 0 ? -1 : translator.place(step.right);
+  }
+  constants_ = translator.constants;
+  program_.steps = steps_.data();
+  program_.constants = constants_.data();
+  program_.count = static_cast<int>(steps_.size());
+  program_.first_step = program_inputs + static_cast<int>(constants_.size());
+  program_.factor = factor < 0 ? -1 : translator.place(factor);
+  program_.exponent = exponent < 0 ? -1 : translator.place(exponent);
+  std::copy_n(translator.uses, program_inputs, program_.uses);
+  out.weight = Weight::program;
+  out.normalised = rule.normalised;
+  out.query_scale = static_cast<Real>(rule.scale);
+  out.program = &program_;
+  return true;
+}
+
+template class ProgramNumbers<float>;
+template class ProgramNumbers<double>;
+
+} // namespace sightline::mixer::cpu
