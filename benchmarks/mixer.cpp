@@ -1,5 +1,6 @@
 // One measurement of a token mixer, as a line of JSON; benchmarks/mixer.py asks for them, measures PyTorch beside and writes the table.
 //   bench_mixer machine
+//   bench_mixer aggregate convolution|linear|mean|max TOKENS WIDTH THREADS SECONDS
 //   bench_mixer time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS
 #include <algorithm>
 #include <chrono>
@@ -298,6 +299,88 @@ nlohmann::json measure(const std::vector<std::string>& words) {
   return result;
 }
 
+/// Convolution with seven taps, one weight per pair of tokens, the mean of all, the maximum of a window of 65.
+std::shared_ptr<const Plan> make_aggregate_plan(const std::string& kind, std::int64_t n) {
+  if (kind == "convolution") {
+    const std::vector<std::int64_t> taps = {-3, -2, -1, 0, 1, 2, 3};
+    return make_convolution_plan(n, 0, taps, Budget());
+  }
+  if (kind == "linear") return make_full_plan(n, n, true);
+  if (kind == "mean") return make_full_plan(n, n);
+  layout::PatternSpec spec;
+  spec.kind = layout::PatternKind::window;
+  spec.radius = 32;
+  const layout::Relation relation(layout::make_patterns(spec, {static_cast<layout::Vertex>(n), 0, 1}, Budget()).front(), {}, layout::Cancels::nothing,
+                                  static_cast<layout::Vertex>(n));
+  return make_plan({&relation, 1}, Budget());
+}
+
+/// Sums over rows beside the reference, which is checked against and timed on at most 512 tokens.
+nlohmann::json measure_aggregate(const std::vector<std::string>& words) {
+  const std::string& kind = words[1];
+  const std::int64_t n = std::stoll(words[2]), size = std::stoll(words[3]);
+  const double budget = std::stod(words[5]);
+  const Aggregation aggregation = kind == "mean" ? Aggregation::mean : kind == "max" ? Aggregation::max : Aggregation::sum;
+  nlohmann::json result;
+  const auto run = [&](std::int64_t tokens, const Execution& execution, double seconds, std::vector<float>* results) {
+    const auto plan = make_aggregate_plan(kind, tokens);
+    const bool weighted = kind == "convolution" || kind == "linear";
+    std::mt19937 random(1);
+    const auto draw = [&](std::int64_t count) {
+      std::vector<float> to(static_cast<std::size_t>(count));
+      for (float& x : to) x = static_cast<float>(static_cast<double>(random()) / 4294967296.0 - 0.5);
+      return to;
+    };
+    const std::vector<float> value = draw(tokens * size), grad_out = draw(tokens * size), weight = draw(weighted ? count_colours(*plan) : 0);
+    std::vector<float> out(value.size()), grad_value(value.size()), grad_weight(weight.size());
+    const auto view = [&](auto* data) { return View<std::remove_pointer_t<decltype(data)>>{data, tokens * size, size, size}; };
+    const Shape shape{1, 1, 1, tokens, tokens, 0, size};
+    const AggregateInputs<float> in{view(value.data()), weighted ? weight.data() : nullptr, nullptr};
+    const auto fastest = [&](auto&& work) {
+      double best = 1e30;
+      const double end = now() + seconds;
+      do {
+        const double start = now();
+        work();
+        best = std::min(best, now() - start);
+      } while (now() < end);
+      return best;
+    };
+    const double forward = fastest([&] { aggregate<float>(*plan, aggregation, shape, in, view(out.data()), execution); });
+    const double backward = fastest([&] {
+      aggregate_backward<float>(*plan, aggregation, shape, in, view(static_cast<const float*>(grad_out.data())), view(grad_value.data()),
+                                weighted ? grad_weight.data() : nullptr, execution);
+    });
+    if (results != nullptr) {
+      for (const auto* each : {&out, &grad_value, &grad_weight}) results->insert(results->end(), each->begin(), each->end());
+    }
+    return std::pair(forward, backward);
+  };
+  Execution execution;
+  execution.threads = std::stoi(words[4]);
+  std::vector<float> fast, plain;
+  const std::int64_t few = std::min<std::int64_t>(n, 512);
+  const auto fast_few = run(few, execution, budget / 2, &fast);
+  execution.implementation = Implementation::reference;
+  const auto slow = run(few, execution, 0, &plain);
+  execution.implementation = Implementation::cpu;
+  double worst = 0, largest = 0;
+  for (std::size_t k = 0; k < fast.size(); ++k) {
+    worst = std::max(worst, std::abs(static_cast<double>(fast[k]) - static_cast<double>(plain[k])));
+    largest = std::max(largest, std::abs(static_cast<double>(plain[k])));
+  }
+  result["difference"] = worst / largest;
+  if (!(worst < 2e-5 * largest)) {
+    result["refused"] = "differs from the reference";
+    return result;
+  }
+  result["times_reference"] = {slow.first / fast_few.first, slow.second / fast_few.second};
+  const auto found = run(n, execution, budget, nullptr);
+  result["forward_seconds"] = found.first;
+  result["backward_seconds"] = found.second;
+  return result;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -311,8 +394,10 @@ int main(int argc, char** argv) {
       }
     } else if (words.size() == 10 && (words[0] == "time" || words[0] == "memory")) {
       result = words[6] == "float64" ? measure<double>(words) : measure<float>(words);
+    } else if (words.size() == 6 && words[0] == "aggregate") {
+      result = measure_aggregate(words);
     } else {
-      std::cerr << "bench_mixer machine | time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS\n";
+      std::cerr << "bench_mixer machine | aggregate convolution|linear|mean|max TOKENS WIDTH THREADS SECONDS | time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS\n";
       return 2;
     }
     std::cout << result.dump() << std::endl;

@@ -72,16 +72,7 @@ bool multiply_rows(const Real* in, const Real* weight, const Real* bias, std::in
   return true;
 }
 
-// Left to the reference so far.
-template <class Real>
-bool aggregate(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&, View<Real>, const Execution&) {
-  return false;
-}
-template <class Real>
-bool aggregate_backward(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&, View<const Real>,
-                        View<Real>, Real*, const Execution&) {
-  return false;
-}
+// Left to the reference.
 template <class Real> bool rotate(const Plan&, const Shape&, View<const Real>, View<Real>, bool, const Execution&) {
   return false;
 }
@@ -93,10 +84,6 @@ template <class Real> bool rotate(const Plan&, const Shape&, View<const Real>, V
                                 const AttentionOutputs<Real>&, const AttentionGradients<Real>&, const Execution&);     \
   template bool multiply_rows(const Real*, const Real*, const Real*, std::int64_t, std::int64_t, std::int64_t, Real*,  \
                               const Execution&);                                                                       \
-  template bool aggregate(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&, View<Real>,            \
-                          const Execution&);                                                                           \
-  template bool aggregate_backward(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&,               \
-                                   View<const Real>, View<Real>, Real*, const Execution&);                             \
   template bool rotate(const Plan&, const Shape&, View<const Real>, View<Real>, bool, const Execution&);
 SIGHTLINE_INSTANTIATE(float)
 SIGHTLINE_INSTANTIATE(double)

@@ -241,29 +241,35 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
   }
 }
 
-/// to [columns][padded] (+)= W [columns][lanes] rows [lanes][padded].
+/// to [columns][padded] (+)= W [columns][lanes] rows [lanes][length]. Wide rows a few vectors at a time: what is
+/// multiplied stays in the first cache.
 template <class Real>
 SIGHTLINE_INLINE void scatter_strip(const Strip& strip, int readers, std::int64_t padded, const Real* weights,
-                                    const Real* rows, Real* to, std::ptrdiff_t stride, bool add) {
+                                    const Real* rows, std::int64_t length, Real* to, std::ptrdiff_t stride, bool add) {
   constexpr int lanes = Lanes<Real>::count;
+  const auto run = [&](int first, int count, int begin, int end) {
+    const std::int64_t step = padded > 2 * block_vectors * lanes ? block_vectors * lanes : padded;
+    for (std::int64_t k = 0; k < padded; k += step) {
+      multiply<Real, Along::k>(count, static_cast<int>((padded - k < step ? padded - k : step) / lanes), end - begin,
+                               weights + first * tile_readers + begin, tile_readers, rows + begin * length + k, length,
+                               to + first * stride + k, stride, add);
+    }
+  };
   if (strip.full) {
-    multiply<Real, Along::k>(strip.count, static_cast<int>(padded / lanes), readers, weights, tile_readers, rows,
-                             padded, to, stride, add);
+    run(0, strip.count, 0, readers);
     return;
   }
   for_vector_ranges<Real>(strip, [&](int first, int count, VectorRange range) {
     const int begin = range.begin * lanes, end = range.end * lanes < readers ? range.end * lanes : readers;
-    multiply<Real, Along::k>(count, static_cast<int>(padded / lanes), end - begin,
-                             weights + first * tile_readers + begin, tile_readers, rows + begin * padded, padded,
-                             to + first * stride, stride, add);
+    run(first, count, begin, end);
   });
 }
 
 /// The same, bit for bit, where a reader's row holds infinities: only readers of a column meet it.
 template <class Real>
 __attribute__((noinline)) void scatter_carefully(const Strip& strip, int readers, std::int64_t padded,
-                                                 const Real* weights, const Real* rows, Real* to, std::ptrdiff_t stride,
-                                                 bool add) {
+                                                 const Real* weights, const Real* rows, std::int64_t length, Real* to,
+                                                 std::ptrdiff_t stride, bool add) {
   constexpr int lanes = Lanes<Real>::count;
   for (int c = 0; c < strip.count; ++c) {
     for (std::int64_t k = 0; k < padded; k += lanes) {
@@ -271,7 +277,7 @@ __attribute__((noinline)) void scatter_carefully(const Strip& strip, int readers
       Vec<Real> sum = add ? load<Real>(at) : Vec<Real>{};
       for (int i = 0; i < readers; ++i) {
         if ((strip.masks[c] >> i & 1) != 0)
-          sum = fma(splat<Real>(weights[c * tile_readers + i]), load<Real>(rows + i * padded + k), sum);
+          sum = fma(splat<Real>(weights[c * tile_readers + i]), load<Real>(rows + i * length + k), sum);
       }
       store<Real>(at, sum);
     }
@@ -296,6 +302,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   constexpr int lanes = Lanes<Real>::count;
   const std::int64_t width = head.width, value_width = head.value_width;
   const std::int64_t padded = round_up(width, lanes), value_padded = round_up(value_width, lanes);
+  const std::int64_t length = row_stride<Real>(width), value_length = row_stride<Real>(value_width);
   Arena arena(workspace);
   Real* const queries = arena.take<Real>(width * tile_readers);
   Real* const outs = arena.take<Real>(value_width * tile_readers);
@@ -306,8 +313,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   Real* const value_copy = arena.take<Real>(strip_columns * value_padded);
   Real* const key_sums = arena.take<Real>(strip_columns * padded);
   Real* const value_sums = arena.take<Real>(strip_columns * value_padded);
-  Real* const query_rows = arena.take<Real>(tile_readers * padded);
-  Real* const out_rows = arena.take<Real>(tile_readers * value_padded);
+  Real* const query_rows = arena.take<Real>(tile_readers * length);
+  Real* const out_rows = arena.take<Real>(tile_readers * value_length);
   Real* const most = arena.take<Real>(tile_readers);
   Real* const below = arena.take<Real>(tile_readers);
   Real* const totals = arena.take<Real>(tile_readers);
@@ -327,7 +334,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     most[i] = exists ? head.statistics[reader * 2] : Real(0);
     totals[i] = 0;
     ones[i] = 1;
-    Real* const row = out_rows + i * value_padded;
+    Real* const row = out_rows + i * value_length;
     if (exists) {
       const Real* const from = gradients.out + reader * gradients.out_stride;
       const Real product = dot_rows<Real>(from, head.out + reader * head.out_stride, value_width);
@@ -343,20 +350,20 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       for (std::int64_t k = 0; k < value_width; ++k)
         row[k] = 0;
     }
-    for (std::int64_t k = value_width; k < value_padded; ++k)
+    for (std::int64_t k = value_width; k < value_length; ++k)
       row[k] = 0;
   }
-  pack_lanes<Real>(out_rows, value_padded, active, value_width, outs);
+  pack_lanes<Real>(out_rows, value_length, active, value_width, outs);
   for (std::int64_t k = 0; k < width * tile_readers; ++k)
     sums[k] = 0;
-  const bool rows_non_finite = has_non_finite<Real>(query_rows, padded * tile_readers) ||
-                               has_non_finite<Real>(out_rows, value_padded * tile_readers);
+  const bool rows_non_finite = has_non_finite<Real>(query_rows, length * tile_readers) ||
+                               has_non_finite<Real>(out_rows, value_length * tile_readers);
   const bool distance = rule.score == Score::distance, prepared = rule.prepare != Prepare::nothing;
   const bool program = rule.weight == Weight::program;
   const bool along_reads = program && (rule.program->uses[2] || rule.program->uses[3]);
   const bool along_readers = program && (rule.program->uses[1] || rule.program->uses[3]);
   const ProgramSpace<Real> space(arena, rule.program);
-  ProgramScores<Real> inputs(arena, rule, tile.readers, query_rows, width, padded);
+  ProgramScores<Real> inputs(arena, rule, tile.readers, query_rows, width, length);
   Real* const along = arena.take<Real>(program ? strip_columns * lanes : 0);
 
   TurnKeeper keeper(turns);
@@ -407,21 +414,21 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     } else {
       gather_strip<Real>(strip, vectors, width, keys, key_stride, products, sums, &ahead);
     }
-    const auto scatter = [&](const Real* weights, const Real* rows, std::int64_t size, Real* to, std::ptrdiff_t stride,
-                             bool add) {
+    const auto scatter = [&](const Real* weights, const Real* rows, std::int64_t row_length, std::int64_t size,
+                             Real* to, std::ptrdiff_t stride, bool add) {
       if (!strip.full && rows_non_finite)
-        scatter_carefully<Real>(strip, tile.readers, size, weights, rows, to, stride, add);
+        scatter_carefully<Real>(strip, tile.readers, size, weights, rows, row_length, to, stride, add);
       else
-        scatter_strip<Real>(strip, tile.readers, size, weights, rows, to, stride, add);
+        scatter_strip<Real>(strip, tile.readers, size, weights, rows, row_length, to, stride, add);
     };
     if (gradients.value != nullptr) {
       const bool direct = strip.contiguous && value_padded == value_width;
       if (direct) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
-        scatter(scores, out_rows, value_padded, gradients.value + strip.columns[0] * gradients.value_stride,
-                gradients.value_stride, true);
+        scatter(scores, out_rows, value_length, value_padded,
+                gradients.value + strip.columns[0] * gradients.value_stride, gradients.value_stride, true);
       } else {
-        scatter(scores, out_rows, value_padded, value_sums, value_padded, false);
+        scatter(scores, out_rows, value_length, value_padded, value_sums, value_padded, false);
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         for (int c = 0; c < strip.count; ++c) {
           Real* const to = gradients.value + strip.columns[c] * gradients.value_stride;
@@ -434,10 +441,10 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       const bool direct = !distance && !prepared && !along_reads && strip.contiguous && padded == width;
       if (direct) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
-        scatter(products, query_rows, padded, gradients.key + strip.columns[0] * gradients.key_stride,
+        scatter(products, query_rows, length, padded, gradients.key + strip.columns[0] * gradients.key_stride,
                 gradients.key_stride, true);
       } else {
-        scatter(products, query_rows, padded, key_sums, padded, false);
+        scatter(products, query_rows, length, padded, key_sums, padded, false);
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         for (int c = 0; c < strip.count; ++c) {
           Real* const from = key_sums + c * padded;
@@ -487,12 +494,12 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         }
       }
     }
-    unpack_lanes<Real>(sums, ones, tile.readers, width, query_rows, padded);
+    unpack_lanes<Real>(sums, ones, tile.readers, width, query_rows, length);
     for (int i = 0; i < tile.readers; ++i) {
       const std::int64_t reader = tile.first_reader + i;
       Real* const to = gradients.query + reader * gradients.query_stride;
       if ((active & touched) >> i & 1) {
-        prepare_gradient<Real>(rule.prepare, head.query + reader * head.query_stride, query_rows + i * padded, width,
+        prepare_gradient<Real>(rule.prepare, head.query + reader * head.query_stride, query_rows + i * length, width,
                                rule.query_scale, to, false);
       } else {
         for (std::int64_t k = 0; k < width; ++k)

@@ -139,6 +139,9 @@ struct SparseRows {
   const std::int64_t* offsets = nullptr;
   const std::int32_t* columns = nullptr;
   const std::int32_t* arcs = nullptr; ///< of a list of columns: the arc in the list of rows
+  /// Exact mode, rings with reflections: 1 at the last arc of each of a row's sums, which are added up in their order.
+  /// Such rows are short, and everything exists. Or null.
+  const std::uint8_t* marks = nullptr;
 };
 
 /// k(x, y) = sum over f of phi_f(x) phi_f(y), phi_f(x) = exp(w_f.x - half |x|^2): Performer, and the exponential sum
@@ -159,6 +162,29 @@ template <class Real> struct LinearState {
   Real* sums = nullptr;   ///< [padded][value_padded]
   Real* totals = nullptr; ///< [padded]
   Real* exponent = nullptr;
+};
+
+/// Arcs of one row: reads first, first + step, .. last with colours that rise by colour_step.
+struct ColourRun {
+  std::int32_t first = 0, last = 0, step = 1, colour = 0, colour_step = 0;
+};
+/// Readers first .. last - 1, whose rows are the same.
+struct ColourGroup {
+  std::int64_t first = 0, last = 0;
+  std::uint32_t runs_begin = 0, runs_end = 0;
+};
+enum class Collect { sum, mean, max };
+inline constexpr int aggregate_stripe = 16; ///< entries of values whose gradients one task owns
+
+/// One head of one batch element of `aggregate`.
+template <class Real> struct AggregateHead {
+  const ColourGroup* groups = nullptr;
+  const ColourRun* runs = nullptr;
+  const Real* value = nullptr;
+  std::ptrdiff_t value_stride = 0;
+  const Real* weight = nullptr; ///< by colour, or null
+  std::int64_t width = 0;
+  std::int64_t reader_cut_begin = 0, reader_cut_end = 0, read_cut_begin = 0, read_cut_end = 0;
 };
 
 template <class Real> struct Engine {
@@ -199,6 +225,16 @@ template <class Real> struct Engine {
   void (*linear_columns)(const Rule<Real>&, const FeatureMap<Real>&, const Head<Real>&, const Gradients<Real>&,
                          bool causal, std::int64_t begin, std::int64_t end, const LinearState<Real>& back, bool add,
                          void* workspace);
+  /// Rows of groups begin .. end - 1.
+  void (*aggregate_groups)(const AggregateHead<Real>&, Collect, std::int64_t begin, std::int64_t end, Real* out,
+                           std::ptrdiff_t out_stride);
+  /// Adds the gradients of entries begin .. end - 1 of all values (at most aggregate_stripe).
+  void (*aggregate_back)(const AggregateHead<Real>&, Collect, std::int64_t groups, const Real* grad,
+                         std::ptrdiff_t grad_stride, Real* to, std::ptrdiff_t to_stride, std::int64_t begin,
+                         std::int64_t end);
+  /// Adds the gradients of the weights of groups begin .. end - 1; `space` holds `width` numbers.
+  void (*aggregate_weights)(const AggregateHead<Real>&, Collect, std::int64_t begin, std::int64_t end, const Real* grad,
+                            std::ptrdiff_t grad_stride, Real* to, Real* space);
   int panel = 0; ///< columns that pack_weight puts side by side
   /// weight [columns, depth] -> out: round_up(columns, panel) * depth numbers.
   void (*pack_weight)(const Real* weight, std::int64_t depth, std::int64_t columns, Real* out);

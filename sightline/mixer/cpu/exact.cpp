@@ -17,13 +17,15 @@ struct Offsets {
   std::int64_t first = 0, last = 0;
 };
 
+/// Reads per row up to which a row of several sums stays in one piece, with room.
+constexpr std::int64_t most_marked = 64;
+
 class ExactCompiler {
 public:
   ExactCompiler(const Plan& plan, std::size_t relation, const SummationOrder& order, Tiles& out)
       : plan_(plan), relation_(relation), order_(order), n_(plan.readers()), out_(out) {}
 
-  // Rings by tiles where that is cheaper; tori, and sparse rings, by rows. Dihedral rings by tiles: two sums that a
-  // reflection exchanges have no place in a row's single sum.
+  // Rings by tiles where that is cheaper; tori, and sparse rings, by rows: with reflections several sums per row.
   void run() {
     find_start();
     double tiles = 0, rows = 0;
@@ -32,16 +34,36 @@ public:
         tiles += add_tile(i, std::min(i + tile_readers, n_));
     }
     rows = 30 * static_cast<double>(arcs_) + 60 * static_cast<double>(n_);
-    if (order_.kind == Kind::torus || (order_.kind == Kind::cyclic && rows < tiles)) {
+    const bool dihedral = order_.kind == Kind::dihedral;
+    if (order_.kind == Kind::torus || (rows < tiles && (!dihedral || rows_are_short()))) {
       out_ = {};
       add_rows();
     }
     out_.tiles_per_block.assign(static_cast<std::size_t>((n_ + block_columns - 1) / block_columns), 0);
     finish_rows(out_, n_);
     order_columns();
+    if (dihedral && out_.tiles.empty()) {
+      mark_sums(out_.rows);
+      mark_sums(out_.columns);
+    }
   }
 
 private:
+  [[nodiscard]] bool rows_are_short() {
+    std::vector<std::int64_t> readers(static_cast<std::size_t>(n_), 0);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      plan_.row(relation_, i, row_);
+      std::int64_t count = 0;
+      for (const layout::ColouredRun& run : row_) {
+        count += static_cast<std::int64_t>(run.size());
+        if (count > most_marked)
+          return false;
+        for (std::int64_t j = run.first; j <= run.last; j += run.step)
+          ++readers[static_cast<std::size_t>(j)];
+      }
+    }
+    return std::all_of(readers.begin(), readers.end(), [](std::int64_t count) { return count <= most_marked; });
+  }
   [[nodiscard]] std::int64_t wrap(std::int64_t x) const { return ((x % n_) + n_) % n_; }
 
   /// Calls f with the stretches of offsets (read - reader) mod n of a row.
@@ -166,7 +188,29 @@ private:
                          column = (other % columns - owner % columns + columns) % columns;
       return row * columns + column;
     }
+    if (order_.kind == Kind::dihedral) {
+      const std::int64_t offset = wrap(other - owner), sum = sum_of(offset);
+      return sum * n_ + (sum == 1 ? n_ - offset : offset);
+    }
     return wrap(other - owner - start_);
+  }
+
+  /// Which of the four sums of a dihedral order an offset belongs to.
+  [[nodiscard]] std::int64_t sum_of(std::int64_t offset) const {
+    if (offset == 0)
+      return 2;
+    return 2 * offset == n_ ? 3 : 2 * offset < n_ ? 0 : 1;
+  }
+
+  void mark_sums(SparseList& list) const {
+    list.marks.assign(list.columns.size(), 0);
+    for (std::size_t r = 0; r < list.rows.size(); ++r) {
+      for (auto a = static_cast<std::size_t>(list.offsets[r]); a < static_cast<std::size_t>(list.offsets[r + 1]); ++a) {
+        const bool last = a + 1 == static_cast<std::size_t>(list.offsets[r + 1]);
+        const auto sum = [&](std::size_t arc) { return sum_of(wrap(list.columns[arc] - list.rows[r])); };
+        list.marks[a] = last || sum(a) != sum(a + 1) ? 1 : 0;
+      }
+    }
   }
 
   void add_rows() {
@@ -297,6 +341,34 @@ const std::vector<Tiles>* find_exact(const Plan& plan, const CompiledPlan& compi
   return compiled.exact.empty() ? nullptr : &compiled.exact;
 }
 
+namespace {
+
+/// Sorts a few items with different keys by counting, for each, the smaller ones: no branch depends on the numbers.
+/// False where keys are equal.
+template <class Bits> bool rank_small(std::pair<Bits, std::int32_t>* items, std::int64_t count) {
+  constexpr std::int64_t most = 128;
+  if (count > most)
+    return false;
+  Bits keys[most];
+  std::pair<Bits, std::int32_t> sorted[most];
+  bool taken[most] = {};
+  for (std::int64_t k = 0; k < count; ++k)
+    keys[k] = items[k].first;
+  for (std::int64_t k = 0; k < count; ++k) {
+    Bits rank = 0;
+    for (std::int64_t i = 0; i < count; ++i)
+      rank += keys[i] < keys[k] ? 1 : 0;
+    if (taken[rank])
+      return false;
+    taken[rank] = true;
+    sorted[rank] = items[k];
+  }
+  std::copy_n(sorted, count, items);
+  return true;
+}
+
+} // namespace
+
 template <class Real>
 std::vector<std::int32_t> sort_by_content(const Plan& plan, View<const Real> key, std::int64_t width,
                                           View<const Real> value, std::int64_t value_width, std::int64_t batch,
@@ -321,7 +393,8 @@ std::vector<std::int32_t> sort_by_content(const Plan& plan, View<const Real> key
     std::int64_t last = classes.empty() ? n : first + 1;
     while (last < n && classes[static_cast<std::size_t>(last)] == classes[static_cast<std::size_t>(first)])
       ++last;
-    std::sort(items.begin() + first, items.begin() + last, less);
+    if (!rank_small(items.data() + first, last - first))
+      std::sort(items.begin() + first, items.begin() + last, less);
     first = last;
   }
   std::vector<std::int32_t> order(static_cast<std::size_t>(n));

@@ -1,9 +1,11 @@
 #include "sightline/mixer/cpu/feature_call.hpp"
 
 #include <memory>
+#include <optional>
 
 #include "sightline/mixer/cpu/call.hpp"
 #include "sightline/mixer/kernel_function.hpp"
+#include "sightline/mixer/reference/attention_row.hpp"
 #include "sightline/mixer/reference/reference.hpp"
 
 namespace sightline::mixer::cpu {
@@ -111,23 +113,23 @@ public:
     } else {
       run_linear(out, nullptr);
     }
-    if (!leaves_range(out.statistics))
-      return true;
-    reference::attend(plan_, rule_, shape_, in_, {out_.out, nullptr, nullptr}, execution_);
-    if (out_.statistics != nullptr)
-      std::fill_n(out_.statistics, shape_.batch * shape_.heads * shape_.readers * 2, Real(-1));
+    redo_rows(out);
     return true;
   }
 
   [[nodiscard]] bool backward(const AttentionGradients<Real>& gradients) {
-    const bool any = shape_.batch * shape_.readers > 0;
-    if (any && out_.statistics[1] == Real(-1)) {
+    // Exact sums over readers have an order, which rows done again would break.
+    if (execution_.exact && any_redone()) {
       reference::attend_backward(plan_, rule_, shape_, in_, out_, gradients, execution_);
       return true;
     }
-    if (way_ == Way::tiles)
-      return run_tiles(out_, &gradients);
-    run_linear(out_, &gradients);
+    if (way_ == Way::tiles) {
+      if (!run_tiles(out_, &gradients))
+        return false;
+    } else {
+      run_linear(out_, &gradients);
+    }
+    redo_rows_backward(gradients);
     return true;
   }
 
@@ -156,17 +158,110 @@ private:
     return Way::tiles;
   }
 
-  // Rows whose weights are below what the type can tell from 0, while some key of theirs is not.
-  [[nodiscard]] bool leaves_range(const Real* statistics) const {
-    if (!rule_.normalised)
-      return false;
+  // A row whose weights all lie near the smallest numbers (queries and keys far from each other's best features) is
+  // computed again by the reference, alone: what others read does not matter to it. Its statistics, 0 and an exponent
+  // above all others, leave it out of the backward pass, which adds it at the end.
+  static constexpr Real redone = Real(2e30F);
+  [[nodiscard]] std::int64_t row_number(std::int64_t b, std::int64_t h, std::int64_t i) const {
+    return (b * shape_.heads + h) * shape_.readers + i;
+  }
+  [[nodiscard]] bool is_weak(const Real* statistics, std::int64_t row) const {
     const Real most = sizeof(Real) == 4 ? Real(0x1p90) : Real(0x1p300 * 0x1p300);
-    for (std::int64_t k = 0; k < shape_.batch * shape_.heads * shape_.readers; ++k) {
-      const Real exponent = statistics[2 * k], factor = statistics[2 * k + 1];
-      if (factor > most || (factor == Real(0) && exponent > Real(-1e29F)))
+    const Real exponent = statistics[2 * row], factor = statistics[2 * row + 1];
+    return factor > most || (factor == Real(0) && exponent > Real(-1e29F));
+  }
+  [[nodiscard]] bool is_redone(std::int64_t row) const {
+    return out_.statistics[2 * row] == redone && out_.statistics[2 * row + 1] == Real(0);
+  }
+  [[nodiscard]] bool any_redone() const {
+    for (std::int64_t row = 0; row < shape_.batch * shape_.heads * shape_.readers; ++row) {
+      if (is_redone(row))
         return true;
     }
     return false;
+  }
+
+  void redo_rows(const AttentionOutputs<Real>& out) const {
+    if (!rule_.normalised)
+      return;
+    const auto kernel = find_kernel_function(rule_.kernel, shape_.width);
+    run_tasks(shape_.batch * shape_.heads, workers_, [&](std::int64_t task, int) {
+      const std::int64_t b = task / shape_.heads, h = task % shape_.heads;
+      std::optional<reference::AttentionRow<Real>> row;
+      for (std::int64_t i = 0; i < shape_.readers; ++i) {
+        const std::int64_t number = row_number(b, h, i);
+        if (!is_weak(out.statistics, number))
+          continue;
+        if (!row)
+          row.emplace(plan_, rule_, shape_, in_, kernel, execution_.exact);
+        row->compute(b, h, i);
+        for (std::int64_t c = 0; c < shape_.value_width; ++c) {
+          const Real sum = row->sums.template sum<Real>(
+              [&](std::size_t k) { return row->reads()[k].weight * value_of(b, h, row->reads()[k].read)[c]; });
+          out.out.at(b, h, i)[c] = row->reads().empty() ? Real(0) : row->sums.finish(sum);
+        }
+        out.statistics[2 * number] = redone;
+        out.statistics[2 * number + 1] = 0;
+      }
+    });
+  }
+  [[nodiscard]] const Real* value_of(std::int64_t b, std::int64_t h, std::int64_t j) const {
+    return in_.value.at(b, h / group(), j);
+  }
+
+  void redo_rows_backward(const AttentionGradients<Real>& gradients) const {
+    if (!rule_.normalised)
+      return;
+    const auto kernel = find_kernel_function(rule_.kernel, shape_.width);
+    std::vector<Real> sinks(static_cast<std::size_t>(shape_.batch * shape_.heads), Real(0));
+    run_tasks(shape_.batch * shape_.key_heads, workers_, [&](std::int64_t task, int) {
+      const std::int64_t b = task / shape_.key_heads, first = task % shape_.key_heads * group();
+      std::optional<reference::AttentionRow<Real>> row;
+      for (std::int64_t h = first; h < first + group(); ++h) {
+        for (std::int64_t i = 0; i < shape_.readers; ++i) {
+          if (!is_redone(row_number(b, h, i)))
+            continue;
+          if (!row)
+            row.emplace(plan_, rule_, shape_, in_, kernel, execution_.exact);
+          sinks[static_cast<std::size_t>(b * shape_.heads + h)] -= redo_row_backward(*row, gradients, b, h, i);
+        }
+      }
+    });
+    for (std::size_t k = 0; k < sinks.size() && gradients.sink != nullptr; ++k)
+      gradients.sink[k % static_cast<std::size_t>(shape_.heads)] += sinks[k];
+  }
+
+  // As reference/attention_backward.cpp; returns what the sink's gradient loses.
+  Real redo_row_backward(reference::AttentionRow<Real>& row, const AttentionGradients<Real>& gradients, std::int64_t b,
+                         std::int64_t h, std::int64_t i) const {
+    const auto width = static_cast<std::size_t>(shape_.width);
+    std::vector<Real> products, dx(width), dy(width), query(width, Real(0));
+    row.compute(b, h, i);
+    const Real* const g = gradients.out.at(b, h, i);
+    Real middle = 0;
+    for (const auto& read : row.reads()) {
+      products.push_back(0);
+      for (std::int64_t c = 0; c < shape_.value_width; ++c)
+        products.back() += g[c] * value_of(b, h, read.read)[c];
+      middle += read.weight * products.back();
+    }
+    for (std::size_t k = 0; k < row.reads().size(); ++k) {
+      const auto read = row.reads()[k];
+      if (gradients.value.data != nullptr) {
+        for (std::int64_t c = 0; c < shape_.value_width; ++c)
+          gradients.value.at(b, h / group(), read.read)[c] += read.weight * g[c];
+      }
+      row.differentiate(b, h, i, read.read, read.per_factor * (products[k] - middle),
+                        read.weight * (products[k] - middle), dx.data(), dy.data());
+      for (std::size_t c = 0; c < width; ++c) {
+        query[c] += dx[c];
+        if (gradients.key.data != nullptr)
+          gradients.key.at(b, h / group(), read.read)[c] += dy[c];
+      }
+    }
+    for (std::size_t c = 0; c < width && gradients.query.data != nullptr; ++c)
+      gradients.query.at(b, h, i)[c] = static_cast<Real>(rule_.scale) * query[c];
+    return row.sink_weight() * middle;
   }
 
   template <class T> static View<T> part(const View<T>& from, std::int64_t batch, std::int64_t head) {

@@ -9,8 +9,8 @@ namespace sightline::mixer::cpu {
 
 [[nodiscard]] bool is_feature_kernel(const AttentionRule& rule);
 
-/// False: not handled here. Where scores lie so far apart that sums of features leave the range of the type, the
-/// reference is asked (and marks the statistics, so that the backward pass asks it too).
+/// False: not handled here. A row whose scores lie so far apart that its sums of features leave the range of the type
+/// is computed by the reference.
 template <class Real>
 [[nodiscard]] bool attend_features(const Plan& plan, const AttentionRule& rule, const Shape& shape,
                                    const AttentionInputs<Real>& in, const AttentionOutputs<Real>& out,

@@ -77,7 +77,7 @@ template <class Real>
 SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& head, const TileList& tile,
                                    std::uint64_t active, Real* rows, Real* to) {
   // Rows are scaled side by side first: `rows` is wanted by the backward pass too.
-  const std::int64_t padded = round_up(head.width, Lanes<Real>::count);
+  const std::int64_t padded = row_stride<Real>(head.width);
   for (int i = 0; i < tile_readers; ++i) {
     Real* const row = rows + i * padded;
     if ((active >> i & 1) == 0) {
@@ -161,7 +161,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   Real* const scores = arena.take<Real>(strip_columns * tile_readers);
   Real* const key_copy = arena.take<Real>(strip_columns * (head.width > lanes ? head.width : lanes));
   Real* const value_copy = arena.take<Real>(strip_columns * head.value_width);
-  Real* const rows = arena.take<Real>(tile_readers * round_up(head.width, lanes));
+  Real* const rows = arena.take<Real>(tile_readers * row_stride<Real>(head.width));
   Real* const largest = arena.take<Real>(tile_readers);
   Real* const top = arena.take<Real>(tile_readers);
   Real* const all_totals = arena.take<Real>(most_phases * tile_readers);
@@ -173,7 +173,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
       has_exponent(rule.weight) || (program && (rule.program->exponent >= 0 || head.offset_bias != nullptr));
   pack_queries<Real>(rule, head, tile, active, rows, queries);
   const ProgramSpace<Real> space(arena, rule.program);
-  ProgramScores<Real> inputs(arena, rule, tile.readers, rows, head.width, round_up(head.width, lanes));
+  ProgramScores<Real> inputs(arena, rule, tile.readers, rows, head.width, row_stride<Real>(head.width));
   Real* const powers = inputs.distances; // exponents of a program
   int phases = 0;                        // begun so far
   const Real start = !exponents       ? Real(0)

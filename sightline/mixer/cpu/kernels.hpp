@@ -1,6 +1,7 @@
 // The table of kernels for the instruction set this is compiled for; included by kernels_*.cpp only.
 #pragma once
 
+#include "sightline/mixer/cpu/aggregate_rows.hpp"
 #include "sightline/mixer/cpu/backward_tile.hpp"
 #include "sightline/mixer/cpu/forward_tile.hpp"
 #include "sightline/mixer/cpu/linear.hpp"
@@ -9,7 +10,8 @@
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
 template <class Real> std::size_t workspace_bytes(std::int64_t width, std::int64_t value_width) {
-  const std::int64_t padded = round_up(width, 16), value_padded = round_up(value_width, 16);
+  // Rows in workspaces may be a vector longer than they need (row_stride).
+  const std::int64_t padded = round_up(width, 16) + 16, value_padded = round_up(value_width, 16) + 16;
   const std::int64_t tile = (padded + value_padded) * ((most_phases + 2) * tile_readers + 2 * strip_columns) +
                             (4 * strip_columns + 16) * tile_readers + strip_columns * 20 +
                             2 * most_slots * program_block * 16;
@@ -52,11 +54,12 @@ void multiply_rows(const Real* in, const Real* packed, const Real* bias, std::in
 }
 
 template <class Real> constexpr Engine<Real> make_engine() {
-  return {&workspace_bytes<Real>, &forward_tile<Real>,     &backward_tile<Real>,
-          &forward_rows<Real>,    &backward_rows<Real>,    &backward_columns<Real>,
-          &find_features<Real>,   &feature_gradient<Real>, &linear_bytes<Real>,
-          &linear_collect<Real>,  &linear_add<Real>,       &linear_forward<Real>,
-          &linear_backward<Real>, &linear_columns<Real>,   block_vectors * Lanes<Real>::count,
+  return {&workspace_bytes<Real>, &forward_tile<Real>,      &backward_tile<Real>,
+          &forward_rows<Real>,    &backward_rows<Real>,     &backward_columns<Real>,
+          &find_features<Real>,   &feature_gradient<Real>,  &linear_bytes<Real>,
+          &linear_collect<Real>,  &linear_add<Real>,        &linear_forward<Real>,
+          &linear_backward<Real>, &linear_columns<Real>,    &aggregate_groups<Real>,
+          &aggregate_back<Real>,  &aggregate_weights<Real>, block_vectors * Lanes<Real>::count,
           &pack_weight<Real>,     &multiply_rows<Real>};
 }
 

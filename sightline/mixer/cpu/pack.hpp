@@ -8,6 +8,12 @@ namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
+/// Between rows that lie side by side in a workspace: rows a power of two apart fall into few sets of the caches.
+template <class Real> constexpr std::int64_t row_stride(std::int64_t width) {
+  const std::int64_t padded = round_up(width, Lanes<Real>::count);
+  return padded * static_cast<std::int64_t>(sizeof(Real)) % 512 == 0 ? padded + Lanes<Real>::count : padded;
+}
+
 /// Bump allocator over the caller's workspace; every piece is aligned to 64 bytes.
 class Arena {
 public:

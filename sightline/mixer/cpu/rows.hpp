@@ -124,6 +124,59 @@ SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int
   }
 }
 
+/// add_rows for a row of several sums (SparseRows::marks), which are added up in their order.
+template <class Real, int vectors>
+SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, std::int64_t width,
+                                      const std::int32_t* columns, const Real* weights, const std::uint8_t* marks,
+                                      int count, Real factor, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  if constexpr (vectors > 0) {
+    Vec<Real> sum[vectors] = {}, all[vectors] = {};
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + columns[a] * stride;
+      const Vec<Real> weight = splat<Real>(weights[a]);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v)
+        sum[v] = fma(weight, load<Real>(row + v * lanes), sum[v]);
+      if (marks[a] == 0)
+        continue;
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) {
+        all[v] += sum[v];
+        sum[v] = Vec<Real>{};
+      }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      store<Real>(to + v * lanes, all[v] * splat<Real>(factor));
+  } else {
+    for (std::int64_t k = 0; k < width; ++k) {
+      Real sum = 0, all = 0;
+      for (int a = 0; a < count; ++a) {
+        sum += weights[a] * base[columns[a] * stride + k];
+        if (marks[a] != 0) {
+          all += sum;
+          sum = 0;
+        }
+      }
+      to[k] = all * factor;
+    }
+  }
+}
+
+/// Sum of terms(a), in the order of add_rows_marked.
+template <class Real, class Term> SIGHTLINE_INLINE Real sum_marked(const std::uint8_t* marks, int count, Term term) {
+  Real sum = 0, all = 0;
+  for (int a = 0; a < count; ++a) {
+    sum += term(a);
+    if (marks[a] != 0) {
+      all += sum;
+      sum = 0;
+    }
+  }
+  return all;
+}
+
 template <int number> struct Constant { static constexpr int value = number; };
 
 template <class Real> bool exists(std::int64_t vertex, std::int64_t cut_begin, std::int64_t cut_end) {
@@ -451,8 +504,13 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
             space.value_sums[k] *= shrink;
         }
       }
-      for (int a = piece.first; a < piece.first + piece.count; ++a)
-        total += space.scores[a];
+      const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + piece.first_arc;
+      if (marks != nullptr) {
+        total = sum_marked<Real>(marks, piece.count, [&](int a) { return space.scores[piece.first + a]; });
+      } else {
+        for (int a = piece.first; a < piece.first + piece.count; ++a)
+          total += space.scores[a];
+      }
       Real factor = 1;
       if (piece.ends && rule.normalised) {
         Real below = total;
@@ -465,9 +523,15 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
       const bool here = exists<Real>(piece.row, head.reader_cut_begin, head.reader_cut_end);
       Real* const out = head.out + piece.row * head.out_stride;
       const bool whole = piece.begins && piece.ends && here; // straight to the output
-      add_rows<Real, vectors>(head.value, head.value_stride, head.value_width, space.columns + piece.first,
-                              space.scores + piece.first, piece.count, !piece.begins, factor,
-                              whole ? out : space.value_sums);
+      if (marks != nullptr) {
+        add_rows_marked<Real, vectors>(head.value, head.value_stride, head.value_width, space.columns + piece.first,
+                                       space.scores + piece.first, marks, piece.count, factor,
+                                       whole ? out : space.value_sums);
+      } else {
+        add_rows<Real, vectors>(head.value, head.value_stride, head.value_width, space.columns + piece.first,
+                                space.scores + piece.first, piece.count, !piece.begins, factor,
+                                whole ? out : space.value_sums);
+      }
       if (!piece.ends)
         continue;
       if (!whole) {
@@ -637,7 +701,11 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
       Real middle = 0;
-      if (piece.begins && piece.ends) {
+      if (list.marks != nullptr) {
+        middle = sum_marked<Real>(list.marks + piece.first_arc, piece.count, [&](int a) {
+          return space.scores[piece.first + a] * space.products[piece.first + a];
+        });
+      } else if (piece.begins && piece.ends) {
         for (int a = piece.first; a < piece.first + piece.count; ++a)
           middle += space.scores[a] * space.products[a];
       } else {
@@ -674,19 +742,30 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       Real* const to = gradients.query + piece.row * gradients.query_stride;
       const bool simple = here && piece.begins && piece.ends && rule.prepare == Prepare::nothing &&
                           rule.score == Score::dot && !program;
-      add_rows<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
-                              space.products + piece.first, piece.count, !piece.begins,
-                              simple ? rule.query_scale : Real(1), simple ? to : space.sums);
+      const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + piece.first_arc;
+      if (marks != nullptr) {
+        add_rows_marked<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
+                                       space.products + piece.first, marks, piece.count,
+                                       simple ? rule.query_scale : Real(1), simple ? to : space.sums);
+      } else {
+        add_rows<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
+                                space.products + piece.first, piece.count, !piece.begins,
+                                simple ? rule.query_scale : Real(1), simple ? to : space.sums);
+      }
       if (rule.score == Score::distance) {
         if (piece.begins)
           total = 0;
-        for (int a = piece.first; a < piece.first + piece.count; ++a)
+        if (marks != nullptr)
+          total = sum_marked<Real>(marks, piece.count, [&](int a) { return space.products[piece.first + a]; });
+        for (int a = piece.first; a < piece.first + piece.count && marks == nullptr; ++a)
           total += space.products[a];
       }
       if (program) {
         if (piece.begins)
           total = 0;
-        for (int a = piece.first; a < piece.first + piece.count; ++a)
+        if (marks != nullptr)
+          total = sum_marked<Real>(marks, piece.count, [&](int a) { return space.reader_slopes[piece.first + a]; });
+        for (int a = piece.first; a < piece.first + piece.count && marks == nullptr; ++a)
           total += space.reader_slopes[a];
       }
       if (simple || !piece.ends)
@@ -759,15 +838,35 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
         space.products[count++] = slope * rule.query_scale;
       }
       found += count;
-      if (value != nullptr) {
+      // Columns with marks are short and come in one piece.
+      const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + list.offsets[r];
+      if (marks != nullptr) {
+        total = sum_marked<Real>(marks, count, [&](int c) {
+          return (along ? gradients.arc_alongs : gradients.arc_slopes)[list.arcs[list.offsets[r] + c]];
+        });
+      }
+      if (value != nullptr && marks != nullptr) {
+        add_rows_marked<Real, vectors>(gradients.out, gradients.out_stride, head.value_width, space.columns,
+                                       space.scores, marks, count, Real(1), add ? space.value_sums : value);
+        for (std::int64_t k = 0; add && k < head.value_width; ++k)
+          value[k] += space.value_sums[k];
+      } else if (value != nullptr) {
         add_rows<Real, vectors>(gradients.out, gradients.out_stride, head.value_width, space.columns, space.scores,
                                 count, add || !first, Real(1), value);
       }
       if (key != nullptr) {
         const ArcRows<Real> queries = find_arc_rows<Real>(rule.prepare, head.query, head.query_stride, head.width,
                                                           space.columns, count, counting, space.prepared);
-        add_rows<Real, vectors>(queries.base, queries.stride, head.width, queries.columns, space.products, count,
-                                simple ? add || !first : !first, Real(1), key_sums);
+        if (marks != nullptr) {
+          Real* const to = simple && add ? space.fixed : key_sums;
+          add_rows_marked<Real, vectors>(queries.base, queries.stride, head.width, queries.columns, space.products,
+                                         marks, count, Real(1), to);
+          for (std::int64_t k = 0; simple && add && k < head.width; ++k)
+            key[k] += to[k];
+        } else {
+          add_rows<Real, vectors>(queries.base, queries.stride, head.width, queries.columns, space.products, count,
+                                  simple ? add || !first : !first, Real(1), key_sums);
+        }
       }
       first = false;
     }

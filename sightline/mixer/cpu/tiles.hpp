@@ -22,7 +22,10 @@ struct Tile {
 struct SparseList {
   std::vector<std::int32_t> rows, columns, arcs;
   std::vector<std::int64_t> offsets{0}, chunks{0};
-  [[nodiscard]] SparseRows view() const { return {rows.data(), offsets.data(), columns.data(), arcs.data()}; }
+  std::vector<std::uint8_t> marks; ///< see SparseRows
+  [[nodiscard]] SparseRows view() const {
+    return {rows.data(), offsets.data(), columns.data(), arcs.data(), marks.empty() ? nullptr : marks.data()};
+  }
   [[nodiscard]] std::int64_t chunk_count() const { return static_cast<std::int64_t>(chunks.size()) - 1; }
 };
 
@@ -36,13 +39,21 @@ struct Tiles {
   std::int64_t arcs = 0;
 };
 
+/// Rows with their colours, for `aggregate`; chunks are stretches of groups that make one task.
+struct ColourRows {
+  std::vector<ColourRun> runs;
+  std::vector<ColourGroup> groups;
+  std::vector<std::int64_t> chunks{0};
+};
+
 /// What a plan's fast implementation keeps: one Tiles per distinct relation.
 struct CompiledPlan {
   std::vector<Tiles> relations;
   std::vector<bool> is_causal; ///< per relation: reader i reads 0 .. i and nothing else, and all are tokens
-  mutable std::once_flag exact_once;
-  mutable std::vector<Tiles> exact; ///< found by find_exact (exact.hpp)
-  mutable bool by_content = false;  ///< exact: members of twin classes are to be sorted by content before every call
+  mutable std::once_flag exact_once, colours_once;
+  mutable std::vector<ColourRows> colours; ///< found by aggregate on first use
+  mutable std::vector<Tiles> exact;        ///< found by find_exact (exact.hpp)
+  mutable bool by_content = false; ///< exact: members of twin classes are to be sorted by content before every call
 };
 
 /// How a layout is cut: all by tiles or all by rows where every reader must be treated alike.

@@ -76,9 +76,15 @@ __attribute__((noinline)) void distances(int rows, int vectors, int depth, const
 template <class Real>
 SIGHTLINE_INLINE void score(Score kind, int rows, int vectors, int depth, const Real* keys, std::ptrdiff_t stride,
                             const Real* queries, Real* to, Ahead* ahead) {
-  if (kind == Score::dot)
+  constexpr int stretch = 64; // queries that stay in the first cache
+  if (kind == Score::dot && depth <= 2 * stretch) {
     multiply<Real, Along::k>(rows, vectors, depth, keys, stride, queries, tile_readers, to, tile_readers, false, ahead);
-  else
+  } else if (kind == Score::dot) {
+    for (int k = 0; k < depth; k += stretch) {
+      multiply<Real, Along::k>(rows, vectors, depth - k < stretch ? depth - k : stretch, keys + k, stride,
+                               queries + k * tile_readers, tile_readers, to, tile_readers, k > 0, ahead);
+    }
+  } else
     distances<Real>(rows, vectors, depth, keys, stride, queries, to);
 }
 

@@ -126,8 +126,9 @@ TEST_CASE("reflections: rings") {
                                       static_cast<layout::Vertex>(n)),
                                   1, "softmax");
       CHECK(call.plan->order().kind == SummationOrder::Kind::dihedral);
-      check_move(call, random, rotation(n, pick(random, 0, n - 1), true), false);
-      check_move(call, random, rotation(n, pick(random, 1, n - 1), false), false);
+      // Rows of a narrow ring are taken one by one, with several sums each, backward too.
+      check_move(call, random, rotation(n, pick(random, 0, n - 1), true), radius == 1);
+      check_move(call, random, rotation(n, pick(random, 1, n - 1), false), radius == 1);
     }
   }
 }

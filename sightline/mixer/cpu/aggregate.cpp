@@ -1,0 +1,252 @@
+// Sums, means and maxima over rows: convolution, linear and bias mixers, Linformer's landmarks.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "sightline/mixer/cpu/dispatch.hpp"
+#include "sightline/mixer/cpu/pool.hpp"
+#include "sightline/mixer/cpu/tiles.hpp"
+#include "sightline/mixer/cpu_hooks.hpp"
+
+namespace sightline::mixer::cpu {
+namespace {
+
+ColourRows list_colour_rows(const Plan& plan, std::size_t relation) {
+  ColourRows rows;
+  std::vector<layout::ColouredRun> row;
+  std::int64_t weight = 0;
+  for (std::int64_t i = 0; i < plan.readers();) {
+    plan.row(relation, i, row);
+    const auto begin = static_cast<std::uint32_t>(rows.runs.size());
+    for (const layout::ColouredRun& run : row) {
+      rows.runs.push_back({static_cast<std::int32_t>(run.first), static_cast<std::int32_t>(run.last),
+                           static_cast<std::int32_t>(run.step), static_cast<std::int32_t>(run.colour),
+                           static_cast<std::int32_t>(run.colour_step)});
+      weight += static_cast<std::int64_t>(run.size());
+    }
+    const std::int64_t next = std::max(plan.same_row_until(relation, i), i + 1);
+    rows.groups.push_back({i, next, begin, static_cast<std::uint32_t>(rows.runs.size())});
+    weight += next - i;
+    if (weight >= 8192 || next >= plan.readers()) {
+      rows.chunks.push_back(static_cast<std::int64_t>(rows.groups.size()));
+      weight = 0;
+    }
+    i = next;
+  }
+  return rows;
+}
+
+const std::vector<ColourRows>& find_colour_rows(const Plan& plan) {
+  const CompiledPlan& compiled = find_compiled(plan);
+  std::call_once(compiled.colours_once, [&] {
+    for (std::size_t relation = 0; relation < plan.relation_count(); ++relation)
+      compiled.colours.push_back(list_colour_rows(plan, relation));
+  });
+  return compiled.colours;
+}
+
+/// Every arc of a reader has a colour that no other reader's arcs have.
+bool readers_have_own_colours(const Plan& plan) {
+  for (std::size_t relation = 0; relation < plan.relation_count(); ++relation) {
+    const layout::Relation* const of = plan.relation(relation);
+    if (of != nullptr ? of->relative().kind != layout::RelativeKind::pair
+                      : !plan.is_full(relation) || plan.is_plain(relation))
+      return false;
+  }
+  return true;
+}
+
+template <class Real> class AggregateCall {
+public:
+  AggregateCall(const Plan& plan, Aggregation aggregation, const Shape& shape, const AggregateInputs<Real>& in,
+                const Execution& execution)
+      : plan_(plan), shape_(shape), in_(in), exact_(execution.exact),
+        kind_(aggregation == Aggregation::max    ? Collect::max
+              : aggregation == Aggregation::mean ? Collect::mean
+                                                 : Collect::sum) {
+    workers_ = std::max(execution.threads, 1);
+  }
+
+  [[nodiscard]] bool prepare(const Execution& execution) {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (plan_.colours() >= most || plan_.readers() >= most || plan_.reads() >= most)
+      return false;
+    if (exact_ && plan_.order().kind != SummationOrder::Kind::natural)
+      return false; // sums have an order there
+    rows_ = &find_colour_rows(plan_);
+    engine_ = &find_engine<Real>(execution.instructions);
+    return true;
+  }
+
+  void forward(const View<Real>& out) {
+    std::vector<Task> tasks;
+    for (std::int64_t b = 0; b < shape_.batch; ++b) {
+      for (std::int64_t h = 0; h < shape_.heads; ++h) {
+        for (std::size_t c = 0; c + 1 < rows_of(h).chunks.size(); ++c)
+          tasks.push_back({b, h, c});
+      }
+    }
+    run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int) {
+      const Task& task = tasks[static_cast<std::size_t>(t)];
+      const ColourRows& rows = rows_of(task.head);
+      engine_->aggregate_groups(head_of(task.batch, task.head), kind_, rows.chunks[task.chunk],
+                                rows.chunks[task.chunk + 1], out.at(task.batch, task.head, 0), out.token_stride);
+    });
+    clean(out, shape_.heads, shape_.readers);
+  }
+
+  void backward(const View<const Real>& grad_out, const View<Real>& grad_value, Real* grad_weight) {
+    if (grad_value.data != nullptr)
+      find_values(grad_out, grad_value);
+    if (grad_weight != nullptr)
+      find_weights(grad_out, grad_weight);
+  }
+
+private:
+  struct Task {
+    std::int64_t batch = 0, head = 0;
+    std::size_t chunk = 0;
+  };
+  [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
+  [[nodiscard]] const ColourRows& rows_of(std::int64_t head) const { return (*rows_)[plan_.relation_of(head)]; }
+
+  [[nodiscard]] AggregateHead<Real> head_of(std::int64_t b, std::int64_t h) const {
+    AggregateHead<Real> head;
+    head.groups = rows_of(h).groups.data();
+    head.runs = rows_of(h).runs.data();
+    head.value = in_.value.at(b, h / group(), 0);
+    head.value_stride = in_.value.token_stride;
+    head.weight = in_.weight == nullptr ? nullptr : in_.weight + h * plan_.colours();
+    head.width = shape_.value_width;
+    if (in_.lengths != nullptr) {
+      head.reader_cut_begin = std::clamp<std::int64_t>(in_.lengths[b], 0, plan_.reader_tokens());
+      head.reader_cut_end = plan_.reader_tokens();
+      head.read_cut_begin = std::clamp<std::int64_t>(in_.lengths[b], 0, plan_.read_tokens());
+      head.read_cut_end = plan_.read_tokens();
+    }
+    return head;
+  }
+
+  // A task owns a stripe of entries of all tokens: nobody else adds there.
+  void find_values(const View<const Real>& grad_out, const View<Real>& to) {
+    const std::int64_t stripes = (shape_.value_width + aggregate_stripe - 1) / aggregate_stripe;
+    run_tasks(shape_.batch * shape_.key_heads * stripes, workers_, [&](std::int64_t task, int) {
+      const std::int64_t chain = task / stripes, b = chain / shape_.key_heads, key_head = chain % shape_.key_heads;
+      const std::int64_t begin = task % stripes * aggregate_stripe,
+                         end = std::min<std::int64_t>(begin + aggregate_stripe, shape_.value_width);
+      for (std::int64_t j = 0; j < shape_.reads; ++j)
+        std::fill(to.at(b, key_head, j) + begin, to.at(b, key_head, j) + end, Real(0));
+      for (std::int64_t h = key_head * group(); h < (key_head + 1) * group(); ++h) {
+        engine_->aggregate_back(head_of(b, h), kind_, static_cast<std::int64_t>(rows_of(h).groups.size()),
+                                grad_out.at(b, h, 0), grad_out.token_stride, to.at(b, key_head, 0), to.token_stride,
+                                begin, end);
+      }
+    });
+    clean(to, shape_.key_heads, shape_.reads);
+  }
+
+  // Weights of a pair of tokens belong to its reader: readers share the work. Else every batch element has sums of its
+  // own where they are few, added up in their order.
+  void find_weights(const View<const Real>& grad_out, Real* to) {
+    constexpr std::int64_t most_numbers = std::int64_t{1} << 22;
+    const std::int64_t colours = plan_.colours();
+    std::fill_n(to, shape_.heads * colours, Real(0));
+    std::vector<std::vector<Real>> spaces(static_cast<std::size_t>(workers_),
+                                          std::vector<Real>(static_cast<std::size_t>(shape_.value_width)));
+    const auto add = [&](std::int64_t b, std::int64_t h, std::int64_t begin, std::int64_t end, Real* sums, int worker) {
+      engine_->aggregate_weights(head_of(b, h), kind_, begin, end, grad_out.at(b, h, 0), grad_out.token_stride, sums,
+                                 spaces[static_cast<std::size_t>(worker)].data());
+    };
+    if (readers_have_own_colours(plan_)) {
+      std::vector<Task> tasks;
+      for (std::int64_t h = 0; h < shape_.heads; ++h) {
+        for (std::size_t c = 0; c + 1 < rows_of(h).chunks.size(); ++c)
+          tasks.push_back({0, h, c});
+      }
+      run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
+        const Task& task = tasks[static_cast<std::size_t>(t)];
+        const std::vector<std::int64_t>& chunks = rows_of(task.head).chunks;
+        for (std::int64_t b = 0; b < shape_.batch; ++b)
+          add(b, task.head, chunks[task.chunk], chunks[task.chunk + 1], to + task.head * colours, worker);
+      });
+      return;
+    }
+    const auto all = [&](std::int64_t h) { return static_cast<std::int64_t>(rows_of(h).groups.size()); };
+    if (shape_.batch * shape_.heads * colours > most_numbers || shape_.batch == 1) {
+      run_tasks(shape_.heads, workers_, [&](std::int64_t h, int worker) {
+        for (std::int64_t b = 0; b < shape_.batch; ++b)
+          add(b, h, 0, all(h), to + h * colours, worker);
+      });
+      return;
+    }
+    std::vector<Real> parts(static_cast<std::size_t>(shape_.batch * shape_.heads * colours), Real(0));
+    run_tasks(shape_.batch * shape_.heads, workers_, [&](std::int64_t task, int worker) {
+      const std::int64_t h = task % shape_.heads;
+      add(task / shape_.heads, h, 0, all(h), parts.data() + task * colours, worker);
+    });
+    for (std::int64_t task = 0; task < shape_.batch * shape_.heads; ++task) {
+      for (std::int64_t c = 0; c < colours; ++c)
+        to[task % shape_.heads * colours + c] += parts[static_cast<std::size_t>(task * colours + c)];
+    }
+  }
+
+  // Exact mode writes no -0 and every NaN alike.
+  void clean(const View<Real>& view, std::int64_t heads, std::int64_t tokens) {
+    if (!exact_)
+      return;
+    run_tasks(shape_.batch * heads, workers_, [&](std::int64_t task, int) {
+      for (std::int64_t t = 0; t < tokens; ++t) {
+        Real* const row = view.at(task / heads, task % heads, t);
+        for (std::int64_t k = 0; k < shape_.value_width; ++k)
+          row[k] = std::isnan(row[k]) ? std::numeric_limits<Real>::quiet_NaN() : row[k] + Real(0);
+      }
+    });
+  }
+
+  const Plan& plan_;
+  const Shape& shape_;
+  const AggregateInputs<Real>& in_;
+  bool exact_;
+  Collect kind_;
+  const std::vector<ColourRows>* rows_ = nullptr;
+  const Engine<Real>* engine_ = nullptr;
+  int workers_ = 1;
+};
+
+} // namespace
+
+template <class Real>
+bool aggregate(const Plan& plan, Aggregation aggregation, const Shape& shape, const AggregateInputs<Real>& in,
+               View<Real> out, const Execution& execution) {
+  AggregateCall<Real> call(plan, aggregation, shape, in, execution);
+  if (!call.prepare(execution))
+    return false;
+  call.forward(out);
+  return true;
+}
+
+template <class Real>
+bool aggregate_backward(const Plan& plan, Aggregation aggregation, const Shape& shape, const AggregateInputs<Real>& in,
+                        View<const Real> grad_out, View<Real> grad_value, Real* grad_weight,
+                        const Execution& execution) {
+  // Exact mode shares the gradient of a maximum among all that attain it.
+  if (execution.exact && aggregation == Aggregation::max)
+    return false;
+  AggregateCall<Real> call(plan, aggregation, shape, in, execution);
+  if (!call.prepare(execution))
+    return false;
+  call.backward(grad_out, grad_value, grad_weight);
+  return true;
+}
+
+#define SIGHTLINE_INSTANTIATE(Real)                                                                                    \
+  template bool aggregate(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&, View<Real>,            \
+                          const Execution&);                                                                           \
+  template bool aggregate_backward(const Plan&, Aggregation, const Shape&, const AggregateInputs<Real>&,               \
+                                   View<const Real>, View<Real>, Real*, const Execution&);
+SIGHTLINE_INSTANTIATE(float)
+SIGHTLINE_INSTANTIATE(double)
+#undef SIGHTLINE_INSTANTIATE
+
+} // namespace sightline::mixer::cpu

@@ -1,0 +1,228 @@
+// Sums, means and maxima over rows, weighted by colour: readers with one row are taken once.
+#pragma once
+
+#include "sightline/mixer/cpu/backward_tile.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+/// The reads of a run that exist, as at most two stretches: f(first read, count, first colour).
+template <class Real, class Function>
+SIGHTLINE_INLINE void for_reads(const AggregateHead<Real>& head, const ColourRun& run, Function f) {
+  const std::int64_t size = (std::int64_t{run.last} - run.first) / run.step + 1;
+  const auto below = [&](std::int64_t border) { // reads below a border
+    const std::int64_t count = border <= run.first ? 0 : (border - 1 - run.first) / run.step + 1;
+    return count < size ? count : size;
+  };
+  std::int64_t head_end = size, tail_begin = size;
+  if (head.read_cut_begin < head.read_cut_end) {
+    head_end = below(head.read_cut_begin);
+    tail_begin = below(head.read_cut_end);
+  }
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
+    if (begin < end)
+      f(run.first + begin * run.step, end - begin, run.colour + begin * run.colour_step);
+  };
+  part(0, head_end);
+  part(tail_begin, size);
+}
+
+template <class Real> std::int64_t count_reads(const AggregateHead<Real>& head, const ColourGroup& group) {
+  std::int64_t count = 0;
+  for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r)
+    for_reads<Real>(head, head.runs[r], [&](std::int64_t, std::int64_t reads, std::int64_t) { count += reads; });
+  return count;
+}
+
+/// v beats w: it is larger, or no number where w is one.
+template <class Real> SIGHTLINE_INLINE auto beats(Vec<Real> v, Vec<Real> w) { return (v > w) | ((v != v) & (w == w)); }
+
+/// One stretch of `vectors` vectors of a row's sum, or maximum, from entry k on.
+template <class Real, int vectors>
+SIGHTLINE_INLINE void aggregate_entries(const AggregateHead<Real>& head, const ColourGroup& group, Collect kind,
+                                        std::int64_t k, Real scale, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  Vec<Real> sum[vectors] = {};
+  bool first = true;
+  for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
+    const ColourRun& run = head.runs[r];
+    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t count, std::int64_t colour) {
+      const Real* row = head.value + j * head.value_stride + k;
+      const std::ptrdiff_t stride = run.step * head.value_stride;
+      const Real* weight = head.weight == nullptr ? nullptr : head.weight + colour;
+      for (std::int64_t c = 0; c < count; ++c, row += stride) {
+        if (kind == Collect::max) {
+          for (int v = 0; v < vectors; ++v) {
+            const Vec<Real> value = load<Real>(row + v * lanes);
+            sum[v] = first ? value : beats<Real>(value, sum[v]) ? value : sum[v];
+          }
+          first = false;
+        } else if (weight == nullptr) {
+#pragma GCC unroll 8
+          for (int v = 0; v < vectors; ++v)
+            sum[v] += load<Real>(row + v * lanes);
+        } else {
+          const Vec<Real> factor = splat<Real>(weight[c * run.colour_step]);
+#pragma GCC unroll 8
+          for (int v = 0; v < vectors; ++v)
+            sum[v] = fma(factor, load<Real>(row + v * lanes), sum[v]);
+        }
+      }
+    });
+  }
+  for (int v = 0; v < vectors; ++v)
+    store<Real>(to + v * lanes, kind == Collect::mean ? sum[v] / splat<Real>(scale) : sum[v]);
+}
+
+/// The same for one entry.
+template <class Real>
+SIGHTLINE_INLINE Real aggregate_entry(const AggregateHead<Real>& head, const ColourGroup& group, Collect kind,
+                                      std::int64_t k, Real scale) {
+  Real sum = 0;
+  bool first = true;
+  for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
+    const ColourRun& run = head.runs[r];
+    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t count, std::int64_t colour) {
+      for (std::int64_t c = 0; c < count; ++c) {
+        const Real value = head.value[(j + c * run.step) * head.value_stride + k];
+        if (kind == Collect::max) {
+          if (first || value > sum || (value != value && sum == sum))
+            sum = value;
+          first = false;
+        } else {
+          sum += head.weight == nullptr ? value : head.weight[colour + c * run.colour_step] * value;
+        }
+      }
+    });
+  }
+  return kind == Collect::mean ? sum / scale : sum;
+}
+
+template <class Real>
+void aggregate_groups(const AggregateHead<Real>& head, Collect kind, std::int64_t begin, std::int64_t end, Real* out,
+                      std::ptrdiff_t out_stride) {
+  constexpr int lanes = Lanes<Real>::count;
+  const std::int64_t width = head.width;
+  for (std::int64_t g = begin; g < end; ++g) {
+    const ColourGroup& group = head.groups[g];
+    const std::int64_t count = count_reads<Real>(head, group);
+    const Real* made = nullptr;
+    for (std::int64_t i = group.first; i < group.last; ++i) {
+      Real* const row = out + i * out_stride;
+      const bool exists = i < head.reader_cut_begin || i >= head.reader_cut_end;
+      if (!exists || count == 0 || made != nullptr) {
+        for (std::int64_t k = 0; k < width; ++k)
+          row[k] = exists && count > 0 ? made[k] : Real(0);
+        continue;
+      }
+      const Real scale = static_cast<Real>(count);
+      std::int64_t k = 0;
+      for (; k + 4 * lanes <= width; k += 4 * lanes)
+        aggregate_entries<Real, 4>(head, group, kind, k, scale, row + k);
+      for (; k + lanes <= width; k += lanes)
+        aggregate_entries<Real, 1>(head, group, kind, k, scale, row + k);
+      for (; k < width; ++k)
+        row[k] = aggregate_entry<Real>(head, group, kind, k, scale);
+      made = row;
+    }
+  }
+}
+
+/// Sum of a group's output gradients, entries begin .. end - 1 to `to`. False: no reader exists.
+template <class Real>
+bool sum_gradients(const AggregateHead<Real>& head, const ColourGroup& group, const Real* grad,
+                   std::ptrdiff_t grad_stride, std::int64_t begin, std::int64_t end, Real divisor, Real* to) {
+  bool any = false;
+  for (std::int64_t i = group.first; i < group.last; ++i) {
+    if (i >= head.reader_cut_begin && i < head.reader_cut_end)
+      continue;
+    const Real* const row = grad + i * grad_stride;
+    for (std::int64_t k = begin; k < end; ++k)
+      to[k - begin] = any ? to[k - begin] + row[k] / divisor : row[k] / divisor;
+    any = true;
+  }
+  return any;
+}
+
+/// Adds what all readers send back to entries begin .. end - 1 (at most aggregate_stripe) of the values.
+template <class Real>
+void aggregate_back(const AggregateHead<Real>& head, Collect kind, std::int64_t groups, const Real* grad,
+                    std::ptrdiff_t grad_stride, Real* to, std::ptrdiff_t to_stride, std::int64_t begin,
+                    std::int64_t end) {
+  constexpr int lanes = Lanes<Real>::count;
+  constexpr int vectors = aggregate_stripe / lanes;
+  const bool whole = end - begin == aggregate_stripe;
+  alignas(64) Real share[aggregate_stripe] = {};
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const ColourGroup& group = head.groups[g];
+    const std::int64_t count = count_reads<Real>(head, group);
+    const Real divisor = kind == Collect::mean ? static_cast<Real>(count) : Real(1);
+    if (count == 0 || !sum_gradients<Real>(head, group, grad, grad_stride, begin, end, divisor, share))
+      continue;
+    if (kind == Collect::max) {
+      for (std::int64_t k = begin; k < end; ++k) {
+        std::int64_t best = -1;
+        Real most = 0;
+        for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
+          const ColourRun& run = head.runs[r];
+          for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t) {
+            for (std::int64_t c = 0; c < reads; ++c, j += run.step) {
+              const Real value = head.value[j * head.value_stride + k];
+              const bool more = value > most || (value != value && most == most);
+              const bool less = most > value || (most != most && value == value);
+              if (best < 0 || more || (!less && j < best)) { // the first that attains it
+                best = j;
+                most = value;
+              }
+            }
+          });
+        }
+        to[best * to_stride + k] += share[k - begin];
+      }
+      continue;
+    }
+    for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
+      const ColourRun& run = head.runs[r];
+      for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) {
+        const Real* const weight = head.weight == nullptr ? nullptr : head.weight + colour;
+        Real* row = to + j * to_stride + begin;
+        for (std::int64_t c = 0; c < reads; ++c, row += run.step * to_stride) {
+          const Real factor = weight == nullptr ? Real(1) : weight[c * run.colour_step];
+          if (whole) {
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v) {
+              store<Real>(row + v * lanes,
+                          fma(splat<Real>(factor), load<Real>(share + v * lanes), load<Real>(row + v * lanes)));
+            }
+          } else {
+            for (std::int64_t k = 0; k < end - begin; ++k)
+              row[k] += factor * share[k];
+          }
+        }
+      });
+    }
+  }
+}
+
+/// Adds the gradients of weights of groups begin .. end - 1. `space`: width numbers.
+template <class Real>
+void aggregate_weights(const AggregateHead<Real>& head, Collect kind, std::int64_t begin, std::int64_t end,
+                       const Real* grad, std::ptrdiff_t grad_stride, Real* to, Real* space) {
+  for (std::int64_t g = begin; g < end; ++g) {
+    const ColourGroup& group = head.groups[g];
+    const std::int64_t count = count_reads<Real>(head, group);
+    const Real divisor = kind == Collect::mean ? static_cast<Real>(count) : Real(1);
+    if (count == 0 || !sum_gradients<Real>(head, group, grad, grad_stride, 0, head.width, divisor, space))
+      continue;
+    for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
+      const ColourRun& run = head.runs[r];
+      for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) {
+        for (std::int64_t c = 0; c < reads; ++c) {
+          to[colour + c * run.colour_step] +=
+              dot_rows<Real>(space, head.value + (j + c * run.step) * head.value_stride, head.width);
+        }
+      });
+    }
+  }
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD
