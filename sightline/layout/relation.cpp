@@ -171,6 +171,12 @@ void Relation::raw_row(Vertex i, std::vector<ColouredRun>& out) const {
   thread_local std::vector<Run> runs;
   pattern_.row(i, runs);
   out.clear();
+  if (relative_.kind == RelativeKind::none) {
+    // The commonest case, and rows are sorted already.
+    out.reserve(runs.size());
+    for (const Run& run : runs) out.push_back({run.first, run.last, run.step, 1 + (std::int64_t{run.colour} - 1) * relative_count_, 0});
+    return;
+  }
   for (const Run& run : runs) append_relative(run, i, out);
   if (!is_sorted_by_first(out)) {
     std::sort(out.begin(), out.end(), [](const ColouredRun& a, const ColouredRun& b) { return a.first < b.first; });

@@ -256,7 +256,12 @@ private:
 
 }  // namespace
 
-void complete(RunGraph& graph, const Budget& budget) {
+void complete(RunGraph& graph, const Budget& budget, Walk walk) {
+  if (graph.arcs) return;
+  if (walk == Walk::arcs || (walk == Walk::cheaper && prefers_arcs(graph))) {
+    add_arcs(graph, budget);
+    return;
+  }
   for (std::size_t r = 0; r < graph.relations.size(); ++r) {
     if (!graph.relations[r].symmetric && graph.relations[r].columns.begin.size() != graph.vertices) Transposer(graph, graph.relations[r], r, budget).run();
   }

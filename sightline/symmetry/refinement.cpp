@@ -11,7 +11,12 @@ constexpr Vertex short_span = 8;
 /// With more difference arrays than this, further steps are expanded.
 constexpr std::size_t most_dense_arrays = 12;
 
-field::Element value_of(Cell cell) { return field::random(field::mix(0xce11, cell)); }
+/// Sets of at least this many vertices are counted in the matrix of bytes, where there is one.
+constexpr std::size_t least_counted = 6;
+/// Bytes of counters that are added up at a time.
+constexpr std::size_t counter_block = 64;
+/// Up to this many different differences in a cell are told apart by looking at all of them; more are sorted.
+constexpr std::size_t few_parts = 12;
 
 }  // namespace
 
@@ -81,7 +86,36 @@ void Refinement::spread_list(const Span* begin, const Span* end, field::Element 
   }
 }
 
+void Refinement::spread_counted(std::span<const Vertex> members, field::Element difference) {
+  const ArcLists& arcs = *graph_.arcs;
+  const field::Element weight = field::multiply(arcs.bundles.front().weight, difference);
+  for (std::size_t from = 0; from < graph_.vertices; from += counter_block) {
+    const std::size_t width = std::min<std::size_t>(counter_block, graph_.vertices - from);
+    // A byte counts to 255, and an entry of the matrix is at most 2 (a loop read both ways).
+    for (std::size_t k = 0; k < members.size();) {
+      const std::size_t stop = std::min(k + 120, members.size());
+      std::uint8_t counters[counter_block] = {};
+      for (; k < stop; ++k) {
+        const std::uint8_t* row = arcs.matrix.data() + members[k] * arcs.stride + from;
+        for (std::size_t x = 0; x < counter_block; ++x) counters[x] = static_cast<std::uint8_t>(counters[x] + row[x]);
+      }
+      for (std::size_t x = 0; x < width; ++x) {
+        if (counters[x] != 0) add(static_cast<Vertex>(from + x), field::multiply(weight, counters[x]));
+      }
+    }
+  }
+}
+
 void Refinement::spread(Vertex v, field::Element difference) {
+  if (graph_.arcs) {
+    const ArcLists& arcs = *graph_.arcs;
+    std::uint32_t k = arcs.begin_of(arcs.first_bundle[v]);
+    for (std::uint32_t bundle = arcs.first_bundle[v]; bundle < arcs.first_bundle[v + 1]; ++bundle) {
+      const field::Element value = field::multiply(arcs.bundles[bundle].weight, difference);
+      for (; k < arcs.bundles[bundle].end; ++k) add(arcs.neighbours[k], value);
+    }
+    return;
+  }
   const field::Element backward = field::multiply(difference, field::backward_weight);
   const field::Element both = field::add(difference, backward);
   for (const RunRelation& relation : graph_.relations) {
@@ -136,17 +170,71 @@ void Refinement::collect_dense() {
   }
 }
 
-std::uint64_t Refinement::split_touched() {
-  std::uint64_t hash = 0;
-  // Most cells are touched evenly and stay whole; only the others are worth sorting.
+field::Element Refinement::value_of(Cell cell) {
+  while (values_.size() <= cell) values_.push_back(field::random(field::mix(0xce11, values_.size())));
+  return values_[cell];
+}
+
+std::uint64_t Refinement::fingerprint_round() {
+  // How many vertices of which cell met which difference, in any order: this decides all splits of the round.
+  if (partition_.cells() > 0) (void)value_of(partition_.cells() - 1);
+  std::uint64_t hash = partition_.cells();
   for (const Vertex x : touched_) {
     const field::Element difference = difference_[x];
-    if (difference == 0) continue;
-    const Cell cell = partition_.cell_of(x);
-    if (partition_.size(cell) == 1) {
-      hash += field::mix(cell, difference);
-      continue;
+    if (difference != 0) hash += field::mix(difference + (values_[partition_.cell_of(x)] << 3));
+  }
+  return hash;
+}
+
+void Refinement::forget_touched() {
+  for (const Vertex x : touched_) {
+    difference_[x] = 0;
+    is_touched_[x] = 0;
+  }
+  touched_.clear();
+}
+
+void Refinement::split_cell(Cell cell, std::span<Record> records) {
+  part_members_.clear();
+  part_sizes_.clear();
+  // Parts by ascending difference.
+  field::Element parts[few_parts];
+  std::size_t count = 0;
+  for (const Record& record : records) {
+    const auto* const end = parts + count;
+    if (std::find(static_cast<const field::Element*>(parts), end, record.difference) != end) continue;
+    if (count == few_parts) {
+      count = few_parts + 1;
+      break;
     }
+    parts[count++] = record.difference;
+  }
+  if (count <= few_parts) {
+    std::sort(parts, parts + count);
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t before = part_members_.size();
+      for (const Record& record : records) {
+        if (record.difference == parts[k]) part_members_.push_back(record.vertex);
+      }
+      part_sizes_.push_back(static_cast<Vertex>(part_members_.size() - before));
+    }
+  } else {
+    std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.difference != b.difference ? a.difference < b.difference : a.vertex < b.vertex; });
+    for (std::size_t k = 0; k < records.size(); ++k) {
+      if (k == 0 || records[k].difference != records[k - 1].difference) part_sizes_.push_back(0);
+      ++part_sizes_.back();
+      part_members_.push_back(records[k].vertex);
+    }
+  }
+  partition_.split(cell, part_members_, part_sizes_);
+}
+
+void Refinement::split_touched() {
+  // Most cells are touched evenly and stay whole; only the others are worth looking at.
+  for (const Vertex x : touched_) {
+    const field::Element difference = difference_[x];
+    const Cell cell = partition_.cell_of(x);
+    if (difference == 0 || partition_.size(cell) == 1) continue;
     Tally& tally = tallies_[cell];
     if (tally.touched++ == 0) {
       tally.difference = difference;
@@ -155,46 +243,32 @@ std::uint64_t Refinement::split_touched() {
       tally.mixed = true;
     }
   }
-  std::sort(touched_cells_.begin(), touched_cells_.end());
-  records_.clear();
-  for (const Vertex x : touched_) {
-    const Cell cell = partition_.cell_of(x);
-    const Tally& tally = tallies_[cell];
-    if (difference_[x] != 0 && partition_.size(cell) > 1 && (tally.mixed || tally.touched < partition_.size(cell))) {
-      records_.push_back({cell, difference_[x], x});
+  Vertex place = 0;
+  std::size_t splitting = 0;
+  for (const Cell cell : touched_cells_) {
+    Tally& tally = tallies_[cell];
+    if (!tally.mixed && tally.touched == partition_.size(cell)) {
+      tally = {};
+      continue;
     }
-    difference_[x] = 0;
-    is_touched_[x] = 0;
+    tally.place = place;
+    place += tally.touched;
+    touched_cells_[splitting++] = cell;
   }
-  touched_.clear();
-  std::sort(records_.begin(), records_.end(), [](const Record& a, const Record& b) {
-    return a.cell != b.cell ? a.cell < b.cell : a.difference < b.difference;
-  });
-  auto record = records_.cbegin();
+  touched_cells_.resize(splitting);
+  records_.resize(place);
+  for (const Vertex x : touched_) {
+    Tally& tally = tallies_[partition_.cell_of(x)];
+    if (difference_[x] != 0 && tally.touched != 0) records_[tally.place++] = {difference_[x], x};
+  }
+  forget_touched();
+  std::sort(touched_cells_.begin(), touched_cells_.end());
   for (const Cell cell : touched_cells_) {
     const Tally tally = tallies_[cell];
     tallies_[cell] = {};
-    if (record == records_.cend() || record->cell != cell) {
-      hash = field::mix(hash, field::mix(field::mix(cell, tally.touched), tally.difference));
-      continue;
-    }
-    part_members_.clear();
-    part_sizes_.clear();
-    field::Element difference = 0;
-    for (; record != records_.cend() && record->cell == cell; ++record) {
-      if (record->difference != difference) {
-        difference = record->difference;
-        hash = field::mix(hash, field::mix(field::mix(cell, part_members_.size()), difference));
-        part_sizes_.push_back(0);
-      }
-      ++part_sizes_.back();
-      part_members_.push_back(record->vertex);
-    }
-    hash = field::mix(hash, field::mix(part_members_.size(), partition_.size(cell)));
-    partition_.split(cell, part_members_, part_sizes_);
+    split_cell(cell, std::span(records_).subspan(tally.place - tally.touched, tally.touched));
   }
   touched_cells_.clear();
-  return field::mix(hash, partition_.cells());
 }
 
 bool Refinement::prefers_dense(std::size_t from) const {
@@ -223,9 +297,14 @@ bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trac
   std::size_t round = 0;
   while (initial || (from < partition_.log().size() && !partition_.is_discrete())) {
     budget_.poll();
-    dense_ = initial || prefers_dense(from);
+    dense_ = !graph_.arcs && (initial || prefers_dense(from));
+    const bool counts = graph_.arcs && graph_.arcs->stride != 0;
     if (initial) {
       for (Cell cell = 0; cell < partition_.cells(); ++cell) {
+        if (counts && partition_.size(cell) >= least_counted) {
+          spread_counted(partition_.members(cell), value_of(cell));
+          continue;
+        }
         for (const Vertex v : partition_.members(cell)) spread(v, value_of(cell));
       }
     } else {
@@ -233,6 +312,10 @@ bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trac
         const field::Element old_value = value_of(partition_.log()[k].cell);
         for (Cell cell = partition_.log()[k].first_new; cell < partition_.new_end(k); ++cell) {
           const field::Element difference = field::subtract(value_of(cell), old_value);
+          if (counts && partition_.size(cell) >= least_counted) {
+            spread_counted(partition_.members(cell), difference);
+            continue;
+          }
           for (const Vertex v : partition_.members(cell)) {
             budget_.poll();
             spread(v, difference);
@@ -244,9 +327,13 @@ bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trac
     from = partition_.log().size();
     collect_events();
     if (dense_) collect_dense();
-    const std::uint64_t found = split_touched();
+    const std::uint64_t found = fingerprint_round();
     if (recorded != nullptr) recorded->push_back(found);
-    if (expected != nullptr && (round >= expected->size() || (*expected)[round] != found)) return false;
+    if (expected != nullptr && (round >= expected->size() || (*expected)[round] != found)) {
+      forget_touched();
+      return false;
+    }
+    split_touched();
     ++round;
   }
   return expected == nullptr || round == expected->size();

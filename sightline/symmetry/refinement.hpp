@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
@@ -47,7 +48,6 @@ private:
     bool opens;
   };
   struct Record {
-    Cell cell;
     field::Element difference;
     Vertex vertex;
   };
@@ -56,16 +56,23 @@ private:
   struct Tally {
     field::Element difference = 0;
     Vertex touched = 0;
+    Vertex place = 0;  ///< where its records go
     bool mixed = false;
   };
 
   bool run(std::size_t from, bool initial, Trace* recorded, const Trace* expected);
   void spread(Vertex v, field::Element difference);
+  void spread_counted(std::span<const Vertex> members, field::Element difference);
   void spread_list(const Span* begin, const Span* end, field::Element difference);
   void add(Vertex x, field::Element value);
   void collect_events();
   void collect_dense();
-  std::uint64_t split_touched();
+  /// The number that the round adds to the trace.
+  [[nodiscard]] std::uint64_t fingerprint_round();
+  void forget_touched();
+  void split_touched();
+  void split_cell(Cell cell, std::span<Record> records);
+  [[nodiscard]] field::Element value_of(Cell cell);
   [[nodiscard]] bool prefers_dense(std::size_t from) const;
 
   const RunGraph& graph_;
@@ -87,6 +94,7 @@ private:
   std::vector<Record> records_;
   std::vector<Tally> tallies_;
   std::vector<Cell> touched_cells_;
+  std::vector<field::Element> values_;  ///< of cells, as far as they were asked for
   std::vector<Vertex> part_members_, part_sizes_;
 };
 

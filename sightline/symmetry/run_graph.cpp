@@ -37,6 +37,12 @@ void RunGraphBuilder::begin_relation() {
   relation.visible.reserve(graph_.vertices);
 }
 
+void RunGraphBuilder::expect_spans(std::uint64_t count) {
+  if (count > std::numeric_limits<std::uint32_t>::max()) return;
+  budget_.ask(count * sizeof(Span));
+  graph_.relations.back().rows.spans.reserve(count);
+}
+
 bool RunGraphBuilder::keep_slope(std::int64_t slope) {
   if (slope > std::numeric_limits<std::int32_t>::max() || slope < std::numeric_limits<std::int32_t>::min()) return false;
   if (graph_.slope_index(static_cast<std::int32_t>(slope)) != 0) return true;
@@ -70,7 +76,8 @@ void RunGraphBuilder::add_row(const std::vector<ColouredRun>& runs, bool visible
         for (std::uint64_t x = run.first; x <= run.last; x += run.step, colour += run.colour_step) single(x, colour);
       }
     }
-    std::sort(row_.begin(), row_.end(), [](const Span& a, const Span& b) { return a.first < b.first; });
+    const auto by_first = [](const Span& a, const Span& b) { return a.first < b.first; };
+    if (!std::is_sorted(row_.begin(), row_.end(), by_first)) std::sort(row_.begin(), row_.end(), by_first);
   }
   const auto same_arcs = [](const Span& a, const Span& b) {
     return a.first == b.first && a.last == b.last && a.step == b.step && a.slope == b.slope && a.base == b.base;
@@ -122,6 +129,9 @@ RunGraph make_run_graph(const Structure& structure, const Budget& budget) {
     }
     if (!relation.visible.empty() && relation.visible.size() != n) throw ArgumentError("one visibility per row is needed");
     builder.begin_relation();
+    // Rows that were listed one by one are as many spans again.
+    const layout::Pattern& pattern = relation.relation->pattern();
+    if (pattern.lists().size() * 2 > n) builder.expect_spans(pattern.affine_runs().size());
     Vertex end = 0;
     for (Vertex i = 0; i < n; ++i) {
       budget.poll();

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/symmetry/arc_lists.hpp"
 #include "sightline/symmetry/span.hpp"
 #include "sightline/symmetry/structure.hpp"
 
@@ -23,7 +25,7 @@ struct SpanLists {
 /// columns do not mention it.
 struct RunRelation {
   SpanLists rows;
-  SpanLists columns;  ///< empty when symmetric; use by_read()
+  SpanLists columns;  ///< empty when symmetric (use by_read()), or where the graph has arcs
   std::vector<std::uint8_t> visible;
   /// Columns are written with the same spans as rows (so a reads b with the colour with which b reads a).
   bool symmetric = false;
@@ -42,6 +44,8 @@ struct RunGraph {
   /// Slopes other than 0 that occur in rows or columns, and the powers g^(slope x), x = 0 .. vertices-1.
   std::vector<std::int32_t> slopes;
   std::vector<std::vector<field::Element>> powers;
+  /// After complete(), where rows are mostly single vertices.
+  std::optional<ArcLists> arcs;
 
   /// Index into `slopes` plus 1; 0 for slope 0.
   [[nodiscard]] std::uint32_t slope_index(std::int32_t slope) const {
@@ -61,6 +65,8 @@ public:
   RunGraphBuilder(Vertex vertices, std::vector<std::uint64_t> vertex_colour, const Budget& budget);
 
   void begin_relation();
+  /// Makes room for about so many spans of the relation begun.
+  void expect_spans(std::uint64_t count);
   /// Rows in the order of readers 0, 1, ...; runs disjoint, colours >= 0.
   void add_row(const std::vector<ColouredRun>& runs, bool visible);
   /// The next reader has the row of the one before, and its visibility.
@@ -79,7 +85,11 @@ private:
 /// The rows of a structure. O(runs).
 [[nodiscard]] RunGraph make_run_graph(const Structure& structure, const Budget& budget);
 
-/// Fills columns (if absent) and powers. O(n + runs + changes between successive rows + size of the columns).
-void complete(RunGraph& graph, const Budget& budget);
+/// How refinement walks from a vertex to its neighbours. Both find the same; `cheaper` decides by the lengths of the runs.
+enum class Walk { cheaper, spans, arcs };
+
+/// Fills arcs where they are the cheaper way, else columns (if absent) and powers. O(n + runs + changes between successive
+/// rows + size of the columns), or O(n + arcs).
+void complete(RunGraph& graph, const Budget& budget, Walk walk = Walk::cheaper);
 
 }  // namespace sightline::symmetry

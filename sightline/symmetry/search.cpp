@@ -64,21 +64,40 @@ private:
   std::uint64_t count_joins(Vertex v) {
     const Partition& partition = tree_.partition();
     std::uint64_t joins = 0;
+    if (tree_.graph().arcs) {
+      const ArcLists& arcs = *tree_.graph().arcs;
+      std::uint32_t k = arcs.begin_of(arcs.first_bundle[v]);
+      for (std::uint32_t bundle = arcs.first_bundle[v]; bundle < arcs.first_bundle[v + 1]; ++bundle) {
+        for (; k < arcs.bundles[bundle].end; ++k) {
+          const Cell cell = partition.cell_of(arcs.neighbours[k]);
+          if (counts_[cell]++ == 0) met_.push_back(cell);
+        }
+        joins += count_met();
+      }
+      return joins;
+    }
     for (const RunRelation& relation : tree_.graph().relations) {
       for (const SpanLists* lists : {&relation.rows, &relation.by_read()}) {
-        met_.clear();
         for (const Span* span = lists->list_begin(v); span != lists->list_end(v); ++span) {
           for (std::uint64_t x = span->first; x <= span->last; x += span->step) {
             const Cell cell = partition.cell_of(static_cast<Vertex>(x));
             if (counts_[cell]++ == 0) met_.push_back(cell);
           }
         }
-        for (const Cell cell : met_) {
-          if (counts_[cell] < partition.size(cell)) ++joins;
-          counts_[cell] = 0;
-        }
+        joins += count_met();
       }
     }
+    return joins;
+  }
+
+  /// How many of the cells met are joined in part only; forgets them.
+  std::uint64_t count_met() {
+    std::uint64_t joins = 0;
+    for (const Cell cell : met_) {
+      if (counts_[cell] < tree_.partition().size(cell)) ++joins;
+      counts_[cell] = 0;
+    }
+    met_.clear();
     return joins;
   }
 
@@ -94,7 +113,7 @@ class Matcher {
 public:
   /// `same` when right walks the graph of the path itself.
   Matcher(const Path& path, const RunGraph& left, Refinement& right, bool same, const Budget& budget)
-      : path_(path), left_(left), right_(right), same_(same), budget_(budget) {
+      : path_(path), left_(left), right_(right), same_(same), budget_(budget), arcs_(left, right.graph(), budget) {
     if (same) places_.resize(left.vertices);
   }
 
@@ -107,7 +126,7 @@ public:
   std::optional<MovedPairs> find(std::size_t level, std::vector<Vertex> candidates) {
     base_splits_ = right_.partition().log().size();
     frames_.clear();
-    frames_.push_back({level, base_splits_, std::move(candidates), 0, 0, false, true, {}, nullptr});
+    frames_.push_back({level, base_splits_, std::move(candidates), 0, 0, false, true, {}, nullptr, {}});
     while (!frames_.empty()) {
       budget_.poll();
       Frame& frame = frames_.back();
@@ -119,6 +138,7 @@ public:
       }
       frame.current = *x;
       frame.tried.push_back(*x);
+      if (frame.orbits != nullptr) frame.is_tried[frame.orbits->find(*x)] = 1;
       if (!right_.individualise(*x, nullptr, &path_.levels[frame.level].trace)) {
         count_failure();
         continue;
@@ -129,7 +149,7 @@ public:
         count_failure();
         continue;
       }
-      frames_.push_back({below, right_.partition().log().size(), {}, 0, 0, true, false, {}, nullptr});
+      frames_.push_back({below, right_.partition().log().size(), {}, 0, 0, true, false, {}, nullptr, {}});
     }
     return std::nullopt;
   }
@@ -145,6 +165,7 @@ private:
     bool listed;
     std::vector<Vertex> tried;
     std::unique_ptr<Orbits> orbits;
+    std::vector<std::uint8_t> is_tried;  ///< by the name of an orbit, once there are orbits
   };
 
   void count_failure() {
@@ -171,7 +192,8 @@ private:
     }
     for (; frame.next < frame.candidates.size(); ++frame.next) {
       const Vertex x = frame.candidates[frame.next];
-      if (std::find(frame.tried.begin(), frame.tried.end(), x) != frame.tried.end()) continue;
+      // Only the preferred vertex comes out of order.
+      if (!frame.tried.empty() && frame.tried.front() == x) continue;
       if (is_pruned(frame, x)) continue;
       ++frame.next;
       return x;
@@ -189,8 +211,10 @@ private:
         if (&above != &frame) fixed.push_back(above.current);
       }
       frame.orbits = std::make_unique<Orbits>(compute_stabiliser_orbits(left_.vertices, *known, fixed, budget_));
+      frame.is_tried.assign(left_.vertices, 0);
+      for (const Vertex t : frame.tried) frame.is_tried[frame.orbits->find(t)] = 1;
     }
-    return std::any_of(frame.tried.begin(), frame.tried.end(), [&](Vertex t) { return frame.orbits->find(t) == frame.orbits->find(x); });
+    return frame.is_tried[frame.orbits->find(x)] != 0;
   }
 
   /// A map that respects the cells of both sides, when it is an isomorphism.
@@ -199,12 +223,18 @@ private:
     if (is_leaf && !partition.is_discrete()) return std::nullopt;
     MovedPairs moved;
     if (same_) {
-      moved = match_cells();
+      std::optional<MovedPairs> matched = match_cells();
+      if (!matched) return std::nullopt;
+      moved = std::move(*matched);
     } else {
       if (!is_leaf) return std::nullopt;
       std::vector<Vertex> images(left_.vertices);
       for (Cell cell = 0; cell < partition.cells(); ++cell) images[path_.leaf[cell]] = partition.members(cell).front();
       moved = to_moved(images);
+    }
+    if (arcs_.is_usable()) {
+      if (!arcs_.is_isomorphism(moved, same_)) return std::nullopt;
+      return moved;
     }
     const StretchMap map(moved, left_.vertices);
     if (!is_isomorphism(left_, right_.graph(), map, same_, budget_)) return std::nullopt;
@@ -214,7 +244,7 @@ private:
   /// Vertices in cells of the same number on both sides stay; the others go to those of their cell's counterpart, in order
   /// of index (rows of a grid, blocks of a mask keep their inner order). Only cells that are new since the node where the
   /// two sides part are looked at.
-  MovedPairs match_cells() {
+  std::optional<MovedPairs> match_cells() {
     const Partition& partition = right_.partition();
     const Cell base = partition.log()[base_splits_].first_new, now = partition.cells();
     met_.clear();
@@ -246,27 +276,55 @@ private:
         }
       }
     }
-    from_.clear();
-    to_.clear();
+    // Ascending by vertex, so that every list below is.
+    if (met_.size() * 8 < places_.size()) {
+      std::sort(met_.begin(), met_.end());
+    } else {
+      met_.clear();
+      for (Vertex v = 0; v < places_.size(); ++v) {
+        if (places_[v].met) met_.push_back(v);
+      }
+    }
+    if (first_to_.empty()) {
+      first_to_.assign(places_.size(), no_vertex);
+      next_to_.resize(places_.size());
+    }
+    std::size_t moving = 0;
     for (const Vertex v : met_) {
       Place& here = places_[v];
       if (here.left == no_cell) here.left = old_cell_[here.right - base];
       if (here.right == no_cell) here.right = old_cell_[here.left - base];
-      if (here.left != here.right) {
-        from_.emplace_back(here.left, v);
-        to_.emplace_back(here.right, v);
-      }
-      here = {};
+      if (here.left != here.right) ++moving;
     }
-    std::sort(from_.begin(), from_.end());
-    std::sort(to_.begin(), to_.end());
+    for (std::size_t k = met_.size(); k-- > 0;) {
+      const Vertex v = met_[k];
+      if (places_[v].left == places_[v].right) continue;
+      next_to_[v] = first_to_[places_[v].right];
+      first_to_[places_[v].right] = v;
+    }
     MovedPairs moved;
-    for (std::size_t k = 0; k < from_.size(); ++k) moved.emplace_back(from_[k].second, to_[k].second);
-    std::sort(moved.begin(), moved.end());
+    moved.reserve(moving);
+    for (const Vertex v : met_) {
+      Place& here = places_[v];
+      if (here.left != here.right) {
+        Vertex& first = first_to_[here.left];
+        // Cells of different sizes meet only when fingerprints collide; then nothing is proposed.
+        if (first == no_vertex) continue;
+        moved.emplace_back(v, first);
+        first = next_to_[first];
+      }
+    }
+    const bool complete_map = moved.size() == moving;
+    for (const Vertex v : met_) {
+      if (!complete_map) first_to_[places_[v].left] = first_to_[places_[v].right] = no_vertex;
+      places_[v] = {};
+    }
+    if (!complete_map) return std::nullopt;
     return moved;
   }
 
   static constexpr Cell no_cell = ~Cell{0};
+  static constexpr Vertex no_vertex = ~Vertex{0};
   struct Place {
     Cell left = no_cell, right = no_cell;
     bool met = false;
@@ -277,12 +335,13 @@ private:
   Refinement& right_;
   bool same_;
   const Budget& budget_;
+  ArcComparison arcs_;
   std::size_t base_splits_ = 0;
   std::vector<Frame> frames_;
   std::vector<Place> places_;
   std::vector<Vertex> met_;
   std::vector<Cell> old_cell_, stack_;
-  std::vector<std::pair<Cell, Vertex>> from_, to_;
+  std::vector<Vertex> first_to_, next_to_;  ///< vertices that a cell has on the right, not yet images, ascending
   std::uint64_t failures_ = 0;
 };
 

@@ -46,10 +46,12 @@ public:
   std::vector<Element> compute() {
     const Vertex n = graph_.vertices;
     fingerprint_.assign(n, 0);
+    values_.resize(n);
+    for (Vertex x = 0; x < n; ++x) values_[x] = vertex_value(x);
     for (Vertex i = 0; i < n; ++i) {
       budget_.poll();
       Element row = 0;
-      const Element value = field::multiply(field::backward_weight, vertex_value(i));
+      const Element value = field::multiply(field::backward_weight, values_[i]);
       for (const Span* span = relation_.rows.list_begin(i); span != relation_.rows.list_end(i); ++span) row = field::add(row, take(*span, i, value));
       fingerprint_[i] = field::add(fingerprint_[i], row);
     }
@@ -70,7 +72,7 @@ private:
     if (span.first == span.last) {
       if (span.first == i) return 0;
       fingerprint_[span.first] = field::add(fingerprint_[span.first], column);
-      return field::multiply(span.weight, vertex_value(span.first));
+      return field::multiply(span.weight, values_[span.first]);
     }
     SpanSums* sums = find_sums(span);
     if (sums == nullptr) {
@@ -80,7 +82,7 @@ private:
       const Element next = field::power(factor, span.step);
       for (std::uint64_t x = span.first; x <= span.last; x += span.step, power = field::multiply(power, next)) {
         if (x == i) continue;
-        row = field::add(row, field::multiply(field::multiply(span.weight, power), vertex_value(static_cast<Vertex>(x))));
+        row = field::add(row, field::multiply(field::multiply(span.weight, power), values_[x]));
         fingerprint_[x] = field::add(fingerprint_[x], field::multiply(column, power));
       }
       return row;
@@ -90,7 +92,7 @@ private:
     const std::size_t after = std::size_t{span.last} + span.step;
     sums->gain[after] = field::subtract(sums->gain[after], column);
     if (span.contains(i)) {
-      const Element loop = field::multiply(field::multiply(span.weight, sums->power[i]), vertex_value(i));
+      const Element loop = field::multiply(field::multiply(span.weight, sums->power[i]), values_[i]);
       row = field::subtract(row, loop);
       fingerprint_[i] = field::subtract(fingerprint_[i], field::multiply(loop, field::backward_weight));
     }
@@ -110,7 +112,7 @@ private:
   const RunGraph& graph_;
   const RunRelation& relation_;
   const Budget& budget_;
-  std::vector<Element> fingerprint_;
+  std::vector<Element> fingerprint_, values_;
   std::vector<SpanSums> sums_;
 };
 

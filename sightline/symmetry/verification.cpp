@@ -153,6 +153,7 @@ private:
 }  // namespace
 
 bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map, bool local, const Budget& budget) {
+  if (local && a.arcs) return ArcComparison(a, b, budget).is_isomorphism(map.moved(), true);
   ListComparison equal(map, a.vertices);
   const auto same_vertex = [&](Vertex x, Vertex y) {
     if (a.vertex_colour[x] != b.vertex_colour[y]) return false;
@@ -184,6 +185,60 @@ bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map,
     }
   }
   return true;
+}
+
+ArcComparison::ArcComparison(const RunGraph& a, const RunGraph& b, const Budget& budget) : a_(a), b_(b), budget_(budget) {
+  usable_ = a.arcs && b.arcs && a.vertices == b.vertices && a.relations.size() == b.relations.size();
+  for (std::size_t r = 0; usable_ && r < a.relations.size(); ++r) usable_ = a.relations[r].symmetric == b.relations[r].symmetric;
+  if (!usable_) return;
+  budget.ask(std::uint64_t{a.vertices} * 8);
+  images_.resize(a.vertices);
+  for (Vertex x = 0; x < a.vertices; ++x) images_[x] = x;
+  marks_.assign(a.vertices, 0);
+}
+
+bool ArcComparison::same_vertex(Vertex x, Vertex y) {
+  if (a_.vertex_colour[x] != b_.vertex_colour[y]) return false;
+  for (std::size_t r = 0; r < a_.relations.size(); ++r) {
+    if (a_.relations[r].visible[x] != b_.relations[r].visible[y]) return false;
+  }
+  const ArcLists& from = *a_.arcs;
+  const ArcLists& to = *b_.arcs;
+  const std::uint32_t bundles = from.first_bundle[x + 1] - from.first_bundle[x];
+  if (to.first_bundle[y + 1] - to.first_bundle[y] != bundles) return false;
+  for (std::uint32_t k = 0; k < bundles; ++k) {
+    const std::uint32_t p = from.first_bundle[x] + k, q = to.first_bundle[y] + k;
+    const std::uint32_t begin = from.begin_of(p), end = from.bundles[p].end, to_begin = to.begin_of(q), to_end = to.bundles[q].end;
+    if (from.bundles[p].kind != to.bundles[q].kind || from.bundles[p].colour != to.bundles[q].colour || end - begin != to_end - to_begin) return false;
+    if (++stamp_ == 0) {
+      std::fill(marks_.begin(), marks_.end(), 0);
+      stamp_ = 1;
+    }
+    for (std::uint32_t m = to_begin; m < to_end; ++m) marks_[to.neighbours[m]] = stamp_;
+    // Images differ, so as many hits as neighbours make the sets equal.
+    for (std::uint32_t m = begin; m < end; ++m) {
+      if (marks_[images_[from.neighbours[m]]] != stamp_) return false;
+    }
+  }
+  return true;
+}
+
+bool ArcComparison::is_isomorphism(const std::vector<std::pair<Vertex, Vertex>>& moved, bool local) {
+  for (const auto& [x, y] : moved) images_[x] = y;
+  bool same = true;
+  if (local) {
+    for (std::size_t k = 0; same && k < moved.size(); ++k) {
+      budget_.poll();
+      same = same_vertex(moved[k].first, moved[k].second);
+    }
+  } else {
+    for (Vertex x = 0; same && x < a_.vertices; ++x) {
+      budget_.poll();
+      same = same_vertex(x, images_[x]);
+    }
+  }
+  for (const auto& [x, y] : moved) images_[x] = x;
+  return same;
 }
 
 std::vector<std::pair<Vertex, Vertex>> to_moved(const std::vector<Vertex>& images) {

@@ -37,6 +37,28 @@ private:
 /// then only rows and columns of moved vertices are compared, which is enough when a and b are the same graph.
 [[nodiscard]] bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map, bool local, const Budget& budget);
 
+/// is_isomorphism on arcs, for many maps between the same two graphs: no run is mapped, and what fails fails at its first arc.
+class ArcComparison {
+public:
+  /// Both graphs complete; they must outlive this object.
+  ArcComparison(const RunGraph& a, const RunGraph& b, const Budget& budget);
+  /// Have both graphs arcs, written down alike?
+  [[nodiscard]] bool is_usable() const { return usable_; }
+  /// `moved`: all pairs that move, sorted. `local` as above. O(arcs of the vertices compared).
+  [[nodiscard]] bool is_isomorphism(const std::vector<std::pair<Vertex, Vertex>>& moved, bool local);
+
+private:
+  [[nodiscard]] bool same_vertex(Vertex x, Vertex y);
+
+  const RunGraph& a_;
+  const RunGraph& b_;
+  const Budget& budget_;
+  bool usable_ = false;
+  std::vector<Vertex> images_;
+  std::vector<std::uint32_t> marks_;
+  std::uint32_t stamp_ = 0;
+};
+
 /// The pairs of a full list of images that move.
 [[nodiscard]] std::vector<std::pair<Vertex, Vertex>> to_moved(const std::vector<Vertex>& images);
 

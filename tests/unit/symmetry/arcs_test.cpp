@@ -1,0 +1,116 @@
+// Arcs and spans are two ways to walk through one graph: refinement, search and verification must not tell them apart.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sample.hpp"
+#include "sightline/symmetry/search.hpp"
+#include "sightline/symmetry/verification.hpp"
+
+using namespace sample;
+namespace symmetry = sightline::symmetry;
+
+namespace {
+
+symmetry::RunGraph make_graph(const Structure& structure, symmetry::Walk walk) {
+  symmetry::RunGraph graph = symmetry::make_run_graph(structure, budget);
+  symmetry::complete(graph, budget, walk);
+  return graph;
+}
+
+Sample make_sample(std::mt19937_64& random) {
+  const auto n = static_cast<Vertex>(6 + random() % 30);
+  Sample sample(n);
+  const auto relations = 1 + random() % 2;
+  for (std::uint64_t r = 0; r < relations; ++r) {
+    Relative relative;
+    if (random() % 3 == 0) {
+      relative.kind = std::vector<RelativeKind>{RelativeKind::distance, RelativeKind::bucket, RelativeKind::offset}[random() % 3];
+      relative.buckets = 8;
+      relative.max_distance = 16;
+    }
+    const Rows rows = random() % 4 == 0 ? random_rows(n, 0.2, random) : structured_rows(n, random);
+    sample.add(sightline::layout::make_pattern_from_rows(n, rows), relative, random() % 2 == 0 ? Cancels::nothing : Cancels::single_colour);
+    if (random() % 6 == 0) {
+      auto& visible = sample.structure.relations.back().visible;
+      visible.resize(n);
+      for (Vertex i = 0; i < n; ++i) visible[i] = i % 3 != 0;
+    }
+  }
+  return sample;
+}
+
+std::vector<Vertex> random_images(Vertex n, std::mt19937_64& random) {
+  std::vector<Vertex> images(n);
+  std::iota(images.begin(), images.end(), Vertex{0});
+  std::shuffle(images.begin(), images.end(), random);
+  return images;
+}
+
+}  // namespace
+
+TEST_CASE("refinement finds the same over arcs and over spans") {
+  std::mt19937_64 random(71);
+  for (int k = 0; k < 200; ++k) {
+    CAPTURE(k);
+    const Sample sample = make_sample(random);
+    const symmetry::RunGraph arcs = make_graph(sample.structure, symmetry::Walk::arcs), spans = make_graph(sample.structure, symmetry::Walk::spans);
+    REQUIRE(arcs.arcs.has_value());
+    REQUIRE(!spans.arcs.has_value());
+    for (const auto& [first, second] : {std::pair{&arcs, &spans}, {&spans, &arcs}}) {
+      symmetry::Refinement left(*first, budget), right(*second, budget);
+      const symmetry::Path path = symmetry::follow_first_path(left, {}, budget);
+      REQUIRE(right.refine_initial(nullptr, &path.root));
+      for (const symmetry::PathLevel& level : path.levels) REQUIRE(right.individualise(level.chosen, nullptr, &level.trace));
+      for (Vertex v = 0; v < sample.structure.vertices; ++v) REQUIRE(left.partition().cell_of(v) == right.partition().cell_of(v));
+    }
+    REQUIRE(symmetry::search_automorphisms(arcs, {}, budget).order == symmetry::search_automorphisms(spans, {}, budget).order);
+  }
+}
+
+TEST_CASE("a graph in arcs is isomorphic to a renamed one in spans, and not to one with an arc less") {
+  std::mt19937_64 random(72);
+  for (int k = 0; k < 150; ++k) {
+    CAPTURE(k);
+    const Sample sample = make_sample(random);
+    const Vertex n = sample.structure.vertices;
+    const Sample renamed = rename(sample.structure, random_images(n, random));
+    for (const auto& [one, other] : {std::pair{symmetry::Walk::arcs, symmetry::Walk::spans}, {symmetry::Walk::spans, symmetry::Walk::arcs}, {symmetry::Walk::arcs, symmetry::Walk::arcs}}) {
+      const symmetry::RunGraph a = make_graph(sample.structure, one), b = make_graph(renamed.structure, other);
+      const auto images = symmetry::search_isomorphism(a, b, budget);
+      REQUIRE(images.has_value());
+      CHECK(symmetry::is_isomorphism(a, b, symmetry::StretchMap(symmetry::to_moved(*images), n), false, budget));
+    }
+  }
+}
+
+TEST_CASE("a map is judged alike on arcs and on spans") {
+  std::mt19937_64 random(73);
+  int kept = 0;
+  for (int k = 0; k < 300; ++k) {
+    CAPTURE(k);
+    const Sample sample = make_sample(random);
+    const Vertex n = sample.structure.vertices;
+    const symmetry::RunGraph arcs = make_graph(sample.structure, symmetry::Walk::arcs), spans = make_graph(sample.structure, symmetry::Walk::spans);
+    std::vector<std::vector<Vertex>> maps{random_images(n, random)};
+    for (const symmetry::MovedPairs& moved : symmetry::search_automorphisms(spans, {}, budget).generators) {
+      maps.emplace_back(n);
+      std::iota(maps.back().begin(), maps.back().end(), Vertex{0});
+      for (const auto& [x, y] : moved) maps.back()[x] = y;
+      maps.push_back(maps.back());
+      std::swap(maps.back()[random() % n], maps.back()[random() % n]);
+    }
+    symmetry::ArcComparison comparison(arcs, arcs, budget);
+    REQUIRE(comparison.is_usable());
+    for (const std::vector<Vertex>& images : maps) {
+      const auto moved = symmetry::to_moved(images);
+      const bool expected = symmetry::is_isomorphism(spans, spans, symmetry::StretchMap(moved, n), false, budget);
+      REQUIRE(comparison.is_isomorphism(moved, true) == expected);
+      REQUIRE(comparison.is_isomorphism(moved, false) == expected);
+      REQUIRE(symmetry::is_isomorphism(arcs, arcs, symmetry::StretchMap(moved, n), true, budget) == expected);
+      kept += expected ? 1 : 0;
+    }
+  }
+  CHECK(kept > 100);
+}
