@@ -112,6 +112,8 @@ Pattern make_random(const PatternSpec& spec, const PatternSize& size, const Budg
   std::vector<Vertex> row;
   std::vector<AffineRun> runs;
   std::vector<bool> chosen(size.tokens);
+  // Of rows this thin hardly any two members are neighbours.
+  if (spec.degree && *spec.degree <= n / 64) builder.expect(size.tokens, std::uint64_t{size.tokens} * static_cast<std::uint64_t>(*spec.degree));
   for (Vertex i = 0; i < size.tokens; ++i) {
     row.clear();
     runs.clear();

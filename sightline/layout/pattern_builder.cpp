@@ -36,6 +36,15 @@ void PatternBuilder::book() {
   booked_bytes_ += chunk_bytes;
 }
 
+void PatternBuilder::expect(std::uint64_t lists, std::uint64_t runs) {
+  const std::uint64_t bytes = lists * (sizeof(Pattern::Segment) + sizeof(Pattern::RunList)) + runs * sizeof(AffineRun);
+  budget_->ask(bytes);
+  booked_bytes_ += bytes;
+  segments_.reserve(lists);
+  lists_.reserve(lists);
+  runs_.reserve(runs);
+}
+
 SharedRuns PatternBuilder::add_shared(std::span<const AffineRun> runs) {
   const SharedRuns shared{static_cast<std::uint32_t>(runs_.size()), static_cast<std::uint32_t>(runs.size())};
   runs_.insert(runs_.end(), runs.begin(), runs.end());
@@ -77,9 +86,13 @@ std::span<const AffineRun> PatternBuilder::runs_of(std::uint32_t list) const {
 }
 
 Pattern PatternBuilder::build() {
-  segments_.shrink_to_fit();
-  lists_.shrink_to_fit();
-  runs_.shrink_to_fit();
+  // A little room at the end was never touched; giving it back would copy everything.
+  const auto shrink = [](auto& list) {
+    if (list.capacity() - list.size() > list.size() / 8) list.shrink_to_fit();
+  };
+  shrink(segments_);
+  shrink(lists_);
+  shrink(runs_);
   Pattern pattern(vertex_count_, std::move(segments_), std::move(lists_), std::move(runs_));
   const std::uint64_t bytes = pattern.memory_bytes();
   if (bytes > booked_bytes_) budget_->ask(bytes - booked_bytes_);

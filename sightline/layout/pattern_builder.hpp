@@ -25,6 +25,8 @@ public:
   PatternBuilder(const PatternBuilder&) = delete;
   PatternBuilder& operator=(const PatternBuilder&) = delete;
 
+  /// Makes room for that many lists of `runs` runs together, one segment each: rows listed one by one are moved once less.
+  void expect(std::uint64_t lists, std::uint64_t runs);
   SharedRuns add_shared(std::span<const AffineRun> runs);
   /// A new list; the caller answers for disjoint runs. Returns its number.
   std::uint32_t add_list(std::span<const AffineRun> runs, SharedRuns shared = {});

@@ -69,18 +69,27 @@ TEST_CASE("refinement finds the same over arcs and over spans") {
   }
 }
 
-TEST_CASE("a graph in arcs is isomorphic to a renamed one in spans, and not to one with an arc less") {
+TEST_CASE("a graph in arcs is isomorphic to a renamed one in spans, and not to one with a colour more") {
   std::mt19937_64 random(72);
   for (int k = 0; k < 150; ++k) {
     CAPTURE(k);
     const Sample sample = make_sample(random);
     const Vertex n = sample.structure.vertices;
-    const Sample renamed = rename(sample.structure, random_images(n, random));
+    // Both through rename(), which writes effective colours as colours of explicit rows.
+    std::vector<Vertex> identity(n);
+    std::iota(identity.begin(), identity.end(), Vertex{0});
+    const Sample same = rename(sample.structure, identity);
+    Sample renamed = rename(sample.structure, random_images(n, random));
     for (const auto& [one, other] : {std::pair{symmetry::Walk::arcs, symmetry::Walk::spans}, {symmetry::Walk::spans, symmetry::Walk::arcs}, {symmetry::Walk::arcs, symmetry::Walk::arcs}}) {
-      const symmetry::RunGraph a = make_graph(sample.structure, one), b = make_graph(renamed.structure, other);
+      const symmetry::RunGraph a = make_graph(same.structure, one);
+      const symmetry::RunGraph b = make_graph(renamed.structure, other);
       const auto images = symmetry::search_isomorphism(a, b, budget);
       REQUIRE(images.has_value());
       CHECK(symmetry::is_isomorphism(a, b, symmetry::StretchMap(symmetry::to_moved(*images), n), false, budget));
+    }
+    renamed.structure.vertex_colour[random() % n] = 7;
+    for (const auto& [one, other] : {std::pair{symmetry::Walk::arcs, symmetry::Walk::spans}, {symmetry::Walk::spans, symmetry::Walk::arcs}}) {
+      CHECK(!symmetry::search_isomorphism(make_graph(same.structure, one), make_graph(renamed.structure, other), budget).has_value());
     }
   }
 }
