@@ -197,9 +197,7 @@ private:
       return;
     run_tasks(shape_.batch * heads, workers_, [&](std::int64_t task, int) {
       for (std::int64_t t = 0; t < tokens; ++t) {
-        Real* const row = view.at(task / heads, task % heads, t);
-        for (std::int64_t k = 0; k < shape_.value_width; ++k)
-          row[k] = std::isnan(row[k]) ? std::numeric_limits<Real>::quiet_NaN() : row[k] + Real(0);
+        engine_->make_canonical(view.at(task / heads, task % heads, t), shape_.value_width);
       }
     });
   }

@@ -48,12 +48,6 @@ bool attend_backward(const Plan& plan, const AttentionRule& rule, const Shape& s
     }
     call.backward(gradients);
   }
-  if (gradients.bias != nullptr) {
-    AttentionGradients<Real> only;
-    only.out = gradients.out;
-    only.bias = gradients.bias;
-    reference::attend_backward(plan, rule, shape, in, out, only, execution);
-  }
   return true;
 }
 

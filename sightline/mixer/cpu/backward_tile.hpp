@@ -5,7 +5,7 @@
 
 #include <sched.h>
 
-#include "sightline/mixer/cpu/forward_tile.hpp"
+#include "sightline/mixer/cpu/differentiate.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
@@ -43,203 +43,6 @@ private:
   const TurnList& list_;
   int acquired_ = 0, released_ = 0;
 };
-
-/// Per lane of a tile: the largest exponents, d out . out, the rows' factors (see Head::statistics), sums of
-/// derivatives.
-template <class Real> struct LaneNumbers { Real *most, *middle, *scale, *totals; };
-
-/// The weight of scores and its derivative by the score, times `chain`.
-template <class Real, Weight kind>
-SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bias, Vec<Real> shift, Vec<Real> chain,
-                                     Vec<Real>& slope) {
-  const Vec<Real> zero{};
-  if constexpr (kind == Weight::exponential || kind == Weight::exponential_root) {
-    if constexpr (kind == Weight::exponential_root)
-      s = square_root<Real>(s);
-    const Vec<Real> weight = exp2_shifted<Real>(s * factor + bias, shift);
-    slope = weight * chain;
-    if constexpr (kind == Weight::exponential_root)
-      slope = s == zero ? zero : slope * splat<Real>(Real(0.5)) / s;
-    return weight;
-  } else if constexpr (kind == Weight::features) {
-    slope = exp2_shifted<Real>(bias, shift);
-    return s * slope;
-  } else if constexpr (kind == Weight::cauchy) {
-    const Vec<Real> weight = splat<Real>(1) / (splat<Real>(1) + s);
-    slope = -weight * weight * chain;
-    return weight;
-  } else if constexpr (kind == Weight::relu_squared) {
-    const Vec<Real> kept = s < zero ? zero : s;
-    slope = (kept + kept) * chain;
-    return kept * kept;
-  } else {
-    slope = chain;
-    return s;
-  }
-}
-
-/// Scores and products with the output's gradient -> weights (in `scores`) and derivatives of the scores (in
-/// `products`); 0 where nobody reads. alone: the strip is all that the tile reads, and d out . out is found as the
-/// weighted mean of the products, whose rounding then cancels where one weight outweighs the others; `slopes` holds as
-/// much as `scores`.
-template <class Real, Weight kind>
-void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
-                            std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone, Real* scores,
-                            Real* products, Real* slopes) {
-  constexpr int lanes = Lanes<Real>::count;
-  const Vec<Real> factor = splat<Real>(rule.factor), zero{};
-  Real chain = is_exponent(kind) ? rule.factor * Real(0.69314718055994530942) : Real(1);
-  if (rule.score == Score::distance)
-    chain *= 2;
-  const Vec<Real> chained = splat<Real>(chain);
-  const Real* const bias = head.offset_bias;
-  const bool full = strip.full;
-  for (int v = 0; v < vectors; ++v) {
-    const Vec<Real> shift = load<Real>(of.most + v * lanes);
-    Vec<Real> middle = load<Real>(of.middle + v * lanes), sum = load<Real>(of.totals + v * lanes), slope{};
-    const auto weigh = [&](int c) {
-      const Vec<Real> s = load<Real>(scores + c * tile_readers + v * lanes);
-      Vec<Real> added{};
-      if constexpr (kind == Weight::features)
-        added = feature_exponent<Real>(head, first_reader + v * lanes, strip.columns[c]);
-      else if (bias != nullptr)
-        added = load<Real>(bias + (first_reader + v * lanes - strip.columns[c]));
-      return weight_of<Real, kind>(s, factor, added, shift, chained, slope);
-    };
-    if (alone) {
-      Vec<Real> mean{};
-      for (int c = 0; c < strip.count; ++c) {
-        const std::ptrdiff_t at = c * tile_readers + v * lanes;
-        Vec<Real> weight = weigh(c), product = weight * load<Real>(products + at);
-        if (!full) {
-          const std::uint64_t mask = strip.masks[c] >> (v * lanes);
-          weight = select(mask, weight, zero);
-          product = select(mask, product, zero);
-        }
-        mean += product;
-        store<Real>(scores + at, weight);
-        store<Real>(slopes + at, slope);
-      }
-      if (rule.normalised)
-        middle = mean * load<Real>(of.scale + v * lanes);
-    }
-    for (int c = 0; c < strip.count; ++c) {
-      const std::ptrdiff_t at = c * tile_readers + v * lanes;
-      if (alone) {
-        slope = load<Real>(slopes + at);
-      } else {
-        const Vec<Real> weight = weigh(c);
-        store<Real>(scores + at, full ? weight : select(strip.masks[c] >> (v * lanes), weight, zero));
-      }
-      slope = (load<Real>(products + at) - middle) * slope;
-      if (!full)
-        slope = select(strip.masks[c] >> (v * lanes), slope, zero);
-      store<Real>(products + at, slope);
-      sum += slope;
-    }
-    store<Real>(of.totals + v * lanes, sum);
-  }
-}
-
-template <class Real>
-void differentiate_strip(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
-                         std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone, Real* scores,
-                         Real* products, Real* slopes) {
-#define SIGHTLINE_CASE(kind)                                                                                           \
-  case Weight::kind:                                                                                                   \
-    return differentiate_strip_as<Real, Weight::kind>(rule, head, strip, vectors, first_reader, of, alone, scores,     \
-                                                      products, slopes);
-  switch (rule.weight) {
-    SIGHTLINE_CASE(exponential)
-    SIGHTLINE_CASE(exponential_root)
-    SIGHTLINE_CASE(cauchy)
-    SIGHTLINE_CASE(relu_squared)
-    SIGHTLINE_CASE(identity)
-    SIGHTLINE_CASE(features)
-  case Weight::program:
-    return; // differentiate_program
-  }
-#undef SIGHTLINE_CASE
-}
-
-/// The same for programs: `products` become the slopes of x.y, `totals` collect those along the reader, `along`
-/// [columns][lanes] those along the read. reader_squares, read_squares, distances: what the program reads besides
-/// scores.
-template <class Real>
-void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
-                           std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone,
-                           const ProgramScores<Real>& inputs, const ProgramSpace<Real>& space, Real* scores,
-                           Real* products, Real* slopes, Real* along) {
-  constexpr int lanes = Lanes<Real>::count;
-  const Program<Real>& program = *rule.program;
-  const Vec<Real> zero{}, one = splat<Real>(1), ln2 = splat<Real>(Real(0.69314718055994530942));
-  const bool exponents = program.exponent >= 0 || head.offset_bias != nullptr;
-  const auto mask_of = [&](int c, int v) { return strip.masks[c] >> (v * lanes); };
-  // The power of two and the weight of vector k of a block that has run.
-  const auto weigh = [&](int c, int k, int v, Vec<Real> shift, Vec<Real>& power) {
-    Vec<Real> exponent = program.exponent < 0 ? zero : load<Real>(space.value(program.exponent, k));
-    if (head.offset_bias != nullptr)
-      exponent += load<Real>(head.offset_bias + (first_reader + v * lanes - strip.columns[c + k]));
-    power = exponents ? exp2_shifted<Real>(exponent, shift) : one;
-    return program.factor < 0 ? power : power * load<Real>(space.value(program.factor, k));
-  };
-  for (int c = 0; c < strip.count * lanes; c += lanes)
-    store<Real>(along + c, zero);
-  for (int v = 0; v < vectors; ++v) {
-    const Vec<Real> shift = load<Real>(of.most + v * lanes);
-    Vec<Real> middle = load<Real>(of.middle + v * lanes), sum = load<Real>(of.totals + v * lanes), power;
-    const auto run = [&](int c) {
-      const int count = strip.count - c < program_block ? strip.count - c : program_block;
-      fill_program<Real>(program, c, count, v * lanes, tile_readers, inputs.reader_squares, inputs.read_squares, scores,
-                         inputs.distances, space);
-      run_program<Real>(program, count, space);
-      return count;
-    };
-    if (alone && rule.normalised) {
-      Vec<Real> mean{};
-      for (int c = 0; c < strip.count; c += program_block) {
-        const int count = run(c);
-        for (int k = 0; k < count; ++k) {
-          const Vec<Real> product =
-              weigh(c, k, v, shift, power) * load<Real>(products + (c + k) * tile_readers + v * lanes);
-          mean += strip.full ? product : select(mask_of(c + k, v), product, zero);
-        }
-      }
-      middle = mean * load<Real>(of.scale + v * lanes);
-    }
-    for (int c = 0; c < strip.count; c += program_block) {
-      const int count = run(c);
-      clear_slopes<Real>(program, count, space);
-      for (int k = 0; k < count; ++k) {
-        const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;
-        const Vec<Real> weight = weigh(c, k, v, shift, power), base = load<Real>(products + at) - middle;
-        store<Real>(slopes + at, strip.full ? weight : select(mask_of(c + k, v), weight, zero));
-        seed_slopes<Real>(program, k, power * base, weight * base * ln2, space);
-      }
-      reverse_program<Real>(program, count, space);
-      for (int k = 0; k < count; ++k) {
-        const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;
-        PairSlopes<Real> found = take_slopes<Real>(k, space);
-        if (!strip.full) {
-          const std::uint64_t mask = mask_of(c + k, v);
-          found.pair = select(mask, found.pair, zero);
-          found.reader = select(mask, found.reader, zero);
-          found.read = select(mask, found.read, zero);
-        }
-        store<Real>(products + at, found.pair);
-        sum += found.reader;
-        store<Real>(along + (c + k) * lanes, load<Real>(along + (c + k) * lanes) + found.read);
-      }
-    }
-    store<Real>(of.totals + v * lanes, sum);
-  }
-  for (int c = 0; c < strip.count; ++c) {
-    for (int v = 0; v < vectors; ++v) {
-      const std::ptrdiff_t at = c * tile_readers + v * lanes;
-      store<Real>(scores + at, load<Real>(slopes + at));
-    }
-  }
-}
 
 /// to [columns][padded] (+)= W [columns][lanes] rows [lanes][length]. Wide rows a few vectors at a time: what is
 /// multiplied stays in the first cache.
@@ -405,10 +208,10 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     is_first = false;
     if (program) {
       differentiate_program<Real>(rule, head, strip, vectors, tile.first_reader, {most, below, scales, totals}, alone,
-                                  inputs, space, scores, products, slopes, along);
+                                  inputs, space, gradients.offset_sums, scores, products, slopes, along);
     } else
       differentiate_strip<Real>(rule, head, strip, vectors, tile.first_reader, {most, below, scales, totals}, alone,
-                                scores, products, slopes);
+                                gradients.offset_sums, scores, products, slopes);
     if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
       gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
     } else {

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <memory>
 #include <new>
+#include <thread>
 #include <tuple>
 #include <vector>
 
+#include "sightline/mixer/cpu/call_parts.hpp"
 #include "sightline/mixer/cpu/dispatch.hpp"
 #include "sightline/mixer/cpu/exact.hpp"
 #include "sightline/mixer/cpu/heads.hpp"
@@ -19,57 +22,12 @@
 
 namespace sightline::mixer::cpu {
 
-/// Aligned memory for every worker.
-class Workspaces {
-public:
-  Workspaces(std::size_t bytes, int workers) : bytes_((bytes + 4095) / 4096 * 4096 + 64) {
-    memory_.reset(static_cast<char*>(
-        std::aligned_alloc(4096, (bytes_ * static_cast<std::size_t>(workers) + 4095) / 4096 * 4096)));
-    if (!memory_)
-      throw std::bad_alloc();
-  }
-  [[nodiscard]] void* of(int worker) const { return memory_.get() + bytes_ * static_cast<std::size_t>(worker); }
-
-private:
-  struct Free {
-    void operator()(char* memory) const { std::free(memory); }
-  };
-  std::size_t bytes_;
-  std::unique_ptr<char, Free> memory_;
-};
-
 /// One stretch of work: a tile (by rank) or a chunk of rows of one head.
 struct Task {
   std::int32_t batch = 0, head = 0;
   std::int64_t part = 0;
   bool is_tile = false;
 };
-
-/// The vertices that a batch element's length leaves out.
-template <class Real> void set_cuts(const Plan& plan, std::int64_t length, Head<Real>& head) {
-  head.reader_cut_begin = std::clamp<std::int64_t>(length, 0, plan.reader_tokens());
-  head.reader_cut_end = plan.reader_tokens();
-  head.read_cut_begin = std::clamp<std::int64_t>(length, 0, plan.read_tokens());
-  head.read_cut_end = plan.read_tokens();
-}
-
-template <class Real>
-[[nodiscard]] Gradients<Real> make_gradients(const AttentionGradients<Real>& from, std::int64_t b, std::int64_t h,
-                                             std::int64_t key_head) {
-  Gradients<Real> to;
-  to.out = from.out.at(b, h, 0);
-  to.out_stride = from.out.token_stride;
-  if (from.query.data != nullptr)
-    to.query = from.query.at(b, h, 0);
-  if (from.key.data != nullptr)
-    to.key = from.key.at(b, key_head, 0);
-  if (from.value.data != nullptr)
-    to.value = from.value.at(b, key_head, 0);
-  to.query_stride = from.query.token_stride;
-  to.key_stride = from.key.token_stride;
-  to.value_stride = from.value.token_stride;
-  return to;
-}
 
 /// Weight::features: queries and keys are rows of features already, of the heads from first_head on.
 template <class Real> struct FeatureCall {
@@ -131,7 +89,7 @@ public:
       run_tasks(shape_.batch * shape_.key_heads, workers_, [&](std::int64_t task, int) {
         orders_[static_cast<std::size_t>(task)] =
             sort_by_content(plan_, in_.key, shape_.width, in_.value, shape_.value_width, task / shape_.key_heads,
-                            task % shape_.key_heads);
+                            task % shape_.key_heads, *engine_);
       });
     }
     std::vector<Task> tasks;
@@ -163,8 +121,15 @@ public:
   void backward(const AttentionGradients<Real>& gradients) {
     clear(gradients.key, shape_.width);
     clear(gradients.value, shape_.value_width);
+    if (gradients.bias != nullptr) {
+      bias_sums_.assign(static_cast<std::size_t>(shape_.batch * shape_.heads * bias_.length()), Real(0));
+      merged_.assign(static_cast<std::size_t>(shape_.batch * shape_.heads), 0);
+    }
     run_tiles(gradients);
     run_sparse(gradients);
+    for (std::int64_t k = 0; gradients.bias != nullptr && k < shape_.batch * shape_.heads; ++k)
+      bias_.add_gradient(plan_, k % shape_.heads, k < shape_.heads, bias_sums_.data() + k * bias_.length(),
+                         gradients.bias);
     if (gradients.sink != nullptr)
       add_sinks(gradients.sink);
     if (execution_.exact) {
@@ -270,8 +235,7 @@ private:
     run_tasks(shape_.batch * heads, workers_, [&](std::int64_t task, int) {
       for (std::int64_t t = 0; t < tokens; ++t) {
         Real* const row = view.at(task / heads, task % heads, t);
-        for (std::int64_t k = 0; k < width; ++k)
-          row[k] = std::isnan(row[k]) ? std::numeric_limits<Real>::quiet_NaN() : row[k] + Real(0);
+        engine_->make_canonical(row, width);
       }
     });
   }
@@ -326,6 +290,7 @@ private:
     std::vector<std::uint32_t> done(static_cast<std::size_t>(chains * blocks), 0);
     const std::size_t first_sink = add_parts(tasks);
     const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+    std::vector<Real> own_sums(bias_sums_.empty() ? 0 : static_cast<std::size_t>(workers_ * bias_.length()), Real(0));
     const auto run_one = [&](std::size_t t, int worker) {
       const Task& task = tasks[t];
       const Tiles& tiles = tiles_of(task.head);
@@ -336,14 +301,40 @@ private:
       turns.done = done.data() + (task.batch * shape_.key_heads + task.head / group()) * blocks;
       if (!bases.empty())
         turns.base = bases.data() + task.head * blocks;
-      sinks_[first_sink + t].value = engine_->backward_tile(rule_of(task.head), head_of(task.batch, task.head),
-                                                            gradients_of(gradients, task.batch, task.head),
-                                                            list_of(tiles, task.part), turns, workspaces.of(worker));
+      Gradients<Real> to = gradients_of(gradients, task.batch, task.head);
+      if (!own_sums.empty())
+        to.offset_sums = own_sums.data() + worker * bias_.length() + bias_.zero();
+      const TileList list = list_of(tiles, task.part);
+      sinks_[first_sink + t].value = engine_->backward_tile(rule_of(task.head), head_of(task.batch, task.head), to,
+                                                            list, turns, workspaces.of(worker));
+      if (!own_sums.empty())
+        merge_sums(task, list, to.offset_sums);
     };
     run_tasks(static_cast<std::int64_t>(jobs.size()) - 1, workers_, [&](std::int64_t job, int worker) {
       for (std::size_t t = jobs[static_cast<std::size_t>(job)]; t < jobs[static_cast<std::size_t>(job) + 1]; ++t)
         run_one(t, worker);
     });
+  }
+
+  // What a tile adds to the biases' gradients joins those of its head in the order of the tiles: those before it were
+  // started before it, so they come.
+  void merge_sums(const Task& task, const TileList& list, Real* own) {
+    const std::int64_t number = task.batch * shape_.heads + task.head;
+    const std::atomic_ref<std::uint32_t> merged(merged_[static_cast<std::size_t>(number)]);
+    while (merged.load(std::memory_order_acquire) != static_cast<std::uint32_t>(task.part))
+      std::this_thread::yield();
+    std::int64_t low = shape_.reads, high = -1;
+    for (int s = 0; s < list.segment_count; ++s) {
+      low = std::min<std::int64_t>(low, list.segments[s].first);
+      high = std::max<std::int64_t>(high, std::int64_t{list.segments[s].first} + list.segments[s].count - 1);
+    }
+    Real* const to = bias_sums_.data() + number * bias_.length() + bias_.zero();
+    for (std::int64_t offset = list.first_reader - high; offset < list.first_reader + tile_readers - low && high >= 0;
+         ++offset) {
+      to[offset] += own[offset];
+      own[offset] = 0;
+    }
+    merged.store(static_cast<std::uint32_t>(task.part) + 1, std::memory_order_release);
   }
 
   // Rows taken one by one, then their columns, for as many key heads at a time as stay in the caches and keep what is
@@ -372,12 +363,15 @@ private:
       }
       if (!tasks.empty()) {
         std::vector<Real> weights(arcs), slopes(arcs), alongs(common_.program != nullptr ? arcs : 0),
+            exponents(bias_sums_.empty() ? 0 : arcs),
             middles(common_has_extra() ? static_cast<std::size_t>((last - first) * group() * shape_.readers) : 0);
         const auto to = [&](const Task& task) {
           Gradients<Real> result = gradients_of(gradients, task.batch, task.head);
           const std::int64_t number = task.batch * shape_.heads + task.head - first * group();
           result.arc_weights = weights.data() + arcs_before[static_cast<std::size_t>(number)];
           result.arc_slopes = slopes.data() + arcs_before[static_cast<std::size_t>(number)];
+          if (!exponents.empty())
+            result.arc_exponents = exponents.data() + arcs_before[static_cast<std::size_t>(number)];
           if (!alongs.empty())
             result.arc_alongs = alongs.data() + arcs_before[static_cast<std::size_t>(number)];
           if (!middles.empty())
@@ -392,6 +386,17 @@ private:
           sinks_[first_sink + static_cast<std::size_t>(t)].value =
               engine_->backward_rows(rule_of(task.head), head_of(task.batch, task.head), to(task), rows.view(),
                                      rows.chunks[part], rows.chunks[part + 1], workspaces.of(worker));
+        });
+        const std::int64_t numbers = bias_sums_.empty() ? 0 : (last - first) * group();
+        run_tasks(numbers, workers_, [&](std::int64_t k, int) {
+          const std::int64_t number = first * group() + k;
+          const SparseList& rows = tiles_of(number % shape_.heads).rows;
+          const Real* const from = exponents.data() + arcs_before[static_cast<std::size_t>(k)];
+          Real* const sums = bias_sums_.data() + number * bias_.length() + bias_.zero();
+          for (std::size_t r = 0; r < rows.rows.size(); ++r) {
+            for (std::int64_t a = rows.offsets[r]; a < rows.offsets[r + 1]; ++a)
+              sums[rows.rows[r] - rows.columns[static_cast<std::size_t>(a)]] += from[a];
+          }
         });
         for (std::int64_t g = 0; g < group(); ++g) { // heads that share a key head follow each other
           tasks.clear();
@@ -456,6 +461,8 @@ private:
   const Engine<Real>* engine_ = nullptr;
   int workers_ = 1;
   std::vector<SinkPart> sinks_;
+  std::vector<Real> bias_sums_;       // d loss / d exponent by i - j, per batch element and head
+  std::vector<std::uint32_t> merged_; // tiles of each that have been added
 };
 
 } // namespace sightline::mixer::cpu

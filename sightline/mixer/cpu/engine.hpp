@@ -112,7 +112,9 @@ template <class Real> struct Gradients {
   std::ptrdiff_t query_stride = 0, key_stride = 0, value_stride = 0;
   Real* middles = nullptr;                            ///< workspace per reader of rows passes, or null without sinks
   Real *arc_weights = nullptr, *arc_slopes = nullptr; ///< per arc, from backward_rows to backward_columns
-  Real* arc_alongs = nullptr;                         ///< the same for slopes along the read itself (programs)
+  Real* arc_exponents = nullptr;                      ///< d loss / d exponent of every arc, for biases; or null
+  Real* offset_sums = nullptr; ///< tiles: offset_sums[i - j] collects d loss / d exponent of (i, j); or null
+  Real* arc_alongs = nullptr;  ///< the same for slopes along the read itself (programs)
 };
 
 struct TileList {
@@ -187,6 +189,8 @@ template <class Real> struct AggregateHead {
   std::int64_t reader_cut_begin = 0, reader_cut_end = 0, read_cut_begin = 0, read_cut_end = 0;
 };
 
+inline constexpr int most_ranked = 128;
+
 template <class Real> struct Engine {
   std::size_t (*workspace_bytes)(std::int64_t width, std::int64_t value_width);
   void (*forward_tile)(const Rule<Real>&, const Head<Real>&, const TileList&, void* workspace);
@@ -235,6 +239,10 @@ template <class Real> struct Engine {
   /// Adds the gradients of the weights of groups begin .. end - 1; `space` holds `width` numbers.
   void (*aggregate_weights)(const AggregateHead<Real>&, Collect, std::int64_t begin, std::int64_t end, const Real* grad,
                             std::ptrdiff_t grad_stride, Real* to, Real* space);
+  /// Every NaN the same, no -0.
+  void (*make_canonical)(Real* row, std::int64_t width);
+  /// How many of `count` keys, taken as whole numbers bit by bit, are smaller than each; at most most_ranked keys.
+  void (*rank_keys)(const Real* keys, int count, std::int32_t* ranks);
   int panel = 0; ///< columns that pack_weight puts side by side
   /// weight [columns, depth] -> out: round_up(columns, panel) * depth numbers.
   void (*pack_weight)(const Real* weight, std::int64_t depth, std::int64_t columns, Real* out);

@@ -345,23 +345,22 @@ namespace {
 
 /// Sorts a few items with different keys by counting, for each, the smaller ones: no branch depends on the numbers.
 /// False where keys are equal.
-template <class Bits> bool rank_small(std::pair<Bits, std::int32_t>* items, std::int64_t count) {
-  constexpr std::int64_t most = 128;
-  if (count > most)
+template <class Real, class Bits>
+bool rank_small(const Engine<Real>& engine, std::pair<Bits, std::int32_t>* items, std::int64_t count) {
+  if (count > most_ranked)
     return false;
-  Bits keys[most];
-  std::pair<Bits, std::int32_t> sorted[most];
-  bool taken[most] = {};
+  Real keys[most_ranked];
+  std::int32_t ranks[most_ranked];
+  std::pair<Bits, std::int32_t> sorted[most_ranked];
+  bool taken[most_ranked] = {};
   for (std::int64_t k = 0; k < count; ++k)
-    keys[k] = items[k].first;
+    keys[k] = std::bit_cast<Real>(items[k].first);
+  engine.rank_keys(keys, static_cast<int>(count), ranks);
   for (std::int64_t k = 0; k < count; ++k) {
-    Bits rank = 0;
-    for (std::int64_t i = 0; i < count; ++i)
-      rank += keys[i] < keys[k] ? 1 : 0;
-    if (taken[rank])
+    if (taken[ranks[k]])
       return false;
-    taken[rank] = true;
-    sorted[rank] = items[k];
+    taken[ranks[k]] = true;
+    sorted[ranks[k]] = items[k];
   }
   std::copy_n(sorted, count, items);
   return true;
@@ -372,7 +371,7 @@ template <class Bits> bool rank_small(std::pair<Bits, std::int32_t>* items, std:
 template <class Real>
 std::vector<std::int32_t> sort_by_content(const Plan& plan, View<const Real> key, std::int64_t width,
                                           View<const Real> value, std::int64_t value_width, std::int64_t batch,
-                                          std::int64_t head) {
+                                          std::int64_t head, const Engine<Real>& engine) {
   using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
   const std::int64_t n = plan.reads();
   std::vector<std::pair<Bits, std::int32_t>> items(static_cast<std::size_t>(n));
@@ -393,7 +392,7 @@ std::vector<std::int32_t> sort_by_content(const Plan& plan, View<const Real> key
     std::int64_t last = classes.empty() ? n : first + 1;
     while (last < n && classes[static_cast<std::size_t>(last)] == classes[static_cast<std::size_t>(first)])
       ++last;
-    if (!rank_small(items.data() + first, last - first))
+    if (!rank_small(engine, items.data() + first, last - first))
       std::sort(items.begin() + first, items.begin() + last, less);
     first = last;
   }
@@ -404,8 +403,8 @@ std::vector<std::int32_t> sort_by_content(const Plan& plan, View<const Real> key
 }
 
 template std::vector<std::int32_t> sort_by_content(const Plan&, View<const float>, std::int64_t, View<const float>,
-                                                   std::int64_t, std::int64_t, std::int64_t);
+                                                   std::int64_t, std::int64_t, std::int64_t, const Engine<float>&);
 template std::vector<std::int32_t> sort_by_content(const Plan&, View<const double>, std::int64_t, View<const double>,
-                                                   std::int64_t, std::int64_t, std::int64_t);
+                                                   std::int64_t, std::int64_t, std::int64_t, const Engine<double>&);
 
 } // namespace sightline::mixer::cpu

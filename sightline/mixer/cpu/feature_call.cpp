@@ -1,11 +1,10 @@
 #include "sightline/mixer/cpu/feature_call.hpp"
 
 #include <memory>
-#include <optional>
 
 #include "sightline/mixer/cpu/call.hpp"
+#include "sightline/mixer/cpu/weak_rows.hpp"
 #include "sightline/mixer/kernel_function.hpp"
-#include "sightline/mixer/reference/attention_row.hpp"
 #include "sightline/mixer/reference/reference.hpp"
 
 namespace sightline::mixer::cpu {
@@ -113,13 +112,15 @@ public:
     } else {
       run_linear(out, nullptr);
     }
-    redo_rows(out);
+    if (rule_.normalised)
+      WeakRows<Real>(plan_, rule_, shape_, in_, out, execution_).redo();
     return true;
   }
 
   [[nodiscard]] bool backward(const AttentionGradients<Real>& gradients) {
     // Exact sums over readers have an order, which rows done again would break.
-    if (execution_.exact && any_redone()) {
+    WeakRows<Real> weak(plan_, rule_, shape_, in_, out_, execution_);
+    if (execution_.exact && weak.any()) {
       reference::attend_backward(plan_, rule_, shape_, in_, out_, gradients, execution_);
       return true;
     }
@@ -129,7 +130,8 @@ public:
     } else {
       run_linear(out_, &gradients);
     }
-    redo_rows_backward(gradients);
+    if (rule_.normalised)
+      weak.backward(gradients);
     return true;
   }
 
@@ -158,112 +160,6 @@ private:
     return Way::tiles;
   }
 
-  // A row whose weights all lie near the smallest numbers (queries and keys far from each other's best features) is
-  // computed again by the reference, alone: what others read does not matter to it. Its statistics, 0 and an exponent
-  // above all others, leave it out of the backward pass, which adds it at the end.
-  static constexpr Real redone = Real(2e30F);
-  [[nodiscard]] std::int64_t row_number(std::int64_t b, std::int64_t h, std::int64_t i) const {
-    return (b * shape_.heads + h) * shape_.readers + i;
-  }
-  [[nodiscard]] bool is_weak(const Real* statistics, std::int64_t row) const {
-    const Real most = sizeof(Real) == 4 ? Real(0x1p90) : Real(0x1p300 * 0x1p300);
-    const Real exponent = statistics[2 * row], factor = statistics[2 * row + 1];
-    return factor > most || (factor == Real(0) && exponent > Real(-1e29F));
-  }
-  [[nodiscard]] bool is_redone(std::int64_t row) const {
-    return out_.statistics[2 * row] == redone && out_.statistics[2 * row + 1] == Real(0);
-  }
-  [[nodiscard]] bool any_redone() const {
-    for (std::int64_t row = 0; row < shape_.batch * shape_.heads * shape_.readers; ++row) {
-      if (is_redone(row))
-        return true;
-    }
-    return false;
-  }
-
-  void redo_rows(const AttentionOutputs<Real>& out) const {
-    if (!rule_.normalised)
-      return;
-    const auto kernel = find_kernel_function(rule_.kernel, shape_.width);
-    run_tasks(shape_.batch * shape_.heads, workers_, [&](std::int64_t task, int) {
-      const std::int64_t b = task / shape_.heads, h = task % shape_.heads;
-      std::optional<reference::AttentionRow<Real>> row;
-      for (std::int64_t i = 0; i < shape_.readers; ++i) {
-        const std::int64_t number = row_number(b, h, i);
-        if (!is_weak(out.statistics, number))
-          continue;
-        if (!row)
-          row.emplace(plan_, rule_, shape_, in_, kernel, execution_.exact);
-        row->compute(b, h, i);
-        for (std::int64_t c = 0; c < shape_.value_width; ++c) {
-          const Real sum = row->sums.template sum<Real>(
-              [&](std::size_t k) { return row->reads()[k].weight * value_of(b, h, row->reads()[k].read)[c]; });
-          out.out.at(b, h, i)[c] = row->reads().empty() ? Real(0) : row->sums.finish(sum);
-        }
-        out.statistics[2 * number] = redone;
-        out.statistics[2 * number + 1] = 0;
-      }
-    });
-  }
-  [[nodiscard]] const Real* value_of(std::int64_t b, std::int64_t h, std::int64_t j) const {
-    return in_.value.at(b, h / group(), j);
-  }
-
-  void redo_rows_backward(const AttentionGradients<Real>& gradients) const {
-    if (!rule_.normalised)
-      return;
-    const auto kernel = find_kernel_function(rule_.kernel, shape_.width);
-    std::vector<Real> sinks(static_cast<std::size_t>(shape_.batch * shape_.heads), Real(0));
-    run_tasks(shape_.batch * shape_.key_heads, workers_, [&](std::int64_t task, int) {
-      const std::int64_t b = task / shape_.key_heads, first = task % shape_.key_heads * group();
-      std::optional<reference::AttentionRow<Real>> row;
-      for (std::int64_t h = first; h < first + group(); ++h) {
-        for (std::int64_t i = 0; i < shape_.readers; ++i) {
-          if (!is_redone(row_number(b, h, i)))
-            continue;
-          if (!row)
-            row.emplace(plan_, rule_, shape_, in_, kernel, execution_.exact);
-          sinks[static_cast<std::size_t>(b * shape_.heads + h)] -= redo_row_backward(*row, gradients, b, h, i);
-        }
-      }
-    });
-    for (std::size_t k = 0; k < sinks.size() && gradients.sink != nullptr; ++k)
-      gradients.sink[k % static_cast<std::size_t>(shape_.heads)] += sinks[k];
-  }
-
-  // As reference/attention_backward.cpp; returns what the sink's gradient loses.
-  Real redo_row_backward(reference::AttentionRow<Real>& row, const AttentionGradients<Real>& gradients, std::int64_t b,
-                         std::int64_t h, std::int64_t i) const {
-    const auto width = static_cast<std::size_t>(shape_.width);
-    std::vector<Real> products, dx(width), dy(width), query(width, Real(0));
-    row.compute(b, h, i);
-    const Real* const g = gradients.out.at(b, h, i);
-    Real middle = 0;
-    for (const auto& read : row.reads()) {
-      products.push_back(0);
-      for (std::int64_t c = 0; c < shape_.value_width; ++c)
-        products.back() += g[c] * value_of(b, h, read.read)[c];
-      middle += read.weight * products.back();
-    }
-    for (std::size_t k = 0; k < row.reads().size(); ++k) {
-      const auto read = row.reads()[k];
-      if (gradients.value.data != nullptr) {
-        for (std::int64_t c = 0; c < shape_.value_width; ++c)
-          gradients.value.at(b, h / group(), read.read)[c] += read.weight * g[c];
-      }
-      row.differentiate(b, h, i, read.read, read.per_factor * (products[k] - middle),
-                        read.weight * (products[k] - middle), dx.data(), dy.data());
-      for (std::size_t c = 0; c < width; ++c) {
-        query[c] += dx[c];
-        if (gradients.key.data != nullptr)
-          gradients.key.at(b, h / group(), read.read)[c] += dy[c];
-      }
-    }
-    for (std::size_t c = 0; c < width && gradients.query.data != nullptr; ++c)
-      gradients.query.at(b, h, i)[c] = static_cast<Real>(rule_.scale) * query[c];
-    return row.sink_weight() * middle;
-  }
-
   template <class T> static View<T> part(const View<T>& from, std::int64_t batch, std::int64_t head) {
     View<T> to = from;
     if (to.data != nullptr)
@@ -288,7 +184,11 @@ private:
       if (gradients->sink != nullptr)
         std::fill_n(gradients->sink, shape_.heads, Real(0));
     }
-    std::vector<Real> sinks(static_cast<std::size_t>(shape_.heads));
+    std::vector<Real> sinks(static_cast<std::size_t>(shape_.heads)), biases;
+    if (gradients != nullptr && gradients->bias != nullptr) {
+      std::fill_n(gradients->bias, shape_.heads * plan_.colours(), Real(0));
+      biases.resize(static_cast<std::size_t>(at_once * group() * plan_.colours()));
+    }
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t first = 0; first < shape_.key_heads; first += at_once) {
         const std::int64_t key_heads = std::min(at_once, shape_.key_heads - first), heads = key_heads * group();
@@ -337,7 +237,10 @@ private:
         inner.key = {grad_keys.empty() ? nullptr : grad_keys.data(), 0, shape_.reads * padded, padded};
         inner.value = part(gradients->value, b, first);
         inner.sink = gradients->sink == nullptr ? nullptr : sinks.data() + first_head;
+        inner.bias = biases.empty() ? nullptr : biases.data();
         call.backward(inner);
+        for (std::int64_t k = 0; k < heads * plan_.colours() && !biases.empty(); ++k)
+          gradients->bias[first_head * plan_.colours() + k] += biases[static_cast<std::size_t>(k)];
         for (std::int64_t h = first_head; h < first_head + heads && gradients->sink != nullptr; ++h)
           gradients->sink[h] += sinks[static_cast<std::size_t>(h)];
         const auto turn_back = [&](const View<const Real>& from, Real scale, const std::vector<Real>& of,

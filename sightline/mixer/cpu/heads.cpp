@@ -1,5 +1,6 @@
 #include "sightline/mixer/cpu/heads.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -65,10 +66,32 @@ template <class Real> void set_extra(const AttentionRule& rule, const Real* sink
   out.sink = static_cast<Real>(s);
 }
 
+/// The colour of an arc from i to j = i + offset.
+template <class Real>
+std::int64_t OffsetBias<Real>::colour_of(const Plan& plan, const layout::Relation* relation, std::int64_t offset) {
+  const layout::RelativeKind kind = relation == nullptr ? layout::RelativeKind::none : relation->relative().kind;
+  if (kind == layout::RelativeKind::offset)
+    return offset + plan.readers();
+  if (kind == layout::RelativeKind::distance)
+    return std::abs(offset) + 1;
+  return kind == layout::RelativeKind::bucket ? 1 + layout::compute_t5_bucket(offset, relation->relative()) : 0;
+}
+
+template <class Real>
+void OffsetBias<Real>::add_gradient(const Plan& plan, std::int64_t head, bool set, const Real* sums, Real* bias) const {
+  Real* const to = bias + head * plan.colours();
+  if (set)
+    std::fill_n(to, plan.colours(), Real(0));
+  const layout::Relation* const relation = plan.relation(plan.relation_of(first_head_ + head));
+  for (std::int64_t offset = 1 - plan.readers(); offset < plan.readers(); ++offset)
+    to[colour_of(plan, relation, offset)] += sums[zero_ - offset];
+}
+
 template <class Real>
 bool OffsetBias<Real>::build(const Plan& plan, const AttentionRule& rule, const Shape& shape, std::int64_t first_head,
                              const Real* bias) {
   tables_.clear();
+  first_head_ = first_head;
   if (bias == nullptr && rule.slopes.empty())
     return true;
   if (plan.readers() != plan.reads() || plan.reader_tokens() != plan.readers() || plan.read_tokens() != plan.reads())
@@ -98,15 +121,7 @@ bool OffsetBias<Real>::build(const Plan& plan, const AttentionRule& rule, const 
     for (std::int64_t offset = 1 - tokens; offset < tokens; ++offset) { // j - i
       double sum = -slope * static_cast<double>(std::abs(offset));
       if (bias != nullptr) {
-        std::int64_t colour = 0;
-        const layout::RelativeKind kind = relation == nullptr ? layout::RelativeKind::none : relation->relative().kind;
-        if (kind == layout::RelativeKind::offset)
-          colour = offset + tokens;
-        else if (kind == layout::RelativeKind::distance)
-          colour = std::abs(offset) + 1;
-        else if (kind == layout::RelativeKind::bucket)
-          colour = 1 + layout::compute_t5_bucket(offset, relation->relative());
-        sum += static_cast<double>(bias[h * plan.colours() + colour]);
+        sum += static_cast<double>(bias[h * plan.colours() + colour_of(plan, relation, offset)]);
       }
       at[-offset] = static_cast<Real>(sum * log2_e);
     }

@@ -38,7 +38,14 @@ public:
     return tables_.empty() ? nullptr : tables_.data() + head * length_ + zero_;
   }
 
+  [[nodiscard]] std::int64_t length() const { return length_; } ///< of a table
+  [[nodiscard]] std::int64_t zero() const { return zero_; }     ///< where i - j = 0 is
+  /// Adds what belongs to the offsets of a head to the gradients of its biases, or sets them. `sums` [length].
+  void add_gradient(const Plan& plan, std::int64_t head, bool set, const Real* sums, Real* bias) const;
+
 private:
+  [[nodiscard]] static std::int64_t colour_of(const Plan& plan, const layout::Relation* relation, std::int64_t offset);
+  std::int64_t first_head_ = 0;
   std::vector<Real> tables_;
   std::int64_t length_ = 0, zero_ = 0;
 };

@@ -5,7 +5,7 @@
 #include "sightline/mixer/cpu/backward_tile.hpp"
 #include "sightline/mixer/cpu/forward_tile.hpp"
 #include "sightline/mixer/cpu/linear.hpp"
-#include "sightline/mixer/cpu/rows.hpp"
+#include "sightline/mixer/cpu/rows_backward.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
@@ -16,7 +16,7 @@ template <class Real> std::size_t workspace_bytes(std::int64_t width, std::int64
                             (4 * strip_columns + 16) * tile_readers + strip_columns * 20 +
                             2 * most_slots * program_block * 16;
   const std::int64_t rows =
-      2 * most_slots * program_block * 16 + most_arcs * (14 + 16 + padded) + 4 * (padded + value_padded);
+      2 * most_slots * program_block * 16 + most_arcs * (15 + 16 + padded) + 4 * (padded + value_padded);
   const std::int64_t most = tile > rows ? tile : rows;
   return static_cast<std::size_t>(most) * sizeof(Real) + most_arcs * (sizeof(Piece) + 8) + 64 * 40;
 }
@@ -53,14 +53,31 @@ void multiply_rows(const Real* in, const Real* packed, const Real* bias, std::in
   }
 }
 
+template <class Real> void canonical_row(Real* row, std::int64_t width) { make_canonical<Real>(row, width); }
+
+template <class Real> void rank_keys(const Real* keys, int count, std::int32_t* ranks) {
+  constexpr int lanes = Lanes<Real>::count;
+  alignas(64) Real padded[most_ranked] = {};
+  for (int k = 0; k < count; ++k)
+    padded[k] = keys[k];
+  for (int base = 0; base < count; base += lanes) {
+    const IntVec<Real> mine = (IntVec<Real>)load<Real>(padded + base);
+    IntVec<Real> rank{};
+    for (int k = 0; k < count; ++k)
+      rank -= (IntVec<Real>)splat_bits<Real>(padded[k]) < mine;
+    for (int lane = 0; lane < lanes && base + lane < count; ++lane)
+      ranks[base + lane] = static_cast<std::int32_t>(rank[lane]);
+  }
+}
+
 template <class Real> constexpr Engine<Real> make_engine() {
-  return {&workspace_bytes<Real>, &forward_tile<Real>,      &backward_tile<Real>,
-          &forward_rows<Real>,    &backward_rows<Real>,     &backward_columns<Real>,
-          &find_features<Real>,   &feature_gradient<Real>,  &linear_bytes<Real>,
-          &linear_collect<Real>,  &linear_add<Real>,        &linear_forward<Real>,
-          &linear_backward<Real>, &linear_columns<Real>,    &aggregate_groups<Real>,
-          &aggregate_back<Real>,  &aggregate_weights<Real>, block_vectors * Lanes<Real>::count,
-          &pack_weight<Real>,     &multiply_rows<Real>};
+  return {
+      &workspace_bytes<Real>,   &forward_tile<Real>,     &backward_tile<Real>,    &forward_rows<Real>,
+      &backward_rows<Real>,     &backward_columns<Real>, &find_features<Real>,    &feature_gradient<Real>,
+      &linear_bytes<Real>,      &linear_collect<Real>,   &linear_add<Real>,       &linear_forward<Real>,
+      &linear_backward<Real>,   &linear_columns<Real>,   &aggregate_groups<Real>, &aggregate_back<Real>,
+      &aggregate_weights<Real>, &canonical_row<Real>,    &rank_keys<Real>,        block_vectors * Lanes<Real>::count,
+      &pack_weight<Real>,       &multiply_rows<Real>};
 }
 
 // Constant initialisation: nothing of a newer instruction set may run before it is chosen.

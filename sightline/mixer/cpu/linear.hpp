@@ -4,7 +4,7 @@
 // no bit.
 #pragma once
 
-#include "sightline/mixer/cpu/features.hpp"
+#include "sightline/mixer/cpu/linear_state.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
@@ -14,116 +14,6 @@ template <class Real> std::size_t linear_bytes(const FeatureMap<Real>& map, std:
                                value_padded * (map.stride + feature_rows) + 5 * feature_rows * tile_readers +
                                12 * feature_rows;
   return static_cast<std::size_t>(numbers) * sizeof(Real) + 64 * 40;
-}
-
-/// Stretches of at most feature_rows vertices of [begin, end) that exist, one after the other.
-class Stretches {
-public:
-  Stretches(std::int64_t begin, std::int64_t end, std::int64_t cut_begin, std::int64_t cut_end)
-      : at_(begin), end_(end), cut_begin_(cut_begin), cut_end_(cut_end) {}
-  bool next(std::int64_t& first, int& count) {
-    if (at_ >= cut_begin_ && at_ < cut_end_)
-      at_ = cut_end_;
-    if (at_ >= end_)
-      return false;
-    std::int64_t stop = at_ + feature_rows < end_ ? at_ + feature_rows : end_;
-    if (at_ < cut_begin_ && cut_begin_ < cut_end_ && stop > cut_begin_)
-      stop = cut_begin_;
-    first = at_;
-    count = static_cast<int>(stop - at_);
-    at_ = stop;
-    return true;
-  }
-
-private:
-  std::int64_t at_, end_, cut_begin_, cut_end_;
-};
-
-template <class Real> SIGHTLINE_INLINE Real power_of_two(Real exponent) { return exp2<Real>(splat<Real>(exponent))[0]; }
-
-template <class Real>
-void clear_state(const FeatureMap<Real>& map, std::int64_t value_padded, const LinearState<Real>& s) {
-  for (std::int64_t k = 0; k < map.padded * value_padded; ++k)
-    s.sums[k] = 0;
-  for (std::int64_t f = 0; f < map.padded; ++f)
-    s.totals[f] = 0;
-  *s.exponent = no_exponent<Real>;
-}
-
-/// Brings a state to a larger exponent.
-template <class Real>
-void raise_state(const FeatureMap<Real>& map, std::int64_t value_padded, const LinearState<Real>& s, Real exponent) {
-  constexpr int lanes = Lanes<Real>::count;
-  if (exponent == *s.exponent)
-    return;
-  const Vec<Real> shrink = splat<Real>(power_of_two<Real>(*s.exponent - exponent));
-  for (std::int64_t k = 0; k < map.padded * value_padded; k += lanes)
-    store<Real>(s.sums + k, load<Real>(s.sums + k) * shrink);
-  for (std::int64_t f = 0; f < map.padded; f += lanes)
-    store<Real>(s.totals + f, load<Real>(s.totals + f) * shrink);
-  *s.exponent = exponent;
-}
-
-/// Adds `count` rows: sums += phi v 2^e, totals += phi weight 2^e. `values` [row][value_padded] are overwritten.
-template <class Real>
-void add_to_state(const FeatureMap<Real>& map, std::int64_t value_padded, int count, const Real* features,
-                  const Real* exponents, const Real* weights, Real* values, const LinearState<Real>& s) {
-  constexpr int lanes = Lanes<Real>::count;
-  Real top = *s.exponent;
-  for (int i = 0; i < count; ++i)
-    top = exponents[i] > top ? exponents[i] : top;
-  raise_state<Real>(map, value_padded, s, top);
-  Real factors[feature_rows];
-  for (int i = 0; i < count; ++i) {
-    const Real power = power_of_two<Real>(exponents[i] - top);
-    factors[i] = weights != nullptr ? power * weights[i] : power;
-    for (std::int64_t k = 0; k < value_padded; k += lanes)
-      store<Real>(values + i * value_padded + k, load<Real>(values + i * value_padded + k) * splat<Real>(power));
-  }
-  multiply<Real, Along::rows>(static_cast<int>(map.count), static_cast<int>(value_padded / lanes), count, features,
-                              map.stride, values, value_padded, s.sums, value_padded, true);
-  for (std::int64_t f = 0; f < map.padded; f += lanes) {
-    Vec<Real> total = load<Real>(s.totals + f);
-    for (int i = 0; i < count; ++i)
-      total = fma(splat<Real>(factors[i]), load<Real>(features + i * map.stride + f), total);
-    store<Real>(s.totals + f, total);
-  }
-}
-
-template <class Real>
-void linear_collect(const FeatureMap<Real>& map, const Head<Real>& head, std::int64_t begin, std::int64_t end,
-                    const LinearState<Real>& state, void* workspace) {
-  const std::int64_t value_padded = round_up(head.value_width, 16);
-  Arena arena(workspace);
-  Real* const x = arena.take<Real>(feature_rows * map.row_length);
-  Real* const features = arena.take<Real>(feature_rows * map.stride);
-  Real* const values = arena.take<Real>(feature_rows * value_padded);
-  Real exponents[feature_rows];
-  clear_state<Real>(map, value_padded, state);
-  Stretches stretches(begin, end, head.read_cut_begin, head.read_cut_end);
-  std::int64_t first = 0;
-  int count = 0;
-  while (stretches.next(first, count)) {
-    copy_rows<Real>(head.key + first * head.key_stride, head.key_stride, map.width, nullptr, Real(1), count,
-                    map.row_length, x);
-    find_feature_block<Real>(map, x, count, features, exponents);
-    copy_rows<Real>(head.value + first * head.value_stride, head.value_stride, head.value_width, nullptr, Real(1),
-                    count, value_padded, values);
-    add_to_state<Real>(map, value_padded, count, features, exponents, nullptr, values, state);
-  }
-}
-
-template <class Real>
-void linear_add(const FeatureMap<Real>& map, std::int64_t value_width, const LinearState<Real>& from,
-                const LinearState<Real>& to) {
-  const std::int64_t value_padded = round_up(value_width, 16);
-  if (*from.exponent > *to.exponent)
-    raise_state<Real>(map, value_padded, to, *from.exponent);
-  const Real factor = power_of_two<Real>(*from.exponent - *to.exponent);
-  for (std::int64_t k = 0; k < map.padded * value_padded; ++k)
-    to.sums[k] += from.sums[k] * factor;
-  for (std::int64_t f = 0; f < map.padded; ++f)
-    to.totals[f] += from.totals[f] * factor;
 }
 
 /// C_i += sum over j <= i of w_ij B_j. careful: rows of B may hold infinities, and only who reads them meets them.

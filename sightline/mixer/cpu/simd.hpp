@@ -54,6 +54,13 @@ template <class Real> SIGHTLINE_INLINE void store(Real* to, Vec<Real> value) {
 }
 template <class Real> SIGHTLINE_INLINE Vec<Real> splat(Real value) { return value - Vec<Real>{}; }
 
+/// splat() computes: it would turn -0 and signalling NaN into other bits.
+template <class Real> SIGHTLINE_INLINE Vec<Real> splat_bits(Real value) {
+  typename Lanes<Real>::Integer bits;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  return (Vec<Real>)(bits - IntVec<Real>{});
+}
+
 // a * b + c, fused wherever the processor can; never left to the compiler's own contraction, so that the same
 // expression has the same bits in every place where it is inlined.
 #if defined(SIGHTLINE_USE_AVX512)

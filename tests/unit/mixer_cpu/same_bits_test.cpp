@@ -42,7 +42,6 @@ TEST_CASE("the number of threads changes no bit") {
   Random random(8);
   for (int k = 0; k < 30; ++k) {
     Call call = draw_call(random, 900);
-    call.has_bias = false;
     if (k % 2 == 0)
       check_threads<float>(call, random, InstructionSet::best);
     else

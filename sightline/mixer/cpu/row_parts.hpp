@@ -1,0 +1,299 @@
+// Readers with few reads each (rings, stars, random links) and readers that read alone what nobody near them reads
+// (global tokens): one row at a time, vectors along the width. Here: what both passes are made of.
+#pragma once
+
+#include "sightline/mixer/cpu/backward_tile.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+inline constexpr int most_arcs = 1024; // taken at once; a multiple of every Lanes::count
+
+template <class Real> SIGHTLINE_INLINE void prefetch_row(const Real* row, std::int64_t width) {
+  for (std::int64_t k = 0; k < width; k += 64 / static_cast<std::int64_t>(sizeof(Real)))
+    __builtin_prefetch(row + k);
+}
+
+/// parts[a] = the products of scale * fixed with the row of columns[a], not yet added up over lanes. distance: squares
+/// of differences. vectors: whole vectors of the width, 0: any width.
+template <class Real, int vectors>
+SIGHTLINE_INLINE void partial_products(bool distance, const Real* fixed, Real scale, const Real* base,
+                                       std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
+                                       int count, Real* parts) {
+  constexpr int lanes = Lanes<Real>::count;
+  if constexpr (vectors > 0) {
+    Vec<Real> left[vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      left[v] = load<Real>(fixed + v * lanes) * splat<Real>(scale);
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + columns[a] * stride;
+      if (count > 8 && a + 6 < count)
+        prefetch_row<Real>(base + columns[a + 6] * stride, vectors * lanes);
+      Vec<Real> sum{};
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) {
+        const Vec<Real> right = load<Real>(row + v * lanes);
+        if (distance) {
+          const Vec<Real> difference = left[v] - right;
+          sum = fma(difference, difference, sum);
+        } else {
+          sum = fma(left[v], right, sum);
+        }
+      }
+      store<Real>(parts + a * lanes, sum);
+    }
+  } else {
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + columns[a] * stride;
+      Vec<Real> sum{};
+      std::int64_t k = 0;
+      const auto step = [&](Vec<Real> left, Vec<Real> right) {
+        left = left * splat<Real>(scale);
+        const Vec<Real> x = distance ? left - right : left, y = distance ? x : right;
+        sum = fma(x, y, sum);
+      };
+      for (; k + lanes <= width; k += lanes)
+        step(load<Real>(fixed + k), load<Real>(row + k));
+      if (k < width) {
+        Real one[lanes] = {}, two[lanes] = {};
+        for (std::int64_t t = k; t < width; ++t) {
+          one[t - k] = fixed[t];
+          two[t - k] = row[t];
+        }
+        step(load<Real>(one), load<Real>(two));
+      }
+      store<Real>(parts + a * lanes, sum);
+    }
+  }
+}
+
+/// sums[a] = the lanes of parts[a] added up, for a whole number of vectors of arcs.
+template <class Real> void add_parts(const Real* parts, int count, Real* sums) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int a = 0; a < count; a += lanes) {
+    Vec<Real> block[lanes];
+    for (int i = 0; i < lanes; ++i)
+      block[i] = load<Real>(parts + (a + i) * lanes);
+    transpose<Real>(block);
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      for (int i = 0; i < half; ++i)
+        block[i] += block[i + half];
+    }
+    store<Real>(sums + a, block[0]);
+  }
+}
+
+/// to [width] = (to +) sum over arcs of weights[a] times the row of columns[a], all times factor.
+template <class Real, int vectors>
+SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
+                               const Real* weights, int count, bool add, Real factor, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  if constexpr (vectors > 0) {
+    Vec<Real> sum[vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      sum[v] = add ? load<Real>(to + v * lanes) : Vec<Real>{};
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + columns[a] * stride;
+      if (count > 8 && a + 6 < count)
+        prefetch_row<Real>(base + columns[a + 6] * stride, vectors * lanes);
+      const Vec<Real> weight = splat<Real>(weights[a]);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v)
+        sum[v] = fma(weight, load<Real>(row + v * lanes), sum[v]);
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      store<Real>(to + v * lanes, sum[v] * splat<Real>(factor));
+  } else {
+    std::int64_t k = 0;
+    for (; k + lanes <= width; k += lanes) {
+      Vec<Real> sum = add ? load<Real>(to + k) : Vec<Real>{};
+      for (int a = 0; a < count; ++a)
+        sum = fma(splat<Real>(weights[a]), load<Real>(base + columns[a] * stride + k), sum);
+      store<Real>(to + k, sum * splat<Real>(factor));
+    }
+    for (; k < width; ++k) {
+      Real sum = add ? to[k] : Real(0);
+      for (int a = 0; a < count; ++a)
+        sum += weights[a] * base[columns[a] * stride + k];
+      to[k] = sum * factor;
+    }
+  }
+}
+
+/// add_rows for a row of several sums (SparseRows::marks), which are added up in their order.
+template <class Real, int vectors>
+SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, std::int64_t width,
+                                      const std::int32_t* columns, const Real* weights, const std::uint8_t* marks,
+                                      int count, Real factor, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  if constexpr (vectors > 0) {
+    Vec<Real> sum[vectors] = {}, all[vectors] = {};
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + columns[a] * stride;
+      const Vec<Real> weight = splat<Real>(weights[a]);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v)
+        sum[v] = fma(weight, load<Real>(row + v * lanes), sum[v]);
+      if (marks[a] == 0)
+        continue;
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) {
+        all[v] += sum[v];
+        sum[v] = Vec<Real>{};
+      }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      store<Real>(to + v * lanes, all[v] * splat<Real>(factor));
+  } else {
+    for (std::int64_t k = 0; k < width; ++k) {
+      Real sum = 0, all = 0;
+      for (int a = 0; a < count; ++a) {
+        sum += weights[a] * base[columns[a] * stride + k];
+        if (marks[a] != 0) {
+          all += sum;
+          sum = 0;
+        }
+      }
+      to[k] = all * factor;
+    }
+  }
+}
+
+/// Sum of terms(a), in the order of add_rows_marked.
+template <class Real, class Term> SIGHTLINE_INLINE Real sum_marked(const std::uint8_t* marks, int count, Term term) {
+  Real sum = 0, all = 0;
+  for (int a = 0; a < count; ++a) {
+    sum += term(a);
+    if (marks[a] != 0) {
+      all += sum;
+      sum = 0;
+    }
+  }
+  return all;
+}
+
+template <int number> struct Constant { static constexpr int value = number; };
+
+template <class Real> bool exists(std::int64_t vertex, std::int64_t cut_begin, std::int64_t cut_end) {
+  return vertex < cut_begin || vertex >= cut_end;
+}
+
+/// A row, or a piece of a long one.
+struct Piece {
+  std::int64_t row = 0;
+  int first = 0, count = 0; // among the arcs of its group
+  bool begins = true, ends = true;
+  std::int64_t first_arc = 0, last_arc = 0; // in the list, with those that do not exist
+};
+
+/// Rows of a list in groups of at most most_arcs arcs; arcs to what does not exist are left out. `columns` holds the
+/// group's.
+class PieceSource {
+public:
+  PieceSource(const SparseRows& list, std::int64_t begin, std::int64_t end, std::int64_t cut_begin,
+              std::int64_t cut_end)
+      : list_(list), row_(begin), end_(end), cut_begin_(cut_begin), cut_end_(cut_end) {
+    if (row_ < end_)
+      arc_ = list_.offsets[row_];
+  }
+  /// Number of pieces (at most `most`); arcs is their number of arcs.
+  int next(Piece* pieces, int most, std::int32_t* columns, int& arcs) {
+    int count = 0;
+    arcs = 0;
+    while (row_ < end_ && count < most && arcs < most_arcs) {
+      const std::int64_t first = list_.offsets[row_], stop = list_.offsets[row_ + 1];
+      // Short rows are not cut, so that most rows have one piece.
+      if (arc_ == first && arcs > 0 && stop - first > most_arcs - arcs)
+        break;
+      Piece& piece = pieces[count++];
+      piece = {list_.rows[row_], arcs, 0, arc_ == first, false, arc_, arc_};
+      const std::int64_t take = stop - arc_ < most_arcs - arcs ? stop - arc_ : most_arcs - arcs;
+      for (std::int64_t a = arc_; a < arc_ + take; ++a) {
+        if (list_.columns[a] < cut_begin_ || list_.columns[a] >= cut_end_)
+          columns[arcs++] = list_.columns[a];
+      }
+      piece.count = arcs - piece.first;
+      arc_ += take;
+      piece.last_arc = arc_;
+      if (arc_ == stop) {
+        piece.ends = true;
+        ++row_; // the next row begins where this one ends
+      }
+    }
+    return count;
+  }
+
+private:
+  const SparseRows& list_;
+  std::int64_t row_, end_, arc_ = 0, cut_begin_, cut_end_;
+};
+
+/// Scores of arcs -> exponents to base 2 (or scores as they are).
+template <class Real> SIGHTLINE_INLINE void find_arc_exponents(const Rule<Real>& rule, int count, Real* scores) {
+  constexpr int lanes = Lanes<Real>::count;
+  const bool root = rule.weight == Weight::exponential_root;
+  if (!is_exponent(rule.weight) || (!root && rule.factor == Real(1)))
+    return;
+  for (int a = 0; a < count; a += lanes) {
+    Vec<Real> s = load<Real>(scores + a);
+    if (root)
+      s = square_root<Real>(s);
+    store<Real>(scores + a, s * splat<Real>(rule.factor));
+  }
+}
+
+template <class Real> SIGHTLINE_INLINE Real round_up_to_integer(Real x) {
+  return -round_down<Real>(splat<Real>(-x))[0];
+}
+
+template <class Real> struct ArcSpace {
+  std::int32_t* columns;
+  Piece* pieces;
+  Real *parts, *scores, *products, *shifts, *scales, *middles, *fixed, *fixed_value, *sums, *value_sums, *prepared;
+  Real *distances, *reader_squares, *read_squares, *reader_slopes, *read_slopes; // programs
+  Real* exponent_slopes;
+  Arena end; // what follows is free
+  ArcSpace(void* workspace, std::int64_t width, std::int64_t value_width) : end(workspace) {
+    constexpr int lanes = Lanes<Real>::count;
+    Arena arena(workspace);
+    columns = arena.take<std::int32_t>(most_arcs);
+    pieces = arena.take<Piece>(most_arcs);
+    parts = arena.take<Real>(most_arcs * lanes);
+    scores = arena.take<Real>(most_arcs);
+    products = arena.take<Real>(most_arcs);
+    shifts = arena.take<Real>(most_arcs);
+    scales = arena.take<Real>(most_arcs);
+    middles = arena.take<Real>(most_arcs);
+    fixed = arena.take<Real>(round_up(width, lanes));
+    sums = arena.take<Real>(round_up(width, lanes));
+    fixed_value = arena.take<Real>(round_up(value_width, lanes));
+    value_sums = arena.take<Real>(round_up(value_width, lanes));
+    prepared = arena.take<Real>(most_arcs * width);
+    Real** const of_programs[] = {&distances,     &reader_squares, &read_squares,
+                                  &reader_slopes, &read_slopes,    &exponent_slopes};
+    for (Real** each : of_programs)
+      *each = arena.take<Real>(most_arcs);
+    end = arena;
+  }
+};
+
+/// Keys (or queries) of a group of arcs where they can be multiplied: in place, or prepared side by side.
+template <class Real> struct ArcRows {
+  const Real* base;
+  std::ptrdiff_t stride;
+  const std::int32_t* columns;
+};
+template <class Real>
+ArcRows<Real> find_arc_rows(Prepare prepare, const Real* base, std::ptrdiff_t stride, std::int64_t width,
+                            const std::int32_t* columns, int count, const std::int32_t* counting, Real* copy) {
+  if (prepare == Prepare::nothing)
+    return {base, stride, columns};
+  for (int a = 0; a < count; ++a)
+    prepare_row<Real>(prepare, base + columns[a] * stride, width, Real(1), copy + a * width);
+  return {copy, width, counting};
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD
