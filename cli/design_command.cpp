@@ -13,6 +13,7 @@
 #include "sightline/design/sources.hpp"
 #include "sightline/design/take_away.hpp"
 #include "sightline/group/expression.hpp"
+#include "sightline/report/words.hpp"
 #include "sightline/sight/reach.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 #include "sightline/verdict/certify.hpp"
@@ -203,17 +204,19 @@ void run(const DesignOptions& options) {
     std::erase_if(design.front, [&](const design::FrontPoint& p) {
       return p.layers > layers || p.pairs > pairs || (p.layers == layers && p.pairs == pairs);
     });
-    std::vector<std::string> first{fmt::format("{}: {} layers, {} pairs, {} registers{}", options.from, layers, pairs,
-                                               a.input.registers.size(),
+    std::vector<std::string> first{fmt::format("{}: {}, {}, {}{}", options.from, report::plural(layers, "layer"),
+                                               report::plural(pairs, "pair"),
+                                               report::plural(a.input.registers.size(), "register"),
                                                answer.verdict == verdict::Verdict::certified
                                                    ? ""
                                                    : "; it does not express its own target for certain, designs do")};
     if (design.front.empty()) {
       first.push_back("none found that has no more layers and no more pairs and less of one" +
-                      fmt::format("; bound: at least {} pairs in {} layers or fewer{}", bound, layers,
-                                  of_designs == ~std::uint64_t{0}
+                      fmt::format("; bound: at least {} pairs in {}{}", bound,
+                                  layers == 1 ? "1 layer" : fmt::format("at most {} layers", layers),
+                                  of_designs == ~std::uint64_t{0} || of_designs <= bound
                                       ? std::string()
-                                      : fmt::format(", at least {} for the kinds of designs found", of_designs)));
+                                      : fmt::format(", at least {} for the kinds of designs searched", of_designs)));
     }
     design.notes.insert(design.notes.begin(), first.begin(), first.end());
   }

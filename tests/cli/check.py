@@ -58,7 +58,7 @@ CASES = [
     ("design with a misspelt group", {}, ["design", "--symmetry", "C_5 x graf(3)"], 2, [], None),
     ("design with a wrong degree", {}, ["design", "--symmetry", "C_5", "--tokens", "6"], 2, [], 'sightline: group "C_5" acts on 5 points, expected 6\n'),
     ("design that improves", {"a.toml": RING.replace("repeat = 3", "repeat = 9")}, ["design", "--from", "a.toml"], 0, ["9 layers, 108 pairs"], ""),
-    ("design with nothing to improve", {"a.toml": "tokens = 4\ndim = 4\n"}, ["design", "--from", "a.toml"], 0, ["none found", "at 1 layers at least 12 pairs"], ""),
+    ("design with nothing to improve", {"a.toml": "tokens = 4\ndim = 4\n"}, ["design", "--from", "a.toml"], 0, ["none found", "at least 12 pairs in 1 layer"], ""),
     ("design causal with a symmetry", {}, ["design", "--symmetry", "C_5", "--causal"], 2, [], None),
     ("design causal", {}, ["design", "--symmetry", "trivial(6)", "--causal"], 0, ["tokens back"], ""),
     ("symmetry of a file", {"a.toml": RING.replace("dim = 4\n", "dim = 4\n[target]\nsymmetry = \"graph:g.edges\"\n"), "g.edges": "0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n"},
