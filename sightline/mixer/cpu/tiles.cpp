@@ -17,8 +17,8 @@ struct SameRows {
   std::int64_t arcs = 0; // per reader
 };
 
-struct PlainRun {
-  std::int64_t first = 0, last = 0, step = 1;
+struct PlainRun { // small: random links have one for every arc
+  std::int32_t first = 0, last = 0, step = 1;
 };
 
 class TileCompiler {
@@ -42,12 +42,15 @@ private:
     const layout::Relation* const relation = plan_.relation(relation_);
     std::vector<layout::ColouredRun> coloured;
     std::vector<layout::Run> plain;
+    if (relation != nullptr)
+      runs_.reserve(relation->pattern().affine_runs().size()); // pages are not touched twice
     for (std::int64_t i = 0; i < plan_.readers();) {
       SameRows group;
       group.first = i;
       group.runs_begin = runs_.size();
       const auto add = [&](const auto& run) {
-        runs_.push_back({run.first, run.last, run.step});
+        runs_.push_back({static_cast<std::int32_t>(run.first), static_cast<std::int32_t>(run.last),
+                         static_cast<std::int32_t>(run.step)});
         group.arcs += run.size();
       };
       if (relation != nullptr) { // without colours, which split runs
@@ -196,9 +199,9 @@ private:
     for (std::size_t g = group_of(first); g < groups_.size() && groups_[g].first < last; ++g) {
       for (std::size_t r = groups_[g].runs_begin; r < groups_[g].runs_end; ++r) {
         for (std::int64_t j = runs_[r].first; j <= runs_[r].last; j += runs_[r].step) {
-          std::int64_t& stamp = stamps_[static_cast<std::size_t>(j)];
+          std::int32_t& stamp = stamps_[static_cast<std::size_t>(j)];
           count += stamp != first ? 1 : 0;
-          stamp = first;
+          stamp = static_cast<std::int32_t>(first);
         }
       }
     }
@@ -306,7 +309,8 @@ private:
   Tiles& out_;
   std::vector<PlainRun> runs_;
   std::vector<SameRows> groups_;
-  std::vector<std::int64_t> lone_, stamps_;
+  std::vector<std::int64_t> lone_;
+  std::vector<std::int32_t> stamps_;
   std::vector<std::uint64_t> toggles_;
   std::vector<Event> events_;
   std::vector<Segment> segments_, shorter_;

@@ -99,6 +99,7 @@ const std::vector<std::string>& fast_kernels() {
                                                  "sigmoid(dot(x,y))",
                                                  "softplus(dot(x,y))/(1+norm2(y))",
                                                  "(1+norm2(x-y))*exp(dot(x,y)/4)",
+                                                 "exp(-norm2((x-y)/2))",
                                                  "2+sin(dot(x,y))*cos(norm(2*x-y/3))",
                                                  "cosh(dot(x,y)/9)^2+abs(dot(x,x+y)/9)",
                                                  "exp(-norm(x-y))*((1.5+tanh(dot(x,y)))^0.3+log(1+norm(x)))"};

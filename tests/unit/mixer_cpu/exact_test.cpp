@@ -117,7 +117,7 @@ TEST_CASE("rotations: windows that wrap, dense and sparse") {
 TEST_CASE("reflections: rings") {
   Random random(22);
   for (const std::int64_t n : {66, 129, 200}) {
-    for (const std::int64_t radius : {1, 30}) {
+    for (const std::int64_t radius : {1, 5, 30}) {
       const Call call = make_call(make(
                                       [&](layout::PatternSpec& s) {
                                         s.kind = layout::PatternKind::ring;
@@ -127,8 +127,8 @@ TEST_CASE("reflections: rings") {
                                   1, "softmax");
       CHECK(call.plan->order().kind == SummationOrder::Kind::dihedral);
       // Rows of a narrow ring are taken one by one, with several sums each, backward too.
-      check_move(call, random, rotation(n, pick(random, 0, n - 1), true), radius == 1);
-      check_move(call, random, rotation(n, pick(random, 1, n - 1), false), radius == 1);
+      check_move(call, random, rotation(n, pick(random, 0, n - 1), true), radius < 30);
+      check_move(call, random, rotation(n, pick(random, 1, n - 1), false), radius < 30);
     }
   }
 }
