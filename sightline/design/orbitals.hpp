@@ -1,4 +1,5 @@
-// The orbits of a permutation group on ordered pairs of points: the building blocks of every pattern with that symmetry.
+// The orbits of a permutation group on ordered pairs of points: the building blocks of every pattern with that
+// symmetry.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,11 @@ using group::Point;
 
 /// One orbit of G on pairs (reader, read). A pattern is preserved by G iff it is a union of orbitals (theory.md 8).
 struct Orbital {
-  Point from = 0, to = 0;       ///< representative pair: `from` is the least point of its orbit, `to` the least point read there
-  Point subdegree = 0;          ///< how many points each reader reads
-  std::uint64_t size = 0;       ///< number of pairs
-  std::uint32_t paired = 0;     ///< the orbital of the pairs turned round
+  Point from = 0,
+        to = 0;        ///< representative pair: `from` is the least point of its orbit, `to` the least point read there
+  Point subdegree = 0; ///< how many points each reader reads
+  std::uint64_t size = 0;   ///< number of pairs
+  std::uint32_t paired = 0; ///< the orbital of the pairs turned round
   [[nodiscard]] bool is_diagonal() const { return from == to; }
 };
 
@@ -34,38 +36,46 @@ public:
 
 private:
   friend Orbitals compute_orbitals(const group::Group& group, const Budget& budget);
-  using Node = Point;  ///< a symmetric class of the group, or a point that is in none
+  using Node = Point; ///< a symmetric class of the group, or a point that is in none
   void make_nodes(const group::Group& group, const Budget& budget);
   void grow_trees(const Budget& budget);
   /// u^-1(start) for the element u of the tree that carries the root of the node's orbit to the node.
   [[nodiscard]] Node carry_back(Node node, Node start) const;
-  [[nodiscard]] std::vector<Node> compute_stabiliser_orbits(const group::Group& group, Node root, const Budget& budget) const;
+  [[nodiscard]] std::vector<Node> compute_stabiliser_orbits(const group::Group& group, Node root,
+                                                            const Budget& budget) const;
   [[nodiscard]] std::vector<Node> compute_by_schreier(const std::vector<Node>& orbit, const Budget& budget) const;
-  [[nodiscard]] std::vector<Node> compute_by_order(const group::Group& group, Node root, std::size_t orbit_size, const Budget& budget) const;
+  [[nodiscard]] std::vector<Node> compute_by_order(const group::Group& group, Node root, std::size_t orbit_size,
+                                                   const Budget& budget) const;
   void number_orbitals(const group::Group& group, const Budget& budget);
   void fill_table(const Budget& budget);
+  [[nodiscard]] bool is_two_transitive() const { return roots_.size() == 1 && list_.size() == 2; }
 
   Point degree_ = 0;
   std::vector<Orbital> list_;
-  std::vector<Node> node_of_;                       ///< node of a point; nodes are numbered by their least points
-  std::vector<std::vector<Point>> members_;         ///< of a node
-  std::vector<Node> roots_;                         ///< least node of every orbit
-  std::vector<std::uint32_t> root_index_;           ///< of the orbit of a node
-  std::vector<std::uint32_t> inside_;               ///< by orbit: orbital of two different points of one node, if there are any
+  std::vector<Node> node_of_;               ///< node of a point; nodes are numbered by their least points
+  std::vector<std::vector<Point>> members_; ///< of a node
+  std::vector<Node> roots_;                 ///< least node of every orbit
+  std::vector<std::uint32_t> root_index_;   ///< of the orbit of a node
+  std::vector<std::uint32_t> inside_;       ///< by orbit: orbital of two different points of one node, if there are any
   std::vector<std::vector<Node>> generators_, inverses_;
-  std::vector<Node> parent_;                        ///< in the spanning tree of the orbit; a root is its own parent
-  std::vector<std::uint32_t> step_;                 ///< generator that carries the parent to the node
-  std::vector<Node> breadth_first_;                 ///< all nodes, parents before children
-  std::vector<std::vector<std::uint32_t>> at_root_; ///< at_root_[k][j]: number of the orbital from node roots_[k] to node j
-  std::vector<std::uint32_t> table_;                ///< number of every pair of nodes, up to 5,000 nodes
+  std::vector<Node> parent_;        ///< in the spanning tree of the orbit; a root is its own parent
+  std::vector<std::uint32_t> step_; ///< generator that carries the parent to the node
+  std::vector<Node> breadth_first_; ///< all nodes, parents before children
+  std::vector<std::vector<std::uint32_t>>
+      at_root_;                      ///< at_root_[k][j]: number of the orbital from node roots_[k] to node j
+  std::vector<std::uint32_t> table_; ///< number of every pair of nodes, up to 5,000 nodes
 };
 
-/// Symmetric classes of the group are taken as one point (node) each first: their symmetric groups are transitive on pairs
-/// from two classes, and on pairs inside one. On the nodes, the orbitals from the least node a of an orbit are the orbits of
-/// the stabiliser of a. Up to 25 million pairs per orbit that stabiliser is generated by all of Schreier's generators, which
-/// are merged into a partition of the nodes and never stored; beyond, by random elements of it, accepted when Schreier-Sims
-/// gives their group the order |G| / |orbit|. No union-find over pairs anywhere. O(orbit * generators * nodes) steps per orbit;
-/// memory nodes^2 numbers up to 5,000 nodes. Throws OutOfReach when orbits times nodes pass 5 * 10^7, BudgetExhausted, Interrupted.
+/// Symmetric classes of the group are taken as one point (node) each first: their symmetric groups are transitive on
+/// pairs from two classes, and on pairs inside one. On the nodes, the orbitals from the least node a of an orbit are
+/// the orbits of the stabiliser of a. Up to 25 million pairs per orbit that stabiliser is generated by all of
+/// Schreier's generators, which are merged into a partition of the nodes and never stored; beyond, by random elements
+/// of it, accepted when Schreier-Sims gives their group the order |G| / |orbit|. No union-find over pairs anywhere.
+/// O(orbit * generators * nodes) steps per orbit; memory nodes^2 numbers up to 5,000 nodes. Throws OutOfReach when
+/// orbits times nodes pass 5 * 10^7, BudgetExhausted, Interrupted.
 [[nodiscard]] Orbitals compute_orbitals(const group::Group& group, const Budget& budget);
+/// The same from generators. The order of the group is not asked for (no Schreier-Sims) up to 5,000 points.
+[[nodiscard]] Orbitals compute_orbitals(Point degree, const std::vector<group::Permutation>& generators,
+                                        const Budget& budget);
 
-}  // namespace sightline::design
+} // namespace sightline::design

@@ -42,12 +42,26 @@ void check_against_lists(std::size_t n, const std::vector<small_groups::Images>&
   const Orbitals orbitals = compute_orbitals(group, unlimited);
   check_orbitals(n, orbitals, colours);
   const group::Group closure = compute_two_closure(group, orbitals, unlimited);
-  CHECK(closure.order.value() == mpz_class(static_cast<unsigned long>(small_groups::count_preserving(n, colours))));
+  const mpz_class preserving(static_cast<unsigned long>(small_groups::count_preserving(n, colours)));
+  CHECK(closure.order.value() == preserving);
+  // From the generators alone.
+  std::vector<group::Permutation> permutations;
+  for (const small_groups::Images& g : generators) permutations.push_back(group::Permutation::from_images(g));
+  const Orbitals again = compute_orbitals(static_cast<Point>(n), permutations, unlimited);
+  check_orbitals(n, again, colours);
+  const group::Group from_generators = compute_two_closure(permutations, again, unlimited);
+  CHECK(from_generators.order.value() == preserving);
+  std::vector<small_groups::Images> images;
+  for (const group::Permutation& g : group::list_generators(from_generators, ~std::size_t{0})) images.push_back(g.images(static_cast<Point>(n)));
+  CHECK(small_groups::list_elements(n, images).size() == preserving.get_ui());
 }
 
 std::string closure_of(const std::string& text, Point degree) {
   const group::Group group = group::parse_group(text, degree, unlimited);
-  return compute_two_closure(group, compute_orbitals(group, unlimited), unlimited).order.factored();
+  const group::Group closure = compute_two_closure(group, compute_orbitals(group, unlimited), unlimited);
+  const std::vector<group::Permutation> generators = group::list_generators(group, ~std::size_t{0});
+  CHECK(compute_two_closure(generators, compute_orbitals(degree, generators, unlimited), unlimited).order == closure.order);
+  return closure.order.factored();
 }
 
 std::string order_of(const std::string& text, Point degree) { return group::parse_group(text, degree, unlimited).order.factored(); }
@@ -130,4 +144,8 @@ TEST_CASE("closures of larger groups") {
   CHECK(closure_of("C_60*C_60", 3600) == "3600");
   CHECK(closure_of("A_5 wr C_20", 100) == order_of("S_5 wr C_20", 100));
   CHECK(closure_of("C_40 x D_30", 70) == order_of("C_40 x D_30", 70));
+  CHECK(closure_of("D_10 wr D_20", 200) == order_of("D_10 wr D_20", 200));
+  CHECK(closure_of("C_2 wr C_100", 200) == order_of("C_2 wr C_100", 200));
+  CHECK(closure_of("torus(10,20)", 200) == "800");
+  CHECK(closure_of("C_7*(C_5 x S_1)", 42) == "35");
 }
