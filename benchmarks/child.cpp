@@ -64,6 +64,8 @@ Outcome collect(pid_t child, int pipe, double limit, double setup_limit, bool ma
   rusage usage{};
   ::wait4(child, &status, 0, &usage);
   outcome.seconds = since(start);
+  const auto to_seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
+  outcome.processor_seconds = to_seconds(usage.ru_utime) + to_seconds(usage.ru_stime);
   outcome.peak_megabytes = static_cast<double>(usage.ru_maxrss) / 1024;
   if (over) {
     outcome.end = Outcome::End::over_limit;

@@ -13,6 +13,7 @@ struct Outcome {
   End end = End::failed;
   std::string text;        ///< what the work returned, or what went wrong
   double seconds = 0;      ///< wall time of the whole process, from its start to its end
+  double processor_seconds = 0;  ///< of the whole process: what a busy machine does not change
   double peak_megabytes = 0;
 };
 

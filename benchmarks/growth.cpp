@@ -1,4 +1,5 @@
-// `./do bench growth`: time and memory per family for n = 2^12 .. 2^20, with the exponent fitted to each.
+// `./do bench growth`: processor time and memory of `certify` (answer, certificate, check) per family for n = 2^12 .. 2^20, with the
+// exponent fitted to each. A family ends at the first size that takes longer than --limit (seconds of wall time).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -37,12 +38,14 @@ std::uint64_t count_runs(const Layout& layout) {
 int main(int count, char** words) {
   std::string only;
   int most = 20;
+  double most_seconds = 300;
   for (int k = 1; k + 1 < count; k += 2) {
     const std::string word = words[k];
     if (word == "--only") only = words[k + 1];
     else if (word == "--most") most = std::stoi(words[k + 1]);
+    else if (word == "--limit") most_seconds = std::stod(words[k + 1]);
     else {
-      fmt::print(stderr, "bench growth: expected --only TEXT or --most EXPONENT, found {}\n", word);
+      fmt::print(stderr, "bench growth: expected --only TEXT, --most EXPONENT or --limit SECONDS, found {}\n", word);
       return 2;
     }
   }
@@ -60,18 +63,18 @@ int main(int count, char** words) {
       std::ofstream(file, std::ios::trunc) << to_toml(family);
       runs = count_runs(make_layout(family));
       Outcome best;
-      for (int k = 0; k < 3 && (k == 0 || best.seconds < 1); ++k) {
-        Outcome outcome = run_command(300, {SIGHTLINE_COMMAND, "certify", file, "--json"});
-        if (k == 0 || outcome.seconds < best.seconds) best = std::move(outcome);
+      for (int k = 0; k < 3 && (k == 0 || best.processor_seconds < 1); ++k) {
+        Outcome outcome = run_command(most_seconds, {SIGHTLINE_COMMAND, "certify", file, "--json"});
+        if (k == 0 || outcome.processor_seconds < best.processor_seconds) best = std::move(outcome);
       }
       const bool finished = best.end == Outcome::End::finished;
-      Row row = limit(fmt::format("{}, n = 2^{}", name, e), finished ? std::optional(best.seconds) : std::nullopt, "s", std::nullopt);
+      Row row = limit(fmt::format("{}, n = 2^{}", name, e), finished ? std::optional(best.processor_seconds) : std::nullopt, "s", std::nullopt);
       row.remark = fmt::format("{} runs, {:.0f} MB", runs, best.peak_megabytes);
       table.add(row);
-      points << fmt::format("{},{},{},{:.4f},{:.1f}\n", name, family.tokens, runs, best.seconds, best.peak_megabytes) << std::flush;
       if (!finished) break;
+      points << fmt::format("{},{},{},{:.4f},{:.1f}\n", name, family.tokens, runs, best.processor_seconds, best.peak_megabytes) << std::flush;
       // Below this the start of the program is what is measured.
-      if (best.seconds > 0.02) times.emplace_back(runs, best.seconds);
+      if (best.processor_seconds > 0.02) times.emplace_back(runs, best.processor_seconds);
       if (best.peak_megabytes > 20) memory.emplace_back(runs, best.peak_megabytes);
     }
     if (times.size() >= 2) table.add(limit(name + ": exponent of time over runs", fit_exponent(times), "", 1.1));

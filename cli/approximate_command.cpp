@@ -89,7 +89,7 @@ void add_approximate(CLI::App& app, Exit& exit) {
   command->add_flag("--json", options->json, "one JSON object");
   options->limits.add_to(*command);
   command->callback([options, &exit] {
-    const Budget budget = make_budget(options->limits);
+    const Budget budget = make_budget(options->limits, false);
     approximate::Options fit = options->fit;
     if (!(options->domain[0] < options->domain[1])) throw InputError(fmt::format("--domain: expected LO < HI, found {},{}", options->domain[0], options->domain[1]));
     fit.sampler = {options->distribution == "normal" ? target::Sampler::Law::normal : target::Sampler::Law::uniform, options->domain[0], options->domain[1]};

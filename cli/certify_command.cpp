@@ -112,13 +112,20 @@ Exit certify_file(const std::string& file, const CertifyOptions& options) {
     fmt::print("{}\n", architecture::to_canonical_json(a));
     return Exit::answered;
   }
-  const verdict::Context context = verdict::analyse(a, budget);
+  verdict::Context context = verdict::analyse(a, budget);
   const verdict::Answer& answer = context.answer;
-  const std::string json = report::to_json(answer);
+  std::string json = report::to_json(answer);
   // An answer that was cut short proves too little to be worth keeping.
   if (certificate::is_complete(answer)) {
-    const std::string certificate = make_checked_certificate(context, json, options);
-    if (!options.save.empty()) write_file_atomically(options.save, certificate);
+    try {
+      const std::string certificate = make_checked_certificate(context, json, options);
+      if (!options.save.empty()) write_file_atomically(options.save, certificate);
+    } catch (const BudgetExhausted& limit) {
+      verdict::cut_short(context, fmt::format("while the certificate was written: {}", limit.what()));
+    } catch (const std::bad_alloc&) {
+      verdict::cut_short(context, "the memory limit was reached while the certificate was written and checked");
+    }
+    if (answer.limit) json = report::to_json(answer);
   } else if (!options.save.empty()) {
     fmt::print(stderr, "sightline: warning: {} is not written: the answer was cut short\n", options.save);
   }

@@ -16,8 +16,9 @@ struct LimitOptions {
   void add_to(CLI::App& command);
 };
 
-/// A budget with these limits, reporting progress on standard error when that is a terminal.
-[[nodiscard]] Budget make_budget(const LimitOptions& limits);
+/// A budget with these limits, reporting progress on standard error when that is a terminal. `whole_process`: --memory also holds
+/// for what the library does not ask for, by a limit of the system; not for commands whose threads need address space of their own.
+[[nodiscard]] Budget make_budget(const LimitOptions& limits, bool whole_process = true);
 /// Removes the progress line, if there is one.
 void clear_progress();
 

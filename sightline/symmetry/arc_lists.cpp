@@ -32,34 +32,46 @@ struct ColouredArc {
   Vertex vertex;
 };
 
+std::uint64_t count_members(const Span& span) {
+  // Most spans have step 1, and a division costs more than all the rest here.
+  return span.step == 1 ? std::uint64_t{span.last} - span.first + 1 : (span.last - span.first) / span.step + std::uint64_t{1};
+}
+
 FlatLists flatten(const SpanLists& lists, Vertex n, const Budget& budget) {
   FlatLists flat;
   const auto& spans = lists.spans;
   const bool one_colour = std::all_of(spans.begin(), spans.end(), [&](const Span& span) { return span.slope == 0 && span.base == spans.front().base; });
   flat.begin.reserve(std::size_t{n} + 1);
   flat.begin.push_back(0);
+  std::uint64_t arcs = 0;
+  for (Vertex v = 0; v < n; ++v) {
+    for (const Span* span = lists.list_begin(v); span != lists.list_end(v); ++span) arcs += count_members(*span);
+  }
+  flat.heads.resize(arcs);
+  Vertex* out = flat.heads.data();
   std::vector<ColouredArc> sorted;
   for (Vertex v = 0; v < n; ++v) {
     budget.poll();
     const Span* const begin = lists.list_begin(v);
     const Span* const end = lists.list_end(v);
-    const auto from = static_cast<std::ptrdiff_t>(flat.heads.size());
+    const auto from = out - flat.heads.data();
     bool ascending = true;
     std::uint64_t reached = 0;
     for (const Span* span = begin; span != end; ++span) {
       ascending = ascending && span->first >= reached;
       reached = std::uint64_t{span->last} + 1;
-      for (std::uint64_t x = span->first; x <= span->last; x += span->step) flat.heads.push_back(static_cast<Vertex>(x));
+      for (std::uint64_t x = span->first; x <= span->last; x += span->step) *out++ = static_cast<Vertex>(x);
     }
+    const auto stop = out - flat.heads.data();
     if (one_colour) {
-      if (!ascending) std::sort(flat.heads.begin() + from, flat.heads.end());
+      if (!ascending) std::sort(flat.heads.begin() + from, flat.heads.begin() + stop);
     } else {
       for (const Span* span = begin; span != end; ++span) {
         for (std::uint64_t x = span->first; x <= span->last; x += span->step) flat.colours.push_back(span->colour(static_cast<Vertex>(x)));
       }
       if (!ascending) {
         sorted.clear();
-        for (std::size_t k = static_cast<std::size_t>(from); k < flat.heads.size(); ++k) sorted.push_back({flat.colours[k], flat.heads[k]});
+        for (std::size_t k = static_cast<std::size_t>(from); k < static_cast<std::size_t>(stop); ++k) sorted.push_back({flat.colours[k], flat.heads[k]});
         std::sort(sorted.begin(), sorted.end(), [](const ColouredArc& a, const ColouredArc& b) { return a.vertex < b.vertex; });
         for (std::size_t k = 0; k < sorted.size(); ++k) {
           flat.heads[static_cast<std::size_t>(from) + k] = sorted[k].vertex;
@@ -67,7 +79,7 @@ FlatLists flatten(const SpanLists& lists, Vertex n, const Budget& budget) {
         }
       }
     }
-    flat.begin.push_back(static_cast<std::uint32_t>(flat.heads.size()));
+    flat.begin.push_back(static_cast<std::uint32_t>(stop));
   }
   return flat;
 }
@@ -151,7 +163,7 @@ bool prefers_arcs(const RunGraph& graph) {
     for (Vertex v = 0; v < graph.vertices; ++v) {
       spans += relation.rows.end[v] - relation.rows.begin[v];
       for (const Span* span = relation.rows.list_begin(v); span != relation.rows.list_end(v); ++span) {
-        arcs += span->step == 1 ? span->last - span->first + 1 : (span->last - span->first) / span->step + 1;
+        arcs += count_members(*span);
       }
     }
   }

@@ -78,48 +78,52 @@ private:
 
 }  // namespace
 
-Orbits compute_stabiliser_orbits(Vertex n, const std::vector<MovedPairs>& generators, const std::vector<Vertex>& fixed, const Budget& budget) {
-  std::mt19937_64 random(20240601);
-  std::vector<Images> group;
+ImageLists to_images(Vertex n, const std::vector<MovedPairs>& generators) {
+  ImageLists group;
   for (const MovedPairs& generator : generators) {
     Images images(n);
     std::iota(images.begin(), images.end(), Vertex{0});
     for (const auto& [x, y] : generator) images[x] = y;
     group.push_back(std::move(images));
   }
-  for (const Vertex point : fixed) {
-    budget.poll();
-    if (std::all_of(group.begin(), group.end(), [point](const Images& g) { return g[point] == point; })) continue;
-    // Schreier tree of the point: which generator brought us to each point of its orbit.
-    constexpr std::uint32_t none = ~std::uint32_t{0};
-    std::vector<std::uint32_t> arrived_by(n, none);
-    std::vector<Vertex> queue{point};
-    for (std::size_t head = 0; head < queue.size(); ++head) {
-      for (std::uint32_t k = 0; k < group.size(); ++k) {
-        const Vertex y = group[k][queue[head]];
-        if (y == point || arrived_by[y] != none) continue;
-        arrived_by[y] = k;
-        queue.push_back(y);
-      }
+  return group;
+}
+
+ImageLists stabilise(Vertex n, const ImageLists& group, Vertex point, const Budget& budget) {
+  budget.poll();
+  if (std::all_of(group.begin(), group.end(), [point](const Images& g) { return g[point] == point; })) return group;
+  // Schreier tree of the point: which generator brought us to each point of its orbit.
+  constexpr std::uint32_t none = ~std::uint32_t{0};
+  std::vector<std::uint32_t> arrived_by(n, none);
+  std::vector<Vertex> queue{point};
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    for (std::uint32_t k = 0; k < group.size(); ++k) {
+      const Vertex y = group[k][queue[head]];
+      if (y == point || arrived_by[y] != none) continue;
+      arrived_by[y] = k;
+      queue.push_back(y);
     }
-    std::vector<Images> inverses;
-    inverses.reserve(group.size());
-    for (const Images& g : group) inverses.push_back(invert(g));
-    std::vector<Images> next;
-    for (const Images& g : group) {
-      if (g[point] == point) next.push_back(g);
-    }
-    RandomElements elements(group, random);
-    for (int k = 0; k < 12; ++k) {
-      Images element = elements.next();
-      for (Vertex x = element[point]; x != point; x = element[point]) element = compose(inverses[arrived_by[x]], element);
-      bool identity = true;
-      for (Vertex x = 0; x < n && identity; ++x) identity = element[x] == x;
-      if (!identity) next.push_back(std::move(element));
-    }
-    group = std::move(next);
-    if (group.empty()) break;
   }
+  std::vector<Images> inverses;
+  inverses.reserve(group.size());
+  for (const Images& g : group) inverses.push_back(invert(g));
+  ImageLists next;
+  for (const Images& g : group) {
+    if (g[point] == point) next.push_back(g);
+  }
+  std::mt19937_64 random(20240601);
+  RandomElements elements(group, random);
+  for (int k = 0; k < 12; ++k) {
+    Images element = elements.next();
+    for (Vertex x = element[point]; x != point; x = element[point]) element = compose(inverses[arrived_by[x]], element);
+    bool identity = true;
+    for (Vertex x = 0; x < n && identity; ++x) identity = element[x] == x;
+    if (!identity && std::find(next.begin(), next.end(), element) == next.end()) next.push_back(std::move(element));
+  }
+  return next;
+}
+
+Orbits find_orbits(Vertex n, const ImageLists& group) {
   Orbits orbits(n);
   for (const Images& g : group) {
     for (Vertex x = 0; x < n; ++x) orbits.join(x, g[x]);

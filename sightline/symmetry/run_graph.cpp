@@ -16,6 +16,7 @@ constexpr std::size_t most_slopes = 6;
 
 std::int64_t RunRelation::colour(Vertex i, Vertex j) const {
   for (const Span* span = rows.list_begin(i); span != rows.list_end(i); ++span) {
+    if (span->first > j) break;  // sorted
     if (span->contains(j)) return span->colour(j);
   }
   return -1;
@@ -61,7 +62,10 @@ void RunGraphBuilder::add_row(const std::vector<ColouredRun>& runs, bool visible
   const auto single = [this](std::uint64_t x, std::int64_t colour) {
     row_.push_back({static_cast<Vertex>(x), static_cast<Vertex>(x), 1, 0, colour, 0});
   };
-  if (visible) {
+  if (visible && std::all_of(runs.begin(), runs.end(), [](const ColouredRun& run) { return run.colour_step == 0 && (run.step == 1 || run.first != run.last); })) {
+    row_.resize(runs.size());
+    for (std::size_t k = 0; k < runs.size(); ++k) row_[k] = {runs[k].first, runs[k].last, runs[k].step, 0, runs[k].colour, 0};
+  } else if (visible) {
     for (const ColouredRun& run : runs) {
       if (run.first == run.last) {
         single(run.first, run.colour);
@@ -76,9 +80,9 @@ void RunGraphBuilder::add_row(const std::vector<ColouredRun>& runs, bool visible
         for (std::uint64_t x = run.first; x <= run.last; x += run.step, colour += run.colour_step) single(x, colour);
       }
     }
-    const auto by_first = [](const Span& a, const Span& b) { return a.first < b.first; };
-    if (!std::is_sorted(row_.begin(), row_.end(), by_first)) std::sort(row_.begin(), row_.end(), by_first);
   }
+  const auto by_first = [](const Span& a, const Span& b) { return a.first < b.first; };
+  if (!std::is_sorted(row_.begin(), row_.end(), by_first)) std::sort(row_.begin(), row_.end(), by_first);
   const auto same_arcs = [](const Span& a, const Span& b) {
     return a.first == b.first && a.last == b.last && a.step == b.step && a.slope == b.slope && a.base == b.base;
   };

@@ -126,7 +126,7 @@ public:
   std::optional<MovedPairs> find(std::size_t level, std::vector<Vertex> candidates) {
     base_splits_ = right_.partition().log().size();
     frames_.clear();
-    frames_.push_back({level, base_splits_, std::move(candidates), 0, 0, false, true, {}, nullptr, {}});
+    frames_.push_back({level, base_splits_, std::move(candidates), 0, 0, false, true, {}, nullptr, nullptr, {}});
     while (!frames_.empty()) {
       budget_.poll();
       Frame& frame = frames_.back();
@@ -149,7 +149,7 @@ public:
         count_failure();
         continue;
       }
-      frames_.push_back({below, right_.partition().log().size(), {}, 0, 0, true, false, {}, nullptr, {}});
+      frames_.push_back({below, right_.partition().log().size(), {}, 0, 0, true, false, {}, nullptr, nullptr, {}});
     }
     return std::nullopt;
   }
@@ -165,6 +165,7 @@ private:
     bool listed;
     std::vector<Vertex> tried;
     std::unique_ptr<Orbits> orbits;
+    std::unique_ptr<ImageLists> stabiliser;
     std::vector<std::uint8_t> is_tried;  ///< by the name of an orbit, once there are orbits
   };
 
@@ -201,16 +202,22 @@ private:
     return std::nullopt;
   }
 
+  /// The known automorphisms that fix all that is individualised above frame k; found once for the frame and those below it.
+  const ImageLists& stabiliser_above(std::size_t k) {
+    Frame& frame = frames_[k];
+    if (frame.stabiliser == nullptr) {
+      frame.stabiliser = std::make_unique<ImageLists>(k == 0 ? to_images(left_.vertices, *known)
+                                                             : stabilise(left_.vertices, stabiliser_above(k - 1), frames_[k - 1].current, budget_));
+    }
+    return *frame.stabiliser;
+  }
+
   /// Is x equivalent, under known automorphisms that fix this node, to a candidate that failed?
   bool is_pruned(Frame& frame, Vertex x) {
     if (frame.tried.empty() || known == nullptr || known->empty()) return false;
     if (frame.orbits == nullptr) {
       if (std::uint64_t{left_.vertices} * (known->size() + 16) > stabiliser_limit) return false;
-      std::vector<Vertex> fixed;
-      for (const Frame& above : frames_) {
-        if (&above != &frame) fixed.push_back(above.current);
-      }
-      frame.orbits = std::make_unique<Orbits>(compute_stabiliser_orbits(left_.vertices, *known, fixed, budget_));
+      frame.orbits = std::make_unique<Orbits>(find_orbits(left_.vertices, stabiliser_above(static_cast<std::size_t>(&frame - frames_.data()))));
       frame.is_tried.assign(left_.vertices, 0);
       for (const Vertex t : frame.tried) frame.is_tried[frame.orbits->find(t)] = 1;
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <new>
+
 #include "sightline/base/error.hpp"
 #include "sightline/group/expression.hpp"
 #include "sightline/symmetry/automorphism.hpp"
@@ -134,6 +136,12 @@ void decide(Context& context) {
 
 Answer certify(const Architecture& architecture, const Budget& budget) { return analyse(architecture, budget).answer; }
 
+void cut_short(Context& context, const std::string& reason) {
+  give_up(context.answer);
+  context.answer.limit = reason + describe_bounds(context.answer);
+  context.use("limit", {*context.answer.limit});
+}
+
 Context analyse(const Architecture& architecture, const Budget& budget) {
   Context context(architecture, budget);
   Answer& answer = context.answer;
@@ -152,9 +160,9 @@ Context analyse(const Architecture& architecture, const Budget& budget) {
     give_up(answer);
     context.use("left-out", {"the verdict", reason.what()});
   } catch (const BudgetExhausted& limit) {
-    give_up(answer);
-    answer.limit = limit.what() + describe_bounds(answer);
-    context.use("limit", {*answer.limit});
+    cut_short(context, limit.what());
+  } catch (const std::bad_alloc&) {
+    cut_short(context, "the memory limit was reached");
   }
   add_assumptions(context);
   add_advice(context);

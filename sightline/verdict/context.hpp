@@ -133,6 +133,10 @@ struct TargetLabels {
 /// The answer with all that it was derived from; certify() without the rest. The architecture and the budget must outlive it.
 [[nodiscard]] Context analyse(const architecture::Architecture& architecture, const Budget& budget);
 
+/// Makes an answer that a limit cut short of a whole one, also where the limit came after it was found (evidence, check): it keeps
+/// what is established without proof of completeness, claims nothing else, and says why.
+void cut_short(Context& context, const std::string& reason);
+
 /// Real-valued tokens: theory.md 2-7, 15.3, 15.6. Sets verdict, needed, expressed, class layers, floors, rules.
 void decide_continuous(Context& context);
 

@@ -118,6 +118,28 @@ def find_interrupt_faults(folder):
     return [] if process.returncode == 130 and waited < 2 else [f"interrupt: exit code {process.returncode} after {waited:.1f} s"]
 
 
+def find_memory_faults(folder):
+    """--memory holds for the whole process, and what it cuts short says how far it came."""
+    patterns = {
+        "bigbird": ['{ kind = "bigbird", block = 64, random = 3, globals = 2, seed = 1 }'],
+        "swin": ['{ kind = "grid", shape = [256, 256], blocks = [8, 8] }', '{ kind = "grid", shape = [256, 256], blocks = [8, 8], shift = [4, 4] }'],
+    }
+    faults = []
+    for name, layers in patterns.items():
+        text = "tokens = 65536\ndim = 64\n" + "".join(f"[[layer]]\npattern = {p}\n" for p in layers * 2)
+        (folder / f"{name}.toml").write_text(text)
+        for megabytes in (16, 40):
+            process = subprocess.Popen([command, "certify", f"{name}.toml", "--json", "--memory", str(megabytes)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            out = process.stdout.read().decode()
+            _, status, usage = os.wait4(process.pid, 0)
+            code, peak = os.waitstatus_to_exitcode(status), usage.ru_maxrss / 1024
+            if code not in (0, 3) or peak > megabytes + 32 or (code == 3 and '"limit":"' not in out):
+                faults.append(f"memory: {name} with --memory {megabytes}: exit code {code}, {peak:.0f} MB, {out[-200:]!r}")
+            if megabytes == 16 and code != 3:
+                faults.append(f"memory: {name} does not even need 16 MB, so nothing was tested")
+    return faults
+
+
 def main():
     faults = []
     count = 0
@@ -131,7 +153,10 @@ def main():
             count += 1
         if not wanted:
             faults += find_screen_faults(pathlib.Path(name)) + find_interrupt_faults(pathlib.Path(name))
-            count += 2
+            # Under the sanitizers memory is not what it was.
+            if b"__asan_init" not in pathlib.Path(command).read_bytes():
+                faults += find_memory_faults(pathlib.Path(name))
+            count += 3
     print("\n".join(faults))
     print(f"cli: {count - len(faults)} passed, {len(faults)} failed")
     sys.exit(bool(faults))
