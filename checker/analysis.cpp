@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -489,9 +491,100 @@ Analysis analyse_activation(std::string_view expression) {
   return result;
 }
 
+/// Values in floating point, for what growth says against (13).
+using Floats = std::vector<long double>;
+Floats approximate(const Node& node, const Floats& x, const Floats& y) {
+  if (node.op == "number") {
+    const std::string text = node.value.text();
+    const std::size_t bar = text.find('/');
+    return {std::stold(text) / (bar == std::string::npos ? 1.0L : std::stold(text.substr(bar + 1)))};
+  }
+  if (node.op == "x" || node.op == "y") return node.op == "x" ? x : y;
+  std::vector<Floats> of;
+  for (const Tree& child : node.of) of.push_back(approximate(*child, x, y));
+  if (of.empty()) throw Unknown();
+  Floats out;
+  if (node.op == "vector") {
+    for (const Floats& entry : of) out.push_back(entry.at(0));
+    return out;
+  }
+  const Floats &a = of.front(), &b = of.back();
+  if (a.size() != b.size() && a.size() != 1 && b.size() != 1) throw Unknown();
+  for (std::size_t k = 0; k < std::max(a.size(), b.size()); ++k) {
+    const long double u = a[a.size() == 1 ? 0 : k], v = b[b.size() == 1 ? 0 : k];
+    const std::string& f = node.op;
+    if (f == "+" || f == "-") out.push_back(f == "+" ? u + v : u - v);
+    else if (f == "*" || f == "dot" || f == "norm2" || f == "norm") out.push_back(u * v);
+    else if (f == "/") out.push_back(u / v);
+    else if (f == "^") out.push_back(std::pow(u, v));
+    else if (f == "negate") out.push_back(-u);
+    else if (f == "exp") out.push_back(std::exp(u));
+    else if (f == "log") out.push_back(std::log(u));
+    else if (f == "sqrt") out.push_back(std::sqrt(u));
+    else if (f == "cosh" || f == "sinh") out.push_back(f == "cosh" ? std::cosh(u) : std::sinh(u));
+    else if (f == "cos" || f == "sin") out.push_back(f == "cos" ? std::cos(u) : std::sin(u));
+    else if (f == "tanh") out.push_back(std::tanh(u));
+    else if (f == "sigmoid") out.push_back(1 / (1 + std::exp(-u)));
+    else if (f == "softplus") out.push_back(std::log1p(std::exp(u)));
+    else if (f == "relu" || f == "abs") out.push_back(f == "abs" || u > 0 ? std::fabs(u) : 0);
+    else if (f == "elu") out.push_back(u > 0 ? u : std::expm1(u));
+    else throw Unknown();
+  }
+  if (node.op != "dot" && node.op != "norm2" && node.op != "norm") return out;
+  const long double total = std::accumulate(out.begin(), out.end(), 0.0L);
+  return {node.op == "norm" ? std::sqrt(total) : total};
+}
+
+/// Does k(x, t y) / k(x, t z) come to rest as t grows, for z = -y or z = -y/2 or z = -2y at two of eight places, or for z of its own at three of
+/// sixteen? No proof, so nothing is concluded from it but that a claim of (13) is not believed.
+bool do_ratios_settle(const Node& kernel, std::size_t dim) {
+  std::uint64_t state = 88172645463325252u;
+  const auto draw = [&] {
+    Floats v(dim);
+    for (long double& entry : v) {
+      state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+      entry = (static_cast<long double>(state >> 40) / (1u << 23) - 1) * 1.5L;
+    }
+    return v;
+  };
+  const auto rests = [&](const Floats& x, const Floats& y, const Floats& z) {
+    const auto log_ratio = [&](long double t) {
+      const auto value = [&](Floats v) {
+        for (long double& entry : v) entry *= t;
+        return approximate(kernel, x, v).at(0);
+      };
+      return std::log(value(y)) - std::log(value(z));
+    };
+    // The largest scale with values in range: growth c t + const is then far from const, and doubles from t to 2 t.
+    bool settled = false;
+    for (long double t = 40; t < 1e8L; t *= 10) {
+      const long double near = log_ratio(t), far = log_ratio(2 * t);
+      if (!std::isfinite(near) || !std::isfinite(far)) break;
+      settled = std::fabs(far) <= 1.3L * std::fabs(near) + 1e-12L;
+    }
+    return settled;
+  };
+  for (const long double lambda : {-1.0L, -0.5L, -2.0L}) {
+    int settled = 0;
+    for (int k = 0; k < 8; ++k) {
+      const Floats x = draw(), y = draw();
+      Floats z = y;
+      for (long double& entry : z) entry *= lambda;
+      settled += rests(x, y, z);
+    }
+    if (settled >= 2) return true;
+  }
+  int settled = 0;
+  for (int k = 0; k < 16; ++k) {
+    const Floats x = draw(), y = draw();
+    settled += rests(x, y, draw());
+  }
+  return settled >= 3;
+}
+
 Analysis analyse_kernel(std::string_view expression, std::int64_t dim) {
-  enum { analytic, positive, nonzero_at_zero, mean, even, homogeneous, constant, softmax, gaussian, condition13 };
-  Analysis result{std::string(10, '?'), {}};
+  enum { analytic, positive, nonzero_at_zero, mean, even, homogeneous, constant, softmax, gaussian, condition13, reads_keys };
+  Analysis result{std::string(11, '?'), {}};
   std::string& flags = result.flags;
   try {
     const Tree tree = Reader(expression).read();
@@ -513,9 +606,13 @@ Analysis analyse_kernel(std::string_view expression, std::int64_t dim) {
       for (Rational& q : v) q = q + q;
       return v;
     };
+    const auto plus = [](std::vector<Rational> a, const std::vector<Rational>& b) {
+      for (std::size_t k = 0; k < a.size(); ++k) a[k] = a[k] + b[k];
+      return a;
+    };
     const auto at = [&](const std::vector<Rational>& x, const std::vector<Rational>& y) { return value_at(*tree, {{"x", x}, {"y", y}}); };
     const std::optional<Value> origin = at(points[0], points[0]);
-    bool moves = false, not_even = false, not_positive = false, not_homogeneous = false, not_softmax = false, not_gaussian = false;
+    bool moves = false, not_even = false, not_positive = false, not_homogeneous = false, not_softmax = false, not_gaussian = false, keys_matter = false;
     for (const auto& x : points) {
       for (const auto& y : points) {
         const auto here = at(x, y), there = at(minus(x), minus(y));
@@ -523,13 +620,24 @@ Analysis analyse_kernel(std::string_view expression, std::int64_t dim) {
         if (here && there) not_even = not_even || !(*here == *there);
         if (here && (here->top.empty() || (here->top.size() == 1 && here->bottom.size() == 1 && here->top.begin()->second.negative() != here->bottom.begin()->second.negative()))) not_positive = true;
         for (const auto& z : points) {  // a normalised 1-homogeneous mixer keeps k(cx,cy) : k(cx,cz)
-          const auto other = at(x, z), far = at(twice(x), twice(y)), far_other = at(twice(x), twice(z));
+          const auto other = at(x, z);
+          if (here && other) keys_matter = keys_matter || !(*here == *other);
+          const auto far = at(twice(x), twice(y)), far_other = at(twice(x), twice(z));
           if (here && other && far && far_other) not_homogeneous = not_homogeneous || !(*here * *far_other == *other * *far);
         }
       }
       if (const auto own = at(x, x), edge = at(points[0], x); origin) {
         if (own) not_gaussian = not_gaussian || !(*own == *origin);
         if (edge) not_softmax = not_softmax || !(*edge == *origin);
+        const auto far = at(points[0], twice(x));  // exp(-g |2x|^2) = exp(-g |x|^2)^4
+        if (edge && far) not_gaussian = not_gaussian || !(*far * *origin * *origin * *origin == *edge * *edge * *edge * *edge);
+      }
+      for (const auto& y : points) {
+        for (const auto& z : points) {
+          const auto a = at(x, y), b = at(x, z), both = at(x, plus(y, z)), moved = at(plus(x, z), plus(y, z));
+          if (a && b && both && origin) not_softmax = not_softmax || !(*a * *b == *both * *origin);
+          if (a && moved) not_gaussian = not_gaussian || !(*a == *moved);
+        }
       }
     }
     flags[analytic] = proved(shape.analytic);
@@ -542,6 +650,8 @@ Analysis analyse_kernel(std::string_view expression, std::int64_t dim) {
     flags[softmax] = proved(false, not_softmax || !shape.variable);
     flags[gaussian] = proved(false, not_gaussian || !shape.variable);
     if (!shape.variable) flags[condition13] = 'f';
+    result.ratios_settle = do_ratios_settle(*tree, d);
+    flags[reads_keys] = proved(keys_matter, expression.find('y') == std::string_view::npos);
   } catch (const Unknown&) {
   } catch (const std::domain_error&) {
   }
@@ -549,7 +659,7 @@ Analysis analyse_kernel(std::string_view expression, std::int64_t dim) {
 }
 
 std::string name_unproved(const Analysis& analysis, const std::string& claimed, bool kernel, const std::string& expression) {
-  static const std::vector<std::string> of_kernels{"analytic", "positive", "nonzero at zero", "averaging", "even under a joint sign", "homogeneous", "constant", "softmax", "Gaussian", "condition (13)"};
+  static const std::vector<std::string> of_kernels{"analytic", "positive", "nonzero at zero", "averaging", "even under a joint sign", "homogeneous", "constant", "softmax", "Gaussian", "condition (13)", "reading its keys"};
   static const std::vector<std::string> of_activations{"continuous", "locally Lipschitz", "Lipschitz", "analytic", "a polynomial", "affine", "constant", "odd", "zero at zero",
                                                        "of polynomial even part", "of quadratic even part", "homogeneous", "curved or kinked"};
   const std::vector<std::string>& names = kernel ? of_kernels : of_activations;
@@ -558,6 +668,9 @@ std::string name_unproved(const Analysis& analysis, const std::string& claimed, 
     const char here = analysis.flags[k], there = claimed[k];
     if (there == '?' || there == 'u' || here == there) continue;  // not claimed, or proved
     const std::string fact = there == 'n' ? "not " + names[k] : there == 'f' ? names[k] + " fails" : there == 'h' ? names[k] + " holds" : names[k];
+    if (kernel && names[k] == "condition (13)" && there == 'h' && analysis.ratios_settle) {
+      throw Rejected("evidence.kernels", "claimed of " + expression + ": condition (13), but ratios of its values come to rest");
+    }
     if (here != '?') throw Rejected("evidence." + std::string(kernel ? "kernels" : "activations"), "claimed of " + expression + ": " + fact + ", which is refuted");
     open += (open.empty() ? "" : ", ") + fact;
   }

@@ -12,6 +12,7 @@ namespace checker {
 struct Analysis {
   std::string flags;
   std::optional<std::int64_t> degree;  ///< of a polynomial activation
+  bool ratios_settle = false;          ///< kernels: floating-point evidence against condition (13)
 };
 
 /// Arguments used, each a line of docs/certificate.md: exact values in the field of quotients of sums c e^r (c, r rational; different

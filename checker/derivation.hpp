@@ -26,7 +26,8 @@ struct FeedforwardFacts {
 /// (MEAN) of 2.3, parity and scaling (3.4, 3.5), linearity (3.6); `blind`: other tokens do not matter; `bounded`: a number of layers is known.
 struct MixerFacts {
   bool mean = false, odd = false, homogeneous = false, linear = false, blind = false, bounded = true, normalised = false, decidable = true;
-  bool softmax = false, additive_only = false;
+  bool softmax = false;
+  char additive_only = 'n';  ///< sees added positions through the sum id + position alone (15.8 h): y, n or ?
   std::string why;
 };
 
@@ -38,10 +39,10 @@ struct ActivationFacts {
   enum { continuous, locally_lipschitz, lipschitz, analytic, polynomial, affine, constant, odd, zero_at_zero, even_polynomial, even_quadratic, homogeneous, curved };
   [[nodiscard]] bool is(int which, char value = 'y') const { return flags[static_cast<std::size_t>(which)] == value; }
 };
-/// Kernels: analytic, positive, k(0,0) != 0, (MEAN), k(-x,-y) = k(x,y), homogeneous mixer, constant, softmax, Gaussian; then (13): h, f or u.
+/// Kernels: analytic, positive, k(0,0) != 0, (MEAN), k(-x,-y) = k(x,y), homogeneous mixer, constant, softmax, Gaussian; then (13): h, f or u; reads keys.
 struct KernelFacts {
   std::string flags;
-  enum { analytic, positive, nonzero_at_zero, mean, even, homogeneous, constant, softmax, gaussian, condition13 };
+  enum { analytic, positive, nonzero_at_zero, mean, even, homogeneous, constant, softmax, gaussian, condition13, reads_keys };
   [[nodiscard]] bool is(int which, char value = 'y') const { return flags[static_cast<std::size_t>(which)] == value; }
 };
 
@@ -56,7 +57,7 @@ struct OutputRank {
 [[nodiscard]] KernelFacts kernel_facts(const Json& kernel, std::int64_t dim, const Json* evidence, std::vector<std::string>& trusted);
 [[nodiscard]] ActivationFacts activation_facts(const Json& activation, const Json* evidence, std::vector<std::string>& trusted);
 [[nodiscard]] FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, std::int64_t dim, const ActivationFacts& s);
-[[nodiscard]] MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha);
+[[nodiscard]] MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim);
 [[nodiscard]] OutputRank output_rank(const Json& architecture);
 [[nodiscard]] inline bool has_kernel(const Json& mixer) { return mixer["kind"].is("attention") || mixer["kind"].is("linformer"); }
 [[nodiscard]] inline bool real(const Json& norm) { return !norm.is_null() && !norm["kind"].is("none"); }

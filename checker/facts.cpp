@@ -44,30 +44,30 @@ KernelFacts performer(const Json& kernel, const Json* evidence, std::vector<std:
   for (const Vector& w : opposite) {
     if (features.count(w) == 0) continue;
     const bool one = *features.begin() == *features.rbegin();
-    const char condition = one ? 'f' : checked_flags(look_up(kernel, evidence, "kernels"), 10)[9];
+    const char condition = one ? 'f' : checked_flags(look_up(kernel, evidence, "kernels"), 11)[9];
     if (!one && condition != 'u') add_trust(print(kernel), condition == 'h' ? "condition (13) holds" : "condition (13) fails", trusted);
-    return {std::string("yyyy") + (features == opposite ? 'y' : 'n') + "nnnn" + condition};
+    return {std::string("yyyy") + (features == opposite ? 'y' : 'n') + "nnnn" + condition + 'y'};
   }
-  return {std::string("yyyynnnnnh")};
+  return {std::string("yyyynnnnnhy")};
 }
 
 }  // namespace
 
 KernelFacts kernel_facts(const Json& kernel, std::int64_t dim, const Json* evidence, std::vector<std::string>& trusted) {
   const std::string name = kernel.is_string() ? kernel.string() : kernel["name"].string();
-  if (name == "softmax") return {"yyyyynnynh"};
-  if (name == "gaussian" || name == "rbf") return {"yyyyynnnyh"};
-  if (name == "cauchy") return {"yyyyynnnnf"};
-  if (name == "laplace") return {"nyyyynnnnf"};
-  if (name == "elu1") return {"nyyynnnnnf"};
-  if (name == "relu2") return {dim >= 2 ? "nnnyyynnnf" : "nnn?yynnnf"};
-  if (name == "cosine") return {dim >= 2 ? "ny?yyynnnf" : "ny??yynnnf"};
+  if (name == "softmax") return {"yyyyynnynhy"};
+  if (name == "gaussian" || name == "rbf") return {"yyyyynnnyhy"};
+  if (name == "cauchy") return {"yyyyynnnnfy"};
+  if (name == "laplace") return {"nyyyynnnnfy"};
+  if (name == "elu1") return {"nyyynnnnnfy"};
+  if (name == "relu2") return {dim >= 2 ? "nnnyyynnnfy" : "nnn?yynnnfy"};
+  if (name == "cosine") return {dim >= 2 ? "ny?yyynnnfy" : "ny??yynnnfy"};
   if (name == "performer") return performer(kernel, evidence, trusted);
   if (name == "exponential-sum") {
     const Vector w = read_vector(kernel["weight"]);
-    return {std::all_of(w.begin(), w.end(), [](double x) { return x == 0; }) ? "yyyyyyynnf" : "yyyynnnnnh"};
+    return {std::all_of(w.begin(), w.end(), [](double x) { return x == 0; }) ? "yyyyyyynnfn" : "yyyynnnnnhy"};
   }
-  const std::string flags = checked_flags(look_up(kernel, evidence, "kernels"), 10);
+  const std::string flags = checked_flags(look_up(kernel, evidence, "kernels"), 11);
   if (!kernel.is_string()) add_trust(print(kernel), "all of the analysis", trusted);
   else add_trust(name, name_unproved(analyse_kernel(name, dim), flags, true, name), trusted);
   return {flags};
@@ -108,10 +108,13 @@ FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, st
   if (s.is(A::polynomial, '?')) return say(Closure::unknown, "it could not be decided whether the activation is a polynomial");
   const bool nonpolynomial = s.is(A::polynomial, 'n');
   f.polynomial = !nonpolynomial;
-  f.interpolates = nonpolynomial && !narrow && !small;
-  if (s.is(A::continuous, 'n') || s.is(A::locally_lipschitz, 'n')) return say(Closure::unknown, "the activation jumps (theory 6 F)");
+  f.interpolates = nonpolynomial && !narrow && !small && (s.is(A::continuous) || feedforward["activation"].is("step"));
+  if (!s.is(A::continuous) || !s.is(A::locally_lipschitz)) {
+    return say(Closure::unknown, s.is(A::continuous, 'n') || s.is(A::locally_lipschitz, 'n') ? "the activation jumps (theory 6 F)"
+                                                                                           : "it could not be shown that the activation is continuous and locally Lipschitz (theory 2.1)");
+  }
   if (f.hidden_bias && nonpolynomial) {
-    f.dense_in_one = !narrow;
+    f.dense_in_one = !narrow && !small;
     const bool squared_relu = feedforward["activation"].is("relu2") && (!narrow || feedforward["width"].integer() >= 2);
     f.definition2 = biased && !feedforward["kind"].is("moe") && !small && (s.is(A::lipschitz) || squared_relu) && s.is(A::affine, 'n');
     if (dim == 1) return say(s.is(A::curved) ? Closure::full : Closure::unknown, "one coordinate: folding by a kink or curvature (theory 2.1, extension d = 1)");
@@ -141,7 +144,7 @@ FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, st
   return say(Closure::unknown, "this bias-free activation is not covered (theory 6 D)");
 }
 
-MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha) {
+MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim) {
   using K = KernelFacts;
   MixerFacts m;
   const std::string& kind = mixer["kind"].string();
@@ -150,13 +153,16 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
   if (kind == "attention") {
     m.softmax = kernel.is(K::softmax);
     m.normalised = mixer["normalised"].boolean() && exact;
-    m.additive_only = kernel.is(K::constant);
-    m.linear = m.additive_only && !top_k && !sink && !relative;
+    m.additive_only = kernel.is(K::reads_keys) ? 'n' : kernel.is(K::reads_keys, 'n') ? 'y' : '?';
+    m.linear = kernel.is(K::constant) && !top_k && !sink && !relative;
     m.odd = kernel.is(K::even);
     m.homogeneous = m.linear || (m.normalised && kernel.is(K::homogeneous));
-    if (mixer["value"].is("identity")) m.why = "W_V is not trained (theory 2.3, 15.4)";
-    else if (relative && !m.softmax) m.why = "relative positions are proved for softmax only (theory 15.8 l)";
-    else if (top_k) {
+    if (relative && !m.softmax) m.why = "relative positions are proved for softmax only (theory 15.8 l)";
+    else if (mixer["relative"].is("rotary") && dim < 2) m.why = "rotary positions turn pairs of coordinates: one is not enough (theory 2.5)";
+    else if (top_k && relative) {
+      m.bounded = false;
+      m.why = "top-k attention with relative positions: Theorem G asks for rows that treat their tokens alike (theory 2.6)";
+    } else if (top_k) {
       m.bounded = false, m.mean = true;
       m.why = "top-k attention: any dependence on other tokens suffices, without a bound on the layers (Theorem G, theory 2.6)";
     } else if (kernel.is(K::nonzero_at_zero)) m.mean = true, m.why = "k(0,0) != 0: W_Q = W_K = 0 averages (theory 2.3)";
@@ -171,7 +177,7 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
     using A = ActivationFacts;
     m.blind = alpha.is(A::constant);
     m.mean = alpha.is(A::constant, 'n') && alpha.is(A::continuous);
-    m.linear = m.additive_only = alpha.is(A::affine);
+    m.linear = alpha.is(A::affine), m.additive_only = alpha.flags[A::affine];
     m.why = m.blind ? "alpha is constant: other tokens do not matter (theory 3.3)" : "alpha is continuous and not constant (theory 2.3)";
   } else if (kind == "max") {
     m.mean = m.homogeneous = m.normalised = true, m.bounded = false;
@@ -181,10 +187,14 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
     m.why = "LSH attention chooses its pattern from the data and from random numbers (theory 7.5)";
   } else {  // convolution, linear, sum, mean, tokenwise
     m.mean = m.odd = m.homogeneous = m.linear = true;
-    m.blind = kind == "tokenwise", m.additive_only = kind == "sum" || kind == "mean";
+    m.blind = kind == "tokenwise", m.additive_only = kind == "sum" || kind == "mean" ? 'y' : 'n';
     m.normalised = kind == "mean" && exact;
     m.why = m.blind ? "tokens do not interact" : "a linear mixer with trained weights (theory 2.3, 2.5)";
   }
+  // A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
+  const bool scaled = kind == "linformer" ? mixer["projections"].is("trained") || mixer["projections"].is("tied")
+                                          : kind != "attention" && kind != "mean" && kind != "sum" && kind != "max";
+  if (mixer["value"].is("identity") && !scaled) m.mean = false, m.why = "W_V is not trained (theory 2.3, 15.4)";
   return m;
 }
 
@@ -215,6 +225,16 @@ OutputRank output_rank(const Json& a) {
     rank.certified = rank.with_one_more_layer = dim - (layernorm ? 1 : 0) - (eps ? 0 : 1);
     rank.affine = layernorm ? dim - 1 : dim;
     rank.why = "the head reads the last norm (theory 15.2)";
+    if (post && last != &norm) {  // 16.16: a post-norm leaves a surface; a hyperplane through 0 loses one more when rays alone are kept
+      const bool flat = norm["kind"].is("layernorm"), through_zero = flat && !affine;
+      const std::int64_t left = dim - flat - (zero_eps || (through_zero && !layernorm && !eps) ? 1 : 0);
+      if (through_zero) rank.affine = std::min(rank.affine, dim - 1);
+      if (left < rank.certified) {
+        rank.certified = rank.with_one_more_layer = left;
+        rank.undecided_above = left < rank.affine;
+        rank.why = "the last norm reads what a post-norm leaves (theory 16.16)";
+      }
+    }
   }
   if (!inside || !real(norm) || post) return rank;
   if (norm["kind"].is("layernorm")) {

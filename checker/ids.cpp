@@ -31,7 +31,8 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
     const bool layernorm = norm["kind"].is("layernorm") || (!front.is_null() && front["kind"].is("layernorm"));
     const std::int64_t kept = d.dim - (layernorm ? 1 : 0);
     const bool plain = !real(norm) || (norm["place"].is("pre") && norm["eps"].number() > 0);
-    if (kept >= 2 || (kept == 1 && plain && d.feedforward[k].hidden_bias)) continue;  // 15.1 e
+    const bool rays = real(front) && front["eps"].number() == 0;  // of one dimension: two points
+    if (kept >= 2 || (kept == 1 && plain && !rays && d.feedforward[k].hidden_bias)) continue;  // 15.1 e
     missing.push_back("width: the norms leave " + std::to_string(kept) + " dimension" + (kept == 1 ? "" : "s") + ", two are needed (theory 15.1, 15.3)");
     break;
   }
@@ -53,12 +54,21 @@ void check_mixers(const Derivation& d, Missing& missing) {
 
 void check_norms(const Derivation& d, Missing& missing) {
   if (norms_merge_rows(d.a)) return missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
+  std::size_t position = 0;
   for (const Json& layer : d.a["layer"].array()) {
+    const std::vector<std::uint32_t>& read = d.layout.layers[d.layout.order[position]];
+    position += layer["repeat"].natural();
     const Json& norm = layer["norm"];
     const bool inside = real(norm) && (norm["place"].is("sandwich") || norm["place"].is("after"));
     if (inside && norm["eps"].number() == 0 && (norm["kind"].is("layernorm") || !norm["affine"].boolean()))
       return missing.push_back("eps = 0 in a norm inside the branch (theory 15.3, 15.8 a)");
+    if (inside && norm["eps"].number() == 0 && !are_directions_settled(layer, d.layout, read))
+      return missing.push_back("eps = 0 in a norm inside the branch: it keeps the direction of a row's sum, and that is not settled for this mixer (theory 16.17)");
   }
+  const Json& last = d.a["layer"].array().back()["norm"];
+  const bool inside = real(last) && (last["place"].is("sandwich") || last["place"].is("after"));
+  if (inside && !last["affine"].boolean() && d.a["output"]["head"].is("none") && !real(d.a["output"]["norm"]) && d.ordinary > 1)
+    missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
 }
 
 /// A lower bound of the number of target labels of the class (15.8 e), cut at 2^63.
@@ -89,7 +99,7 @@ void decide_ids(Derivation& d) {
   ask.layout_group = &d.layout_group, ask.kind = d.target_class, ask.given = d.given, ask.evidence = d.evidence->find("ids"), ask.seen = d.whole ? nullptr : &d.sighted;
   for (const MixerFacts& m : d.mixer) ask.mixers.push_back({m.softmax, m.additive_only, m.blind});
   const IdLayers layers = id_layers(ask);
-  const bool impossible = decidable && (layers.never || (d.given && *d.given < layers.layers.value_or(layers.low)));
+  const bool one_id = d.vocabulary == 1u, impossible = decidable && !one_id && (layers.never || (d.given && *d.given < layers.layers.value_or(layers.low)));
   Missing missing;
   if (impossible) {
     const ViewQuestion question{d.whole ? &d.layout : &d.sighted, &d.layout_group, d.target_is_layout ? nullptr : &d.target, d.target_class, false};
@@ -115,6 +125,7 @@ void decide_ids(Derivation& d) {
   const bool repeated = check_feedforward(d, missing);
   check_mixers(d, missing);
   check_norms(d, missing);
+  if (one_id) missing.push_back("vocabulary: one id alone (theory 15 speaks of two at least)");
   if (!decidable) missing.push_back("mixer: " + d.mixer.front().why);
   if (!block["residual"].boolean()) missing.push_back("no residual connection (theory 7.4)");
   if (block["tied"].boolean()) d.use("tied");

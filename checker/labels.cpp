@@ -19,11 +19,24 @@ enum class Rule { multiset, frequency, learned, rotary, alibi, set, whole };
 std::string scheme_of(const Json& mixer) { return mixer["relative"].is_object() ? mixer["relative"]["kind"].string() : mixer["relative"].string(); }
 bool exact_rows(const Json& mixer) { return mixer["sink"].boolean() || mixer["eps"].number() > 0; }
 
-Rule rule_of(const Json& mixer, bool plain, bool softmax) {
+bool keeps_directions(const Json& norm) {
+  return !norm["kind"].is("none") && norm["eps"].number() == 0 && (norm["place"].is("sandwich") || norm["place"].is("after"));
+}
+/// Does a positive factor of the whole row cancel when only the direction of the output is kept (16.17)?
+bool cancels(const Json& mixer, bool plain, bool one_head) {
+  const std::string& kind = mixer["kind"].string();
+  const bool alone = mixer["heads"].natural() == 1;
+  if (kind == "attention") return alone || (plain && one_head && !exact_rows(mixer) && scheme_of(mixer) == "none");
+  return kind == "convolution" || (kind == "mean" && alone) || ((kind == "mean" || kind == "sum") && plain);
+}
+bool averages(const Json& mixer) { return (mixer["kind"].is("mean") || (mixer["kind"].is("attention") && mixer["normalised"].boolean())) && !exact_rows(mixer); }
+
+Rule rule_of(const Json& mixer, bool plain, bool softmax, bool direction) {
   const std::string &kind = mixer["kind"].string(), scheme = scheme_of(mixer);
   if (kind == "max") return Rule::set;
   if (kind == "linformer") return Rule::whole;
-  if ((kind != "attention" && kind != "mean") || (kind == "attention" && !mixer["normalised"].boolean()) || exact_rows(mixer)) return Rule::multiset;
+  if (!averages(mixer) && !direction) return Rule::multiset;
+  if (kind == "sum" || kind == "convolution") return kind == "sum" ? Rule::frequency : Rule::learned;
   if (kind == "mean" || scheme == "none") return plain ? Rule::frequency : Rule::learned;
   if (!softmax || scheme == "rotary") return Rule::rotary;  // factors cancel because exp turns a bias into one (15.8 l)
   return scheme == "alibi" ? Rule::alibi : Rule::learned;
@@ -223,7 +236,8 @@ struct Stack {
       for (const std::uint32_t r : layout.layer(order.size() + 1)) {
         auto& rows = facts[r];
         if (!rows) rows = std::make_shared<RowFacts>(row_facts(layout.relations[r], layout.tokens));
-        const Head head{r, rule_of(mixer, rows->plain, q.mixers[k].softmax), scheme_of(mixer), rows};
+        const bool direction = keeps_directions(specs[k]["norm"]) && cancels(mixer, rows->plain, layout.layer(order.size() + 1).size() == 1);
+        const Head head{r, rule_of(mixer, rows->plain, q.mixers[k].softmax, direction), scheme_of(mixer), rows};
         const auto same = [&](const Head& other) { return other.relation == r && other.rule == head.rule && other.scheme == head.scheme; };
         layers.back().push_back(static_cast<std::uint32_t>(std::find_if(heads.begin(), heads.end(), same) - heads.begin()));
         if (layers.back().back() == heads.size()) heads.push_back(head);
@@ -461,7 +475,9 @@ IdLayers absolute(const Stack& s, std::uint64_t reach) {
   const Json &norm = s.a["layer"][0]["norm"], &before = s.a["input"]["norm"];
   const bool normed = (!before.is_null() && !before["kind"].is("none")) || (!norm["kind"].is("none") && (norm["place"].is("pre") || norm["place"].is("sandwich")));
   const bool wide = std::any_of(s.layer(1).begin(), s.layer(1).end(), [&](auto h) { return (s.bos ? s.heads[h].rows->widest_but_bos : s.heads[h].rows->widest) >= 2; });
-  const bool adds = s.q.mixers.front().additive_only && !s.q.mixers.front().blind && !normed && reach > 0 && wide;
+  const IdMixer& first = s.q.mixers.front();
+  const bool adds = first.additive_only != 'n' && !first.blind && !normed && reach > 0 && wide;
+  if (adds && first.additive_only == '?') return between(reach, reach + 1, "additive-positions", {reach_premise(reach), "it could not be shown that the first layer weighs its keys differently"});
   IdLayers result = found(reach + adds, adds ? "additive-positions" : "absolute-positions", {reach_premise(reach)});
   result.only_necessary = s.every(Rule::set);
   return result;
@@ -604,6 +620,12 @@ IdLayers decide(const Stack& s) {
 }
 
 }  // namespace
+
+bool are_directions_settled(const Json& layer, const Layout& layout, const std::vector<std::uint32_t>& read) {
+  const Json& mixer = layer["mixer"];
+  if (!keeps_directions(layer["norm"]) || averages(mixer) || mixer["kind"].is("linformer") || mixer["kind"].is("max") || mixer["kind"].is("tokenwise")) return true;
+  return cancels(mixer, std::all_of(read.begin(), read.end(), [&](std::uint32_t r) { return row_facts(layout.relations[r], layout.tokens).plain; }), read.size() == 1);
+}
 
 RowFacts row_facts(const Relation& relation, Vertex tokens) {
   RowFacts facts;

@@ -43,9 +43,13 @@ struct RowFacts {
 };
 [[nodiscard]] RowFacts row_facts(const Relation& relation, Vertex tokens);
 
+/// A norm inside the branch with eps = 0 keeps the direction of what a row sums up alone (16.17). False where what that shows is not settled.
+[[nodiscard]] bool are_directions_settled(const Json& layer, const Layout& layout, const std::vector<std::uint32_t>& read);
+
 /// What the closed forms ask about the mixer of one [[layer]].
 struct IdMixer {
-  bool softmax = false, additive_only = false;
+  bool softmax = false;
+  char additive_only = 'n';         ///< y, n or ?
   bool blind = false;               ///< other tokens do not matter
 };
 

@@ -275,7 +275,7 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted) {
     d.kernel.push_back(has_kernel(mixer) ? kernel_facts(mixer["kernel"], d.dim, d.evidence, trusted) : KernelFacts{"??????????"});
     d.alpha.push_back(mixer["kind"].is("bias") ? activation_facts(mixer["activation"], d.evidence, trusted) : ActivationFacts{"?????????????"});
     d.feedforward.push_back(feedforward_facts(layer["feedforward"], layer["norm"], d.dim, activation_facts(layer["feedforward"]["activation"], d.evidence, trusted)));
-    d.mixer.push_back(mixer_facts(mixer, d.kernel.back(), d.alpha.back()));
+    d.mixer.push_back(mixer_facts(mixer, d.kernel.back(), d.alpha.back(), d.dim));
   }
   hide_blind_layers(d);
   d.rank = output_rank(d.a);

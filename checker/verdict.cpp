@@ -1,5 +1,7 @@
 // Real-valued tokens: Theorem E decides what the layout can tell apart, the other rules what the sublayers can do with it (theory 2-7, 15.3,
 // 15.6); and the published corollaries read literally.
+#include <set>
+
 #include "derivation.hpp"
 
 namespace checker {
@@ -111,6 +113,39 @@ void decide_norms(Derivation& d, Tokenwise& result) {
   d.add_floor({}, "F(X)_i = |X_i|^2 e_1", "the unit ball of the raw inputs", "pre-LayerNorm translation (theory 3.7)");
 }
 
+/// Rows of registers that start equal: frequencies when every layer that shows somebody is normalised, else counts.
+bool shows_frequencies(const Derivation& d) {
+  return std::all_of(d.mixer.begin(), d.mixer.end(), [](const MixerFacts& m) { return m.normalised || m.blind; });
+}
+/// Counts are then necessary, not sufficient.
+bool mixes_register_rows(const Derivation& d) {
+  const auto first = d.layout.vertex_colour.begin() + static_cast<std::ptrdiff_t>(d.n);
+  const bool equal = std::set(first, d.layout.vertex_colour.end()).size() < d.layout.registers;
+  return equal && !shows_frequencies(d) && std::any_of(d.mixer.begin(), d.mixer.end(), [](const MixerFacts& m) { return m.normalised && !m.blind; });
+}
+
+/// A blind layer shows how long its row is (16.5 d): are there rows that differ in length, while tokens are not told apart already?
+bool shows_lengths(const Derivation& d) {
+  const auto& colours = d.layout.vertex_colour;
+  if (d.whole || std::set(colours.begin(), colours.begin() + static_cast<std::ptrdiff_t>(d.n)).size() == d.n) return false;
+  std::vector<Run> row;
+  std::size_t position = 0;
+  for (std::size_t k = 0; k < d.mixer.size(); position += d.a["layer"][k++]["repeat"].natural()) {
+    if (!d.mixer[k].blind) continue;
+    for (const std::uint32_t r : d.layout.layers[d.layout.order[position]]) {
+      std::set<std::uint64_t> sizes;
+      for (Vertex i = 0; i < d.layout.vertices() && sizes.size() < 2; ++i) {
+        d.layout.relations[r].pattern->row(i, row);
+        std::uint64_t size = 0;
+        for (const Run& run : row) size += run.size();
+        sizes.insert(size);
+      }
+      if (sizes.size() > 1) return true;
+    }
+  }
+  return false;
+}
+
 void decide_blocks(Derivation& d, Tokenwise& result) {
   const auto miss = [&](const std::string& reason) { result.missing.push_back(reason); };
   if (!d.a["block"]["residual"].boolean()) miss("no residual connection (theory 7.4)");
@@ -126,6 +161,7 @@ void decide_blocks(Derivation& d, Tokenwise& result) {
       return miss("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
     if (mixer["projections"].is_object() && d.mixer.size() > 1) return miss("fixed mean pooling is decided for one repeated layer only (theory 2.5)");
   }
+  if (mixes_register_rows(d)) return miss("registers that start equal, read by layers with and without a full denominator (theory 7.6, 15.8 g)");
   d.use("mixer", {d.mixer.front().why});
 }
 
@@ -242,7 +278,7 @@ void decide_continuous(Derivation& d) {
   Sight* sight = d.whole ? &*d.sight : &*d.sighted_sight;
   const Layout* layout = d.whole ? &d.layout : &d.sighted;
   const ConfirmedGroup* own = d.whole ? &d.layout_group : &d.sighted_group;
-  const bool frequencies = d.every_mixer(&MixerFacts::normalised);
+  const bool frequencies = shows_frequencies(d), lengths = shows_lengths(d);
   const ViewQuestion own_group{layout, own, nullptr, ClassKind::all, frequencies};
   ViewQuestion of_layout = own_group;
   if (!d.whole) of_layout.target = &d.layout_group.group;
@@ -272,6 +308,7 @@ void decide_continuous(Derivation& d) {
   bool impossible = needed.never || (d.given && needed.layers.value_or(needed.low) > *d.given);
   bool undecided = !impossible && !needed.layers && !(needed.high > 0 && (!d.given || *d.given >= needed.high));
   if (!overlaps_are_exact && impossible && (needed.below || !(needed.never || needed.layers))) impossible = false, undecided = true;
+  if (lengths && !(impossible && sight->unseen_pairs(question, d.given, false).first > 0)) impossible = false, undecided = true;
   if (!decidable) impossible = false;
 
   bool unseen = false;
@@ -302,7 +339,7 @@ void decide_continuous(Derivation& d) {
     }
   }
   if (!output.missing.empty()) rest.missing.push_back(output.missing);
-  if (undecided) rest.missing.push_back(overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not all with all");
+  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not all with all");
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && d.rank.sphere);
   settle_distances(d, sufficient && bounded);
   d.verdict = impossible || output.impossible || rest.impossible ? "impossible" : rest.missing.empty() ? "certified" : "unknown";
@@ -339,7 +376,7 @@ void decide_continuous(Derivation& d) {
   if (pooling) pattern_needed.layers = d.connected;
   else if (d.target_is_layout && d.target_class == ClassKind::all && d.needed) pattern_needed.layers = d.needed;
   else pattern_needed = figure(d, "layers of the published claim", [&] { return pattern_sight.needed(of_layout); });
-  if (d.connected && bounded) {
+  if (d.connected && bounded && !mixes_register_rows(d) && !lengths) {
     if (pooling || (pattern_needed.layers && *pattern_needed.layers <= *d.connected)) d.at_connected = d.layout_group.order;
     else if (const auto group = figure(d, "at_connected", [&] { return pattern_sight.expressed(own_group, d.connected); })) d.at_connected = group->order;
   }

@@ -6,7 +6,7 @@ namespace sightline::cli {
 const std::vector<RuleNote>& rule_notes() {
   static const std::vector<RuleNote> notes = {
       {"absolute-positions", "ids; learned, or fixed and pairwise different, position rows; one sublayer can interpolate; positions survive the norms"},
-      {"additive-positions", "ids; positions are added; no norm before the first mixer; mean, sum or constant kernel; a first row with two other tokens that the target needs"},
+      {"additive-positions", "ids; positions are added; no norm before the first mixer; mean, sum or a kernel that weighs all keys the same; a first row with two other tokens that the target needs"},
       {"affine", "reals; feedforwards affine or absent; every mixer linear; no norms"},
       {"alibi-both-ways", "ids; ALiBi, full pattern, softmax, BOS at token 0, no mask"},
       {"blind", "ids; every mixer gives the same whatever the other tokens are (constant alpha, tokenwise)"},
@@ -36,7 +36,7 @@ const std::vector<RuleNote>& rule_notes() {
       {"pre-layernorm", "reals; raw width at most dim - 1 behind an embedding, or centred input; d >= 3"},
       {"pre-layernorm-translation", "reals; pre-LayerNorm on raw tokens of full width, without an embedding that makes room"},
       {"pre-rmsnorm", "reals; eps > 0, or eps = 0 with biases; d >= 2"},
-      {"sandwich-rmsnorm", "RMSNorm inside the branch, eps > 0, trained gains"},
+      {"sandwich-rmsnorm", "reals; RMSNorm inside the branch, eps > 0"},
       {"t5-buckets", "ids; T5 or clipped offsets, full pattern, BOS at token 0"},
       {"theorem-bos", "ids; every row contains the own token; normalised; colours name the tokens of a row (rotary, learned, ALiBi under a mask); BOS at token 0"},
       {"theorem-e", "reals; feedforward and mixer rules hold; connected (R), and every isomorphism of views lies in G (I)"},

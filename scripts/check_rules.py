@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The rules of the certifier are one table: docs/theory.md 16.8 lists the names, sightline/verdict/rules.cpp has source and
-statement of each, the checker's table says the same, and no other name is used. With COMMAND also: `sightline rules` knows
+statement of each (the section and the item in it must be there), the checker's table says the same, and no other name is used. With COMMAND also: `sightline rules` knows
 every rule, and every rule is named by the answer to some case (tests/golden, tests/verdict_cases, tests/rules, examples), as
 cli/rule_cases.cpp says; --write writes that file. Prints what differs; exit 1 if anything does.
 
@@ -39,6 +39,25 @@ for name in sorted(table.keys() - used):
     problems.append(f"in sightline/verdict/rules.cpp, but not used: {name}")
 for name in sorted(name for name in table if not re.search(rf"(?<![a-z0-9-]){name}(?![a-z0-9-])", listed)):
     problems.append(f"not in docs/theory.md 16.8: {name}")
+# Where each rule is proved: sections by number, with what stands below them; items in a section by their first word.
+without_proof = {"left-out", "limit"}  # limits on work, not mathematics
+sections, number = collections.defaultdict(str), None
+for line in (root / "docs/theory.md").read_text().splitlines():
+    heading = re.match(r"(?:#+ )?(\d+(?:\.\d+)?)[. ]", line)
+    number = heading[1] if heading else number
+    sections[number] += line + "\n"
+for name, (source, _) in sorted(table.items()):
+    if not source and name not in without_proof:
+        problems.append(f"{name}: no section of docs/theory.md proves it")
+    place = None
+    for reference in source.removeprefix("theory ").split(", ") if source else []:
+        digits, _, item = reference.partition(" ") if reference[0].isdigit() else (place, "", reference)
+        place = digits
+        inside = "".join(text for key, text in sections.items() if key and (key == place or key.startswith(place + ".")))
+        if len(inside) < 40:
+            problems.append(f"{name}: docs/theory.md has no section {place}")
+        elif item and not re.search(rf"^ *(?:## [\d.]+ )?{re.escape(item)}[ .:(]|[.;(] {re.escape(item)}[ .:(]|CORRECTION of {re.escape(item)}", inside, re.M | re.I):
+            problems.append(f"{name}: docs/theory.md {place} has no item {item}")
 if (root / "checker/rules.cpp").exists():
     other = read_table("checker/rules.cpp")
     for name in sorted(table.keys() | other.keys()):

@@ -139,9 +139,9 @@ private:
     return form_ && std::all_of(form_->begin(), form_->end(), [](const auto& term) { return term.first.factors.empty(); });
   }
 
-  bool varies() const {
-    return form_ && std::any_of(form_->begin(), form_->end(), [this](const auto& term) {
-      return term.first.exponent.mentions(0, y_last_) || term.second.mentions(0, y_last_) || !term.first.factors.empty();
+  bool varies(std::uint32_t first = 0) const {
+    return form_ && std::any_of(form_->begin(), form_->end(), [&](const auto& term) {
+      return term.first.exponent.mentions(first, y_last_) || term.second.mentions(first, y_last_) || !term.first.factors.empty();
     });
   }
 
@@ -225,6 +225,8 @@ private:
     if (vanishes || (form_ && !varies())) facts_.constant = Tri::yes;
     else for (std::size_t i = 1; i < points_.size(); ++i) if (differ(points_[0], points_[i])) facts_.constant = Tri::no;
     if (facts_.constant == Tri::unknown && !mentions(*kernel_, 'x') && !mentions(*kernel_, 'y')) facts_.constant = Tri::yes;
+    if (facts_.constant == Tri::yes || !mentions(*kernel_, 'y') || (form_ && !varies(y_first_))) facts_.reads_keys = Tri::no;
+    else for (const Point& p : points_) for (const Point& q : points_) if (differ(p, {p.x, q.y})) facts_.reads_keys = Tri::yes;
   }
 
   void symmetries() {

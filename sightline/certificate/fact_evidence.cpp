@@ -22,7 +22,7 @@ std::string to_facts(const attention_kernel::KernelFacts& k) {
   using attention_kernel::Condition13;
   return to_flags({k.analytic, k.positive, k.nonzero_at_zero, k.mean_property, k.joint_sign_even, k.homogeneous_mixer, k.constant,
                    to_tri(k.is_softmax), to_tri(k.is_gaussian)}) +
-         (k.condition13 == Condition13::holds ? 'h' : k.condition13 == Condition13::fails ? 'f' : 'u');
+         (k.condition13 == Condition13::holds ? 'h' : k.condition13 == Condition13::fails ? 'f' : 'u') + to_letter(k.reads_keys);
 }
 
 nlohmann::json to_facts(const attention_kernel::ActivationFacts& s) {

@@ -247,10 +247,31 @@ bool equal_by_normal_form(const Mixer& mixer, const Sample& x, const Sample& y, 
   }
 }
 
+/// Some parameters at which both values are defined: 1/0 or log(-1) would otherwise equal themselves.
+bool is_defined_somewhere(const Mixer& mixer, const Sample& x, const Sample& y, std::size_t a, std::size_t b, const Budget& budget) {
+  std::uint64_t state = 11;
+  for (std::uint32_t attempt = 0; attempt < 32; ++attempt) {
+    Parameters theta(count_parameters(mixer, x.front().size()));
+    for (mpq_class& value : theta) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      value = mpq_class(static_cast<long>((state >> 33) % 33) - 16, 16L << (2 * (attempt % 4)));
+      value.canonicalize();
+    }
+    try {
+      (void)evaluate(mixer, x, a, theta, 256, budget);
+      (void)evaluate(mixer, y, b, theta, 256, budget);
+      return true;
+    } catch (const Undefined&) {
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::string> prove_equal(const Mixer& mixer, const Sample& x, const Sample& y, std::size_t a, std::size_t b, const Budget& budget) {
   if (mixer.kind == MixerKind::library || x.at(a) != y.at(b)) return std::nullopt;
+  if (!is_defined_somewhere(mixer, x, y, a, b, budget)) return std::nullopt;
   if (equal_by_symmetry(mixer, x, y)) return "kernel symmetry";
   if (x.front().size() <= 8 && equal_by_normal_form(mixer, x, y, budget)) return "normal form";
   return std::nullopt;

@@ -12,7 +12,7 @@ namespace sightline::falsify {
 /// "kernel symmetry": tokens on one ray, or opposite tokens, have kernel values in a fixed ratio, and with the values of the
 /// classes as free symbols both sides are one and the same rational function;
 /// "normal form": the difference of the cross products is the empty exponential-polynomial sum over Q.
-/// Nothing when neither succeeds, which proves nothing. Never throws for expressions out of reach.
+/// Both sides are defined at some parameters at least. Nothing when neither succeeds, which proves nothing. Never throws for expressions out of reach.
 [[nodiscard]] std::optional<std::string> prove_equal(const Mixer& mixer, const Sample& x, const Sample& y, std::size_t a, std::size_t b,
                                                      const Budget& budget);
 

@@ -49,7 +49,8 @@ void try_enclosures(Prober& prober, Finding& finding, std::uint32_t attempts, st
 }
 
 void try_exactly(const Mixer& mixer, Finding& finding, const Budget& budget) {
-  for (auto [a, b] : finding.pair.list_collisions()) {
+  for (const auto& collision : finding.pair.list_collisions()) {
+    const std::size_t a = collision.first, b = collision.second;
     const bool shown = std::any_of(finding.claims.begin(), finding.claims.end(), [&](const Claim& c) { return c.a == a && c.b == b; });
     if (shown) continue;
     const auto method = prove_equal(mixer, finding.pair.x, finding.pair.y, a, b, budget);
@@ -198,6 +199,7 @@ Result falsify(const Mixer& mixer, const Options& options, const Budget& budget)
     decide_theorem_g(mixer, prober, random, result);
   } catch (const BudgetExhausted& error) {
     result.limit = error.what();
+    if (result.theorem_g_why.empty()) result.theorem_g_why = "the limit came before";
   }
   result.every_depth = fails_at_every_depth(mixer);
   return result;

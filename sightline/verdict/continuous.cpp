@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sightline/symmetry/automorphism.hpp"
 #include "sightline/sight/wanted.hpp"
@@ -163,6 +164,44 @@ void decide_norms(Context& context, Tokenwise& result) {
   }
 }
 
+/// Layers that show nobody have no say.
+sight::RegisterRows register_rows(const Context& context) {
+  const bool frequencies = every_mixer(context, [](const MixerFacts& m) { return m.normalised || m.blind; });
+  return frequencies ? sight::RegisterRows::frequencies : sight::RegisterRows::multisets;
+}
+
+/// Registers that start equal, and layers of which some show how many there are and some how often: counts are then necessary, not sufficient.
+bool mixes_register_rows(const Context& context) {
+  const auto& registers = context.architecture.input.registers;
+  if (std::set<std::string>(registers.begin(), registers.end()).size() == registers.size()) return false;
+  return register_rows(context) == sight::RegisterRows::multisets &&
+         !every_mixer(context, [](const MixerFacts& m) { return !m.normalised || m.blind; });
+}
+
+/// A sum of constants shows nobody, but how long its row is (16.5 d): views without such a layer are too coarse where lengths differ.
+bool shows_lengths(const Context& context) {
+  if (context.sighted().is_whole) return false;
+  const auto& colour = context.layout.vertex_colour;  // tokens that are all told apart need no lengths
+  if (std::set<std::uint64_t>(colour.begin(), colour.begin() + context.layout.tokens).size() == context.layout.tokens) return false;
+  std::vector<layout::Run> row;
+  std::size_t position = 0;
+  for (std::size_t k = 0; k < context.architecture.layers.size(); position += static_cast<std::size_t>(context.architecture.layers[k++].repeat)) {
+    if (!context.facts.mixer[k].blind) continue;
+    for (const std::uint32_t r : context.layout.layers[context.layout.order[position]].relations) {
+      std::optional<std::uint64_t> length;
+      for (layout::Vertex i = 0; i < context.layout.vertices(); ++i) {
+        context.budget.poll();
+        context.layout.relations[r].pattern().row(i, row);
+        std::uint64_t size = 0;
+        for (const layout::Run& run : row) size += run.size();
+        if (length.value_or(size) != size) return true;
+        length = size;
+      }
+    }
+  }
+  return false;
+}
+
 void decide_blocks(Context& context, Tokenwise& result) {
   const Architecture& a = context.architecture;
   if (!a.block.residual) result.missing.push_back("no residual connection (theory 7.4)");
@@ -191,16 +230,15 @@ void decide_blocks(Context& context, Tokenwise& result) {
       return;
     }
   }
+  if (mixes_register_rows(context)) {
+    result.missing.push_back("registers that start equal, read by layers with and without a full denominator (theory 7.6, 15.8 g)");
+    return;
+  }
   context.use("mixer", {context.facts.mixer.front().why});
 }
 
 bool is_bounded(const Context& context) {
   return every_mixer(context, [](const MixerFacts& m) { return m.bounded; });
-}
-
-sight::RegisterRows register_rows(const Context& context) {
-  const bool frequencies = every_mixer(context, [](const MixerFacts& m) { return m.normalised; });
-  return frequencies ? sight::RegisterRows::frequencies : sight::RegisterRows::multisets;
 }
 
 /// What was found about views, in words that anyone can derive from the figures.
@@ -314,6 +352,11 @@ void decide_continuous(Context& context) {
     sight_verdict.impossible = false;
     sight_verdict.undecided = true;
   }
+  const bool lengths = shows_lengths(context);
+  if (lengths && !(sight_verdict.impossible && sight::find_unseen_pairs(question, context.given, false, context.budget).count > 0)) {
+    sight_verdict.impossible = false;
+    sight_verdict.undecided = true;
+  }
   if (!decidable) sight_verdict.impossible = false;  // not even necessity: the pattern depends on the data
 
   const bool unseen = sight_verdict.impossible && add_unseen_floor(context, question);
@@ -335,8 +378,9 @@ void decide_continuous(Context& context) {
     }
   }
   if (output.missing) rest.missing.push_back(*output.missing);
-  if (sight_verdict.undecided) rest.missing.push_back(overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps"
-                                                                      : "layers: rows of the position table overlap, but not all with all");
+  if (sight_verdict.undecided) rest.missing.push_back(lengths            ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)"
+                                                      : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps"
+                                                                           : "layers: rows of the position table overlap, but not all with all");
 
   const sight::Needed& needed = sight_verdict.needed;
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && context.rank.sphere);
@@ -397,7 +441,7 @@ sight::Needed compute_pattern_needed(const Context& context) {
 }
 
 std::optional<group::Order> compute_order_at_connected(const Context& context, const sight::Needed& pattern_needed) {
-  if (!context.answer.connected || !is_bounded(context)) return std::nullopt;
+  if (!context.answer.connected || !is_bounded(context) || mixes_register_rows(context) || shows_lengths(context)) return std::nullopt;
   if (is_fixed_pooling(context.architecture) || (pattern_needed.layers && *pattern_needed.layers <= *context.answer.connected)) return context.layout_group.order;
   const Sighted& sighted = context.sighted();
   const sight::ViewQuestion question{&sighted.layout, &sighted.group, &sighted.group, ClassKind::all, register_rows(context)};

@@ -52,13 +52,16 @@ FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm&
   }
   const bool nonpolynomial = s.polynomial == Tri::no;
   result.polynomial = !nonpolynomial;
-  result.interpolates = nonpolynomial && !feedforward.width && !feedforward.spectral_norm_at_most;
-  if (s.continuous == Tri::no || s.locally_lipschitz == Tri::no) {
-    result.why = "the activation jumps (theory 6 F)";
+  // 15.1 asks for continuity, or for jumps between continuous pieces; an expression may be undefined somewhere.
+  const bool piecewise = s.continuous == Tri::yes || feedforward.activation.name == "step";
+  result.interpolates = nonpolynomial && piecewise && !feedforward.width && !feedforward.spectral_norm_at_most;
+  if (s.continuous != Tri::yes || s.locally_lipschitz != Tri::yes) {
+    result.why = s.continuous == Tri::no || s.locally_lipschitz == Tri::no ? "the activation jumps (theory 6 F)"
+                                                                          : "it could not be shown that the activation is continuous and locally Lipschitz (theory 2.1)";
     return result;
   }
   if (result.hidden_bias && nonpolynomial) {
-    result.dense_in_one = !feedforward.width;
+    result.dense_in_one = !feedforward.width && !feedforward.spectral_norm_at_most;
     if (dim == 1) {
       result.closure = s.c2_or_kink == Tri::yes ? Closure::full : Closure::unknown;
       result.why = "one coordinate: folding by a kink or curvature (theory 2.1, extension d = 1)";
@@ -126,7 +129,7 @@ FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm&
   return result;
 }
 
-MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel) {
+MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
   MixerFacts result;
   result.softmax = kernel.is_softmax;
   result.normalised = mixer.normalised && !mixer.sink && mixer.eps == 0;
@@ -134,13 +137,18 @@ MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel) {
   result.odd = kernel.joint_sign_even;
   result.homogeneous = result.normalised ? kernel.homogeneous_mixer : Tri::unknown;
   if (result.linear) result.homogeneous = Tri::yes;
-  result.additive_only = kernel.constant == Tri::yes;
-  if (mixer.value == ValueMap::identity) {
-    result.why = "W_V is not trained (theory 2.3, 15.4)";
-    return result;
-  }
+  result.additive_only = kernel.reads_keys == Tri::yes ? Tri::no : kernel.reads_keys == Tri::no ? Tri::yes : Tri::unknown;
   if (mixer.relative.scheme != RelativeScheme::none && !kernel.is_softmax) {
     result.why = "relative positions are proved for softmax only (theory 15.8 l)";
+    return result;
+  }
+  if (mixer.relative.scheme == RelativeScheme::rotary && dim < 2) {
+    result.why = "rotary positions turn pairs of coordinates: one is not enough (theory 2.5)";
+    return result;
+  }
+  if (mixer.top_k && mixer.relative.scheme != RelativeScheme::none) {
+    result.bounded = false;
+    result.why = "top-k attention with relative positions: Theorem G asks for rows that treat their tokens alike (theory 2.6)";
     return result;
   }
   if (mixer.top_k) {
@@ -161,10 +169,17 @@ MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel) {
   return result;
 }
 
-MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel) {
+/// A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
+bool lacks_scale(const Mixer& mixer) {
+  if (mixer.value != ValueMap::identity) return false;
+  if (mixer.kind == MixerKind::linformer) return mixer.projections == ProjectionKind::generic || mixer.projections == ProjectionKind::blocks;
+  return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::mean || mixer.kind == MixerKind::sum || mixer.kind == MixerKind::max;
+}
+
+MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
   MixerFacts result;
   switch (mixer.kind) {
-    case MixerKind::attention: return compute_attention(mixer, kernel);
+    case MixerKind::attention: return compute_attention(mixer, kernel, dim);
     case MixerKind::linformer:
       result.mean = kernel.nonzero_at_zero;
       result.why = "W_Q = 0 makes the weights over the k columns uniform (theory 2.5)";
@@ -178,7 +193,7 @@ MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel) {
       const ActivationFacts alpha = attention_kernel::compute_activation_facts(mixer.activation);
       result.blind = alpha.constant == Tri::yes;
       result.mean = alpha.constant == Tri::no && alpha.continuous == Tri::yes ? Tri::yes : result.blind ? Tri::no : Tri::unknown;
-      result.additive_only = alpha.affine == Tri::yes;
+      result.additive_only = alpha.affine;
       result.linear = alpha.affine == Tri::yes;  // then the whole sum is affine in X (3.6)
       result.why = result.blind ? "alpha is constant: other tokens do not matter (theory 3.3)"
                                 : "alpha is continuous and not constant (theory 2.3)";
@@ -193,7 +208,7 @@ MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel) {
       result.odd = Tri::yes;
       result.homogeneous = Tri::yes;
       result.normalised = mixer.kind == MixerKind::mean && mixer.eps == 0 && !mixer.sink;
-      result.additive_only = mixer.kind == MixerKind::sum || mixer.kind == MixerKind::mean;
+      result.additive_only = mixer.kind == MixerKind::sum || mixer.kind == MixerKind::mean ? Tri::yes : Tri::no;
       result.why = "a linear mixer with trained weights (theory 2.3, 2.5)";
       return result;
     case MixerKind::max:
@@ -250,7 +265,11 @@ Facts compute_facts(const Architecture& architecture, const Budget& budget) {
     }
     previous = has_kernel(layer.mixer) ? &layer.mixer : nullptr;
     facts.feedforward.push_back(compute_feedforward(layer.feedforward, layer.norm, architecture.dim));
-    facts.mixer.push_back(compute_mixer(layer.mixer, facts.kernel.back()));
+    facts.mixer.push_back(compute_mixer(layer.mixer, facts.kernel.back(), architecture.dim));
+    if (lacks_scale(layer.mixer)) {
+      facts.mixer.back().mean = Tri::unknown;
+      facts.mixer.back().why = "W_V is not trained (theory 2.3, 15.4)";
+    }
   }
   facts.norm = compute_norms(architecture);
   return facts;
@@ -265,6 +284,18 @@ void apply_norm(OutputRank& rank, const Norm& norm, std::int64_t dim) {
   rank.certified = std::min(rank.certified, certified);
   rank.with_one_more_layer = std::min(rank.with_one_more_layer, certified);
   rank.affine = std::min(rank.affine, layernorm ? dim - 1 : dim);
+}
+
+/// The last norm reads states that a post-norm has put on a surface of smaller dimension (16.16).
+void apply_post_before_last(OutputRank& rank, const Norm& post, const Norm& last, std::int64_t dim) {
+  const bool layernorm = post.kind == NormKind::layernorm, rays = last.kind == NormKind::rmsnorm && last.eps == 0;
+  // A hyperplane through 0 loses one more dimension when only rays are kept; a trained bias moves it away from 0.
+  const std::int64_t certified = dim - (layernorm ? 1 : 0) - (post.eps == 0 || (layernorm && !post.affine && rays) ? 1 : 0);
+  if (layernorm && !post.affine) rank.affine = std::min(rank.affine, dim - 1);
+  if (certified >= rank.certified) return;
+  rank.certified = rank.with_one_more_layer = certified;
+  rank.undecided_above = rank.certified < rank.affine;
+  rank.why = "the last norm reads what a post-norm leaves (theory 16.16)";
 }
 
 }  // namespace
@@ -298,6 +329,8 @@ OutputRank compute_output_rank(const Architecture& architecture, const NormFacts
   if (last) {
     apply_norm(rank, *last, dim);
     rank.why = "the head reads the last norm (theory 15.2)";
+    const bool post = layer_norm.kind != NormKind::none && layer_norm.place == NormPlace::post;
+    if (post && architecture.output.norm && architecture.output.norm->kind != NormKind::none) apply_post_before_last(rank, layer_norm, *last, dim);
   }
   if (norms.any_sandwich_or_after && layer_norm.place != NormPlace::post && layer_norm.kind != NormKind::none) {
     if (layer_norm.kind == NormKind::layernorm) {

@@ -30,7 +30,7 @@ struct MixerFacts {
   Tri odd = Tri::unknown;         ///< mixer(-X) = -mixer(X) (3.4)
   Tri homogeneous = Tri::unknown; ///< mixer(cX) = c mixer(X), c > 0 (3.5)
   bool linear = false;            ///< linear in X (mean, sum, convolution, learned mixing, constant kernel)
-  bool additive_only = false;     ///< sees added positions only through the sum id + position (15.8 h) unless a norm stands before
+  Tri additive_only = Tri::no;    ///< sees added positions only through the sum id + position (15.8 h) unless a norm stands before
   bool blind = false;             ///< other tokens do not matter at all (3.3)
   bool bounded = true;            ///< false: universal in the limit, but no number of layers is known (top-k, max: Theorem G)
   bool normalised = false;        ///< rows are averages: denominator without sink or eps

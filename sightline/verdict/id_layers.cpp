@@ -42,7 +42,26 @@ struct Stack {
   [[nodiscard]] bool bos() const { return context.architecture.input.bos; }
 };
 
-RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation, bool softmax) {
+bool keeps_directions(const Norm& norm) {
+  return norm.kind != NormKind::none && norm.eps == 0 && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
+}
+
+/// Does a positive factor common to the whole row cancel when only the direction of the output is kept (16.17)?
+bool cancels_in_direction(const Mixer& mixer, bool plain, bool one_head) {
+  switch (mixer.kind) {
+    case MixerKind::attention:
+      return mixer.heads == 1 || (plain && one_head && !mixer.sink && mixer.eps == 0 && mixer.relative.scheme == RelativeScheme::none);
+    case MixerKind::mean: return mixer.heads == 1 || plain;
+    case MixerKind::sum: return plain;
+    case MixerKind::convolution: return true;
+    default: return false;
+  }
+}
+
+/// @param direction  only the direction of the row's output is kept, and common factors cancel in it
+RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation, bool softmax, bool direction) {
+  if (direction && mixer.kind == MixerKind::convolution) return RowRule::learned;
+  if (direction && mixer.kind == MixerKind::sum) return RowRule::frequency;
   switch (mixer.kind) {
     case MixerKind::max: return RowRule::set;
     case MixerKind::linformer: return RowRule::whole;
@@ -52,10 +71,10 @@ RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation, bool 
     case MixerKind::sum:
     case MixerKind::lsh:
     case MixerKind::tokenwise: return RowRule::multiset;
-    case MixerKind::mean: return mixer.sink || mixer.eps > 0 ? RowRule::multiset : relation.pattern().is_plain() ? RowRule::frequency : RowRule::learned;
+    case MixerKind::mean: return !direction && (mixer.sink || mixer.eps > 0) ? RowRule::multiset : relation.pattern().is_plain() ? RowRule::frequency : RowRule::learned;
     case MixerKind::attention: break;
   }
-  if (!mixer.normalised || mixer.sink || mixer.eps > 0) return RowRule::multiset;
+  if (!direction && (!mixer.normalised || mixer.sink || mixer.eps > 0)) return RowRule::multiset;
   // L3 and L5 let factors cancel because exp turns a bias into a factor; of other kernels only mu/gcd is known (15.8 l).
   if (!softmax && mixer.relative.scheme != RelativeScheme::none) return RowRule::rotary;
   switch (mixer.relative.scheme) {
@@ -80,7 +99,8 @@ Stack make_stack(const Context& context, ClassKind kind) {
     const LayerSpec& spec = context.architecture.layers[k];
     layout::Layer layer = context.layout.layers[context.layout.order[position]];
     for (std::uint32_t& r : layer.relations) {
-      const RowRule rule = compute_rule(spec.mixer, layout.relations[r], context.facts.mixer[k].softmax);
+      const bool direction = keeps_directions(spec.norm) && cancels_in_direction(spec.mixer, layout.relations[r].pattern().is_plain(), layer.relations.size() == 1);
+      const RowRule rule = compute_rule(spec.mixer, layout.relations[r], context.facts.mixer[k].softmax, direction);
       if (rules[r] && (*rules[r] != rule || stack.schemes[r] != spec.mixer.relative.scheme)) {
         layout.relations.push_back(layout.relations[r]);
         rules.emplace_back();
@@ -171,11 +191,17 @@ IdLayers decide_absolute(const Stack& stack, std::uint64_t reach, const layout::
   const Norm& first = a.layers.front().norm;
   const bool normed = (a.input.norm && a.input.norm->kind != NormKind::none) ||
                       (first.kind != NormKind::none && (first.place == NormPlace::pre || first.place == NormPlace::sandwich));
-  if (context.facts.mixer.front().additive_only && !normed && reach > 0) {
+  const attention_kernel::Tri additive = context.facts.mixer.front().additive_only;
+  if (additive != attention_kernel::Tri::no && !normed && reach > 0) {
     for (std::uint32_t r : seen.layer(1).relations) {
       if (compute_widest_row(context.layout.relations[r], context.layout.tokens, a.input.bos, context.budget) < 2) continue;
       result.layers = reach + 1;
       result.rule = "additive-positions";
+      if (additive == attention_kernel::Tri::yes) break;
+      result.layers.reset();
+      result.low = reach;
+      result.high = reach + 1;
+      result.premises.push_back("it could not be shown that the first layer weighs its keys differently");
       break;
     }
   }
@@ -399,6 +425,15 @@ IdLayers decide_by_views(const Stack& stack, std::uint64_t reach, const sight::V
 }
 
 }  // namespace
+
+bool are_directions_settled(const LayerSpec& layer, const layout::Layout& layout, const layout::Layer& read) {
+  if (!keeps_directions(layer.norm)) return true;
+  const Mixer& mixer = layer.mixer;
+  const bool average = (mixer.kind == MixerKind::attention && mixer.normalised) || mixer.kind == MixerKind::mean;
+  if ((average && !mixer.sink && mixer.eps == 0) || mixer.kind == MixerKind::linformer || mixer.kind == MixerKind::max || mixer.kind == MixerKind::tokenwise) return true;
+  const bool plain = std::all_of(read.relations.begin(), read.relations.end(), [&](std::uint32_t r) { return layout.relations[r].pattern().is_plain(); });
+  return cancels_in_direction(mixer, plain, read.relations.size() == 1);
+}
 
 IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   const Stack stack = make_stack(context, kind);

@@ -25,6 +25,10 @@ struct IdLayers {
   IdFloor floor = IdFloor::none;
 };
 
+/// A norm inside the branch with eps = 0 keeps only the direction of what a row sums up, so that common factors cancel as if the row were
+/// normalised (16.17). False where that is not settled: signed weights, a bias mixer, several heads with factors of their own.
+[[nodiscard]] bool are_directions_settled(const architecture::LayerSpec& layer, const layout::Layout& layout, const layout::Layer& read);
+
 [[nodiscard]] IdLayers compute_id_layers(const Context& context, sight::ClassKind kind);
 
 }  // namespace sightline::verdict

@@ -54,7 +54,8 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
     const Norm& norm = a.layers[k].norm;
     const std::int64_t kept = compute_kept_width(a, norm);
     const bool plain = norm.kind == NormKind::none || (norm.place == NormPlace::pre && norm.eps > 0);
-    if (kept == 1 && plain && context.facts.feedforward[k].hidden_bias) continue;  // the exception of 15.1 e
+    const bool rays = a.input.norm && a.input.norm->kind != NormKind::none && a.input.norm->eps == 0;  // of one dimension: two points
+    if (kept == 1 && plain && !rays && context.facts.feedforward[k].hidden_bias) continue;  // the exception of 15.1 e
     if (kept < 2) {
       missing.push_back(fmt::format("width: the norms leave {} dimension{}, two are needed (theory 15.1, 15.3)", kept, kept == 1 ? "" : "s"));
       return repeated;
@@ -96,7 +97,10 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
     missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
     return;
   }
+  std::size_t position = 0;
   for (const LayerSpec& layer : context.architecture.layers) {
+    const layout::Layer& read = context.layout.layers[context.layout.order[position]];
+    position += static_cast<std::size_t>(layer.repeat);
     const Norm& norm = layer.norm;
     const bool inside = norm.kind != NormKind::none && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
     if (!inside || norm.eps > 0) continue;
@@ -104,6 +108,17 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
       missing.push_back("eps = 0 in a norm inside the branch (theory 15.3, 15.8 a)");
       return;
     }
+    if (!are_directions_settled(layer, context.layout, read)) {
+      missing.push_back("eps = 0 in a norm inside the branch: it keeps the direction of a row's sum, and that is not settled for this mixer (theory 16.17)");
+      return;
+    }
+  }
+  // A branch of gain 1 is bounded; a head, or the gain of a last norm, would make up for it (15.3).
+  const Norm& last = context.facts.norm.norm;
+  const bool inside = last.kind != NormKind::none && (last.place == NormPlace::sandwich || last.place == NormPlace::after);
+  const bool final_norm = context.architecture.output.norm && context.architecture.output.norm->kind != NormKind::none;
+  if (inside && !last.affine && context.architecture.output.head == Head::none && !final_norm && context.ordinary() > 1) {
+    missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
   }
 }
 
@@ -167,7 +182,8 @@ void decide_ids(Context& context) {
 
   // Necessity: sight and labels, whatever the sublayers can do.
   const bool too_shallow = context.given && ((layers.layers && *context.given < *layers.layers) || (!layers.layers && *context.given < layers.low));
-  const bool impossible = decidable && (layers.never || too_shallow);
+  const bool one_id = a.input.vocabulary == 1;  // then there is one input, and nothing to tell apart
+  const bool impossible = decidable && !one_id && (layers.never || too_shallow);
   std::vector<std::string> missing;
   if (impossible) {
     const sight::UnseenPairs unseen = sight::find_unseen_pairs(context.question(context.sighted_layout(), context.target_class, sight::RegisterRows::multisets), context.given, a.input.bos, context.budget);
@@ -184,6 +200,7 @@ void decide_ids(Context& context) {
   const bool repeated = check_feedforward(context, missing);
   check_mixers(context, missing);
   check_norms(context, missing);
+  if (one_id) missing.push_back("vocabulary: one id alone (theory 15 speaks of two at least)");
   if (!decidable) missing.push_back("mixer: " + context.facts.mixer.front().why);
   if (!a.block.residual) missing.push_back("no residual connection (theory 7.4)");
   if (a.block.tied) context.use("tied");

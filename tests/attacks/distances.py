@@ -86,9 +86,20 @@ def main():
             path = pathlib.Path(folder) / f"{k}.json"
             path.write_text(json.dumps(tree))
             cases.append((path, n, [rows] * depth))
+        # Token-transitive lists: where one token tells nothing, targets are bilinear.
+        circulants = {n: [o for size in range(1, n) for o in itertools.combinations(range(n), size) if o != (0,)] for n in (4, 5, 6)}
+        lists = [(5, [range(5), o]) for o in ((1, 4), (0, 1, 4), (2, 3), (0, 2, 3))] + [(7, [range(7), o]) for o in ((1, 2, 4), (0, 1, 2, 4))]
+        for _ in range(120):
+            n = rng.choice([4, 5, 5, 5, 6])
+            lists.append((n, [range(n)] * rng.randint(0, 1) + [rng.choice(circulants[n]) for _ in range(rng.randint(1, 2))]))
+        for k, (n, chosen) in enumerate(lists):
+            listed = [[sorted({(i + s) % n for s in offsets}) for i in range(n)] for offsets in chosen]
+            path = pathlib.Path(folder) / f"transitive{k}.json"
+            path.write_text(json.dumps({"tokens": n, "dim": 4, "depth": "listed", "layer": [{"pattern": {"kind": "rows", "rows": rows}} for rows in listed]}))
+            cases.append((path, n, listed))
         run = subprocess.run([sys.argv[1], "certify", "--json", *(str(path) for path, _, _ in cases)], capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
-        kinds = set()
+        kinds = {2: 0, 3: 0}
         for (path, n, rows), line in zip(cases, run.stdout.splitlines()):
             answer = json.loads(line)
             floor = answer["floor"]
@@ -103,11 +114,11 @@ def main():
             assert Fraction(found["norm"]) == size * unit and found["exact"]
             assert Fraction(floor["squared_error"]) <= Fraction(found["squared_error"]) <= Fraction(found["norm"])
             checked += 1
-            kinds.add(len(orbit))
+            kinds[len(orbit)] += 1
     petersen = json.loads(subprocess.run([sys.argv[1], "certify", "--json", str(golden / "B31.toml")], capture_output=True, text=True, check=True).stdout)["floor"]
     assert 2 * Fraction(petersen["distance"]["squared_error"]) == Fraction(petersen["distance"]["norm"]), petersen
-    assert checked >= 20, checked
-    print(f"distances: {checked} by all permutations ({len(kinds)} kinds of target), Petersen 1/2")
+    assert kinds[2] >= 20 and kinds[3] >= 8, kinds
+    print(f"distances: {checked} by all permutations ({kinds[2]} linear, {kinds[3]} bilinear targets), Petersen 1/2")
 
 
 main()

@@ -26,7 +26,7 @@ void compare(const sightline::attention_kernel::Kernel& kernel, const checker::J
   const std::string row = {letter(facts.analytic),         letter(facts.positive),          letter(facts.nonzero_at_zero),
                            letter(facts.mean_property),    letter(facts.joint_sign_even),   letter(facts.homogeneous_mixer),
                            letter(facts.constant),         facts.is_softmax ? 'y' : 'n',    facts.is_gaussian ? 'y' : 'n',
-                           facts.condition13 == Condition13::holds ? 'h' : facts.condition13 == Condition13::fails ? 'f' : 'u'};
+                           facts.condition13 == Condition13::holds ? 'h' : facts.condition13 == Condition13::fails ? 'f' : 'u', letter(facts.reads_keys)};
   const checker::Json evidence(checker::Json::Object{
       {"kernels", checker::Json(checker::Json::Array{checker::Json(checker::Json::Array{json, checker::Json(row)})})}});
   std::vector<std::string> trusted;
@@ -35,6 +35,7 @@ void compare(const sightline::attention_kernel::Kernel& kernel, const checker::J
   REQUIRE(found.size() == row.size());
   for (std::size_t k = 0; k < 9; ++k) CHECK((found[k] == 'y') == (row[k] == 'y'));
   CHECK(found[9] == row[9]);
+  CHECK(found[10] == row[10]);
 }
 
 TEST_CASE("named kernels have the facts that the analysis of their formulas finds") {
@@ -85,10 +86,10 @@ TEST_CASE("an expression without evidence is refused, with evidence it is named 
   std::vector<std::string> trusted;
   const checker::Json expression(std::string("exp(dot(x,y))"));
   CHECK_THROWS_AS((void)checker::kernel_facts(expression, 3, nullptr, trusted), checker::Rejected);
-  const checker::Json evidence = checker::parse(R"~({"kernels":[["exp(dot(x,y))","yyyyynnynh"]]})~");
-  CHECK(checker::kernel_facts(expression, 3, &evidence, trusted).flags == "yyyyynnynh");
+  const checker::Json evidence = checker::parse(R"~({"kernels":[["exp(dot(x,y))","yyyyynnynhy"]]})~");
+  CHECK(checker::kernel_facts(expression, 3, &evidence, trusted).flags == "yyyyynnynhy");
   CHECK(trusted.size() == 1);
-  const checker::Json misspelt = checker::parse(R"~({"kernels":[["exp(dot(x,y))","yyyyynnynx"]]})~");
+  const checker::Json misspelt = checker::parse(R"~({"kernels":[["exp(dot(x,y))","yyyyynnynxy"]]})~");
   CHECK_THROWS_AS((void)checker::kernel_facts(expression, 3, &misspelt, trusted), checker::Malformed);
 }
 
@@ -113,7 +114,7 @@ TEST_CASE("what the checker proves of expressions is what the library says, and 
     const std::string row = {letter(facts->analytic),         letter(facts->positive),          letter(facts->nonzero_at_zero),
                              letter(facts->mean_property),    letter(facts->joint_sign_even),   letter(facts->homogeneous_mixer),
                              letter(facts->constant),         facts->is_softmax ? 'y' : 'n',    facts->is_gaussian ? 'y' : 'n',
-                             facts->condition13 == Condition13::holds ? 'h' : facts->condition13 == Condition13::fails ? 'f' : 'u'};
+                             facts->condition13 == Condition13::holds ? 'h' : facts->condition13 == Condition13::fails ? 'f' : 'u', letter(facts->reads_keys)};
     const std::string flags = checker::analyse_kernel(text, 3).flags;
     INFO("kernel " << text << " library " << row << " checker " << flags);
     for (std::size_t k = 0; k < row.size(); ++k) {
@@ -147,5 +148,5 @@ TEST_CASE("what the checker proves of expressions is what the library says, and 
   // Numbers too long to write, and text that is none, prove nothing and end soon.
   CHECK(checker::analyse_activation("((((2^16)^16)^16)^16)^16*t").flags == std::string(13, '?'));
   CHECK(checker::analyse_activation(std::string(5000, '(') + "t").flags == std::string(13, '?'));
-  CHECK(checker::analyse_kernel("exp(", 3).flags == std::string(10, '?'));
+  CHECK(checker::analyse_kernel("exp(", 3).flags == std::string(11, '?'));
 }

@@ -67,7 +67,8 @@ struct Asked {
     seen.layers.emplace_back();
     for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
       const verdict::MixerFacts& facts = context.facts.mixer[k];
-      question.mixers.push_back({facts.softmax, facts.additive_only, facts.blind});
+      using attention_kernel::Tri;
+      question.mixers.push_back({facts.softmax, facts.additive_only == Tri::yes ? 'y' : facts.additive_only == Tri::no ? 'n' : '?', facts.blind});
       for (std::int64_t r = 0; r < context.architecture.layers[k].repeat; ++r, ++position) {
         if (facts.blind) seen.order[position] = static_cast<std::uint32_t>(seen.layers.size() - 1);
       }

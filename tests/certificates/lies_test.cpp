@@ -89,6 +89,15 @@ json scaled(const json& order, unsigned numerator, unsigned denominator) {
 
 std::size_t tokens(const json& certificate) { return certificate["architecture"]["tokens"].get<std::size_t>(); }
 
+/// A lie about the exact distance of a collision's target, where the answer has one.
+std::optional<json> lie_about_distance(const json& truth, const std::function<void(json&)>& change) {
+  json lie = truth;
+  json& floor = lie["answer"]["floor"];
+  if (!floor.is_object() || !floor.contains("distance")) return std::nullopt;
+  change(floor);
+  return lie;
+}
+
 /// The certificate with another depth for `needed` throughout.
 std::optional<json> shift_needed(const json& truth, int by) {
   const json& needed = truth["answer"]["layers"]["needed"];
@@ -235,6 +244,40 @@ const std::vector<std::pair<std::string, Lie>>& lies() {
          list.erase(pick(random, list.size()));
          return lie;
        }},
+      {"another distance of the target",
+       [](const json& truth, const json&, Random& random) {
+         return lie_about_distance(truth, [&](json& floor) {
+           mpq_class other = mpq_class(floor["distance"]["squared_error"].get<std::string>()) * static_cast<unsigned long>(2 + pick(random, 5)) / static_cast<unsigned long>(1 + pick(random, 7));
+           other.canonicalize();
+           floor["distance"]["squared_error"] = other.get_str();
+         });
+       }},
+      {"a distance equal to the whole target",
+       [](const json& truth, const json&, Random&) { return lie_about_distance(truth, [](json& floor) { floor["distance"]["squared_error"] = floor["distance"]["norm"]; }); }},
+      {"a distance from fewer isomorphisms",
+       [](const json& truth, const json&, Random& random) {
+         return lie_about_distance(truth, [&](json& floor) { floor["distance"]["isomorphisms"] = pick(random, floor["distance"]["isomorphisms"].get<std::size_t>()); });
+       }},
+      {"an exact distance called a bound, or the other way round",
+       [](const json& truth, const json&, Random&) { return lie_about_distance(truth, [](json& floor) { floor["distance"]["exact"] = !floor["distance"]["exact"].get<bool>(); }); }},
+      {"the rules of another layout", [](const json& truth, const json& other, Random&) { return copy_field(truth, other, json::json_pointer("/rules")); }},
+      {"a rule left out",
+       [](const json& truth, const json&, Random& random) -> std::optional<json> {
+         json lie = truth;
+         lie["answer"]["rules"].erase(pick(random, lie["answer"]["rules"].size()));
+         return lie;
+       }},
+      {"a premise with another number",
+       [](const json& truth, const json&, Random& random) -> std::optional<json> {
+         json lie = truth;
+         json& rule = lie["answer"]["rules"][pick(random, lie["answer"]["rules"].size())];
+         std::string text = rule.get<std::string>();
+         const std::size_t digit = text.find_last_of("0123456789");
+         if (digit == std::string::npos) return std::nullopt;
+         text[digit] = text[digit] == '9' ? '3' : static_cast<char>(text[digit] + 1);
+         rule = text;
+         return lie;
+       }},
       {"no feedforward, or another one",
        [](const json& truth, const json&, Random&) -> std::optional<json> {
          json lie = truth;
@@ -312,6 +355,40 @@ void lie_about_random_layouts(std::size_t count, std::size_t ids, std::uint64_t 
 }  // namespace
 
 TEST_CASE("lies about random layouts are rejected") { lie_about_random_layouts(60, 30, 1); }
+
+// The facts of one kernel or activation, and all that follows from them, claimed for another.
+TEST_CASE("facts of other expressions are rejected") {
+  struct Swap {
+    const char *from, *to;
+  };
+  // Each pair differs in something that the certificate claims: softmax, (13), positivity, k(0,0), analyticity, homogeneity, keys.
+  const Swap kernels[] = {{"exp(dot(x,y))", "cosh(dot(x,y))"}, {"exp(dot(x,y))", "1+exp(dot(x,y))"}, {"exp(dot(x,y))", "exp(dot(x,y))+exp(-2*dot(x,y))"},
+                          {"exp(dot(x,y))", "1/(1+norm2(x-y))"}, {"exp(dot(x,y))", "exp(-norm2(y))"}, {"exp(dot(x,y))", "(1+dot(x,y))^2"},
+                          {"exp(dot(x,y))", "sigmoid(dot(x,y))"}, {"exp(dot(x,y))", "softplus(dot(x,y))"}, {"exp(dot(x,y))", "dot(x,y)"}, {"exp(dot(x,y))", "1"},
+                          {"exp(dot(x,y))", "1+norm2(x)"}, {"exp(-norm2(x-y))", "1/(1+norm2(x-y))"}, {"exp(-norm2(x-y))", "exp(dot(x,y))"},
+                          {"exp(-norm2(x-y))", "exp(-norm2(x)-norm2(y))"}, {"(1+norm2(x-y))*exp(dot(x,y))", "(1+norm2(x-y))^-2"}, {"1", "2*dot(x,y)"},
+                          {"1", "1+norm2(y)"}, {"cosh(dot(x,y))", "dot(x,y)^2"}, {"cosh(dot(x,y))", "sinh(dot(x,y))"}, {"1/(1+norm2(x-y))", "dot(x,y)"}};
+  const Swap activations[] = {{"tanh(t)", "t"}, {"tanh(t)", "2*t+1"}, {"tanh(t)", "t^3"}, {"tanh(t)", "1"}, {"tanh(t)", "exp(t)"},
+                              {"t^3-t", "t"}, {"t^2", "t"}, {"sigmoid(t)", "t^2"}, {"log(1+exp(t))", "t^2+1"}, {"relu(t)-1", "t-1"}};
+  std::size_t told = 0;
+  const auto tell = [&](const json& architecture, const Swap& one) {
+    json lie = certificates::make_from_text(architecture.dump(), "expression.json");
+    CHECK(certificates::find_rejected_claim(lie) == "");
+    std::string text = lie.dump();
+    const std::string old = json(one.from).dump(), fresh = json(one.to).dump();
+    std::size_t at = 0, replaced = 0;
+    while ((at = text.find(old, at)) != std::string::npos) text.replace(at, old.size(), fresh), at += fresh.size(), ++replaced;
+    REQUIRE(replaced >= 2);
+    lie = json::parse(text);
+    certificates::renew_digest(lie);
+    INFO(one.from << " claimed of " << one.to);
+    CHECK(certificates::find_rejected_claim(lie) != "");
+    ++told;
+  };
+  for (const Swap& one : kernels) tell({{"tokens", 4}, {"dim", 3}, {"depth", "unbounded"}, {"mixer", {{"kernel", one.from}}}}, one);
+  for (const Swap& one : activations) tell({{"tokens", 4}, {"dim", 3}, {"depth", "unbounded"}, {"feedforward", {{"activation", one.from}}}}, one);
+  MESSAGE(told << " lies about expressions");
+}
 
 TEST_CASE("lies about structured layouts are rejected") {
   std::map<std::string, Tally> tallies;

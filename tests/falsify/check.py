@@ -86,6 +86,38 @@ with tempfile.TemporaryDirectory() as name:
     # The same seed gives the same bytes, another seed other parameters; a proof is whole JSON.
     first, second, other = (run(folder, "expr:softmax", "--tokens", "5", "--json", "--seed", seed).stdout for seed in ("7", "7", "8"))
     expect("seed", first == second and first != other, "answers and seeds do not go together")
+    # Proofs with one thing changed: what is claimed is then false, and `check` says so (exit 1), or the file is none any more (exit 2).
+    def judge(tree):
+        (folder / "changed.json").write_text(json.dumps(tree))
+        return subprocess.run([command, "check", "changed.json"], cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+
+    lies = 0
+    for expression, tokens in (("(1+dot(x,y))^2", "5"), ("t^2", "5"), ("1", "4")):
+        run(folder, f"expr:{expression}", "--tokens", tokens, "--save", "truth.json")
+        truth = json.loads((folder / "truth.json").read_text())
+        expect(f"the proof for {expression}", judge(truth).returncode == 0, judge(truth))
+        changes = []
+        for k, claim in enumerate(truth["claims"]):
+            other = (claim["a"] + 1) % int(tokens)
+            moved = (claim["b"] + 1) % int(tokens)
+            changes += [(f"/claims/{k}/a", lambda c, v=other: c.update(a=v)), (f"/claims/{k}/y", lambda c, v=moved: c["y"][v].__setitem__(0, c["y"][v][0] + "7"))]
+            if claim["claim"] == "separated":
+                changes += [] if expression == "1" else [(f"/claims/{k}/theta", lambda c: c["theta"].__setitem__(0, c["theta"][0].replace("/", "1/") if "/" in c["theta"][0] else c["theta"][0] + "1"))]
+                changes += [(f"/claims/{k}/claim", lambda c: c.update(claim="equal")),
+                            (f"/claims/{k}/enclosure", lambda c: c.update(enclosure=[repr(2 * float(e)) for e in c["enclosure"]])),
+                            (f"/claims/{k}/enclosure", lambda c: c.update(enclosure=["-1", "1"]))]
+            else:
+                changes += [(f"/claims/{k}/claim", lambda c: c.update(claim="separated", theta=["1/3"] * 8, entry=0, enclosure=["1", "2"], bits=256))]
+        for path, change in changes[:: max(1, len(changes) // 30)]:
+            lie = json.loads(json.dumps(truth))
+            change(lie["claims"][int(path.split("/")[2])])
+            result = judge(lie)
+            lies += 1
+            expect(f"a lie about {expression} at {path}", result.returncode in (1, 2), (result, lie["claims"][int(path.split("/")[2])]))
+        for key, value in (("mixer", {**truth["mixer"], "expression": "exp(dot(x,y))" if "t" not in expression else "t^7"}), ("tokens", 3), ("dim", 1), ("symmetry", "C_9")):
+            expect(f"a lie about {expression} at /{key}", judge({**truth, key: value}).returncode in (1, 2), key)
+            lies += 1
+    expect("lies about proofs", lies >= 60, lies)
     # A time limit ends the search with what is known: exit 3 and the limit named.
     result = run(folder, "expr:softmax", "--tokens", "64", "--dim", "16", "--time", "0.2")
     expect("--time", result.returncode == 3 and "limit" in result.stdout, result)

@@ -211,6 +211,30 @@ def groups():
     return result
 
 
+def expressions():
+    kernels = ["exp(dot(x,y))", "(1+norm2(x-y))*exp(dot(x,y))", "dot(elu(x)+1,elu(y)+1)", "(1+norm2(x-y))^-0.5", "exp(-0.5*norm2(x-y))", "1", "0",
+               "exp(dot([1,-2],x+y))", "exp(dot([1,2],x))+exp(dot([1,2],y))", "cosh(dot(x,y))", "relu(dot(x,y))^2", "softplus(dot(x,y))", "(1+dot(x,y))^4",
+               "exp(dot(x,y))+exp(-2*dot(x,y))", "1/(1+norm2(x-y))", "exp(-norm(x-y))", "dot(x,y)/(norm(x)*norm(y))", "1e-6+dot(x,y)^2", "exp(-norm2(y))*(exp(dot([1,0],y))+2)",
+               "sigmoid(dot(x,y))", "abs(dot(x,y))", "exp(dot(x*[1,2],y))", "sqrt(1+norm2(x))", "log(2+norm2(y))", "dot(sin(x),sin(y))+dot(cos(x),cos(y))"]
+    activations = ["t", "t^3", "1", "t^2-t", "tanh(t)", "relu(t)", "relu(t)-relu(-t)", "t*sigmoid(t)", "exp(-t^2)", "sin(3*t)+t", "abs(t)^1.5", "(t+1)^9-(t-1)^9", "elu(t)",
+                   "log(1+exp(t))", "t/(1+t^2)", "softplus(t)-softplus(-t)"]
+    targets = ["sum((y-x)/(norm2(y-x)+0.01)^1.5)", "attend(dot(x,y), y)", "x+mean(y)", "concat(max(y),min(x))", "sum(sum(dot(y,z)))", "x[0]*x[1]+n", "sin(i)*x-j", "mean(attend(exp(dot(y,z)),z))"]
+    odd = ["2^3^2", "-x^-2", "((((x))))", "1e999", "1e-999999", "x^99999999", "(t+1)^1000", "exp(exp(exp(t)))", "x+", "[1,2,3]", "dot(x)", "t^0.5", "0/0", "(1+t)^(1+1)", "1/(t-t)", "0^-1", "x x", "\u00e9"]
+    return kernels + activations + targets + odd + damaged(kernels + activations + targets, 20)
+
+
+def proofs(command):
+    result = []
+    with tempfile.TemporaryDirectory() as folder:
+        target = pathlib.Path(folder) / "p.json"
+        for expression in ["softmax", "1", "(1+dot(x,y))^2", "cosh(dot(x,y))", "t^2", "tanh(t)", "cauchy", "1+exp(dot(x,y))"]:
+            for extra in (["--tokens", "4"], ["--tokens", "3", "--dim", "1"], ["--tokens", "5", "--unnormalised"]):
+                subprocess.run([command, "falsify", "expr:" + expression, *extra, "--save", str(target)], check=False, stdout=subprocess.DEVNULL)
+                if target.stat().st_size < 12000:
+                    result.append(target.read_bytes())
+    return result + damaged(result, max(30, 55 - len(result)))
+
+
 def certificates(command):
     result = []
     with tempfile.TemporaryDirectory() as folder:
@@ -236,3 +260,5 @@ if __name__ == "__main__":
     save("safetensors", safetensors())
     save("data-npz", datasets())
     save("data-csv", csvs())
+    save("expression", expressions())
+    save("proof", proofs(str(pathlib.Path(sys.argv[1]).resolve())))

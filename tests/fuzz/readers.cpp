@@ -8,7 +8,9 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "checker/analysis.hpp"
 #include "checker/check.hpp"
 #include "checker/json.hpp"
 #include "sightline/architecture/read.hpp"
@@ -18,9 +20,11 @@
 #include "sightline/base/error.hpp"
 #include "sightline/data/dataset.hpp"
 #include "sightline/data/safetensors.hpp"
+#include "sightline/falsify/proof.hpp"
 #include "sightline/group/expression.hpp"
 #include "sightline/huggingface/import.hpp"
 #include "sightline/layout/mask_file.hpp"
+#include "sightline/target/expression.hpp"
 
 namespace {
 
@@ -63,6 +67,54 @@ template <class Parse> void read_data(const Parse& parse) {
   }
 }
 
+/// One text in every language of expressions: read, analysed and evaluated; each may refuse it for itself.
+void read_expression(std::string_view bytes) {
+  const std::string text(bytes);
+  constexpr std::size_t dim = 2, tokens = 3;
+  const auto attempt = [](const auto& use) {
+    try {
+      use(Budget(0.5, 1u << 28));
+    } catch (const InputError&) {
+    } catch (const BudgetExhausted&) {
+    }
+  };
+  attempt([&](const Budget& budget) {
+    attention_kernel::Kernel kernel;
+    kernel.name.clear();
+    kernel.text = text;
+    (void)attention_kernel::compute_kernel_facts(kernel, dim, tokens, budget);
+  });
+  attempt([&](const Budget&) { (void)attention_kernel::compute_activation_facts({"", text}); });
+  attempt([&](const Budget& budget) {
+    falsify::Options options;
+    options.tokens = tokens;
+    options.dim = dim;
+    options.attempts = 2;
+    const falsify::Result result = falsify::falsify(falsify::make_mixer("expr:" + text, true, dim), options, budget);
+    // A proof of ours is one that the check accepts.
+    if (!result.limit && !falsify::check_proof(falsify::to_proof(result), "fuzz.json", budget).accepted) std::abort();
+  });
+  attempt([&](const Budget&) {
+    const target::Expression expression = target::parse(text, target::Role::sequence, dim);
+    const std::vector<double> x = {0.5, -1, 2, 0, 1e3, -0.25};
+    std::vector<double> out(tokens * expression.width());
+    if (expression.width() <= 1000) target::evaluate(expression, tokens, 1, x.data(), out.data());
+  });
+  attempt([&](const Budget&) {
+    const target::Expression expression = target::parse(text, target::Role::score, dim);
+    const std::vector<double> x = {0.5, -1, 2, 0}, y = {1, 1, 0, -3};
+    std::vector<double> out(2);
+    target::evaluate_pairs(expression, 2, x.data(), y.data(), out.data());
+  });
+  (void)checker::analyse_kernel(text, dim);
+  (void)checker::analyse_activation(text);
+}
+
+/// Proof files of falsify. Those about a library would load what the bytes name.
+void read_proof(std::string_view text) {
+  if (text.find("library") == std::string_view::npos) (void)falsify::check_proof(text, "fuzz.json", Budget(2, 1u << 28));
+}
+
 const std::map<std::string, Reader, std::less<>>& readers() {
   static const std::map<std::string, Reader, std::less<>> all = {
       {"toml", [](std::string_view text) { round_trip(text, "fuzz.toml"); }},
@@ -76,6 +128,8 @@ const std::map<std::string, Reader, std::less<>>& readers() {
       {"safetensors", read_weights},
       {"data-npz", [](std::string_view bytes) { read_data([&](const data::Expected& e) { return data::parse_npz(bytes, "fuzz.npz", e, Budget{}); }); }},
       {"data-csv", [](std::string_view text) { read_data([&](const data::Expected& e) { return data::parse_csv(text, "fuzz.csv", e, Budget{}); }); }},
+      {"expression", read_expression},
+      {"proof", read_proof},
       {"group", [](std::string_view text) { (void)group::parse_group(text, 12, Budget{}); }},
   };
   return all;

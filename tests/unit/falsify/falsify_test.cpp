@@ -141,6 +141,15 @@ TEST_CASE("Theorem G: yes for kernels that are positive, blind for a constant al
   CHECK(theorem_g("expr:dot(x,y)", false) == TheoremG::holds);
 }
 
+TEST_CASE("what is defined nowhere is equal to nothing") {
+  for (const char* text : {"expr:1/0", "expr:log(-1)", "expr:sqrt(-1-norm2(x-y))", "expr:log(-1-t^2)"}) {
+    const Result result = falsify(make_mixer(text, true, 2), Options{}, Budget{});
+    INFO(text);
+    CHECK(to_exit_code(result) == 3);
+    for (const Finding& finding : result.findings) CHECK(finding.claims.empty());
+  }
+}
+
 TEST_CASE("exit codes") {
   const auto code = [](const char* text) {
     Options options;
