@@ -174,8 +174,9 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   pack_queries<Real>(rule, head, tile, active, rows, queries);
   const ProgramSpace<Real> space(arena, rule.program);
   ProgramScores<Real> inputs(arena, rule, tile.readers, rows, head.width, row_stride<Real>(head.width));
-  Real* const powers = inputs.distances; // exponents of a program
-  int phases = 0;                        // begun so far
+  const bool factors = program && rule.program->factor >= 0; // else the program is an exponent
+  Real* const powers = factors ? inputs.distances : scores;  // exponents of a program
+  int phases = 0;                                            // begun so far
   const Real start = !exponents       ? Real(0)
                      : rule.has_extra ? -round_down<Real>(splat<Real>(-rule.extra))[0]
                                       : no_exponent<Real>;
@@ -213,7 +214,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     if (program) {
       inputs.find(*rule.program, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
       find_program_parts<Real>(*rule.program, strip, vectors, inputs.reader_squares, inputs.read_squares,
-                               inputs.distances, scores, powers, space);
+                               inputs.distances, scores, powers, exponents, space);
     } else {
       score_strip<Real>(rule.score, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
     }
@@ -246,11 +247,12 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
           Real* const at = scores + c * tile_readers + v * lanes;
           Vec<Real> weight = load<Real>(at);
           if (features) {
-            weight *=
-                exp2_shifted<Real>(feature_exponent<Real>(head, tile.first_reader + v * lanes, strip.columns[c]), now);
+            const Vec<Real> e = feature_exponent<Real>(head, tile.first_reader + v * lanes, strip.columns[c]);
+            weight =
+                head.offset_bias == nullptr ? times_power<Real>(weight, e - now) : weight * exp2_shifted<Real>(e, now);
             if (!strip.full)
               weight = select(strip.masks[c] >> (v * lanes), weight, Vec<Real>{});
-          } else if (program) {
+          } else if (factors) {
             weight *= exp2_shifted<Real>(load<Real>(powers + c * tile_readers + v * lanes), now);
             if (!strip.full)
               weight = select(strip.masks[c] >> (v * lanes), weight, Vec<Real>{});

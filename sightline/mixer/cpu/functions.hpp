@@ -202,6 +202,8 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> raise(Vec<Real> base, Real expo
     return splat<Real>(1) / square_root<Real>(base);
   if (exponent >= Real(-64) && exponent <= Real(64) && exponent == Real(static_cast<int>(exponent)))
     return whole_exponent<Real>(base, exponent);
+  if (exponent >= Real(-8) && exponent <= Real(8) && exponent + exponent == Real(static_cast<int>(exponent + exponent)))
+    return whole_exponent<Real>(square_root<Real>(base), exponent + exponent);
   Vec<Real> out{};
   for (int lane = 0; lane < Lanes<Real>::count; ++lane) {
     out[lane] = sizeof(Real) == 4 ? Real(__builtin_powf(static_cast<float>(base[lane]), static_cast<float>(exponent)))

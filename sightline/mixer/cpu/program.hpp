@@ -74,10 +74,13 @@ __attribute__((noinline)) void run_program(const Program<Real>& program, int cou
   }
 }
 
+template <Operation operation> struct KnownOperation { static constexpr Operation value = operation; };
+
 /// The derivative of a function of one number at x, where it has the value y.
-template <class Real> SIGHTLINE_INLINE Vec<Real> derive(const ProgramStep<Real>& step, Vec<Real> x, Vec<Real> y) {
+template <class Real, Operation operation>
+SIGHTLINE_INLINE Vec<Real> derive([[maybe_unused]] const ProgramStep<Real>& step, Vec<Real> x, Vec<Real> y) {
   const Vec<Real> zero{}, one = splat<Real>(1);
-  switch (step.operation) {
+  switch (operation) {
   case Operation::power:
     return step.value == Real(0) ? zero : splat<Real>(step.value) * raise<Real>(x, step.value - Real(1));
   case Operation::negate:
@@ -125,31 +128,58 @@ __attribute__((noinline)) void reverse_program(const Program<Real>& program, int
   for (int s = program.count - 1; s >= 0; --s) {
     const ProgramStep<Real>& step = program.steps[s];
     const int at = program.first_step + s, left = step.left, right = step.right;
-    for (int k = 0; k < count; ++k) {
-      const Vec<Real> g = load<Real>(space.slope(at, k)), x = load<Real>(space.value(left, k));
-      switch (step.operation) {
-      case Operation::add:
+    const auto each = [&](auto f) {
+      for (int k = 0; k < count; ++k)
+        f(k, load<Real>(space.slope(at, k)));
+    };
+    const auto chain = [&](auto operation) {
+      constexpr Operation known = decltype(operation)::value;
+      each([&](int k, Vec<Real> g) {
+        add(left, k, g * derive<Real, known>(step, load<Real>(space.value(left, k)), load<Real>(space.value(at, k))));
+      });
+    };
+#define SIGHTLINE_CASE(name)                                                                                           \
+  case Operation::name:                                                                                                \
+    chain(KnownOperation<Operation::name>{});                                                                          \
+    break;
+    switch (step.operation) {
+    case Operation::add:
+    case Operation::subtract:
+      each([&](int k, Vec<Real> g) {
         add(left, k, g);
-        add(right, k, g);
-        break;
-      case Operation::subtract:
-        add(left, k, g);
-        add(right, k, -g);
-        break;
-      case Operation::multiply:
+        add(right, k, step.operation == Operation::add ? g : -g);
+      });
+      break;
+    case Operation::multiply:
+      each([&](int k, Vec<Real> g) {
         add(left, k, g * load<Real>(space.value(right, k)));
-        add(right, k, g * x);
-        break;
-      case Operation::divide: {
+        add(right, k, g * load<Real>(space.value(left, k)));
+      });
+      break;
+    case Operation::divide:
+      each([&](int k, Vec<Real> g) {
         const Vec<Real> below = load<Real>(space.value(right, k));
         add(left, k, g / below);
         add(right, k, -g * load<Real>(space.value(at, k)) / below);
-        break;
-      }
-      default:
-        add(left, k, g * derive<Real>(step, x, load<Real>(space.value(at, k))));
-      }
+      });
+      break;
+      SIGHTLINE_CASE(power)
+      SIGHTLINE_CASE(negate)
+      SIGHTLINE_CASE(exp)
+      SIGHTLINE_CASE(log)
+      SIGHTLINE_CASE(sqrt)
+      SIGHTLINE_CASE(cosh)
+      SIGHTLINE_CASE(sinh)
+      SIGHTLINE_CASE(cos)
+      SIGHTLINE_CASE(sin)
+      SIGHTLINE_CASE(tanh)
+      SIGHTLINE_CASE(sigmoid)
+      SIGHTLINE_CASE(softplus)
+      SIGHTLINE_CASE(relu)
+      SIGHTLINE_CASE(elu)
+      SIGHTLINE_CASE(abs)
     }
+#undef SIGHTLINE_CASE
   }
 }
 
@@ -195,10 +225,11 @@ SIGHTLINE_INLINE void fill_program(const Program<Real>& program, int c, int coun
   }
 }
 
-/// Weight::program: the factor goes to `scores`, the exponent to `exponents` (0 where the program has none).
+/// Weight::program: the factor goes to `scores`, the exponent (wanted where rows keep their largest) to `exponents`; a
+/// program without a factor has `exponents` in `scores`' place.
 template <class Real>
 void find_program_parts(const Program<Real>& program, const Strip& strip, int vectors, const Real* reader_squares,
-                        const Real* read_squares, const Real* distances, Real* scores, Real* exponents,
+                        const Real* read_squares, const Real* distances, Real* scores, Real* exponents, bool wanted,
                         const ProgramSpace<Real>& space) {
   constexpr int lanes = Lanes<Real>::count;
   for (int v = 0; v < vectors; ++v) {
@@ -208,8 +239,11 @@ void find_program_parts(const Program<Real>& program, const Strip& strip, int ve
       run_program<Real>(program, count, space);
       for (int k = 0; k < count; ++k) {
         const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;
-        store<Real>(scores + at, program.factor < 0 ? splat<Real>(1) : load<Real>(space.value(program.factor, k)));
-        store<Real>(exponents + at, program.exponent < 0 ? Vec<Real>{} : load<Real>(space.value(program.exponent, k)));
+        if (program.factor >= 0)
+          store<Real>(scores + at, load<Real>(space.value(program.factor, k)));
+        if (wanted)
+          store<Real>(exponents + at,
+                      program.exponent < 0 ? Vec<Real>{} : load<Real>(space.value(program.exponent, k)));
       }
     }
   }

@@ -228,6 +228,18 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> exp2_shifted(Vec<Real> x, Vec<R
 #endif
 }
 
+/// x 2^e for a whole e <= 0 (below the type's range: 0).
+template <class Real> SIGHTLINE_INLINE Vec<Real> times_power(Vec<Real> x, Vec<Real> e) {
+#if defined(SIGHTLINE_USE_AVX512)
+  if constexpr (sizeof(Real) == 4)
+    return _mm512_scalef_ps(x, e);
+  else
+    return _mm512_scalef_pd(x, e);
+#else
+  return x * exp2_shifted<Real>(e, Vec<Real>{});
+#endif
+}
+
 template <class Real> SIGHTLINE_INLINE Vec<Real> square_root(Vec<Real> x) {
 #if defined(SIGHTLINE_USE_AVX512)
   if constexpr (sizeof(Real) == 4)

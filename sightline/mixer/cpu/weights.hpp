@@ -228,6 +228,13 @@ SIGHTLINE_INLINE void find_feature_exponents(const Head<Real>& head, const Strip
   const Vec<Real> nothing = splat<Real>(-Real(__builtin_inff()));
   for (int v = 0; v < vectors; ++v) {
     Vec<Real> top = load<Real>(largest + v * lanes);
+    if (strip.full && head.offset_bias == nullptr) { // every lane alike
+      Real most = head.read_exponents[strip.columns[0]];
+      for (int c = 1; c < strip.count; ++c)
+        most = head.read_exponents[strip.columns[c]] > most ? head.read_exponents[strip.columns[c]] : most;
+      store<Real>(largest + v * lanes, larger(splat<Real>(most), top));
+      continue;
+    }
     for (int c = 0; c < strip.count; ++c) {
       const Vec<Real> e = feature_exponent<Real>(head, first_reader + v * lanes, strip.columns[c]);
       top = larger(strip.full ? e : select(strip.masks[c] >> (v * lanes), e, nothing), top);

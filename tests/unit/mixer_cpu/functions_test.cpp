@@ -87,6 +87,8 @@ const std::vector<Function>& functions() {
       {"elu(dot(x,y))", [](double x) { return x > 0 ? x : std::expm1(x); },
        [](double x) { return x > 0 ? 1 : std::exp(x); }, -5, 5},
       {"dot(x,y)^-3", [](double x) { return std::pow(x, -3); }, [](double x) { return -3 * std::pow(x, -4); }, 0.1, 9},
+      {"dot(x,y)^-1.5", [](double x) { return std::pow(x, -1.5); }, [](double x) { return -1.5 * std::pow(x, -2.5); },
+       0.1, 9},
       {"dot(x,y)^0.3", [](double x) { return std::pow(x, 0.3); }, [](double x) { return 0.3 * std::pow(x, -0.7); }, 0.1,
        9}};
   return all;
