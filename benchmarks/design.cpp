@@ -146,7 +146,7 @@ private:
       {
         std::ofstream out(file, std::ios::trunc);
         // The reading of the line is not counted: the clock starts after it.
-        out << "SizeScreen([4096, 24]);; SetInfoLevel(InfoWarning, 0);;\ngens := [\n";
+        out << "SizeScreen([4096, 24]);; SetInfoLevel(InfoWarning, 0);; SetInfoLevel(InfoPerformance, 0);;\ngens := [\n";
         for (const Images& g : one.generators) {
           out << "PermList([";
           for (std::size_t x = 0; x < g.size(); ++x) out << (x == 0 ? "" : ",") << g[x] + 1;

@@ -235,6 +235,13 @@ void run(const DesignOptions& options) {
     }
     for (const auto& [file, bytes] : design::make_files(chosen, stem, budget))
       write_file_atomically(file, bytes);
+    const auto vertices = static_cast<std::size_t>(chosen.tokens) + chosen.input.registers.size();
+    if (vertices > design::most_vertices_written) {
+      fmt::print(stderr,
+                 "{}: above {} tokens and registers masks, edge lists and drawings of patterns are not written; "
+                 "FlexAttention masks are formulas, where there are some\n",
+                 options.save, design::most_vertices_written);
+    }
   }
 }
 

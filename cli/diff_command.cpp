@@ -29,7 +29,7 @@ bool is_mask(const std::string& file) {
 /// A mask as one layer of plain attention, repeated for ever: what such a mask can express at all.
 architecture::Architecture make_masked(const std::string& file, std::optional<std::int64_t> tokens) {
   if (const auto size = design::find_mask_size(architecture::read_file(file))) tokens = *size;
-  if (!tokens) throw InputError(fmt::format("{}: expected --tokens, because the size of this mask is not in its first bytes", file));
+  if (!tokens) throw InputError(fmt::format("{}: expected --tokens, because the size of this mask is not in the file", file));
   architecture::Architecture result = architecture::parse_architecture(fmt::format("tokens = {}\ndim = 64\ndepth = \"unbounded\"\n", *tokens), file);
   layout::PatternSpec pattern;
   pattern.kind = layout::PatternKind::file;

@@ -156,6 +156,8 @@ architecture::Architecture make_architecture(const Request& request, const Candi
   if (request.base) {
     result = *request.base;
     result.depth = architecture::Depth::listed;
+    result.mixer.pattern = PatternSpec{};
+    result.mixer.heads = 1;
     result.comments.clear();
     result.warnings.clear();
   } else {

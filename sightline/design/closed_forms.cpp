@@ -79,7 +79,9 @@ PatternSpec make_torus(std::int64_t a, std::int64_t b) {
 std::optional<ClosedForm> find_closed_form(const std::string& text) {
   static const std::regex one(R"(\s*(?:([CDS])_(\d{1,8})|(cyclic|dihedral|symmetric|trivial)\(\s*(\d{1,8})\s*\))\s*)");
   static const std::regex torus(R"(\s*torus\(\s*(\d{1,8})\s*,\s*(\d{1,8})\s*\)\s*)");
-  static const std::regex wreath(R"(\s*S_(\d{1,8})\s+wr\s+S_(\d{1,8})\s*)");
+  static const std::regex wreath(R"(\s*(?:S_(\d{1,8})|symmetric\(\s*(\d{1,8})\s*\))\s*wr\s*)"
+                                 R"((?:S_(\d{1,8})|symmetric\(\s*(\d{1,8})\s*\))\s*)");
+  static const std::regex hyperoctahedral(R"(\s*B_(\d{1,8})\s*)");
   std::smatch match;
   ClosedForm form;
   if (std::regex_match(text, match, one)) {
@@ -131,8 +133,10 @@ std::optional<ClosedForm> find_closed_form(const std::string& text) {
         {make_hub(n, LayerPlan{cross, 4 * n}, fmt::format("four neighbours on the torus, {} pairs", 4 * n)), 3, 3 * n});
     return form;
   }
-  if (std::regex_match(text, match, wreath)) {
-    const std::uint64_t a = std::stoull(match[1]), b = std::stoull(match[2]), n = a * b;
+  const bool pairs = std::regex_match(text, match, hyperoctahedral);
+  if (pairs || std::regex_match(text, match, wreath)) {
+    const std::uint64_t a = pairs ? 2 : std::stoull(match[1].matched ? match[1] : match[2]);
+    const std::uint64_t b = std::stoull(pairs ? match[1] : match[3].matched ? match[3] : match[4]), n = a * b;
     if (a < 2 || b < 2)
       return std::nullopt;
     form.name = a > 2 ? fmt::format("S_{} wr S_{}", a, b) : b > 2 ? fmt::format("B_{}", b) : "D_4";

@@ -10,7 +10,7 @@
 namespace sightline::design {
 
 /// Families whose cheapest pattern E is known: C_n (one step: n pairs), D_n (ring: 2n), torus(a,b) (four neighbours:
-/// 4n), S_n (nothing), S_a wr S_b (blocks), trivial(n) (a directed path: n - 1), under either of their names.
+/// 4n), S_n (nothing), S_a wr S_b and B_k (blocks), trivial(n) (a directed path: n - 1), under either of their names.
 struct ClosedForm {
   struct Point {
     Candidate candidate;

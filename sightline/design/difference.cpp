@@ -147,7 +147,7 @@ Difference compute_difference(const architecture::Architecture& a, const archite
     if (answer.verdict == verdict::Verdict::impossible && !result.separating) {
       result.separating = SeparatingTarget{k == 0 ? "b" : "a", "", std::nullopt};
       if (answer.floor) {
-        result.separating->description = fmt::format("F = {} on {}", answer.floor->target, answer.floor->domain);
+        result.separating->description = fmt::format("{}{} on {}", answer.floor->target.starts_with("F(X)") ? "" : "F = ", answer.floor->target, answer.floor->domain);
         result.separating->floor = answer.floor->squared_error;
       }
     }

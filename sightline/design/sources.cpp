@@ -11,6 +11,7 @@
 
 #include "sightline/architecture/read.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/npy.hpp"
 #include "sightline/layout/mask_file.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 
@@ -317,7 +318,18 @@ std::optional<Point> find_mask_size(std::string_view bytes) {
     const std::string_view rest = bytes.substr(at + 10, 30);
     (void)std::from_chars(rest.data(), rest.data() + rest.size(), size);
   } else if (bytes.starts_with("PK")) {
-    return std::nullopt;
+    // The last extent of the array `mask`, or of the only one.
+    try {
+      const Budget budget;
+      NpzArchive archive(bytes);
+      const auto named = std::find(archive.names().begin(), archive.names().end(), "mask");
+      if (named == archive.names().end() && archive.names().size() != 1) return std::nullopt;
+      const std::string array = archive.unpack(named == archive.names().end() ? 0 : static_cast<std::size_t>(named - archive.names().begin()), std::uint64_t{1} << 32, budget);
+      const NpyFile npy = parse_npy(array);
+      if (npy.shape.size() >= 2) size = npy.shape.back();
+    } catch (const NpyError&) {
+      return std::nullopt;
+    }
   } else if (bytes.starts_with("%%MatrixMarket")) {
     for (const std::string_view line : split_lines(bytes)) {
       if (line.empty() || line[0] == '%') continue;
@@ -347,7 +359,7 @@ group::Group read_symmetry(const std::string& source, const std::string& file, c
   if (source == "cell") return compute_symmetry(parse_cell(text, path), budget);
   if (source != "mask") throw ArgumentError("unknown source of a group: " + source);
   if (const std::optional<Point> size = find_mask_size(text)) tokens = size;
-  if (!tokens) throw InputError(fmt::format("{}: expected --tokens, because the size of this mask is not in its first bytes", path));
+  if (!tokens) throw InputError(fmt::format("{}: expected --tokens, because the size of this mask is not in the file", path));
   layout::PatternSpec spec;
   spec.kind = layout::PatternKind::file;
   spec.path = path;

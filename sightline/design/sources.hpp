@@ -45,12 +45,12 @@ struct ColouredGraph {
 [[nodiscard]] group::Group compute_symmetry(const ColouredGraph& graph, const Budget& budget);
 
 /// What stands behind graph:FILE, molecule:FILE, cell:FILE and mask:FILE. `tokens`: the size of a mask, where the file does
-/// not say (.npz). Files are named relative to `folder` unless absolute. Throws InputError.
+/// not say. Files are named relative to `folder` unless absolute. Throws InputError.
 [[nodiscard]] group::Group read_symmetry(const std::string& source, const std::string& file, const std::string& folder, Bonds bonds,
                                          std::optional<group::Point> tokens, const Budget& budget);
 
-/// The number of tokens that a mask file says it has (.npy header, MatrixMarket sizes, largest index of an edge list), or
-/// nothing (.npz).
+/// The number of tokens that a mask file says it has (last extent of a .npy, or of `mask` or the only array in a .npz, MatrixMarket sizes,
+/// largest index of an edge list), or nothing.
 [[nodiscard]] std::optional<group::Point> find_mask_size(std::string_view bytes);
 
 }  // namespace sightline::design

@@ -13,8 +13,6 @@ namespace sightline::design {
 
 namespace {
 
-constexpr std::size_t most_vertices_written = 2048;
-
 constexpr std::array<const char*, 5> kind_colours = {"#1b6ca8", "#c8553d", "#588157", "#7b2d8b", "#8a6d3b"};
 
 }  // namespace
@@ -124,10 +122,13 @@ std::string draw_orbits(const Orbitals& orbitals) {
 }
 
 std::vector<std::pair<std::string, std::string>> make_files(const architecture::Architecture& architecture, const std::string& stem, const Budget& budget) {
+  std::vector<std::pair<std::string, std::string>> files;
+  if (static_cast<std::size_t>(architecture.tokens) + architecture.input.registers.size() > most_vertices_written) {
+    if (auto formulas = write_flex_formulas(architecture)) files.emplace_back(stem + ".py", std::move(*formulas));
+    return files;
+  }
   const layout::Layout layout = architecture::make_layout(architecture, budget);
   const std::size_t n = layout.vertices();
-  std::vector<std::pair<std::string, std::string>> files;
-  if (n > most_vertices_written) return files;
   std::vector<std::vector<std::vector<std::uint32_t>>> patterns;
   for (std::size_t k = 0; k < layout.layers.size(); ++k) {
     std::vector<std::vector<std::uint32_t>> rows(n);

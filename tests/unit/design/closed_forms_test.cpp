@@ -57,7 +57,7 @@ TEST_CASE("closed forms are certified at small n and never beaten by the general
 }
 
 TEST_CASE("every family has points at lengths that are not searched, and says what they rest on") {
-  for (const char* text : {"C_4000", "D_30000", "S_1000000", "C_1000000", "D_1000000", "S_1000 wr S_1000",
+  for (const char* text : {"C_4000", "D_30000", "S_1000000", "C_1000000", "D_1000000", "S_1000 wr S_1000", "symmetric(500) wr symmetric(2000)", "B_500000",
                            "torus(1000,1000)", "torus(60,60)", "trivial(1000000)"}) {
     CAPTURE(text);
     const design::Request request = make_request(text);
@@ -80,7 +80,7 @@ TEST_CASE("every family has points at lengths that are not searched, and says wh
 TEST_CASE("points by proof are the certifier's own at lengths where both can be had") {
   for (const char* text :
        {"C_3", "C_4", "C_11", "C_40", "D_3", "D_4", "D_12", "D_41", "S_3", "S_9", "trivial(3)", "trivial(12)",
-        "trivial(60)", "S_2 wr S_2", "S_5 wr S_4", "S_2 wr S_30", "torus(5,7)", "torus(6,6)", "torus(8,11)"}) {
+        "trivial(60)", "S_2 wr S_2", "B_7", "S_5 wr S_4", "S_2 wr S_30", "torus(5,7)", "torus(6,6)", "torus(8,11)"}) {
     CAPTURE(text);
     const design::Request request = make_request(text);
     const auto form = design::find_closed_form(text);
