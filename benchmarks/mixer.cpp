@@ -305,7 +305,12 @@ std::shared_ptr<const Plan> make_aggregate_plan(const std::string& kind, std::in
     const std::vector<std::int64_t> taps = {-3, -2, -1, 0, 1, 2, 3};
     return make_convolution_plan(n, 0, taps, Budget());
   }
-  if (kind == "linear") return make_full_plan(n, n, true);
+  if (kind == "linear") {
+    layout::Relative pairs;
+    pairs.kind = layout::RelativeKind::pair;
+    const layout::Relation relation(make_layout("full", static_cast<layout::Vertex>(n)), pairs, layout::Cancels::nothing, static_cast<layout::Vertex>(n));
+    return make_plan({&relation, 1}, Budget());
+  }
   if (kind == "mean") return make_full_plan(n, n);
   layout::PatternSpec spec;
   spec.kind = layout::PatternKind::window;

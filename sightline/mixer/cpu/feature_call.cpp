@@ -136,6 +136,13 @@ public:
   }
 
 private:
+  struct Numbers {
+    explicit Numbers(std::int64_t count) : size(count), memory(new Real[static_cast<std::size_t>(count)]) {}
+    [[nodiscard]] Real* data() const { return memory.get(); }
+    std::int64_t size;
+    std::unique_ptr<Real[]> memory;
+  };
+
   [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
 
   // All heads alike, and enough tokens that the sums over features are less work than the pairs.
@@ -169,21 +176,19 @@ private:
 
   // By tiles: as many key heads at a time as keep the features small. gradients null: forward.
   [[nodiscard]] bool run_tiles(const AttentionOutputs<Real>& out, const AttentionGradients<Real>* gradients) {
-    constexpr std::int64_t most_numbers = std::int64_t{2} << 20;
+    constexpr std::int64_t most_numbers = std::int64_t{1} << 19; // they stay in the caches
     const std::int64_t padded = map_.padded, count = map_.count;
     const std::int64_t per_head = padded * (shape_.reads + group() * shape_.readers);
-    const std::int64_t at_once =
-        std::clamp<std::int64_t>(most_numbers / std::max<std::int64_t>(per_head, 1), 1, shape_.key_heads);
-    std::vector<Real> queries(static_cast<std::size_t>(at_once * group() * shape_.readers * padded)),
-        keys(static_cast<std::size_t>(at_once * shape_.reads * padded)),
-        query_exponents(static_cast<std::size_t>(at_once * group() * shape_.readers)),
-        key_exponents(static_cast<std::size_t>(at_once * shape_.reads)), grad_queries, grad_keys;
-    if (gradients != nullptr) {
-      grad_queries.resize(gradients->query.data != nullptr ? queries.size() : 0);
-      grad_keys.resize(gradients->key.data != nullptr ? keys.size() : 0);
-      if (gradients->sink != nullptr)
-        std::fill_n(gradients->sink, shape_.heads, Real(0));
-    }
+    const std::int64_t at_once = std::min(
+        std::max<std::int64_t>(most_numbers / std::max<std::int64_t>(per_head, 1), workers_), shape_.key_heads);
+    // Not initialised: every number is written before it is read.
+    const Numbers queries(at_once * group() * shape_.readers * padded), keys(at_once * shape_.reads * padded),
+        query_exponents(at_once * group() * shape_.readers), key_exponents(at_once * shape_.reads);
+    const bool wants_queries = gradients != nullptr && gradients->query.data != nullptr,
+               wants_keys = gradients != nullptr && gradients->key.data != nullptr;
+    const Numbers grad_queries(wants_queries ? queries.size : 0), grad_keys(wants_keys ? keys.size : 0);
+    if (gradients != nullptr && gradients->sink != nullptr)
+      std::fill_n(gradients->sink, shape_.heads, Real(0));
     std::vector<Real> sinks(static_cast<std::size_t>(shape_.heads)), biases;
     if (gradients != nullptr && gradients->bias != nullptr) {
       std::fill_n(gradients->bias, shape_.heads * plan_.colours(), Real(0));
@@ -233,8 +238,8 @@ private:
         }
         AttentionGradients<Real> inner;
         inner.out = part(gradients->out, b, first_head);
-        inner.query = {grad_queries.empty() ? nullptr : grad_queries.data(), 0, shape_.readers * padded, padded};
-        inner.key = {grad_keys.empty() ? nullptr : grad_keys.data(), 0, shape_.reads * padded, padded};
+        inner.query = {wants_queries ? grad_queries.data() : nullptr, 0, shape_.readers * padded, padded};
+        inner.key = {wants_keys ? grad_keys.data() : nullptr, 0, shape_.reads * padded, padded};
         inner.value = part(gradients->value, b, first);
         inner.sink = gradients->sink == nullptr ? nullptr : sinks.data() + first_head;
         inner.bias = biases.empty() ? nullptr : biases.data();
@@ -243,9 +248,8 @@ private:
           gradients->bias[first_head * plan_.colours() + k] += biases[static_cast<std::size_t>(k)];
         for (std::int64_t h = first_head; h < first_head + heads && gradients->sink != nullptr; ++h)
           gradients->sink[h] += sinks[static_cast<std::size_t>(h)];
-        const auto turn_back = [&](const View<const Real>& from, Real scale, const std::vector<Real>& of,
-                                   std::vector<Real>& given, const View<Real>& result, std::int64_t number,
-                                   std::int64_t tokens) {
+        const auto turn_back = [&](const View<const Real>& from, Real scale, const Numbers& of, const Numbers& given,
+                                   const View<Real>& result, std::int64_t number, std::int64_t tokens) {
           if (result.data == nullptr)
             return;
           for_rows(number, tokens, [&](std::int64_t h, std::int64_t i, std::int64_t rows, void* space) {
