@@ -197,7 +197,10 @@ std::optional<std::int64_t> small_integer(const Rational& q) {
 }
 
 Rational root(const Rational& q) {  // of small squares of integers and their inverses
-  for (std::int64_t a = 0; a <= 64; ++a) for (std::int64_t b = 1; b <= 16; ++b) if (Rational(a * a) == q * Rational(b * b)) return Rational(a) / Rational(b);
+  for (std::int64_t b = 1; b <= 16; ++b) {
+    const Rational square = q * Rational(b * b);
+    for (std::int64_t a = 0; a <= 64; ++a) if (Rational(a * a) == square) return Rational(a) / Rational(b);
+  }
   throw Unknown();
 }
 
@@ -613,32 +616,40 @@ Analysis analyse_kernel(std::string_view expression, std::int64_t dim) {
     const auto at = [&](const std::vector<Rational>& x, const std::vector<Rational>& y) { return value_at(*tree, {{"x", x}, {"y", y}}); };
     const std::optional<Value> origin = at(points[0], points[0]);
     bool moves = false, not_even = false, not_positive = false, not_homogeneous = false, not_softmax = false, not_gaussian = false, keys_matter = false;
-    for (const auto& x : points) {
-      for (const auto& y : points) {
-        const auto here = at(x, y), there = at(minus(x), minus(y));
-        if (here && origin) moves = moves || !(*here == *origin);
-        if (here && there) not_even = not_even || !(*here == *there);
-        if (here && (here->top.empty() || (here->top.size() == 1 && here->bottom.size() == 1 && here->top.begin()->second.negative() != here->bottom.begin()->second.negative()))) not_positive = true;
-        for (const auto& z : points) {  // a normalised 1-homogeneous mixer keeps k(cx,cy) : k(cx,cz)
-          const auto other = at(x, z);
-          if (here && other) keys_matter = keys_matter || !(*here == *other);
-          const auto far = at(twice(x), twice(y)), far_other = at(twice(x), twice(z));
-          if (here && other && far && far_other) not_homogeneous = not_homogeneous || !(*here * *far_other == *other * *far);
+    constexpr std::size_t count = points.size();
+    std::array<std::array<std::optional<Value>, count>, count> near, far;  // k(x, y), k(2x, 2y)
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < count; ++j) near[i][j] = at(points[i], points[j]), far[i][j] = at(twice(points[i]), twice(points[j]));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& x = points[i];
+      for (std::size_t j = 0; j < count; ++j) {
+        const auto& here = near[i][j];
+        if (!here) continue;
+        if (origin) moves = moves || !(*here == *origin);
+        if (const auto there = at(minus(x), minus(points[j]))) not_even = not_even || !(*here == *there);
+        if (here->top.empty() || (here->top.size() == 1 && here->bottom.size() == 1 && here->top.begin()->second.negative() != here->bottom.begin()->second.negative())) not_positive = true;
+        for (std::size_t k = 0; k < count; ++k) {  // a normalised 1-homogeneous mixer keeps k(cx,cy) : k(cx,cz)
+          const auto& other = near[i][k];
+          if (!other) continue;
+          keys_matter = keys_matter || !(*here == *other);
+          if (far[i][j] && far[i][k]) not_homogeneous = not_homogeneous || !(*here * *far[i][k] == *other * *far[i][j]);
+          if (!not_softmax && origin) {
+            const auto both = at(x, plus(points[j], points[k]));
+            not_softmax = both && !(*here * *other == *both * *origin);
+          }
+          if (!not_gaussian) {
+            const auto moved = at(plus(x, points[k]), plus(points[j], points[k]));
+            not_gaussian = moved && !(*here == *moved);
+          }
         }
       }
-      if (const auto own = at(x, x), edge = at(points[0], x); origin) {
-        if (own) not_gaussian = not_gaussian || !(*own == *origin);
-        if (edge) not_softmax = not_softmax || !(*edge == *origin);
-        const auto far = at(points[0], twice(x));  // exp(-g |2x|^2) = exp(-g |x|^2)^4
-        if (edge && far) not_gaussian = not_gaussian || !(*far * *origin * *origin * *origin == *edge * *edge * *edge * *edge);
-      }
-      for (const auto& y : points) {
-        for (const auto& z : points) {
-          const auto a = at(x, y), b = at(x, z), both = at(x, plus(y, z)), moved = at(plus(x, z), plus(y, z));
-          if (a && b && both && origin) not_softmax = not_softmax || !(*a * *b == *both * *origin);
-          if (a && moved) not_gaussian = not_gaussian || !(*a == *moved);
-        }
-      }
+      if (!origin) continue;
+      const auto& edge = near[0][i];
+      if (near[i][i]) not_gaussian = not_gaussian || !(*near[i][i] == *origin);
+      if (edge) not_softmax = not_softmax || !(*edge == *origin);
+      // exp(-g |2x|^2) = exp(-g |x|^2)^4
+      if (edge && far[0][i]) not_gaussian = not_gaussian || !(*far[0][i] * *origin * *origin * *origin == *edge * *edge * *edge * *edge);
     }
     flags[analytic] = proved(shape.analytic);
     flags[positive] = proved(shape.positive, not_positive);

@@ -204,7 +204,13 @@ bool colour_pairs(const Structure& a, const Structure& b, const std::vector<std:
 
 Structure make_structure(const Layout& layout) {
   Structure structure{layout.vertices(), layout.vertex_colour, {}};
-  for (const Relation& relation : layout.relations) structure.relations.push_back({&relation, {}});
+  std::vector<bool> used(layout.relations.size(), false);  // relations of hidden layers are left out
+  for (const std::uint32_t layer : layout.order) {
+    for (const std::uint32_t r : layout.layers[layer]) used[r] = true;
+  }
+  for (std::size_t r = 0; r < used.size(); ++r) {
+    if (used[r]) structure.relations.push_back({&layout.relations[r], {}});
+  }
   return structure;
 }
 

@@ -28,7 +28,14 @@ Structure make_structure(const layout::Layout& layout) {
   Structure structure;
   structure.vertices = layout.vertices();
   structure.vertex_colour = layout.vertex_colour;
-  for (const layout::Relation& relation : layout.relations) structure.relations.push_back({&relation, {}});
+  // A layout whose blind layers are hidden keeps their relations, and no layer reads by them.
+  std::vector<bool> used(layout.relations.size(), layout.order.empty());
+  for (const std::uint32_t layer : layout.order) {
+    for (const std::uint32_t r : layout.layers[layer].relations) used[r] = true;
+  }
+  for (std::size_t r = 0; r < layout.relations.size(); ++r) {
+    if (used[r]) structure.relations.push_back({&layout.relations[r], {}});
+  }
   return structure;
 }
 
