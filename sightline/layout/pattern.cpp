@@ -69,19 +69,24 @@ std::vector<Run> Pattern::row(Vertex i) const {
   return out;
 }
 
+std::uint32_t Pattern::list_of(Vertex i) const {
+  if (i >= vertex_count_) throw ArgumentError("reader out of range");
+  return segments_[find_segment(i)].list;
+}
+
+bool Pattern::is_constant(std::uint32_t list) const {
+  const auto moves = [](const AffineRun& run) { return run.lo_moves || run.hi_moves || run.floor_moves; };
+  const auto begin = runs_.begin();
+  const RunList& runs = lists_.at(list);
+  return std::none_of(begin + runs.runs_begin, begin + runs.runs_begin + runs.runs_count, moves) &&
+         std::none_of(begin + runs.shared_begin, begin + runs.shared_begin + runs.shared_count, moves);
+}
+
 Vertex Pattern::same_row_until(Vertex i) const {
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
   const std::size_t s = find_segment(i);
   const Vertex end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
-  if (end == i + 1) return end;
-  const RunList& list = lists_[segments_[s].list];
-  const auto moves = [](const AffineRun& run) { return run.lo_moves || run.hi_moves || run.floor_moves; };
-  const auto begin = runs_.begin();
-  if (std::any_of(begin + list.runs_begin, begin + list.runs_begin + list.runs_count, moves) ||
-      std::any_of(begin + list.shared_begin, begin + list.shared_begin + list.shared_count, moves)) {
-    return i + 1;
-  }
-  return end;
+  return end == i + 1 || is_constant(segments_[s].list) ? end : i + 1;
 }
 
 std::uint32_t Pattern::colour(Vertex i, Vertex j) const {

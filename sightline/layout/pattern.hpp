@@ -80,6 +80,10 @@ public:
   /// End of the readers i, i+1, ... that are known to have the row of i: those of its segment when none of its runs moves with
   /// the reader, else i + 1. O(log segments + runs of the list).
   [[nodiscard]] Vertex same_row_until(Vertex i) const;
+  /// The number of the list that reader i uses. O(log segments), O(1) where every reader has a segment.
+  [[nodiscard]] std::uint32_t list_of(Vertex i) const;
+  /// Does no run of the list move with the reader? Then its readers have one row.
+  [[nodiscard]] bool is_constant(std::uint32_t list) const;
   /// Colour of the arc (i reads j), 0 when absent.
   [[nodiscard]] std::uint32_t colour(Vertex i, Vertex j) const;
   [[nodiscard]] bool reads(Vertex i, Vertex j) const { return colour(i, j) != 0; }

@@ -14,12 +14,22 @@ constexpr std::size_t most_slopes = 6;
 
 }  // namespace
 
-std::int64_t RunRelation::colour(Vertex i, Vertex j) const {
-  for (const Span* span = rows.list_begin(i); span != rows.list_end(i); ++span) {
-    if (span->first > j) break;  // sorted
-    if (span->contains(j)) return span->colour(j);
+const Span* RunRelation::find(Vertex i, Vertex j) const {
+  const Span* const begin = rows.list_begin(i);
+  const Span* const end = rows.list_end(i);
+  if (rows.stepped) {
+    for (const Span* span = begin; span != end && span->first <= j; ++span) {
+      if (span->contains(j)) return span;
+    }
+    return nullptr;
   }
-  return -1;
+  const Span* const after = std::upper_bound(begin, end, j, [](Vertex v, const Span& span) { return v < span.first; });
+  return after != begin && after[-1].last >= j ? after - 1 : nullptr;
+}
+
+std::int64_t RunRelation::colour(Vertex i, Vertex j) const {
+  const Span* const span = find(i, j);
+  return span == nullptr ? -1 : span->colour(j);
 }
 
 RunGraphBuilder::RunGraphBuilder(Vertex vertices, std::vector<std::uint64_t> vertex_colour, const Budget& budget) : budget_(budget) {
@@ -102,6 +112,7 @@ void RunGraphBuilder::add_row(const std::vector<ColouredRun>& runs, bool visible
   std::int64_t last_base = 0;
   field::Element last_weight = field::multiply(scale, 1);
   for (Span& span : row_) {
+    rows.stepped = rows.stepped || span.step > 1;
     if (span.base != last_base) {
       last_base = span.base;
       last_weight = field::multiply(scale, field::power(field::colour_base, span.base));
@@ -116,11 +127,11 @@ void RunGraphBuilder::add_row(const std::vector<ColouredRun>& runs, bool visible
   rows.end.push_back(static_cast<std::uint32_t>(rows.spans.size()));
 }
 
-void RunGraphBuilder::repeat_row() {
+void RunGraphBuilder::repeat_row(Vertex earlier) {
   RunRelation& relation = graph_.relations.back();
-  relation.visible.push_back(relation.visible.back());
-  relation.rows.begin.push_back(relation.rows.begin.back());
-  relation.rows.end.push_back(relation.rows.end.back());
+  relation.visible.push_back(relation.visible[earlier]);
+  relation.rows.begin.push_back(relation.rows.begin[earlier]);
+  relation.rows.end.push_back(relation.rows.end[earlier]);
 }
 
 RunGraph make_run_graph(const Structure& structure, const Budget& budget) {
@@ -136,18 +147,22 @@ RunGraph make_run_graph(const Structure& structure, const Budget& budget) {
     // Rows that were listed one by one are as many spans again.
     const layout::Pattern& pattern = relation.relation->pattern();
     if (pattern.lists().size() * 2 > n) builder.expect_spans(pattern.affine_runs().size());
-    Vertex end = 0;
+    // Readers of one list that does not move have one row, wherever they stand.
+    constexpr Vertex nobody = ~Vertex{0};
+    const bool shares = relation.relation->relative().kind == layout::RelativeKind::none;
+    std::vector<Vertex> first_reader(shares ? pattern.lists().size() : 0, nobody);
     for (Vertex i = 0; i < n; ++i) {
       budget.poll();
       const bool visible = relation.visible.empty() || relation.visible[i];
-      if (i >= end) end = relation.relation->same_row_until(i);
-      else if (visible && (relation.visible.empty() || relation.visible[i - 1])) {
-        builder.repeat_row();
+      const std::uint32_t list = shares && visible ? pattern.list_of(i) : 0;
+      if (shares && visible && first_reader[list] != nobody) {
+        builder.repeat_row(first_reader[list]);
         continue;
       }
       row.clear();
       if (visible) relation.relation->row(i, row);
       builder.add_row(row, visible);
+      if (shares && visible && pattern.is_constant(list)) first_reader[list] = i;
     }
   }
   return builder.take();

@@ -16,6 +16,7 @@ namespace sightline::symmetry {
 struct SpanLists {
   std::vector<std::uint32_t> begin, end;
   std::vector<Span> spans;
+  bool stepped = false;  ///< may a span of a row have a step > 1?
 
   [[nodiscard]] const Span* list_begin(Vertex v) const { return spans.data() + begin[v]; }
   [[nodiscard]] const Span* list_end(Vertex v) const { return spans.data() + end[v]; }
@@ -32,6 +33,8 @@ struct RunRelation {
 
   [[nodiscard]] const SpanLists& by_read() const { return symmetric ? rows : columns; }
 
+  /// The span of row i that holds j, or null. O(log spans) without steps.
+  [[nodiscard]] const Span* find(Vertex i, Vertex j) const;
   [[nodiscard]] std::int64_t colour(Vertex i, Vertex j) const;
 };
 
@@ -69,8 +72,8 @@ public:
   void expect_spans(std::uint64_t count);
   /// Rows in the order of readers 0, 1, ...; runs disjoint, colours >= 0.
   void add_row(const std::vector<ColouredRun>& runs, bool visible);
-  /// The next reader has the row of the one before, and its visibility.
-  void repeat_row();
+  /// The next reader has the row of an earlier one, and its visibility.
+  void repeat_row(Vertex earlier);
   /// What was added, without columns and powers: enough to look for twins.
   [[nodiscard]] RunGraph take() { return std::move(graph_); }
 

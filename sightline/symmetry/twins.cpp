@@ -48,12 +48,29 @@ public:
     fingerprint_.assign(n, 0);
     values_.resize(n);
     for (Vertex x = 0; x < n; ++x) values_[x] = vertex_value(x);
+    // A list that several readers share is gone through once, for all of them.
+    constexpr std::uint32_t none = ~std::uint32_t{0};
+    const SpanLists& rows = relation_.rows;
+    budget_.ask(rows.spans.size() * 4);
+    std::vector<std::uint32_t> list_at(rows.spans.size(), none), list_of(n, none);
+    std::vector<Vertex> reader;
+    std::vector<Element> value, sum;
     for (Vertex i = 0; i < n; ++i) {
+      if (rows.begin[i] == rows.end[i]) continue;
+      std::uint32_t& list = list_at[rows.begin[i]];
+      if (list == none) {
+        list = static_cast<std::uint32_t>(reader.size());
+        reader.push_back(i);
+        value.push_back(0);
+      }
+      list_of[i] = list;
+      value[list] = field::add(value[list], field::multiply(field::backward_weight, values_[i]));
+    }
+    for (std::size_t list = 0; list < reader.size(); ++list) {
       budget_.poll();
       Element row = 0;
-      const Element value = field::multiply(field::backward_weight, values_[i]);
-      for (const Span* span = relation_.rows.list_begin(i); span != relation_.rows.list_end(i); ++span) row = field::add(row, take(*span, i, value));
-      fingerprint_[i] = field::add(fingerprint_[i], row);
+      for (const Span* span = rows.list_begin(reader[list]); span != rows.list_end(reader[list]); ++span) row = field::add(row, take(*span, value[list]));
+      sum.push_back(row);
     }
     for (SpanSums& sums : sums_) {
       for (Vertex x = 0; x < n; ++x) {
@@ -62,15 +79,33 @@ public:
       }
       budget_.give_back(24 * (std::uint64_t{n} + sums.step));
     }
+    for (Vertex i = 0; i < n; ++i) {
+      if (list_of[i] == none) continue;
+      fingerprint_[i] = field::add(fingerprint_[i], sum[list_of[i]]);
+      const Span* const own = relation_.find(i, i);
+      if (own == nullptr) continue;
+      const Element loop = field::multiply(field::multiply(own->weight, power_at(*own, i)), values_[i]);
+      fingerprint_[i] = field::subtract(fingerprint_[i], field::add(loop, field::multiply(loop, field::backward_weight)));
+    }
+    budget_.give_back(rows.spans.size() * 4);
     return std::move(fingerprint_);
   }
 
 private:
-  /// Adds a span of reader i to the columns; returns what it adds to the row.
-  Element take(const Span& span, Vertex i, Element value) {
+  /// g^(slope x).
+  [[nodiscard]] Element power_at(const Span& span, Vertex x) const {
+    if (span.slope == 0) return 1;
+    const std::uint32_t slope = graph_.slope_index(span.slope);
+    for (const SpanSums& sums : sums_) {
+      if (sums.slope_index == slope) return sums.power[x];
+    }
+    return field::power(field::power(field::colour_base, span.slope), x);
+  }
+
+  /// Adds a span of readers with this sum of values to the columns; returns what it adds to their rows.
+  Element take(const Span& span, Element value) {
     const Element column = field::multiply(span.weight, value);
     if (span.first == span.last) {
-      if (span.first == i) return 0;
       fingerprint_[span.first] = field::add(fingerprint_[span.first], column);
       return field::multiply(span.weight, values_[span.first]);
     }
@@ -81,21 +116,15 @@ private:
       Element power = field::power(factor, span.first);
       const Element next = field::power(factor, span.step);
       for (std::uint64_t x = span.first; x <= span.last; x += span.step, power = field::multiply(power, next)) {
-        if (x == i) continue;
         row = field::add(row, field::multiply(field::multiply(span.weight, power), values_[x]));
         fingerprint_[x] = field::add(fingerprint_[x], field::multiply(column, power));
       }
       return row;
     }
-    Element row = field::multiply(span.weight, field::subtract(sums->prefix[std::size_t{span.last} + span.step], sums->prefix[span.first]));
+    const Element row = field::multiply(span.weight, field::subtract(sums->prefix[std::size_t{span.last} + span.step], sums->prefix[span.first]));
     sums->gain[span.first] = field::add(sums->gain[span.first], column);
     const std::size_t after = std::size_t{span.last} + span.step;
     sums->gain[after] = field::subtract(sums->gain[after], column);
-    if (span.contains(i)) {
-      const Element loop = field::multiply(field::multiply(span.weight, sums->power[i]), values_[i]);
-      row = field::subtract(row, loop);
-      fingerprint_[i] = field::subtract(fingerprint_[i], field::multiply(loop, field::backward_weight));
-    }
     return row;
   }
 
