@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <ctime>
 #include <exception>
 #include <stdexcept>
 
@@ -78,6 +79,12 @@ Outcome collect(pid_t child, int pipe, double limit, double setup_limit, bool ma
 }
 
 }  // namespace
+
+double processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 Outcome run_in_child(double limit_seconds, const std::function<std::string(const std::function<void()>&)>& work, double setup_limit_seconds) {
   std::array<int, 2> ends{};

@@ -17,6 +17,9 @@ struct Outcome {
   double peak_megabytes = 0;
 };
 
+/// Seconds of processor time of this process, which has one thread: what is compared, because a busy machine does not change it.
+[[nodiscard]] double processor_time();
+
 /// Runs `work(start_clock)` in a child process. The limit counts from the call of start_clock (before it: `setup_limit`),
 /// so that conversions are not counted. Ctrl-C ends the child and this process.
 [[nodiscard]] Outcome run_in_child(double limit_seconds, const std::function<std::string(const std::function<void()>& start_clock)>& work,

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <stdexcept>
 
 #include "sightline/sight/views.hpp"
@@ -12,10 +11,9 @@ namespace bench {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 const sightline::Budget no_limit;
 
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(double start) { return processor_time() - start; }
 
 Layout require_layout(const std::function<std::optional<Layout>()>& make) {
   std::optional<Layout> layout = make();
@@ -34,7 +32,7 @@ double time_best(Call&& call) {
   double best = 0;
   double total = 0;
   for (int k = 0; k < 7 && (k == 0 || total < 0.5); ++k) {
-    const auto start = Clock::now();
+    const double start = processor_time();
     call();
     const double seconds = since(start);
     total += seconds;
@@ -72,7 +70,7 @@ Measured measure_answers(double limit, const std::function<std::optional<Layout>
     using namespace sightline::sight;
     const Layout layout = require_layout(make);
     start_clock();
-    const auto start = Clock::now();
+    const double start = processor_time();
     const auto group = sightline::symmetry::compute_layout_group(layout, no_limit);
     const Connected connected = compute_connected(layout, no_limit);
     const ClassKind kind = compute_class_kind(layout, no_limit);

@@ -123,7 +123,7 @@ Exit certify_file(const std::string& file, const CertifyOptions& options) {
     } catch (const BudgetExhausted& limit) {
       verdict::cut_short(context, fmt::format("while the certificate was written: {}", limit.what()));
     } catch (const std::bad_alloc&) {
-      verdict::cut_short(context, "the memory limit was reached while the certificate was written and checked");
+      verdict::cut_short(context, "the memory limit does not allow the certificate to be written and checked");
     }
     if (answer.limit) json = report::to_json(answer);
   } else if (!options.save.empty()) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws build/bench/growth.csv (written by `./do bench growth`) as docs/growth.svg: time over tokens, both axes logarithmic."""
+"""Draws build/bench/growth.csv (written by `./do bench growth`) as docs/images/growth.svg: time over tokens, both axes logarithmic."""
 import csv
 import math
 import pathlib
@@ -7,7 +7,7 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 source = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root / "build/bench/growth.csv"
-target = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs/growth.svg"
+target = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs/images/growth.svg"
 families = {}
 for row in csv.DictReader(source.open()):
     families.setdefault(row["family"], []).append((int(row["n"]), float(row["seconds"])))

@@ -162,7 +162,7 @@ Context analyse(const Architecture& architecture, const Budget& budget) {
   } catch (const BudgetExhausted& limit) {
     cut_short(context, limit.what());
   } catch (const std::bad_alloc&) {
-    cut_short(context, "the memory limit was reached");
+    cut_short(context, "the memory limit allows no more");
   }
   add_assumptions(context);
   add_advice(context);
