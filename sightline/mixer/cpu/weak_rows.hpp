@@ -16,11 +16,13 @@ template <class Real> class WeakRows {
 public:
   WeakRows(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
            const AttentionOutputs<Real>& out, const Execution& execution)
-      : plan_(plan), rule_(rule), shape_(shape), in_(in), out_(out), execution_(execution),
-        kernel_(find_kernel_function(rule.kernel, shape.width)) {}
+      : plan_(plan), rule_(rule), shape_(shape), in_(in), out_(out), execution_(execution) {}
 
   /// Outputs of the weak rows, once all others are there.
-  void redo() const {
+  void redo() {
+    if (!holds_for_any(is_weak))
+      return;
+    kernel_ = find_kernel_function(rule_.kernel, shape_.width);
     run_tasks(shape_.batch * shape_.heads, execution_.threads, [&](std::int64_t task, int) {
       const std::int64_t b = task / shape_.heads, h = task % shape_.heads;
       std::optional<Row> row;
@@ -41,16 +43,13 @@ public:
   }
 
   /// Whether any row was done again.
-  [[nodiscard]] bool any() const {
-    for (std::int64_t k = 0; k < shape_.batch * shape_.heads * shape_.readers; ++k) {
-      if (is_redone(out_.statistics + 2 * k))
-        return true;
-    }
-    return false;
-  }
+  [[nodiscard]] bool any() const { return holds_for_any(is_redone); }
 
   /// Adds what the rows done again send back.
-  void backward(const AttentionGradients<Real>& gradients) const {
+  void backward(const AttentionGradients<Real>& gradients) {
+    if (!any())
+      return;
+    kernel_ = find_kernel_function(rule_.kernel, shape_.width);
     run_tasks(shape_.key_heads, execution_.threads, [&](std::int64_t key_head, int) {
       std::optional<Row> row;
       for (std::int64_t b = 0; b < shape_.batch; ++b) {
@@ -74,6 +73,13 @@ private:
   }
   static bool is_redone(const Real* statistics) { return statistics[0] == redone && statistics[1] == Real(0); }
 
+  template <class Holds> [[nodiscard]] bool holds_for_any(Holds holds) const {
+    for (std::int64_t k = 0; k < shape_.batch * shape_.heads * shape_.readers; ++k) {
+      if (holds(out_.statistics + 2 * k))
+        return true;
+    }
+    return false;
+  }
   [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
   [[nodiscard]] Real* statistics_of(std::int64_t b, std::int64_t h, std::int64_t i) const {
     return out_.statistics + 2 * ((b * shape_.heads + h) * shape_.readers + i);
@@ -127,7 +133,7 @@ private:
   const AttentionInputs<Real>& in_;
   const AttentionOutputs<Real>& out_;
   const Execution& execution_;
-  std::shared_ptr<const KernelFunction> kernel_;
+  std::shared_ptr<const KernelFunction> kernel_; // compiled when a row asks for it
 };
 
 } // namespace sightline::mixer::cpu
