@@ -105,10 +105,15 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> logarithm(Vec<Real> x) {
   return x < Vec<Real>{} ? splat<Real>(Real(__builtin_nanf(""))) : (x == x ? result : x);
 }
 
-/// log(1 + x) for x in [0, 1].
+/// log(1 + x) for x in [0, 1]: 2 atanh(x / (2 + x)), written so that the first term is x itself.
 template <class Real> SIGHTLINE_INLINE Vec<Real> logarithm_of_one_plus(Vec<Real> x) {
-  const Vec<Real> u = splat<Real>(1) + x;
-  return logarithm<Real>(u) + (x - (u - splat<Real>(1))) / u;
+  constexpr int terms = sizeof(Real) == 4 ? 8 : 17;
+  const Vec<Real> s = x / (splat<Real>(2) + x), z = s * s, square = splat<Real>(Real(0.5)) * x * x;
+  Vec<Real> sum = splat<Real>(Real(2) / Real(2 * terms + 1));
+#pragma GCC unroll 32
+  for (int k = terms - 1; k >= 1; --k)
+    sum = fma(sum, z, splat<Real>(Real(2) / Real(2 * k + 1)));
+  return x - (square - s * (square + z * sum));
 }
 
 template <class Real> SIGHTLINE_INLINE Real scalar_sine(Real x, bool cosine) {
