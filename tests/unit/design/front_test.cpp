@@ -295,16 +295,30 @@ void check_design(std::size_t n, const std::vector<small_groups::Images>& genera
     by_size[k] = k;
   std::stable_sort(by_size.begin(), by_size.end(),
                    [&](auto a, auto b) { return count_arcs(patterns[a]) < count_arcs(patterns[b]); });
+  // A rearrangement outside the group that keeps a pattern is told apart at no depth: such patterns need no labels.
+  std::vector<small_groups::Images> keepers;
   for (const std::uint32_t k : by_size) {
     const std::uint64_t pairs = count_arcs(patterns[k]);
+    const auto keeps = [&](const small_groups::Images& tau) {
+      for (layout::Vertex i = 0; i < n; ++i) {
+        for (layout::Vertex j = 0; j < n; ++j) {
+          if (patterns[k].reads(i, j) != patterns[k].reads(tau[i], tau[j])) return false;
+        }
+      }
+      return true;
+    };
+    const auto keeper = std::find_if(keepers.begin(), keepers.end(), keeps);
+    if (keeper != keepers.end()) {
+      std::iter_swap(keepers.begin(), keeper);
+      continue;
+    }
     const layout::Layout layout = make_layers(n, {&patterns[k]});
     for (std::uint64_t m = 1; m <= n && pairs < fewest[m]; ++m) {
-      if (!small_groups::tells_exactly(layout, m, elements, suspects))
-        continue;
+      if (!small_groups::tells_exactly(layout, m, elements, suspects)) continue;
       CHECK(design::bound_pairs(orbitals, false, PointKind::single, m) <= m * pairs);
-      for (std::uint64_t q = m; q < fewest.size(); ++q)
-        fewest[q] = std::min(fewest[q], pairs);
+      for (std::uint64_t q = m; q < fewest.size(); ++q) fewest[q] = std::min(fewest[q], pairs);
     }
+    if (!suspects.empty() && elements.count(suspects.front()) == 0 && keeps(suspects.front())) keepers.push_back(suspects.front());
   }
   for (const FrontPoint& p : design.front) {
     if (p.kind != PointKind::single || p.loops_chosen)

@@ -96,16 +96,6 @@ bool tells_exactly(const Layout& layout, std::uint64_t depth, const std::set<Ima
     start[v] = v < n ? -1 - static_cast<std::int64_t>(v) : -1000 - static_cast<std::int64_t>(layout.vertex_colour[v]);
   }
   const std::vector<std::int64_t> original = labels.compute(start);
-  // A token that is out of view shows only when something new stands there.
-  for (std::size_t j = 0; j < n; ++j) {
-    std::vector<std::int64_t> changed = start;
-    changed[j] = -500;
-    const std::vector<std::int64_t> there = labels.compute(changed);
-    for (std::size_t a = 0; a < n; ++a) {
-      if (original[a] == there[a])
-        return false;
-    }
-  }
   const auto holds = [&](const Images& tau) {
     std::vector<std::int64_t> moved = start;
     for (std::size_t i = 0; i < n; ++i)
@@ -126,6 +116,16 @@ bool tells_exactly(const Layout& layout, std::uint64_t depth, const std::set<Ima
     std::rotate(suspects.begin(), suspects.begin() + static_cast<std::ptrdiff_t>(k),
                 suspects.begin() + static_cast<std::ptrdiff_t>(k) + 1);
     return false;
+  }
+  // A token that is out of view shows only when something new stands there.
+  for (std::size_t j = 0; j < n; ++j) {
+    std::vector<std::int64_t> changed = start;
+    changed[j] = -500;
+    const std::vector<std::int64_t> there = labels.compute(changed);
+    for (std::size_t a = 0; a < n; ++a) {
+      if (original[a] == there[a])
+        return false;
+    }
   }
   Images tau(n);
   std::iota(tau.begin(), tau.end(), 0u);
