@@ -1,17 +1,11 @@
 #include "sightline/falsify/library.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <cerrno>
 #include <cmath>
-#include <csignal>
 #include <cstring>
 
 #include "sightline/base/error.hpp"
@@ -28,44 +22,14 @@ struct Reply {
   std::uint32_t kind, number;
 };
 
-bool write_all(int to, const void* from, std::size_t bytes) {
-  const char* at = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t done = ::write(to, at, bytes);
-    if (done <= 0) return false;
-    at += done;
-    bytes -= static_cast<std::size_t>(done);
-  }
-  return true;
-}
-
-bool read_all(int from, void* to, std::size_t bytes) {
-  char* at = static_cast<char*>(to);
-  while (bytes > 0) {
-    const ssize_t done = ::read(from, at, bytes);
-    if (done <= 0) return false;
-    at += done;
-    bytes -= static_cast<std::size_t>(done);
-  }
-  return true;
-}
-
 [[noreturn]] void say_and_leave(int to, const std::string& text) {
   const Reply reply{Reply::message, static_cast<std::uint32_t>(text.size())};
   (void)(write_all(to, &reply, sizeof reply) && write_all(to, text.data(), text.size()));
   _exit(0);
 }
 
-/// The child: loads the file, then answers calls until the pipe closes. Leaves by _exit only, so that nothing of the
-/// parent's state is flushed or destroyed twice.
+/// The child: loads the file, then answers calls until the pipe closes. Leaves by _exit only.
 [[noreturn]] void serve(const std::string& file, std::uint32_t tokens, std::uint32_t dim, int from, int to) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  std::signal(SIGINT, SIG_IGN);
-  const rlimit none{0, 0};
-  setrlimit(RLIMIT_CORE, &none);
-  const int nowhere = open("/dev/null", O_RDWR);
-  dup2(nowhere, STDIN_FILENO);
-  dup2(nowhere, STDOUT_FILENO);  // what a library prints must not get into our answer
   void* library = dlopen(file.find('/') == std::string::npos ? ("./" + file).c_str() : file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) say_and_leave(to, dlerror());
   const auto info = reinterpret_cast<InfoFunction>(dlsym(library, "sightline_mixer_info"));
@@ -109,95 +73,30 @@ bool read_all(int from, void* to, std::size_t bytes) {
 }  // namespace
 
 Library::Library(std::string file, std::uint32_t tokens, std::uint32_t dim, double call_seconds, const Budget& budget)
-    : file_(std::move(file)), tokens_(tokens), dim_(dim), call_seconds_(call_seconds), budget_(budget) {
+    : file_(std::move(file)), tokens_(tokens), dim_(dim), budget_(budget) {
   if (access(file_.c_str(), R_OK) != 0) throw InputError(fmt::format("{}: {}", file_, std::strerror(errno)));
-  int down[2], up[2];
-  if (pipe(down) != 0) throw InternalError("no pipe");
-  if (pipe(up) != 0) {
-    close(down[0]);
-    close(down[1]);
-    throw InternalError("no pipe");
+  child_ = std::make_unique<ChildProcess>(file_, call_seconds, [&](int from, int to) { serve(file_, tokens_, dim_, from, to); });
+  Reply reply{};
+  child_->receive(&reply, sizeof reply, "loading it", budget_);
+  if (reply.kind != Reply::ready) {
+    std::string text(reply.number, ' ');
+    child_->receive(text.data(), text.size(), "loading it", budget_);
+    // dlerror begins with the file's name already.
+    throw InputError(text.starts_with(file_) ? text : fmt::format("{}: {}", file_, text));
   }
-  std::signal(SIGPIPE, SIG_IGN);  // writing to a dead child is an error we handle
-  std::fflush(nullptr);
-  child_ = fork();
-  if (child_ < 0) throw InternalError("no child process");
-  if (child_ == 0) {
-    close(down[1]);
-    close(up[0]);
-    serve(file_, tokens_, dim_, down[0], up[1]);
-  }
-  close(down[0]);
-  close(up[1]);
-  to_child_ = down[1];
-  from_child_ = up[0];
-  try {
-    Reply reply{};
-    read_exactly(&reply, sizeof reply, "loading it");
-    if (reply.kind != Reply::ready) {
-      std::string text(reply.number, ' ');
-      read_exactly(text.data(), text.size(), "loading it");
-      // dlerror begins with the file's name already.
-      throw InputError(text.starts_with(file_) ? text : fmt::format("{}: {}", file_, text));
-    }
-    parameters_ = reply.number;
-    if (parameters_ > 10'000'000) throw InputError(fmt::format("{}: expected at most 10000000 parameters, found {}", file_, parameters_));
-    std::uint32_t has_interval = 0;
-    read_exactly(&has_interval, sizeof has_interval, "loading it");
-    has_interval_ = has_interval != 0;
-  } catch (...) {
-    stop();
-    throw;
-  }
-}
-
-Library::~Library() { stop(); }
-
-void Library::stop() {
-  if (to_child_ >= 0) close(to_child_);
-  if (from_child_ >= 0) close(from_child_);
-  to_child_ = from_child_ = -1;
-  if (child_ > 0) {
-    kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
-  }
-  child_ = -1;
-}
-
-void Library::fail_after_death(const char* during) {
-  int status = 0;
-  const pid_t child = child_;
-  child_ = -1;
-  if (waitpid(child, &status, 0) == child && WIFSIGNALED(status)) {
-    throw InputError(fmt::format("{}: crashed in {} (signal {}, {})", file_, during, WTERMSIG(status), strsignal(WTERMSIG(status))));
-  }
-  throw InputError(fmt::format("{}: ended the process in {} (exit code {})", file_, during, WIFEXITED(status) ? WEXITSTATUS(status) : -1));
-}
-
-void Library::read_exactly(void* to, std::size_t bytes, const char* during) {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + std::chrono::duration<double>(call_seconds_);
-  char* at = static_cast<char*>(to);
-  while (bytes > 0) {
-    for (int k = 0; k < 256; ++k) budget_.poll();  // the clock is read every 256th time only
-    if (Clock::now() > deadline) throw InputError(fmt::format("{}: did not return from {} within {} s", file_, during, call_seconds_));
-    pollfd wait{from_child_, POLLIN, 0};
-    const int ready = ::poll(&wait, 1, 20);
-    if (ready <= 0) continue;
-    const ssize_t done = ::read(from_child_, at, bytes);
-    if (done <= 0) fail_after_death(during);
-    at += done;
-    bytes -= static_cast<std::size_t>(done);
-  }
+  parameters_ = reply.number;
+  if (parameters_ > 10'000'000) throw InputError(fmt::format("{}: expected at most 10000000 parameters, found {}", file_, parameters_));
+  std::uint32_t has_interval = 0;
+  child_->receive(&has_interval, sizeof has_interval, "loading it", budget_);
+  has_interval_ = has_interval != 0;
 }
 
 std::vector<double> Library::call(std::uint32_t which, const std::vector<double>& x, const std::vector<double>& theta, const char* function) {
-  if (!write_all(to_child_, &which, sizeof which) || !write_all(to_child_, x.data(), x.size() * sizeof(double)) ||
-      !write_all(to_child_, theta.data(), theta.size() * sizeof(double))) {
-    fail_after_death(function);
-  }
+  child_->send(&which, sizeof which, function);
+  child_->send(x.data(), x.size() * sizeof(double), function);
+  child_->send(theta.data(), theta.size() * sizeof(double), function);
   Reply reply{};
-  read_exactly(&reply, sizeof reply, function);
+  child_->receive(&reply, sizeof reply, function, budget_);
   switch (reply.kind) {
     case Reply::failed_return: throw InputError(fmt::format("{}: {} returned {}", file_, function, static_cast<std::int32_t>(reply.number)));
     case Reply::overrun: throw InputError(fmt::format("{}: {} wrote beyond the {} numbers of its output", file_, function, (which + 1) * tokens_ * dim_));
@@ -206,7 +105,7 @@ std::vector<double> Library::call(std::uint32_t which, const std::vector<double>
     default: break;
   }
   std::vector<double> values(reply.number);
-  read_exactly(values.data(), values.size() * sizeof(double), function);
+  child_->receive(values.data(), values.size() * sizeof(double), function, budget_);
   return values;
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/base/child_process.hpp"
 
 namespace sightline::falsify {
 
@@ -19,7 +21,6 @@ public:
   /// Starts the child and loads the file there. Throws InputError (one line that begins with the file's name).
   /// @param call_seconds  a call that takes longer counts as a hang
   Library(std::string file, std::uint32_t tokens, std::uint32_t dim, double call_seconds, const Budget& budget);
-  ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
@@ -34,16 +35,12 @@ public:
 
 private:
   std::vector<double> call(std::uint32_t which, const std::vector<double>& x, const std::vector<double>& theta, const char* function);
-  void read_exactly(void* to, std::size_t bytes, const char* during);
-  void stop();
-  [[noreturn]] void fail_after_death(const char* during);
 
   std::string file_;
   std::uint32_t tokens_, dim_, parameters_ = 0;
   bool has_interval_ = false;
-  double call_seconds_;
   const Budget& budget_;
-  int child_ = -1, to_child_ = -1, from_child_ = -1;
+  std::unique_ptr<ChildProcess> child_;
 };
 
 }  // namespace sightline::falsify

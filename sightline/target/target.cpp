@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <numeric>
 
+#include "sightline/base/child_process.hpp"
 #include "sightline/base/error.hpp"
 
 namespace sightline::target {
@@ -34,52 +36,96 @@ private:
 using DimFunction = std::uint32_t (*)(std::uint32_t, std::uint32_t);
 using TargetFunction = int (*)(std::uint32_t, std::uint32_t, const double*, std::uint32_t, double*);
 
+/// What the child says first; then a status and the values for every block of sequences.
+struct Greeting {
+  std::uint32_t width = 0, failed = 0;  ///< failed: the length of the message that follows
+};
+constexpr std::int32_t wrote_beyond = std::numeric_limits<std::int32_t>::min();  // a status beside the library's own codes
+
+/// The child: loads the file, then computes blocks of sequences until the pipe closes.
+[[noreturn]] void serve_target(const std::string& file, std::uint32_t tokens, std::uint32_t dim, int from, int to) {
+  const auto leave = [&](const std::string& text) {
+    const Greeting greeting{0, static_cast<std::uint32_t>(text.size())};
+    (void)(write_all(to, &greeting, sizeof greeting) && write_all(to, text.data(), text.size()));
+    _exit(0);
+  };
+  void* library = dlopen(file.find('/') == std::string::npos ? ("./" + file).c_str() : file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) leave(fmt::format("expected a shared library, found: {}", dlerror()));
+  const auto count = reinterpret_cast<DimFunction>(dlsym(library, "sightline_target_dim"));
+  const auto function = reinterpret_cast<TargetFunction>(dlsym(library, "sightline_target"));
+  if (count == nullptr || function == nullptr) leave(fmt::format("expected the function {}, found none", count == nullptr ? "sightline_target_dim" : "sightline_target"));
+  const Greeting greeting{count(tokens, dim), 0};
+  if (!write_all(to, &greeting, sizeof greeting)) _exit(0);
+  constexpr double guard = 6.02214076e23;
+  const std::size_t size = std::size_t{tokens} * greeting.width, per_x = std::size_t{tokens} * dim;
+  std::vector<double> x, out, one(size + 16);
+  while (true) {
+    std::uint32_t sequences = 0;
+    if (!read_all(from, &sequences, sizeof sequences)) _exit(0);
+    x.resize(sequences * per_x);
+    out.assign(sequences * size, 0.0);
+    if (!read_all(from, x.data(), x.size() * sizeof(double))) _exit(0);
+    std::int32_t status = 0;
+    for (std::uint32_t s = 0; s < sequences && status == 0; ++s) {
+      std::fill(one.begin(), one.end(), guard);
+      status = function(tokens, dim, x.data() + s * per_x, greeting.width, one.data());
+      for (std::size_t k = size; k < one.size() && status == 0; ++k) if (one[k] != guard) status = wrote_beyond;
+      std::copy_n(one.begin(), size, out.begin() + static_cast<std::ptrdiff_t>(s * size));
+    }
+    if (!write_all(to, &status, sizeof status) || !write_all(to, out.data(), out.size() * sizeof(double))) _exit(0);
+  }
+}
+
+/// Runs in a child process: a library that crashes, exits or hangs is one line.
 class LibraryTarget final : public Target {
 public:
   LibraryTarget(const std::string& name, std::string file, std::size_t tokens, std::size_t dim) : Target(name, tokens, dim), file_(std::move(file)) {
     if (access(file_.c_str(), R_OK) != 0) throw InputError(fmt::format("{}: {}", file_, std::strerror(errno)));
-    library_ = dlopen(file_.find('/') == std::string::npos ? ("./" + file_).c_str() : file_.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) throw InputError(fmt::format("{}: expected a shared library, found: {}", file_, dlerror()));
-    const auto count = reinterpret_cast<DimFunction>(dlsym(library_, "sightline_target_dim"));
-    function_ = reinterpret_cast<TargetFunction>(dlsym(library_, "sightline_target"));
-    if (count == nullptr || function_ == nullptr)
-      throw InputError(fmt::format("{}: expected the function {}, found none", file_, count == nullptr ? "sightline_target_dim" : "sightline_target"));
-    width_ = count(static_cast<std::uint32_t>(tokens), static_cast<std::uint32_t>(dim));
+    const auto n = static_cast<std::uint32_t>(tokens), d = static_cast<std::uint32_t>(dim);
+    child_ = std::make_unique<ChildProcess>(file_, call_seconds, [&](int from, int to) { serve_target(file_, n, d, from, to); });
+    Greeting greeting;
+    child_->receive(&greeting, sizeof greeting, "sightline_target_dim", Budget{});
+    if (greeting.failed != 0) {
+      std::string text(greeting.failed, ' ');
+      child_->receive(text.data(), text.size(), "loading it", Budget{});
+      throw InputError(fmt::format("{}: {}", file_, text));
+    }
+    width_ = greeting.width;
     if (width_ == 0 || width_ > 1000000) throw InputError(fmt::format("{}: expected 1 to 1000000 numbers per token, found sightline_target_dim({}, {}) = {}", file_, tokens, dim, width_));
   }
-  ~LibraryTarget() override { if (library_ != nullptr) dlclose(library_); }
-  LibraryTarget(const LibraryTarget&) = delete;
-  LibraryTarget& operator=(const LibraryTarget&) = delete;
 
   std::size_t width() const override { return width_; }
   bool is_equivariant() const override { return false; }
   void evaluate(std::size_t count, const double* x, double* out) const override {
-    constexpr double guard = 6.02214076e23;
-    const std::size_t size = tokens() * width_;
+    const std::size_t size = tokens() * width_, per_x = tokens() * dim();
     const std::lock_guard lock(mutex_);
-    buffer_.assign(size + 16, guard);
-    for (std::size_t s = 0; s < count; ++s) {
-      const int code = function_(static_cast<std::uint32_t>(tokens()), static_cast<std::uint32_t>(dim()), x + s * tokens() * dim(), static_cast<std::uint32_t>(width_), buffer_.data());
-      if (code != 0) throw InputError(fmt::format("{}: sightline_target returned {}", file_, code));
-      for (std::size_t k = size; k < buffer_.size(); ++k) if (buffer_[k] != guard) throw InputError(fmt::format("{}: sightline_target wrote beyond its {} numbers", file_, size));
-      std::copy_n(buffer_.begin(), size, out + s * size);
+    for (std::size_t start = 0; start < count; start += block) {
+      const auto now = static_cast<std::uint32_t>(std::min(block, count - start));
+      child_->send(&now, sizeof now, "sightline_target");
+      child_->send(x + start * per_x, now * per_x * sizeof(double), "sightline_target");
+      std::int32_t status = 0;
+      child_->receive(&status, sizeof status, "sightline_target", Budget{});
+      child_->receive(out + start * size, now * size * sizeof(double), "sightline_target", Budget{});
+      if (status == wrote_beyond) throw InputError(fmt::format("{}: sightline_target wrote beyond its {} numbers", file_, size));
+      if (status != 0) throw InputError(fmt::format("{}: sightline_target returned {}", file_, status));
     }
   }
   void evaluate_at(std::size_t count, const double* x, const std::uint32_t* own, double* out) const override {
-    std::vector<double> all(tokens() * width_);
-    for (std::size_t s = 0; s < count; ++s) {
-      evaluate(1, x + s * tokens() * dim(), all.data());
-      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(own[s] * width_), width_, out + s * width_);
+    std::vector<double> all(std::min(block, count) * tokens() * width_);
+    for (std::size_t start = 0; start < count; start += block) {
+      const std::size_t now = std::min(block, count - start);
+      evaluate(now, x + start * tokens() * dim(), all.data());
+      for (std::size_t s = 0; s < now; ++s) std::copy_n(all.begin() + static_cast<std::ptrdiff_t>((s * tokens() + own[start + s]) * width_), width_, out + (start + s) * width_);
     }
   }
 
 private:
+  static constexpr std::size_t block = 64;        // sequences between two waits for the child
+  static constexpr double call_seconds = 60;      // for a block
   std::string file_;
-  void* library_ = nullptr;
-  TargetFunction function_ = nullptr;
   std::size_t width_ = 0;
+  std::unique_ptr<ChildProcess> child_;
   mutable std::mutex mutex_;
-  mutable std::vector<double> buffer_;
 };
 
 using Permutation = std::vector<std::uint32_t>;

@@ -38,7 +38,7 @@ private:
 };
 
 /// `expr:...` or `lib:FILE.so` (the interface: uint32_t sightline_target_dim(n, d); int sightline_target(n, d, x, k, out), token-major).
-/// Throws InputError.
+/// A library runs in a child process. Throws InputError, also later when it crashes, exits, hangs for a minute, fails or writes too far.
 [[nodiscard]] std::unique_ptr<Target> open_target(const std::string& text, std::size_t tokens, std::size_t dim);
 
 /// How far F is from commuting with permutations: over random sequences and for transpositions, a cyclic shift and random permutations.

@@ -41,6 +41,27 @@ check(answer["degree"] == 2 and answer["relative_l2"] < 1e-12 and answer["equiva
 check(answer["target_equivariance"]["rms"] < 1e-12, "library: its symmetry is measured")
 check("sightline_target returned 7" in run("approximate", f"lib:{folder}/t.so", "--tokens", 13, "--dim", 2, code=2), "a library's error code")
 
+# A library that crashes, exits, writes too far or cannot be loaded is one line.
+(folder / "bad.cpp").write_text("""#include <cstdint>
+#include <cstdlib>
+#include <cstdio>
+extern "C" uint32_t sightline_target_dim(uint32_t n, uint32_t) { return n == 9 ? 0 : 1; }
+extern "C" int sightline_target(uint32_t n, uint32_t, const double* x, uint32_t k, double* out) {
+  puts("noise");
+  if (n == 5) *reinterpret_cast<volatile int*>(8) = 1;
+  if (n == 6) exit(3);
+  for (uint32_t i = 0; i < n * k + (n == 7); ++i) out[i] = x[0];
+  return 0;
+}
+""")
+subprocess.run(["c++", "-shared", "-fPIC", "-O1", folder / "bad.cpp", "-o", folder / "bad.so"], check=True)
+for tokens, words in ((5, "crashed in sightline_target (signal 11"), (6, "ended the process in sightline_target (exit code 3)"), (7, "wrote beyond its 7 numbers"), (9, "expected 1 to 1000000 numbers per token")):
+    said = run("approximate", f"lib:{folder}/bad.so", "--tokens", tokens, "--dim", 1, code=2)
+    check(words in said and said.count("\n") == 1, f"a bad library: {said}")
+check("noise" not in run("approximate", f"lib:{folder}/bad.so", "--tokens", 4, "--dim", 1, "--json", code=1), "what a library prints stays out of the answer")
+(folder / "text.so").write_text("no library")
+check("expected a shared library" in run("approximate", f"lib:{folder}/text.so", "--tokens", 4, "--dim", 1, code=2), "no library at all")
+
 # Data, a saved model, predict and evaluate.
 random = np.random.default_rng(0)
 x = random.uniform(-1, 1, (400, 6, 2))
