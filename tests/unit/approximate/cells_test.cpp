@@ -114,6 +114,27 @@ TEST_CASE("outside the ramps the network is the table") {
   CHECK(largest <= table.largest * (1 + 1e-9));
 }
 
+TEST_CASE("steep ramps: behind its last hinge a block adds a constant, not what rounding leaves") {
+  // 1600 codes lie near one another, so a bump is millions of times steeper than its place is far: four hinges that cancel only in
+  // exact arithmetic would leave 1e-10 and more of every value in every token.
+  const auto target = target::open_target("expr:attend(dot(x,y), 3*y)", 2, 1);
+  const auto table = approximate::make_table(*target, -1, 1, 40, Budget());
+  const approximate::GridSumformer grid(table);
+  const approximate::Theorem1Network network(table, 1e-3);
+  CHECK(network.gap() < 1e-3);
+  double worst = 0;
+  for (int i = 0; i < 40; ++i) {
+    for (int j = 0; j < 40; ++j) {
+      const std::vector<double> x{-1 + (i + 0.5) / 20, -1 + (j + 0.5) / 20};
+      double a[2], b[2];
+      grid.evaluate(1, x.data(), a);
+      network.evaluate(1, x.data(), b);
+      for (int k = 0; k < 2; ++k) worst = std::max(worst, std::fabs(a[k] - b[k]));
+    }
+  }
+  CHECK(worst < 1e-14);
+}
+
 TEST_CASE("limits and refusals") {
   CHECK_THROWS_WITH_AS((void)run("expr:sum(y[0])", 4, 2, true), doctest::Contains("expected tokens * dim at most 6, found 8"), InputError);
   CHECK_THROWS_WITH_AS((void)run("expr:sum(y[0])", 3, 2, true, {10}), doctest::Contains("expected at most 1e+05"), InputError);
