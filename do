@@ -53,13 +53,30 @@ command=${1:-help}
 case "$command" in
   setup)    need build test train; say "everything is installed" ;;
   build)    build_command; say "build/release/sightline" ;;
-  certify|design|diff|check|import|explain|pattern|kernel|falsify|rules|target|rate|approximate) build_command; exec build/release/sightline "$command" "$@" ;;
-  train|predict|evaluate) build_training; exec build/release/sightline "$command" "$@" ;;
+  certify|design|diff|check|import|explain|pattern|kernel|falsify|rules|target) build_command; exec build/release/sightline "$command" "$@" ;;
+  rate|approximate) # some of it is training
+    case " $* " in *" mlp "*|*"=mlp "*|*" --verify "*) build_training ;; *) build_command ;; esac
+    exec build/release/sightline "$command" "$@" ;;
+  train|predict|evaluate|compare) build_training; exec build/release/sightline "$command" "$@" ;;
   example)
     name=${1:-}
     [ $# -gt 0 ] && shift
     [ -f "examples/$name/run.py" ] || die "there is no example \"$name\" ($(cd examples && ls -d */run.py | sed 's,/run.py,,' | paste -sd' '))"
     build_training; exec python3 "examples/$name/run.py" "$@" ;;
+  experiment)
+    name=${1:-}
+    [ $# -gt 0 ] && shift
+    case "$name" in # in the order of docs/experiments; the last ones train
+      rates) script=rates/run.py ;;
+      sumformer-growth) script=sumformer/growth.py ;;
+      rates-trained) script=rates/trained.py ;;
+      rnn|graph|gravity|sumformer|open-questions|digits-heads)
+        case "$name" in rnn) script=rates/rnn.py ;; open-questions) script=open/run.py ;; digits-heads) script=rates/digits_heads.py ;; *) script=$name/run.py ;; esac ;;
+      *) die "there is no experiment \"$name\" (rates, sumformer-growth, sumformer, rates-trained, rnn, graph, gravity, open-questions, digits-heads)" ;;
+    esac
+    need test
+    case "$name" in rates|sumformer-growth) build_command ;; *) build_training ;; esac
+    exec python3 "experiments/$script" build/release/sightline "$@" ;;
   test)     need build test train; mkdir -p build; exec scripts/test.sh "$@" ;;
   fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
   bench)
@@ -94,6 +111,7 @@ case "$command" in
 ./do rate expr:SCORE   singular values of an attention score, and the head dimension it needs
 ./do train FILE --data D --out RUN   train a network with an architecture (installs LibTorch)
 ./do predict RUN --data D --out P.npz | ./do evaluate RUN --data D   what it says about data, and how good that is
+./do compare TARGET --budget FLOPS   attention and Sumformers of the same cost side by side
 ./do rules             what the answers rest on: every rule, its premises, its proof, its cases
 ./do test [--all] [--sanitize] [NAME...]   run the tests; --all adds the slow sweeps
 ./do fuzz [--seconds N] [READER...]   run every reader on damaged input under the sanitizers
@@ -102,6 +120,7 @@ case "$command" in
 ./do bench approximate [--quick]   a polynomial Sumformer beside LAPACK
 ./do bench mixer [--quick] [--only TEXT]   token mixers beside PyTorch, the FMA peak and the memory bandwidth
 ./do bench rates | sumformer-growth [--quick]   what truncated scores and growing Sumformers cost (docs/experiments)
+./do experiment sumformer | rates-trained | rnn | graph | gravity | open-questions | digits-heads [--quick]   what training finds (docs/experiments)
 ./do bench random-patterns   the experiment in docs/experiments
 ./do bench floors [--quick]  the floors of the theory seen in training (docs/experiments/floors.md)
 ./do example digits|ring     real tasks, start to end (docs/examples.md)

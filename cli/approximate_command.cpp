@@ -9,11 +9,30 @@
 #include "sightline/approximate/approximate.hpp"
 #include "sightline/approximate/by_mixer.hpp"
 #include "sightline/approximate/cells.hpp"
+#include "sightline/approximate/memorise.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 
 namespace sightline::cli {
 namespace {
+
+/// What only --method mlp takes; sightline-train reads the values.
+struct MlpWords {
+  std::string latent, width, steps, batch, rate, threads, test;
+  bool resume = false;
+  [[nodiscard]] bool any() const { return resume || !(latent + width + steps + batch + rate + threads + test).empty(); }
+};
+
+void add_mlp_options(CLI::App& command, MlpWords& words) {
+  command.add_option("--latent", words.latent, "mlp: latent dimension (default 16)");
+  command.add_option("--width", words.width, "mlp: hidden widths of phi and psi (default 64)");
+  command.add_option("--steps", words.steps, "mlp: steps of the training (default 4000)");
+  command.add_option("--batch", words.batch, "mlp: sequences per step (default 64)");
+  command.add_option("--lr", words.rate, "mlp: learning rate (default 0.003)");
+  command.add_option("--threads", words.threads, "mlp: threads (default 1)");
+  command.add_option("--test", words.test, "mlp: fresh sequences to test on (default 2000)");
+  command.add_flag("--resume", words.resume, "go on with a fit that was stopped (the file of --save, with .part)");
+}
 
 struct ApproximateOptions {
   std::string target, method = "polynomial", distribution = "uniform", rows, save;
@@ -22,7 +41,10 @@ struct ApproximateOptions {
   std::optional<std::size_t> degree;
   std::optional<double> slope;
   std::vector<std::size_t> cells;
+  approximate::MemoryOptions memory;
+  std::size_t values = 0;
   approximate::Options fit;
+  MlpWords mlp;
   bool json = false;
   LimitOptions limits;
 };
@@ -44,6 +66,44 @@ void run_cells(const ApproximateOptions& options, const Budget& budget) {
   cells.seed = options.fit.seed;
   cells.network = options.method == "theorem1";
   const approximate::CellResult result = approximate::approximate_by_cells(*open(options, 2), cells, budget);
+  clear_progress();
+  fmt::print("{}", options.json ? approximate::to_json(result) + "\n" : approximate::to_text(result));
+}
+
+void run_memory(const ApproximateOptions& options, const target::Sampler& sampler, const Budget& budget) {
+  if (!options.save.empty()) throw InputError("--method memorise: its network is not saved; expected no --save");
+  approximate::Samples samples;
+  if (options.target.rfind("data:", 0) == 0) {
+    samples = approximate::read_samples(options.target.substr(5), budget);
+    if (options.values != 0) throw InputError("--values: the tokens of data are as they stand");
+    if (options.samples > samples.count) throw InputError(fmt::format("--samples {}: expected at most {}, the samples of the data", options.samples, samples.count));
+    if (options.samples != 0) samples.count = options.samples;
+    samples.x.resize(samples.count * samples.tokens * samples.dim);
+    samples.y.resize(samples.count * samples.tokens * samples.width);
+  } else {
+    const auto target = open(options, 4);
+    if (!target->is_equivariant() && target::measure_deviation(*target, sampler, 32, options.fit.seed).rms > 0) throw InputError("--method memorise: expected a target that commutes with permutations, as the network does");
+    samples.count = options.samples != 0 ? options.samples : 1024;
+    samples.tokens = target->tokens();
+    samples.dim = target->dim();
+    samples.width = target->width();
+    samples.x.resize(samples.count * samples.tokens * samples.dim);
+    samples.y.resize(samples.count * samples.tokens * samples.width);
+    sampler.fill(options.fit.seed, 600, 0, samples.x.size(), samples.x.data());
+    if (options.values != 0) {
+      if (sampler.law != target::Sampler::Law::uniform) throw InputError("--values: expected --distribution uniform");
+      const double mesh = (sampler.high - sampler.low) / static_cast<double>(options.values);
+      for (double& value : samples.x) value = sampler.low + mesh * (std::floor((value - sampler.low) / mesh) + 0.5);
+    }
+    target->evaluate(samples.count, samples.x.data(), samples.y.data());
+  }
+  for (const auto* numbers : {&samples.x, &samples.y}) {
+    for (const double value : *numbers) if (!std::isfinite(value)) throw InputError(fmt::format("{}: expected finite numbers, found {}", options.target, value));
+  }
+  approximate::MemoryOptions memory = options.memory;
+  memory.seed = options.fit.seed;
+  approximate::MemoryResult result = approximate::memorise(samples, memory, budget);
+  result.target = options.target;
   clear_progress();
   fmt::print("{}", options.json ? approximate::to_json(result) + "\n" : approximate::to_text(result));
 }
@@ -73,7 +133,7 @@ void add_approximate(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<ApproximateOptions>();
   CLI::App* command = app.add_subcommand("approximate", "fit a construction of the theory to a target");
   command->add_option("TARGET", options->target, "expr:EXPRESSION, lib:FILE.so or data:FILE.npz")->required();
-  command->add_option("--method", options->method, "polynomial; linformer, performer, register: its sum by that mixer; grid: piecewise constant; theorem1: quantise, distinguish, interpolate")->check(CLI::IsMember({"polynomial", "linformer", "performer", "register", "grid", "theorem1"}));
+  command->add_option("--method", options->method, "polynomial; linformer, performer, register: its sum by that mixer; grid: piecewise constant; theorem1: quantise, distinguish, interpolate; mlp: phi and psi trained (LibTorch); memorise: attention layers and a feedforward on finitely many sequences (Theorem 2)")->check(CLI::IsMember({"polynomial", "linformer", "performer", "register", "grid", "theorem1", "mlp", "memorise"}));
   command->add_option("--tokens", options->tokens, "tokens per sequence (default 4)")->check(CLI::Range(1, 1 << 20));
   command->add_option("--dim", options->dim, "numbers per token (default: what the indices in the expression need)")->check(CLI::Range(1, 4096));
   command->add_option("--domain", options->domain, "LO,HI: tokens are uniform in this box (default -1,1)")->delimiter(',')->expected(2);
@@ -85,10 +145,15 @@ void add_approximate(CLI::App& app, Exit& exit) {
   command->add_option("--degree", options->degree, "total degree (default: by cross-validation)")->check(CLI::Range(1, 60));
   command->add_option("--error", options->fit.error, "wanted L2 error, relative to the target's")->check(CLI::PositiveNumber);
   command->add_option("--seed", options->fit.seed, "seed of the samples");
+  command->add_option("--layers", options->memory.layers, "memorise: the most attention layers (default 1)")->check(CLI::Range(0, 64));
+  command->add_option("--values", options->values, "memorise: coordinates take so many different values (default: any)")->check(CLI::Range(1, 1000000));
+  add_mlp_options(*command, options->mlp);
   command->add_option("--save", options->save, "write the model (.safetensors) for predict and evaluate");
   command->add_flag("--json", options->json, "one JSON object");
   options->limits.add_to(*command);
   command->callback([options, &exit] {
+    if (options->method == "mlp") run_train_program("approximate", command_words());
+    if (options->mlp.any()) throw InputError(fmt::format("--method {}: expected none of --latent --width --steps --batch --lr --threads --test --resume, which belong to --method mlp", options->method));
     const Budget budget = make_budget(options->limits, false);
     approximate::Options fit = options->fit;
     if (!(options->domain[0] < options->domain[1])) throw InputError(fmt::format("--domain: expected LO < HI, found {},{}", options->domain[0], options->domain[1]));
@@ -100,6 +165,11 @@ void add_approximate(CLI::App& app, Exit& exit) {
       run_cells(*options, budget);
       return;
     }
+    if (options->method == "memorise") {
+      run_memory(*options, fit.sampler, budget);
+      return;
+    }
+    if (options->values != 0) throw InputError(fmt::format("--method {}: --values belongs to --method memorise", options->method));
     approximate::Result result;
     if (options->target.rfind("data:", 0) == 0) {
       const approximate::Samples samples = approximate::read_samples(options->target.substr(5), budget);

@@ -21,7 +21,11 @@ void add_rate(CLI::App& app, Exit& exit);
 void add_rules(CLI::App& app, Exit& exit);
 void add_target(CLI::App& app, Exit& exit);
 void add_pattern(CLI::App& app, Exit& exit);
-/// train, predict and evaluate: executes sightline-train, which stands beside this program when it was built (LibTorch).
+/// train, predict, evaluate and compare: executes sightline-train, which stands beside this program when it was built (LibTorch).
 void add_train_commands(CLI::App& app);
+/// Becomes `sightline-train NAME WORDS..`. Throws InputError when that program is not there.
+[[noreturn]] void run_train_program(const std::string& name, const std::vector<std::string>& words);
+/// What stood on the command line after the subcommand's name, for commands that another program may have to take over.
+[[nodiscard]] std::vector<std::string>& command_words();
 
 }  // namespace sightline::cli

@@ -21,6 +21,7 @@ int fail(sightline::cli::Exit exit, std::string_view message) {
 int main(int argc, char** argv) {
   using sightline::cli::Exit;
   sightline::cli::prepare_process();
+  if (argc > 2) sightline::cli::command_words().assign(argv + 2, argv + argc);
   CLI::App app{"Sightline: what an attention layout can and cannot express"};
   app.require_subcommand(1);
   app.set_version_flag("--version", "sightline 0.1.0");

@@ -5,9 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "sightline/approximate/mlp_sumformer.hpp"
 #include "sightline/approximate/sumformer.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/data/dataset.hpp"
@@ -28,6 +31,23 @@ bool is_sumformer(const std::string& file) {
   if (!stream.read(header.data(), static_cast<std::streamsize>(size))) return false;
   const nlohmann::json json = nlohmann::json::parse(header, nullptr, false);
   return json.is_object() && json.contains("__metadata__") && json["__metadata__"].is_object() && json["__metadata__"].value("kind", nlohmann::json()) == "sumformer";
+}
+
+/// A Sumformer of either kind.
+struct AnyModel {
+  std::size_t tokens = 0, dim = 0, outputs = 0;
+  std::function<void(std::size_t count, const double* x, double* out)> evaluate;
+};
+
+AnyModel read_model(const std::string& file, const Budget& budget) {
+  const data::TensorFile content = data::read_safetensors(file, budget);
+  const auto method = content.metadata.find("method");
+  if (method != content.metadata.end() && method->second == "mlp") {
+    const auto model = std::make_shared<approximate::MlpSumformer>(approximate::MlpSumformer::from_tensors(content, file));
+    return {model->tokens(), model->dim(), model->outputs(), [model](std::size_t count, const double* x, double* out) { model->evaluate(count, x, out); }};
+  }
+  const auto model = std::make_shared<approximate::Sumformer>(approximate::Sumformer::from_tensors(content, file));
+  return {model->basis().tokens(), model->basis().dim(), model->outputs(), [model](std::size_t count, const double* x, double* out) { model->evaluate(count, x, out); }};
 }
 
 }  // namespace
@@ -53,11 +73,11 @@ bool run_sumformer(const std::string& name, const std::vector<std::string>& word
     throw InputError(fmt::format("{}: {}", name, error.what()));
   }
   const Budget budget;
-  const approximate::Sumformer model = approximate::Sumformer::from_tensors(data::read_safetensors(model_file, budget), model_file);
+  const AnyModel model = read_model(model_file, budget);
   data::Expected expected;
-  expected.tokens = model.basis().tokens();
-  expected.width = model.basis().dim();
-  expected.outputs = model.outputs();
+  expected.tokens = model.tokens;
+  expected.width = model.dim;
+  expected.outputs = model.outputs;
   expected.targets = name == "evaluate";
   const data::Dataset dataset = data::read_dataset(data_file, targets, expected, budget);
   const data::Part* part = split == "all" ? &dataset.train : split == "test" ? (dataset.test ? &*dataset.test : nullptr) : dataset.validation ? &*dataset.validation : nullptr;
@@ -66,16 +86,16 @@ bool run_sumformer(const std::string& name, const std::vector<std::string>& word
     if (static_cast<std::uint64_t>(length) != expected.tokens) throw InputError(fmt::format("{}: lengths: expected {} tokens in every sample (a Sumformer has a fixed length), found {}", data_file, expected.tokens, length));
   }
   const std::vector<double> x = data::to_doubles(part->x);
-  std::vector<double> y(part->size() * expected.tokens * model.outputs());
+  std::vector<double> y(part->size() * expected.tokens * model.outputs);
   model.evaluate(part->size(), x.data(), y.data());
   if (name == "predict") {
-    data::write_npz(out, {{"y", data::Array{{part->size(), expected.tokens, model.outputs()}, std::move(y)}}});
+    data::write_npz(out, {{"y", data::Array{{part->size(), expected.tokens, model.outputs}, std::move(y)}}});
     return true;
   }
   if (part->y->is_integer()) throw InputError(fmt::format("{}: y: expected floats, found classes", data_file));
   const std::vector<double> wanted = data::to_doubles(*part->y);
   double loss = 0, total = 0;
-  const std::size_t per_sample = expected.tokens * model.outputs();
+  const std::size_t per_sample = expected.tokens * model.outputs;
   for (std::size_t k = 0; k < y.size(); ++k) {
     const double weight = part->weights.empty() ? 1 : part->weights[k / per_sample];
     loss += weight * (y[k] - wanted[k]) * (y[k] - wanted[k]);

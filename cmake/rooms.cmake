@@ -19,6 +19,7 @@ set(SIGHTLINE_ROOM_target "base")
 set(SIGHTLINE_ROOM_linear_algebra "base")
 set(SIGHTLINE_ROOM_rate "base;linear_algebra")
 set(SIGHTLINE_ROOM_approximate "base;group;layout;symmetry;attention_kernel;mixer;data;linear_algebra;target")
+set(SIGHTLINE_ROOM_trials "base;architecture;verdict;data;train;target;approximate;rate")
 set(SIGHTLINE_ROOM_report "base;group;layout;sight;architecture;verdict")
 set(SIGHTLINE_ROOM_design "base;group;layout;symmetry;sight;attention_kernel;architecture;verdict")
 

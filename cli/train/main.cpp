@@ -1,4 +1,4 @@
-// `sightline-train`: train, predict, evaluate. The `sightline` command runs it.
+// `sightline-train`: train, predict, evaluate, compare, approximate --method mlp. The `sightline` command runs it.
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
@@ -24,6 +24,10 @@ int run(int argc, char** argv) {
   sightline::cli::add_train(app);
   sightline::cli::add_predict(app);
   sightline::cli::add_evaluate(app);
+  sightline::cli::add_compare(app);
+  sightline::cli::add_rate_verify(app);
+  int exit = 0;
+  sightline::cli::add_approximate_mlp(app, exit);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -37,7 +41,7 @@ int run(int argc, char** argv) {
   } catch (const sightline::BudgetExhausted& error) {
     return fail(3, error.what());
   } catch (const sightline::Interrupted&) {
-    return fail(130, "interrupted; a training goes on from its last checkpoint with --resume");
+    return fail(130, "interrupted; a training that was saving goes on from its last checkpoint with --resume");
   } catch (const std::bad_alloc&) {
     return fail(3, "out of memory (a smaller batch needs less)");
   } catch (const c10::Error& error) {
@@ -48,7 +52,7 @@ int run(int argc, char** argv) {
   } catch (const std::exception& error) {
     return fail(4, fmt::format("internal error: {}", error.what()));
   }
-  return 0;
+  return exit;
 }
 
 } // namespace

@@ -72,6 +72,8 @@ void add_train(CLI::App& app) {
   command->add_flag("--resume", request.resume,
                     "go on with the run in that folder, bit for bit as if it had never stopped");
   command->add_option("--init-from", request.init_from, "weights (or the folder of a run) to start from");
+  command->add_option("--only", request.only, "train the tensors whose names begin so, e.g. input,output; the others stay")
+      ->delimiter(',');
   command->add_option("--threads", request.threads, "threads (default: all cores; the run's own with --resume)")
       ->check(CLI::Range(1, 1024));
   command->add_option("--validation", request.validation, "share of x kept for validation when the data has no x_val")

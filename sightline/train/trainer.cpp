@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -23,6 +24,26 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// The model's weights with those that are not to be trained marked so.
+std::vector<Weight> choose_weights(const Model& model, const std::vector<std::string>& only) {
+  std::vector<Weight> weights = model.weights();
+  for (const std::string& prefix : only) {
+    if (std::none_of(weights.begin(), weights.end(),
+                     [&](const Weight& w) { return w.trained && w.name.starts_with(prefix); }))
+      throw InputError(fmt::format("--only {}: expected the beginning of a trained tensor's name, e.g. {}", prefix,
+                                   weights.front().name));
+  }
+  for (Weight& weight : weights) {
+    const bool chosen = only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& prefix) {
+                          return weight.name.starts_with(prefix);
+                        });
+    weight.trained = weight.trained && chosen;
+    if (!weight.trained)
+      weight.tensor.set_requires_grad(false);
+  }
+  return weights;
+}
 
 class Training {
 public:
@@ -103,7 +124,7 @@ Training::Training(const TrainRequest& request, const TrainListener& listener, c
   if (data.validation)
     validation_ = to_batch(*data.validation, type);
 
-  flat_ = std::make_unique<FlatParameters>(model_->weights());
+  flat_ = std::make_unique<FlatParameters>(choose_weights(*model_, request.only));
   optimiser_ = std::make_unique<Optimiser>(settings_, flat_->values());
   steps_per_epoch_ = (training_.size() + settings_.batch - 1) / settings_.batch;
   steps_ = settings_.steps.value_or(settings_.epochs * steps_per_epoch_);

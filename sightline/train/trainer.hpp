@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sightline/architecture/architecture.hpp"
 #include "sightline/base/budget.hpp"
@@ -17,6 +18,7 @@ struct TrainRequest {
   std::string out;
   bool resume = false;
   std::optional<std::string> init_from; ///< weights or a run's folder to start from
+  std::vector<std::string> only; ///< train the tensors whose names begin with one of these; the others stay as they start
   std::optional<int> threads;     ///< default: as the run that is resumed, else all cores (one with several processes)
   double checkpoint_seconds = 10; ///< least time between two checkpoints on the way (0: after every step)
   double validation = 0.1;

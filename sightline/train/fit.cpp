@@ -1,0 +1,112 @@
+#include "sightline/train/fit.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+
+#include "sightline/base/error.hpp"
+#include "sightline/train/checkpoint.hpp"
+#include "sightline/train/loss.hpp"
+#include "sightline/train/optimiser.hpp"
+#include "sightline/train/random.hpp"
+
+namespace sightline::train {
+
+std::int64_t Network::count_parameters() const {
+  std::int64_t count = 0;
+  for (const Weight& weight : weights)
+    count += weight.trained ? weight.tensor.numel() : 0;
+  return count;
+}
+
+Network make_network(std::shared_ptr<Model> model) {
+  return {model, model->weights(), [model](const Tensor& x, const Run& run) { return model->forward(x, {}, run); }};
+}
+
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+Tensor run_network(const Network& network, const Tensor& x, std::int64_t batch, const Run& run) {
+  const at::NoGradGuard no_gradients;
+  std::vector<Tensor> parts;
+  for (std::int64_t begin = 0; begin < x.size(0); begin += batch)
+    parts.push_back(network.forward(x.narrow(0, begin, std::min(batch, x.size(0) - begin)), run));
+  return at::cat(parts, 0);
+}
+
+FitResult fit(const Network& network, const Batch& training, const FitOptions& options, const Budget& budget,
+              const std::function<void(std::int64_t step, double loss)>& show) {
+  using Clock = std::chrono::steady_clock;
+  const architecture::Train& settings = options.settings;
+  const std::int64_t steps = settings.steps.value(), batch = std::min(settings.batch, training.size());
+  const std::int64_t per_epoch = training.size() / batch; // a last, smaller batch is left out
+  const Run run{options.threads};
+  const FlatParameters flat(network.weights);
+  Optimiser optimiser(settings, flat.values());
+  State state;
+  if (!options.checkpoint.empty() && std::filesystem::exists(options.checkpoint)) {
+    state = to_state(data::read_safetensors(options.checkpoint, budget), options.checkpoint, options.fingerprint,
+                     flat.values().numel());
+    flat.values().copy_(state.values);
+    optimiser.first.copy_(state.first);
+    optimiser.second.copy_(state.second);
+  }
+  const auto write_checkpoint = [&] {
+    state.values = flat.values();
+    state.first = optimiser.first;
+    state.second = optimiser.second;
+    data::write_safetensors(options.checkpoint, to_file(state, options.fingerprint));
+  };
+  FitResult result;
+  result.first_step = state.step;
+  const double start = processor_seconds();
+  auto last = Clock::now();
+  std::int64_t known = -1;
+  std::vector<std::int64_t> order;
+  while (state.step < steps) {
+    const std::int64_t epoch = state.step / per_epoch, at = state.step % per_epoch * batch;
+    if (epoch != known) {
+      Random random(static_cast<std::uint64_t>(settings.seed), fmt::format("epoch {}", epoch));
+      const auto permuted = data::permute(static_cast<std::uint64_t>(training.size()), random.draw());
+      order.assign(permuted.begin(), permuted.end());
+      known = epoch;
+    }
+    const Batch now = take_rows(training, {order.begin() + at, order.begin() + at + batch}, at::kCPU);
+    flat.clear_gradients();
+    const Score score = compute_score(network.forward(now.x, run), now, settings.label_smoothing);
+    const Tensor loss = score.loss / score.weight;
+    loss.backward();
+    const double value = loss.item<double>();
+    if (!std::isfinite(value))
+      throw InputError(fmt::format("the loss became {} at step {} (a smaller --lr may help)", value, state.step + 1));
+    clip_gradient(flat.gradient(), settings.clip);
+    optimiser.update(flat.values(), flat.gradient(), state.step, compute_rate(settings, state.step, steps));
+    if (++state.step > steps - std::max<std::int64_t>(1, steps / 20)) {
+      state.loss_sum += value;
+      state.loss_weight += 1;
+    }
+    if (show)
+      show(state.step, value);
+    if (!options.checkpoint.empty() && state.step < steps) {
+      const bool due = std::chrono::duration<double>(Clock::now() - last).count() >= options.checkpoint_seconds;
+      if (due || Budget::interrupted.load()) {
+        write_checkpoint();
+        last = Clock::now();
+      }
+    }
+    budget.poll();
+  }
+  if (!options.checkpoint.empty())
+    std::filesystem::remove(options.checkpoint);
+  result.seconds = processor_seconds() - start;
+  result.loss = state.loss_sum / state.loss_weight;
+  return result;
+}
+
+} // namespace sightline::train
