@@ -70,9 +70,9 @@ case "$command" in
       rates) script=rates/run.py ;;
       sumformer-growth) script=sumformer/growth.py ;;
       rates-trained) script=rates/trained.py ;;
-      rnn|graph|gravity|sumformer|open-questions|digits-heads)
-        case "$name" in rnn) script=rates/rnn.py ;; open-questions) script=open/run.py ;; digits-heads) script=rates/digits_heads.py ;; *) script=$name/run.py ;; esac ;;
-      *) die "there is no experiment \"$name\" (rates, sumformer-growth, sumformer, rates-trained, rnn, graph, gravity, open-questions, digits-heads)" ;;
+      rnn|graph|gravity|sumformer|open-questions)
+        case "$name" in rnn) script=rates/rnn.py ;; open-questions) script=open/run.py ;; *) script=$name/run.py ;; esac ;;
+      *) die "there is no experiment \"$name\" (rates, sumformer-growth, sumformer, rates-trained, rnn, graph, gravity, open-questions)" ;;
     esac
     need test
     case "$name" in rates|sumformer-growth) build_command ;; *) build_training ;; esac
@@ -120,7 +120,7 @@ case "$command" in
 ./do bench approximate [--quick]   a polynomial Sumformer beside LAPACK
 ./do bench mixer [--quick] [--only TEXT]   token mixers beside PyTorch, the FMA peak and the memory bandwidth
 ./do bench rates | sumformer-growth [--quick]   what truncated scores and growing Sumformers cost (docs/experiments)
-./do experiment sumformer | rates-trained | rnn | graph | gravity | open-questions | digits-heads [--quick]   what training finds (docs/experiments)
+./do experiment sumformer | rates-trained | rnn | graph | gravity | open-questions [--quick]   what training finds (docs/experiments)
 ./do bench random-patterns   the experiment in docs/experiments
 ./do bench floors [--quick]  the floors of the theory seen in training (docs/experiments/floors.md)
 ./do example digits|ring     real tasks, start to end (docs/examples.md)
