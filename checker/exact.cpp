@@ -197,16 +197,33 @@ double Order::log10() const {
   return sum;
 }
 
-std::string Order::decimal() const {
-  if (log10() > 1002) return "";  // clearly too long: never computed
+Natural Order::multiply_out() const {
   Natural value = rest_;
   for (const auto& [k, exponent] : factorials_) {
     Natural factorial = 1;
     for (std::uint64_t j = 2; j <= k; ++j) factorial = factorial * j;
     value = value * power(factorial, exponent);
   }
-  std::string text = value.decimal();
+  return value;
+}
+
+std::string Order::decimal() const {
+  if (log10() > 1002) return "";  // clearly too long: never computed
+  std::string text = multiply_out().decimal();
   return text.size() > 1000 ? "" : text;
+}
+
+Order Order::keeping(const std::vector<std::uint64_t>& kept) const {
+  Order others = *this, whole;
+  for (const std::uint64_t k : kept) {
+    const auto found = others.factorials_.find(k);
+    if (found == others.factorials_.end()) return *this;
+    if (--found->second == 0) others.factorials_.erase(found);
+    whole.multiply_factorial(k);
+  }
+  if (others.decimal().empty()) return *this;
+  whole.multiply(others.multiply_out());
+  return whole;
 }
 
 std::string Order::factored() const {

@@ -61,12 +61,15 @@ public:
   [[nodiscard]] const std::map<std::uint64_t, std::uint64_t>& factorials() const { return factorials_; }
   [[nodiscard]] const Natural& rest() const { return rest_; }
   [[nodiscard]] double log10() const;
+  /// The same order with the factorials of these numbers kept and all others in one integer, if they are among them and it has at most 1,000 digits.
+  [[nodiscard]] Order keeping(const std::vector<std::uint64_t>& kept) const;
   /// Decimal when it has at most 1,000 digits, else "".
   [[nodiscard]] std::string decimal() const;
   /// "64!^16384 * 2": decreasing k, ^1 left out, then one integer unless it is 1; "1" for the trivial group.
   [[nodiscard]] std::string factored() const;
 
 private:
+  [[nodiscard]] Natural multiply_out() const;
   std::map<std::uint64_t, std::uint64_t> factorials_;
   Natural rest_ = 1;
 };

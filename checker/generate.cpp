@@ -218,7 +218,8 @@ std::shared_ptr<const Pattern> PatternSource::leaf(const Json& spec, std::uint64
   const std::string& kind = spec["kind"].string();
   const Json* degree = kind == "random" ? spec.find("degree") : nullptr;
   Row row;
-  for (Vertex i = 0; i < pattern->vertices; ++i) {
+  for (Vertex i = 0, end = 0; i < pattern->vertices; i = end) {
+    end = kind == "bigbird" && i < tokens_ ? std::min(pattern->same_row_until(i), static_cast<Vertex>(tokens_)) : i + 1;
     pattern->row(i, row);
     bool good = is_disjoint(row, work_);
     std::uint64_t size = 0;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "field.hpp"
+#include "stretches.hpp"
 #include "structure.hpp"
 
 namespace checker {
@@ -421,6 +422,44 @@ Tower::Tower(const Structure& structure, std::vector<std::uint64_t> colour) : be
   graph.colour = std::move(colour);
   std::iota(begin_.begin(), begin_.end(), std::uint32_t{0});
   std::iota(fibre_.begin(), fibre_.end(), Vertex{0});
+  add_rows(structure);
+}
+
+// Twins among the two vertices of each stretch are twins altogether: every other vertex is read, and reads, as one of the two that is not swapped.
+Tower::Tower(const Structure& structure, const Json& inner, const std::string& claim) {
+  std::map<std::vector<std::int64_t>, std::uint64_t> names;
+  if (inner.size() > 0 && start_short(structure) && divide(inner[0], names, claim)) {
+    for (std::size_t stage = 1; stage < inner.size(); ++stage) divide(inner[stage], names, claim);
+    return;
+  }
+  *this = Tower(structure, structure.colour);
+  shrink({this}, inner, claim);
+}
+
+bool Tower::start_short(const Structure& structure) {
+  std::vector<const Relation*> relations;
+  for (const Structure::Shown& shown : structure.relations) relations.push_back(shown.relation);
+  const std::optional<Stretches> stretches = find_stretches(structure.vertices, structure.vertices, relations, &structure);
+  if (!stretches) return false;
+  Structure kept;
+  kept.vertices = static_cast<Vertex>(stretches->first.size());
+  for (std::size_t r = 0; r < relations.size(); ++r) {
+    Structure::Shown& shown = kept.relations.emplace_back(Structure::Shown{&stretches->relations[r], {}});
+    const std::vector<bool>& visible = structure.relations[r].visible;
+    for (Vertex k = 0; !visible.empty() && k < kept.vertices; ++k) shown.visible.push_back(visible[stretches->first[k]]);
+  }
+  for (const Vertex x : stretches->first) graph.colour.push_back(structure.colour[x]);
+  graph.vertices = kept.vertices;
+  begin_ = stretches->first;
+  begin_.push_back(structure.vertices);
+  fibre_.resize(structure.vertices);
+  std::iota(fibre_.begin(), fibre_.end(), Vertex{0});
+  lead_ = stretches->lead;
+  add_rows(kept);
+  return true;
+}
+
+void Tower::add_rows(const Structure& structure) {
   std::vector<Run> row;
   for (const Structure::Shown& shown : structure.relations) {
     graph.add_table();
@@ -432,9 +471,20 @@ Tower::Tower(const Structure& structure, std::vector<std::uint64_t> colour) : be
   }
 }
 
-void Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::uint64_t>& names, const std::string& claim) {
+/// False when a stretch does not become one class.
+bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::uint64_t>& names, const std::string& claim) {
   graph.complete();
   const Classes classes = find_classes(graph, inner, claim);
+  if (!lead_.empty()) {
+    std::vector<std::size_t> class_of(graph.vertices);
+    for (std::size_t k = 0; k < classes.members.size(); ++k) {
+      for (const Vertex x : classes.members[k]) class_of[x] = k;
+    }
+    for (Vertex x = 0; x < graph.vertices; ++x) {
+      if (class_of[x] != class_of[lead_[x]]) return false;
+    }
+    lead_.clear();
+  }
   const std::size_t tables = graph.tables.size();
   Graph quotient;
   quotient.vertices = static_cast<Vertex>(classes.members.size());
@@ -442,11 +492,13 @@ void Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
   std::vector<Vertex> fibres;
   for (std::uint32_t k = 0; k < classes.members.size(); ++k) {
     const std::vector<Vertex>& members = classes.members[k];
-    std::vector<std::int64_t> tuple{static_cast<std::int64_t>(graph.colour[members[0]]), static_cast<std::int64_t>(members.size())};
+    for (const Vertex x : members) fibres.insert(fibres.end(), fibre_.begin() + begin_[x], fibre_.begin() + begin_[x + 1]);
+    // All members have fibres of one length, except that the second of a stretch stands for the rest of it.
+    const std::size_t length = begin_[members[0] + 1] - begin_[members[0]], size = (fibres.size() - begin.back()) / length;
+    std::vector<std::int64_t> tuple{static_cast<std::int64_t>(graph.colour[members[0]]), static_cast<std::int64_t>(size)};
     for (std::size_t r = 0; r < tables; ++r) tuple.insert(tuple.end(), {classes.inner[k * tables + r], graph.find_colour(r, members[0], members[0])});
     quotient.colour.push_back(names.try_emplace(std::move(tuple), names.size()).first->second);
-    for (const Vertex x : members) fibres.insert(fibres.end(), fibre_.begin() + begin_[x], fibre_.begin() + begin_[x + 1]);
-    if (members.size() > 1) twins.push_back({{fibres.begin() + begin.back(), fibres.end()}, begin_[members[0] + 1] - begin_[members[0]]});
+    if (members.size() > 1) twins.push_back({{fibres.begin() + begin.back(), fibres.end()}, length});
     begin.push_back(static_cast<std::uint32_t>(fibres.size()));
     rank[members[0] + 1] = 1;
   }
@@ -493,6 +545,7 @@ void Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
   graph = std::move(quotient);
   begin_ = std::move(begin);
   fibre_ = std::move(fibres);
+  return true;
 }
 
 void Tower::shrink(const std::vector<Tower*>& towers, const Json& inner, const std::string& claim) {

@@ -80,6 +80,8 @@ private:
 class Tower {
 public:
   Tower(const Structure& structure, std::vector<std::uint64_t> colour);
+  /// The quotient, from large block masks by way of their stretches.
+  Tower(const Structure& structure, const Json& inner, const std::string& claim);
   /// inner = [stage: [relation: [colour, ..], ..], ..] (evidence). Throws Rejected when proposed twins are none.
   static void shrink(const std::vector<Tower*>& towers, const Json& inner, const std::string& claim);
   struct Twins {
@@ -92,9 +94,12 @@ public:
   [[nodiscard]] Vertex first(Vertex v) const { return fibre_[begin_[v]]; }
 
 private:
-  void divide(const Json& inner, std::map<std::vector<std::int64_t>, std::uint64_t>& names, const std::string& claim);
+  void add_rows(const Structure& structure);
+  bool divide(const Json& inner, std::map<std::vector<std::int64_t>, std::uint64_t>& names, const std::string& claim);
+  bool start_short(const Structure& structure);
   std::vector<std::uint32_t> begin_;
   std::vector<Vertex> fibre_;
+  std::vector<Vertex> lead_;  ///< before the first stage on stretches: the vertex that leads each one's
 };
 
 using Trace = std::vector<std::uint64_t>;

@@ -632,10 +632,13 @@ RowFacts row_facts(const Relation& relation, Vertex tokens) {
   const RelativeKind kind = relation.relative;
   const bool offsets = kind == RelativeKind::offset || kind == RelativeKind::grid_offset || kind == RelativeKind::column || kind == RelativeKind::pair;
   std::vector<Run> row;
-  for (Vertex i = 0; i < relation.pattern->vertices; ++i) {
+  for (Vertex i = 0, end = 0; i < relation.pattern->vertices; i = end) {
+    end = relation.same_row_until(i);
+    if (i < tokens) end = i == 0 ? 1 : std::min(end, tokens);  // a BOS may be left out in the rows of others only
     relation.pattern->row(i, row);
     std::uint64_t read = 0, early = 0;
-    bool registers = false;
+    bool registers = false, own = i < tokens;
+    for (Vertex reader = i; reader < end && own; ++reader) own = reads(row, reader);
     for (const Run& run : row) {
       facts.plain = facts.plain && run.colour == 1;
       registers = registers || run.last >= tokens;
@@ -646,13 +649,13 @@ RowFacts row_facts(const Relation& relation, Vertex tokens) {
     }
     if (i >= tokens) continue;
     facts.nonempty = facts.nonempty && !row.empty();
-    facts.loops = facts.loops && reads(row, i);
+    facts.loops = facts.loops && own;
     facts.causal = facts.causal && early == read;
     facts.full = facts.full && read == tokens;
-    facts.full_causal = facts.full_causal && early == i + std::uint64_t{1} && read == early;
+    facts.full_causal = facts.full_causal && end - i == 1 && early == i + std::uint64_t{1} && read == early;
     facts.bos_in_every_row = facts.bos_in_every_row && reads(row, 0);
-    facts.widest = std::max(facts.widest, read - reads(row, i));
-    facts.widest_but_bos = std::max(facts.widest_but_bos, read - reads(row, i) - (i != 0 && reads(row, 0)));
+    facts.widest = std::max(facts.widest, read - own);
+    facts.widest_but_bos = std::max(facts.widest_but_bos, read - own - (i != 0 && reads(row, 0)));
     if (!facts.injective || (offsets && !registers)) continue;
     relation.raw_row(i, row);
     facts.injective = colours_differ(row);

@@ -48,6 +48,11 @@ public:
 
   /// Runs of reader i, sorted, disjoint, colour = matrix colour (1 = plain), a run of one vertex has step 1. O(log segments + runs).
   void row(Vertex i, std::vector<Run>& out) const;
+  /// End of the readers i, i+1, .. that are known to have the row of i: those of its segment when no run of it moves.
+  [[nodiscard]] Vertex same_row_until(Vertex i) const;
+
+private:
+  [[nodiscard]] const Segment& segment_of(Vertex i) const;
 };
 
 /// Do both hold the same arcs with the same colours? Exact; O(runs of all rows), less where both are written alike.
@@ -111,6 +116,8 @@ public:
   void set_buckets();
   /// Effective colours (>= 0), what normalisation forgets taken away.
   void row(Vertex i, std::vector<Run>& out) const;
+  /// Pattern::same_row_until; i + 1 with relative positions.
+  [[nodiscard]] Vertex same_row_until(Vertex i) const { return relative == RelativeKind::none ? pattern->same_row_until(i) : i + 1; }
   /// Colours as given (>= 1): 1 + (matrix colour - 1) * R + relative colour.
   void raw_row(Vertex i, std::vector<Run>& out) const;
   [[nodiscard]] std::int64_t relative_count() const;  ///< R

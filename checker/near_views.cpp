@@ -152,6 +152,7 @@ private:
   Found tell_apart(const std::vector<Vertex>& roots, std::int64_t lowest) {
     const std::uint64_t most_work = 16 * std::uint64_t{vertices_} + (std::uint64_t{1} << 22);
     std::set<std::uint64_t> invariants;
+    std::size_t done = 0;
     clusters_.clear();
     work_ = 0;
     for (const Vertex a : roots) {
@@ -159,7 +160,8 @@ private:
       const bool joined = join_cluster(a);
       const std::optional<std::uint64_t> invariant = colour_surroundings(a);
       forget();
-      if (work_ > most_work) return Found::too_long;
+      // The first few roots tell what all of them would take.
+      if (work_ > most_work || (++done == 8 && work_ / done > most_work / roots.size())) return Found::too_long;
       if (!joined || !invariant || !invariants.insert(*invariant).second) return Found::alike;
     }
     return Found::apart;

@@ -121,10 +121,24 @@ bool is_disjoint(const Row& row, std::uint64_t& work) {
   return true;
 }
 
+const Pattern::Segment& Pattern::segment_of(Vertex i) const {
+  return *(std::upper_bound(segments.begin(), segments.end(), i, [](Vertex x, const Segment& segment) { return x < segment.first; }) - 1);
+}
+
+Vertex Pattern::same_row_until(Vertex i) const {
+  const Segment& segment = segment_of(i);
+  for (const std::uint32_t list : {segment.list, segment.tail}) {
+    if (list == none) continue;
+    for (const MovingRun& run : lists[list]) {
+      if (run.lo_slope != 0 || run.hi_slope != 0) return i + 1;
+    }
+  }
+  return segment.first + segment.count;
+}
+
 void Pattern::row(Vertex i, std::vector<Run>& out) const {
   out.clear();
-  const auto after = std::upper_bound(segments.begin(), segments.end(), i, [](Vertex x, const Segment& segment) { return x < segment.first; });
-  const Segment& segment = *(after - 1);
+  const Segment& segment = segment_of(i);
   const Vertex k = i - segment.first;
   for (const std::uint32_t list : {segment.list, segment.tail}) {
     if (list == none) continue;

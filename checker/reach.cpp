@@ -6,6 +6,9 @@
 #include <map>
 #include <numeric>
 
+#include "grid.hpp"
+#include "stretches.hpp"
+
 namespace checker {
 
 namespace {
@@ -163,7 +166,9 @@ public:
         const Lane lane = pair ? want(strip, i) : Lane{};
         for (std::size_t w = 0; w < lane.word.size(); ++w) {
           const std::uint64_t out = lane.word[w] & ~strip.state[i].word[w];
-          if (out != 0) result.count[i] += static_cast<Vertex>(std::popcount(out));
+          if (question_.weight == nullptr) result.count[i] += static_cast<Vertex>(std::popcount(out));
+          for (std::uint64_t rest = question_.weight == nullptr ? 0 : out; rest != 0; rest &= rest - 1)
+            result.count[i] += (*question_.weight)[strip.columns[64 * w + static_cast<std::size_t>(std::countr_zero(rest))]];
         }
       }
       return true;
@@ -312,11 +317,13 @@ public:
   [[nodiscard]] Unseen unseen(std::optional<std::uint64_t> depth) const {
     Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
     const Intervals view = depth ? at(*depth) : ever_;
+    std::vector<Vertex> below(std::size_t{layout_.tokens} + 1, 0);  // what the tokens below count
+    for (Vertex j = 0; j < layout_.tokens; ++j) below[j + 1] = below[j] + (question_.weight == nullptr ? 1 : (*question_.weight)[j]);
     for (Vertex i = 0; i < layout_.tokens; ++i) {
       const auto [from, to] = wanted(i);
       if (from > to) continue;
       const Vertex low = std::max(from, view.lo[i]), high = std::min(to, view.hi[i]);
-      result.count[i] = to - from + 1 - (low <= high ? high - low + 1 : 0);
+      result.count[i] = below[to + 1] - below[from] - (low <= high ? below[high + 1] - below[low] : 0);
       if (result.count[i] > 0 && !result.first) result.first = Pair{i, view.lo[i] > from ? from : std::max(from, view.hi[i] + 1)};
     }
     return result;
@@ -403,13 +410,20 @@ private:
   bool ok_ = false;
 };
 
+std::vector<Vertex> read_hints(const Layout& layout, const Json& hints) {
+  std::vector<Vertex> columns;
+  for (const Json& column : hints["columns"].array()) columns.push_back(static_cast<Vertex>(column.natural(layout.tokens - 1)));
+  columns.push_back(static_cast<Vertex>(hints["hub"].natural(layout.vertices() - 1)));
+  return columns;
+}
+
 // Hints name columns that bound the layers from below, and a hub that bounds them from above: it sees everything after t
 // layers, and everybody sees it within the layers after that. Nothing when the two do not meet.
 std::optional<Reach> reach_by_hub(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers, const ReachQuestion& question) {
-  if (question.hints == nullptr || question.kind != ClassKind::all || question.sets != nullptr) return std::nullopt;
-  const auto hub = static_cast<Vertex>((*question.hints)["hub"].natural(layout.vertices() - 1));
-  std::vector<Vertex> columns;
-  for (const Json& column : (*question.hints)["columns"].array()) columns.push_back(static_cast<Vertex>(column.natural(layout.tokens - 1)));
+  if ((question.hints == nullptr && question.columns == nullptr) || question.kind != ClassKind::all || question.sets != nullptr) return std::nullopt;
+  std::vector<Vertex> columns = question.columns != nullptr ? *question.columns : read_hints(layout, *question.hints);
+  const Vertex hub = columns.back();
+  columns.pop_back();
   if (columns.size() > lane_bits) throw Malformed("evidence \"reach\": too many columns");
   const Reach below = BitReach(layout, layers, question).layers(&columns);
   if (!below.layers) return below;
@@ -467,6 +481,30 @@ std::vector<Vertex> choose_readers(const Layout& layout, const ReachQuestion& qu
   return readers;
 }
 
+/// One layer of one head, kinds all and causal: what is missing is what the row lacks, and its runs are disjoint.
+Unseen unseen_by_rows(const Layout& layout, const ReachQuestion& question, const Pattern& pattern) {
+  Unseen result{std::vector<Vertex>(layout.tokens, 0), {}};
+  std::vector<Run> row;
+  for (Vertex i = 0; i < layout.tokens; ++i) {
+    pattern.row(i, row);
+    const Vertex from = question.ordinary_only ? 1 : 0, to = question.kind == ClassKind::causal ? i : layout.tokens - 1;
+    if (from > to) continue;
+    std::int64_t missing = std::int64_t{to} - from + 1 - (i >= from ? 1 : 0);
+    for (const Run& run : row) {
+      const Vertex begin = run.first < from ? run.first + run.step : run.first, end = std::min(run.last, to);
+      if (begin > run.last || begin > end) continue;
+      missing -= (end - begin) / run.step + 1;
+      if (i >= begin && i <= end && (i - begin) % run.step == 0) ++missing;  // it was counted already
+    }
+    result.count[i] = static_cast<Vertex>(missing);
+    for (Vertex j = from; missing > 0 && !result.first; ++j) {
+      const bool seen = j == i || std::any_of(row.begin(), row.end(), [j](const Run& run) { return j >= run.first && j <= run.last && (j - run.first) % run.step == 0; });
+      if (!seen) result.first = Pair{i, j};
+    }
+  }
+  return result;
+}
+
 /// What one reader misses: how many, and the first of them.
 std::pair<Vertex, Vertex> count_missing(const Layout& layout, const ReachQuestion& question, Vertex reader, std::uint64_t depth) {
   const std::vector<std::int64_t> latest = compute_latest(layout, depth, reader, question.skip);
@@ -507,25 +545,119 @@ Reach reach_by_orbits(const Layout& layout, const ReachQuestion& question, const
 
 }  // namespace
 
+namespace {
+
+/// A large block mask as a question about two vertices per stretch: members of a stretch see, and are seen, alike.
+struct Short {
+  Stretches stretches;
+  Layout layout;
+  std::vector<Vertex> columns;
+  ReachQuestion question;
+
+  [[nodiscard]] std::optional<Pair> restore(const std::optional<Pair>& pair) const {
+    return pair ? std::optional(Pair{stretches.first[pair->first], stretches.first[pair->second]}) : pair;
+  }
+};
+
+std::unique_ptr<Short> shorten(const Layout& layout, const ReachQuestion& question) {
+  if (question.sets != nullptr || question.weight != nullptr || question.kind == ClassKind::causal) return nullptr;
+  if (!choose_readers(layout, question).empty()) return nullptr;  // a few readers tell all
+  std::vector<const Relation*> relations;
+  for (const Relation& relation : layout.relations) relations.push_back(&relation);
+  auto found = find_stretches(layout.vertices(), layout.tokens, relations, nullptr);
+  if (!found) return nullptr;
+  auto out = std::make_unique<Short>(Short{std::move(*found), {}, {}, question});
+  out->layout.registers = layout.registers;
+  out->layout.tokens = static_cast<Vertex>(out->stretches.first.size()) - layout.registers;
+  out->layout.vertex_colour.resize(out->stretches.first.size());
+  out->layout.relations = out->stretches.relations;
+  out->layout.layers = layout.layers;
+  out->layout.order = layout.order;
+  out->question.orbit = nullptr;
+  out->question.hints = nullptr;
+  out->question.weight = &out->stretches.count;
+  if (question.hints == nullptr) return out;
+  for (const Vertex column : read_hints(layout, *question.hints)) out->columns.push_back(out->stretches.place_of(column));
+  std::sort(out->columns.begin(), out->columns.end() - 1);
+  out->columns.erase(std::unique(out->columns.begin(), out->columns.end() - 1), out->columns.end() - 1);
+  out->question.columns = &out->columns;
+  return out;
+}
+
+}  // namespace
+
+namespace {
+
+std::optional<Grid> find_grid_for(const Layout& layout, const ReachQuestion& question) {
+  if (question.kind == ClassKind::causal || question.ordinary_only || question.sets != nullptr || question.weight != nullptr) return std::nullopt;
+  return find_grid(layout);
+}
+
+ReachQuestion ask_factor(const ReachQuestion& question) {
+  ReachQuestion asked;
+  asked.kind = question.kind;
+  asked.skip = question.skip;
+  return asked;
+}
+
+Unseen unseen_on_grid(const Layout& layout, const Grid& grid, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
+  const Unseen down = compute_unseen(grid.down, ask_factor(question), depth), across = compute_unseen(grid.across, ask_factor(question), depth);
+  Unseen result{std::vector<Vertex>(layout.tokens), {}};
+  for (Vertex i = 0; i < layout.tokens; ++i) {
+    const Vertex seen = (grid.down.tokens - down.count[i / grid.width]) * (grid.width - across.count[i % grid.width]);
+    result.count[i] = layout.tokens - seen;
+    if (seen == layout.tokens || result.first) continue;
+    result.first = Pair{i, count_missing(layout, question, i, depth.value_or(ever_of(layout))).second};
+  }
+  return result;
+}
+
+/// The factor that takes longer, or never gets there, decides, and what it misses is missed on the grid.
+Reach reach_on_grid(const Grid& grid, const ReachQuestion& question) {
+  Reach down = compute_reach(grid.down, ask_factor(question)), across = compute_reach(grid.across, ask_factor(question));
+  if (down.layers && (!across.layers || *across.layers > *down.layers)) return across;
+  if (down.missed) down.missed = Pair{down.missed->first * grid.width, down.missed->second * grid.width};
+  return down;
+}
+
+}  // namespace
+
 Unseen compute_unseen(const Layout& layout, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
+  if (const auto shorter = shorten(layout, question)) {
+    const Unseen found = compute_unseen(shorter->layout, shorter->question, depth);
+    Unseen result{std::vector<Vertex>(layout.tokens), shorter->restore(found.first)};
+    // What the second of a stretch sees of itself is not what the others see of it: the first one speaks for all.
+    const Stretches& stretches = shorter->stretches;
+    for (Vertex k = 0; k < shorter->layout.tokens; ++k) std::fill_n(result.count.begin() + stretches.first[k], stretches.count[k], found.count[stretches.lead[k]]);
+    return result;
+  }
+  const bool by_rows = depth == 1 && !layout.order.empty() && question.kind != ClassKind::seen && question.sets == nullptr && question.weight == nullptr && !(question.registers_too && layout.registers > 0);
+  if (by_rows && layout.layer(question.skip + 1).size() == 1) return unseen_by_rows(layout, question, *layout.relations[layout.layer(question.skip + 1).front()].pattern);
   const auto layers = make_read_layers(layout);
   if (const IntervalReach intervals(layout, layers, question); intervals.ok()) return intervals.unseen(depth);
   Unseen none{std::vector<Vertex>(layout.tokens, 0), {}};
   if (!depth && question.kind == ClassKind::seen && question.sets == nullptr) return none;
   if (const auto reach = reach_by_hub(layout, layers, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
-  if (!depth && question.sets == nullptr && !question.registers_too && is_causal_chain(layout, layers)) {
+  if (!depth && question.sets == nullptr && !question.registers_too && question.weight == nullptr && is_causal_chain(layout, layers)) {
     for (Vertex i = 0; i < layout.tokens && question.kind == ClassKind::all; ++i) none.count[i] = layout.tokens - 1 - i;
     if (question.kind == ClassKind::all && layout.tokens > 1) none.first = Pair{0, 1};
     return none;
   }
+  if (const auto grid = question.kind == ClassKind::all ? find_grid_for(layout, question) : std::nullopt) return unseen_on_grid(layout, *grid, question, depth);
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
   return BitReach(layout, layers, question).unseen(depth);
 }
 
 Reach compute_reach(const Layout& layout, const ReachQuestion& question) {
+  if (const auto shorter = shorten(layout, question)) {
+    Reach found = compute_reach(shorter->layout, shorter->question);
+    found.missed = shorter->restore(found.missed);
+    return found;
+  }
   const auto layers = make_read_layers(layout);
   if (const IntervalReach intervals(layout, layers, question); intervals.ok()) return intervals.layers();
   if (const auto reach = reach_by_hub(layout, layers, question)) return *reach;
+  if (const auto grid = find_grid_for(layout, question)) return reach_on_grid(*grid, question);
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
   return BitReach(layout, layers, question).layers();
 }

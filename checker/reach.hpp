@@ -13,6 +13,8 @@ struct ReachQuestion {
   const std::vector<std::vector<bool>>* sets = nullptr;  ///< what each token is to see, instead of the kind
   const std::vector<Vertex>* orbit = nullptr;  ///< least token of each token's orbit under automorphisms of the layout
   const Json* hints = nullptr;   ///< {"columns":[..],"hub":h}: columns that come late, and a vertex through which all can see all
+  const std::vector<Vertex>* weight = nullptr;   ///< what a vertex counts among the unseen; none: 1 (kinds all and seen, no sets)
+  const std::vector<Vertex>* columns = nullptr;  ///< hints read already, the hub last
 };
 
 /// Per token: how many wanted vertices are out of view after `depth` layers (none: ever); and the first such pair.

@@ -232,6 +232,7 @@ bool is_isomorphism(const Structure& a, const Structure& b, const Permutation& m
   const StretchMap stretches(map.moves());
   auto move = map.moves().begin();
   std::vector<Run> row, image;
+  std::vector<Vertex> same_until(a.relations.size(), 0);  // rows that stay where they are, up to here all as one that was compared
   for (Vertex x = 0; x < a.vertices; ++x) {
     Vertex y = x;
     if (move != map.moves().end() && move->first == x) y = (move++)->second;
@@ -240,7 +241,8 @@ bool is_isomorphism(const Structure& a, const Structure& b, const Permutation& m
       const Structure::Shown &left = a.relations[r], &right = b.relations[r];
       const bool visible = left.visible.empty() || left.visible[x];
       if (visible != (right.visible.empty() || right.visible[y])) return false;
-      if (!visible) continue;
+      if (!visible || (x == y && x < same_until[r])) continue;
+      if (x == y && left.relation == right.relation) same_until[r] = left.relation->same_row_until(x);
       left.relation->row(x, row);
       image.clear();
       for (const Run& run : row) stretches.map(run, image);
@@ -268,8 +270,7 @@ JointColours refine(const Structure& a, const Structure& b, const std::vector<st
 }
 
 ConfirmedGroup confirm_automorphisms(const Structure& structure, Vertex tokens, const Json& evidence, const std::string& claim) {
-  Tower tower(structure, structure.colour);
-  Tower::shrink({&tower}, evidence["twins"], claim);
+  Tower tower(structure, evidence["twins"], claim);
   Graph& graph = tower.graph;
   graph.complete();
   const std::vector<std::uint32_t> index = index_fibres(tower, structure.vertices);

@@ -218,7 +218,7 @@ std::string published_theorem(const Derivation& d, bool& distinguishes) {
     if (!plain) break;
     std::optional<std::int64_t> colour;
     const Relation& relation = d.layout.relations[layer.front()];
-    for (Vertex i = 0; i < relation.pattern->vertices && plain; ++i) {
+    for (Vertex i = 0; i < relation.pattern->vertices && plain; i = relation.same_row_until(i)) {
       relation.row(i, row);
       for (const Run& r : row) plain = plain && r.colour_step == 0 && colour.value_or(r.colour) == r.colour, colour = r.colour;
     }

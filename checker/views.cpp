@@ -110,7 +110,8 @@ public:
 
   void run() {
     std::vector<std::uint64_t> colours(layout_.vertex_colour.begin(), layout_.vertex_colour.begin() + layout_.tokens);
-    std::sort(colours.begin(), colours.end());
+    const bool equal = layout_.tokens > 1 && colours[0] == colours[1];
+    if (!equal) std::sort(colours.begin(), colours.end());
     // Tokens that all start different cannot be moved.
     if (layout_.tokens == 1 || std::adjacent_find(colours.begin(), colours.end()) == colours.end()) return;
     std::vector<Vertex> roots;
@@ -120,6 +121,10 @@ public:
       if (orbit[a] == a && !complete[a]) roots.push_back(a);
     }
     if (roots.empty()) return;
+    if (do_times_explain(layout_, depth_, roots, explainer_.number())) {
+      if (keeps_met) meet_given(roots);
+      return;
+    }
     std::vector<std::vector<Vertex>> alike{roots};
     // Rigid views mostly differ soon after the root: longer walks only for those that do not.
     const bool rigid = !registers_ && is_rigid(layout_);
@@ -521,7 +526,9 @@ std::optional<ConfirmedGroup> Sight::expressed(const ViewQuestion& all, std::opt
   for (const Permutation& g : list_generators(group, ~std::size_t{0})) {
     if (!generated.contains(g)) throw Rejected(claim, "the symmetry " + g.cycles() + " does not come from the views");
   }
-  return ConfirmedGroup{group, Chain(group).order()};
+  std::vector<std::uint64_t> classes;  // as the answer writes it: their factorials, then one integer
+  for (const auto& members : group.classes) classes.push_back(members.size());
+  return ConfirmedGroup{group, Chain(group).order().keeping(classes)};
 }
 
 }  // namespace checker

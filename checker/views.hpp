@@ -99,6 +99,10 @@ private:
   std::vector<std::vector<std::uint64_t>> prefix_, change_;
 };
 
+/// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? Shown by what they keep of each vertex alone:
+/// its colour, the time t_a(j) left to it, whether it is the root, and the colours of its visible rows. False may mean: not found out.
+[[nodiscard]] bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number);
+
 /// Makes H_a at one depth. A row is visible from the first layer that contains its relation, and t_a(j) says which those are.
 class RootMaker {
 public:

@@ -53,8 +53,8 @@ public:
     return result;
   }
 
-  /// Writes down what makes the layout's group grow to all isomorphisms of the views (all tokens are in view).
-  void find_contributions() {
+  /// Writes down what makes the layout's group grow to `all`, which holds all isomorphisms of the views (all tokens are in view).
+  void find_contributions(const group::Group& all) {
     group::Group grown = layout_group_;
     std::vector<Vertex> number = sight::number_symmetric_classes(grown);
     // As long as nothing was added, the layout itself says what is in its group: a stabiliser chain is made when it no longer does.
@@ -80,12 +80,21 @@ public:
       number = sight::number_symmetric_classes(grown);
       return true;
     };
-    const auto alike = find_alike(number, [&](Vertex a, const ViewColours::Colours& colours) {
+    const auto visit = [&](Vertex a, const ViewColours::Colours& colours) {
       if (colours.at.discrete || cover(colours, number)) return;
       const Rooted rooted = maker_->make(a, budget_);
       const group::Group group = symmetry::compute_token_automorphisms(rooted.structure, layout_.tokens, budget_);
       if (grow(group)) contributed_roots_[std::to_string(a)] = make_group_evidence(rooted.structure, layout_.tokens, budget_);
-    });
+    };
+    // Where nothing but the group has to be shown, a few roots may do.
+    if (const std::vector<Vertex> roots = find_roots(); sight::do_times_explain(layout_, depth_, roots, sight::number_symmetric_classes(all), budget_)) {
+      use_places(number);
+      for (const Vertex a : sight::choose_samples(roots, 16)) {
+        if (!(grown.order == all.order)) visit(a, colour(a));
+      }
+      if (grown.order == all.order) return;
+    }
+    const auto alike = find_alike(number, visit);
     for (const std::vector<Vertex>& members : alike) {
       for (std::size_t k = 1; k < members.size(); ++k) {
         const Rooted second = maker_->make(members[k], budget_);
@@ -103,24 +112,24 @@ public:
 
   /// The whole map of structures that a collision belongs to.
   json write_map(const sight::Collision& collision) {
-    Rooted first = maker_->make(collision.a, budget_), second = maker_->make(collision.b, budget_);
-    const Vertex vertices = first.structure.vertices;
     if (!equal_) {
-      std::vector<Vertex> images(vertices);
+      const std::vector<std::int64_t> latest = sight::compute_latest(layout_, depth_, collision.a, budget_);
+      std::vector<Vertex> images(layout_.vertices());
       std::iota(images.begin(), images.end(), Vertex{0});
-      std::vector<bool> taken(vertices, false);
+      std::vector<bool> taken(images.size(), false);
       for (const auto& [j, image] : collision.tau) {
         images[j] = image;
         taken[image] = true;
       }
       Vertex next = 0;
       for (Vertex j = 0; j < layout_.tokens; ++j) {
-        if (first.seen[j]) continue;
+        if (latest[j] >= 0) continue;
         while (taken[next]) ++next;
         images[j] = next++;
       }
       return to_evidence(from_images(images));
     }
+    Rooted first = maker_->make(collision.a, budget_), second = maker_->make(collision.b, budget_);
     // Tokens are held to tau by colours of their own; the rest follows.
     std::uint64_t colour = 1;
     for (const Rooted* rooted : {&first, &second}) {
@@ -180,7 +189,7 @@ private:
   Alike find_alike(const std::vector<Vertex>& number, const Visit& visit) {
     const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
-    if (alike.front().empty()) return {};
+    if (alike.front().empty() || sight::do_times_explain(layout_, depth_, alike.front(), number, budget_)) return {};
     use_places(number);
     if (!rigid && places_ && places_->explains_all(alike.front(), number)) return {};
     const auto split = [&](const auto& invariant) {
@@ -310,31 +319,22 @@ std::vector<double> compute_traffic(const Layout& layout) {
   return reads;
 }
 
-}  // namespace
-
-SightEvidence::SightEvidence(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget)
-    : layout_(layout), layout_group_(layout_group), rows_(rows), budget_(budget) {
-  add_reach();
-}
-
-// Hints for layouts too large to follow every column: columns that come late, and a vertex through which all can see all.
-void SightEvidence::add_reach() {
-  constexpr Vertex small_layout = 1024, sampled = 48, quiet = 16;
-  if (layout_.vertices() <= small_layout || layout_.order.empty()) return;
+/// Columns, sorted, and the hub; nothing when hubs do not answer.
+std::optional<std::pair<std::vector<Vertex>, Vertex>> find_reach_hints(const Layout& layout, const Budget& budget) {
+  constexpr Vertex sampled = 48, quiet = 16;
   sight::ReachQuestion question;
-  question.layout = &layout_;
+  question.layout = &layout;
   question.find_layers = true;
-  if (sight::answer_by_intervals(question, budget_)) return;
-  const auto answer = sight::answer_by_hubs(question, budget_);
-  if (!answer) return;
-  const std::vector<double> traffic = compute_traffic(layout_);
-  std::vector<Vertex> order(layout_.vertices());
+  const auto answer = sight::answer_by_hubs(question, budget);
+  if (!answer) return std::nullopt;
+  const std::vector<double> traffic = compute_traffic(layout);
+  std::vector<Vertex> order(layout.vertices());
   std::iota(order.begin(), order.end(), Vertex{0});
   std::stable_sort(order.begin(), order.end(), [&](Vertex a, Vertex b) { return traffic[a] > traffic[b]; });
   std::vector<Vertex> columns;
-  for (std::uint64_t k = 0; k < sampled; ++k) columns.push_back(static_cast<Vertex>((layout_.tokens - 1) * k / (sampled - 1)));
+  for (std::uint64_t k = 0; k < sampled; ++k) columns.push_back(static_cast<Vertex>((layout.tokens - 1) * k / (sampled - 1)));
   for (auto v = order.rbegin(); v != order.rend() && columns.size() < sampled + quiet; ++v) {
-    if (*v < layout_.tokens) columns.push_back(*v);
+    if (*v < layout.tokens) columns.push_back(*v);
   }
   if (answer->reach.witness) columns.push_back(answer->reach.witness->unseen);
   std::sort(columns.begin(), columns.end());
@@ -344,8 +344,8 @@ void SightEvidence::add_reach() {
   for (std::size_t k = 0; k < 3 && answer->reach.layers; ++k) {
     std::uint64_t gathered = 0;
     const auto full = [&] {
-      const auto latest = sight::compute_latest(layout_, gathered, order[k], budget_);
-      return std::all_of(latest.begin(), latest.begin() + layout_.tokens, [](std::int64_t t) { return t >= 0; });
+      const auto latest = sight::compute_latest(layout, gathered, order[k], budget);
+      return std::all_of(latest.begin(), latest.begin() + layout.tokens, [](std::int64_t t) { return t >= 0; });
     };
     while (gathered < *answer->reach.layers && !full()) ++gathered;
     if (gathered >= *answer->reach.layers) continue;
@@ -353,12 +353,35 @@ void SightEvidence::add_reach() {
     spread.skip = gathered;
     spread.registers_too = true;
     const std::vector<Vertex> column{order[k]};
-    const auto after = sight::answer_by_bits(spread, budget_, &column).reach;
+    const auto after = sight::answer_by_bits(spread, budget, &column).reach;
     if (!after.layers || gathered + *after.layers > *answer->reach.layers) continue;
     hub = order[k];
     break;
   }
-  evidence_["reach"] = {{"columns", columns}, {"hub", hub}};
+  return std::pair{std::move(columns), hub};
+}
+
+}  // namespace
+
+SightEvidence::SightEvidence(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget)
+    : layout_(layout), layout_group_(layout_group), rows_(rows), budget_(budget) {
+  add_reach();
+}
+
+// Hints for layouts too large to follow every column: columns that come late, and a vertex through which all can see all.
+void SightEvidence::add_reach() {
+  constexpr Vertex small_layout = 1024;
+  if (layout_.vertices() <= small_layout || layout_.order.empty()) return;
+  sight::ReachQuestion question;
+  question.layout = &layout_;
+  question.find_layers = true;
+  if (sight::answer_by_intervals(question, budget_)) return;
+  const auto shorter = sight::shorten(layout_, budget_);
+  auto hints = find_reach_hints(shorter ? shorter->layout : layout_, budget_);
+  if (!hints) return;
+  auto& [columns, hub] = *hints;
+  for (Vertex& column : columns) column = shorter ? shorter->first[column] : column;
+  evidence_["reach"] = {{"columns", columns}, {"hub", shorter ? shorter->first[hub] : hub}};
 }
 
 void SightEvidence::put_collision(const ViewQuestion& question, const std::string& key, std::uint64_t depth, const sight::Collision& collision) {
@@ -420,7 +443,7 @@ void SightEvidence::add_expressed(std::optional<std::uint64_t> depth, const std:
   if (limit.everything && m >= limit.depth) return;
   ViewWriter writer(layout_, layout_group_, rows_, std::min(m, limit.depth), budget_);
   const bool grown = !(group->order == layout_group_.order);
-  if (grown) writer.find_contributions();
+  if (grown) writer.find_contributions(*group);
   json evidence = writer.write(sight::number_symmetric_classes(*group));
   if (grown) {
     evidence["classes"] = group->symmetric_classes;

@@ -122,6 +122,7 @@ private:
   std::optional<bool> tell_apart(std::uint64_t lowest) {
     const std::uint64_t most_work = 16 * std::uint64_t{vertices_} + (std::uint64_t{1} << 22);
     std::unordered_set<std::uint64_t> invariants;
+    std::size_t done = 0;
     clusters_.clear();
     work_ = 0;
     bool apart = true;
@@ -130,7 +131,8 @@ private:
       const std::optional<std::uint64_t> invariant = colour_surroundings(a);
       apart = invariant && invariants.insert(*invariant).second && join_cluster(a);
       forget();
-      if (work_ > most_work) return std::nullopt;
+      // The first few roots tell what all of them would take.
+      if (work_ > most_work || (++done == 8 && work_ / done > most_work / roots_.size())) return std::nullopt;
       if (!apart) break;
     }
     return apart;

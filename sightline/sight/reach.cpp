@@ -40,9 +40,14 @@ bool is_causal_chain(const Layout& layout, const Budget& budget) {
 
 std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
-  if (auto answer = answer_by_intervals(question, budget)) return answer;
+  if (question.weight == nullptr) {
+    if (auto answer = answer_by_intervals(question, budget)) return answer;
+  }
   if (layout.vertices() <= small_layout) return std::nullopt;
-  if (auto answer = answer_by_grid(question, budget)) return answer;
+  if (question.weight == nullptr) {
+    if (auto answer = answer_by_stretches(question, budget, true)) return answer;
+    if (auto answer = answer_by_grid(question, budget)) return answer;
+  }
   if (question.count_unseen && !question.find_layers) {
     if (auto unseen = count_near(question, budget)) return ReachAnswer{std::move(*unseen), {}};
   }
@@ -66,6 +71,7 @@ ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
     return answer;
   }
   if (auto answer = answer_cheaply(question, budget)) return *answer;
+  if (auto answer = answer_by_stretches(question, budget, false)) return *answer;
   return answer_by_bits(question, budget);
 }
 

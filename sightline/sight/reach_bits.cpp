@@ -319,7 +319,12 @@ private:
       for (unsigned w = 0; w < Words; ++w) {
         const std::uint64_t within = ever == nullptr ? ~std::uint64_t{0} : (*ever)[i].word[w];
         const std::uint64_t out = lane.word[w] & within & ~state_[i].word[w];
-        if (out != 0) unseen[i] += static_cast<Vertex>(std::popcount(out));
+        if (out == 0) continue;
+        if (question_.weight == nullptr) {
+          unseen[i] += static_cast<Vertex>(std::popcount(out));
+          continue;
+        }
+        for (std::uint64_t rest = out; rest != 0; rest &= rest - 1) unseen[i] += (*question_.weight)[strip_[64 * w + static_cast<unsigned>(std::countr_zero(rest))]];
       }
     }
   }

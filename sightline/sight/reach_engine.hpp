@@ -71,6 +71,7 @@ struct ReachQuestion {
   bool registers_too = false;         ///< registers are to be seen as well (kinds all and seen)
   bool count_unseen = false;          ///< fill ReachAnswer::unseen
   bool find_layers = false;           ///< fill ReachAnswer::reach
+  const std::vector<Vertex>* weight = nullptr;  ///< what a vertex counts in `unseen`; absent: 1 (kinds all and seen)
 };
 
 struct ReachAnswer {
@@ -107,6 +108,20 @@ struct ReachAnswer {
 [[nodiscard]] ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget,
                                          const std::vector<Vertex>* columns = nullptr);
 
+/// A layout on two vertices per stretch of neighbours that read the same and that every row reads alike. All members of a stretch but one see, and
+/// are seen, as its second does. Colours play no part in reach and are left out.
+struct Shortened {
+  Layout layout;
+  std::vector<Vertex> first, count;  ///< vertex k stands for first[k] .. first[k] + count[k] - 1
+  std::vector<Vertex> lead;          ///< the first of its stretch
+  std::optional<Booking> booking;
+};
+/// Nothing for less than `few` vertices, or when there are more stretches than a `share`-th of them. O(vertices + segments and runs of the patterns).
+[[nodiscard]] std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Vertex few = 8192, Vertex share = 16);
+
+/// Large block masks (kinds all and seen): the question for the shortened layout. @param cheaply  not by bits
+[[nodiscard]] std::optional<ReachAnswer> answer_by_stretches(const ReachQuestion& question, const Budget& budget, bool cheaply, Vertex few = 8192, Vertex share = 16);
+
 /// compute_latest with the list starting after its first `skip` layers.
 [[nodiscard]] std::vector<std::int64_t> compute_latest_after(const Layout& layout, std::uint64_t skip, std::uint64_t depth, Vertex root,
                                                              const Budget& budget);
@@ -114,7 +129,7 @@ struct ReachAnswer {
 /// All but bits, nothing when none of these applies; layouts of few vertices are left to bits.
 [[nodiscard]] std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const Budget& budget);
 
-/// Intervals, grids, near views, hubs, then bits.
+/// Intervals, stretches, grids, near views, hubs, then bits.
 [[nodiscard]] ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget);
 
 /// Layers until no token's view grows any more (registers included), counted from layer skip+1, and whether each token then sees all vertices.

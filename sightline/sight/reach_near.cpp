@@ -1,5 +1,6 @@
 // How much is unseen after few layers, when views are still small: each is walked through by itself.
 #include <algorithm>
+#include <numeric>
 
 #include "sightline/sight/reach_engine.hpp"
 
@@ -7,12 +8,17 @@ namespace sightline::sight {
 
 namespace {
 
+Vertex count_tokens(const ReachQuestion& question) {
+  const Vertex tokens = question.layout->tokens;
+  return question.weight == nullptr ? tokens : std::accumulate(question.weight->begin(), question.weight->begin() + tokens, Vertex{0});
+}
+
 // Marks the members of one view after another without clearing anything.
 class ViewCounter {
 public:
   ViewCounter(const ReachQuestion& question, const std::vector<LayerRun>& period, std::vector<ReadLayer> layers, const Budget& budget)
       : question_(question), layout_(*question.layout), layers_(std::move(layers)), budget_(budget),
-        booking_(budget, (4 + 8 * layers_.size()) * std::uint64_t{layout_.vertices()}), mark_(layout_.vertices(), 0) {
+        booking_(budget, (4 + 8 * layers_.size()) * std::uint64_t{layout_.vertices()}), mark_(layout_.vertices(), 0), all_(count_tokens(question)) {
     for (const LayerRun& run : period) order_.insert(order_.end(), run.count, run.layer);
     for (const ReadLayer& layer : layers_) {
       std::vector<std::uint32_t> group(layout_.vertices());
@@ -28,7 +34,7 @@ public:
     std::vector<Vertex> unseen(layout_.tokens);
     for (Vertex i = 0; i < layout_.tokens; ++i) {
       budget_.poll();
-      unseen[i] = i > 0 && is_like_the_one_before(i) ? unseen[i - 1] : wanted(i) - view(i, depth);
+      unseen[i] = i > 0 && depth > 0 && is_like_the_one_before(i) ? unseen[i - 1] : wanted(i) - view(i, depth);
       if (work_ > most_work) return std::nullopt;
     }
     return unseen;
@@ -50,7 +56,7 @@ private:
   }
 
   Vertex wanted(Vertex i) const {
-    Vertex count = question_.wanted.kind == ClassKind::causal ? i + 1 : layout_.tokens;
+    Vertex count = question_.wanted.kind == ClassKind::causal ? i + 1 : all_;
     if (question_.wanted.ordinary_only) --count;
     return count;
   }
@@ -58,7 +64,7 @@ private:
   void see(Vertex j, Vertex root) {
     mark_[j] = stamp_;
     members_.push_back(j);
-    if (j < layout_.tokens && is_wanted(question_, root, j)) ++seen_;
+    if (j < layout_.tokens && is_wanted(question_, root, j)) seen_ += question_.weight == nullptr ? 1 : (*question_.weight)[j];
   }
 
   Vertex view(Vertex root, std::uint64_t depth) {
@@ -101,7 +107,7 @@ private:
   std::vector<std::size_t> done_;
   std::vector<Vertex> members_;
   std::uint32_t stamp_ = 0;
-  Vertex seen_ = 0;
+  Vertex seen_ = 0, all_;
   std::uint64_t work_ = 0;
 };
 
@@ -111,19 +117,31 @@ std::vector<Vertex> count_rows(const ReachQuestion& question, const layout::Patt
   std::vector<Vertex> unseen(layout.tokens);
   std::vector<layout::Run> row;
   const bool causal = question.wanted.kind == ClassKind::causal;
+  std::vector<Vertex> below;  // what the tokens below count, where that is not one each
+  if (question.weight != nullptr) {
+    below.assign(1, 0);
+    for (Vertex j = 0; j < layout.tokens; ++j) below.push_back(below.back() + (*question.weight)[j]);
+  }
+  const auto count = [&](Vertex begin, Vertex end, Vertex step) {
+    if (below.empty()) return (end - begin) / step + 1;
+    if (step == 1) return below[end + 1] - below[begin];
+    Vertex sum = 0;
+    for (std::uint64_t j = begin; j <= end; j += step) sum += below[j + 1] - below[j];
+    return sum;
+  };
   for (Vertex i = 0; i < layout.tokens; ++i) {
     budget.poll();
     pattern.row(i, row);
     const Vertex first = question.wanted.ordinary_only ? 1 : 0, last = causal ? i : layout.tokens - 1;
-    Vertex seen = first <= i ? 1 : 0;
+    Vertex seen = first <= i ? count(i, i, 1) : 0;
     for (const layout::Run& run : row) {
       if (run.first > last || run.last < first) continue;
       const Vertex end = std::min(run.last, last), begin = run.first < first ? run.first + run.step : run.first;
       if (begin > end) continue;
-      seen += (end - begin) / run.step + 1;
-      if (run.contains(i) && i >= first) --seen;
+      seen += count(begin, end, run.step);
+      if (run.contains(i) && i >= first) seen -= count(i, i, 1);
     }
-    unseen[i] = last + 1 - first - seen;
+    unseen[i] = count(first, last, 1) - seen;
   }
   return unseen;
 }

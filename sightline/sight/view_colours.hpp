@@ -26,6 +26,8 @@ public:
 
   /// The vertex of each place: all that are kept, ascending.
   [[nodiscard]] const std::vector<Vertex>& vertices() const { return vertex_; }
+  /// The place that stands for each vertex.
+  [[nodiscard]] const std::vector<Vertex>& places() const { return place_; }
   /// How many vertices a place stands for.
   [[nodiscard]] std::uint64_t count(std::size_t place) const { return count_[place]; }
 

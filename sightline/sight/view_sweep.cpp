@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <unordered_map>
 
 #include "sightline/base/error.hpp"
 #include "sightline/sight/reach_engine.hpp"
@@ -27,6 +28,7 @@ constexpr std::uint64_t most_work_for_groups = 1'000'000'000;
 constexpr std::size_t sampled_roots = 16;
 
 bool are_distinct(const std::vector<std::uint64_t>& colours, Vertex count) {
+  if (count > 1 && colours[0] == colours[1]) return false;
   std::vector<std::uint64_t> sorted(colours.begin(), colours.begin() + count);
   std::sort(sorted.begin(), sorted.end());
   return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
@@ -107,6 +109,13 @@ Move make_move(Vertex a, const group::Permutation& tau, const std::vector<bool>&
   return move;
 }
 
+std::vector<Vertex> choose_samples(const std::vector<Vertex>& roots, std::size_t count) {
+  if (roots.size() <= count) return roots;
+  std::vector<Vertex> samples;
+  for (std::size_t k = 0; k < count; ++k) samples.push_back(roots[k * (roots.size() - 1) / (count - 1)]);
+  return samples;
+}
+
 ViewSweep::ViewSweep(const ViewQuestion& question, std::uint64_t depth, const Budget& budget)
     : question_(question), budget_(budget), layout_structure_(symmetry::make_structure(*question.layout)), depth_(depth) {
   const Layout& layout = *question.layout;
@@ -117,6 +126,9 @@ ViewSweep::ViewSweep(const ViewQuestion& question, std::uint64_t depth, const Bu
 bool ViewSweep::is_layout_symmetry(const group::Permutation& tau) const {
   // Registers of different colours stay where they are.
   if (!question_.layout->has_equal_registers()) {
+    if (tau.moved().size() == 2 && !layout_test_) {
+      if (const auto kept = is_swap_symmetric(*question_.layout, {}, tau.moved()[0], tau.moved()[1], budget_)) return *kept;
+    }
     if (!layout_test_) layout_test_ = std::make_unique<symmetry::AutomorphismTest>(layout_structure_, budget_);
     return (*layout_test_)(tau);
   }
@@ -146,6 +158,7 @@ bool ViewSweep::run() {
     if (orbit[a] == a && !complete[a]) roots.push_back(a);
   }
   if (roots.empty()) return true;
+  if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_)) return true;
   const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
   const bool rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_);
   if (!rigid && are_classes_uniform(*question_.layout_group, symmetric_class())) {
@@ -158,14 +171,22 @@ bool ViewSweep::run() {
   }
   if (rigid) return run_rigid(std::move(roots));
   std::map<std::uint64_t, std::vector<Vertex>> alike;
+  std::vector<Vertex> asked = first_only() ? std::vector<Vertex>{} : symmetric_class();
   for (std::size_t k = 0; k < roots.size(); ++k) {
     const Vertex a = roots[k];
     budget_.poll();
-    if (k == sampled_roots && work_ / sampled_roots > allowed_work() / roots.size()) charge(most_work);
+    if (k == sampled_roots && work_ / sampled_roots > allowed_work() / roots.size()) {
+      if (!first_only() && sample_group(roots)) return true;
+      charge(most_work);
+    }
     const ViewColours::Colours colours = colour(a);
     charge(colours.at.work);
     if (!visit_root(a, colours)) return false;
     alike[colours.at.invariant].push_back(a);
+    if (first_only() || asked == symmetric_class()) continue;
+    // The group has grown: perhaps it explains the rest.
+    asked = symmetric_class();
+    if (do_times_explain(layout, depth_, roots, asked, budget_)) return true;
   }
   for (const Vertex a : roots) {
     // In order of the first root, so that the witness does not depend on hashes.
@@ -223,14 +244,20 @@ bool ViewSweep::run_rigid(std::vector<Vertex> roots) {
 
 // Too many views to compare all; two tokens that one of a few views cannot tell apart are a proof all the same.
 bool ViewSweep::sample_twins(const std::vector<Vertex>& roots) {
-  constexpr std::size_t samples = 4;
-  for (std::size_t k = 0; k < samples; ++k) {
-    const Vertex a = roots[k * (roots.size() - 1) / (samples - 1)];
-    const Rooted rooted = maker_->make(a, budget_);
-    const RootColours colours = colour_view(rooted, a, budget_);
-    if (!colours.discrete && !visit_twins(a, rooted, colours)) return false;
+  for (const Vertex a : choose_samples(roots, 4)) {
+    const ViewColours::Colours colours = colour(a);
+    if (!colours.at.discrete && !visit_twins(a, colours)) return false;
   }
   return true;
+}
+
+// The views of a few roots often give the whole group, and then it takes little to see that the others add nothing.
+bool ViewSweep::sample_group(const std::vector<Vertex>& roots) {
+  for (const Vertex a : choose_samples(roots, sampled_roots)) {
+    budget_.poll();
+    if (!visit_root(a, colour(a))) return false;
+  }
+  return do_times_explain(*question_.layout, depth_, roots, symmetric_class(), budget_);
 }
 
 // By place where that is known, else by vertex; the steps of the structure that is made are counted with the colours.
@@ -268,29 +295,51 @@ bool ViewSweep::covers(const RootColours& first, const RootColours& second) cons
 
 bool ViewSweep::visit_root(Vertex a, const ViewColours::Colours& colours) {
   if (colours.at.discrete || covers(colours.at, colours.at)) return true;
-  const Rooted rooted = maker_->make(a, budget_);
-  if (first_only() && !visit_twins(a, rooted, colours.at.vertex != nullptr ? views_->expand(colours) : colours.at)) return false;
-  return visit_group(a, rooted);
+  if (first_only() && !visit_twins(a, colours)) return false;
+  return visit_group(a, maker_->make(a, budget_));
 }
 
 // scale.md, "What made it cheap" 6: two tokens that nothing in sight tells apart.
-bool ViewSweep::visit_twins(Vertex a, const Rooted& rooted, const RootColours& colours) {
+bool ViewSweep::visit_twins(Vertex a, const ViewColours::Colours& colours) {
+  constexpr Vertex small_layout = 8192;
   const Vertex tokens = question_.layout->tokens;
+  const bool by_place = colours.at.vertex != nullptr;
   const std::vector<Vertex>& number = symmetric_class();
-  std::map<std::uint64_t, Vertex> previous;
+  std::vector<bool> seen(tokens);
+  const std::vector<Vertex>* places = by_place ? &views_->places() : nullptr;
+  for (Vertex j = 0; j < tokens; ++j) seen[j] = colours.seen[by_place ? (*places)[j] : j];
+  const auto hash = [&](Vertex j) { return colours.at.hash[by_place ? (*places)[j] : j]; };
+  // On large layouts only the two tokens that stand for a class are asked for, and the token before them.
+  const bool sparse = by_place && question_.layout->vertices() >= small_layout;
+  std::unordered_map<std::uint64_t, Vertex> previous;
   int tries = 8;
-  for (Vertex j = 0; j < tokens && tries > 0; ++j) {
-    if (!rooted.seen[j]) continue;
-    const auto [at, fresh] = previous.emplace(colours.hash[j], j);
-    const Vertex other = std::exchange(at->second, j);
+  for (std::size_t k = 0; k < (sparse ? colours.at.vertex->size() : tokens) && tries > 0; ++k) {
+    const Vertex j = sparse ? (*colours.at.vertex)[k] : static_cast<Vertex>(k);
+    if (j >= tokens || !seen[j]) continue;
+    const auto [at, fresh] = previous.emplace(hash(j), j);
+    Vertex other = std::exchange(at->second, j);
     if (fresh || number[other] == number[j]) continue;
+    for (Vertex x = j - 1; sparse && x > other; --x) {
+      if (seen[x] && number[x] != number[j] && hash(x) == hash(j)) other = x;
+    }
     const group::Permutation swap = group::Permutation::transposition(other, j);
-    const Move move = make_move(a, swap, rooted.seen, tokens);
+    const Move move = make_move(a, swap, seen, tokens);
     if (explains(move)) continue;
     --tries;
-    if (symmetry::is_automorphism(rooted.structure, swap, budget_)) return found(move);
+    if (is_swap_of_view(a, swap)) return found(move);
   }
   return true;
+}
+
+bool ViewSweep::is_swap_of_view(Vertex a, const group::Permutation& swap) const {
+  const Layout& layout = *question_.layout;
+  const Vertex x = swap.moved()[0], y = swap.moved()[1];
+  if (x == a || y == a) return false;
+  if (!layout.has_equal_registers()) {
+    const std::vector<std::int64_t> latest = compute_latest(layout, depth_, a, budget_);
+    if (const auto kept = is_swap_symmetric(layout, latest, x, y, budget_)) return *kept;
+  }
+  return symmetry::is_automorphism(maker_->make(a, budget_).structure, swap, budget_);
 }
 
 bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {

@@ -65,9 +65,11 @@ private:
 
   bool run_rigid(std::vector<Vertex> roots);
   bool sample_twins(const std::vector<Vertex>& roots);
+  bool sample_group(const std::vector<Vertex>& roots);
   [[nodiscard]] ViewColours::Colours colour(Vertex a);
   bool visit_root(Vertex a, const ViewColours::Colours& colours);
-  bool visit_twins(Vertex a, const Rooted& rooted, const RootColours& colours);
+  bool visit_twins(Vertex a, const ViewColours::Colours& colours);
+  bool is_swap_of_view(Vertex a, const group::Permutation& swap) const;
   bool visit_group(Vertex a, const Rooted& rooted);
   bool visit_pairs(const std::vector<Vertex>& roots);
   [[nodiscard]] bool covers(const RootColours& first, const RootColours& second) const;
@@ -93,6 +95,19 @@ private:
 
 /// The move of a permutation of the tokens on a rooted view.
 [[nodiscard]] Move make_move(Vertex a, const group::Permutation& tau, const std::vector<bool>& seen, Vertex tokens);
+
+/// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? Shown by what they keep of each vertex alone:
+/// its colour, the time t_a(j) left to it, whether it is the root, and the colours of its visible rows. False may mean: not found out, and
+/// registers that start equal or too many vertices. O(roots * vertices + visible runs).
+[[nodiscard]] bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number,
+                                    const Budget& budget);
+
+/// Does the swap of x and y keep every visible row of the layout, and colours and times? Row q of j is visible when q <= latest[j]; `latest` empty: all are.
+/// Nothing when rows have steps or positions, which is left to others. O(vertices + runs of different rows).
+[[nodiscard]] std::optional<bool> is_swap_symmetric(const Layout& layout, const std::vector<std::int64_t>& latest, Vertex x, Vertex y, const Budget& budget);
+
+/// `count` of the roots, spread evenly, without repeats.
+[[nodiscard]] std::vector<Vertex> choose_samples(const std::vector<Vertex>& roots, std::size_t count);
 
 /// find_collision when the limit is known already.
 [[nodiscard]] std::optional<Collision> find_collision_within(const ViewQuestion& question, std::uint64_t depth, const Limit& limit,

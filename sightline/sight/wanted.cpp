@@ -67,14 +67,14 @@ Connected compute_wanted_reach(const ViewQuestion& question, bool ordinary_only,
 UnseenPairs find_unseen_pairs(const ViewQuestion& question, std::optional<std::uint64_t> depth, bool ordinary_only, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (moves_class(question)) {
-    return count_pairs(question, WantedTokens(question, budget), depth.value_or(compute_stable_depth(layout, budget)), ordinary_only, budget);
+    return count_pairs(question, WantedTokens(question, budget), depth ? *depth : compute_stable_depth(layout, budget), ordinary_only, budget);
   }
   UnseenPairs result;
   const std::vector<Vertex> unseen = compute_unseen(layout, depth, {question.target_class, ordinary_only}, budget);
   for (Vertex a = 0; a < layout.tokens; ++a) {
     result.count += unseen[a];
     if (unseen[a] == 0 || result.first) continue;
-    const std::uint64_t at = depth.value_or(compute_stable_depth(layout, budget));
+    const std::uint64_t at = depth ? *depth : compute_stable_depth(layout, budget);
     const std::vector<bool> seen = to_members(compute_view(layout, at, a, budget), layout.tokens);
     const std::vector<bool> ever = question.target_class == ClassKind::seen
                                        ? to_members(compute_view(layout, compute_stable_depth(layout, budget), a, budget), layout.tokens)

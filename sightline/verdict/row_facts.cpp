@@ -78,8 +78,9 @@ RowFacts compute_row_facts(const layout::Relation& relation, Vertex tokens, cons
   const bool any_colours = relation.relative().kind != RelativeKind::none || !relation.pattern().is_plain();
   std::vector<Run> row;
   std::vector<ColouredRun> coloured;
-  for (Vertex i = 0; i < tokens; ++i) {
+  for (Vertex i = 0, end = 0; i < tokens; i = end) {
     budget.poll();
+    end = std::min(tokens, relation.same_row_until(i));
     relation.pattern().row(i, row);
     std::uint64_t read = 0, early = 0;
     for (const Run& run : row) {
@@ -92,10 +93,9 @@ RowFacts compute_row_facts(const layout::Relation& relation, Vertex tokens, cons
       if (run.first + (size - 1) * run.step > i) facts.causal = false;
     }
     if (row.empty()) facts.nonempty = false;
-    const bool own = contains(row, i);
-    if (!own) facts.loops = false;
+    for (Vertex reader = i; reader < end && facts.loops; ++reader) facts.loops = contains(row, reader);
     if (read != tokens) facts.full = false;
-    if (early != i + 1ull || read != early) facts.full_causal = false;
+    if (end - i > 1 || early != i + 1ull || read != early) facts.full_causal = false;
     if (!contains(row, 0)) facts.bos_in_every_row = false;
     if (facts.injective) {
       if (!any_colours) {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../unit/sight/block_masks.hpp"
 #include "../unit/symmetry/sample.hpp"
 #include "cases.hpp"
 #include "convert.hpp"
@@ -65,6 +66,25 @@ Sample from_edges(Vertex n, const std::vector<std::pair<Vertex, Vertex>>& edges)
 }
 
 }  // namespace
+
+TEST_CASE("groups of large block masks, confirmed by way of their stretches") {
+  std::mt19937 random(29);
+  for (int k = 0; k < 12; ++k) {
+    const auto layout = sightline::sight::oracle::make_blocks(random, 8192 + random() % 1000, 6 + random() % 30);
+    Structure structure = sightline::symmetry::make_structure(layout);
+    if (k % 3 == 1) {
+      for (Vertex v = 0; v < layout.tokens / 3; ++v) structure.vertex_colour[v] = 2;
+    }
+    if (k % 3 == 2) {
+      structure.relations.front().visible.assign(layout.vertices(), true);
+      for (Vertex v = layout.tokens / 2; v < layout.tokens; ++v) {
+        structure.relations.front().visible[v] = false;
+        structure.vertex_colour[v] = 2;
+      }
+    }
+    confirm(structure, layout.tokens, "block mask");
+  }
+}
 
 TEST_CASE("random structures: the engine's group is confirmed") {
   std::mt19937_64 random(1);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "../unit/sight/block_masks.hpp"
 #include "../unit/sight/oracle.hpp"
 #include "checker/reach.hpp"
 #include "cases.hpp"
@@ -260,6 +261,11 @@ void check_layout(std::mt19937_64& random, const Layout& layout, RegisterRows ro
 }
 
 }  // namespace
+
+TEST_CASE("the checker follows large block masks on two vertices per stretch to the same figures") {
+  std::mt19937 random(17);
+  for (int k = 0; k < 6; ++k) same_reach(oracle::make_blocks(random, 8192 + random() % 1000, 10 + random() % 50));
+}
 
 TEST_CASE("reach is found again by columns and by end points") {
   std::mt19937_64 random(5);

@@ -1,0 +1,21 @@
+// Inside of reach: layouts on a grid whose rows are products.
+#pragma once
+
+#include <optional>
+
+#include "layout.hpp"
+
+namespace checker {
+
+/// Vertex (r, c) = r width + c. In every layer (r, c) reads the product of what r reads in `down` and c reads in
+/// `across`, itself among it. Then so are the views: by induction R_q[(r, c)] = D_q[r] x C_q[c], because a union of
+/// products D[r'] x C[c'] over all r' in A, c' in B is the product of the unions.
+struct Grid {
+  Vertex width = 0;
+  Layout down, across;
+};
+
+/// A width that the rows suggest and all of them confirm; nothing when there is none, and with registers. O(runs).
+[[nodiscard]] std::optional<Grid> find_grid(const Layout& layout);
+
+} // namespace checker

@@ -1,0 +1,111 @@
+// Two vertices per stretch of neighbours that read the same, are read alike by every row, and look alike.
+#include <algorithm>
+
+#include "stretches.hpp"
+
+namespace checker {
+
+namespace {
+
+/// Where stretches begin; gives up when there are too many of them.
+struct Ends {
+  explicit Ends(Vertex vertices) : begins(std::size_t{vertices} + 1, false), most(vertices / 16) {}
+  void mark(std::uint64_t vertex) {
+    if (begins[vertex]) return;
+    begins[vertex] = true;
+    ++count;
+  }
+  std::vector<bool> begins;
+  std::size_t count = 0, most;
+};
+
+bool mark_rows(const Pattern& pattern, Ends& ends) {
+  constexpr Vertex few = 4;
+  std::vector<Run> row;
+  for (Vertex i = 0, end = 0; i < pattern.vertices; i = end) {
+    end = pattern.same_row_until(i);
+    ends.mark(i);
+    ends.mark(end);
+    pattern.row(i, row);
+    for (const Run& run : row) {
+      if (run.step > 1 && run.size() > few) return false;
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
+        ends.mark(j);
+        ends.mark((run.step == 1 ? run.last : j) + std::uint64_t{1});
+        if (run.step == 1) break;
+      }
+    }
+    if (ends.count > ends.most) return false;
+  }
+  return true;
+}
+
+/// @param place  of every beginning of a stretch, and of the end
+std::shared_ptr<const Pattern> shorten(const Pattern& pattern, const std::vector<Vertex>& place) {
+  auto out = std::make_shared<Pattern>();
+  out->vertices = place.back();
+  std::vector<Run> row;
+  for (Vertex i = 0, end = 0; i < pattern.vertices; i = end) {
+    end = pattern.same_row_until(i);
+    pattern.row(i, row);
+    std::vector<MovingRun>& list = out->lists.emplace_back();
+    for (const Run& run : row) {
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
+        const std::size_t last = run.step == 1 ? run.last : j;
+        list.push_back({place[j], place[last + 1] - 1, 1, static_cast<std::uint32_t>(run.colour), 0, 0});
+        if (run.step == 1) break;
+      }
+    }
+    out->segments.push_back({place[i], place[end] - place[i], static_cast<std::uint32_t>(out->lists.size() - 1), Pattern::none});
+  }
+  return out;
+}
+
+}  // namespace
+
+Vertex Stretches::place_of(Vertex x) const {
+  return static_cast<Vertex>(std::upper_bound(first.begin(), first.end(), x) - first.begin()) - 1;
+}
+
+std::optional<Stretches> find_stretches(Vertex vertices, Vertex tokens, const std::vector<const Relation*>& relations, const Structure* shown) {
+  constexpr Vertex few_vertices = 8192;
+  if (vertices < few_vertices) return std::nullopt;
+  Ends ends(vertices);
+  ends.mark(1);  // a BOS counts for itself
+  for (Vertex v = tokens; v <= vertices; ++v) ends.mark(v);
+  if (shown != nullptr) {
+    for (Vertex v = 1; v < vertices && ends.count <= ends.most; ++v) {
+      if (shown->colour[v] != shown->colour[v - 1]) ends.mark(v);
+    }
+    for (const Structure::Shown& relation : shown->relations) {
+      for (Vertex v = 1; v < relation.visible.size() && ends.count <= ends.most; ++v) {
+        if (relation.visible[v] != relation.visible[v - 1]) ends.mark(v);
+      }
+    }
+  }
+  for (const Relation* relation : relations) {
+    // Colours by position differ from reader to reader; they play no part in who sees whom.
+    if ((shown != nullptr && relation->relative != RelativeKind::none) || !mark_rows(*relation->pattern, ends)) return std::nullopt;
+  }
+  Stretches result;
+  std::vector<Vertex> place(std::size_t{vertices} + 1);
+  for (Vertex v = 0, end = 0; v < vertices; v = end) {
+    for (end = v + 1; !ends.begins[end]; ++end) {}
+    place[v] = static_cast<Vertex>(result.first.size());
+    for (Vertex k = 0; k < std::min<Vertex>(end - v, 2); ++k) {
+      result.first.push_back(v + k);
+      result.count.push_back(k == 0 ? 1 : end - v - 1);
+      result.lead.push_back(place[v]);
+    }
+  }
+  place[vertices] = static_cast<Vertex>(result.first.size());
+  for (const Relation* relation : relations) {
+    Relation& added = result.relations.emplace_back();
+    added.pattern = shorten(*relation->pattern, place);
+    added.cancels = relation->cancels;
+    added.tokens = place[tokens];
+  }
+  return result;
+}
+
+}  // namespace checker

@@ -1,0 +1,138 @@
+// Reach on two vertices per stretch: neighbours that read the same and that every row reads alike see the same, and are seen alike.
+#include <algorithm>
+
+#include "sightline/layout/pattern_builder.hpp"
+#include "sightline/sight/reach_engine.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+/// Where stretches begin; gives up when there are too many of them.
+class StretchEnds {
+public:
+  StretchEnds(Vertex vertices, Vertex share) : begins_(std::size_t{vertices} + 1, false), most_(vertices / share) {}
+  void mark(std::uint64_t vertex) {
+    if (begins_[vertex]) return;
+    begins_[vertex] = true;
+    ++count_;
+  }
+  [[nodiscard]] bool too_many() const { return count_ > most_; }
+  [[nodiscard]] const std::vector<bool>& begins() const { return begins_; }
+
+private:
+  std::vector<bool> begins_;
+  std::size_t count_ = 0, most_;
+};
+
+bool mark_rows(const layout::Pattern& pattern, StretchEnds& ends, const Budget& budget) {
+  constexpr Vertex few = 4;
+  std::vector<layout::Run> row;
+  for (Vertex i = 0, end = 0; i < pattern.vertex_count(); i = end) {
+    budget.poll();
+    end = pattern.same_row_until(i);
+    ends.mark(i);
+    ends.mark(end);
+    pattern.row(i, row);
+    for (const layout::Run& run : row) {
+      if (run.step == 1) {
+        ends.mark(run.first);
+        ends.mark(std::uint64_t{run.last} + 1);
+        continue;
+      }
+      if (run.size() > few) return false;
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
+        ends.mark(j);
+        ends.mark(j + 1);
+      }
+    }
+    if (ends.too_many()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Vertex few, Vertex share) {
+  const Vertex vertices = layout.vertices();
+  if (vertices < few) return std::nullopt;
+  std::vector<bool> used(layout.relations.size(), false);
+  for (const std::uint32_t l : layout.order) {
+    for (const std::uint32_t r : layout.layers[l].relations) used[r] = true;
+  }
+  StretchEnds ends(vertices, share);
+  ends.mark(1);  // a BOS counts for itself
+  for (Vertex v = layout.tokens; v <= vertices; ++v) ends.mark(v);
+  for (std::size_t r = 0; r < used.size(); ++r) {
+    if (used[r] && !mark_rows(layout.relations[r].pattern(), ends, budget)) return std::nullopt;
+  }
+  Shortened result;
+  result.booking.emplace(budget, std::uint64_t{vertices} * 5);
+  std::vector<Vertex> place(std::size_t{vertices} + 1);  // vertices of the short layout below each beginning of a stretch
+  for (Vertex v = 0, end = 0; v < vertices; v = end) {
+    for (end = v + 1; !ends.begins()[end]; ++end) {}
+    place[v] = static_cast<Vertex>(result.first.size());
+    result.first.push_back(v);
+    result.count.push_back(1);
+    result.lead.push_back(place[v]);
+    if (end == v + 1) continue;
+    result.first.push_back(v + 1);
+    result.count.push_back(end - v - 1);
+    result.lead.push_back(place[v]);
+  }
+  const auto short_vertices = static_cast<Vertex>(result.first.size());
+  place[vertices] = short_vertices;
+  result.layout.registers = layout.registers;
+  result.layout.tokens = short_vertices - layout.registers;
+  result.layout.vertex_colour.assign(short_vertices, 0);
+  for (Vertex k = result.layout.tokens; k < short_vertices; ++k) result.layout.vertex_colour[k] = k;
+  result.layout.layers = layout.layers;
+  result.layout.order = layout.order;
+  std::vector<layout::Run> row;
+  std::vector<layout::AffineRun> mapped;
+  for (std::size_t r = 0; r < used.size(); ++r) {
+    const layout::Pattern& pattern = layout.relations[r].pattern();
+    layout::PatternBuilder builder(short_vertices, budget);
+    for (Vertex i = 0, end = 0; i < vertices; i = end) {
+      end = used[r] ? pattern.same_row_until(i) : vertices;
+      mapped.clear();
+      if (used[r]) pattern.row(i, row);
+      else row.clear();
+      for (const layout::Run& run : row) {
+        for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
+          const auto last = static_cast<Vertex>(run.step == 1 ? run.last : j);
+          mapped.push_back(layout::make_constant_run(place[j], place[std::size_t{last} + 1] - 1));
+          if (run.step == 1) break;
+        }
+      }
+      builder.add_segment(place[i], builder.add_list(mapped));
+    }
+    result.layout.relations.emplace_back(builder.build(), layout::Relative{}, layout::Cancels::nothing, result.layout.tokens);
+  }
+  return result;
+}
+
+std::optional<ReachAnswer> answer_by_stretches(const ReachQuestion& question, const Budget& budget, bool cheaply, Vertex few, Vertex share) {
+  const Layout& layout = *question.layout;
+  if (question.weight != nullptr || layout.order.empty() || question.wanted.kind == ClassKind::causal) return std::nullopt;
+  const std::optional<Shortened> found = shorten(layout, budget, few, share);
+  if (!found) return std::nullopt;
+  ReachQuestion asked = question;
+  asked.layout = &found->layout;
+  asked.weight = &found->count;
+  std::optional<ReachAnswer> answer = answer_cheaply(asked, budget);
+  if (!answer && cheaply) return std::nullopt;
+  if (!answer) answer = answer_by_bits(asked, budget);
+  if (question.count_unseen) {
+    std::vector<Vertex> unseen(layout.tokens);
+    // What the second of a stretch sees of itself is not what the others see of it, so the first one speaks for all.
+    for (Vertex k = 0; k < found->layout.tokens; ++k) {
+      std::fill_n(unseen.begin() + found->first[k], found->count[k], answer->unseen[found->lead[k]]);
+    }
+    answer->unseen = std::move(unseen);
+  }
+  if (answer->reach.witness) answer->reach.witness = UnreachablePair{found->first[answer->reach.witness->reader], found->first[answer->reach.witness->unseen]};
+  return answer;
+}
+
+}  // namespace sightline::sight
