@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -127,6 +128,17 @@ void compare_with_mixer(approximate::Result& result, approximate::SumBy by, cons
   write_file_atomically(result.architecture, approximate::to_architecture(model, by));
 }
 
+/// An option that the method does not read would be ignored in silence.
+void refuse_options_of_others(const CLI::App& command, const std::string& method) {
+  const std::vector<std::string> fits{"polynomial", "linformer", "performer", "register"}, tables{"grid", "theorem1"}, memory{"memorise"};
+  const std::vector<std::pair<const char*, const std::vector<std::string>&>> belongs{
+      {"--lipschitz", tables}, {"--cells", tables}, {"--degree", fits}, {"--rows", fits}, {"--error", fits}, {"--layers", memory}, {"--values", memory}};
+  for (const auto& [option, methods] : belongs) {
+    if (command.count(option) > 0 && std::find(methods.begin(), methods.end(), method) == methods.end())
+      throw InputError(fmt::format("{}: expected --method {}, found {}", option, fmt::join(methods, ", "), method));
+  }
+}
+
 }  // namespace
 
 void add_approximate(CLI::App& app, Exit& exit) {
@@ -151,9 +163,10 @@ void add_approximate(CLI::App& app, Exit& exit) {
   command->add_option("--save", options->save, "write the model (.safetensors) for predict and evaluate");
   command->add_flag("--json", options->json, "one JSON object");
   options->limits.add_to(*command);
-  command->callback([options, &exit] {
+  command->callback([options, command, &exit] {
     if (options->method == "mlp") run_train_program("approximate", command_words());
     if (options->mlp.any()) throw InputError(fmt::format("--method {}: expected none of --latent --width --steps --batch --lr --threads --test --resume, which belong to --method mlp", options->method));
+    refuse_options_of_others(*command, options->method);
     const Budget budget = make_budget(options->limits, false);
     approximate::Options fit = options->fit;
     if (!(options->domain[0] < options->domain[1])) throw InputError(fmt::format("--domain: expected LO < HI, found {},{}", options->domain[0], options->domain[1]));
@@ -169,7 +182,6 @@ void add_approximate(CLI::App& app, Exit& exit) {
       run_memory(*options, fit.sampler, budget);
       return;
     }
-    if (options->values != 0) throw InputError(fmt::format("--method {}: --values belongs to --method memorise", options->method));
     approximate::Result result;
     if (options->target.rfind("data:", 0) == 0) {
       const approximate::Samples samples = approximate::read_samples(options->target.substr(5), budget);

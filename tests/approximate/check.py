@@ -59,6 +59,8 @@ for tokens, words in ((5, "crashed in sightline_target (signal 11"), (6, "ended 
     said = run("approximate", f"lib:{folder}/bad.so", "--tokens", tokens, "--dim", 1, code=2)
     check(words in said and said.count("\n") == 1, f"a bad library: {said}")
 check("noise" not in run("approximate", f"lib:{folder}/bad.so", "--tokens", 4, "--dim", 1, "--json", code=1), "what a library prints stays out of the answer")
+said = run("approximate", "expr:sum(y)", "--tokens", 4, "--dim", 1, "--layers", 3, code=2)
+check("--layers: expected --method memorise, found polynomial" in said, "an option of another method")
 (folder / "text.so").write_text("no library")
 check("expected a shared library" in run("approximate", f"lib:{folder}/text.so", "--tokens", 4, "--dim", 1, code=2), "no library at all")
 
