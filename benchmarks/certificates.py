@@ -85,7 +85,7 @@ def main():
     (out / "certificates.json").write_text(json.dumps({"when": time.strftime("%Y-%m-%d"), "rows": rows}, indent=1) + "\n")
     if options.docs:
         (ROOT / "docs" / "certificate-cost.md").write_text(
-            "# What a certificate costs\n\n`./do bench certificates --docs` writes this page: processor seconds of one process, one thread; " + "`-`: more than "
+            f"# What a certificate costs\n\n`./do bench certificates --docs --sizes {options.sizes} --limit {options.limit}` writes this page: processor seconds of one process, one thread; " + "`-`: more than "
             f"{options.limit} s.\n`search` is what certify takes beyond its own check.\n\n" + "\n".join(lines) + "\n")
 
 

@@ -53,25 +53,34 @@ void Search::search_sequences(std::uint64_t layers) {
       wrong_group.insert(std::move(key));
       return;
     }
-    if (!find_depth(sets, layers, layers)) {
+    // A sequence that was drawn may do without its last layers.
+    std::uint64_t reach = 1;
+    OrbitalSet view = configuration_->extend_view(sets[0], configuration_->diagonal());
+    while (reach < layers && view != configuration_->everything())
+      view = configuration_->extend_view(sets[reach++], view);
+    const std::optional<std::uint64_t> depth = find_depth(sets, reach, layers);
+    if (!depth) {
       stopped = ++compared >= most_views_compared;
       return;
     }
+    if (std::all_of(sets.begin(), sets.begin() + static_cast<std::ptrdiff_t>(*depth),
+                    [&](OrbitalSet set) { return set == sets[0]; }))
+      return;
     Candidate candidate;
     candidate.kind = PointKind::several;
     candidate.whole_list_once = true;
-    for (std::size_t q = 0; q < layers; ++q) {
+    for (std::size_t q = 0; q < *depth; ++q) {
       candidate.layers.push_back({describe_union(orbitals_, list(sets[q]), budget_), costs[q]});
       candidate.description += (q == 0 ? "" : ", ") + describe(sets[q]);
     }
-    candidate.description = fmt::format("{} layers of their own: {}", layers, candidate.description);
-    std::optional<FrontPoint> point = certify(candidate, layers);
+    candidate.description = fmt::format("{} layers of their own: {}", *depth, candidate.description);
+    std::optional<FrontPoint> point = certify(candidate, *depth);
     if (!point) {
       stopped = ++refused >= most_sequences_refused;
       return;
     }
     found = true;
-    (void)keep(std::move(point), !draws);
+    (void)keep(std::move(point), !draws && *depth == layers);
   };
 
   const std::function<void(std::size_t, std::uint64_t, OrbitalSet)> extend = [&](std::size_t q, std::uint64_t left,

@@ -267,6 +267,12 @@ void check_design(std::size_t n, const std::vector<small_groups::Images>& genera
     return;
   const Design design = design::make_design(request, unlimited);
   CAPTURE(n);
+  std::string images;
+  for (const small_groups::Images& g : generators) {
+    for (const auto image : g) images += std::to_string(image) + " ";
+    images += "; ";
+  }
+  CAPTURE(images);
   CHECK(design.two_closed == closed);
   ++sweep.groups;
   if (n > 1)
