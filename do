@@ -83,8 +83,7 @@ case "$command" in
     name=${1:-certify}
     [ $# -gt 0 ] && shift
     if [ "$name" = floors ]; then need test; build_training; exec python3 experiments/floors/run.py "$@"; fi
-    if [ "$name" = rates ]; then need test; build_command; exec python3 experiments/rates/run.py build/release/sightline "$@"; fi
-    if [ "$name" = sumformer-growth ]; then need test; build_command; exec python3 experiments/sumformer/growth.py build/release/sightline "$@"; fi
+    case "$name" in rates|sumformer-growth) exec ./do experiment "$name" "$@" ;; esac
     if [ "$name" = certificates ]; then build_command; exec python3 benchmarks/certificates.py build/release/sightline "$@"; fi
     if [ "$name" = random-patterns ]; then build_command; exec python3 benchmarks/experiments/random_patterns.py build/release/sightline "$@"; fi
     case "$name" in certify|growth|design|approximate|mixer) ;; *) die "there is no benchmark \"$name\" (approximate, certificates, certify, design, floors, growth, mixer, random-patterns, rates, sumformer-growth)" ;; esac

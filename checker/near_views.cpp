@@ -10,18 +10,12 @@
 #include <set>
 #include <tuple>
 
+#include "field.hpp"
 #include "views.hpp"
 
 namespace checker {
 
 namespace {
-
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 /// Kinds of vertices, split by values.
 struct Kinds {

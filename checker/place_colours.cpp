@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "field.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -15,13 +16,6 @@ namespace {
 constexpr Vertex none = ~Vertex{0};
 constexpr std::size_t most_pieces = std::size_t{1} << 23, most_steps = 4;
 constexpr Vertex short_run = 8;
-
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 std::uint64_t weigh(std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour)) | 1; }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "field.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -8,13 +9,6 @@ namespace checker {
 namespace {
 
 constexpr std::uint64_t absent = ~std::uint64_t{0};
-
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 std::uint64_t fold(std::uint64_t hash, std::uint64_t value) { return mix(hash ^ mix(value + 0x51ab)); }
 

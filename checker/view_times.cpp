@@ -3,18 +3,12 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "field.hpp"
 #include "views.hpp"
 
 namespace checker {
 
 namespace {
-
-std::uint64_t stir(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 /// What a row's arcs have in common whatever runs they are written in: how many they are, the sums of their colours and of the squares of these.
 std::uint64_t describe(const std::vector<Run>& row) {
@@ -26,7 +20,7 @@ std::uint64_t describe(const std::vector<Run>& row) {
     sum += size * colour + pairs * step;
     squares += size * colour * colour + 2 * pairs * colour * step + (pairs % 3 == 0 ? pairs / 3 * last : pairs * (last / 3)) * step * step;
   }
-  return stir(stir(stir(count) + sum) + squares);
+  return mix(mix(mix(count) + sum) + squares);
 }
 
 }  // namespace
@@ -50,9 +44,9 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
     for (Vertex j = 0; j < layout.tokens; ++j) {
       if (latest[j] < 0) continue;
       const auto left = static_cast<std::uint64_t>(latest[j]);
-      std::uint64_t hash = stir(stir(layout.vertex_colour[j]) + 2 * left + (j == a ? 1 : 0));
+      std::uint64_t hash = mix(mix(layout.vertex_colour[j]) + 2 * left + (j == a ? 1 : 0));
       for (std::size_t r = 0; r < rows.size(); ++r) {
-        if (left >= first[r]) hash = stir(hash ^ (rows[r][j] + r));  // a relation of no layer is never in sight
+        if (left >= first[r]) hash = mix(hash ^ (rows[r][j] + r));  // a relation of no layer is never in sight
       }
       if (known.try_emplace(hash, number[j]).first->second != number[j]) return false;
     }

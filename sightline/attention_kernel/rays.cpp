@@ -4,6 +4,7 @@
 
 #include "sightline/attention_kernel/build.hpp"
 #include "sightline/attention_kernel/structure.hpp"
+#include "sightline/base/mix.hpp"
 
 namespace sightline::attention_kernel {
 namespace {
@@ -73,12 +74,8 @@ bool is_affine_in_key(const Node& node) {
 }  // namespace
 
 long FixedRandom::integer(long low, long high) {
-  // splitmix64: short, and specified to the bit, unlike the distributions of <random>
-  std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  z ^= z >> 31;
-  return low + static_cast<long>(z % static_cast<std::uint64_t>(high - low + 1));
+  // specified to the bit, unlike the distributions of <random>
+  return low + static_cast<long>(draw_mixed(state_) % static_cast<std::uint64_t>(high - low + 1));
 }
 
 std::vector<mpq_class> FixedRandom::rational_vector(std::size_t dim) {

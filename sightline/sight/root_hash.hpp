@@ -6,17 +6,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "sightline/base/mix.hpp"
+
 namespace sightline::sight::root_hash {
 
 /// Rounds after which refinement stops, whatever it could still find.
 inline constexpr int most_rounds = 64;
 
-[[nodiscard]] inline std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+using sightline::mix;
 
 /// What an arc of the colour multiplies by; odd.
 [[nodiscard]] inline std::uint64_t weigh(std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour) ^ 0x51ab5ead) | 1; }

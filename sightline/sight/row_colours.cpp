@@ -2,19 +2,13 @@
 #include <algorithm>
 #include <map>
 
+#include "sightline/base/mix.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/rooted.hpp"
 
 namespace sightline::sight {
 
 namespace {
-
-std::uint64_t stir(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 // Sums of hashes over what has been numbered so far, along every step that rows use.
 class PrefixSums {
@@ -67,7 +61,7 @@ bool do_rows_name_tokens(const Layout& layout, const Budget& budget) {
   std::uint64_t work = 0;
   for (Vertex i = 0; i < vertices; ++i) {
     budget.poll();
-    std::uint64_t value = stir(layout.vertex_colour[i] + 1);
+    std::uint64_t value = mix(layout.vertex_colour[i] + 1);
     for (const layout::Relation& relation : layout.relations) {
       relation.row(i, row);
       std::uint64_t read = 0, loop = 0;
@@ -75,18 +69,18 @@ bool do_rows_name_tokens(const Layout& layout, const Budget& budget) {
         if (run.last > i) return false;
         const Vertex last = run.last == i ? (run.last - run.first >= run.step ? run.last - run.step : i) : run.last;
         if (run.last == i) {
-          loop = stir(static_cast<std::uint64_t>(run.colour + run.colour_step * std::int64_t{(run.last - run.first) / run.step}) + 7);
+          loop = mix(static_cast<std::uint64_t>(run.colour + run.colour_step * std::int64_t{(run.last - run.first) / run.step}) + 7);
           if (run.first == i) continue;
         }
         if (run.colour_step == 0 && sums.knows(run.step)) {
-          read += stir(static_cast<std::uint64_t>(run.colour) + 3) * sums.over(run.first, last, run.step);
+          read += mix(static_cast<std::uint64_t>(run.colour) + 3) * sums.over(run.first, last, run.step);
           continue;
         }
         if (work += (last - run.first) / run.step + 1; work > 256 * std::uint64_t{vertices}) return false;
         std::int64_t c = run.colour;
-        for (std::uint64_t j = run.first; j <= last; j += run.step, c += run.colour_step) read += stir(static_cast<std::uint64_t>(c) + 3) * colour[j];
+        for (std::uint64_t j = run.first; j <= last; j += run.step, c += run.colour_step) read += mix(static_cast<std::uint64_t>(c) + 3) * colour[j];
       }
-      value = stir(value + stir(read + 11) + 13 * loop);
+      value = mix(value + mix(read + 11) + 13 * loop);
     }
     colour[i] = value;
     sums.put(i, value);

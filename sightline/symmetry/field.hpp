@@ -6,19 +6,15 @@
 
 #include <cstdint>
 
+#include "sightline/base/mix.hpp"
+
 namespace sightline::symmetry::field {
 
 using Element = std::uint64_t;
 
 inline constexpr Element modulus = (std::uint64_t{1} << 61) - 1;
 
-/// Well mixed 64 bits of x (splitmix64).
-[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+using sightline::mix;
 
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t x, std::uint64_t y) { return mix(mix(x) ^ (y + 0x632be59bd9b4e019u)); }
 

@@ -3,18 +3,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "sightline/base/mix.hpp"
+
 namespace sightline::target {
-namespace {
-
-/// Steele, Lea and Flood's mixer: neighbouring numbers give unrelated ones.
-std::uint64_t mix(std::uint64_t z) {
-  z += 0x9e3779b97f4a7c15U;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
-
-}  // namespace
 
 std::mt19937_64 make_random(std::uint64_t seed, std::uint64_t stream, std::uint64_t block) {
   return std::mt19937_64(mix(mix(mix(seed) ^ stream) ^ block));

@@ -26,6 +26,17 @@ Network make_network(std::shared_ptr<Model> model) {
   return {model, model->weights(), [model](const Tensor& x, const Run& run) { return model->forward(x, {}, run); }};
 }
 
+FitOptions make_fit_options(std::int64_t steps, std::int64_t batch, double rate, std::uint64_t seed, int threads) {
+  FitOptions options;
+  options.settings.steps = steps;
+  options.settings.batch = batch;
+  options.settings.lr = rate;
+  options.settings.weight_decay = 0;
+  options.settings.seed = static_cast<std::int64_t>(seed);
+  options.threads = threads;
+  return options;
+}
+
 double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

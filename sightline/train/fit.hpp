@@ -31,6 +31,10 @@ struct FitOptions {
   double checkpoint_seconds = 5; ///< least time between two checkpoints
 };
 
+/// Options of a fit without weight decay; `rate` is the greatest learning rate.
+[[nodiscard]] FitOptions make_fit_options(std::int64_t steps, std::int64_t batch, double rate, std::uint64_t seed,
+                                          int threads);
+
 struct FitResult {
   double loss = 0;             ///< mean over the last twentieth of the steps
   double seconds = 0;          ///< of the processor, of the steps done now

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <string_view>
 
+#include "sightline/base/mix.hpp"
+
 namespace sightline::train {
 
 /// splitmix64, started from a seed and a name, so that every parameter has numbers of its own whatever the others are.
@@ -14,14 +16,9 @@ public:
   Random(std::uint64_t seed, std::string_view name) : state_(seed * 0x9e3779b97f4a7c15ull + 0x1234567) {
     for (const char c : name)
       state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-    draw();
+    (void)draw();
   }
-  std::uint64_t draw() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t draw() { return draw_mixed(state_); }
   /// Uniform on [0, 1).
   double uniform() { return static_cast<double>(draw() >> 11) * 0x1p-53; }
   double normal() {

@@ -196,13 +196,8 @@ Comparison compare(const TaskData& data, const CompareOptions& options, const Bu
     for (std::int64_t s = 0; s < options.seeds; ++s) {
       const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(s);
       const train::Network network = build(task, contender, data, seed, training, budget);
-      train::FitOptions fit;
-      fit.settings.steps = options.steps;
-      fit.settings.batch = options.batch;
-      fit.settings.lr = options.rate;
-      fit.settings.weight_decay = 0;
-      fit.settings.seed = static_cast<std::int64_t>(seed);
-      fit.threads = options.threads;
+      const train::FitOptions fit =
+          train::make_fit_options(options.steps, options.batch, options.rate, seed, options.threads);
       const train::FitResult fitted = train::fit(network, training, fit, budget, [&](std::int64_t step, double) {
         if (show)
           show(fmt::format("{}, seed {}", row.name, seed),

@@ -108,13 +108,8 @@ MlpResult fit_mlp(const TaskData& data, const MlpOptions& options, const Budget&
   shape.psi = {options.width, options.width};
   const auto network =
       std::make_shared<train::SumformerNetwork>(shape, data.centre(), data.half(), at::kDouble, options.seed);
-  train::FitOptions fit;
-  fit.settings.steps = options.steps;
-  fit.settings.batch = options.batch;
-  fit.settings.lr = options.rate;
-  fit.settings.weight_decay = 0;
-  fit.settings.seed = static_cast<std::int64_t>(options.seed);
-  fit.threads = options.threads;
+  train::FitOptions fit =
+      train::make_fit_options(options.steps, options.batch, options.rate, options.seed, options.threads);
   fit.checkpoint = options.checkpoint;
   fit.fingerprint =
       fmt::format("mlp Sumformer {} samples {} tokens {} dim {} outputs {} latent {} width {} steps {} "

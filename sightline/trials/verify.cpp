@@ -114,13 +114,8 @@ Verification verify(const rate::Score& score, const rate::Measure& measure, rate
                deviation = std::max(training.attention.std().item<double>(), 1e-150);
   result.target_variance = at::square(test.attention - mean).mean().item<double>();
   train::use_threads(options.threads);
-  train::FitOptions fit;
-  fit.settings.steps = options.steps;
-  fit.settings.batch = options.batch;
-  fit.settings.lr = options.rate;
-  fit.settings.weight_decay = 0;
-  fit.settings.seed = static_cast<std::int64_t>(options.seed);
-  fit.threads = options.threads;
+  const train::FitOptions fit =
+      train::make_fit_options(options.steps, options.batch, options.rate, options.seed, options.threads);
   double done = 0;
   const double trials = 2 * static_cast<double>(options.heads.size());
   for (const std::int64_t heads : options.heads) {
