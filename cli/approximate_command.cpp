@@ -20,8 +20,7 @@ namespace {
 /// What only --method mlp takes; sightline-train reads the values.
 struct MlpWords {
   std::string latent, width, steps, batch, rate, threads, test;
-  bool resume = false;
-  [[nodiscard]] bool any() const { return resume || !(latent + width + steps + batch + rate + threads + test).empty(); }
+  [[nodiscard]] bool any() const { return !(latent + width + steps + batch + rate + threads + test).empty(); }
 };
 
 void add_mlp_options(CLI::App& command, MlpWords& words) {
@@ -32,7 +31,6 @@ void add_mlp_options(CLI::App& command, MlpWords& words) {
   command.add_option("--lr", words.rate, "mlp: learning rate (default 0.003)");
   command.add_option("--threads", words.threads, "mlp: threads (default 1)");
   command.add_option("--test", words.test, "mlp: fresh sequences to test on (default 2000)");
-  command.add_flag("--resume", words.resume, "go on with a fit that was stopped (the file of --save, with .part)");
 }
 
 struct ApproximateOptions {
@@ -46,7 +44,7 @@ struct ApproximateOptions {
   std::size_t values = 0;
   approximate::Options fit;
   MlpWords mlp;
-  bool json = false;
+  bool json = false, resume = false;
   LimitOptions limits;
 };
 
@@ -132,7 +130,7 @@ void compare_with_mixer(approximate::Result& result, approximate::SumBy by, cons
 void refuse_options_of_others(const CLI::App& command, const std::string& method) {
   const std::vector<std::string> fits{"polynomial", "linformer", "performer", "register"}, tables{"grid", "theorem1"}, memory{"memorise"};
   const std::vector<std::pair<const char*, const std::vector<std::string>&>> belongs{
-      {"--lipschitz", tables}, {"--cells", tables}, {"--degree", fits}, {"--rows", fits}, {"--error", fits}, {"--layers", memory}, {"--values", memory}};
+      {"--lipschitz", tables}, {"--cells", tables}, {"--degree", fits}, {"--rows", fits}, {"--error", fits}, {"--resume", fits}, {"--checkpoint-seconds", fits}, {"--layers", memory}, {"--values", memory}};
   for (const auto& [option, methods] : belongs) {
     if (command.count(option) > 0 && std::find(methods.begin(), methods.end(), method) == methods.end())
       throw InputError(fmt::format("{}: expected --method {}, found {}", option, fmt::join(methods, ", "), method));
@@ -161,11 +159,13 @@ void add_approximate(CLI::App& app, Exit& exit) {
   command->add_option("--values", options->values, "memorise: coordinates take so many different values (default: any)")->check(CLI::Range(1, 1000000));
   add_mlp_options(*command, options->mlp);
   command->add_option("--save", options->save, "write the model (.safetensors) for predict and evaluate");
+  command->add_flag("--resume", options->resume, "go on with a fit that was stopped: the file of --save with .part behind it");
+  command->add_option("--checkpoint-seconds", options->fit.checkpoint_seconds, "least time between two checkpoints, M.safetensors.part beside --save (default 2)")->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "one JSON object");
   options->limits.add_to(*command);
   command->callback([options, command, &exit] {
     if (options->method == "mlp") run_train_program("approximate", command_words());
-    if (options->mlp.any()) throw InputError(fmt::format("--method {}: expected none of --latent --width --steps --batch --lr --threads --test --resume, which belong to --method mlp", options->method));
+    if (options->mlp.any()) throw InputError(fmt::format("--method {}: expected none of --latent --width --steps --batch --lr --threads --test, which belong to --method mlp", options->method));
     refuse_options_of_others(*command, options->method);
     const Budget budget = make_budget(options->limits, false);
     approximate::Options fit = options->fit;
@@ -182,6 +182,9 @@ void add_approximate(CLI::App& app, Exit& exit) {
       run_memory(*options, fit.sampler, budget);
       return;
     }
+    if (options->resume && options->save.empty()) throw InputError("--resume: expected --save M.safetensors, whose unfinished fit is M.safetensors.part");
+    if (!options->save.empty()) fit.checkpoint = options->save + ".part";
+    fit.resume = options->resume;
     approximate::Result result;
     if (options->target.rfind("data:", 0) == 0) {
       const approximate::Samples samples = approximate::read_samples(options->target.substr(5), budget);
@@ -195,7 +198,10 @@ void add_approximate(CLI::App& app, Exit& exit) {
       result.method = options->method;
       compare_with_mixer(result, *by, fit, options->save);
     }
-    if (!options->save.empty()) data::write_safetensors(options->save, result.model->to_tensors());
+    if (!options->save.empty()) {
+      data::write_safetensors(options->save, result.model->to_tensors());
+      std::remove(fit.checkpoint.c_str());
+    }
     clear_progress();
     fmt::print("{}", options->json ? approximate::to_json(result, options->save) + "\n" : approximate::to_text(result, options->save));
     if (!(result.relative_l2 <= result.wanted)) exit = Exit::not_met;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/sha256.hpp"
 #include "sightline/group/group.hpp"
 
 namespace sightline::approximate {
@@ -212,6 +213,29 @@ std::optional<std::string> state_limits(std::size_t tokens, std::size_t dim, std
                      bytes_of_fit(sizes, static_cast<double>(outputs)) / 1e9, possible);
 }
 
+namespace {
+
+/// What is fitted: the options that change it, and the target by its values on the first sequences (or all of the samples).
+std::string fingerprint_of(const target::Target* target, const Samples* samples, const Options& options) {
+  std::vector<double> numbers;
+  if (target != nullptr) {
+    numbers.resize(drawn_together * target->tokens() * (target->dim() + target->width()));
+    const std::size_t size = drawn_together * target->tokens() * target->dim();
+    options.sampler.fill(options.seed, fit_stream, 0, size, numbers.data());
+    target->evaluate(drawn_together, numbers.data(), numbers.data() + size);
+  } else {
+    numbers = samples->x;
+    numbers.insert(numbers.end(), samples->y.begin(), samples->y.end());
+  }
+  const std::string digest = sha256({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double)});
+  return fmt::format("{} tokens {} dim {} outputs {} samples {} test {} law {} {} {} rows {} all {} degree {} columns {} seed {} values {}", target != nullptr ? target->name() : "data",
+                     target != nullptr ? target->tokens() : samples->tokens, target != nullptr ? target->dim() : samples->dim, target != nullptr ? target->width() : samples->width,
+                     samples != nullptr ? samples->count : 0, samples != nullptr ? samples->test : 0, static_cast<int>(options.sampler.law), options.sampler.low, options.sampler.high, options.rows,
+                     options.all_tokens, options.degree.value_or(0), options.greatest_columns, options.seed, digest);
+}
+
+}  // namespace
+
 System make_system(const Basis& basis, const target::Target* target, const Samples* samples, const Options& options, std::size_t rows) {
   System system;
   system.rows = rows;
@@ -282,6 +306,16 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
     if (samples != nullptr) return available;
     return std::max<std::size_t>(static_cast<std::size_t>((columns <= 2000 ? 10 : 4) * columns), 4000);
   };
+  std::optional<Checkpoint> kept_state;
+  const auto open_checkpoint = [&](double bytes) {  // behind the statements about limits; it holds the sums twice more
+    if (!options.checkpoint.empty() && !fits(3 * bytes, budget)) {
+      result.notes.push_back("no checkpoint is kept: there is no memory for it");
+      return static_cast<Checkpoint*>(nullptr);
+    }
+    if (!options.checkpoint.empty()) kept_state.emplace(options.checkpoint, fingerprint_of(target, samples, options), options.resume, options.checkpoint_seconds, budget);
+    return kept_state ? &*kept_state : nullptr;
+  };
+  Checkpoint* checkpoint = nullptr;
   std::size_t degree = 0;
   if (options.degree) {
     degree = *options.degree;
@@ -293,6 +327,7 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
       while (possible > 0 && count_sizes(n, d, possible).independent * 2 > static_cast<double>(rows)) --possible;
       throw InputError(fmt::format("degree {} has {} columns, more than the {} rows: expected at least {:.0f} rows (4 per column are better), or degree {}", degree, sizes.independent, rows, sizes.independent, possible));
     }
+    checkpoint = open_checkpoint(bytes_of_fit(sizes, static_cast<double>(k)));
   } else {
     std::size_t greatest = 0;
     for (std::size_t trial = 1; trial <= 16; ++trial) {
@@ -307,13 +342,19 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
     const std::size_t rows = rows_for(static_cast<double>(basis.columns().size()));
     const System system = make_system(basis, target, samples, options, rows);
     const std::size_t parts = std::min(folds, system.blocks());
-    const Moments moments = collect(system, parts, budget);
-    double squares = 0;
-    for (double value : moments.squares) squares += value;
-    const double scale = std::sqrt(squares / static_cast<double>(rows * k));
+    checkpoint = open_checkpoint(bytes_of_fit(count_sizes(n, d, greatest), static_cast<double>(k), folds));
     std::vector<std::size_t> sizes;
     for (std::size_t trial = 0; trial <= greatest; ++trial) sizes.push_back(basis.columns_up_to(trial));
-    const std::vector<double> errors = parts >= 2 ? cross_validate(system, moments, sizes, budget) : std::vector<double>(sizes.size(), 0.0);
+    std::vector<double> errors = checkpoint != nullptr ? checkpoint->replaced() : std::vector<double>();  // .., scale
+    if (errors.size() != sizes.size() + 1) {
+      const Moments moments = collect(system, parts, budget, checkpoint);
+      double squares = 0;
+      for (double value : moments.squares) squares += value;
+      errors = parts >= 2 ? cross_validate(system, moments, sizes, budget, checkpoint) : std::vector<double>(sizes.size(), 0.0);
+      errors.push_back(std::sqrt(squares / static_cast<double>(rows * k)));
+      if (checkpoint != nullptr) checkpoint->replace_passes(errors);
+    }
+    const double scale = errors.back();
     double best = INFINITY;
     for (std::size_t trial = 0; trial <= greatest; ++trial) {
       result.degrees.push_back({trial, static_cast<double>(sizes[trial]), scale > 0 ? errors[trial] / scale : 0});
@@ -331,7 +372,8 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
   const System system = make_system(basis, target, samples, options, result.rows);
   const double bytes = bytes_of_fit(result.sizes, static_cast<double>(k));
   budget.ask(static_cast<std::uint64_t>(bytes));
-  const Solution solution = solve(system, collect(system, lanes_for(result.sizes.independent), budget), system.columns, budget);
+  const Solution solution = solve(system, collect(system, lanes_for(result.sizes.independent), budget, checkpoint), system.columns, budget, checkpoint);
+  result.resumed = checkpoint != nullptr ? checkpoint->blocks_resumed() : 0;
   budget.give_back(static_cast<std::uint64_t>(bytes));
   result.condition = solution.condition;
   result.passes = solution.passes;

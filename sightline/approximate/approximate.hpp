@@ -32,6 +32,9 @@ struct Options {
   double error = 1e-9;                  ///< wanted relative L2 error
   std::size_t test_sequences = 0;       ///< 0: about 20000 tokens
   std::uint64_t seed = 0;
+  std::string checkpoint;               ///< "" or the file of the unfinished fit
+  bool resume = false;                  ///< go on from that file
+  double checkpoint_seconds = 2;        ///< least time between two writes
 };
 
 struct DegreeError { std::size_t degree = 0; double columns = 0, error = 0; };  ///< relative error in cross-validation
@@ -53,6 +56,7 @@ struct Result {
   std::vector<std::string> dependent;   ///< names of columns that the data make dependent
   std::size_t dependent_count = 0;
   int passes = 0;
+  std::size_t resumed = 0;              ///< blocks of rows that a checkpoint spared
   double wanted = 0;
   std::vector<std::string> notes, blame;
   std::optional<Sumformer> model;

@@ -15,10 +15,25 @@ namespace {
 using linear_algebra::Matrix;
 
 /// Runs work(lane, block) for every block, the blocks of a lane (block mod lanes) in order, lanes shared between threads.
-/// The calling thread polls the budget; the first error of any thread is thrown.
+/// The calling thread polls the budget and writes the checkpoint; the first error of any thread is thrown. sums: what work(lane, ..) adds to.
 template <class Work>
-void for_blocks(std::size_t blocks, std::size_t lanes, const Budget& budget, const char* stage, Work work) {
-  std::atomic<std::size_t> next{0}, done{0};
+void for_blocks(std::size_t blocks, std::vector<Checkpoint::Sums> sums, const Budget& budget, Checkpoint* checkpoint, const char* stage, Work work) {
+  const std::size_t lanes = sums.size();
+  std::vector<std::size_t> first(lanes);
+  for (std::size_t lane = 0; lane < lanes; ++lane) first[lane] = lane;
+  if (checkpoint != nullptr) first = checkpoint->begin(stage, blocks, std::move(sums));
+  struct Lane {
+    std::mutex mutex;          // held while a block is added
+    std::size_t next = 0;      // its next block
+    bool broken = false;       // an error came while a block was added
+  };
+  std::vector<Lane> state(lanes);
+  std::size_t known = 0;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    state[lane].next = first[lane];
+    known += std::min(first[lane] / lanes, blocks);
+  }
+  std::atomic<std::size_t> next{0}, done{known};
   std::atomic<bool> stop{false};
   std::exception_ptr error;
   std::mutex mutex;
@@ -27,14 +42,29 @@ void for_blocks(std::size_t blocks, std::size_t lanes, const Budget& budget, con
     if (!error) error = std::current_exception();
     stop = true;
   };
+  const auto save = [&] {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::lock_guard lock(state[lane].mutex);
+      if (state[lane].broken) return;
+      checkpoint->record(lane, state[lane].next);
+    }
+    checkpoint->write();
+  };
   const auto run = [&](bool polls) {
     try {
       for (std::size_t lane = next++; lane < lanes && !stop; lane = next++) {
-        for (std::size_t block = lane; block < blocks && !stop; block += lanes) {
-          work(lane, block);
+        for (std::size_t block = state[lane].next; block < blocks && !stop; block += lanes) {
+          {
+            const std::lock_guard lock(state[lane].mutex);
+            state[lane].broken = true;
+            work(lane, block);
+            state[lane].next = block + lanes;
+            state[lane].broken = false;
+          }
           const std::size_t now = ++done;
           if (Budget::interrupted.load()) throw Interrupted();
           if (polls) {
+            if (checkpoint != nullptr && checkpoint->is_due()) save();
             budget.poll();
             budget.report(stage, static_cast<double>(now) / static_cast<double>(blocks));
           }
@@ -49,7 +79,11 @@ void for_blocks(std::size_t blocks, std::size_t lanes, const Budget& budget, con
   for (std::size_t t = 1; t < threads; ++t) others.emplace_back(run, false);
   run(true);
   for (std::thread& other : others) other.join();
-  if (error) std::rethrow_exception(error);
+  if (error) {
+    if (checkpoint != nullptr) save();  // Ctrl-C or the time limit: what was added so far
+    std::rethrow_exception(error);
+  }
+  if (checkpoint != nullptr) checkpoint->end();
 }
 
 /// The rows of one block, made once per thread.
@@ -84,11 +118,13 @@ Matrix sum_of(const std::vector<Matrix>& parts) {
 
 /// y - A c over all rows: its root mean square, and A^T of it.
 struct Residual { double square = 0; Matrix product; };
-Residual residual_of(const System& system, const Matrix& coefficients, const Budget& budget, const char* stage) {
+Residual residual_of(const System& system, const Matrix& coefficients, const Budget& budget, Checkpoint* checkpoint, const char* stage) {
   const std::size_t n = coefficients.rows, lanes = lanes_of_pass;
   std::vector<Matrix> product(lanes, Matrix(n, system.outputs));
   std::vector<double> square(lanes, 0);
-  for_blocks(system.blocks(), lanes, budget, stage, [&](std::size_t lane, std::size_t number) {
+  std::vector<Checkpoint::Sums> sums;
+  for (std::size_t lane = 0; lane < lanes; ++lane) sums.push_back({product[lane].data, {&square[lane], 1}});
+  for_blocks(system.blocks(), std::move(sums), budget, checkpoint, stage, [&](std::size_t lane, std::size_t number) {
     thread_local Block block;
     thread_local std::vector<double> fitted;
     block.make(system, number);
@@ -124,13 +160,15 @@ Matrix solve_pivoted(const Matrix& r, const std::vector<std::size_t>& order, std
 
 double bytes_needed(double columns, double outputs, double folds) { return 8 * (columns * columns * (folds + 3) + columns * outputs * (folds + 8)); }
 
-Moments collect(const System& system, std::size_t folds, const Budget& budget) {
+Moments collect(const System& system, std::size_t folds, const Budget& budget, Checkpoint* checkpoint) {
   Moments moments;
   moments.gram.assign(folds, Matrix(system.columns, system.columns));
   moments.product.assign(folds, Matrix(system.columns, system.outputs));
   moments.squares.assign(folds, 0);
   moments.rows.assign(folds, 0);
-  for_blocks(system.blocks(), folds, budget, "rows", [&](std::size_t fold, std::size_t number) {
+  std::vector<Checkpoint::Sums> sums;
+  for (std::size_t fold = 0; fold < folds; ++fold) sums.push_back({moments.gram[fold].data, moments.product[fold].data, {&moments.squares[fold], 1}, {&moments.rows[fold], 1}});
+  for_blocks(system.blocks(), std::move(sums), budget, checkpoint, "rows", [&](std::size_t fold, std::size_t number) {
     thread_local Block block;
     block.make(system, number);
     linear_algebra::add_gram(block.a.data(), block.rows, block.leading, moments.gram[fold]);
@@ -141,7 +179,7 @@ Moments collect(const System& system, std::size_t folds, const Budget& budget) {
   return moments;
 }
 
-Solution solve(const System& whole, const Moments& moments, std::size_t columns, const Budget& budget) {
+Solution solve(const System& whole, const Moments& moments, std::size_t columns, const Budget& budget, Checkpoint* checkpoint) {
   System system = whole;  // fill() may write all columns; only the first ones are used
   const std::size_t n = columns;
   Solution solution;
@@ -175,7 +213,7 @@ Solution solve(const System& whole, const Moments& moments, std::size_t columns,
   if (once_more) {
     ++solution.passes;
     std::vector<Matrix> grams(2, Matrix(n, n));
-    for_blocks(system.blocks(), grams.size(), budget, "rows, once more because the columns are nearly dependent", [&](std::size_t lane, std::size_t number) {
+    for_blocks(system.blocks(), {{grams[0].data}, {grams[1].data}}, budget, checkpoint, "rows, once more because the columns are nearly dependent", [&](std::size_t lane, std::size_t number) {
       thread_local Block block;
       thread_local std::vector<double> scaled;
       block.make(system, number);
@@ -207,7 +245,7 @@ Solution solve(const System& whole, const Moments& moments, std::size_t columns,
   solution.coefficients = to_coefficients(solve_pivoted(second, second_order, rank, from_gradient(right)));
   double before = INFINITY;
   for (int step = 0; step < 4; ++step) {
-    Residual residual = residual_of(system, solution.coefficients, budget, "refinement");
+    Residual residual = residual_of(system, solution.coefficients, budget, checkpoint, "refinement");
     ++solution.passes;
     solution.residual = std::sqrt(residual.square / (rows * static_cast<double>(system.outputs)));
     const Matrix correction = to_coefficients(solve_pivoted(second, second_order, rank, from_gradient(residual.product)));
@@ -243,7 +281,7 @@ Solution solve(const System& whole, const Moments& moments, std::size_t columns,
   return solution;
 }
 
-std::vector<double> cross_validate(const System& system, const Moments& moments, const std::vector<std::size_t>& sizes, const Budget& budget) {
+std::vector<double> cross_validate(const System& system, const Moments& moments, const std::vector<std::size_t>& sizes, const Budget& budget, Checkpoint* checkpoint) {
   const std::size_t n = system.columns, folds = moments.gram.size(), outputs = system.outputs;
   const Matrix all = sum_of(moments.gram), right = sum_of(moments.product);
   std::vector<Matrix> coefficients(folds, Matrix(n, outputs * sizes.size()));
@@ -272,7 +310,9 @@ std::vector<double> cross_validate(const System& system, const Moments& moments,
     }
   }
   std::vector<std::vector<double>> square(folds, std::vector<double>(sizes.size(), 0));
-  for_blocks(system.blocks(), folds, budget, "cross-validation", [&](std::size_t fold, std::size_t number) {
+  std::vector<Checkpoint::Sums> sums;
+  for (std::vector<double>& fold : square) sums.push_back({fold});
+  for_blocks(system.blocks(), std::move(sums), budget, checkpoint, "cross-validation", [&](std::size_t fold, std::size_t number) {
     thread_local Block block;
     thread_local std::vector<double> fitted;
     block.make(system, number);

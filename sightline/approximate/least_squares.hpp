@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "sightline/approximate/checkpoint.hpp"
 #include "sightline/base/budget.hpp"
 #include "sightline/linear_algebra/linear_algebra.hpp"
 
@@ -35,8 +36,9 @@ struct Moments {
 /// Bytes that the whole fit needs beside the rows.
 [[nodiscard]] double bytes_needed(double columns, double outputs, double folds);
 
+/// With a checkpoint every pass is taken down now and then; one that was stopped goes on where it was.
 /// One pass. Threads share the folds, each fold is summed in the order of its blocks: the same bits for every number of threads.
-[[nodiscard]] Moments collect(const System& system, std::size_t folds, const Budget& budget);
+[[nodiscard]] Moments collect(const System& system, std::size_t folds, const Budget& budget, Checkpoint* checkpoint = nullptr);
 
 /// min |A c - y| over the first `columns` columns, given the moments.
 ///
@@ -45,10 +47,10 @@ struct Moments {
 /// over the rows, c += R^-1 R^-T A^T (y - A c), until the correction is rounding. When R is worse than 1e5, or pivots vanish, a pass with A P^-1,
 /// P = R with vanished pivots lifted (the regularisation), gives a second Gram matrix that is accurate down to distances of 1e-14
 /// (Fukaya, Kannan, Nakatsukasa, Yamamoto, Yanagisawa: shifted CholeskyQR); columns that lie in the span of others to that accuracy are dependent.
-[[nodiscard]] Solution solve(const System& system, const Moments& moments, std::size_t columns, const Budget& budget);
+[[nodiscard]] Solution solve(const System& system, const Moments& moments, std::size_t columns, const Budget& budget, Checkpoint* checkpoint = nullptr);
 
 /// Cross-validation: root mean square of y - A c over all rows, where c for a fold is fitted on the other folds, for every
 /// leading number of columns in `sizes`. One pass.
-[[nodiscard]] std::vector<double> cross_validate(const System& system, const Moments& moments, const std::vector<std::size_t>& sizes, const Budget& budget);
+[[nodiscard]] std::vector<double> cross_validate(const System& system, const Moments& moments, const std::vector<std::size_t>& sizes, const Budget& budget, Checkpoint* checkpoint = nullptr);
 
 }  // namespace sightline::approximate

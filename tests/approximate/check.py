@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -40,6 +41,25 @@ answer = json.loads(run("approximate", f"lib:{folder}/t.so", "--tokens", 5, "--d
 check(answer["degree"] == 2 and answer["relative_l2"] < 1e-12 and answer["equivariance"] == 0, f"library: {answer}")
 check(answer["target_equivariance"]["rms"] < 1e-12, "library: its symmetry is measured")
 check("sightline_target returned 7" in run("approximate", f"lib:{folder}/t.so", "--tokens", 13, "--dim", 2, code=2), "a library's error code")
+
+# Killed without a warning, and gone on with: the same model, byte for byte.
+long = ["approximate", "expr:x[0]*mean(y[1])^2*mean(y[2]) + x[2]^3*mean(y[0])", "--tokens", 16, "--dim", 3, "--samples", 60000, "--checkpoint-seconds", 0, "--json"]
+whole = json.loads(run(*long, "--save", folder / "whole.safetensors"))
+stopped = folder / "stopped.safetensors"
+process = subprocess.Popen([command, *map(str, long), "--save", stopped], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+while process.poll() is None and not stopped.with_name("stopped.safetensors.part").exists():
+    time.sleep(0.002)
+process.kill()
+process.wait()
+check(not stopped.exists() and stopped.with_name("stopped.safetensors.part").exists(), "the fit ended before it could be killed")
+check("one of another fit" in run(*long, "--seed", 3, "--save", stopped, "--resume", code=2), "the checkpoint of another fit")
+resumed = json.loads(run(*long, "--save", stopped, "--resume"))
+check(resumed["resumed"] > 0 and whole["resumed"] == 0, f"nothing was spared: {resumed['resumed']}")
+check(stopped.read_bytes() == (folder / "whole.safetensors").read_bytes(), "resumed, other bytes")
+check({**resumed, "model": 0, "resumed": 0} == {**whole, "model": 0, "resumed": 0}, "resumed, another answer")
+check(not stopped.with_name("stopped.safetensors.part").exists(), "the checkpoint stays behind")
+check("--resume: expected --save" in run(*long, "--resume", code=2), "--resume without a file")
+check("found grid" in run("approximate", "expr:sum(y)", "--method", "grid", "--resume", code=2), "--resume of a table")
 
 # A library that crashes, exits, writes too far or cannot be loaded is one line.
 (folder / "bad.cpp").write_text("""#include <cstdint>

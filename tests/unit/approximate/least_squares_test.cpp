@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <mutex>
 
 #include "sightline/base/error.hpp"
 #include "sightline/target/sampler.hpp"
@@ -128,4 +130,55 @@ TEST_CASE("cross-validation is the error of fits that have not seen the rows") {
     }
     CHECK(errors[s] == doctest::Approx(std::sqrt(square / 320)).epsilon(1e-9));
   }
+}
+
+TEST_CASE("a fit that is stopped anywhere goes on with the same bits") {
+  const std::string file = (std::filesystem::temp_directory_path() / "sightline-least-squares.part").string();
+  Matrix a = draw(640, 12, 21), y = draw(640, 2, 22);
+  for (std::size_t r = 0; r < 640; ++r) a(r, 11) = a(r, 0) + 1e-7 * a(r, 11);  // nearly dependent: one more pass
+  const System whole = make(a, y);
+  const std::vector<std::size_t> sizes{4, 12};
+  std::size_t blocks_until_stop = SIZE_MAX, blocks = 0;
+  System stopping = whole;
+  std::mutex mutex;
+  stopping.fill = [&](std::size_t block, std::size_t rows, double* to, double* right, std::size_t leading) {
+    {
+      const std::lock_guard lock(mutex);
+      if (blocks++ == blocks_until_stop) Budget::interrupted = true;
+    }
+    whole.fill(block, rows, to, right, leading);
+  };
+  const auto fit = [&](bool resume, const std::string& what) {
+    approximate::Checkpoint checkpoint(file, what, resume, 0, Budget());
+    std::vector<double> errors = checkpoint.replaced();
+    if (errors.empty()) {
+      const auto folds = approximate::collect(stopping, 3, Budget(), &checkpoint);
+      errors = approximate::cross_validate(stopping, folds, sizes, Budget(), &checkpoint);
+      checkpoint.replace_passes(errors);
+    }
+    const auto solution = approximate::solve(stopping, approximate::collect(stopping, 4, Budget(), &checkpoint), 12, Budget(), &checkpoint);
+    std::vector<double> all = solution.coefficients.data;
+    all.insert(all.end(), errors.begin(), errors.end());
+    all.insert(all.end(), {solution.residual, solution.condition, static_cast<double>(solution.passes)});
+    return std::pair(all, checkpoint.blocks_resumed());
+  };
+  const auto [expected, none] = fit(false, "this");
+  const std::size_t total = blocks;
+  CHECK(none == 0);
+  for (std::size_t stop = 0; stop < total; stop += 7) {
+    CAPTURE(stop);
+    blocks = 0;
+    blocks_until_stop = stop;
+    CHECK_THROWS_AS((void)fit(false, "this"), Interrupted);
+    Budget::interrupted = false;
+    blocks_until_stop = SIZE_MAX;
+    blocks = 0;
+    const auto [found, spared] = fit(true, "this");
+    CHECK(found == expected);
+    CHECK((stop < 5 || spared > 0));
+    CHECK(blocks <= total);
+    if (stop + 10 > total) CHECK(blocks < total / 3);  // a stop near the end leaves little to do
+  }
+  CHECK_THROWS_WITH_AS((void)fit(true, "that"), doctest::Contains("one of another fit"), InputError);
+  std::filesystem::remove(file);
 }
