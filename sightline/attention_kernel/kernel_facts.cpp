@@ -145,6 +145,10 @@ private:
     });
   }
 
+  /// One point is a proof; an expansion of a kernel with many literal vectors takes long, so the others are not looked at.
+  template <class Test>
+  bool any_point(const Test& test) const { return std::any_of(points_.begin(), points_.end(), test); }
+
   Series value(const Point& p) const { return expand_at(kernel_, p.x, p.y, budget_); }
 
   static bool surely_nonzero(const Series& number) {
@@ -217,27 +221,28 @@ private:
     if (vanishes) facts_.mean_property = Tri::no;
     else if (facts_.nonzero_at_zero == Tri::yes) facts_.mean_property = Tri::yes;
     else if (full_dim_ >= 2) {
-      for (const Point& place : points_) {
+      const auto nonzero_at = [this](const Point& place) {
         const auto sign = find_sign_at(kernel_, place.x, place.y, budget_);
-        if (sign && *sign != 0) facts_.mean_property = Tri::yes;
-      }
+        return sign && *sign != 0;
+      };
+      if (any_point(nonzero_at)) facts_.mean_property = Tri::yes;
     }
     if (vanishes || (form_ && !varies())) facts_.constant = Tri::yes;
-    else for (std::size_t i = 1; i < points_.size(); ++i) if (differ(points_[0], points_[i])) facts_.constant = Tri::no;
+    else if (std::any_of(points_.begin() + 1, points_.end(), [this](const Point& p) { return differ(points_[0], p); })) facts_.constant = Tri::no;
     if (facts_.constant == Tri::unknown && !mentions(*kernel_, 'x') && !mentions(*kernel_, 'y')) facts_.constant = Tri::yes;
     if (facts_.constant == Tri::yes || !mentions(*kernel_, 'y') || (form_ && !varies(y_first_))) facts_.reads_keys = Tri::no;
-    else for (const Point& p : points_) for (const Point& q : points_) if (differ(p, {p.x, q.y})) facts_.reads_keys = Tri::yes;
+    else if (any_point([this](const Point& p) { return any_point([&](const Point& q) { return &p != &q && differ(p, {p.x, q.y}); }); })) facts_.reads_keys = Tri::yes;
   }
 
   void symmetries() {
     if (find_parity(*kernel_, -1, -1) == 1) facts_.joint_sign_even = Tri::yes;
     else if (plain() && reflect(*form_, 0, y_last_) == *form_) facts_.joint_sign_even = Tri::yes;
-    else for (const Point& p : points_) if (differ(p, {scaled(p.x, -1), scaled(p.y, -1)})) facts_.joint_sign_even = Tri::no;
+    else if (any_point([this](const Point& p) { return differ(p, {scaled(p.x, -1), scaled(p.y, -1)}); })) facts_.joint_sign_even = Tri::no;
     const bool constant = facts_.constant == Tri::yes;
     if (constant || (find_homogeneity(*kernel_, 1, 0) == mpq_class(0) && find_homogeneity(*kernel_, 0, 1) == mpq_class(0))) facts_.scale_invariant = Tri::yes;
-    else for (const Point& p : points_) if (differ(p, {scaled(p.x, 2), scaled(p.y, 3)})) facts_.scale_invariant = Tri::no;
+    else if (any_point([this](const Point& p) { return differ(p, {scaled(p.x, 2), scaled(p.y, 3)}); })) facts_.scale_invariant = Tri::no;
     if (constant || find_homogeneity(*kernel_, 1, 1)) facts_.homogeneous_mixer = Tri::yes;
-    else for (std::size_t i = 1; i < points_.size(); ++i) if (breaks_homogeneity(points_[0], points_[i])) facts_.homogeneous_mixer = Tri::no;
+    else if (std::any_of(points_.begin() + 1, points_.end(), [this](const Point& p) { return breaks_homogeneity(points_[0], p); })) facts_.homogeneous_mixer = Tri::no;
   }
 
   void exponentials() {

@@ -201,7 +201,22 @@ namespace {
 
 using Entries = std::vector<Series>;
 
+/// The number that a series is, when it is one.
+const Surd* find_constant(const Series& series) {
+  static const Surd none = 0;
+  if (series.error || series.terms.size() > 1) return nullptr;
+  if (series.terms.empty()) return &none;
+  return series.terms[0].scale == unit && series.terms[0].factor.exact ? &*series.terms[0].factor.exact : nullptr;
+}
+
 Series inner(const Entries& a, const Entries& b) {
+  // At a point all entries are numbers: a Performer has features times dim of these products.
+  const auto constant = [](const Series& entry) { return find_constant(entry) != nullptr; };
+  if (a.size() <= b.size() && std::all_of(a.begin(), a.end(), constant) && std::all_of(b.begin(), b.end(), constant)) {
+    Surd sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += *find_constant(a[i]) * *find_constant(b[i]);
+    return sum;
+  }
   std::vector<Series> products;
   for (std::size_t i = 0; i < a.size(); ++i) products.push_back(a[i] * b.at(i));
   return sum_of(products);

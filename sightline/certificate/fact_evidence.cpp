@@ -32,9 +32,11 @@ nlohmann::json to_facts(const attention_kernel::ActivationFacts& s) {
           s.degree ? static_cast<std::int64_t>(*s.degree) : -1};
 }
 
-void add(nlohmann::json& list, const nlohmann::json& expression, nlohmann::json facts) {
+/// compute(): the facts, which may take long.
+template <class Compute>
+void add(nlohmann::json& list, const nlohmann::json& expression, const Compute& compute) {
   const bool known = std::any_of(list.begin(), list.end(), [&](const nlohmann::json& pair) { return pair[0] == expression; });
-  if (!known) list.push_back({expression, std::move(facts)});
+  if (!known) list.push_back({expression, compute()});
 }
 
 }  // namespace
@@ -47,15 +49,16 @@ void add_fact_evidence(nlohmann::json& evidence, const architecture::Architectur
     const nlohmann::json& layer = canonical["layer"][k];
     const bool read = mixer.kind == architecture::MixerKind::attention || mixer.kind == architecture::MixerKind::linformer;
     if (read && (mixer.kernel.name.empty() || mixer.kernel.name == "performer")) {
-      add(kernels, layer["mixer"]["kernel"],
-          to_facts(attention_kernel::compute_kernel_facts(mixer.kernel, static_cast<std::size_t>(architecture.dim),
-                                                          static_cast<std::size_t>(architecture.tokens), budget)));
+      add(kernels, layer["mixer"]["kernel"], [&] {
+        return to_facts(attention_kernel::compute_kernel_facts(mixer.kernel, static_cast<std::size_t>(architecture.dim),
+                                                               static_cast<std::size_t>(architecture.tokens), budget));
+      });
     }
     if (mixer.kind == architecture::MixerKind::bias && mixer.activation.name.empty()) {
-      add(activations, layer["mixer"]["activation"], to_facts(attention_kernel::compute_activation_facts(mixer.activation)));
+      add(activations, layer["mixer"]["activation"], [&] { return to_facts(attention_kernel::compute_activation_facts(mixer.activation)); });
     }
     if (feedforward.activation.name.empty()) {
-      add(activations, layer["feedforward"]["activation"], to_facts(attention_kernel::compute_activation_facts(feedforward.activation)));
+      add(activations, layer["feedforward"]["activation"], [&] { return to_facts(attention_kernel::compute_activation_facts(feedforward.activation)); });
     }
   }
   if (!kernels.empty()) evidence["kernels"] = std::move(kernels);
