@@ -167,6 +167,12 @@ void add_approximate(CLI::App& app, Exit& exit) {
     if (options->method == "mlp") run_train_program("approximate", command_words());
     if (options->mlp.any()) throw InputError(fmt::format("--method {}: expected none of --latent --width --steps --batch --lr --threads --test, which belong to --method mlp", options->method));
     refuse_options_of_others(*command, options->method);
+    if (options->target.rfind("data:", 0) == 0) {
+      for (const char* option : {"--domain", "--distribution"})
+        if (command->count(option) > 0) throw InputError(fmt::format("{}: expected none with data:FILE.npz, whose tokens are as they stand", option));
+    } else if (options->distribution == "normal" && command->count("--domain") > 0) {
+      throw InputError("--domain: expected --distribution uniform, found normal");
+    }
     const Budget budget = make_budget(options->limits, false);
     approximate::Options fit = options->fit;
     if (!(options->domain[0] < options->domain[1])) throw InputError(fmt::format("--domain: expected LO < HI, found {},{}", options->domain[0], options->domain[1]));
@@ -188,6 +194,8 @@ void add_approximate(CLI::App& app, Exit& exit) {
     approximate::Result result;
     if (options->target.rfind("data:", 0) == 0) {
       const approximate::Samples samples = approximate::read_samples(options->target.substr(5), budget);
+      if ((options->tokens != 0 && options->tokens != samples.tokens) || (options->dim != 0 && options->dim != samples.dim))
+        throw InputError(fmt::format("{}: expected --tokens {} and --dim {}, as in the data", options->target, samples.tokens, samples.dim));
       result = approximate::fit_polynomial(nullptr, &samples, fit, budget);
       result.target = options->target;
     } else {

@@ -48,9 +48,10 @@ void add_rate(CLI::App& app, Exit&) {
   CLI::App* command = app.add_subcommand("rate", "singular values of an attention score, and the head dimension that it needs");
   add_rate_options(*command, *options);
   options->limits.add_to(*command);
-  command->callback([options] {
+  command->callback([options, command] {
     if (options->verify) run_train_program("rate", command_words());
     if (options->verification.any()) throw InputError("--heads, --train-samples, --steps, --lr, --threads, --plot: expected --verify with them");
+    check_rate_options(*command, *options);
     const Budget budget = make_budget(options->limits);
     options->rate.error = options->error;
     const rate::Result result = options->target.rfind("expr:", 0) == 0 ? rate_expression(*options, budget) : rate_file(*options, budget);

@@ -34,6 +34,17 @@ void add_rate_options(CLI::App& command, RateOptions& options) {
   command.add_option("--plot", verification.plot, "verify: write prediction and measurement as .svg");
 }
 
+void check_rate_options(const CLI::App& command, const RateOptions& options) {
+  const auto refuse = [&](std::initializer_list<const char*> names, const char* why) {
+    for (const char* name : names)
+      if (command.count(name) > 0) throw InputError(fmt::format("{}: {}", name, why));
+  };
+  if (options.target.rfind("expr:", 0) != 0) refuse({"--dim", "--domain", "--distribution", "--samples", "--seed", "--data"}, "expected expr:SCORE; measured logits are taken as they stand");
+  else refuse({"--each"}, "expected LOGITS.npy with several samples, found expr:SCORE");
+  if (!options.data.empty()) refuse({"--domain", "--distribution"}, "expected none with --data, whose tokens are as they stand");
+  if (options.distribution != "uniform") refuse({"--domain"}, "expected --distribution uniform");
+}
+
 ScoreTask make_score_task(const RateOptions& options, const Budget& budget) {
   const std::string text = options.target.substr(5);
   std::optional<approximate::Samples> samples;

@@ -31,6 +31,9 @@ struct RateOptions {
 };
 void add_rate_options(CLI::App& command, RateOptions& options);
 
+/// Throws InputError for an option that the target or another option leaves without effect.
+void check_rate_options(const CLI::App& command, const RateOptions& options);
+
 /// expr:SCORE and the measure of its tokens. Throws InputError.
 struct ScoreTask {
   rate::Score score;

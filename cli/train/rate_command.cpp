@@ -16,7 +16,8 @@ void add_rate_verify(CLI::App& app) {
   CLI::App* command = app.add_subcommand("rate", "the predicted error of a head dimension against trained heads");
   add_rate_options(*command, *options);
   options->limits.add_to(*command);
-  command->callback([options] {
+  command->callback([options, command] {
+    check_rate_options(*command, *options);
     const Budget budget = make_budget(options->limits, false);
     if (options->target.rfind("expr:", 0) != 0)
       throw InputError(

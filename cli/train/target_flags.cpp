@@ -7,6 +7,7 @@
 namespace sightline::cli {
 
 void TargetFlags::add_to(CLI::App& command) {
+  this->command = &command;
   command.add_option("TARGET", target, "expr:EXPRESSION, lib:FILE.so or data:FILE.npz")->required();
   command.add_option("--tokens", tokens, fmt::format("tokens per sequence (default {})", default_tokens))
       ->check(CLI::Range(1, 1 << 16));
@@ -26,6 +27,14 @@ void TargetFlags::add_to(CLI::App& command) {
 trials::TaskData TargetFlags::read(const Budget& budget) const {
   if (!(domain[0] < domain[1]))
     throw InputError(fmt::format("--domain: expected LO < HI, found {},{}", domain[0], domain[1]));
+  if (target.starts_with("data:")) {
+    for (const char* option : {"--domain", "--distribution"})
+      if (command->count(option) > 0)
+        throw InputError(
+            fmt::format("{}: expected none with data:FILE.npz, whose tokens are as they stand", option));
+  } else if (distribution == "normal" && command->count("--domain") > 0) {
+    throw InputError("--domain: expected --distribution uniform, found normal");
+  }
   target::Sampler sampler;
   sampler.law = distribution == "normal" ? target::Sampler::Law::normal : target::Sampler::Law::uniform;
   sampler.low = domain[0];

@@ -15,6 +15,7 @@ struct TargetFlags {
   std::vector<double> domain{-1, 1};
   std::int64_t samples = 0, test = 2000;
   std::uint64_t seed = 0;
+  const CLI::App* command = nullptr; ///< knows which options were given
 
   void add_to(CLI::App& command);
   /// Throws InputError for flags that do not fit the target.

@@ -115,6 +115,10 @@ void check_samples(const Samples& samples) {
   look(samples.y, "y", samples.tokens, samples.width);
 }
 
+void check_scale(double scale) {
+  if (!std::isfinite(scale)) throw InputError("the target: its values are so large that their squares overflow: expected values below 1e150");
+}
+
 struct Errors { double rms = 0, scale = 0, sup = 0, largest = 0, moved = 0; };
 
 /// On fresh sequences (or the samples kept back), every token; and the model on moved tokens.
@@ -355,6 +359,7 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
       if (checkpoint != nullptr) checkpoint->replace_passes(errors);
     }
     const double scale = errors.back();
+    check_scale(scale);
     double best = INFINITY;
     for (std::size_t trial = 0; trial <= greatest; ++trial) {
       result.degrees.push_back({trial, static_cast<double>(sizes[trial]), scale > 0 ? errors[trial] / scale : 0});
@@ -375,6 +380,7 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
   const Solution solution = solve(system, collect(system, lanes_for(result.sizes.independent), budget, checkpoint), system.columns, budget, checkpoint);
   result.resumed = checkpoint != nullptr ? checkpoint->blocks_resumed() : 0;
   budget.give_back(static_cast<std::uint64_t>(bytes));
+  check_scale(solution.scale);
   result.condition = solution.condition;
   result.passes = solution.passes;
   result.train = solution.scale > 0 ? solution.residual / solution.scale : 0;
@@ -391,6 +397,13 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
   result.relative_l2 = errors.scale > 0 ? errors.rms / errors.scale : errors.rms;
   result.relative_sup = errors.largest > 0 ? errors.sup / errors.largest : errors.sup;
   result.equivariance = errors.moved;
+  if (samples != nullptr && n >= 2 && !(result.relative_l2 <= result.wanted)) {
+    const PlaceBias bias = measure_place_bias(*samples, *result.model, budget);
+    if (std::fabs(bias.mean) > 6 * bias.error && std::fabs(bias.mean) > 0.01 * bias.rms)
+      result.notes.push_back(fmt::format("what is left depends on the place of the token: {:.3g} +- {:.1g} on average at token {}, root mean square {:.3g} everywhere. What is fitted commutes with S_{}; "
+                                         "these data do not, or their places have different laws",
+                                         bias.mean, bias.error, bias.place, bias.rms, n));
+  }
   if (!(result.relative_l2 <= result.wanted)) explain_miss(result, budget);
   return result;
 }

@@ -23,6 +23,10 @@ struct Samples {
 /// x, y (with x_val, y_val) and x_test, y_test of an .npz file (interfaces 1). Throws InputError.
 [[nodiscard]] Samples read_samples(const std::string& file, const Budget& budget);
 
+/// What is left of samples behind a fit, by the place of the token: a fit that commutes with permutations cannot follow a target that does not.
+struct PlaceBias { std::size_t place = 0; double mean = 0, error = 0, rms = 0; };  ///< of the place where |mean| / error is largest; rms of all that is left
+[[nodiscard]] PlaceBias measure_place_bias(const Samples& samples, const Sumformer& model, const Budget& budget);
+
 struct Options {
   target::Sampler sampler;
   std::size_t rows = 0;                 ///< rows of the fit; 0: enough for the degree, or all of the data

@@ -219,6 +219,28 @@ double bound_error(const CellTable& table, double slope, double alpha) {
   return std::sqrt(inside + ramps * there * there);
 }
 
+namespace {
+
+/// The slope that was given, against pairs of the drawn sequences, far apart and near each other.
+void check_slope(const target::Target& target, const CellOptions& options, const std::vector<double>& x, const std::vector<double>& y) {
+  const std::size_t size = target.tokens() * target.dim(), width = target.tokens() * target.width(), pairs = options.sequences - 1;
+  for (const double step : {1.0, 1e-3}) {
+    std::vector<double> moved(pairs * size), moved_y(pairs * width);
+    for (std::size_t k = 0; k < pairs * size; ++k) moved[k] = x[k] + step * (x[k + size] - x[k]);
+    target.evaluate(pairs, moved.data(), moved_y.data());
+    for (std::size_t s = 0; s < pairs; ++s) {
+      double distance = 0, change = 0;
+      for (std::size_t k = s * size; k < (s + 1) * size; ++k) distance += (moved[k] - x[k]) * (moved[k] - x[k]);
+      for (std::size_t k = s * width; k < (s + 1) * width; ++k) change = std::max(change, std::fabs(moved_y[k] - y[k]));
+      distance = std::sqrt(distance);
+      if (change > *options.slope * distance * (1 + 1e-6) + 1e-12 * (1 + std::fabs(y[s * width])))
+        throw InputError(fmt::format("--lipschitz {}: no bound of the slopes: an output changes by {:.4g} between two sequences at distance {:.4g}, slope {:.4g}", *options.slope, change, distance, change / distance));
+    }
+  }
+}
+
+}  // namespace
+
 CellResult approximate_by_cells(const target::Target& target, const CellOptions& options, const Budget& budget) {
   CellResult result;
   result.target = target.name();
@@ -251,6 +273,7 @@ CellResult approximate_by_cells(const target::Target& target, const CellOptions&
   target.evaluate(options.sequences, x.data(), y.data());
   for (double value : y) result.scale += value * value;
   result.scale = std::sqrt(result.scale / static_cast<double>(y.size()));
+  if (options.slope) check_slope(target, options, x, y);
   for (std::size_t cuts : sizes) {
     budget.poll();
     CellTable table = make_table(target, options.low, options.high, cuts, budget);

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "sightline/approximate/approximate.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/base/npy.hpp"
@@ -58,6 +61,35 @@ Samples read_samples(const std::string& file, const Budget& budget) {
     append(*dataset.test, file, samples);
   }
   return samples;
+}
+
+PlaceBias measure_place_bias(const Samples& samples, const Sumformer& model, const Budget& budget) {
+  const std::size_t n = samples.tokens, k = samples.width, count = std::min<std::size_t>(samples.count, 20000);
+  std::vector<double> sum(n * k), square(n * k), fitted(n * k);
+  PlaceBias bias;
+  for (std::size_t s = 0; s < count; ++s) {
+    budget.poll();
+    model.evaluate(1, samples.x.data() + s * n * samples.dim, fitted.data());
+    for (std::size_t e = 0; e < n * k; ++e) {
+      const double left = samples.y[s * n * k + e] - fitted[e];
+      sum[e] += left;
+      square[e] += left * left;
+    }
+  }
+  const double number = static_cast<double>(count);
+  double greatest = 0;
+  for (std::size_t e = 0; e < n * k; ++e) {
+    const double mean = sum[e] / number, error = std::sqrt(std::max(square[e] / number - mean * mean, 0.0) / number);
+    bias.rms += square[e] / number / static_cast<double>(n * k);
+    if (std::fabs(mean) > greatest * error) {
+      greatest = error > 0 ? std::fabs(mean) / error : 1e300;
+      bias.place = e / k;
+      bias.mean = mean;
+      bias.error = error;
+    }
+  }
+  bias.rms = std::sqrt(bias.rms);
+  return bias;
 }
 
 }  // namespace sightline::approximate

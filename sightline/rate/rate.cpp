@@ -45,8 +45,18 @@ void conclude(Result& result, const std::vector<double>& sigma, std::size_t know
     const double a = result.exponent->value, last = static_cast<double>(above);
     const double c = sigma[above - 1] * std::pow(last, a);
     result.tail_squared = c * c * std::pow(last + 0.5, 1 - 2 * a) / (2 * a - 1);
+  } else if (!complete && !result.rank) {
+    // What the values below the noise add up to is known far better than they are: all squares together are the mean of rho^2.
+    for (std::size_t k = above; k < sigma.size(); ++k) result.tail_squared += sigma[k] * sigma[k];
+    if (above == 0) result.notes.push_back("no value is certain: the two discretisations differ by a tenth in the first one; more --samples");
+    else if (result.tail_squared > result.error * result.error * (result.norm_squared + result.tail_squared))
+      result.notes.push_back(fmt::format("beyond the {} values that are certain lies {:.2g} of the squared norm, which the errors below include; more --samples", above, result.tail_squared / (result.norm_squared + result.tail_squared)));
   }
   result.norm_squared += result.tail_squared;
+  if (result.norm_squared == 0 && (complete || (result.rank && *result.rank == 0))) {
+    result.recommended = 1;
+    result.notes.push_back("the score is 0");
+  }
   double tail = result.norm_squared;
   std::vector<double> tails(above + 1, result.tail_squared);
   for (std::size_t k = above; k > 0; --k) tails[k - 1] = tails[k] + sigma[k - 1] * sigma[k - 1];
@@ -111,12 +121,15 @@ Result rate_score(const Score& score, const Measure& measure, const Options& opt
   const bool by_panels = line && result.diagonal != Diagonal::smooth;
   std::vector<double> coarse, fine;
   if (by_panels) {
-    coarse = panels(score, measure, samples, budget);
-    fine = panels(score, measure, 2 * samples, budget);
+    const std::size_t panel = std::max<std::size_t>(samples / 16, 2) * 16;  // so that the second one has twice as many
+    coarse = panels(score, measure, panel, budget);
+    fine = panels(score, measure, 2 * panel, budget);
     result.method = "panels of 16 Legendre functions, the diagonal ones in two triangles";
   } else {
     coarse = nystrom(score, measure, samples, options.seed, budget);
-    fine = nystrom(score, measure, 2 * samples, options.seed + 1, budget);
+    std::size_t twice = 2 * samples;  // a product of Gauss rules needs more to have another point on each axis
+    while (measure.shape != Shape::points && make_quadrature(measure, twice, options.seed).count <= coarse.size()) twice += samples;
+    fine = nystrom(score, measure, twice, options.seed + 1, budget);
     const bool random = make_quadrature(measure, samples, options.seed).random;
     result.method = measure.shape == Shape::circle ? "Nystrom with equispaced points" : random ? "Nystrom with drawn points" : "Nystrom with Gauss points";
     if (random) result.notes.push_back("the points are drawn: digits come like the square root of --samples");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """approximate, rate, predict and evaluate as users run them: libraries, data, saved models, logits, errors, the same bytes twice."""
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -123,6 +124,30 @@ np.save(folder / "nan.npy", logits)
 check("sample 2, row 3, column 4" in run("rate", folder / "nan.npy", code=2), "logits with a NaN")
 answer = json.loads(run("rate", "expr:dot(x,y)", "--data", folder / "data.npz", "--samples", 1000, "--json"))
 check(answer["rank"] == 2 and abs(answer["predicted"][0][2] - 1 / 9) < 0.03, f"a score under the measure of data: {answer['sigma'][:3]}")
+
+# Few points: a digit is certain only when another discretisation confirms it; what lies under the noise is not taken for nothing.
+for samples in (16, 17, 40, 100):
+    answer = json.loads(run("rate", "expr:min(x,y)", "--domain", "0,1", "--samples", samples, "--json"))
+    for k, (value, digits) in enumerate(zip(answer["sigma"], answer["digits"]), 1):
+        true = 1 / ((k - 0.5) * math.pi) ** 2
+        check(abs(value / true - 1) < 10.0 ** (1 - min(digits, 12)), f"{samples} points: sigma_{k} = {value}, {digits} digits, in truth {true}")
+answer = json.loads(run("rate", "expr:exp(dot(x,y))", "--dim", 8, "--samples", 256, "--json"))
+check(answer["recommended"] is None and answer["predicted"][0][2] > 0.5 and any("more --samples" in note for note in answer["notes"]), f"noise is no rank: {answer}")
+check(json.loads(run("rate", "expr:0*x*y", "--json"))["recommended"] == 1, "the score 0")
+for words, said in (((folder / "l.npy", "--domain", "0,1"), "--domain: expected expr:SCORE"), ((folder / "l.npy", "--dim", 3), "--dim: expected expr:SCORE"), (("expr:x*y", "--each"), "--each: expected LOGITS.npy"),
+                    (("expr:x*y", "--data", folder / "data.npz", "--domain", "0,1"), "--domain: expected none with --data"), (("expr:x*y", "--distribution", "normal", "--domain", "0,1"), "expected --distribution uniform")):
+    check(said in run("rate", *words, code=2), f"{said} was not said")
+
+# Options without effect, values that overflow, slopes that are none, data that do not commute with permutations.
+for words, said in (((f"data:{folder}/data.npz", "--domain", "0,1"), "--domain: expected none with data"), ((f"data:{folder}/data.npz", "--tokens", 7), "expected --tokens 6 and --dim 2"),
+                    (("expr:sum(y)", "--distribution", "normal", "--domain", "0,1"), "expected --distribution uniform"), (("expr:sum(y)", "--domain", "-1e200,1e200"), "squares overflow"),
+                    (("expr:sum(y)", "--tokens", 2, "--dim", 1, "--method", "grid", "--lipschitz", 0.01), "no bound of the slopes")):
+    check(said in run("approximate", *words, code=2), f"{said} was not said")
+moved = y.copy()
+moved[:, 3] += 1
+np.savez(folder / "places.npz", x=x, y=moved)
+check("depends on the place of the token" in run("approximate", f"data:{folder}/places.npz", "--degree", 2, code=1), "data that do not commute with permutations")
+check("depends on the place" not in run("approximate", f"data:{folder}/data.npz", "--degree", 1, code=1), "data that do")
 
 check("character 5: expected a number" in run("approximate", "expr:x + ", code=2), "errors say the character")
 check("fits in memory" in run("approximate", "expr:sum(y[0])", "--tokens", 100, "--dim", 40, "--degree", 8, code=2), "limits")
