@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -245,6 +246,19 @@ void run(const DesignOptions& options) {
   }
 }
 
+/// A number that CLI11 would take in many ways, and complain about in one that nobody reads.
+CLI::Validator whole_number(std::uint64_t least) {
+  return CLI::Validator(
+      [least](std::string& text) {
+        std::uint64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool good = error == std::errc() && end == text.data() + text.size() && value >= least &&
+                          value <= std::uint64_t{1} << 53;
+        return good ? std::string() : fmt::format("expected a whole number from {} to 2^53, found {}", least, text);
+      },
+      "NUMBER");
+}
+
 } // namespace
 
 void add_design(CLI::App& app, Exit&) {
@@ -257,19 +271,19 @@ void add_design(CLI::App& app, Exit&) {
   command->add_option("--bonds", options->bonds, "bonds of molecules: order, aromatic or none")
       ->check(CLI::IsMember({"order", "aromatic", "none"}));
   command->add_option("--tokens", options->tokens, "number of tokens (default: what the group acts on)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--layers", options->layers, "at most so many mixing layers")->check(CLI::PositiveNumber);
-  command->add_option("--registers", options->registers, "at most so many registers")->check(CLI::NonNegativeNumber);
+      ->check(whole_number(1));
+  command->add_option("--layers", options->layers, "at most so many mixing layers")->check(whole_number(1));
+  command->add_option("--registers", options->registers, "at most so many registers")->check(whole_number(0));
   command->add_option("--kernel", options->kernel, "attention kernel: a name or an expression in x and y");
   command->add_option("--dim", options->dim, "width of the residual stream in the saved architecture")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   command->add_flag("--causal", options->causal, "causal functions of the tokens (trivial symmetry)");
   command->add_flag("--json", options->json, "one JSON object");
   command->add_option(
       "--save", options->save,
       "write one point: architecture file, and beside it masks (.npz, .edges), FlexAttention (.py), drawings (.svg)");
   command->add_option("--point", options->point, "which point --save takes, by its number (default: fewest pairs)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   options->limits.add_to(*command);
   command->callback([options] { run(*options); });
 }

@@ -36,7 +36,9 @@ nlohmann::ordered_json describe_group(const group::Group& group, const std::opti
 std::string describe_order(const group::Group& group, const std::optional<std::string>& known, const Budget& budget) {
   const std::optional<std::string> name = !known ? group::find_name(group, budget) : known->empty() ? std::nullopt : known;
   const std::optional<mpz_class> order = group.order.value(30);
-  return fmt::format("{}order {}", name ? *name + ", " : "", order ? order->get_str() : group.order.factored());
+  std::string text = order ? order->get_str() : group.order.factored();
+  if (text.size() > 80) text = fmt::format("about 10^{:.3f}", group.order.log10());
+  return fmt::format("{}order {}", name ? *name + ", " : "", text);
 }
 
 }  // namespace

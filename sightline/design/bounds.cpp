@@ -30,12 +30,8 @@ std::uint64_t bound_sequence(std::uint64_t n, std::uint64_t layers) {
 
 }  // namespace
 
-std::uint64_t bound_pairs(const Orbitals& orbitals, bool causal, PointKind kind, std::uint64_t layers) {
-  const std::uint64_t n = orbitals.degree();
+std::uint64_t bound_pairs(std::uint64_t n, bool transitive, std::uint64_t smallest, PointKind kind, std::uint64_t layers) {
   if (n <= 1) return 0;
-  // Causal: all tokens but the first read another one in a pattern that repeats; in one layer all before them.
-  if (causal) return layers == 1 ? n * (n - 1) / 2 : layers * (n - 1);
-  const bool transitive = orbitals.diagonal_count() == 1;
   switch (kind) {
     case PointKind::single:
     case PointKind::coloured:
@@ -45,17 +41,23 @@ std::uint64_t bound_pairs(const Orbitals& orbitals, bool causal, PointKind kind,
     case PointKind::several:
       if (layers == 1) return n * (n - 1);
       return transitive ? bound_sequence(n, layers) : std::max(layers, 2 * (n - 1));
-    case PointKind::gather_broadcast: {
-      // Every token reads the register, which reads every token. A layer before that has at least one orbital.
-      std::uint64_t least = ~std::uint64_t{0};
-      for (const Orbital& orbital : orbitals.list()) {
-        if (!orbital.is_diagonal()) least = std::min(least, orbital.size);
-      }
-      return 2 * n + (layers <= 2 ? 0 : least);
-    }
+    // Every token reads the register, which reads every token. A layer before that has at least one orbital.
+    case PointKind::gather_broadcast: return 2 * n + (layers <= 2 ? 0 : smallest);
     case PointKind::registers: return 2 * n;
   }
   throw InternalError("unknown kind of point");
+}
+
+std::uint64_t bound_pairs(const Orbitals& orbitals, bool causal, PointKind kind, std::uint64_t layers) {
+  const std::uint64_t n = orbitals.degree();
+  if (n <= 1) return 0;
+  // Causal: all tokens but the first read another one in a pattern that repeats; in one layer all before them.
+  if (causal) return layers == 1 ? n * (n - 1) / 2 : layers * (n - 1);
+  std::uint64_t smallest = ~std::uint64_t{0};
+  for (const Orbital& orbital : orbitals.list()) {
+    if (!orbital.is_diagonal()) smallest = std::min(smallest, orbital.size);
+  }
+  return bound_pairs(n, orbitals.diagonal_count() == 1, smallest, kind, layers);
 }
 
 }  // namespace sightline::design

@@ -53,6 +53,19 @@ std::uint64_t count_pairs(const std::vector<LayerPlan>& layers, std::uint64_t de
   return pairs;
 }
 
+std::uint64_t count_pattern_pairs(const Candidate& candidate, std::uint64_t depth) {
+  std::uint64_t pairs = 0;
+  for (std::size_t q = 0; q < std::min<std::uint64_t>(candidate.layers.size(), depth); ++q) {
+    const LayerPlan& plan = candidate.layers[q];
+    const bool repeated =
+        std::any_of(candidate.layers.begin(), candidate.layers.begin() + static_cast<std::ptrdiff_t>(q),
+                    [&](const LayerPlan& before) { return before.pattern == plan.pattern; });
+    if (!repeated)
+      pairs += plan.pairs;
+  }
+  return pairs;
+}
+
 PatternSpec make_rows_spec(std::vector<std::vector<std::int64_t>> rows) {
   PatternSpec spec;
   spec.kind = PatternKind::rows;
@@ -163,7 +176,14 @@ architecture::Architecture make_architecture(const Request& request, const Candi
   } else {
     const std::string text = fmt::format("tokens = {}\ndim = {}\n[mixer]\nkernel = {}\n", request.group.degree,
                                          request.dim, quote(request.kernel));
-    result = architecture::parse_architecture(text, "--kernel");
+    try {
+      result = architecture::parse_architecture(text, "--kernel");
+    } catch (const InputError& error) {
+      // Only the kernel can be wrong: the place in this file, which nobody has written, says nothing.
+      const std::string message = error.what();
+      const std::size_t start = message.find(": ");
+      throw InputError(start == std::string::npos ? message : "--kernel" + message.substr(start));
+    }
   }
   result.file = "design.toml";
   result.name = candidate.description;
@@ -210,14 +230,7 @@ FrontPoint make_point(const Request& request, const Candidate& candidate, std::u
   point.kind = candidate.kind;
   point.layers = depth;
   point.pairs = count_pairs(candidate.layers, depth);
-  for (std::size_t q = 0; q < std::min<std::uint64_t>(candidate.layers.size(), depth); ++q) {
-    const LayerPlan& plan = candidate.layers[q];
-    const bool repeated =
-        std::any_of(candidate.layers.begin(), candidate.layers.begin() + static_cast<std::ptrdiff_t>(q),
-                    [&](const LayerPlan& before) { return before.pattern == plan.pattern; });
-    if (!repeated)
-      point.pattern_pairs += plan.pairs;
-  }
+  point.pattern_pairs = count_pattern_pairs(candidate, depth);
   point.registers = candidate.registers;
   point.loops_chosen = candidate.loops_chosen;
   point.description = candidate.description;

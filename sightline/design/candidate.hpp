@@ -43,6 +43,8 @@ struct Candidate {
 
 /// Attended pairs of `depth` layers of the list.
 [[nodiscard]] std::uint64_t count_pairs(const std::vector<LayerPlan>& layers, std::uint64_t depth);
+/// The same, every different pattern counted once.
+[[nodiscard]] std::uint64_t count_pattern_pairs(const Candidate& candidate, std::uint64_t depth);
 
 /// The shortest way to write a union of orbitals: full, circulant, graph, or rows.
 [[nodiscard]] layout::PatternSpec describe_union(const Orbitals& orbitals, const std::vector<std::uint32_t>& chosen,

@@ -9,8 +9,11 @@
 
 namespace sightline::design {
 
-/// Families whose cheapest pattern E is known: C_n (one step: n pairs), D_n (ring: 2n), torus(a,b) (four neighbours:
-/// 4n), S_n (nothing), S_a wr S_b and B_k (blocks), trivial(n) (a directed path: n - 1), under either of their names.
+/// What docs/theory.md 16.9 proves for the groups of families.hpp, E being the pattern known for each:
+/// - E, gather, broadcast with one register: 3 layers; S_n: gather and broadcast alone;
+/// - everything but E, repeated: 2 or 3 layers; E, then everything but E: 2 layers, or E twice before it: 3;
+/// - rings and lattices: E repeated; C_n and D_n: windows, and steps of 1, 2, 4, ..: about log2 n layers;
+/// - trivial: a path, one token that reads all, all read it: 3 layers without a register.
 struct ClosedForm {
   struct Point {
     Candidate candidate;
@@ -18,12 +21,13 @@ struct ClosedForm {
     std::uint64_t least = 0;  ///< no layout of the kind with so many layers attends fewer pairs
   };
   std::vector<Point> points;
-  std::string name;          ///< as find_name says it at small lengths; empty when it says nothing
+  std::string name;          ///< the group's, as people write it
   bool few_orbitals = false; ///< one or two besides the diagonal: `least` says what all their unions cost
-  std::string small;         ///< a small member of the family, with the same points
+  bool transitive = false;
+  std::string small; ///< a small member of the family, with the same points
 };
 
-/// Nothing when the text is not exactly one of these, or when n is below 3 (torus: sides below 5).
+/// Nothing when the text is not one of these names, or when n is below 3 (torus: sides below 5; hypercube: below 3).
 /// Gather and broadcast are written as rows of one register up to 20,000 tokens (|E| + 2n pairs). Above, rows would be
 /// megabytes of text, and both layers use "every token reads the register, the register reads all": |E| + 4n pairs.
 /// That each point has exactly the symmetry and needs exactly its layers is proved in docs/theory.md 16.9.

@@ -33,8 +33,10 @@ namespace {
 
 constexpr std::uint64_t most_register_pairs = 100'000;
 constexpr Point most_certified = 5000; ///< tokens of closed forms that the certifier is asked about
+constexpr Point most_certified_intransitive =
+    100; ///< the same for groups under which every token may have a view of its own
 constexpr std::uint64_t most_certified_layers = 64;
-constexpr Point closed_forms_from = 2000; ///< tokens; below, the general search finds the same points and more
+constexpr Point closed_forms_from = 512; ///< tokens; below, the general search finds the same points and more
 
 /// All elements of a small group, the identity first, by breadth.
 std::vector<group::Images> list_group_elements(const group::Group& group, const Budget& budget) {
@@ -121,6 +123,25 @@ void mark_nondominated(std::vector<FrontPoint>& front) {
   }
 }
 
+/// Of every kind what no other point of the kind beats in layers, pairs and pairs per list.
+void drop_beaten(std::vector<FrontPoint>& front) {
+  std::vector<FrontPoint> kept;
+  for (std::size_t k = 0; k < front.size(); ++k) {
+    const FrontPoint& p = front[k];
+    const auto beats = [&](const FrontPoint& q) {
+      return q.kind == p.kind && q.layers <= p.layers && q.pairs <= p.pairs && q.pattern_pairs <= p.pattern_pairs;
+    };
+    const bool beaten =
+        std::any_of(kept.begin(), kept.end(), beats) ||
+        std::any_of(front.begin() + static_cast<std::ptrdiff_t>(k) + 1, front.end(), [&](const FrontPoint& q) {
+          return beats(q) && !(q.layers == p.layers && q.pairs == p.pairs && q.pattern_pairs == p.pattern_pairs);
+        });
+    if (!beaten)
+      kept.push_back(std::move(front[k]));
+  }
+  front = std::move(kept);
+}
+
 void finish(Design& design) {
   std::stable_sort(design.front.begin(), design.front.end(), [](const FrontPoint& a, const FrontPoint& b) {
     return std::tie(a.layers, a.pairs, a.registers, a.kind) < std::tie(b.layers, b.pairs, b.registers, b.kind);
@@ -141,42 +162,69 @@ bool is_small_member_certified(const Request& request, const ClosedForm& form, c
          });
 }
 
+/// Certifies a point of a closed form, or takes it by proof where that would take long. Nothing beyond the limits asked
+/// for.
+class KnownPoints {
+public:
+  KnownPoints(const Request& request, const ClosedForm& form, const Budget& budget)
+      : request_(request), form_(form), budget_(budget) {}
+
+  std::optional<FrontPoint> make(const ClosedForm::Point& known) {
+    const auto& [candidate, layers, least] = known;
+    if (candidate.registers > request_.registers.value_or(candidate.registers) ||
+        layers > request_.layers.value_or(layers))
+      return std::nullopt;
+    std::optional<FrontPoint> point;
+    const Point most = form_.transitive ? most_certified : most_certified_intransitive;
+    if (request_.group.degree > most || layers > most_certified_layers) {
+      if (!small_is_certified_)
+        small_is_certified_ = is_small_member_certified(request_, form_, budget_);
+      if (!*small_is_certified_)
+        return std::nullopt;
+      point = make_point(request_, candidate, layers);
+      point->by_proof = true;
+    } else {
+      point = certify_candidate(request_, candidate, layers, budget_);
+    }
+    if (point)
+      point->lower_bound = std::min(least, point->pairs);
+    return point;
+  }
+
+  /// Whether some point was taken by proof.
+  [[nodiscard]] bool used_proof() const { return small_is_certified_.value_or(false); }
+
+private:
+  const Request& request_;
+  const ClosedForm& form_;
+  const Budget& budget_;
+  std::optional<bool> small_is_certified_;
+};
+
+std::string explain_proof(const ClosedForm& form) {
+  return fmt::format(
+      "points marked + are proved for every length (docs/theory.md 16.9) and certified for {}; `certify` "
+      "takes their files at this length too, with more time",
+      form.small);
+}
+
 void make_closed_form(const Request& request, const ClosedForm& form, Design& design, const Budget& budget) {
   design.two_closed = true; // each is the automorphism group of its E
   design.name = form.name;
-  const bool is_long = request.group.degree > most_certified;
-  std::optional<bool> small_is_certified;
-  for (const auto& [candidate, layers, least] : form.points) {
-    if (request.registers && candidate.registers > *request.registers)
-      continue;
-    if (request.layers && layers > *request.layers)
-      continue;
-    std::optional<FrontPoint> point;
-    if (is_long || layers > most_certified_layers) {
-      if (!small_is_certified)
-        small_is_certified = is_small_member_certified(request, form, budget);
-      if (*small_is_certified) {
-        point = make_point(request, candidate, layers);
-        point->by_proof = true;
-      }
-    } else {
-      point = certify_candidate(request, candidate, layers, budget);
-    }
+  KnownPoints points(request, form, budget);
+  for (const ClosedForm::Point& known : form.points) {
+    std::optional<FrontPoint> point = points.make(known);
     if (!point)
       continue;
-    point->lower_bound = std::min(least, point->pairs);
     // Families with more than 16 orbitals were not looked through, even where the bound is met.
     point->proved = form.few_orbitals && point->lower_bound == point->pairs;
     design.front.push_back(std::move(*point));
   }
+  drop_beaten(design.front);
   design.notes.push_back(
       "closed form: the points known for this family; other layouts were not searched at this length");
-  if (small_is_certified.value_or(false)) {
-    design.notes.push_back(
-        fmt::format("points marked + are proved for every length (docs/theory.md 16.9) and certified for {}; `certify` "
-                    "takes their files at this length too, with more time",
-                    form.small));
-  }
+  if (points.used_proof())
+    design.notes.push_back(explain_proof(form));
   if (request.group.degree > 20'000)
     design.notes.push_back("both hub layers use every pair that touches the register: with rows of their own they "
                            "would cost 2n pairs less");
@@ -216,6 +264,21 @@ Design make_design(const Request& request, const Budget& budget) {
     search.find_several();
     search.find_coloured();
     search.find_gather_broadcast();
+    if (const std::optional<ClosedForm> form = find_closed_form(request.closed_form)) {
+      KnownPoints known(request, *form, budget);
+      bool by_proof = false;
+      for (const ClosedForm::Point& one : form->points) {
+        const std::uint64_t pairs = count_pairs(one.candidate.layers, one.layers);
+        if (search.is_beaten(one.candidate.kind, one.layers, pairs, count_pattern_pairs(one.candidate, one.layers)))
+          continue;
+        std::optional<FrontPoint> point = known.make(one);
+        by_proof = by_proof || (point && point->by_proof);
+        if (point)
+          search.add_known(std::move(*point));
+      }
+      if (by_proof)
+        search.notes().push_back(explain_proof(*form));
+    }
     std::optional<FrontPoint> point;
     if (const auto order = request.group.order.value(9);
         order && worth_registers(request.group.degree, order->get_ui(), search.find_fewest_pairs(2))) {
@@ -229,6 +292,8 @@ Design make_design(const Request& request, const Budget& budget) {
     if (std::optional<FrontPoint> point = find_registers(request, design.notes, budget))
       design.front.push_back(std::move(*point));
   }
+  if (request.group.degree == 1)
+    design.notes.push_back("one token: there is nothing to mix");
   finish(design);
   return design;
 }

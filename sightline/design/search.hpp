@@ -17,6 +17,10 @@ constexpr Point most_matrix = 512;
 /// (docs/theory.md 16.10, 16.15). O(orbitals + layers * degree).
 [[nodiscard]] std::uint64_t bound_pairs(const Orbitals& orbitals, bool causal, PointKind kind, std::uint64_t layers);
 
+/// The same from what it depends on. `smallest`: pairs of the smallest non-diagonal orbital, or less.
+[[nodiscard]] std::uint64_t bound_pairs(std::uint64_t tokens, bool transitive, std::uint64_t smallest, PointKind kind,
+                                        std::uint64_t layers);
+
 /// What the searches share. `configuration` is there up to 64 orbitals, `exhaustive` up to 16 non-diagonal ones.
 class Search {
 public:
@@ -36,6 +40,10 @@ public:
   /// The cheapest pattern with automorphism group G, one register that reads all, all read it (hub.cpp). The register
   /// may read every orbit with a trained weight of its own, which colours the tokens at no cost.
   void find_gather_broadcast();
+  /// A layout known from elsewhere, if nothing of its kind beats it.
+  void add_known(FrontPoint point) { (void)keep(std::move(point), false); }
+  [[nodiscard]] bool is_beaten(PointKind kind, std::uint64_t layers, std::uint64_t pairs,
+                               std::uint64_t pattern_pairs) const;
   /// Fewest pairs of the points with at most so many layers.
   [[nodiscard]] std::uint64_t find_fewest_pairs(std::uint64_t layers) const;
 
@@ -57,8 +65,6 @@ private:
                                                         std::uint64_t to);
   [[nodiscard]] const layout::Pattern& get_pattern(OrbitalSet set);
   [[nodiscard]] std::vector<Union> list_unions(bool loops_chosen) const;
-  [[nodiscard]] bool is_beaten(PointKind kind, std::uint64_t layers, std::uint64_t pairs,
-                               std::uint64_t pattern_pairs) const;
   /// `proved`: everything cheaper of the kind with so many layers was looked at. Above 16 non-diagonal orbitals no
   /// point is called proved.
   bool keep(std::optional<FrontPoint> point, bool proved);

@@ -34,20 +34,23 @@ public:
 
   Group parse() {
     skip_blanks();
+    const std::size_t start = at_;
     // Bare generators act on all points; inside a larger expression they act on the points they mention.
     whole_is_gens_ = is_whole_gens();
     Group group = parse_expression();
     if (at_ < text_.size()) fail(at_, fmt::format("expected \"x\", \"*\", \"wr\" or the end, found {}", found()));
     if (degree_ && group.degree != *degree_) {
-      throw InputError(fmt::format("group \"{}\" acts on {} points, expected {}", text_, group.degree, *degree_));
+      fail(start, fmt::format("this acts on {} points, expected {}", group.degree, *degree_));
     }
     return group;
   }
 
 private:
   [[noreturn]] void fail(std::size_t at, const std::string& message) const {
-    throw InputError(fmt::format("group \"{}\", character {}: {}", text_, at + 1, message));
+    throw InputError(locate(at) + message);
   }
+
+  std::string locate(std::size_t at) const { return fmt::format("group \"{}\", character {}: ", text_, at + 1); }
 
   std::string found() const { return at_ < text_.size() ? fmt::format("\"{}\"", text_[at_]) : "the end of the text"; }
 
@@ -159,7 +162,11 @@ private:
       expect('(');
       const Group group = parse_expression();
       expect(')');
-      return make_regular_group(group, budget_);
+      try {
+        return make_regular_group(group, budget_);
+      } catch (const OutOfReach& error) {
+        throw OutOfReach(locate(start) + error.what());
+      }
     }
     return parse_named(start, word);
   }

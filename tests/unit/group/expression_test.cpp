@@ -213,7 +213,7 @@ TEST_CASE("blocks permuted evenly: two blocks never go to one") {
 }
 
 TEST_CASE("mistakes are named with their character") {
-  CHECK(has(error_of("S_12", 8), "group \"S_12\" acts on 12 points, expected 8"));
+  CHECK(has(error_of("S_12", 8), "group \"S_12\", character 1: this acts on 12 points, expected 8"));
   CHECK(has(error_of("", 3), "character 1: expected C_n, D_n"));
   CHECK(has(error_of("S_", 3), "character 3: expected a number, found the end"));
   CHECK(has(error_of("S_0", 3), "character 3: expected a number >= 1, found 0"));
