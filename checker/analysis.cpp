@@ -437,8 +437,8 @@ char proved(bool yes, bool no = false) { return yes ? 'y' : no ? 'n' : '?'; }
 }  // namespace
 
 Analysis analyse_activation(std::string_view expression) {
-  enum { continuous, locally_lipschitz, lipschitz, analytic, polynomial, affine, constant, odd, zero, even_polynomial, even_quadratic, homogeneous, curved };
-  Analysis result{std::string(13, '?'), {}};
+  enum { continuous, locally_lipschitz, lipschitz, analytic, polynomial, affine, constant, odd, zero, even_polynomial, even_quadratic, homogeneous, curved, even };
+  Analysis result{std::string(14, '?'), {}};
   std::string& flags = result.flags;
   try {
     const Tree tree = Reader(expression).read();
@@ -448,8 +448,8 @@ Analysis analyse_activation(std::string_view expression) {
       while (!c.empty() && c.back().is_zero()) c.pop_back();
       if (c.empty()) return result;  // the zero function: left to the tables of words
       const std::size_t degree = c.size() - 1;
-      bool is_odd = true;
-      for (std::size_t k = 0; k < c.size(); k += 2) is_odd = is_odd && c[k].is_zero();
+      bool is_odd = true, is_even = true;
+      for (std::size_t k = 0; k < c.size(); ++k) (k % 2 == 0 ? is_odd : is_even) &= c[k].is_zero();
       const auto say = [](bool value) { return value ? 'y' : 'n'; };
       flags[continuous] = flags[locally_lipschitz] = flags[analytic] = flags[polynomial] = flags[even_polynomial] = 'y';
       flags[lipschitz] = flags[affine] = say(degree <= 1);
@@ -459,17 +459,18 @@ Analysis analyse_activation(std::string_view expression) {
       flags[even_quadratic] = say(c[0].is_zero() && degree >= 2 && !c[2].is_zero());
       flags[homogeneous] = say(degree == 1 && c[0].is_zero());
       flags[curved] = say(degree >= 2);
+      flags[even] = say(is_even);
       result.degree = static_cast<std::int64_t>(degree);
       return result;
     }
     const auto at = [&](std::int64_t top, std::int64_t bottom = 1) { return value_at(*tree, {{"t", {Rational(top) / Rational(bottom)}}}); };
     const std::optional<Value> origin = at(0);
-    bool bends = false, moves = false, not_odd = false, not_homogeneous = false;
+    bool bends = false, moves = false, not_odd = false, not_even = false, not_homogeneous = false;
     for (const auto& [a, b] : {std::pair{1, 1}, {2, 1}, {1, 2}, {3, 1}}) {
       const auto right = at(a, b), left = at(-a, b), twice = at(2 * a, b), minus_twice = at(-2 * a, b);
       if (origin && right && left) bends = bends || !(*right + *left == *origin + *origin);
       if (right && twice && origin) bends = bends || !(*twice + *origin == *right + *right);
-      if (right && left) moves = moves || !(*right == *left), not_odd = not_odd || !(*right + *left).top.empty();
+      if (right && left) not_even = not_even || !(*right == *left), moves = moves || not_even, not_odd = not_odd || !(*right + *left).top.empty();
       if (right && origin) moves = moves || !(*right == *origin);
       if (right && twice) not_homogeneous = not_homogeneous || !(*twice == *right + *right);
       if (left && minus_twice) not_homogeneous = not_homogeneous || !(*minus_twice == *left + *left);
@@ -488,6 +489,7 @@ Analysis analyse_activation(std::string_view expression) {
     flags[even_quadratic] = proved(false, off_zero || shape.parity == Parity::odd);
     flags[homogeneous] = proved(false, not_homogeneous || off_zero);
     flags[curved] = proved(shape.analytic && bends);  // s' s'' is analytic and not identically 0
+    flags[even] = proved(shape.parity == Parity::even, not_even);
   } catch (const Unknown&) {
   } catch (const std::domain_error&) {
   }
@@ -672,7 +674,7 @@ Analysis analyse_kernel(std::string_view expression, std::int64_t dim) {
 std::string name_unproved(const Analysis& analysis, const std::string& claimed, bool kernel, const std::string& expression) {
   static const std::vector<std::string> of_kernels{"analytic", "positive", "nonzero at zero", "averaging", "even under a joint sign", "homogeneous", "constant", "softmax", "Gaussian", "condition (13)", "reading its keys"};
   static const std::vector<std::string> of_activations{"continuous", "locally Lipschitz", "Lipschitz", "analytic", "a polynomial", "affine", "constant", "odd", "zero at zero",
-                                                       "of polynomial even part", "of quadratic even part", "homogeneous", "curved or kinked"};
+                                                       "of polynomial even part", "of quadratic even part", "homogeneous", "curved or kinked", "even"};
   const std::vector<std::string>& names = kernel ? of_kernels : of_activations;
   std::string open;
   for (std::size_t k = 0; k < claimed.size(); ++k) {

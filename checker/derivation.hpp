@@ -32,11 +32,11 @@ struct MixerFacts {
 };
 
 /// Activations: one character each for continuous, locally Lipschitz, Lipschitz, analytic, polynomial, affine, constant, odd, s(0) = 0,
-/// even part polynomial, even part quadratic, 1-homogeneous, C^2 or a kink; `degree` of a polynomial, else -1.
+/// even part polynomial, even part quadratic, 1-homogeneous, C^2 or a kink, even; `degree` of a polynomial, else -1.
 struct ActivationFacts {
   std::string flags;
   std::int64_t degree = -1;
-  enum { continuous, locally_lipschitz, lipschitz, analytic, polynomial, affine, constant, odd, zero_at_zero, even_polynomial, even_quadratic, homogeneous, curved };
+  enum { continuous, locally_lipschitz, lipschitz, analytic, polynomial, affine, constant, odd, zero_at_zero, even_polynomial, even_quadratic, homogeneous, curved, even };
   [[nodiscard]] bool is(int which, char value = 'y') const { return flags[static_cast<std::size_t>(which)] == value; }
 };
 /// Kernels: analytic, positive, k(0,0) != 0, (MEAN), k(-x,-y) = k(x,y), homogeneous mixer, constant, softmax, Gaussian; then (13): h, f or u; reads keys.

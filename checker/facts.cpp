@@ -75,14 +75,14 @@ KernelFacts kernel_facts(const Json& kernel, std::int64_t dim, const Json* evide
 
 ActivationFacts activation_facts(const Json& activation, const Json* evidence, std::vector<std::string>& trusted) {
   static const std::map<std::string, ActivationFacts, std::less<>> named = {
-      {"relu", {"yyynnnnnynnyy"}},    {"leaky_relu", {"yyynnnnnynnyy"}}, {"gelu", {"yyyynnnnynyny"}}, {"silu", {"yyyynnnnynyny"}},
-      {"mish", {"yyyynnnnynyny"}},    {"elu", {"yyynnnnnynyny"}},        {"tanh", {"yyyynnnyyynny"}}, {"erf", {"yyyynnnyyynny"}},
-      {"sin", {"yyyynnnyyynny"}},     {"sigmoid", {"yyyynnnnnynny"}},    {"softplus", {"yyyynnnnnnnny"}}, {"exp", {"yynynnnnnnnny"}},
-      {"relu2", {"yynnnnnnyyyny"}},   {"square", {"yynyynnnyyyny", 2}},  {"cube", {"yynyynnyyynny", 3}},
-      {"identity", {"yyyyyynyyynyn", 1}}, {"step", {"nnnnnnnn??nnn"}}};
+      {"relu", {"yyynnnnnynnyyn"}},    {"leaky_relu", {"yyynnnnnynnyyn"}}, {"gelu", {"yyyynnnnynynyn"}}, {"silu", {"yyyynnnnynynyn"}},
+      {"mish", {"yyyynnnnynynyn"}},    {"elu", {"yyynnnnnynynyn"}},        {"tanh", {"yyyynnnyyynnyn"}}, {"erf", {"yyyynnnyyynnyn"}},
+      {"sin", {"yyyynnnyyynnyn"}},     {"sigmoid", {"yyyynnnnnynnyn"}},    {"softplus", {"yyyynnnnnnnnyn"}}, {"exp", {"yynynnnnnnnnyn"}},
+      {"relu2", {"yynnnnnnyyynyn"}},   {"square", {"yynyynnnyyynyy", 2}},  {"cube", {"yynyynnyyynnyn", 3}},
+      {"identity", {"yyyyyynyyynynn", 1}}, {"step", {"nnnnnnnn??nnnn"}}};
   if (const auto found = named.find(activation.string()); found != named.end()) return found->second;
   const Json& row = look_up(activation, evidence, "activations");
-  const std::string flags = checked_flags(row[0], 13), &text = activation.string();
+  const std::string flags = checked_flags(row[0], 14), &text = activation.string();
   const Analysis analysis = analyse_activation(text);
   std::string open = name_unproved(analysis, flags, false, text);
   if (analysis.degree && *analysis.degree != row[1].integer()) throw Rejected("evidence.activations", "the degree of " + text + " is " + std::to_string(*analysis.degree));
@@ -91,7 +91,9 @@ ActivationFacts activation_facts(const Json& activation, const Json* evidence, s
   return {flags, row[1].integer()};
 }
 
-FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, std::int64_t dim, const ActivationFacts& s) {
+namespace {
+
+FeedforwardFacts one_feedforward(const Json& feedforward, const Json& norm, std::int64_t dim, const ActivationFacts& s) {
   using A = ActivationFacts;
   FeedforwardFacts f;
   const Json& kind = feedforward[feedforward["kind"].is("moe") ? "expert" : "kind"];
@@ -124,9 +126,10 @@ FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, st
   if (f.hidden_bias) return say(Closure::full, "polynomial activation of degree at least 2 with biases: brackets generate all fields (theory 6 C)");
   const bool linear_far_out = norm["kind"].is("rmsnorm") && place.is("pre") && nonpolynomial;
   if (bias.is("output") && (!in_front || linear_far_out)) return say(Closure::full, "an output bias gives translations, which stand in for hidden biases (theory 6 D)");
-  if (!glu && s.is(A::odd) && bare) return say(Closure::odd, "odd activation without biases (theory 6 D)");
+  if (bare && s.is(glu ? A::even : A::odd))
+    return say(Closure::odd, glu ? "an even gate without biases: an odd feedforward (theory 16.21)" : "odd activation without biases (theory 6 D)");
   if (in_front) {
-    if (norm["kind"].is("rmsnorm") && norm["eps"].number() > 0 && nonpolynomial && s.is(A::even_polynomial, 'n'))
+    if (norm["kind"].is("rmsnorm") && norm["eps"].number() > 0 && nonpolynomial && s.is(A::even_polynomial, 'n') && (!glu || s.is(A::even, 'n')))
       return say(Closure::zero_fixing, "bias-free behind RMSNorm, even part not polynomial: brackets repair the parity (theory 15.6 E)");
     return say(Closure::unknown, "bias-free feedforward behind this norm: not covered (theory 7.1, 15.6)");
   }
@@ -134,7 +137,7 @@ FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, st
     static const std::set<std::string> gates = {"identity", "gelu", "silu", "mish", "elu", "relu", "leaky_relu", "tanh", "erf", "sigmoid", "softplus", "sin", "exp"};
     static const std::set<std::string> others = {"square", "relu2", "cube", "step"};
     const std::string& name = feedforward["activation"].string();
-    const bool expression = others.count(name) == 0 && s.is(A::even_polynomial, 'n') && s.is(A::zero_at_zero) && s.is(A::analytic) && s.is(A::even_quadratic);
+    const bool expression = others.count(name) == 0 && s.is(A::even_polynomial, 'n') && s.is(A::zero_at_zero) && s.is(A::analytic) && s.is(A::even_quadratic) && s.is(A::even, 'n');
     if (gates.count(name) != 0 || expression) return say(Closure::zero_fixing, "gated and bias-free: all fields vanishing at 0 (theory 6 D)");
     return say(Closure::unknown, "this gate without biases is not covered (theory 6 D)");
   }
@@ -142,6 +145,18 @@ FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, st
   if (s.is(A::even_quadratic)) return say(Closure::zero_fixing, "bias-free with a quadratic even part: all fields vanishing at 0 (theory 6 D)");
   if (s.is(A::homogeneous)) return say(Closure::homogeneous, "bias-free and positively homogeneous (theory 6 D)");
   return say(Closure::unknown, "this bias-free activation is not covered (theory 6 D)");
+}
+
+}  // namespace
+
+/// What one expert can do equal experts can do; what one cannot do a router may make up for (16.21).
+FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, std::int64_t dim, const ActivationFacts& s) {
+  FeedforwardFacts f = one_feedforward(feedforward, norm, dim, s);
+  const bool narrow = f.closure == Closure::odd || f.closure == Closure::homogeneous || f.closure == Closure::affine;
+  if (!feedforward["kind"].is("moe") || feedforward["experts"].integer() <= 1 || !narrow) return f;
+  f.closure = Closure::unknown;
+  f.why = "experts of a small class behind a router that is not of it: not covered (theory 16.21)";
+  return f;
 }
 
 MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim) {
@@ -162,6 +177,12 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
     else if (top_k && relative) {
       m.bounded = false;
       m.why = "top-k attention with relative positions: Theorem G asks for rows that treat their tokens alike (theory 2.6)";
+    } else if (top_k && !(kernel.is(K::positive) && kernel.is(K::reads_keys))) {
+      m.bounded = false;
+      m.why = "top-k attention needs a positive kernel that weighs its keys: else all may tie, or denominators vanish (theory 2.6, 16.21)";
+    } else if (top_k && mixer["top_k"].integer() == 1 && mixer["query_key"].is("tied") && !m.softmax) {
+      m.bounded = false;
+      m.why = "one key for W_Q = W_K may always be the own token (theory 16.21)";
     } else if (top_k) {
       m.bounded = false, m.mean = true;
       m.why = "top-k attention: any dependence on other tokens suffices, without a bound on the layers (Theorem G, theory 2.6)";

@@ -88,8 +88,9 @@ std::vector<std::vector<double>> position_table(const Derivation& d) {
 }  // namespace
 
 void add_unseen_floor(Derivation& d, std::uint64_t pairs) {
-  const bool causal = d.target_class == ClassKind::causal;
-  d.add_floor(ratio(pairs, 12), causal ? "F(X)_i = (sum of X[0][j] over j <= i) e_1" : "F(X)_i = (sum over j of X[0][j]) e_1", "[0,1]^(d n)", "unseen tokens (theory 3.1)");
+  const bool trivial = d.target.classes.empty() && d.target.generators.empty(), causal = d.target_class == ClassKind::causal && trivial;
+  const std::string read = d.target_class == ClassKind::all ? "(sum over j of X[0][j])" : causal ? "(sum of X[0][j] over j <= i)" : "(sum of X[0][j] over the tokens j that i should see)";
+  d.add_floor(ratio(pairs, 12), "F(X)_i = " + read + " e_1", "[0,1]^(d n)", "unseen tokens (theory 3.1)");
 }
 
 void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& question) {
@@ -135,7 +136,13 @@ void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& 
 void add_pre_layernorm_floor(Derivation& d) {
   const std::string domain = "each token: |mean part| <= 1 and |rest| <= 1, uniform", rule = "pre-LayerNorm translation (theory 3.7)";
   const std::string along = "F(X)_i = (the component of X_i along (1,..,1)/sqrt d)";
-  if (real(d.a["output"]["norm"])) return d.add_floor(ratio(d.n, 3), along + " e_1", domain, rule);
+  const Json& last = d.a["output"]["norm"];
+  if (!d.a["block"]["residual"].boolean() || (real(last) && last["kind"].is("layernorm"))) return d.add_floor(ratio(d.n, 3), along + " e_1", domain, rule);
+  if (real(last)) {  // RMSNorm reads the own mean part, nothing reads that of others (16.21)
+    if (d.n > 1 && d.target_class == ClassKind::all)
+      return d.add_floor(ratio(Natural(d.n) * (d.n - 1), 3), "F(X)_i = (sum over j != i of the component of X_j along (1,..,1)/sqrt d) e_1", domain, rule);
+    return d.add_floor({}, "F(X)_i = cos(20 times the component of X_i along (1,..,1)/sqrt d) e_1", domain, rule);
+  }
   // With a head the network is affine along the all-ones direction of every token; t^2 on [-1,1] is 4/45 away from affine functions.
   if (!d.a["output"]["head"].is("none")) return d.add_floor(ratio(Natural(4) * d.n, 45), along + "^2 e_1", domain, rule);
   d.add_floor(ratio(d.n, 3), "F(X)_i = 0", domain, rule);
@@ -250,15 +257,40 @@ bool recolour_by_overlap(const Derivation& d, Layout& layout) {
     const Rational x = decimal(d.a["input"]["table"][i][k]), y = decimal(d.a["input"]["table"][j][k]);
     return !((x < y ? y - x : x - y) < decimal(box) * 2);
   };
+  // Centred tokens: x + e_i = x' + e_j asks e_i - e_j to be centred too; behind a LayerNorm only up to the mean, and then they are not equal (16.21).
+  const Json& front = d.a["input"]["norm"];
+  bool layernorm = real(front) && front["kind"].is("layernorm"), exact = true;
+  for (const Json& layer : d.a["layer"].array()) layernorm = layernorm || layer["norm"]["kind"].is("layernorm");
+  const auto centred_overlap = [&](std::size_t i, std::size_t j) {
+    bool inside = true;
+    if (!fixed) {
+      double sum = 0;
+      for (std::size_t k = 0; k < table[i].size(); ++k) sum += table[i][k] - table[j][k];
+      for (std::size_t k = 0; k < table[i].size(); ++k) inside = inside && std::abs(table[i][k] - table[j][k] - sum / static_cast<double>(d.dim)) < 2 * box.number() + 1e-9;
+      exact = exact && !inside;
+      return inside;
+    }
+    Rational sum = 0;
+    std::vector<Rational> gap;
+    for (std::size_t k = 0; k < table[i].size(); ++k) gap.push_back(decimal(d.a["input"]["table"][i][k]) - decimal(d.a["input"]["table"][j][k])), sum = sum + gap.back();
+    if (!layernorm && !sum.is_zero()) return false;
+    for (const Rational& g : gap) {
+      const Rational rest = g - sum / d.dim;
+      inside = inside && (rest.negative() ? Rational(0) - rest : rest) < decimal(box) * 2;
+    }
+    exact = exact && (!inside || sum.is_zero());
+    return inside;
+  };
   for (std::size_t i = 0; i < d.n; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       bool overlap = true;
-      for (std::size_t k = 0; k < table[i].size() && overlap; ++k) overlap = !apart(i, j, k);
+      if (d.a["input"]["domain"].is("centred")) overlap = centred_overlap(i, j);
+      else for (std::size_t k = 0; k < table[i].size() && overlap; ++k) overlap = !apart(i, j, k);
       if (overlap) ++degree[i], ++degree[j], parent[root(i)] = root(j);
     }
   }
   if (close) d.trusted.push_back("sines of the position table that lie within 1e-9 of the edge of the box are taken as computed");
-  bool cliques = true;
+  bool cliques = exact;
   for (std::size_t i = 0; i < d.n; ++i) ++size[root(i)];
   for (std::size_t i = 0; i < d.n; ++i) layout.vertex_colour[i] = root(i) + 1, cliques = cliques && degree[i] + 1 == size[root(i)];
   return cliques;

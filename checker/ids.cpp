@@ -14,7 +14,8 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
   for (std::size_t k = 0; k < d.feedforward.size(); ++k) {
     const Json& ff = layers[k]["feedforward"];
     const FeedforwardFacts& f = d.feedforward[k];
-    if (ff["kind"].is("none") && d.mixer[k].softmax && k + 1 < d.feedforward.size() && d.given) continue;
+    const bool last = k + 1 == d.feedforward.size();  // Lemma S: states that differ are enough for softmax, so that is what must read them next
+    if (ff["kind"].is("none") && d.mixer[k].softmax && !last && (d.mixer[k + 1].softmax || d.mixer[k + 1].blind) && d.given) continue;
     const bool narrow = !ff["width"].is_null() || !ff["spectral_norm_at_most"].is_null();
     if ((narrow || !f.interpolates) && !d.given && (f.closure == Closure::full || f.closure == Closure::zero_fixing)) {
       repeated = true;
@@ -47,6 +48,8 @@ void check_mixers(const Derivation& d, Missing& missing) {
     if (!m.mean) return missing.push_back("mixer: " + m.why);
     if (!m.bounded) return missing.push_back("mixer: " + m.why + "; on ids labels are necessary only (theory 15.4 L6, 15.8 l)");
     if (mixer["projections"].is_object()) return missing.push_back("fixed mean pooling on ids is not covered");
+    if (mixer["kind"].is("linformer") && mixer["projections"].is("generic"))
+      return missing.push_back("fixed projections on ids: different sets of tokens may have equal sums (theory 16.21)");
     if (!mixer["relative"].is("rotary") || !mixer["query_key"].is("tied")) continue;
     if (!d.every_row(&RowFacts::causal) && !(d.a["input"]["bos"].boolean() && d.every_row(&RowFacts::bos_in_every_row))) return missing.push_back("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
   }
@@ -69,6 +72,16 @@ void check_norms(const Derivation& d, Missing& missing) {
   const bool inside = real(last) && (last["place"].is("sandwich") || last["place"].is("after"));
   if (inside && !last["affine"].boolean() && d.a["output"]["head"].is("none") && !real(d.a["output"]["norm"]) && d.ordinary > 1)
     missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
+}
+
+/// Without a norm in front only softmax tells states apart that no feedforward has moved (Lemma S).
+bool adds_up_unfree_states(const Derivation& d) {
+  for (std::size_t k = 0; k < d.mixer.size(); ++k) {
+    const Json& norm = d.a["layer"][k]["norm"];
+    const bool normed = real(norm) && (norm["place"].is("pre") || norm["place"].is("sandwich"));
+    if (!normed && !d.mixer[k].softmax && !d.mixer[k].blind) return true;
+  }
+  return false;
 }
 
 /// A lower bound of the number of target labels of the class (15.8 e), cut at 2^63.
@@ -130,9 +143,11 @@ void decide_ids(Derivation& d) {
   if (!block["residual"].boolean()) missing.push_back("no residual connection (theory 7.4)");
   if (block["tied"].boolean()) d.use("tied");
   if (layers.only_necessary && !layers.never && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
+  const std::uint64_t read_out = block["arrangement"].is("parallel") ? 1 : 0;  // a parallel block reads out one block later (15.4)
+  if (read_out > 0 && adds_up_unfree_states(d) && layers.layers.value_or(layers.high) > 1 && missing.empty())
+    missing.push_back("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");
   const bool premises = missing.empty();
 
-  const std::uint64_t read_out = block["arrangement"].is("parallel") ? 1 : 0;  // a parallel block reads out one block later (15.4)
   bool enough = false;
   if (layers.layers) {
     enough = !d.given || *d.given >= *layers.layers + (*layers.layers > 0 ? read_out : 0);

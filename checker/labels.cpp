@@ -470,16 +470,22 @@ std::optional<IdLayers> constants(const Stack& s) {
   return result;
 }
 
-/// D1; sums of raw id + position need one layer more where a row has two ordinary tokens besides the reader (15.8 h).
+/// D1; sums of raw id + position may need more (15.8 h, 16.22).
 IdLayers absolute(const Stack& s, std::uint64_t reach) {
   const Json &norm = s.a["layer"][0]["norm"], &before = s.a["input"]["norm"];
   const bool normed = (!before.is_null() && !before["kind"].is("none")) || (!norm["kind"].is("none") && (norm["place"].is("pre") || norm["place"].is("sandwich")));
-  const bool wide = std::any_of(s.layer(1).begin(), s.layer(1).end(), [&](auto h) { return (s.bos ? s.heads[h].rows->widest_but_bos : s.heads[h].rows->widest) >= 2; });
   const IdMixer& first = s.q.mixers.front();
-  const bool adds = first.additive_only != 'n' && !first.blind && !normed && reach > 0 && wide;
-  if (adds && first.additive_only == '?') return between(reach, reach + 1, "additive-positions", {reach_premise(reach), "it could not be shown that the first layer weighs its keys differently"});
-  IdLayers result = found(reach + adds, adds ? "additive-positions" : "absolute-positions", {reach_premise(reach)});
+  IdLayers result = found(reach, "absolute-positions", {reach_premise(reach)});
   result.only_necessary = s.every(Rule::set);
+  const Layout& seen = s.q.seen == nullptr ? s.layout : *s.q.seen;
+  if (first.additive_only == 'n' || normed || reach == 0 || !s.a["layer"][0]["mixer"]["top_k"].is_null() || seen.layer(1).empty()) return result;
+  const bool proved = first.additive_only == 'y';
+  const auto [low, high] = additive_layers({&seen, s.q.target, s.q.kind, s.bos}, reach, proved);
+  if (high == reach) return result;
+  result.rule = "additive-positions";
+  if (!proved) result.premises.push_back("it could not be shown that the first layer weighs its keys differently");
+  result.low = low, result.high = high;
+  result.layers = low == high ? std::optional(high) : std::nullopt;
   return result;
 }
 
@@ -578,7 +584,13 @@ std::optional<IdLayers> mixed(const Stack& s, std::uint64_t reach) {
     return found(std::max<std::uint64_t>(reach, rotary || s.n <= 3 ? 1 : 2), "mixed-rotary",
                  {rotary ? "the first layer is rotary and shows everything" : "the first layer has no positions"});
   }
-  IdLayers result = between(std::max(reach, full[0]), full[1], "mixed-rotary", {"first full layer: " + std::to_string(full[0]), "second full layer: " + std::to_string(full[1])});
+  std::uint64_t named = 0;  // layers in front of the first one without positions stand for themselves: Theorem BOS (16.21)
+  while (named < 2 * s.order.size() && s.heads[s.layer(named + 1).front()].scheme == "rotary") ++named;
+  const Group nobody{s.layout.tokens, {}, {}};
+  const auto unseen = [&](bool ordinary) { return s.q.sight->unseen_pairs(s.views(ClassKind::causal, &nobody), reach, ordinary).first; };
+  if (named > 0 && reach <= named && unseen(false) - unseen(true) <= 1)
+    return found(reach, "theorem-bos", {reach_premise(reach), "all tokens but at most one see the BOS by then"});
+  IdLayers result = between(reach, full[1], "mixed-rotary", {"first full layer: " + std::to_string(full[0]), "second full layer: " + std::to_string(full[1])});
   if (result.low == result.high) result.layers = result.low;
   return result;
 }
@@ -654,8 +666,6 @@ RowFacts row_facts(const Relation& relation, Vertex tokens) {
     facts.full = facts.full && read == tokens;
     facts.full_causal = facts.full_causal && end - i == 1 && early == i + std::uint64_t{1} && read == early;
     facts.bos_in_every_row = facts.bos_in_every_row && reads(row, 0);
-    facts.widest = std::max(facts.widest, read - own);
-    facts.widest_but_bos = std::max(facts.widest_but_bos, read - own - (i != 0 && reads(row, 0)));
     if (!facts.injective || (offsets && !registers)) continue;
     relation.raw_row(i, row);
     facts.injective = colours_differ(row);

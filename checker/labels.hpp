@@ -39,12 +39,21 @@ struct RowFacts {
   bool full = true, full_causal = true;              ///< every token reads exactly all tokens; exactly 0..i
   bool injective = true;                             ///< in every row the raw colours name their token
   bool plain = true;                                 ///< every matrix colour is 1 (rows of registers too)
-  std::uint64_t widest = 0, widest_but_bos = 0;      ///< most tokens in a row besides the reader; token 0 aside
 };
 [[nodiscard]] RowFacts row_facts(const Relation& relation, Vertex tokens);
 
 /// A norm inside the branch with eps = 0 keeps the direction of what a row sums up alone (16.17). False where what that shows is not settled.
 [[nodiscard]] bool are_directions_settled(const Json& layer, const Layout& layout, const std::vector<std::uint32_t>& read);
+
+/// Sums of id + position at the first layer (15.4 Lemma S, 15.8 h, docs/theory.md 16.22): the depths between which the needed one lies.
+struct FirstSums {
+  const Layout* seen = nullptr;     ///< without blind layers
+  const Group* target = nullptr;
+  ClassKind kind = ClassKind::all;
+  bool bos = false;
+};
+/// `proved`: the first layer is known to add up; then tokens that stand in the same sums count as confused.
+[[nodiscard]] std::pair<std::uint64_t, std::uint64_t> additive_layers(const FirstSums& question, std::uint64_t reach, bool proved);
 
 /// What the closed forms ask about the mixer of one [[layer]].
 struct IdMixer {

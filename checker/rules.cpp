@@ -13,7 +13,7 @@ namespace {
 struct RuleText { const char *name, *source, *statement; };
 constexpr RuleText rule_texts[] = {
     {"absolute-positions", "theory 15.5 D1", "labels (id, position) are all different, so sight alone decides"},
-    {"additive-positions", "theory 15.4 Lemma S, 15.8 h", "the first layer adds up id + position and cannot tell (x_j, x_k) from (x_k, x_j): one layer more"},
+    {"additive-positions", "theory 15.4 Lemma S, 15.8 h, 16.22", "the first layer adds up id + position and cannot tell (x_j, x_k) from (x_k, x_j): more layers where no other row shows them"},
     {"affine", "theory 3.6", "affine feedforwards and linear mixers make an affine network"},
     {"alibi-both-ways", "theory 15.5 D5", "the BOS reads exact contents and hands them out"},
     {"blind", "theory 3.3", "other tokens do not matter to any layer"},
@@ -273,7 +273,7 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted) {
   for (const Json& layer : layers.array()) {
     const Json& mixer = layer["mixer"];
     d.kernel.push_back(has_kernel(mixer) ? kernel_facts(mixer["kernel"], d.dim, d.evidence, trusted) : KernelFacts{"??????????"});
-    d.alpha.push_back(mixer["kind"].is("bias") ? activation_facts(mixer["activation"], d.evidence, trusted) : ActivationFacts{"?????????????"});
+    d.alpha.push_back(mixer["kind"].is("bias") ? activation_facts(mixer["activation"], d.evidence, trusted) : ActivationFacts{std::string(14, '?')});
     d.feedforward.push_back(feedforward_facts(layer["feedforward"], layer["norm"], d.dim, activation_facts(layer["feedforward"]["activation"], d.evidence, trusted)));
     d.mixer.push_back(mixer_facts(mixer, d.kernel.back(), d.alpha.back(), d.dim));
   }

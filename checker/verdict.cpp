@@ -20,7 +20,9 @@ void decide_feedforward(Derivation& d, Tokenwise& result) {
     norm_free = norm_free && !real(layer["norm"]);
   }
   const bool plain_inputs = input["positions"].is("none") && input["registers"].size() == 0, no_norm = uniform && norm_free;
-  const bool odd_norms = no_norm || !norm["affine"].boolean() || norm["kind"].is("rmsnorm");
+  const bool odd_norms = std::all_of(d.a["layer"].array().begin(), d.a["layer"].array().end(), [](const Json& layer) {
+    return !layer["norm"]["kind"].is("layernorm") || !layer["norm"]["affine"].boolean();
+  });
   const bool ends_bare = output["norm"].is_null() && input["norm"].is_null();
   const bool bare = input["embedding"].is("none") && output["head"].is("none") && ends_bare;
   const std::string& why = d.feedforward.front().why;
@@ -51,8 +53,8 @@ void decide_norms(Derivation& d, Tokenwise& result) {
   const Json &input = d.a["input"], &output = d.a["output"], &layers = d.a["layer"], &norm = layers.array().back()["norm"], &embedding = input["embedding"];
   const std::int64_t dim = d.dim, raw = d.raw;
   const auto miss = [&](const char* reason) { result.missing.push_back(reason); };
-  const auto survives = [&](std::int64_t lost) {  // do raw tokens stay apart behind a norm that loses so many directions?
-    if (input["domain"].is("centred") && embedding.is("none")) return lost == 1;
+  const auto survives = [&](std::int64_t lost, bool mean_alone) {  // do raw tokens stay apart behind a norm that loses so many directions?
+    if (input["domain"].is("centred") && embedding.is("none")) return mean_alone;
     return (embedding.is("linear") || embedding.is("mlp")) && raw <= dim - lost;
   };
   const auto lost_by = [](const Json& x) { return (x["kind"].is("layernorm") ? 1 : 0) + (x["eps"].number() == 0 ? 1 : 0); };
@@ -63,7 +65,8 @@ void decide_norms(Derivation& d, Tokenwise& result) {
   };
   if (embedding.is("linear") && raw > dim) return refuse_rank(dim);
   if (!d.uses_fixed_table() && norms_merge_rows(d.a)) miss("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
-  if (real(input["norm"]) && lost_by(input["norm"]) > 0 && !survives(lost_by(input["norm"])))
+  const auto mean_alone = [](const Json& x) { return x["kind"].is("layernorm") && x["eps"].number() > 0; };
+  if (real(input["norm"]) && lost_by(input["norm"]) > 0 && !survives(lost_by(input["norm"]), mean_alone(input["norm"])))
     miss("the norm after the embedding loses a direction of the raw tokens (theory 15.3)");
   const auto ball = [](const Json& x) { return x["kind"].is("rmsnorm") && x["eps"].number() > 0; };
   bool uniform = true;
@@ -82,7 +85,7 @@ void decide_norms(Derivation& d, Tokenwise& result) {
       if (!f.dense_in_one) return miss("behind a post-norm one feedforward sublayer must be dense by itself: non-polynomial, with hidden biases (theory 15.3)");
     }
     const std::int64_t lost = lost_by(norm);
-    if (lost > 0 && !survives(lost)) return miss("post-norm: the raw tokens may lose a direction in the first norm (theory 15.3)");
+    if (lost > 0 && !survives(lost, mean_alone(norm))) return miss("post-norm: the raw tokens may lose a direction in the first norm (theory 15.3)");
     if (dim - lost < 1 || dim < (layernorm ? 3 : 2)) return miss("post-norm: the width is too small for theory 15.3");
     return d.use("post-norm");
   }
@@ -97,7 +100,7 @@ void decide_norms(Derivation& d, Tokenwise& result) {
     return d.use("pre-rmsnorm", {"eps = 0: biases translate away from 0 and back"});
   }
   const bool final_layernorm = !output["norm"].is_null() && output["norm"]["kind"].is("layernorm");
-  if (survives(1) && dim >= 3) {
+  if (survives(1, true) && dim >= 3) {
     return d.use("pre-layernorm", {input["domain"].is("centred") ? "centred input" : "raw width " + std::to_string(raw) + " <= " + std::to_string(dim - 1), "d >= 3"});
   }
   if (embedding.is("none") && everywhere) {
@@ -121,6 +124,7 @@ bool shows_frequencies(const Derivation& d) {
 bool mixes_register_rows(const Derivation& d) {
   const auto first = d.layout.vertex_colour.begin() + static_cast<std::ptrdiff_t>(d.n);
   const bool equal = std::set(first, d.layout.vertex_colour.end()).size() < d.layout.registers;
+  if (equal && !d.every_mixer(&MixerFacts::bounded)) return true;  // a maximum shows sets, and of equal keys top-k takes any (16.21)
   return equal && !shows_frequencies(d) && std::any_of(d.mixer.begin(), d.mixer.end(), [](const MixerFacts& m) { return m.normalised && !m.blind; });
 }
 
@@ -161,7 +165,7 @@ void decide_blocks(Derivation& d, Tokenwise& result) {
       return miss("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
     if (mixer["projections"].is_object() && d.mixer.size() > 1) return miss("fixed mean pooling is decided for one repeated layer only (theory 2.5)");
   }
-  if (mixes_register_rows(d)) return miss("registers that start equal, read by layers with and without a full denominator (theory 7.6, 15.8 g)");
+  if (mixes_register_rows(d)) return miss("registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)");
   d.use("mixer", {d.mixer.front().why});
 }
 
@@ -241,10 +245,10 @@ std::string published_theorem(const Derivation& d, bool& distinguishes) {
   return "Corollary 5";
 }
 
-bool target_contains_layout(const Derivation& d) {
-  if (d.target_is_layout) return true;
+bool target_contains(const Derivation& d, const ConfirmedGroup& group) {
+  if (d.target_is_layout && &group == &d.layout_group) return true;
   const Chain chain(d.target);
-  const std::vector<Permutation> all = list_generators(d.layout_group.group, ~std::size_t{0});
+  const std::vector<Permutation> all = list_generators(group.group, ~std::size_t{0});
   return std::all_of(all.begin(), all.end(), [&](const Permutation& g) { return chain.contains(g); });
 }
 
@@ -297,7 +301,7 @@ void decide_continuous(Derivation& d) {
     const Reach reach = sight->wanted_reach(question, false);
     needed.layers = reach.layers, needed.never = !reach.layers, needed.missed = reach.missed;
     premises = {reach.layers ? "fixed pooling: one layer shows every block mean" : "fixed pooling: some token is in no block"};
-    if (reach.layers && *reach.layers > 0 && !target_contains_layout(d)) {
+    if (reach.layers && *reach.layers > 0 && !target_contains(d, fixed ? d.recoloured_group : d.layout_group)) {
       needed.layers.reset(), needed.never = true;
       premises = {"fixed pooling: block means do not change when tokens of a block, or whole blocks, are exchanged"};
     }
@@ -339,7 +343,7 @@ void decide_continuous(Derivation& d) {
     }
   }
   if (!output.missing.empty()) rest.missing.push_back(output.missing);
-  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not all with all");
+  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && d.rank.sphere);
   settle_distances(d, sufficient && bounded);
   d.verdict = impossible || output.impossible || rest.impossible ? "impossible" : rest.missing.empty() ? "certified" : "unknown";
@@ -383,7 +387,7 @@ void decide_continuous(Derivation& d) {
   bool distinguishes = true;
   if (!d.connected || (d.given && *d.given < *d.connected)) return;
   d.published.theorem = published_theorem(d, distinguishes);
-  if (!d.published.theorem.empty() && !target_contains_layout(d)) d.published.theorem.clear();
+  if (!d.published.theorem.empty() && !target_contains(d, d.layout_group)) d.published.theorem.clear();
   if (d.published.theorem.empty()) return;
   if (pattern_needed.layers) d.published.sound = distinguishes && pattern_needed.layers == d.connected;
   else if (!distinguishes || pattern_needed.never || (pattern_needed.high > 0 && pattern_needed.low > *d.connected)) d.published.sound = false;

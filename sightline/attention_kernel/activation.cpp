@@ -21,6 +21,7 @@ ActivationFacts polynomial(unsigned degree, Tri odd, Tri even_zero, Tri even_qua
   facts.constant = degree == 0 ? yes : no;
   facts.degree = degree;
   facts.odd = odd;
+  facts.even = degree % 2 == 0 ? yes : no;
   facts.zero_at_zero = yes;
   facts.even_part_polynomial = yes;
   facts.even_part_zero = even_zero;
@@ -35,7 +36,7 @@ ActivationFacts polynomial(unsigned degree, Tri odd, Tri even_zero, Tri even_qua
 ActivationFacts smooth(Tri lipschitz, Tri analytic, Tri zero_at_zero) {
   ActivationFacts facts;
   facts.continuous = facts.locally_lipschitz = facts.c2_or_kink = yes;
-  facts.polynomial = facts.affine = facts.constant = facts.positively_homogeneous = no;
+  facts.polynomial = facts.affine = facts.constant = facts.positively_homogeneous = facts.even = no;
   facts.lipschitz = lipschitz;
   facts.analytic = analytic;
   facts.zero_at_zero = zero_at_zero;

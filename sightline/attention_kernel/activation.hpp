@@ -29,6 +29,7 @@ struct ActivationFacts {
   Tri affine = Tri::unknown;               ///< includes constants
   Tri constant = Tri::unknown;
   Tri odd = Tri::unknown;                  ///< s(-t) = -s(t)
+  Tri even = Tri::unknown;                 ///< s(-t) = s(t): a gate of that kind makes a GLU without biases odd (theory 6 D, 16.21)
   Tri zero_at_zero = Tri::unknown;         ///< s(0) = 0
   Tri even_part_polynomial = Tri::unknown; ///< (s(t)+s(-t))/2 is a polynomial (15.6 E asks for "no")
   Tri even_part_zero = Tri::unknown;

@@ -197,9 +197,23 @@ private:
     }
   }
 
+  void find_evenness() {
+    const Expression odd_part = make_node(Op::subtract, {s_, mirrored_});
+    const auto form = form_of(odd_part);
+    if (find_parity(*s_, -1, 1) == 1 || (form && form->empty())) {
+      facts_.even = Tri::yes;
+      return;
+    }
+    for (const mpq_class& p : points()) {
+      const auto sign = find_sign_at(odd_part, {p}, {}, budget_);
+      if (sign && *sign != 0) facts_.even = Tri::no;
+    }
+  }
+
   void parity() {
     const auto origin = find_sign_at(s_, {mpq_class(0)}, {}, budget_);
     if (origin) facts_.zero_at_zero = *origin == 0 ? Tri::yes : Tri::no;
+    find_evenness();
     const auto even_form = form_of(even_);
     if (find_parity(*s_, -1, 1) == -1 || (even_form && even_form->empty())) {
       facts_.odd = facts_.even_part_zero = facts_.even_part_polynomial = Tri::yes;

@@ -28,7 +28,7 @@ std::string to_facts(const attention_kernel::KernelFacts& k) {
 nlohmann::json to_facts(const attention_kernel::ActivationFacts& s) {
   const bool one_homogeneous = s.positively_homogeneous == Tri::yes && s.homogeneity_degree == 1u;
   return {to_flags({s.continuous, s.locally_lipschitz, s.lipschitz, s.analytic, s.polynomial, s.affine, s.constant, s.odd, s.zero_at_zero,
-                    s.even_part_polynomial, s.even_quadratic, to_tri(one_homogeneous), s.c2_or_kink}),
+                    s.even_part_polynomial, s.even_quadratic, to_tri(one_homogeneous), s.c2_or_kink, s.even}),
           s.degree ? static_cast<std::int64_t>(*s.degree) : -1};
 }
 

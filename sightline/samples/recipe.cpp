@@ -22,6 +22,7 @@ using Tuple = std::vector<std::uint32_t>;
 struct Frame {
   std::size_t n, d, k, first;  ///< tokens, raw width, outputs, first token with content
   bool causal;
+  std::vector<std::vector<std::size_t>> reads = {};  ///< where class and symmetry together leave fewer tokens than the class: these
 };
 
 /// G of the targets (theory.md 1.1), as certify takes it.
@@ -69,6 +70,11 @@ std::vector<group::Permutation> list_all_generators(const Architecture& a, const
 /// F_i = (sum over j of value(j)) e_1, over all tokens with content or (causal) those up to i.
 template <class Value>
 void write_sums(const Frame& frame, Value value, double* y) {
+  for (std::size_t i = 0; i < frame.reads.size(); ++i) {
+    y[i * frame.k] = 0;
+    for (const std::size_t j : frame.reads[i]) y[i * frame.k] += value(j);
+  }
+  if (!frame.reads.empty()) return;
   double sum = 0;
   if (!frame.causal) {
     for (std::size_t j = frame.first; j < frame.n; ++j) sum += value(j);
@@ -77,6 +83,25 @@ void write_sums(const Frame& frame, Value value, double* y) {
     if (frame.causal && i >= frame.first) sum += value(i);
     y[i * frame.k] = sum;
   }
+}
+
+/// W(i) of docs/theory.md 16.7 for class causal: the tokens j with g(j) <= g(i) for every g in G, by orbits of pairs.
+std::vector<std::vector<std::size_t>> collect_causal_reads(const Frame& frame, const Architecture& a, const Budget& budget) {
+  const auto generators = list_all_generators(a, budget);
+  std::vector<std::vector<std::size_t>> reads(frame.n);
+  std::set<Tuple> done;
+  for (std::uint32_t i = 0; i < frame.n; ++i) {
+    for (auto j = static_cast<std::uint32_t>(frame.first); j < frame.n; ++j) {
+      if (done.count({i, j}) > 0) continue;
+      const std::set<Tuple> orbit = collect_orbit(generators, {i, j}, budget);
+      const bool read = std::all_of(orbit.begin(), orbit.end(), [](const Tuple& pair) { return pair[1] <= pair[0]; });
+      for (const Tuple& pair : orbit) {
+        done.insert(pair);
+        if (read) reads[pair[0]].push_back(pair[1]);
+      }
+    }
+  }
+  return reads;
 }
 
 double along_ones(const double* token, std::size_t d) {
@@ -171,7 +196,7 @@ std::optional<Recipe> make_constant_recipe(const Frame& frame, const Architectur
 
 std::optional<Recipe> make_real_recipe(const Frame& frame, const Architecture& a, const std::string& target, const Budget& budget) {
   Recipe recipe;
-  if (target == "F(X)_i = (sum over j of X[0][j]) e_1" || target == "F(X)_i = (sum of X[0][j] over j <= i) e_1") {
+  if (target == "F(X)_i = (sum over j of X[0][j]) e_1" || target == "F(X)_i = (sum of X[0][j] over j <= i) e_1" || !frame.reads.empty()) {
     recipe.on_reals = [frame](const double* x, double* y) { write_sums(frame, [&](std::size_t j) { return x[j * frame.d]; }, y); };
     return recipe;
   }
@@ -183,6 +208,18 @@ std::optional<Recipe> make_real_recipe(const Frame& frame, const Architecture& a
   if (target == "F(X)_i = (the component of X_i along (1,..,1)/sqrt d) e_1") return tokenwise(frame, [d = frame.d](const double* x) { return along_ones(x, d); });
   if (target == "F(X)_i = (the component of X_i along (1,..,1)/sqrt d)^2 e_1") {
     return tokenwise(frame, [d = frame.d](const double* x) { return along_ones(x, d) * along_ones(x, d); });
+  }
+  if (target == "F(X)_i = cos(20 times the component of X_i along (1,..,1)/sqrt d) e_1") {
+    return tokenwise(frame, [d = frame.d](const double* x) { return std::cos(20 * along_ones(x, d)); });
+  }
+  if (target == "F(X)_i = (sum over j != i of the component of X_j along (1,..,1)/sqrt d) e_1") {
+    recipe.on_reals = [frame](const double* x, double* y) {
+      for (std::size_t i = 0; i < frame.n; ++i) {
+        y[i * frame.k] = 0;
+        for (std::size_t j = 0; j < frame.n; ++j) y[i * frame.k] += j == i ? 0 : along_ones(x + j * frame.d, frame.d);
+      }
+    };
+    return recipe;
   }
   if (target == "F(X)_i = |X_i|^2 e_1") return tokenwise(frame, [d = frame.d](const double* x) { return squared_length(x, d); });
   if (target == "F(X)_i = |X|^2 e_1") {
@@ -278,13 +315,14 @@ std::optional<Recipe> make_id_recipe(const Frame& frame, const Architecture& a, 
 
 Recipe make_recipe(const Architecture& a, const verdict::Answer& answer, const verdict::Floor& floor, std::uint64_t outputs, const Budget& budget) {
   const bool ids = a.input.embedding == architecture::Embedding::table;
-  const Frame frame{static_cast<std::size_t>(a.tokens), static_cast<std::size_t>(a.input.dim), outputs, ids && a.input.bos ? std::size_t{1} : std::size_t{0},
+  Frame frame{static_cast<std::size_t>(a.tokens), static_cast<std::size_t>(a.input.dim), outputs, ids && a.input.bos ? std::size_t{1} : std::size_t{0},
                     a.target.target_class == architecture::TargetClass::causal};
   // "The tokens i should see" are those of the class only while G does not exchange them.
   const bool of_class = a.target.target_class == architecture::TargetClass::all ||
-                        (frame.causal && (a.target.symmetry_is_layout || make_target_group(a, budget).is_trivial()));
+                        (frame.causal && ((ids && a.target.symmetry_is_layout) || make_target_group(a, budget).is_trivial()));
   const bool sums = floor.target.find("should see") != std::string::npos || floor.target.find("over j <= i") != std::string::npos;
-  if (sums && !of_class) throw InputError("no samples: which tokens the target reads depends on the class and the symmetry together; ask for class all, or a trivial symmetry");
+  if (sums && !of_class && frame.causal && frame.n <= 512) frame.reads = collect_causal_reads(frame, a, budget);
+  else if (sums && !of_class) throw InputError("no samples: which tokens the target reads depends on the class and the symmetry together; ask for class all, or a trivial symmetry");
   const std::int64_t n = a.tokens;
   const std::int64_t vocabulary = a.input.vocabulary.value_or(std::max<std::int64_t>(2, n + n % 2));
   std::optional<Recipe> recipe = make_constant_recipe(frame, a, floor.target);

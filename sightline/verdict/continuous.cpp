@@ -37,7 +37,9 @@ void decide_feedforward(Context& context, Tokenwise& result) {
   const bool no_norm = context.facts.norm.uniform && context.facts.norm.norm.kind == NormKind::none;
   const bool fixed_inputs = context.architecture.input.positions != Positions::none || !context.architecture.input.registers.empty();
   // Parity and scaling arguments need the whole network to be odd (homogeneous): no norm beside odd ones, nothing added.
-  const bool odd_norms = no_norm || !context.facts.norm.norm.affine || context.facts.norm.norm.kind == NormKind::rmsnorm;
+  const bool odd_norms = std::all_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const LayerSpec& layer) {
+    return layer.norm.kind != NormKind::layernorm || !layer.norm.affine;
+  });
   const bool bare = context.architecture.input.embedding == Embedding::none && context.architecture.output.head == Head::none &&
                     !context.architecture.output.norm && !context.architecture.input.norm;
   if (every(facts, Closure::odd) && !fixed_inputs && odd_norms && bare &&
@@ -70,9 +72,9 @@ void decide_feedforward(Context& context, Tokenwise& result) {
   context.use("feedforward", {facts.front().why});
 }
 
-/// Width in which raw tokens arrive injectively: what a LayerNorm in front may leave.
-bool survives_layernorm(const Architecture& a, std::int64_t lost) {
-  if (a.input.domain == Domain::centred && a.input.embedding == Embedding::none) return lost == 1;
+/// Do raw tokens arrive injectively behind a norm that loses so many directions? Centred ones do when the mean is all it loses.
+bool survives_norm(const Architecture& a, std::int64_t lost, bool mean_alone) {
+  if (a.input.domain == Domain::centred && a.input.embedding == Embedding::none) return mean_alone;
   return (a.input.embedding == Embedding::linear || a.input.embedding == Embedding::mlp) && a.input.dim <= a.dim - lost;
 }
 
@@ -93,7 +95,7 @@ void decide_norms(Context& context, Tokenwise& result) {
   if (a.input.norm && a.input.norm->kind != NormKind::none) {
     const bool layernorm = a.input.norm->kind == NormKind::layernorm;
     const std::int64_t lost = (layernorm ? 1 : 0) + (a.input.norm->eps == 0 ? 1 : 0);
-    if (lost > 0 && !survives_layernorm(a, lost)) {
+    if (lost > 0 && !survives_norm(a, lost, layernorm && a.input.norm->eps > 0)) {
       result.missing.push_back("the norm after the embedding loses a direction of the raw tokens (theory 15.3)");
     }
   }
@@ -118,7 +120,7 @@ void decide_norms(Context& context, Tokenwise& result) {
         } else {
           result.missing.push_back("pre-RMSNorm with eps = 0 and no biases (theory 7.1)");
         }
-      } else if (survives_layernorm(a, 1) && a.dim >= 3) {
+      } else if (survives_norm(a, 1, true) && a.dim >= 3) {
         context.use("pre-layernorm", {a.input.domain == Domain::centred ? "centred input" : fmt::format("raw width {} <= {}", a.input.dim, a.dim - 1), "d >= 3"});
       } else if (a.input.embedding == Embedding::none && a.input.domain == Domain::all) {
         result.impossible = true;
@@ -144,7 +146,7 @@ void decide_norms(Context& context, Tokenwise& result) {
         }
       }
       const std::int64_t lost = (layernorm ? 1 : 0) + (norm.eps == 0 ? 1 : 0);
-      if (lost > 0 && !survives_layernorm(a, lost)) {
+      if (lost > 0 && !survives_norm(a, lost, layernorm && norm.eps > 0)) {
         result.missing.push_back("post-norm: the raw tokens may lose a direction in the first norm (theory 15.3)");
       } else if (a.dim - lost < 1 || (layernorm ? a.dim < 3 : a.dim < 2)) {
         result.missing.push_back("post-norm: the width is too small for theory 15.3");
@@ -170,10 +172,12 @@ sight::RegisterRows register_rows(const Context& context) {
   return frequencies ? sight::RegisterRows::frequencies : sight::RegisterRows::multisets;
 }
 
-/// Registers that start equal, and layers of which some show how many there are and some how often: counts are then necessary, not sufficient.
+/// Registers that start equal, and layers of which some show how many there are and some how often: counts are then necessary, not
+/// sufficient. A maximum shows neither, and of equal keys top-k takes any (16.21).
 bool mixes_register_rows(const Context& context) {
   const auto& registers = context.architecture.input.registers;
   if (std::set<std::string>(registers.begin(), registers.end()).size() == registers.size()) return false;
+  if (!every_mixer(context, [](const MixerFacts& m) { return m.bounded; })) return true;
   return register_rows(context) == sight::RegisterRows::multisets &&
          !every_mixer(context, [](const MixerFacts& m) { return !m.normalised || m.blind; });
 }
@@ -231,7 +235,7 @@ void decide_blocks(Context& context, Tokenwise& result) {
     }
   }
   if (mixes_register_rows(context)) {
-    result.missing.push_back("registers that start equal, read by layers with and without a full denominator (theory 7.6, 15.8 g)");
+    result.missing.push_back("registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)");
     return;
   }
   context.use("mixer", {context.facts.mixer.front().why});
@@ -337,7 +341,7 @@ void decide_continuous(Context& context) {
     needed.never = !reach.layers;
     needed.missing = reach.witness;
     premises = {reach.layers ? "fixed pooling: one layer shows every block mean" : "fixed pooling: some token is in no block"};
-    if (reach.layers && *reach.layers > 0 && !context.target_contains(context.layout_group)) {
+    if (reach.layers && *reach.layers > 0 && !context.target_contains(fixed_table ? sighted.group : context.layout_group)) {
       needed.layers.reset();
       needed.never = true;
       premises = {"fixed pooling: block means do not change when tokens of a block, or whole blocks, are exchanged"};
@@ -380,7 +384,7 @@ void decide_continuous(Context& context) {
   if (output.missing) rest.missing.push_back(*output.missing);
   if (sight_verdict.undecided) rest.missing.push_back(lengths            ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)"
                                                       : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps"
-                                                                           : "layers: rows of the position table overlap, but not all with all");
+                                                                           : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
 
   const sight::Needed& needed = sight_verdict.needed;
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && context.rank.sphere);

@@ -25,10 +25,10 @@ bool glu_gate_gives_bilinear(const attention_kernel::Activation& activation, con
                                                  "tanh",     "erf",  "sigmoid", "softplus", "sin", "exp"};
   if (!activation.name.empty()) return std::find(names.begin(), names.end(), activation.name) != names.end();
   return facts.even_part_polynomial == Tri::no && facts.zero_at_zero == Tri::yes && facts.analytic == Tri::yes &&
-         facts.even_quadratic == Tri::yes;
+         facts.even_quadratic == Tri::yes && facts.even == Tri::no;
 }
 
-FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm& norm, std::int64_t dim) {
+FeedforwardFacts compute_one_feedforward(const Feedforward& feedforward, const Norm& norm, std::int64_t dim) {
   FeedforwardFacts result;
   const FeedforwardKind kind = feedforward.kind == FeedforwardKind::moe ? feedforward.expert : feedforward.kind;
   const bool glu = kind == FeedforwardKind::glu;
@@ -91,13 +91,14 @@ FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm&
     return result;
   }
   // No biases at all.
-  if (!glu && s.odd == Tri::yes && feedforward.bias == Bias::no) {
+  if (feedforward.bias == Bias::no && (glu ? s.even : s.odd) == Tri::yes) {
     result.closure = Closure::odd;
-    result.why = "odd activation without biases (theory 6 D)";
+    result.why = glu ? "an even gate without biases: an odd feedforward (theory 16.21)" : "odd activation without biases (theory 6 D)";
     return result;
   }
   if (in_front) {
-    if (norm.kind == NormKind::rmsnorm && norm.eps > 0 && nonpolynomial && s.even_part_polynomial == Tri::no) {
+    const bool both_parities = !glu || s.even == Tri::no;  // a gated unit has the parity that its gate lacks
+    if (norm.kind == NormKind::rmsnorm && norm.eps > 0 && nonpolynomial && s.even_part_polynomial == Tri::no && both_parities) {
       result.closure = Closure::zero_fixing;
       result.why = "bias-free behind RMSNorm, even part not polynomial: brackets repair the parity (theory 15.6 E)";
     } else {
@@ -129,6 +130,18 @@ FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm&
   return result;
 }
 
+/// A router, softmax(R x) say, is neither odd nor scale-free nor constant: what holds of one expert and shrinks the class does not
+/// hold of the mixture. What one expert can do the mixture can do (equal experts).
+FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm& norm, std::int64_t dim) {
+  FeedforwardFacts result = compute_one_feedforward(feedforward, norm, dim);
+  const bool narrow = result.closure == Closure::odd || result.closure == Closure::homogeneous || result.closure == Closure::affine;
+  if (feedforward.kind == FeedforwardKind::moe && feedforward.experts > 1 && narrow) {
+    result.closure = Closure::unknown;
+    result.why = "experts of a small class behind a router that is not of it: not covered (theory 16.21)";
+  }
+  return result;
+}
+
 MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
   MixerFacts result;
   result.softmax = kernel.is_softmax;
@@ -149,6 +162,16 @@ MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std:
   if (mixer.top_k && mixer.relative.scheme != RelativeScheme::none) {
     result.bounded = false;
     result.why = "top-k attention with relative positions: Theorem G asks for rows that treat their tokens alike (theory 2.6)";
+    return result;
+  }
+  if (mixer.top_k && (kernel.positive != Tri::yes || kernel.reads_keys != Tri::yes)) {
+    result.bounded = false;
+    result.why = "top-k attention needs a positive kernel that weighs its keys: else all may tie, or denominators vanish (theory 2.6, 16.21)";
+    return result;
+  }
+  if (mixer.top_k == 1 && mixer.query_key == QueryKey::tied && !kernel.is_softmax) {
+    result.bounded = false;
+    result.why = "one key for W_Q = W_K may always be the own token (theory 16.21)";
     return result;
   }
   if (mixer.top_k) {

@@ -42,6 +42,35 @@ bool may_overlap(const std::vector<double>& x, const std::vector<double>& y, dou
   return true;
 }
 
+/// Centred tokens (16.21): x + e_i = x' + e_j asks e_i - e_j to be centred too; behind a LayerNorm only up to the mean.
+struct Overlap {
+  bool confused = false;  ///< some two inputs cannot be told apart by all that reads them
+  bool exact = true;      ///< ... because they are equal
+};
+
+Overlap compare_centred(const std::vector<double>& x, const std::vector<double>& y, double box, bool computed, bool layernorm) {
+  Overlap overlap{true, true};
+  if (computed) {  // rows of sines and cosines are taken as never centred to each other; near the edge of the box nothing is claimed
+    double sum = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) sum += x[k] - y[k];
+    for (std::size_t k = 0; k < x.size(); ++k) overlap.confused = overlap.confused && std::abs(x[k] - y[k] - sum / static_cast<double>(x.size())) < 2 * box + 1e-9;
+    return {overlap.confused, false};
+  }
+  mpq_class sum = 0;
+  std::vector<mpq_class> gap;
+  for (std::size_t k = 0; k < x.size(); ++k) sum += gap.emplace_back(to_rational(x[k]) - to_rational(y[k]));
+  if (!layernorm && sum != 0) return {false, true};
+  const mpq_class mean = sum / static_cast<unsigned long>(x.size()), width = 2 * to_rational(box);
+  for (const mpq_class& g : gap) overlap.confused = overlap.confused && abs(mpq_class(g - mean)) < width;
+  overlap.exact = sum == 0;
+  return overlap;
+}
+
+bool reads_through_layernorm(const Architecture& a) {
+  return (a.input.norm && a.input.norm->kind == NormKind::layernorm) ||
+         std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& layer) { return layer.norm.kind == NormKind::layernorm; });
+}
+
 }  // namespace
 
 bool uses_fixed_table(const Architecture& a) {
@@ -85,17 +114,23 @@ bool recolour_by_overlap(const Context& context, layout::Layout& layout) {
     return x;
   };
   std::vector<std::size_t> degree(n, 0);
+  const Architecture& a = context.architecture;
+  const bool centred = a.input.domain == Domain::centred, computed = a.input.positions == Positions::sinusoidal, layernorm = reads_through_layernorm(a);
+  bool exact = true;
   for (std::size_t i = 0; i < n; ++i) {
     context.budget.poll();
     for (std::size_t j = 0; j < i; ++j) {
-      if (!may_overlap(table[i], table[j], context.architecture.target.box, context.architecture.input.positions == Positions::sinusoidal)) continue;
+      const Overlap overlap = centred ? compare_centred(table[i], table[j], a.target.box, computed, layernorm)
+                                      : Overlap{may_overlap(table[i], table[j], a.target.box, computed), true};
+      if (!overlap.confused) continue;
+      exact = exact && overlap.exact;
       ++degree[i], ++degree[j];
       parent[root(i)] = root(j);
     }
   }
   std::vector<std::size_t> size(n, 0);
   for (std::size_t i = 0; i < n; ++i) ++size[root(i)];
-  bool cliques = true;
+  bool cliques = exact;
   for (std::size_t i = 0; i < n; ++i) {
     layout.vertex_colour[i] = root(i) + 1;
     cliques = cliques && degree[i] + 1 == size[root(i)];

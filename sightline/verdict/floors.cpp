@@ -83,8 +83,12 @@ std::vector<std::uint32_t> label_tuples(const group::Group& group, int k, const 
 }
 
 Floor make_unseen_floor(const Context& context, const mpz_class& unseen_pairs) {
-  const bool causal = context.target_class == sight::ClassKind::causal;
-  return {2, ratio(unseen_pairs, 12), causal ? "F(X)_i = (sum of X[0][j] over j <= i) e_1" : "F(X)_i = (sum over j of X[0][j]) e_1",
+  // Which tokens a target of the class and with the symmetry may read (docs/theory.md 16.7): all, those up to i, or as the two together say.
+  const bool all = context.target_class == sight::ClassKind::all, causal = context.target_class == sight::ClassKind::causal && context.target.is_trivial();
+  return {2, ratio(unseen_pairs, 12),
+          all      ? "F(X)_i = (sum over j of X[0][j]) e_1"
+          : causal ? "F(X)_i = (sum of X[0][j] over j <= i) e_1"
+                   : "F(X)_i = (sum of X[0][j] over the tokens j that i should see) e_1",
           "[0,1]^(d n)", "unseen tokens (theory 3.1)"};
 }
 
@@ -162,9 +166,18 @@ Floor make_pre_layernorm_floor(const Context& context) {
   const bool final_norm = context.architecture.output.norm && context.architecture.output.norm->kind != architecture::NormKind::none;
   const bool head = context.architecture.output.head != architecture::Head::none;
   const std::string domain = "each token: |mean part| <= 1 and |rest| <= 1, uniform";
-  if (final_norm) {
+  // Without a residual, or behind a last LayerNorm, the output does not depend on the mean part at all.
+  if (!context.architecture.block.residual || (final_norm && context.architecture.output.norm->kind == architecture::NormKind::layernorm)) {
     return {2, ratio(integer(context.tokens()), 3), "F(X)_i = (the component of X_i along (1,..,1)/sqrt d) e_1", domain,
             "pre-LayerNorm translation (theory 3.7)"};
+  }
+  if (final_norm) {
+    // RMSNorm reads the own mean part, nothing reads that of others (16.21); class all speaks of those.
+    if (context.tokens() > 1 && context.target_class == sight::ClassKind::all) {
+      return {2, ratio(integer(context.tokens()) * integer(context.tokens() - 1), 3),
+              "F(X)_i = (sum over j != i of the component of X_j along (1,..,1)/sqrt d) e_1", domain, "pre-LayerNorm translation (theory 3.7)"};
+    }
+    return {2, std::nullopt, "F(X)_i = cos(20 times the component of X_i along (1,..,1)/sqrt d) e_1", domain, "pre-LayerNorm translation (theory 3.7)"};
   }
   if (head) {
     // The network is affine along the all-ones direction of every token; t^2 on [-1,1] is 4/45 away from affine functions.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sightline/sight/wanted.hpp"
+#include "sightline/verdict/additive.hpp"
 #include "sightline/verdict/row_facts.hpp"
 
 namespace sightline::verdict {
@@ -192,19 +193,16 @@ IdLayers decide_absolute(const Stack& stack, std::uint64_t reach, const layout::
   const bool normed = (a.input.norm && a.input.norm->kind != NormKind::none) ||
                       (first.kind != NormKind::none && (first.place == NormPlace::pre || first.place == NormPlace::sandwich));
   const attention_kernel::Tri additive = context.facts.mixer.front().additive_only;
-  if (additive != attention_kernel::Tri::no && !normed && reach > 0) {
-    for (std::uint32_t r : seen.layer(1).relations) {
-      if (compute_widest_row(context.layout.relations[r], context.layout.tokens, a.input.bos, context.budget) < 2) continue;
-      result.layers = reach + 1;
-      result.rule = "additive-positions";
-      if (additive == attention_kernel::Tri::yes) break;
-      result.layers.reset();
-      result.low = reach;
-      result.high = reach + 1;
-      result.premises.push_back("it could not be shown that the first layer weighs its keys differently");
-      break;
-    }
-  }
+  if (additive == attention_kernel::Tri::no || normed || reach == 0 || a.layers.front().mixer.top_k || seen.layer(1).relations.empty()) return result;
+  const bool proved = additive == attention_kernel::Tri::yes;
+  const AdditiveLayers depths = compute_additive_layers(context, seen, stack.kind, reach, proved);
+  if (depths.high == reach) return result;
+  result.rule = "additive-positions";
+  if (!proved) result.premises.push_back("it could not be shown that the first layer weighs its keys differently");
+  result.low = depths.low;
+  result.high = depths.high;
+  if (depths.low == depths.high) result.layers = depths.high;
+  else result.layers.reset();
   return result;
 }
 
@@ -390,9 +388,16 @@ std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
     return make_layers(std::max<std::uint64_t>(reach, rotary_first || stack.n() <= 3 ? 1 : 2), "mixed-rotary",
                        {rotary_first ? "the first layer is rotary and shows everything" : "the first layer has no positions"});
   }
+  // Layers in front of the first one without positions stand for themselves: Theorem BOS (docs/theory.md 16.21).
+  std::uint64_t named = 0;
+  while (named < 2 * period && stack.schemes[stack.layout.layer(named + 1).relations.front()] == RelativeScheme::rotary) ++named;
+  if (named > 0 && reach <= named && find_bos_seen(stack, reach, reach)) {
+    return make_layers(reach, "theorem-bos",
+                       {fmt::format("layers until every token sees what it needs: {}", reach), "all tokens but at most one see the BOS by then"});
+  }
   // A full layer with rotary positions names every token by itself; one without gives positions and loses the order of equal chunks.
   IdLayers result;
-  result.low = std::max(reach, full.front());
+  result.low = reach;
   result.high = full.size() > 1 ? full[1] : full.front() + period;
   result.rule = "mixed-rotary";
   result.premises = {fmt::format("first full layer: {}", full.front()), fmt::format("second full layer: {}", result.high)};

@@ -30,7 +30,9 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
     const Feedforward& f = a.layers[k].feedforward;
     const FeedforwardFacts& facts = context.facts.feedforward[k];
     const bool last = k + 1 == a.layers.size();
-    if (f.kind == FeedforwardKind::none && context.facts.mixer[k].softmax && !last && a.depth == Depth::listed) continue;
+    // Lemma S asks for states that differ, and holds for softmax: what reads such states next must be softmax too (16.21).
+    const bool softmax_next = !last && (context.facts.mixer[k + 1].softmax || context.facts.mixer[k + 1].blind);
+    if (f.kind == FeedforwardKind::none && context.facts.mixer[k].softmax && softmax_next && a.depth == Depth::listed) continue;
     const bool narrow = f.width || f.spectral_norm_at_most;
     if (narrow && !context.given && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {  // section 6
       repeated = true;
@@ -82,6 +84,10 @@ void check_mixers(const Context& context, std::vector<std::string>& missing) {
       missing.push_back("fixed mean pooling on ids is not covered");
       return;
     }
+    if (mixer.kind == MixerKind::linformer && mixer.projections == ProjectionKind::generic) {
+      missing.push_back("fixed projections on ids: different sets of tokens may have equal sums (theory 16.21)");
+      return;
+    }
     if (mixer.relative.scheme == RelativeScheme::rotary && mixer.query_key == QueryKey::tied) {
       const bool harmless = context.every_row(&RowFacts::causal) || (a.input.bos && context.every_row(&RowFacts::bos_in_every_row));
       if (!harmless) {
@@ -120,6 +126,16 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
   if (inside && !last.affine && context.architecture.output.head == Head::none && !final_norm && context.ordinary() > 1) {
     missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
   }
+}
+
+/// Parallel blocks hand on sums that no feedforward has moved yet; only softmax tells such states apart by Lemma S, or a norm that is not additive.
+bool adds_up_unfree_states(const Context& context) {
+  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
+    const Norm& norm = context.architecture.layers[k].norm;
+    const bool normed = norm.kind != NormKind::none && (norm.place == NormPlace::pre || norm.place == NormPlace::sandwich);
+    if (!normed && !context.facts.mixer[k].softmax && !context.facts.mixer[k].blind) return true;
+  }
+  return false;
 }
 
 /// A lower bound of Lambda, the number of different target labels of the class (15.8 e), cut at 2^63.
@@ -205,6 +221,9 @@ void decide_ids(Context& context) {
   if (!a.block.residual) missing.push_back("no residual connection (theory 7.4)");
   if (a.block.tied) context.use("tied");
   if (layers.only_necessary && !layers.never && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
+  if (parallel && adds_up_unfree_states(context) && layers.layers.value_or(layers.high) > 1 && missing.empty()) {
+    missing.push_back("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");
+  }
   const bool premises = missing.empty();  // labels are sufficient as soon as there are enough layers
 
   // Enough layers? A parallel block reads out one block later (15.4).

@@ -109,22 +109,4 @@ RowFacts compute_row_facts(const layout::Relation& relation, Vertex tokens, cons
   return facts;
 }
 
-std::uint64_t compute_widest_row(const layout::Relation& relation, Vertex tokens, bool bos, const Budget& budget) {
-  std::uint64_t widest = 0;
-  std::vector<Run> row;
-  for (Vertex i = 0; i < tokens; ++i) {
-    budget.poll();
-    relation.pattern().row(i, row);
-    std::uint64_t read = 0;
-    for (const Run& run : row) {
-      if (run.first >= tokens) continue;
-      read += (std::min<Vertex>(run.last, tokens - 1) - run.first) / run.step + 1;
-    }
-    if (contains(row, i)) --read;
-    if (bos && i != 0 && contains(row, 0)) --read;
-    widest = std::max(widest, read);
-  }
-  return widest;
-}
-
 }  // namespace sightline::verdict

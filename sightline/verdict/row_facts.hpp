@@ -20,7 +20,4 @@ struct RowFacts {
 /// One pass over the rows of the tokens. O(runs), plus at most the number of T5 buckets per row.
 [[nodiscard]] RowFacts compute_row_facts(const layout::Relation& relation, layout::Vertex tokens, const Budget& budget);
 
-/// Most tokens in one row that are neither the reader nor (with `bos`) token 0.
-[[nodiscard]] std::uint64_t compute_widest_row(const layout::Relation& relation, layout::Vertex tokens, bool bos, const Budget& budget);
-
 }  // namespace sightline::verdict

@@ -11,7 +11,7 @@ namespace {
 // scripts/check_rules.py holds this table against docs/theory.md 16.8 and against the checker's.
 constexpr RuleText rule_texts[] = {
     {"absolute-positions", "theory 15.5 D1", "labels (id, position) are all different, so sight alone decides"},
-    {"additive-positions", "theory 15.4 Lemma S, 15.8 h", "the first layer adds up id + position and cannot tell (x_j, x_k) from (x_k, x_j): one layer more"},
+    {"additive-positions", "theory 15.4 Lemma S, 15.8 h, 16.22", "the first layer adds up id + position and cannot tell (x_j, x_k) from (x_k, x_j): more layers where no other row shows them"},
     {"affine", "theory 3.6", "affine feedforwards and linear mixers make an affine network"},
     {"alibi-both-ways", "theory 15.5 D5", "the BOS reads exact contents and hands them out"},
     {"blind", "theory 3.3", "other tokens do not matter to any layer"},
