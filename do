@@ -69,13 +69,15 @@ case "$command" in
     case "$name" in # in the order of docs/experiments; the last ones train
       rates) script=rates/run.py ;;
       sumformer-growth) script=sumformer/growth.py ;;
+      sumformer-attention) script=sumformer/attention.py ;;
       rates-trained) script=rates/trained.py ;;
+      digits-heads) script=rates/digits_heads.py ;;
       rnn|graph|gravity|sumformer|open-questions)
         case "$name" in rnn) script=rates/rnn.py ;; open-questions) script=open/run.py ;; *) script=$name/run.py ;; esac ;;
-      *) die "there is no experiment \"$name\" (rates, sumformer-growth, sumformer, rates-trained, rnn, graph, gravity, open-questions)" ;;
+      *) die "there is no experiment \"$name\" (rates, sumformer-growth, sumformer-attention, sumformer, rates-trained, rnn, digits-heads, graph, gravity, open-questions)" ;;
     esac
     need test
-    case "$name" in rates|sumformer-growth) build_command ;; *) build_training ;; esac
+    case "$name" in rates|sumformer-growth|sumformer-attention) build_command ;; *) build_training ;; esac
     exec python3 "experiments/$script" build/release/sightline "$@" ;;
   test)     need build test train; mkdir -p build; exec scripts/test.sh "$@" ;;
   fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
@@ -119,7 +121,7 @@ case "$command" in
 ./do bench approximate [--quick]   a polynomial Sumformer beside LAPACK
 ./do bench mixer [--quick] [--only TEXT]   token mixers beside PyTorch, the FMA peak and the memory bandwidth
 ./do bench rates | sumformer-growth [--quick]   what truncated scores and growing Sumformers cost (docs/experiments)
-./do experiment sumformer | rates-trained | rnn | graph | gravity | open-questions [--quick]   what training finds (docs/experiments)
+./do experiment sumformer | sumformer-attention | rates-trained | rnn | digits-heads | graph | gravity | open-questions [--quick]   what training finds (docs/experiments)
 ./do bench random-patterns   the experiment in docs/experiments
 ./do bench floors [--quick]  the floors of the theory seen in training (docs/experiments/floors.md)
 ./do example digits|ring     real tasks, start to end (docs/examples.md)

@@ -55,7 +55,7 @@ def heat(title, matrices):
 def main():
     arguments = options(argparse.ArgumentParser(description=__doc__), "gravity")
     bench = Bench(arguments.command, arguments.work)
-    seeds, steps, samples, tests = (1, 40, 500, 200) if arguments.quick else (1, 600, 8192, 500)
+    seeds, steps, samples, tests = (1, 40, 500, 200) if arguments.quick else (3, 2000, 8192, 500)
     width, heads = (16, 2) if arguments.quick else (32, 4)
     random = np.random.default_rng(0)
     draw = lambda count: random.uniform(-1, 1, (count, BODIES, 2))
