@@ -225,7 +225,8 @@ void run(const DesignOptions& options) {
   fmt::print("{}",
              options.json ? design::to_json(request, design, budget) + "\n" : design::to_text(request, design, budget));
   if (!options.save.empty()) {
-    architecture::Architecture chosen = choose_point(design, options.point).architecture;
+    const design::FrontPoint& point = choose_point(design, options.point);
+    architecture::Architecture chosen = point.architecture;
     chosen.file = options.save;
     write_file_atomically(options.save, architecture::to_toml(chosen));
     const std::string stem =
@@ -234,15 +235,8 @@ void run(const DesignOptions& options) {
     if (request.group.degree <= design::most_points_drawn) {
       write_file_atomically(stem + "-orbits.svg", design::draw_orbits(design::compute_orbitals(request.group, budget)));
     }
-    for (const auto& [file, bytes] : design::make_files(chosen, stem, budget))
-      write_file_atomically(file, bytes);
-    const auto vertices = static_cast<std::size_t>(chosen.tokens) + chosen.input.registers.size();
-    if (vertices > design::most_vertices_written) {
-      fmt::print(stderr,
-                 "{}: above {} tokens and registers masks, edge lists and drawings of patterns are not written; "
-                 "FlexAttention masks are formulas, where there are some\n",
-                 options.save, design::most_vertices_written);
-    }
+    for (const std::string& line : design::make_files(chosen, point.pattern_pairs, stem, write_file_atomically, budget))
+      fmt::print(stderr, "left out: {}\n", line);
   }
 }
 

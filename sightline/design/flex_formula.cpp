@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sightline/design/candidate.hpp"
 #include "sightline/design/take_away.hpp"
 
@@ -10,6 +12,8 @@ namespace {
 using layout::PatternKind;
 using layout::PatternSpec;
 
+constexpr std::size_t most_listed = 64; ///< offsets, edges or global tokens of one condition
+
 /// Joins "(a) op (b) op ..".
 std::string join(const std::vector<std::string>& parts, const char* op) {
   std::string text;
@@ -18,32 +22,79 @@ std::string join(const std::vector<std::string>& parts, const char* op) {
   return text;
 }
 
-/// Steps of at most `before` back and `after` ahead, in Z_size when `wrap`; `from` and `to` are expressions.
+/// Steps of at most `before` back and `after` ahead, in Z_size when `wrap`, each `dilation` long; `from` and `to` are
+/// expressions.
 std::string write_window(const std::string& from, const std::string& to, std::int64_t before, std::int64_t after,
-                         bool wrap, std::int64_t size) {
-  if (wrap)
-    return fmt::format("((({1}) - ({0})) % {4} <= {3}) | ((({0}) - ({1})) % {4} <= {2})", from, to, before, after,
-                       size);
-  return fmt::format("(({1}) - ({0}) >= -{2}) & (({1}) - ({0}) <= {3})", from, to, before, after);
+                         bool wrap, std::int64_t size, std::int64_t dilation = 1) {
+  constexpr std::int64_t most = std::int64_t{1} << 60;
+  before = std::min(before, most / dilation) * dilation;
+  after = std::min(after, most / dilation) * dilation;
+  const auto whole = [&](const std::string& step) {
+    return dilation == 1 ? std::string() : fmt::format(" & (({}) % {} == 0)", step, dilation);
+  };
+  if (wrap) {
+    const std::string ahead = fmt::format("(({}) - ({})) % {}", to, from, size),
+                      back = fmt::format("(({}) - ({})) % {}", from, to, size);
+    return fmt::format("(({} <= {}){}) | (({} <= {}){})", ahead, after, whole(ahead), back, before, whole(back));
+  }
+  const std::string step = fmt::format("({}) - ({})", to, from);
+  return fmt::format("({0} >= -{1}) & ({0} <= {2}){3}", step, before, after, whole(step));
 }
 
 /// A condition on q and k that holds for tensors and for single numbers. (`== False` and not `~`, which means something
 /// else for numbers.)
 std::optional<std::string> write_condition(const PatternSpec& spec, std::int64_t tokens) {
-  if (spec.causal)
-    return std::nullopt;
   const std::string both_tokens = "(q < N) & (k < N)";
+  if (spec.causal) { // arcs that touch a register stay
+    PatternSpec whole = spec;
+    whole.causal = false;
+    const std::optional<std::string> condition = write_condition(whole, tokens);
+    return condition ? std::optional(fmt::format("({}) & ((k <= q) | (k >= N) | (q >= N))", *condition)) : std::nullopt;
+  }
   switch (spec.kind) {
   case PatternKind::full:
     return "(q >= 0) & (k >= 0)";
   case PatternKind::self:
     return both_tokens + " & (q == k)";
-  case PatternKind::window:
-    if (spec.dilation != 1 || !spec.global.empty())
+  case PatternKind::window: {
+    const std::int64_t before = spec.radius.value_or(spec.before.value_or(0)),
+                       after = spec.radius.value_or(spec.after.value_or(0));
+    // Round the ring more than once: other tokens than the steps' own multiples.
+    if (spec.wrap.value_or(false) && spec.dilation != 1 && std::max(before, after) > (tokens - 1) / spec.dilation)
       return std::nullopt;
-    return fmt::format("{} & ({})", both_tokens,
-                       write_window("q", "k", spec.radius.value_or(spec.before.value_or(0)),
-                                    spec.radius.value_or(spec.after.value_or(0)), spec.wrap.value_or(false), tokens));
+    if (spec.global.size() > most_listed)
+      return std::nullopt;
+    std::string condition = write_window("q", "k", before, after, spec.wrap.value_or(false), tokens, spec.dilation);
+    for (const std::int64_t g : spec.global)
+      condition = fmt::format("({0}) | (q == {1}) | (k == {1})", condition, g);
+    return fmt::format("{} & ({})", both_tokens, condition);
+  }
+  case PatternKind::butterfly:
+    return fmt::format("{} & ((q == k) | ((q ^ {}) == k))", both_tokens, spec.distance.value_or(1));
+  case PatternKind::fixed:
+    if (spec.part != "summary")
+      return std::nullopt;
+    return fmt::format("{} & ((q == k) | (k % {} >= {}))", both_tokens, spec.stride.value_or(1),
+                       spec.stride.value_or(1) - spec.summary.value_or(1));
+  case PatternKind::circulant: {
+    if (spec.offsets.size() > most_listed)
+      return std::nullopt;
+    std::vector<std::string> parts;
+    for (const std::int64_t offset : spec.offsets)
+      parts.push_back(fmt::format("(k - q - ({})) % N == 0", offset));
+    return parts.empty() ? std::optional<std::string>("q != q") : both_tokens + " & (" + join(parts, "|") + ")";
+  }
+  case PatternKind::graph: {
+    if (spec.edges.size() > most_listed)
+      return std::nullopt;
+    std::vector<std::string> parts{spec.loops ? "q == k" : "q != q"};
+    for (const auto& [u, v] : spec.edges) {
+      parts.push_back(fmt::format("(q == {}) & (k == {})", u, v));
+      if (!spec.directed)
+        parts.push_back(fmt::format("(q == {}) & (k == {})", v, u));
+    }
+    return both_tokens + " & (" + join(parts, "|") + ")";
+  }
   case PatternKind::blocks:
     return fmt::format("{0} & (q // {1} == k // {1})", both_tokens, spec.size.value_or(1));
   case PatternKind::grid: {

@@ -121,39 +121,89 @@ std::string draw_orbits(const Orbitals& orbitals) {
   return svg + "</svg>\n";
 }
 
-std::vector<std::pair<std::string, std::string>> make_files(const architecture::Architecture& architecture, const std::string& stem, const Budget& budget) {
-  std::vector<std::pair<std::string, std::string>> files;
-  if (static_cast<std::size_t>(architecture.tokens) + architecture.input.registers.size() > most_vertices_written) {
-    if (auto formulas = write_flex_formulas(architecture)) files.emplace_back(stem + ".py", std::move(*formulas));
-    return files;
+namespace {
+
+/// The columns that one row of a layer reads, any head, ascending.
+void read_layer_row(const layout::Layout& layout, const layout::Layer& layer, layout::Vertex i, std::vector<std::uint32_t>& out) {
+  out.clear();
+  for (const std::uint32_t r : layer.relations) {
+    for (const layout::Run& run : layout.relations[r].pattern().row(i)) {
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step) out.push_back(static_cast<std::uint32_t>(j));
+    }
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+}
+
+void write_sparse(const layout::Layout& layout, std::size_t k, const std::string& stem, const WriteFile& write, const Budget& budget) {
+  std::string edges = "# reader read\n";
+  std::string indices, starts;
+  std::vector<std::uint32_t> row;
+  std::uint64_t arcs = 0;
+  const auto put = [](std::string& bytes, auto value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  put(starts, arcs);
+  for (layout::Vertex i = 0; i < layout.vertices(); ++i) {
+    budget.poll();
+    read_layer_row(layout, layout.layers[k], i, row);
+    for (const std::uint32_t j : row) {
+      fmt::format_to(std::back_inserter(edges), "{} {}\n", i, j);
+      put(indices, j);
+    }
+    arcs += row.size();
+    put(starts, arcs);
+  }
+  write(fmt::format("{}-{}.edges", stem, k + 1), edges);
+  const std::uint64_t n = layout.vertices();
+  const auto size = static_cast<std::int64_t>(n);
+  write(fmt::format("{}-{}.npz", stem, k + 1),
+        make_npz({{"indices", "<i4", {arcs}, std::move(indices)}, {"indptr", "<i8", {n + 1}, std::move(starts)}, {"format", "|S3", {}, "csr"},
+                  make_array("shape", {2}, std::vector<std::int64_t>{size, size}), make_array("data", {arcs}, std::vector<std::uint8_t>(arcs, 1))}));
+}
+
+}  // namespace
+
+std::vector<std::string> make_files(const architecture::Architecture& architecture, std::uint64_t pairs, const std::string& stem, const WriteFile& write,
+                                    const Budget& budget) {
+  std::vector<std::string> left_out;
+  const std::uint64_t vertices = static_cast<std::uint64_t>(architecture.tokens) + architecture.input.registers.size();
+  const bool is_long = vertices > most_vertices_written;
+  if (is_long) {
+    if (const auto formulas = write_flex_formulas(architecture)) write(stem + ".py", *formulas);
+    else left_out.push_back(fmt::format("{}.py: above {} tokens and registers FlexAttention masks are formulas, and these patterns have none", stem, most_vertices_written));
+    left_out.push_back(fmt::format("drawings of patterns: above {} tokens and registers", most_vertices_written));
+    // A loop on every vertex of every pattern, at most.
+    const std::uint64_t arcs = pairs + vertices * architecture.layers.size();
+    if (pairs > most_arcs_written || arcs > most_arcs_written) {
+      left_out.push_back(fmt::format("masks and edge lists: {} arcs, at most {} are written", arcs, most_arcs_written));
+      return left_out;
+    }
   }
   const layout::Layout layout = architecture::make_layout(architecture, budget);
-  const std::size_t n = layout.vertices();
   std::vector<std::vector<std::vector<std::uint32_t>>> patterns;
   for (std::size_t k = 0; k < layout.layers.size(); ++k) {
+    if (is_long) {
+      write_sparse(layout, k, stem, write, budget);
+      continue;
+    }
+    const std::size_t n = layout.vertices();
     std::vector<std::vector<std::uint32_t>> rows(n);
     std::vector<std::uint8_t> mask(n * n, 0);
     std::string edges = "# reader read\n";
     for (std::uint32_t i = 0; i < n; ++i) {
       budget.poll();
-      for (const std::uint32_t r : layout.layers[k].relations) {
-        for (const layout::Run& run : layout.relations[r].pattern().row(i)) {
-          for (std::uint64_t j = run.first; j <= run.last; j += run.step) mask[i * n + j] = 1;
-        }
-      }
-      for (std::uint32_t j = 0; j < n; ++j) {
-        if (mask[i * n + j] == 0) continue;
-        rows[i].push_back(j);
-        edges += fmt::format("{} {}\n", i, j);
+      read_layer_row(layout, layout.layers[k], i, rows[i]);
+      for (const std::uint32_t j : rows[i]) {
+        mask[i * n + j] = 1;
+        fmt::format_to(std::back_inserter(edges), "{} {}\n", i, j);
       }
     }
-    files.emplace_back(fmt::format("{}-{}.npz", stem, k + 1), write_npz(mask, n));
-    files.emplace_back(fmt::format("{}-{}.edges", stem, k + 1), std::move(edges));
-    files.emplace_back(fmt::format("{}-{}.svg", stem, k + 1), draw_pattern(rows));
+    write(fmt::format("{}-{}.npz", stem, k + 1), write_npz(mask, n));
+    write(fmt::format("{}-{}.edges", stem, k + 1), edges);
+    write(fmt::format("{}-{}.svg", stem, k + 1), draw_pattern(rows));
     patterns.push_back(std::move(rows));
   }
-  files.emplace_back(stem + ".py", write_flex_attention(patterns, {layout.order.begin(), layout.order.end()}));
-  return files;
+  if (!is_long) write(stem + ".py", write_flex_attention(patterns, {layout.order.begin(), layout.order.end()}));
+  return left_out;
 }
 
 }  // namespace sightline::design

@@ -18,9 +18,11 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from permutations import closure, parse_cycles  # noqa: E402
 
-QUICK = ["C_5", "D_5", "trivial(3)", "trivial(4)", "S_4", "gens[(0 3)(1 2)]", "S_3 x S_2", "C_2*C_2", "A_4", "gens[(0 1 2)(3 4 5)]", "regular(S_3)", "C_6"]
+QUICK = ["C_5", "D_5", "trivial(3)", "trivial(4)", "S_4", "gens[(0 3)(1 2)]", "S_3 x S_2", "C_2*C_2", "A_4", "gens[(0 1 2)(3 4 5)]", "regular(S_3)", "C_6", "trivial(2) wr C_3", "S_2 wr C_3", "C_3 wr trivial(2)", "grid(2,3)"]
 SLOW = ["C_7", "D_7", "D_6", "S_5", "S_2 x S_4", "S_2 wr S_3", "S_3 wr S_2", "hypercube(3)", "gens[(0 1 2 3)(4 5 6 7),(0 4 2 6)(1 7 3 5)]",
-        "gens[(0 1 2 3 4 5 6),(1 2 4)(3 6 5)]", "trivial(5)", "gens[(0 1)(2 3 4)]", "gens[(0 1 2 3)(4 5)]", "C_3 x C_4", "D_4 x C_3", "B_3", "regular(C_2*C_2*C_2)"]
+        "gens[(0 1 2 3 4 5 6),(1 2 4)(3 6 5)]", "trivial(5)", "gens[(0 1)(2 3 4)]", "gens[(0 1 2 3)(4 5)]", "C_3 x C_4", "D_4 x C_3", "B_3",
+        "C_8", "D_8", "trivial(7)", "grid(2,4)", "grid(1,7)", "S_2 wr C_4", "C_4 wr S_2", "trivial(2) wr C_4", "trivial(4) wr S_2", "S_2 wr D_4", "D_4 wr S_2", "trivial(2) wr D_4",
+        "C_4 wr trivial(2)", "S_2 wr trivial(4)", "C_3 wr S_2", "regular(C_2*C_2*C_2)"]
 WIDTH, HIDDEN = 6, 12
 
 
@@ -37,6 +39,39 @@ def colours_of(pattern, n, registers):
             out[i, row] = 1
     elif kind == "matrix":
         out[:] = pattern["matrix"]
+    elif kind == "window":
+        before, after = (pattern.get("radius", pattern.get(side, 0)) for side in ("before", "after"))
+        for i in range(n):
+            for k in range(-before, after + 1):
+                j = i + k * pattern.get("dilation", 1)
+                if pattern.get("wrap", False) or 0 <= j < n:
+                    out[i, j % n] = 1
+        for g in pattern.get("global", []):
+            out[g, :n] = out[:n, g] = 1
+    elif kind == "self":
+        out[range(n), range(n)] = 1
+    elif kind == "blocks":
+        for i in range(n):
+            out[i, :n] = np.arange(n) // pattern["size"] == i // pattern["size"]
+    elif kind == "grid":
+        (rows, columns), wide = pattern["shape"], pattern["window"]
+        for i in range(n):
+            for j in range(n):
+                apart = [abs(i // columns - j // columns), abs(i % columns - j % columns)]
+                if pattern.get("wrap", False):
+                    apart = [min(d, side - d) for d, side in zip(apart, (rows, columns))]
+                out[i, j] = apart[0] <= wide[0] and apart[1] <= wide[1]
+    elif kind == "butterfly":
+        for i in range(n):
+            out[i, [i, i ^ pattern["distance"]]] = 1
+    elif kind == "fixed" and pattern.get("part") == "summary":
+        out[:n, :n] = (np.arange(n) % pattern["stride"] >= pattern["stride"] - pattern["summary"])[None] | np.eye(n, dtype=bool)
+    elif kind in ("union", "intersection", "minus"):
+        parts = [colours_of(part, n, registers)[0] > 0 for part in pattern["of"]]
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole | part if kind == "union" else whole & part if kind == "intersection" else whole & ~part
+        out[:] = whole
     elif kind == "circulant":
         for i in range(n):
             out[i, [(i + k) % n for k in pattern["offsets"]]] = 1
@@ -49,6 +84,8 @@ def colours_of(pattern, n, registers):
                 out[b, a] = 1
     else:
         raise ValueError(kind)
+    if pattern.get("causal", False):
+        out[:n, :n] = np.tril(out[:n, :n])
     return [out]
 
 
@@ -61,7 +98,11 @@ class Network:
         listed = []
         for layer in tree["layer"]:
             pattern = layer.get("mixer", {}).get("pattern") or layer.get("pattern") or tree.get("mixer", {}).get("pattern") or {"kind": "full"}
-            listed += [colours_of(pattern, self.n, len(registers))] * layer.get("repeat", 1)
+            heads = colours_of(pattern, self.n, len(registers))
+            if tree.get("mixer", {}).get("relative") == "learned":  # a weight per distance
+                away = self.n + np.arange(self.n)[None] - np.arange(self.n)[:, None]
+                heads = [np.where(head > 0, away, 0) for head in heads]
+            listed += [heads] * layer.get("repeat", 1)
         self.layers = []
         for q in range(layers):
             heads = []

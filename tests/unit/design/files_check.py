@@ -79,7 +79,8 @@ for group, vertices in (("D_5", 5), ("C_2*C_2", 4), ("S_3 wr S_2", 7), ("A_4", 1
         tokens = int(re.search(r'viewBox="0 0 (\d+)', orbits)[1])
         assert sum(map(int, re.findall(r"h(\d+)v1", orbits))) == tokens ** 2, group
         assert sum(map(int, re.findall(r", (\d+)</title>", orbits))) == tokens ** 2, group
-# Above 2,048 tokens the masks are formulas: they are compared with what each pattern is by its definition, near the ends and on some rows inside.
+# Above 2,048 tokens the masks are formulas, compared with what each pattern is by its definition, near the ends and on some rows inside;
+# edge lists and sparse masks are written up to ten million arcs.
 def ring(n, steps):
     return lambda i: {(i + s) % n for s in steps}
 
@@ -104,25 +105,93 @@ def broadcast(n):
     return lambda i: {i, n}
 
 
-for group, n, layers in (("C_30000", 30000, [ring(30000, (0, 1))]), ("D_30000", 30000, [ring(30000, (-1, 0, 1))]), ("trivial(30000)", 30000, [path]),
-                         ("torus(150,200)", 30000, [torus(150, 200)]), ("S_100 wr S_300", 30000, [lambda i: set(range(i // 100 * 100, i // 100 * 100 + 100))]),
-                         ("S_30000", 30000, []), ("D_3000", 3000, [ring(3000, (-1, 0, 1))])):
+def own_block(i, a):
+    return set(range(i // a * a, i // a * a + a))
+
+
+def ring_of_blocks(n, a):  # a directed ring in every block, whole blocks in a directed ring
+    return lambda i: {i, i // a * a + (i + 1) % a} | {j % n for j in range((i // a + 1) * a, (i // a + 2) * a)}
+
+
+def tails(n, a):  # a path down every block, the last tokens in a directed ring
+    return lambda i: {i} | ({i - 1} if i % a else set()) | ({(i + a) % n} if i % a == a - 1 else set())
+
+
+def all_but(row, n):
+    return lambda i: (set(range(n)) - row(i)) | {i}
+
+
+def steps(n, s, back):
+    return lambda i: {i, (i + s) % n} | ({(i - s) % n} if back else set())
+
+
+def chord(n):
+    return lambda i: {i, (i + 1) % n} | ({2} if i == 0 else set())
+
+
+def read_sparse(path):
+    """The .npz of scipy.sparse.save_npz: row by row the columns."""
+    archive, arrays = zipfile.ZipFile(path), {}
+    for name in archive.namelist():
+        data = archive.read(name)
+        length = struct.unpack("<H", data[8:10])[0]
+        arrays[name[:-4]] = (ast.literal_eval(data[10:10 + length].decode()), data[10 + length:])
+    assert arrays["format"][0]["descr"] == "|S3" and arrays["format"][1] == b"csr" and arrays["format"][0]["shape"] == ()
+    shape, starts, columns = (struct.unpack(f"<{len(body) // size}{code}", body)
+                              for (_, body), size, code in ((arrays["shape"], 8, "q"), (arrays["indptr"], 8, "q"), (arrays["indices"], 4, "i")))
+    assert shape[0] == shape[1] == len(starts) - 1 and len(columns) == starts[-1] == len(arrays["data"][1]) and set(arrays["data"][1]) <= {1}
+    return [set(columns[b:e]) for b, e in zip(starts, starts[1:])]
+
+
+def read_edges(path, n):
+    rows = [set() for _ in range(n)]
+    for line in path.read_text().splitlines():
+        if not line.startswith("#"):
+            i, j = map(int, line.split())
+            rows[i].add(j)
+    return rows
+
+
+for group, n, point, layers in (
+        ("C_30000", 30000, "gather-broadcast", [ring(30000, (0, 1))]), ("D_30000", 30000, "gather-broadcast", [ring(30000, (-1, 0, 1))]),
+        ("trivial(30000)", 30000, "gather-broadcast", [path]), ("torus(150,200)", 30000, "gather-broadcast", [torus(150, 200)]),
+        ("S_10 wr S_3000", 30000, "gather-broadcast", [lambda i: own_block(i, 10)]), ("S_30000", 30000, "gather-broadcast", []),
+        ("D_3000", 3000, "gather-broadcast", [ring(3000, (-1, 0, 1))]),
+        ("C_6 wr C_1000", 6000, "gather-broadcast", [ring_of_blocks(6000, 6)]), ("trivial(5) wr C_6000", 30000, "gather-broadcast", [tails(30000, 5)]),
+        ("hypercube(13)", 8192, "single", [lambda i: {i} | {i ^ (1 << q) for q in range(13)}]),
+        ("C_3000", 3000, "several", [steps(3000, 1 << q, False) for q in range(12)]), ("D_3000", 3000, "several", [steps(3000, 1 << q, True) for q in range(11)]),
+        ("trivial(30000)", 30000, "several", [path, lambda i: set(range(30000)) if i == 0 else {i}, lambda i: {0, i}]),
+        ("trivial(30000)", 30000, "single", [chord(30000)]), ("torus(75,80)", 6000, "several", [torus(75, 80), all_but(torus(75, 80), 6000)])):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        subprocess.run([command, "design", "--symmetry", group, "--save", str(folder / "x.toml")], check=True, capture_output=True)
+        front = json.loads(subprocess.run([command, "design", "--symmetry", group, "--json"], check=True, capture_output=True, text=True).stdout)["front"]
+        of_kind = [k for k, p in enumerate(front) if p["kind"] == point and p["certified"] in ("run", "closed form")]
+        number = min(of_kind, key=lambda k: front[k]["pattern_pairs"])
+        said = subprocess.run([command, "design", "--symmetry", group, "--save", str(folder / "x.toml"), "--point", str(number + 1)], check=True, capture_output=True, text=True).stderr
         scope = {}
         exec(compile((folder / "x.py").read_text(), "x.py", "exec"), scope)
-        assert scope["VERTICES"] == n + 1 and (folder / "x.svg").exists()
-        expected = layers + ([gather(n), broadcast(n)] if n <= 20000 else [touching(n)] * 2)
-        assert len(scope["mask_mods"]) == len(expected), group
-        for number, (mask_mod, row) in enumerate(zip(scope["mask_mods"], expected)):
-            for i in (0, 1, n // 3, n - 1, n):
-                wanted = row(i) if i < n or number >= len(layers) else set()
-                looked_at = set(range(60)) | set(range(n - 60, n + 1)) | set(range(n // 3 - 300, n // 3 + 300)) | wanted
+        registers = front[number]["registers"]
+        size = n + registers
+        assert scope["VERTICES"] == size and (folder / "x.svg").exists()
+        expected = layers + ([] if registers == 0 else [gather(n), broadcast(n)] if n <= 20000 else [touching(n)] * 2)
+        assert len(set(scope["ORDER"])) == len(scope["PATTERNS"]) <= len(expected) and len(scope["mask_mods"]) == front[number]["layers"], group
+        for which, (mask_mod, row) in enumerate(zip(scope["mask_mods"], expected)):
+            for i in {0, 1, n // 3, n - 1, size - 1}:
+                wanted = row(i) if i < n or which >= len(layers) else set()
+                looked_at = set(range(60)) | set(range(size - 61, size)) | set(range(n // 3 - 300, n // 3 + 300)) | (wanted if len(wanted) < 2000 else set())
                 found = {j for j in looked_at if mask_mod(0, 0, i, j)}
-                assert found == wanted, (group, number, i, sorted(found ^ wanted)[:5])
-            if create_block_mask and n == 3000:
-                assert create_block_mask(mask_mod, None, None, n + 1, n + 1, device="cpu").numel() > 0
+                assert found == wanted & looked_at, (group, which, i, sorted(found ^ wanted)[:5])
+            if create_block_mask and n <= 3000:
+                assert create_block_mask(mask_mod, None, None, size, size, device="cpu").numel() > 0
+        # Sparse masks and edge lists hold every arc, or the reason why they are not there is said.
+        wide = sum(len(row(n // 2)) for row in expected) * n > 10_000_000
+        assert wide == ("left out: masks and edge lists" in said) == (not (folder / "x-1.npz").exists()), (group, said)
+        if not wide and n <= 8192:
+            for k in range(len(scope["PATTERNS"])):
+                rows = read_sparse(folder / f"x-{k + 1}.npz")
+                assert rows == read_edges(folder / f"x-{k + 1}.edges", size), group
+                which = scope["ORDER"].index(k)
+                assert all(rows[i] == expected[which](i) for i in range(n)), (group, k)
 with tempfile.TemporaryDirectory() as folder:  # --from takes the symmetry of the target, not that of the layout
     folder = pathlib.Path(folder)
     (folder / "y.toml").write_text('tokens = 6\ndim = 4\ndepth = "listed"\n[target]\nsymmetry = "D_6"\n[[layer]]\npattern = { kind = "window", radius = 3 }\nrepeat = 5\n')
