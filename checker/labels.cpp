@@ -540,6 +540,14 @@ std::optional<IdLayers> injective(const Stack& s, std::uint64_t reach) {
   return between(reach, m, "theorem-bos", {reach_premise(reach), "layers until all tokens but at most one see the BOS: " + std::to_string(m)});
 }
 
+/// Proved for targets without a symmetry, or with the layout's own; more symmetric ones may need less, down to the reach, and those that ask
+/// for multisets alone need no more than that (16.21 n).
+IdLayers at_most(const Stack& s, std::uint64_t reach, std::uint64_t layers, const char* rule, std::vector<std::string> premises = {}) {
+  const bool own = s.target_is_layout || (s.q.target->classes.empty() && s.q.target->generators.empty());
+  if (!own && target_is_symmetric(s)) return found(reach, rule, {"the target asks for the multiset of ids alone"});
+  return own || layers <= reach ? found(layers, rule, std::move(premises)) : between(reach, layers, rule, std::move(premises));
+}
+
 /// Full or full causal patterns without absolute positions: D2, D3, D5.
 std::optional<IdLayers> full_rows(const Stack& s, std::uint64_t reach) {
   const bool full = s.every(&RowFacts::full), causal = s.every(&RowFacts::full_causal), none = s.every("none");
@@ -552,9 +560,9 @@ std::optional<IdLayers> full_rows(const Stack& s, std::uint64_t reach) {
   }
   const bool counts = s.every([](const Head& head) { return head.rule == Rule::frequency || head.rule == Rule::multiset; });
   if (full && none && counts && (s.target_is_layout || target_is_symmetric(s))) return found(s.after_mixing(s.n == 1 ? 0 : 1), "full-without-positions");
-  if (causal && none && s.every(Rule::frequency) && s.bos) return found(mixing(s.n > 3), "causal-bos");
-  if (causal && none && s.every(Rule::multiset)) return found(mixing(s.n > (s.bos ? 3u : 2u)), "causal-sink");
-  if (s.bos && full && s.every(Rule::alibi)) return found(s.after_mixing(s.n <= 1 ? 0 : s.n <= 3 ? 1 : 2), "alibi-both-ways");
+  if (causal && none && s.every(Rule::frequency) && s.bos) return at_most(s, reach, mixing(s.n > 3), "causal-bos");
+  if (causal && none && s.every(Rule::multiset)) return at_most(s, reach, mixing(s.n > (s.bos ? 3u : 2u)), "causal-sink");
+  if (s.bos && full && s.every(Rule::alibi)) return at_most(s, reach, s.after_mixing(s.n <= 1 ? 0 : s.n <= 3 ? 1 : 2), "alibi-both-ways");
   if (!s.bos || !s.every("t5") || s.n < 2) return std::nullopt;
   const Relation& relation = s.layout.relations[s.heads[s.layer(s.after_mixing(1)).front()].relation];
   const auto tokens = static_cast<std::int64_t>(s.n);
@@ -565,7 +573,7 @@ std::optional<IdLayers> full_rows(const Stack& s, std::uint64_t reach) {
       clash = j != i && !buckets.insert(t5_bucket(j - i, relation.buckets, relation.max_distance, relation.bidirectional)).second;
     }
   }
-  return found(mixing(clash), "t5-buckets", {clash ? "two tokens share a bucket of one row" : "every token of a row has a bucket of its own"});
+  return at_most(s, reach, mixing(clash), "t5-buckets", {clash ? "two tokens share a bucket of one row" : "every token of a row has a bucket of its own"});
 }
 
 /// Full causal layers, some rotary and some without positions, with BOS (D5); chunks between full layers get bounds.
@@ -581,8 +589,8 @@ std::optional<IdLayers> mixed(const Stack& s, std::uint64_t reach) {
   if (full.empty()) return std::nullopt;
   if (full.size() == 2 * s.order.size()) {
     const bool rotary = s.heads[s.layer(1).front()].scheme == "rotary";
-    return found(std::max<std::uint64_t>(reach, rotary || s.n <= 3 ? 1 : 2), "mixed-rotary",
-                 {rotary ? "the first layer is rotary and shows everything" : "the first layer has no positions"});
+    return at_most(s, reach, std::max<std::uint64_t>(reach, rotary || s.n <= 3 ? 1 : 2), "mixed-rotary",
+                   {rotary ? "the first layer is rotary and shows everything" : "the first layer has no positions"});
   }
   std::uint64_t named = 0;  // layers in front of the first one without positions stand for themselves: Theorem BOS (16.21)
   while (named < 2 * s.order.size() && s.heads[s.layer(named + 1).front()].scheme == "rotary") ++named;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "sightline/approximate/approximate.hpp"
 #include "sightline/approximate/by_mixer.hpp"
@@ -148,19 +149,19 @@ void add_approximate(CLI::App& app, Exit& exit) {
   command->add_option("--dim", options->dim, "numbers per token (default: what the indices in the expression need)")->check(CLI::Range(1, 4096));
   command->add_option("--domain", options->domain, "LO,HI: tokens are uniform in this box (default -1,1)")->delimiter(',')->expected(2);
   command->add_option("--distribution", options->distribution, "uniform or normal")->check(CLI::IsMember({"uniform", "normal"}));
-  command->add_option("--samples", options->samples, "rows of the fit (default: ten per column, at least 4000; of data: all)")->check(CLI::PositiveNumber);
+  command->add_option("--samples", options->samples, "rows of the fit (default: ten per column, at least 4000; of data: all)")->check(positive_number);
   command->add_option("--rows", options->rows, "one: a random token of each sequence is a row (default); all: every token (default for data)")->check(CLI::IsMember({"one", "all"}));
-  command->add_option("--lipschitz", options->slope, "grid, theorem1: a bound of the target's slopes (default: interval arithmetic on the expression)")->check(CLI::PositiveNumber);
+  command->add_option("--lipschitz", options->slope, "grid, theorem1: a bound of the target's slopes (default: interval arithmetic on the expression)")->check(positive_number);
   command->add_option("--cells", options->cells, "grid, theorem1: cells per coordinate, e.g. 2,4,8 (default: as many as 1e5 cells of all tokens allow)")->delimiter(',')->check(CLI::Range(1, 100000));
   command->add_option("--degree", options->degree, "total degree (default: by cross-validation)")->check(CLI::Range(1, 60));
-  command->add_option("--error", options->fit.error, "wanted L2 error, relative to the target's")->check(CLI::PositiveNumber);
+  command->add_option("--error", options->fit.error, "wanted L2 error, relative to the target's")->check(positive_number);
   command->add_option("--seed", options->fit.seed, "seed of the samples");
   command->add_option("--layers", options->memory.layers, "memorise: the most attention layers (default 1)")->check(CLI::Range(0, 64));
   command->add_option("--values", options->values, "memorise: coordinates take so many different values (default: any)")->check(CLI::Range(1, 1000000));
   add_mlp_options(*command, options->mlp);
   command->add_option("--save", options->save, "write the model (.safetensors) for predict and evaluate");
   command->add_flag("--resume", options->resume, "go on with a fit that was stopped: the file of --save with .part behind it");
-  command->add_option("--checkpoint-seconds", options->fit.checkpoint_seconds, "least time between two checkpoints, M.safetensors.part beside --save (default 2)")->check(CLI::NonNegativeNumber);
+  command->add_option("--checkpoint-seconds", options->fit.checkpoint_seconds, "least time between two checkpoints, M.safetensors.part beside --save (default 2)")->check(non_negative_number);
   command->add_flag("--json", options->json, "one JSON object");
   options->limits.add_to(*command);
   command->callback([options, command, &exit] {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
@@ -29,7 +30,7 @@ void add_falsify(CLI::App& app, Exit& exit) {
   command->add_option("--symmetry", options->search.symmetry, "group of the targets (default: all permutations)");
   command->add_option("--seed", options->search.seed, "seed of the random parameters");
   command->add_option("--attempts", options->search.attempts, "random parameters per pair")->check(CLI::Range(1, 100000));
-  command->add_option("--call-time", options->search.call_seconds, "seconds after which a call of the library counts as a hang")->check(CLI::PositiveNumber);
+  command->add_option("--call-time", options->search.call_seconds, "seconds after which a call of the library counts as a hang")->check(positive_number);
   command->add_flag("--unnormalised", options->unnormalised, "do not divide by the sum of the kernel values");
   command->add_option("--save", options->save, "write the proofs to this file (sightline check evaluates them again)");
   command->add_flag("--json", options->json, "one JSON object");

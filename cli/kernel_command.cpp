@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "sightline/attention_kernel/kernel.hpp"
 #include "sightline/base/error.hpp"
@@ -63,7 +64,7 @@ void add_kernel(CLI::App& app, Exit&) {
   CLI::App* command = app.add_subcommand("kernel", "decide condition (13) and its neighbours for an attention kernel");
   command->add_option("EXPR", options->text, "a name (softmax, gaussian, ...) or an expression in x and y")->required();
   command->add_option("--dim", options->dim, "width of the tokens")->check(CLI::Range(1, 64));
-  command->add_option("--tokens", options->tokens, "number of tokens")->check(CLI::PositiveNumber);
+  command->add_option("--tokens", options->tokens, "number of tokens")->check(positive_number);
   command->add_flag("--json", options->json, "one JSON object");
   command->callback([options] { run(*options); });
 }

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <fstream>
 
+#include "cli/numbers.hpp"
+
 namespace sightline::cli {
 namespace {
 
@@ -63,8 +65,8 @@ void limit_process(std::uint64_t bytes) {
 }  // namespace
 
 void LimitOptions::add_to(CLI::App& command) {
-  command.add_option("--time", time_seconds, "stop after this many seconds (exit code 3)")->check(CLI::PositiveNumber);
-  command.add_option("--memory", memory_megabytes, "stop before using more than this many megabytes (exit code 3; default: four fifths of what is free)")->check(CLI::PositiveNumber);
+  command.add_option("--time", time_seconds, "stop after this many seconds (exit code 3)")->check(positive_number);
+  command.add_option("--memory", memory_megabytes, "stop before using more than this many megabytes (exit code 3; default: four fifths of what is free)")->check(positive_number);
 }
 
 Budget make_budget(const LimitOptions& limits, bool whole_process) {
@@ -86,7 +88,7 @@ void clear_progress() {
 }
 
 void ImportFlags::add_to(CLI::App& command) {
-  command.add_option("--tokens", tokens, "length for a config.json (default: its position table)")->check(CLI::PositiveNumber);
+  command.add_option("--tokens", tokens, "length for a config.json (default: its position table)")->check(positive_number);
   command.add_option("--global", global, "global tokens of a Longformer, e.g. 0,1")->delimiter(',');
   command.add_option("--bos", bos, "yes or no: is a BOS put in front?")->check(CLI::IsMember({"yes", "no"}));
   command.add_option("--mode", mode, "eval or train (BigBird)")->check(CLI::IsMember({"eval", "train"}));

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "cli/numbers.hpp"
 #include "sightline/approximate/approximate.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/target/expression.hpp"
@@ -17,7 +18,7 @@ void add_rate_options(CLI::App& command, RateOptions& options) {
   command.add_option("--distribution", options.distribution, "uniform, normal, or circle (the unit circle, --dim 2)")->check(CLI::IsMember({"uniform", "normal", "circle"}));
   command.add_option("--samples", options.rate.samples, "points of the first discretisation; the second has twice as many")->check(CLI::Range(16, 8192));
   command.add_option("--count", options.rate.count, "how many singular values and head dimensions to tell")->check(CLI::Range(1, 4096));
-  command.add_option("--error", options.error, "wanted error of the score, relative to its norm")->check(CLI::PositiveNumber);
+  command.add_option("--error", options.error, "wanted error of the score, relative to its norm")->check(positive_number);
   command.add_option("--seed", options.rate.seed, "seed of drawn points");
   command.add_flag("--each", options.each, "logits: also every sample, and quartiles");
   command.add_option("--data", options.data, "tokens are drawn from x of this .npz file, and not from a distribution");
@@ -29,7 +30,7 @@ void add_rate_options(CLI::App& command, RateOptions& options) {
   command.add_option("--tokens", verification.tokens, "verify: tokens per sequence (default 16)")->check(CLI::Range(2, 4096));
   command.add_option("--train-samples", verification.samples, "verify: sequences to fit (default 4096)")->check(CLI::Range(10, 1 << 22));
   command.add_option("--steps", verification.steps, "verify: steps of each training (default 2000)")->check(at_least_one);
-  command.add_option("--lr", verification.rate, "verify: learning rate (default 0.003)")->check(CLI::PositiveNumber);
+  command.add_option("--lr", verification.rate, "verify: learning rate (default 0.003)")->check(positive_number);
   command.add_option("--threads", verification.threads, "verify: threads (default 1)")->check(CLI::Range(1, 1024));
   command.add_option("--plot", verification.plot, "verify: write prediction and measurement as .svg");
 }

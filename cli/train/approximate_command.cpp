@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/train/commands.hpp"
 #include "cli/train/target_flags.hpp"
@@ -31,9 +32,9 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
   command->add_option("--width", fit.width)->check(at_least_one);
   command->add_option("--steps", fit.steps)->check(at_least_one);
   command->add_option("--batch", fit.batch)->check(at_least_one);
-  command->add_option("--lr", fit.rate)->check(CLI::PositiveNumber);
+  command->add_option("--lr", fit.rate)->check(positive_number);
   command->add_option("--threads", fit.threads)->check(CLI::Range(1, 1024));
-  command->add_option("--error", fit.error)->check(CLI::PositiveNumber);
+  command->add_option("--error", fit.error)->check(positive_number);
   command->add_option("--save", options->save);
   command->add_flag("--resume", options->resume);
   command->add_flag("--json", options->json);

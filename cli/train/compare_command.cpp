@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/train/commands.hpp"
 #include "cli/train/target_flags.hpp"
@@ -28,7 +29,7 @@ void add_compare(CLI::App& app) {
   const auto at_least_one = CLI::Range(std::int64_t{1}, std::int64_t{1} << 30);
   command->add_option("--budget", compare.budget, "forward operations per sequence (docs/compare.md says what counts)")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number);
   command
       ->add_option("--only", options->only,
                    "some of full, window, linformer, performer, register, mlp-sumformer, polynomial")
@@ -47,7 +48,7 @@ void add_compare(CLI::App& app) {
   command->add_option("--steps", compare.steps, "of each training (default 2000)")->check(at_least_one);
   command->add_option("--batch", compare.batch, "sequences per step (default 64)")->check(at_least_one);
   command->add_option("--lr", compare.rate, "learning rate (default 0.003; cosine schedule)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number);
   command->add_option("--seeds", compare.seeds, "trainings of each network (default 3)")->check(CLI::Range(1, 1000));
   command->add_option("--threads", compare.threads, "threads of a training (default 1)")->check(CLI::Range(1, 1024));
   command->add_option("--csv", options->csv, "write a row per network and seed");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/load.hpp"
+#include "cli/numbers.hpp"
 #include "cli/train/commands.hpp"
 #include "cli/train/progress.hpp"
 #include "sightline/architecture/read.hpp"
@@ -79,7 +80,7 @@ void add_train(CLI::App& app) {
   command->add_option("--validation", request.validation, "share of x kept for validation when the data has no x_val")
       ->check(CLI::Range(0.0, 0.9));
   command->add_option("--checkpoint-seconds", request.checkpoint_seconds, "least time between two checkpoints")
-      ->check(CLI::NonNegativeNumber);
+      ->check(non_negative_number);
   command->add_option("--device", request.device, "cpu, or cuda (mixers as plain tensor operations)")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   for (const char* key : {"epochs", "steps", "batch", "optimiser", "lr", "schedule", "warmup", "weight_decay", "clip",

@@ -286,6 +286,20 @@ IdLayers make_layers(std::uint64_t layers, std::string rule, std::vector<std::st
   return result;
 }
 
+/// What a closed form proves for targets without a symmetry, or with the layout's own. More symmetric ones may need less, down to the reach;
+/// those that all ordinary tokens may be exchanged in ask for multisets, which one sight of everything shows (docs/theory.md 16.21 n).
+IdLayers make_at_most(const Stack& stack, std::uint64_t reach, std::uint64_t layers, std::string rule, std::vector<std::string> premises = {}) {
+  const Context& context = stack.context;
+  const bool own = context.target_is_layout || context.target.is_trivial();
+  if (!own && target_is_symmetric(context)) return make_layers(reach, std::move(rule), {"the target asks for the multiset of ids alone"});
+  IdLayers result = make_layers(layers, std::move(rule), std::move(premises));
+  if (own || layers <= reach) return result;
+  result.layers.reset();
+  result.low = reach;
+  result.high = layers;
+  return result;
+}
+
 /// D4, Theorem BOS; and the same with exact counts (sink, sums): then views are translated copies, and complete ones differ.
 std::optional<IdLayers> try_injective_colours(const Stack& stack, std::uint64_t reach) {
   if (!stack.every_relation(&RowFacts::loops) || !stack.every_relation(&RowFacts::injective)) return std::nullopt;
@@ -349,19 +363,19 @@ std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
     return make_layers(stack.after_mixing(n == 1 ? 0 : 1), "full-without-positions");
   }
   if (causal && no_schemes && stack.every_rule(RowRule::frequency) && stack.bos()) {
-    return make_layers(std::max(reach, stack.after_mixing(n <= 3 ? 1 : 2)), "causal-bos");
+    return make_at_most(stack, reach, std::max(reach, stack.after_mixing(n <= 3 ? 1 : 2)), "causal-bos");
   }
   if (causal && no_schemes && stack.every_rule(RowRule::multiset)) {
-    return make_layers(std::max(reach, stack.after_mixing(n <= (stack.bos() ? 3u : 2u) ? 1 : 2)), "causal-sink");
+    return make_at_most(stack, reach, std::max(reach, stack.after_mixing(n <= (stack.bos() ? 3u : 2u) ? 1 : 2)), "causal-sink");
   }
   if (stack.bos() && full && stack.every_rule(RowRule::alibi)) {
-    return make_layers(stack.after_mixing(n <= 1 ? 0 : n <= 3 ? 1 : 2), "alibi-both-ways");
+    return make_at_most(stack, reach, stack.after_mixing(n <= 1 ? 0 : n <= 3 ? 1 : 2), "alibi-both-ways");
   }
   const bool t5 = std::all_of(stack.schemes.begin(), stack.schemes.end(), [](RelativeScheme s) { return s == RelativeScheme::t5; });
   if (stack.bos() && t5 && n >= 2) {
     const bool clash = has_bucket_clash(stack.layout.relations[stack.layout.layer(stack.after_mixing(1)).relations.front()].relative(), n, causal);
-    return make_layers(std::max(reach, stack.after_mixing(clash ? 2 : 1)), "t5-buckets",
-                       {clash ? "two tokens share a bucket of one row" : "every token of a row has a bucket of its own"});
+    return make_at_most(stack, reach, std::max(reach, stack.after_mixing(clash ? 2 : 1)), "t5-buckets",
+                        {clash ? "two tokens share a bucket of one row" : "every token of a row has a bucket of its own"});
   }
   return std::nullopt;
 }
@@ -385,8 +399,8 @@ std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
   if (full.empty()) return std::nullopt;
   if (all_full) {
     const bool rotary_first = stack.schemes[stack.layout.layer(1).relations.front()] == RelativeScheme::rotary;
-    return make_layers(std::max<std::uint64_t>(reach, rotary_first || stack.n() <= 3 ? 1 : 2), "mixed-rotary",
-                       {rotary_first ? "the first layer is rotary and shows everything" : "the first layer has no positions"});
+    return make_at_most(stack, reach, std::max<std::uint64_t>(reach, rotary_first || stack.n() <= 3 ? 1 : 2), "mixed-rotary",
+                        {rotary_first ? "the first layer is rotary and shows everything" : "the first layer has no positions"});
   }
   // Layers in front of the first one without positions stand for themselves: Theorem BOS (docs/theory.md 16.21).
   std::uint64_t named = 0;

@@ -50,6 +50,8 @@ CASES = [
      ["certify", "a.toml", "--memory", "0.5"], 3, ["UNKNOWN"], None),
     ("time limit", {"a.toml": "tokens = 60000\ndim = 4\ndepth = \"unbounded\"\n[mixer]\npattern = { kind = \"random\", degree = 8, seed = 1 }\n"},
      ["certify", "a.toml", "--time", "0.05"], 3, ["UNKNOWN"], None),
+    ("no time at all", {}, ["falsify", "expr:softmax", "--time", "0"], 2, [], 'sightline: --time: expected a number above 0, found "0" (see sightline --help)\n'),
+    ("no number of megabytes", {"a.toml": RING}, ["certify", "a.toml", "--memory", "-1"], 2, [], 'sightline: --memory: expected a number above 0, found "-1" (see sightline --help)\n'),
     ("design", {}, ["design", "--symmetry", "D_6"], 0, ["D_6, order 12 on 6 tokens", "2-closed", "gather-broadcast", "proved"], ""),
     ("design as json", {}, ["design", "--symmetry", "C_2*C_2", "--json"], 0,
      ['"group":{"tokens":4,"order":"4"', '"two_closed":true', '"closure":null', '"layers":2,"pairs":8,"registers":0,"kind":"several","optimal":"proved","lower_bound":8'], ""),
