@@ -161,6 +161,7 @@ def main():
              "gathers where the two tokens meet: |sum over k > m of k^-a cos k t| <= const m^-a / t, so its mean is of order m^-a log m, and its exponent is a up to the logarithm. For a <= 1 that is no less than 2a - 1: with THIS basis the printed",
              "exponent is not violated by the score, although the argument that is printed does not give it; with another basis the root is all there is (A below). The error of H is yet another matter: its softmax is near saturation",
              "(own weight, and [rates.md](rates.md)), so for k^-0.55 it falls faster than either rate, and for k^-1 more slowly than both over these m. A bound with a constant is refuted by none of this.", "", "![mean error of the score against m](square-root.svg)", "",
+             "## (ii) The same by training", "", "In [rates-trained.md](rates-trained.md): heads trained to be the score (none below the tail), heads trained to be H, and H with f known, so that nothing but the rank is missing.", "",
              "## (iii) Two statements", "",
              "**A. For the construction of the proof the printed bound is false.** Two tokens, x(1) in I_1 and x(2) in I_2 (disjoint copies of the Cantor set with its uniform measure, so every token is a",
              "sequence of fair bits and the bit functions r_k = +-1 are continuous); rho(u,v) = sum_k k^-a r_k(u) r_k(v) for u in I_1, v in I_2 and 0 otherwise, a > 1; f = 0 on I_1 and 1 on I_2;",
