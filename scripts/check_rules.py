@@ -32,7 +32,7 @@ for source in (root / "sightline/verdict").glob("*.[ch]pp"):
     text = source.read_text()
     for names in re.findall(r'(?:\buse\(|\brule = )(?:[^";{]*\? )?"([a-z0-9-]+)"(?: : "([a-z0-9-]+)")?', text):
         used |= {name for name in names if name}
-    used |= set(re.findall(r'make_layers\([^;]*?"([a-z0-9-]+)"', text, re.S))
+    used |= set(re.findall(r'make_(?:layers|at_most)\([^;]*?"([a-z0-9-]+)"', text, re.S))
 for name in sorted(used - table.keys()):
     problems.append(f"used, but not in sightline/verdict/rules.cpp: {name}")
 for name in sorted(table.keys() - used):
