@@ -113,7 +113,7 @@ void add_distance(Derivation& d, const ViewQuestion& question, const std::vector
   }
   if (!claimed && n > 12) return;  // a prover may leave it out where listing may take long, but not on a few tokens
   // Beyond this depth views do not change (theory 2.4): the list repeated as often as all receptive fields take to end, and once more.
-  const std::uint64_t depth = std::min(d.given.value_or(~std::uint64_t{0}), compute_limit(layout, question.frequencies, nullptr, nullptr).depth);
+  const std::uint64_t depth = std::min(d.given.value_or(~std::uint64_t{0}), compute_limit(layout, question.frequencies, {}).depth);
   Listing listing(layout, question.frequencies, depth);
   Rational lost = 0;
   std::uint64_t monomials = 0;

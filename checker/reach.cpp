@@ -5,8 +5,10 @@
 #include <bit>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "grid.hpp"
+#include "read_layers.hpp"
 #include "stretches.hpp"
 
 namespace checker {
@@ -14,63 +16,8 @@ namespace checker {
 namespace {
 
 using Pair = std::pair<Vertex, Vertex>;
+using SharedLayers = std::map<std::uint32_t, SharedLayer>;
 constexpr std::uint64_t never = ~std::uint64_t{0};
-
-struct Range {
-  Vertex step = 1, first = 0, last = 0;
-  auto operator<=>(const Range&) const = default;
-};
-
-// A layer as reach sees it: the union over heads. Readers begin .. end-1 read the same ranges.
-struct ReadLayer {
-  struct Group {
-    Vertex begin, end;
-    std::vector<std::uint32_t> ranges;  // numbers into `ranges`
-  };
-  std::vector<Range> ranges;  // distinct, sorted
-  std::vector<Group> groups;
-};
-
-ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>& relations) {
-  std::vector<std::pair<Vertex, std::vector<Range>>> rows;  // from this reader on
-  std::vector<Run> row;
-  for (Vertex i = 0; i < layout.vertices(); ++i) {
-    std::vector<Range> ranges, merged;
-    for (const std::uint32_t r : relations) {
-      layout.relations[r].pattern->row(i, row);
-      for (const Run& run : row) ranges.push_back({run.first == run.last ? 1 : run.step, run.first, run.last});
-    }
-    std::sort(ranges.begin(), ranges.end());
-    for (const Range& range : ranges) {
-      if (!merged.empty() && range.step == 1 && merged.back().step == 1 && range.first <= std::uint64_t{merged.back().last} + 1) {
-        merged.back().last = std::max(merged.back().last, range.last);
-      } else if (merged.empty() || merged.back() != range) {
-        merged.push_back(range);
-      }
-    }
-    if (rows.empty() || rows.back().second != merged) rows.emplace_back(i, std::move(merged));
-  }
-  ReadLayer layer;
-  for (const auto& [begin, ranges] : rows) layer.ranges.insert(layer.ranges.end(), ranges.begin(), ranges.end());
-  std::sort(layer.ranges.begin(), layer.ranges.end());
-  layer.ranges.erase(std::unique(layer.ranges.begin(), layer.ranges.end()), layer.ranges.end());
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    layer.groups.push_back({rows[k].first, k + 1 < rows.size() ? rows[k + 1].first : layout.vertices(), {}});
-    for (const Range& range : rows[k].second) {
-      const auto at = std::lower_bound(layer.ranges.begin(), layer.ranges.end(), range);
-      layer.groups.back().ranges.push_back(static_cast<std::uint32_t>(at - layer.ranges.begin()));
-    }
-  }
-  return layer;
-}
-
-std::map<std::uint32_t, ReadLayer> make_read_layers(const Layout& layout) {
-  std::map<std::uint32_t, ReadLayer> layers;
-  for (const std::uint32_t l : layout.order) {
-    if (!layers.contains(l)) layers.emplace(l, make_read_layer(layout, layout.layers[l]));
-  }
-  return layers;
-}
 
 // Up to 512 columns at once, one bit each.
 constexpr std::size_t lane_bits = 512;
@@ -86,7 +33,7 @@ struct Lane {
 
 class Strip {
 public:
-  Strip(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers, std::vector<Vertex> columns)
+  Strip(const Layout& layout, const SharedLayers& layers, std::vector<Vertex> columns)
       : columns(std::move(columns)), layout_(layout), layers_(layers) {}
 
   // Calls visit(q) for q = 0 and after every layer that changes something, until it says false, nothing changes, or `depth`.
@@ -114,7 +61,7 @@ public:
   std::vector<Lane> state;  // by vertex: which of the columns it sees
 
 private:
-  bool apply(const ReadLayer& layer) {
+  bool apply(const SharedLayer& layer) {
     constexpr Vertex block = 64;
     blocks_.assign(state.size() / block + 1, Lane{});
     for (std::size_t j = 0; j < state.size(); ++j) blocks_[j / block] |= state[j];
@@ -136,7 +83,7 @@ private:
     bool changed = false;
     for (const ReadLayer::Group& group : layer.groups) {
       Lane sum{};
-      for (const std::uint32_t k : group.ranges) sum |= values_[k];
+      for (std::size_t k = group.from; k < group.to; ++k) sum |= values_[layer.numbers[k]];
       for (Vertex i = group.begin; i < group.end; ++i) {
         const Lane old = state[i];
         state[i] |= sum;  // values_ were taken before any of this
@@ -147,13 +94,13 @@ private:
   }
 
   const Layout& layout_;
-  const std::map<std::uint32_t, ReadLayer>& layers_;
+  const SharedLayers& layers_;
   std::vector<Lane> blocks_, values_;
 };
 
 class BitReach {
 public:
-  BitReach(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers, const ReachQuestion& question)
+  BitReach(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question)
       : layout_(layout), layers_(layers), question_(question) {}
 
   Unseen unseen(std::optional<std::uint64_t> depth) {
@@ -239,175 +186,10 @@ private:
   }
 
   const Layout& layout_;
-  const std::map<std::uint32_t, ReadLayer>& layers_;
+  const SharedLayers& layers_;
   const ReachQuestion& question_;
   std::vector<Lane> ever_;
   Lane common_;
-};
-
-// When every row, with its reader, is an interval with monotone ends: i -> [lo[i], hi[i]]. Views are again such intervals.
-struct Intervals {
-  std::vector<Vertex> lo, hi;
-  friend bool operator==(const Intervals&, const Intervals&) = default;
-};
-
-// The view after `first` is read through the rows of `next`.
-Intervals compose(const Intervals& first, Intervals next) {
-  for (Vertex& v : next.lo) v = first.lo[v];
-  for (Vertex& v : next.hi) v = first.hi[v];
-  return next;
-}
-
-std::optional<Intervals> make_intervals(const ReadLayer& layer) {
-  Intervals result;
-  for (const ReadLayer::Group& group : layer.groups) {
-    for (Vertex i = group.begin; i < group.end; ++i) {
-      Vertex lo = i, hi = i;
-      std::size_t used = 0;
-      for (bool more = true; more && used < group.ranges.size();) {  // at most two ranges touch the reader, from below and above
-        more = false;
-        for (const std::uint32_t k : group.ranges) {
-          const Range& range = layer.ranges[k];
-          if (range.step != 1) return std::nullopt;
-          if ((range.first >= lo && range.last <= hi) || range.first > std::uint64_t{hi} + 1 || std::uint64_t{range.last} + 1 < lo) continue;
-          lo = std::min(lo, range.first);
-          hi = std::max(hi, range.last);
-          more = true;
-        }
-        ++used;
-      }
-      for (const std::uint32_t k : group.ranges) {
-        if (layer.ranges[k].first < lo || layer.ranges[k].last > hi) return std::nullopt;
-      }
-      if (i > 0 && (lo < result.lo.back() || hi < result.hi.back())) return std::nullopt;
-      result.lo.push_back(lo);
-      result.hi.push_back(hi);
-    }
-  }
-  return result;
-}
-
-class IntervalReach {
-public:
-  // Throws std::nullopt-like `false` by ok(): the caller falls back to bits.
-  IntervalReach(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers, const ReachQuestion& question)
-      : layout_(layout), question_(question) {
-    if (question.sets != nullptr || (question.registers_too && layout.registers > 0)) return;
-    for (const auto& [l, layer] : layers) {
-      auto found = make_intervals(layer);
-      if (!found) return;
-      layers_.emplace(l, std::move(*found));
-    }
-    identity_.lo.resize(layout.vertices());
-    std::iota(identity_.lo.begin(), identity_.lo.end(), Vertex{0});
-    identity_.hi = identity_.lo;
-    for (std::size_t q = 0; q < layout.order.size(); ++q) {
-      const std::uint32_t l = layout.order[(question.skip + q) % layout.order.size()];
-      if (runs_.empty() || runs_.back().first != l) runs_.emplace_back(l, 0);
-      ++runs_.back().second;
-    }
-    period_ = identity_;
-    for (const auto& [l, count] : runs_) period_ = compose(period_, power(layers_.at(l), count));
-    ever_ = power(period_, never);
-    ok_ = true;
-  }
-
-  [[nodiscard]] bool ok() const { return ok_; }
-
-  [[nodiscard]] Unseen unseen(std::optional<std::uint64_t> depth) const {
-    Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
-    const Intervals view = depth ? at(*depth) : ever_;
-    std::vector<Vertex> below(std::size_t{layout_.tokens} + 1, 0);  // what the tokens below count
-    for (Vertex j = 0; j < layout_.tokens; ++j) below[j + 1] = below[j] + (question_.weight == nullptr ? 1 : (*question_.weight)[j]);
-    for (Vertex i = 0; i < layout_.tokens; ++i) {
-      const auto [from, to] = wanted(i);
-      if (from > to) continue;
-      const Vertex low = std::max(from, view.lo[i]), high = std::min(to, view.hi[i]);
-      result.count[i] = below[to + 1] - below[from] - (low <= high ? below[high + 1] - below[low] : 0);
-      if (result.count[i] > 0 && !result.first) result.first = Pair{i, view.lo[i] > from ? from : std::max(from, view.hi[i] + 1)};
-    }
-    return result;
-  }
-
-  [[nodiscard]] Reach layers() const {
-    if (const auto pair = missing(ever_)) return {std::nullopt, pair};
-    if (!missing(identity_)) return {0, {}};
-    Intervals view = identity_;
-    std::uint64_t layers = layout_.order.size() * advance(view, period_, never / 4);
-    for (const auto& [l, count] : runs_) {
-      const std::uint64_t done = advance(view, layers_.at(l), count);
-      layers += done;
-      if (done < count) break;
-    }
-    return {layers + 1, missing(view)};
-  }
-
-private:
-  // base^exponent, or the idempotent power that all further ones equal.
-  [[nodiscard]] Intervals power(Intervals base, std::uint64_t exponent) const {
-    Intervals result = identity_;
-    for (; exponent > 0; exponent >>= 1) {
-      if (exponent & 1) result = compose(result, base);
-      Intervals next = compose(base, base);
-      if (next == base) return exponent > 1 ? compose(result, base) : result;
-      base = std::move(next);
-    }
-    return result;
-  }
-
-  [[nodiscard]] Intervals at(std::uint64_t depth) const {
-    if (layout_.order.empty()) return identity_;
-    Intervals view = power(period_, depth / layout_.order.size());
-    std::uint64_t rest = depth % layout_.order.size();
-    for (const auto& [l, count] : runs_) {
-      view = compose(view, power(layers_.at(l), std::min(rest, count)));
-      rest -= std::min(rest, count);
-    }
-    return view;
-  }
-
-  [[nodiscard]] Pair wanted(Vertex i) const {
-    Vertex from = 0, to = layout_.tokens - 1;
-    if (question_.kind == ClassKind::causal) to = i;
-    if (question_.kind == ClassKind::seen) {
-      from = ever_.lo[i];
-      to = std::min(to, ever_.hi[i]);
-    }
-    return {std::max<Vertex>(from, question_.ordinary_only ? 1 : 0), to};
-  }
-
-  [[nodiscard]] std::optional<Pair> missing(const Intervals& view) const {
-    for (Vertex i = 0; i < layout_.tokens; ++i) {
-      const auto [from, to] = wanted(i);
-      if (from <= to && view.lo[i] > from) return Pair{i, from};
-      if (from <= to && view.hi[i] < to) return Pair{i, to};
-    }
-    return std::nullopt;
-  }
-
-  // The largest number of further applications of `base`, at most `limit`, after which something is missing; moves `view` there.
-  std::uint64_t advance(Intervals& view, const Intervals& base, std::uint64_t limit) const {
-    std::vector<Intervals> powers{base};
-    while (std::uint64_t{1} << powers.size() <= limit && missing(compose(view, powers.back()))) {
-      powers.push_back(compose(powers.back(), powers.back()));
-    }
-    std::uint64_t done = 0;
-    for (std::size_t k = powers.size(); k-- > 0;) {
-      if (done + (std::uint64_t{1} << k) > limit) continue;
-      Intervals next = compose(view, powers[k]);
-      if (!missing(next)) continue;
-      view = std::move(next);
-      done += std::uint64_t{1} << k;
-    }
-    return done;
-  }
-
-  const Layout& layout_;
-  const ReachQuestion& question_;
-  std::map<std::uint32_t, Intervals> layers_;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> runs_;  // the list, equal neighbours together
-  Intervals identity_, period_, ever_;
-  bool ok_ = false;
 };
 
 std::vector<Vertex> read_hints(const Layout& layout, const Json& hints) {
@@ -417,32 +199,6 @@ std::vector<Vertex> read_hints(const Layout& layout, const Json& hints) {
   return columns;
 }
 
-// Hints name columns that bound the layers from below, and a hub that bounds them from above: it sees everything after t
-// layers, and everybody sees it within the layers after that. Nothing when the two do not meet.
-std::optional<Reach> reach_by_hub(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers, const ReachQuestion& question) {
-  if ((question.hints == nullptr && question.columns == nullptr) || question.kind != ClassKind::all || question.sets != nullptr) return std::nullopt;
-  std::vector<Vertex> columns = question.columns != nullptr ? *question.columns : read_hints(layout, *question.hints);
-  const Vertex hub = columns.back();
-  columns.pop_back();
-  if (columns.size() > lane_bits) throw Malformed("evidence \"reach\": too many columns");
-  const Reach below = BitReach(layout, layers, question).layers(&columns);
-  if (!below.layers) return below;
-  const Vertex end = question.registers_too ? layout.vertices() : layout.tokens;
-  std::uint64_t gathered = 0;
-  for (bool full = false; !full; gathered += full ? 0 : 1) {
-    if (gathered >= *below.layers) return std::nullopt;
-    const auto latest = compute_latest(layout, gathered, hub, question.skip);
-    full = true;
-    for (Vertex j = question.ordinary_only ? 1 : 0; j < end && full; ++j) full = latest[j] >= 0;
-  }
-  const std::vector<Vertex> only{hub};
-  ReachQuestion spread;
-  spread.skip = question.skip + gathered;
-  const Reach after = BitReach(layout, layers, spread).layers(&only);
-  if (after.layers && gathered + *after.layers <= *below.layers) return below;
-  return std::nullopt;
-}
-
 // Every arc goes to the reader or down, and every token reads the one before it in some layer: token i comes to see exactly 0..i.
 bool is_causal_chain(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers) {
   if (layout.registers > 0) return false;
@@ -450,7 +206,7 @@ bool is_causal_chain(const Layout& layout, const std::map<std::uint32_t, ReadLay
   linked[0] = true;
   for (const auto& [l, layer] : layers) {
     for (const ReadLayer::Group& group : layer.groups) {
-      for (const std::uint32_t k : group.ranges) {
+      for (std::size_t k = group.from; k < group.to; ++k) {
         const auto [step, first, last] = layer.ranges[k];
         if (last > group.begin) return false;
         for (Vertex i = std::max<Vertex>(group.begin, 1); i < group.end; ++i) {
@@ -515,6 +271,13 @@ std::pair<Vertex, Vertex> count_missing(const Layout& layout, const ReachQuestio
   return missing;
 }
 
+std::optional<Pair> find_missing(const Layout& layout, const ReachQuestion& question, const std::vector<Vertex>& readers, std::uint64_t depth) {
+  for (const Vertex a : readers) {
+    if (const auto [count, first] = count_missing(layout, question, a, depth); count > 0) return Pair{a, first};
+  }
+  return std::nullopt;
+}
+
 Unseen unseen_by_orbits(const Layout& layout, const ReachQuestion& question, const std::vector<Vertex>& readers, std::uint64_t depth) {
   Unseen result{std::vector<Vertex>(layout.tokens, 0), {}};
   for (const Vertex a : readers) {
@@ -527,19 +290,29 @@ Unseen unseen_by_orbits(const Layout& layout, const ReachQuestion& question, con
 }
 
 Reach reach_by_orbits(const Layout& layout, const ReachQuestion& question, const std::vector<Vertex>& readers) {
-  std::uint64_t low = 0, high = ever_of(layout);  // more layers never show less
-  if (const auto missed = unseen_by_orbits(layout, question, readers, high).first) return {std::nullopt, missed};
-  std::optional<Pair> before = unseen_by_orbits(layout, question, readers, 0).first;
-  if (!before) return {0, {}};
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (const auto missed = unseen_by_orbits(layout, question, readers, middle).first) {
-      low = middle;
-      before = missed;
-    } else {
-      high = middle;
+  // Going back from a depth, the layers met are those met from every other depth that agrees with it modulo the period: so many of
+  // them are needed there.
+  const std::uint64_t ever = ever_of(layout), period = std::max<std::uint64_t>(1, find_period(layout.order));
+  const Vertex end = question.registers_too ? layout.vertices() : layout.tokens;
+  std::uint64_t back = 0;
+  for (const Vertex a : readers) {
+    const std::vector<std::int64_t> latest = compute_latest(layout, ever, a, question.skip);
+    for (Vertex j = 0; j < end; ++j) {
+      if (latest[j] < 0) return {std::nullopt, Pair{a, j}};
+      back = std::max(back, ever - static_cast<std::uint64_t>(latest[j]));
     }
   }
+  if (back == 0) return {0, {}};
+  // More layers never show less: the answer is among the depths of the last period.
+  std::uint64_t high = back + (ever - back) % period, low = high < period ? 0 : high - period;
+  std::optional<Pair> before;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const auto missed = find_missing(layout, question, readers, middle);
+    (missed ? low : high) = middle;
+    if (missed) before = missed;
+  }
+  if (!before) before = find_missing(layout, question, readers, low);
   return {high, before};
 }
 
@@ -547,61 +320,172 @@ Reach reach_by_orbits(const Layout& layout, const ReachQuestion& question, const
 
 namespace {
 
-/// A large block mask as a question about two vertices per stretch: members of a stretch see, and are seen, alike.
+/// A large block mask on two vertices per stretch: members of a stretch see, and are seen, alike.
 struct Short {
   Stretches stretches;
   Layout layout;
-  std::vector<Vertex> columns;
-  ReachQuestion question;
 
   [[nodiscard]] std::optional<Pair> restore(const std::optional<Pair>& pair) const {
     return pair ? std::optional(Pair{stretches.first[pair->first], stretches.first[pair->second]}) : pair;
   }
 };
 
-std::unique_ptr<Short> shorten(const Layout& layout, const ReachQuestion& question) {
-  if (question.sets != nullptr || question.weight != nullptr || question.kind == ClassKind::causal) return nullptr;
-  if (!choose_readers(layout, question).empty()) return nullptr;  // a few readers tell all
+std::unique_ptr<Short> shorten(const Layout& layout) {
   std::vector<const Relation*> relations;
   for (const Relation& relation : layout.relations) relations.push_back(&relation);
   auto found = find_stretches(layout.vertices(), layout.tokens, relations, nullptr);
   if (!found) return nullptr;
-  auto out = std::make_unique<Short>(Short{std::move(*found), {}, {}, question});
+  auto out = std::make_unique<Short>(Short{std::move(*found), {}});
   out->layout.registers = layout.registers;
   out->layout.tokens = static_cast<Vertex>(out->stretches.first.size()) - layout.registers;
   out->layout.vertex_colour.resize(out->stretches.first.size());
   out->layout.relations = out->stretches.relations;
   out->layout.layers = layout.layers;
   out->layout.order = layout.order;
-  out->question.orbit = nullptr;
-  out->question.hints = nullptr;
-  out->question.weight = &out->stretches.count;
-  if (question.hints == nullptr) return out;
-  for (const Vertex column : read_hints(layout, *question.hints)) out->columns.push_back(out->stretches.place_of(column));
-  std::sort(out->columns.begin(), out->columns.end() - 1);
-  out->columns.erase(std::unique(out->columns.begin(), out->columns.end() - 1), out->columns.end() - 1);
-  out->question.columns = &out->columns;
   return out;
 }
 
 }  // namespace
 
+/// What questions about one layout have in common: made when it is first asked for.
+struct ReachMemory::State {
+  explicit State(const Layout& layout_) : layout(layout_), period(find_period(layout_.order)) {}
+
+  const Layout& layout;
+  std::uint64_t period;
+  using Key = std::tuple<ClassKind, bool, bool, std::uint64_t>;
+  std::map<Key, Reach> reach;
+  std::map<std::pair<Key, std::optional<std::uint64_t>>, Unseen> unseen;
+
+  [[nodiscard]] Key key(const ReachQuestion& question) const {
+    return {question.kind, question.ordinary_only, question.registers_too && layout.registers > 0, period == 0 ? 0 : question.skip % period};
+  }
+
+  const SharedLayers& shared() {
+    if (!shared_) {
+      for (const auto& [l, layer] : shared_.emplace(), layers()) shared_->emplace(l, share_ranges(layer));
+      layers_.reset();
+    }
+    return *shared_;
+  }
+
+  [[nodiscard]] bool causal_chain() {
+    if (!causal_chain_) causal_chain_ = is_causal_chain(layout, layers());
+    return *causal_chain_;
+  }
+
+  /// Nothing when some row is no interval.
+  const IntervalViews* intervals(std::uint64_t skip) {
+    if (!intervals_) {
+      intervals_.emplace();
+      for (const auto& [l, layer] : layers()) {
+        auto found = make_intervals(layer);
+        are_intervals_ = are_intervals_ && found.has_value();
+        if (!are_intervals_) break;
+        intervals_->emplace(l, std::move(*found));
+      }
+      if (are_intervals_) layers_.reset();
+      else intervals_->clear();
+    }
+    if (!are_intervals_) return nullptr;
+    auto& views = views_[period == 0 ? 0 : skip % period];
+    if (!views) views = std::make_unique<IntervalViews>(layout, *intervals_, skip);
+    return views.get();
+  }
+
+  const Short* shorter() {
+    if (!short_) {
+      short_ = shorten(layout);
+      if (*short_) short_memory.emplace((*short_)->layout);
+    }
+    return short_->get();
+  }
+
+  const std::optional<Grid>& grid() {
+    if (!grid_) {
+      grid_.emplace(find_grid(layout));
+      if (*grid_) {
+        down_memory.emplace((*grid_)->down);
+        across_memory.emplace((*grid_)->across);
+      }
+    }
+    return *grid_;
+  }
+
+  std::optional<ReachMemory> short_memory, down_memory, across_memory;
+
+private:
+  const std::map<std::uint32_t, ReadLayer>& layers() {
+    if (!layers_) {
+      layers_.emplace();
+      for (const std::uint32_t l : layout.order) {
+        if (!layers_->contains(l)) layers_->emplace(l, make_read_layer(layout, layout.layers[l]));
+      }
+    }
+    return *layers_;
+  }
+
+  std::optional<std::map<std::uint32_t, ReadLayer>> layers_;
+  std::optional<SharedLayers> shared_;
+  std::optional<bool> causal_chain_;
+  std::optional<std::map<std::uint32_t, Intervals>> intervals_;
+  bool are_intervals_ = true;
+  std::map<std::uint64_t, std::unique_ptr<IntervalViews>> views_;
+  std::optional<std::unique_ptr<Short>> short_;
+  std::optional<std::optional<Grid>> grid_;
+};
+
+ReachMemory::ReachMemory(const Layout& layout) : state(std::make_unique<State>(layout)) {}
+ReachMemory::~ReachMemory() = default;
+
 namespace {
 
-std::optional<Grid> find_grid_for(const Layout& layout, const ReachQuestion& question) {
-  if (question.kind == ClassKind::causal || question.ordinary_only || question.sets != nullptr || question.weight != nullptr) return std::nullopt;
-  return find_grid(layout);
+using State = ReachMemory::State;
+
+// Hints name columns that bound the layers from below, and a hub that bounds them from above: it sees everything after t
+// layers, and everybody sees it within the layers after that. Nothing when the two do not meet.
+std::optional<Reach> reach_by_hub(State& state, const ReachQuestion& question) {
+  const Layout& layout = state.layout;
+  if ((question.hints == nullptr && question.columns == nullptr) || question.kind != ClassKind::all || question.sets != nullptr) return std::nullopt;
+  std::vector<Vertex> columns = question.columns != nullptr ? *question.columns : read_hints(layout, *question.hints);
+  const Vertex hub = columns.back();
+  columns.pop_back();
+  if (columns.size() > lane_bits) throw Malformed("evidence \"reach\": too many columns");
+  const Reach below = BitReach(layout, state.shared(), question).layers(&columns);
+  if (!below.layers) return below;
+  const Vertex end = question.registers_too ? layout.vertices() : layout.tokens;
+  std::uint64_t gathered = 0;
+  for (bool full = false; !full; gathered += full ? 0 : 1) {
+    if (gathered >= *below.layers) return std::nullopt;
+    const auto latest = compute_latest(layout, gathered, hub, question.skip);
+    full = true;
+    for (Vertex j = question.ordinary_only ? 1 : 0; j < end && full; ++j) full = latest[j] >= 0;
+  }
+  const std::vector<Vertex> only{hub};
+  ReachQuestion spread;
+  spread.skip = question.skip + gathered;
+  const Reach after = BitReach(layout, state.shared(), spread).layers(&only);
+  if (after.layers && gathered + *after.layers <= *below.layers) return below;
+  return std::nullopt;
 }
 
-ReachQuestion ask_factor(const ReachQuestion& question) {
+const Grid* find_grid_for(State& state, const ReachQuestion& question) {
+  if (question.kind == ClassKind::causal || question.ordinary_only || question.sets != nullptr || question.weight != nullptr) return nullptr;
+  return state.grid() ? &*state.grid() : nullptr;
+}
+
+ReachQuestion ask_factor(const ReachQuestion& question, ReachMemory& memory) {
   ReachQuestion asked;
   asked.kind = question.kind;
   asked.skip = question.skip;
+  asked.memory = &memory;
   return asked;
 }
 
-Unseen unseen_on_grid(const Layout& layout, const Grid& grid, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
-  const Unseen down = compute_unseen(grid.down, ask_factor(question), depth), across = compute_unseen(grid.across, ask_factor(question), depth);
+Unseen unseen_on_grid(State& state, const Grid& grid, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
+  const Layout& layout = state.layout;
+  const Unseen down = compute_unseen(grid.down, ask_factor(question, *state.down_memory), depth),
+               across = compute_unseen(grid.across, ask_factor(question, *state.across_memory), depth);
   Unseen result{std::vector<Vertex>(layout.tokens), {}};
   for (Vertex i = 0; i < layout.tokens; ++i) {
     const Vertex seen = (grid.down.tokens - down.count[i / grid.width]) * (grid.width - across.count[i % grid.width]);
@@ -613,18 +497,44 @@ Unseen unseen_on_grid(const Layout& layout, const Grid& grid, const ReachQuestio
 }
 
 /// The factor that takes longer, or never gets there, decides, and what it misses is missed on the grid.
-Reach reach_on_grid(const Grid& grid, const ReachQuestion& question) {
-  Reach down = compute_reach(grid.down, ask_factor(question)), across = compute_reach(grid.across, ask_factor(question));
+Reach reach_on_grid(State& state, const Grid& grid, const ReachQuestion& question) {
+  Reach down = compute_reach(grid.down, ask_factor(question, *state.down_memory)), across = compute_reach(grid.across, ask_factor(question, *state.across_memory));
   if (down.layers && (!across.layers || *across.layers > *down.layers)) return across;
   if (down.missed) down.missed = Pair{down.missed->first * grid.width, down.missed->second * grid.width};
   return down;
 }
 
-}  // namespace
+/// The short layout where the question is one about it; a few readers tell all without.
+const Short* find_short_for(State& state, const ReachQuestion& question) {
+  if (question.sets != nullptr || question.weight != nullptr || question.kind == ClassKind::causal) return nullptr;
+  return choose_readers(state.layout, question).empty() ? state.shorter() : nullptr;
+}
 
-Unseen compute_unseen(const Layout& layout, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
-  if (const auto shorter = shorten(layout, question)) {
-    const Unseen found = compute_unseen(shorter->layout, shorter->question, depth);
+/// @param columns  the hints in the short layout, which the question points to
+ReachQuestion ask_short(State& state, const Short& shorter, const ReachQuestion& question, std::vector<Vertex>& columns) {
+  ReachQuestion asked = question;
+  asked.orbit = nullptr;
+  asked.hints = nullptr;
+  asked.weight = &shorter.stretches.count;
+  asked.memory = &*state.short_memory;
+  if (question.hints == nullptr) return asked;
+  for (const Vertex column : read_hints(state.layout, *question.hints)) columns.push_back(shorter.stretches.place_of(column));
+  std::sort(columns.begin(), columns.end() - 1);
+  columns.erase(std::unique(columns.begin(), columns.end() - 1), columns.end() - 1);
+  asked.columns = &columns;
+  return asked;
+}
+
+const IntervalViews* find_intervals_for(State& state, const ReachQuestion& question) {
+  if (question.sets != nullptr || (question.registers_too && state.layout.registers > 0)) return nullptr;
+  return state.intervals(question.skip);
+}
+
+Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
+  const Layout& layout = state.layout;
+  if (const Short* shorter = find_short_for(state, question)) {
+    std::vector<Vertex> columns;
+    const Unseen found = compute_unseen(shorter->layout, ask_short(state, *shorter, question, columns), depth);
     Unseen result{std::vector<Vertex>(layout.tokens), shorter->restore(found.first)};
     // What the second of a stretch sees of itself is not what the others see of it: the first one speaks for all.
     const Stretches& stretches = shorter->stretches;
@@ -633,33 +543,53 @@ Unseen compute_unseen(const Layout& layout, const ReachQuestion& question, std::
   }
   const bool by_rows = depth == 1 && !layout.order.empty() && question.kind != ClassKind::seen && question.sets == nullptr && question.weight == nullptr && !(question.registers_too && layout.registers > 0);
   if (by_rows && layout.layer(question.skip + 1).size() == 1) return unseen_by_rows(layout, question, *layout.relations[layout.layer(question.skip + 1).front()].pattern);
-  const auto layers = make_read_layers(layout);
-  if (const IntervalReach intervals(layout, layers, question); intervals.ok()) return intervals.unseen(depth);
+  if (const IntervalViews* views = find_intervals_for(state, question)) return IntervalReach(layout, *views, question).unseen(depth);
   Unseen none{std::vector<Vertex>(layout.tokens, 0), {}};
   if (!depth && question.kind == ClassKind::seen && question.sets == nullptr) return none;
-  if (const auto reach = reach_by_hub(layout, layers, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
-  if (!depth && question.sets == nullptr && !question.registers_too && question.weight == nullptr && is_causal_chain(layout, layers)) {
+  if (!depth && question.sets == nullptr && !question.registers_too && question.weight == nullptr && state.causal_chain()) {
     for (Vertex i = 0; i < layout.tokens && question.kind == ClassKind::all; ++i) none.count[i] = layout.tokens - 1 - i;
     if (question.kind == ClassKind::all && layout.tokens > 1) none.first = Pair{0, 1};
     return none;
   }
-  if (const auto grid = question.kind == ClassKind::all ? find_grid_for(layout, question) : std::nullopt) return unseen_on_grid(layout, *grid, question, depth);
+  if (const auto reach = reach_by_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
+  if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
-  return BitReach(layout, layers, question).unseen(depth);
+  return BitReach(layout, state.shared(), question).unseen(depth);
 }
 
-Reach compute_reach(const Layout& layout, const ReachQuestion& question) {
-  if (const auto shorter = shorten(layout, question)) {
-    Reach found = compute_reach(shorter->layout, shorter->question);
+Reach find_reach(State& state, const ReachQuestion& question) {
+  const Layout& layout = state.layout;
+  if (const Short* shorter = find_short_for(state, question)) {
+    std::vector<Vertex> columns;
+    Reach found = compute_reach(shorter->layout, ask_short(state, *shorter, question, columns));
     found.missed = shorter->restore(found.missed);
     return found;
   }
-  const auto layers = make_read_layers(layout);
-  if (const IntervalReach intervals(layout, layers, question); intervals.ok()) return intervals.layers();
-  if (const auto reach = reach_by_hub(layout, layers, question)) return *reach;
-  if (const auto grid = find_grid_for(layout, question)) return reach_on_grid(*grid, question);
+  if (const IntervalViews* views = find_intervals_for(state, question)) return IntervalReach(layout, *views, question).layers();
+  if (const auto reach = reach_by_hub(state, question)) return *reach;
+  if (const Grid* grid = find_grid_for(state, question)) return reach_on_grid(state, *grid, question);
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
-  return BitReach(layout, layers, question).layers();
+  return BitReach(layout, state.shared(), question).layers();
+}
+
+}  // namespace
+
+Unseen compute_unseen(const Layout& layout, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
+  std::optional<ReachMemory> own;
+  State& state = *(question.memory != nullptr ? *question.memory : own.emplace(layout)).state;
+  if (question.sets != nullptr || question.memory == nullptr) return find_unseen(state, question, depth);
+  const std::pair key{state.key(question), depth};
+  const auto known = state.unseen.find(key);
+  return known != state.unseen.end() ? known->second : state.unseen.emplace(key, find_unseen(state, question, depth)).first->second;
+}
+
+Reach compute_reach(const Layout& layout, const ReachQuestion& question) {
+  std::optional<ReachMemory> own;
+  State& state = *(question.memory != nullptr ? *question.memory : own.emplace(layout)).state;
+  if (question.sets != nullptr || question.memory == nullptr) return find_reach(state, question);
+  const auto key = state.key(question);
+  const auto known = state.reach.find(key);
+  return known != state.reach.end() ? known->second : state.reach.emplace(key, find_reach(state, question)).first->second;
 }
 
 std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t depth, Vertex root, std::uint64_t skip) {
@@ -676,13 +606,22 @@ std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t dep
   // Going down in q, a vertex hands on its time once per distinct layer: an earlier layer of the same kind has nothing better.
   std::vector<std::size_t> expanded(layout.layers.size(), 0);
   std::vector<Run> row;
+  Vertex read_from = 0, read_until = 0;  // readers of one row, the last one that was read
+  std::uint32_t read_layer = 0;
   std::size_t idle = 0;
   for (std::uint64_t q = depth; q >= 1 && idle < layout.order.size() && seen.size() < layout.vertices(); --q) {
     const std::uint32_t l = layout.order[(skip + q - 1) % layout.order.size()];
     const std::size_t end = seen.size();
     for (; expanded[l] < end; ++expanded[l]) {
+      const Vertex reader = seen[expanded[l]];
+      if (reader >= read_from && reader < read_until && read_layer == l) continue;  // all that it reads is seen
+      read_layer = l;
+      read_from = reader;
+      read_until = layout.vertices();
       for (const std::uint32_t r : layout.layers[l]) {
-        layout.relations[r].pattern->row(seen[expanded[l]], row);
+        const Pattern& pattern = *layout.relations[r].pattern;
+        pattern.row(reader, row);
+        read_until = std::min(read_until, pattern.same_row_until(reader));
         for (const Run& run : row) {
           for (std::uint64_t j = run.step == 1 ? unseen_from(run.first) : run.first; j <= run.last;
                j = run.step == 1 ? unseen_from(static_cast<Vertex>(j)) : j + run.step) {

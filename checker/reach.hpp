@@ -1,9 +1,22 @@
 // Inside of sight.hpp: receptive fields R_0[i] = {i}, R_q[i] = R_{q-1}[i] u U_{j in N_q(i)} R_{q-1}[j] (theory 1.9, 10).
 #pragma once
 
+#include <memory>
+
 #include "sight.hpp"
 
 namespace checker {
+
+/// What was found out about one layout, for the questions that follow about it. Answers do not depend on it.
+class ReachMemory {
+public:
+  explicit ReachMemory(const Layout& layout);  ///< which must outlive it
+  ~ReachMemory();
+  ReachMemory(const ReachMemory&) = delete;
+  ReachMemory& operator=(const ReachMemory&) = delete;
+  struct State;
+  std::unique_ptr<State> state;
+};
 
 struct ReachQuestion {
   ClassKind kind = ClassKind::all;
@@ -15,6 +28,7 @@ struct ReachQuestion {
   const Json* hints = nullptr;   ///< {"columns":[..],"hub":h}: columns that come late, and a vertex through which all can see all
   const std::vector<Vertex>* weight = nullptr;   ///< what a vertex counts among the unseen; none: 1 (kinds all and seen, no sets)
   const std::vector<Vertex>* columns = nullptr;  ///< hints read already, the hub last
+  ReachMemory* memory = nullptr;                 ///< of this layout; questions with the same memory have the same orbits and hints
 };
 
 /// Per token: how many wanted vertices are out of view after `depth` layers (none: ever); and the first such pair.
@@ -38,6 +52,10 @@ struct Sight::State {
   const Json& evidence;
   std::vector<Vertex> orbit;  ///< empty: not known
   [[nodiscard]] const std::vector<Vertex>* orbits() const { return orbit.empty() ? nullptr : &orbit; }
+  mutable ReachMemory memory{layout};
+  [[nodiscard]] ReachQuestion ask(ClassKind kind = ClassKind::all, bool ordinary_only = false) const {
+    return {kind, ordinary_only, false, 0, nullptr, orbits(), find("reach"), nullptr, nullptr, &memory};
+  }
   [[nodiscard]] const Json* find(std::string_view key) const { return evidence.is_null() ? nullptr : evidence.find(key); }
 };
 

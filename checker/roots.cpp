@@ -107,13 +107,16 @@ std::uint64_t last_first_layer(const Layout& layout) {
   return last;
 }
 
-Limit compute_limit(const Layout& layout, bool frequencies, const std::vector<Vertex>* orbit, const Json* hints) {
+Limit compute_limit(const Layout& layout, bool frequencies, const ReachQuestion& ask) {
   const bool equal = has_equal_registers(layout);
   std::uint64_t base = 0;
   if (equal) base = compute_register_settling(layout, frequencies) + layout.order.size();
   else base = last_first_layer(layout);
   if (layout.vertices() == 1) return {base, !equal};
-  ReachQuestion question{ClassKind::all, false, true, base, nullptr, orbit, hints};
+  ReachQuestion question = ask;
+  question.kind = ClassKind::all;
+  question.registers_too = true;
+  question.skip = base;
   if (const Reach all = compute_reach(layout, question); all.layers) return {base + *all.layers, !equal};
   question.kind = ClassKind::seen;
   return {base + *compute_reach(layout, question).layers, false};

@@ -45,21 +45,17 @@ std::vector<bool> WantedTokens::of(Vertex a) const {
 }
 
 Sight::Sight(const Layout& layout, const Json& evidence, const ConfirmedGroup* group)
-    : state_(new State{layout, evidence, group == nullptr ? std::vector<Vertex>{} : checker::orbits(group->group)}) {}
+    : state_(new State{layout, evidence, group == nullptr ? std::vector<Vertex>{} : checker::orbits(group->group), ReachMemory{layout}}) {}
 Sight::~Sight() { delete state_; }
 
 std::optional<std::uint64_t> Sight::connected() const {
-  ReachQuestion question;
-  question.hints = state_->find("reach");
-  question.orbit = state_->orbits();
+  ReachQuestion question = state_->ask();
   return compute_reach(state_->layout, question).layers;
 }
 
 ClassKind Sight::class_kind() const {
   const Layout& layout = state_->layout;
-  ReachQuestion question;
-  question.hints = state_->find("reach");
-  question.orbit = state_->orbits();
+  ReachQuestion question = state_->ask();
   const Unseen of_all = compute_unseen(layout, question, std::nullopt);
   bool all = true, causal = true;
   for (Vertex i = 0; i < layout.tokens; ++i) {
@@ -72,9 +68,7 @@ ClassKind Sight::class_kind() const {
 }
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> Sight::unseen(std::optional<std::uint64_t> depth) const {
-  ReachQuestion question;
-  question.hints = state_->find("reach");
-  question.orbit = state_->orbits();
+  ReachQuestion question = state_->ask();
   std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
   for (const Vertex count : compute_unseen(state_->layout, question, depth).count) {
     if (runs.empty() || runs.back().first != count) runs.emplace_back(count, 0);
@@ -85,14 +79,17 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> Sight::unseen(std::optional
 
 Reach Sight::wanted_reach(const ViewQuestion& question, bool ordinary_only) const {
   const WantedTokens wanted(state_->layout, question);
-  ReachQuestion reach{question.kind, ordinary_only, false, 0, wanted.sets(), state_->orbits(), state_->find("reach")};
+  ReachQuestion reach = state_->ask(question.kind, ordinary_only);
+  reach.sets = wanted.sets();
   return compute_reach(state_->layout, reach);
 }
 
 std::pair<std::uint64_t, std::optional<std::pair<Vertex, Vertex>>> Sight::unseen_pairs(const ViewQuestion& question, std::optional<std::uint64_t> depth,
                                                                                       bool ordinary_only) const {
   const WantedTokens wanted(state_->layout, question);
-  const Unseen unseen = compute_unseen(state_->layout, {question.kind, ordinary_only, false, 0, wanted.sets(), state_->orbits(), state_->find("reach")}, depth);
+  ReachQuestion ask = state_->ask(question.kind, ordinary_only);
+  ask.sets = wanted.sets();
+  const Unseen unseen = compute_unseen(state_->layout, ask, depth);
   std::uint64_t count = 0;
   for (const Vertex c : unseen.count) count += c;
   return {count, unseen.first};

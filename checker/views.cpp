@@ -100,9 +100,9 @@ Map restrict(const Permutation& map, const std::vector<bool>& seen, Vertex token
 class Sweep {
 public:
   Sweep(const Layout& layout, const ConfirmedGroup& layout_group, const RootMaker& maker, std::uint64_t depth, const Explainer& explainer,
-        const Json* evidence, std::string claim)
+        const Json* evidence, std::string claim, ReachMemory& memory)
       : layout_(layout), layout_group_(layout_group), maker_(maker), depth_(depth), explainer_(explainer), evidence_(evidence),
-        claim_(std::move(claim)) {}
+        claim_(std::move(claim)), memory_(memory) {}
 
   /// What the evidence showed to be isomorphisms, beside the layout's group; kept only when `keeps_met`.
   std::vector<Group> met;
@@ -153,7 +153,7 @@ private:
     std::vector<bool> complete(layout_.tokens, false);
     const std::uint64_t first = last_first_layer(layout_);
     if (registers_ || depth_ < first) return complete;
-    const Unseen unseen = compute_unseen(layout_, {ClassKind::all, false, true, first, nullptr, &orbit, nullptr}, depth_ - first);
+    const Unseen unseen = compute_unseen(layout_, {ClassKind::all, false, true, first, nullptr, &orbit, nullptr, nullptr, nullptr, &memory_}, depth_ - first);
     for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = unseen.count[a] == 0;
     return complete;
   }
@@ -308,6 +308,7 @@ private:
   const Explainer& explainer_;
   const Json* evidence_;
   std::string claim_;
+  ReachMemory& memory_;
   bool registers_ = has_equal_registers(layout_);
   SortedRows rows_;
   std::unique_ptr<PlaceColours> places_;
@@ -421,14 +422,14 @@ bool do_rows_name_tokens(const Layout& layout) {
 }
 
 void confirm_no_collision(const Layout& layout, const ViewQuestion& question, std::uint64_t depth, const Limit& limit, const Json* evidence,
-                          const std::string& claim) {
+                          const std::string& claim, ReachMemory& memory) {
   if (layout.tokens == 1) return;
   const Explainer explainer(layout, question, target_of(question), question.target == nullptr);
   if (question.target != nullptr) require_layout_group(layout, question.layout_group->group, explainer, claim);
   if (limit.everything && depth >= limit.depth) return;  // the views are the layout itself
   if (depth >= limit.depth && do_rows_name_tokens(layout)) return;  // no two tokens have isomorphic views, no view moves
   const auto maker = make_roots(layout, question.frequencies, std::min(depth, limit.depth));
-  Sweep(layout, *question.layout_group, *maker, std::min(depth, limit.depth), explainer, find(evidence, to_key(depth)), claim).run();
+  Sweep(layout, *question.layout_group, *maker, std::min(depth, limit.depth), explainer, find(evidence, to_key(depth)), claim, memory).run();
 }
 
 }  // namespace
@@ -441,7 +442,8 @@ Needed Sight::needed(const ViewQuestion& question) const {
   const Json *views = find(state_->find("views"), key), *collisions = find(state_->find("collisions"), key);
   Needed needed;
   const WantedTokens wanted(layout, question);
-  const ReachQuestion ask{question.kind, false, false, 0, wanted.sets(), state_->orbits(), state_->find("reach")};
+  ReachQuestion ask = state_->ask(question.kind);
+  ask.sets = wanted.sets();
   const Reach reach = compute_reach(layout, ask);
   needed.missed = reach.missed;
   if (const Json* pair = evidence->find("missed"); pair != nullptr && (!reach.layers || *reach.layers > 0)) {
@@ -457,7 +459,7 @@ Needed Sight::needed(const ViewQuestion& question) const {
     return needed;
   }
   needed.start = *reach.layers;
-  const Limit limit = compute_limit(layout, question.frequencies, state_->orbits(), state_->find("reach"));
+  const Limit limit = compute_limit(layout, question.frequencies, state_->ask());
   const auto collision_at = [&](const std::string& at, std::uint64_t depth) {
     const Json* here = find(collisions, at);
     if (here == nullptr) throw Rejected(claim, "no collision is given at depth " + at);
@@ -466,7 +468,7 @@ Needed Sight::needed(const ViewQuestion& question) const {
   if (const Json* layers = evidence->find("layers")) {
     const std::uint64_t m = layers->natural();
     if (m < needed.start) throw Rejected(claim, "not all that is wanted is in view after " + to_key(m) + " layers");
-    confirm_no_collision(layout, question, m, limit, views, claim);
+    confirm_no_collision(layout, question, m, limit, views, claim, state_->memory);
     if (m > needed.start) {
       needed.below = collision_at(to_key(m - 1), m - 1);
       needed.missed.reset();
@@ -477,7 +479,7 @@ Needed Sight::needed(const ViewQuestion& question) const {
     needed.high = (*between)[1].natural();
     if (needed.low > needed.start) needed.below = collision_at(to_key(needed.low - 1), needed.low - 1);
     if (needed.low < needed.start || (needed.high > 0 && needed.high < needed.low)) throw Rejected(claim, "the bounds contradict what is in view");
-    if (needed.high > 0) confirm_no_collision(layout, question, needed.high, limit, views, claim);
+    if (needed.high > 0) confirm_no_collision(layout, question, needed.high, limit, views, claim, state_->memory);
   } else if (evidence->find("never") != nullptr) {
     needed.below = collision_at("ever", limit.depth);
     needed.never = true;
@@ -490,11 +492,11 @@ Needed Sight::needed(const ViewQuestion& question) const {
 
 std::optional<Collision> Sight::collision(const ViewQuestion& question, std::uint64_t depth) const {
   const std::string key = question_key(question), claim = "collision";
-  const Limit limit = compute_limit(state_->layout, question.frequencies, state_->orbits(), state_->find("reach"));
+  const Limit limit = compute_limit(state_->layout, question.frequencies, state_->ask());
   if (const Json* evidence = find(find(state_->find("collisions"), key), to_key(depth))) {
     return confirm_collision(state_->layout, question, std::min(depth, limit.depth), *evidence, claim);
   }
-  confirm_no_collision(state_->layout, question, depth, limit, find(state_->find("views"), key), claim);
+  confirm_no_collision(state_->layout, question, depth, limit, find(state_->find("views"), key), claim, state_->memory);
   return std::nullopt;
 }
 
@@ -506,7 +508,7 @@ std::optional<ConfirmedGroup> Sight::expressed(const ViewQuestion& all, std::opt
   question.target = nullptr;
   const std::optional<std::uint64_t> reach = connected();
   if (!reach || depth.value_or(*reach) < *reach) return std::nullopt;
-  const Limit limit = compute_limit(layout, question.frequencies, state_->orbits(), state_->find("reach"));
+  const Limit limit = compute_limit(layout, question.frequencies, state_->ask());
   const std::uint64_t m = depth.value_or(std::max(limit.depth, *reach));
   if (limit.everything && m >= limit.depth) return *question.layout_group;
   const auto maker = make_roots(layout, question.frequencies, std::min(m, limit.depth));
@@ -516,7 +518,7 @@ std::optional<ConfirmedGroup> Sight::expressed(const ViewQuestion& all, std::opt
   const bool is_own = evidence == nullptr || evidence->find("classes") == nullptr;
   const Explainer explainer(layout, question, group, is_own);
   if (!is_own) require_layout_group(layout, own, explainer, claim);
-  Sweep sweep(layout, *question.layout_group, *maker, std::min(m, limit.depth), explainer, evidence, claim);
+  Sweep sweep(layout, *question.layout_group, *maker, std::min(m, limit.depth), explainer, evidence, claim, state_->memory);
   sweep.keeps_met = !is_own;
   if (layout.tokens > 1) sweep.run();
   if (is_own) return *question.layout_group;

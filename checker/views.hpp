@@ -118,7 +118,8 @@ struct Limit {
 };
 /// The layer from which on every relation has occurred once.
 [[nodiscard]] std::uint64_t last_first_layer(const Layout& layout);
-[[nodiscard]] Limit compute_limit(const Layout& layout, bool frequencies, const std::vector<Vertex>* orbit, const Json* hints);
+/// @param ask  what is known about reach: orbits, hints, memory
+[[nodiscard]] Limit compute_limit(const Layout& layout, bool frequencies, const ReachQuestion& ask);
 
 /// Registers that start equal: (depth after which their labels split no more, maker of H_a). In register_views.cpp.
 [[nodiscard]] bool has_equal_registers(const Layout& layout);

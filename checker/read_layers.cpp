@@ -1,0 +1,208 @@
+#include "read_layers.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace checker {
+
+ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>& relations) {
+  ReadLayer layer;
+  std::vector<Run> row;
+  std::vector<Range> current;
+  for (Vertex i = 0, end = 0; i < layout.vertices(); i = end) {
+    current.clear();
+    end = layout.vertices();
+    for (const std::uint32_t r : relations) {
+      end = std::min(end, layout.relations[r].pattern->same_row_until(i));
+      layout.relations[r].pattern->row(i, row);
+      for (const Run& run : row) current.push_back({run.first == run.last ? 1 : run.step, run.first, run.last});
+    }
+    if (!std::is_sorted(current.begin(), current.end())) std::sort(current.begin(), current.end());
+    std::size_t kept = 0;
+    for (const Range& range : current) {
+      if (kept > 0 && range.step == 1 && current[kept - 1].step == 1 && range.first <= std::uint64_t{current[kept - 1].last} + 1) {
+        current[kept - 1].last = std::max(current[kept - 1].last, range.last);
+      } else if (kept == 0 || current[kept - 1] != range) {
+        current[kept++] = range;
+      }
+    }
+    current.resize(kept);
+    if (!layer.groups.empty() && std::equal(current.begin(), current.end(), layer.ranges.begin() + static_cast<std::ptrdiff_t>(layer.groups.back().from), layer.ranges.end())) {
+      layer.groups.back().end = end;
+      continue;
+    }
+    layer.groups.push_back({i, end, layer.ranges.size(), layer.ranges.size() + kept});
+    layer.ranges.insert(layer.ranges.end(), current.begin(), current.end());
+  }
+  return layer;
+}
+
+SharedLayer share_ranges(const ReadLayer& layer) {
+  SharedLayer shared{layer.ranges, {}, layer.groups};
+  std::sort(shared.ranges.begin(), shared.ranges.end());
+  shared.ranges.erase(std::unique(shared.ranges.begin(), shared.ranges.end()), shared.ranges.end());
+  shared.numbers.reserve(layer.ranges.size());
+  for (const Range& range : layer.ranges) {
+    shared.numbers.push_back(static_cast<std::uint32_t>(std::lower_bound(shared.ranges.begin(), shared.ranges.end(), range) - shared.ranges.begin()));
+  }
+  return shared;
+}
+
+std::uint64_t find_period(const std::vector<std::uint32_t>& order) {
+  for (std::size_t period = 1; period < order.size(); ++period) {
+    if (order.size() % period == 0 && std::equal(order.begin() + static_cast<std::ptrdiff_t>(period), order.end(), order.begin())) return period;
+  }
+  return order.size();
+}
+
+std::optional<Intervals> make_intervals(const ReadLayer& layer) {
+  Intervals result;
+  for (const ReadLayer::Group& group : layer.groups) {
+    for (Vertex i = group.begin; i < group.end; ++i) {
+      Vertex lo = i, hi = i;
+      std::size_t used = group.from;
+      for (bool more = true; more && used < group.to;) {  // at most two ranges touch the reader, from below and above
+        more = false;
+        for (std::size_t k = group.from; k < group.to; ++k) {
+          const Range& range = layer.ranges[k];
+          if (range.step != 1) return std::nullopt;
+          if ((range.first >= lo && range.last <= hi) || range.first > std::uint64_t{hi} + 1 || std::uint64_t{range.last} + 1 < lo) continue;
+          lo = std::min(lo, range.first);
+          hi = std::max(hi, range.last);
+          more = true;
+        }
+        ++used;
+      }
+      for (std::size_t k = group.from; k < group.to; ++k) {
+        if (layer.ranges[k].first < lo || layer.ranges[k].last > hi) return std::nullopt;
+      }
+      if (i > 0 && (lo < result.lo.back() || hi < result.hi.back())) return std::nullopt;
+      if (i == 0) {
+        result.lo.reserve(layer.groups.back().end);
+        result.hi.reserve(layer.groups.back().end);
+      }
+      result.lo.push_back(lo);
+      result.hi.push_back(hi);
+    }
+  }
+  return result;
+}
+
+namespace {
+
+using Pair = std::pair<Vertex, Vertex>;
+constexpr std::uint64_t never = ~std::uint64_t{0};
+
+/// The view after `first` is read through the rows of `next`.
+Intervals compose(const Intervals& first, Intervals next) {
+  for (Vertex& v : next.lo) v = first.lo[v];
+  for (Vertex& v : next.hi) v = first.hi[v];
+  return next;
+}
+
+}  // namespace
+
+IntervalViews::IntervalViews(const Layout& layout, const std::map<std::uint32_t, Intervals>& layers_, std::uint64_t skip) : layers(layers_), length(find_period(layout.order)) {
+  identity.lo.resize(layout.vertices());
+  std::iota(identity.lo.begin(), identity.lo.end(), Vertex{0});
+  identity.hi = identity.lo;
+  for (std::size_t q = 0; q < length; ++q) {
+    const std::uint32_t l = layout.order[(skip + q) % length];
+    if (runs.empty() || runs.back().first != l) runs.emplace_back(l, 0);
+    ++runs.back().second;
+  }
+  period = identity;
+  for (const auto& [l, count] : runs) period = compose(period, power(layers.at(l), count));
+  ever = power(period, never);
+}
+
+Intervals IntervalViews::power(Intervals base, std::uint64_t exponent) const {
+  if (exponent == 1) return base;
+  Intervals result = identity;
+  for (; exponent > 0; exponent >>= 1) {
+    if (exponent & 1) result = compose(result, base);
+    Intervals next = compose(base, base);
+    if (next == base) return exponent > 1 ? compose(result, base) : result;
+    base = std::move(next);
+  }
+  return result;
+}
+
+Intervals IntervalViews::at(std::uint64_t depth) const {
+  if (length == 0) return identity;
+  Intervals view = power(period, depth / length);
+  std::uint64_t rest = depth % length;
+  for (const auto& [l, count] : runs) {
+    if (rest == 0) break;
+    view = compose(view, power(layers.at(l), std::min(rest, count)));
+    rest -= std::min(rest, count);
+  }
+  return view;
+}
+
+Unseen IntervalReach::unseen(std::optional<std::uint64_t> depth) const {
+  Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
+  const Intervals at_depth = depth ? views_.at(*depth) : Intervals{};
+  const Intervals& view = depth ? at_depth : views_.ever;
+  std::vector<Vertex> below(std::size_t{layout_.tokens} + 1, 0);  // what the tokens below count
+  for (Vertex j = 0; j < layout_.tokens; ++j) below[j + 1] = below[j] + (question_.weight == nullptr ? 1 : (*question_.weight)[j]);
+  for (Vertex i = 0; i < layout_.tokens; ++i) {
+    const auto [from, to] = wanted(i);
+    if (from > to) continue;
+    const Vertex low = std::max(from, view.lo[i]), high = std::min(to, view.hi[i]);
+    result.count[i] = below[to + 1] - below[from] - (low <= high ? below[high + 1] - below[low] : 0);
+    if (result.count[i] > 0 && !result.first) result.first = Pair{i, view.lo[i] > from ? from : std::max(from, view.hi[i] + 1)};
+  }
+  return result;
+}
+
+Reach IntervalReach::layers() const {
+  if (const auto pair = missing(views_.ever)) return {std::nullopt, pair};
+  if (!missing(views_.identity)) return {0, {}};
+  Intervals view = views_.identity;
+  std::uint64_t layers = views_.length * advance(view, views_.period, never / 4);
+  for (const auto& [l, count] : views_.runs) {
+    const std::uint64_t done = advance(view, views_.layers.at(l), count);
+    layers += done;
+    if (done < count) break;
+  }
+  return {layers + 1, missing(view)};
+}
+
+Pair IntervalReach::wanted(Vertex i) const {
+  Vertex from = 0, to = layout_.tokens - 1;
+  if (question_.kind == ClassKind::causal) to = i;
+  if (question_.kind == ClassKind::seen) {
+    from = views_.ever.lo[i];
+    to = std::min(to, views_.ever.hi[i]);
+  }
+  return {std::max<Vertex>(from, question_.ordinary_only ? 1 : 0), to};
+}
+
+std::optional<Pair> IntervalReach::missing(const Intervals& view) const {
+  for (Vertex i = 0; i < layout_.tokens; ++i) {
+    const auto [from, to] = wanted(i);
+    if (from <= to && view.lo[i] > from) return Pair{i, from};
+    if (from <= to && view.hi[i] < to) return Pair{i, to};
+  }
+  return std::nullopt;
+}
+
+/// The largest number of further applications of `base`, at most `limit`, after which something is missing; moves `view` there.
+std::uint64_t IntervalReach::advance(Intervals& view, const Intervals& base, std::uint64_t limit) const {
+  std::vector<Intervals> powers{base};
+  while (std::uint64_t{1} << powers.size() <= limit && missing(compose(view, powers.back()))) {
+    powers.push_back(compose(powers.back(), powers.back()));
+  }
+  std::uint64_t done = 0;
+  for (std::size_t k = powers.size(); k-- > 0;) {
+    if (done + (std::uint64_t{1} << k) > limit) continue;
+    Intervals next = compose(view, powers[k]);
+    if (!missing(next)) continue;
+    view = std::move(next);
+    done += std::uint64_t{1} << k;
+  }
+  return done;
+}
+
+}  // namespace checker

@@ -1,0 +1,78 @@
+// Inside of reach: layers as who-sees-whom needs them, without colours, the union over heads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "reach.hpp"
+
+namespace checker {
+
+/// first, first + step, .., last.
+struct Range {
+  Vertex step = 1, first = 0, last = 0;
+  auto operator<=>(const Range&) const = default;
+};
+
+/// Readers begin .. end-1 read the ranges number from .. to-1, which are sorted.
+struct ReadLayer {
+  struct Group {
+    Vertex begin, end;
+    std::size_t from, to;
+  };
+  std::vector<Range> ranges;
+  std::vector<Group> groups;
+};
+[[nodiscard]] ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>& relations);
+
+/// The same with every range once: group k reads ranges[numbers[from]], .., ranges[numbers[to - 1]].
+struct SharedLayer {
+  std::vector<Range> ranges;  ///< distinct, sorted
+  std::vector<std::uint32_t> numbers;
+  std::vector<ReadLayer::Group> groups;
+};
+[[nodiscard]] SharedLayer share_ranges(const ReadLayer& layer);
+
+/// The length of the shortest list whose repetition is the layers' order (0 without layers).
+[[nodiscard]] std::uint64_t find_period(const std::vector<std::uint32_t>& order);
+
+/// When every row, with its reader, is an interval with monotone ends: i -> [lo[i], hi[i]]. Views are again such intervals.
+struct Intervals {
+  std::vector<Vertex> lo, hi;
+  friend bool operator==(const Intervals&, const Intervals&) = default;
+};
+[[nodiscard]] std::optional<Intervals> make_intervals(const ReadLayer& layer);
+
+/// What the views of all depths are composed of, for lists that begin behind their first `skip` layers.
+struct IntervalViews {
+  IntervalViews(const Layout& layout, const std::map<std::uint32_t, Intervals>& layers, std::uint64_t skip);
+  const std::map<std::uint32_t, Intervals>& layers;
+  std::uint64_t length = 0;                                   ///< of one period
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> runs;  ///< one period, equal neighbours together
+  Intervals identity, period, ever;
+
+  /// base^exponent, or the idempotent power that all further ones equal.
+  [[nodiscard]] Intervals power(Intervals base, std::uint64_t exponent) const;
+  [[nodiscard]] Intervals at(std::uint64_t depth) const;
+};
+
+/// A question without sets, and without registers to be seen where there are some.
+class IntervalReach {
+public:
+  IntervalReach(const Layout& layout, const IntervalViews& views, const ReachQuestion& question) : layout_(layout), views_(views), question_(question) {}
+  [[nodiscard]] Unseen unseen(std::optional<std::uint64_t> depth) const;
+  [[nodiscard]] Reach layers() const;
+
+private:
+  [[nodiscard]] std::pair<Vertex, Vertex> wanted(Vertex i) const;
+  [[nodiscard]] std::optional<std::pair<Vertex, Vertex>> missing(const Intervals& view) const;
+  std::uint64_t advance(Intervals& view, const Intervals& base, std::uint64_t limit) const;
+
+  const Layout& layout_;
+  const IntervalViews& views_;
+  const ReachQuestion& question_;
+};
+
+}  // namespace checker
