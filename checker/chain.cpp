@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "group.hpp"
+#include "poll.hpp"
 
 namespace checker {
 
@@ -68,6 +69,7 @@ private:
   }
 
   void step(std::uint64_t count) const {
+    poll();
     if ((steps_ += count) > most_steps) throw Rejected("limit", "a group needs more than 2 10^10 steps to be confirmed");
   }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "exact.hpp"
+#include "poll.hpp"
 #include "rules.hpp"
 
 namespace checker {
@@ -84,7 +85,8 @@ void expect_shape(const Json& value, const std::string& shape, const std::string
 
 }  // namespace
 
-Report check_certificate(std::string_view text) {
+Report check_certificate(std::string_view text, const std::function<void()>& poll) {
+  const Watch watch(poll);
   const Json certificate = parse(text);
   if (!certificate.is_object()) throw Malformed("expected a certificate (a JSON object)");
   if (const Json* format = certificate.find("format"); format == nullptr || !format->is("sightline-certificate")) {

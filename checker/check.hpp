@@ -1,6 +1,7 @@
 // The checker: confirms every claim of a certificate without search. Standard C++ and the files of this folder only.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@ struct Report {
 };
 
 /// Throws Malformed when the text is no certificate (syntax, types, sizes): exit code 2.
-[[nodiscard]] Report check_certificate(std::string_view text);
+/// @param poll  called every few milliseconds at least, where it is not empty; what it throws ends the check and comes out here
+[[nodiscard]] Report check_certificate(std::string_view text, const std::function<void()>& poll = {});
 
 }  // namespace checker

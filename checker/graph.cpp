@@ -5,6 +5,7 @@
 #include <span>
 
 #include "field.hpp"
+#include "poll.hpp"
 #include "stretches.hpp"
 #include "structure.hpp"
 
@@ -95,6 +96,7 @@ bool maps(const Graph& a, const Graph& b, const Moves& moves, bool local) {
   const StretchMap map(moves);
   std::vector<Run> image, there;
   const auto agree = [&](Vertex x, Vertex y) {
+    poll();
     if (a.colour[x] != b.colour[y]) return false;
     for (std::size_t r = 0; r < a.tables.size(); ++r) {
       const Table &left = a.tables[r], &right = b.tables[r];
@@ -267,6 +269,7 @@ private:
       const std::uint64_t start = std::min(start_a, start_b);
       const bool in_a = start_a == start, in_b = start_b == start;
       const std::uint64_t stop = std::min(in_a ? before[a]->last : start_a - step, in_b ? after[b]->last : start_b - step);
+      poll();
       if (!(in_a && in_b && continues(*before[a], *after[b]))) {
         for (std::uint64_t j = start; j <= stop; j += step) {
           if (in_a) close(static_cast<Vertex>(j), time);

@@ -7,14 +7,33 @@
 namespace checker {
 
 Permutation::Permutation(std::vector<std::pair<Vertex, Vertex>> moves) : moves_(std::move(moves)) {
-  std::sort(moves_.begin(), moves_.end());
-  std::vector<Vertex> images;
-  for (const auto& [x, y] : moves_) images.push_back(y);
-  std::sort(images.begin(), images.end());
-  for (std::size_t k = 0; k < images.size(); ++k) {
-    if (images[k] != moves_[k].first || (k > 0 && images[k] == images[k - 1])) throw Malformed("a permutation is no bijection of the points it moves");
+  if (!std::is_sorted(moves_.begin(), moves_.end())) std::sort(moves_.begin(), moves_.end());
+  const auto same_place = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (std::adjacent_find(moves_.begin(), moves_.end(), same_place) != moves_.end() || !is_bijection()) {
+    throw Malformed("a permutation is no bijection of the points it moves");
   }
   std::erase_if(moves_, [](const auto& move) { return move.first == move.second; });
+}
+
+bool Permutation::is_bijection() const {
+  if (moves_.empty()) return true;
+  const Vertex last = moves_.back().first;
+  if (last / 64 > moves_.size()) {
+    std::vector<Vertex> images;
+    for (const auto& [x, y] : moves_) images.push_back(y);
+    std::sort(images.begin(), images.end());
+    for (std::size_t k = 0; k < images.size(); ++k) {
+      if (images[k] != moves_[k].first) return false;
+    }
+    return true;
+  }
+  std::vector<bool> open(std::size_t{last} + 1, false);
+  for (const auto& [x, y] : moves_) open[x] = true;
+  for (const auto& [x, y] : moves_) {
+    if (y > last || !open[y]) return false;
+    open[y] = false;
+  }
+  return true;
 }
 
 Permutation Permutation::read(const Json& stretches, Vertex degree) {
@@ -69,8 +88,14 @@ std::string Permutation::cycles() const {
 }
 
 Vertex Permutation::operator()(Vertex x) const {
-  const auto found = std::lower_bound(moves_.begin(), moves_.end(), std::pair<Vertex, Vertex>{x, 0});
-  return found != moves_.end() && found->first == x ? found->second : x;
+  if (moves_.empty() || x < moves_.front().first || x > moves_.back().first) return x;
+  // The places are distinct, so x is at least as far from the end as its distance there says, and no farther from the beginning: where
+  // few points between stay, little is left to search.
+  const auto size = static_cast<std::ptrdiff_t>(moves_.size()), after = std::ptrdiff_t{moves_.back().first - x};
+  const auto from = moves_.begin() + std::max<std::ptrdiff_t>(0, size - 1 - after);
+  const auto to = moves_.begin() + std::min<std::ptrdiff_t>(size, std::ptrdiff_t{x - moves_.front().first} + 1);
+  const auto found = std::lower_bound(from, to, std::pair<Vertex, Vertex>{x, 0});
+  return found != to && found->first == x ? found->second : x;
 }
 
 namespace {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "poll.hpp"
+
 namespace checker {
 
 Json::Json(std::string value) : value_(std::make_unique<std::string>(std::move(value))) {}
@@ -161,6 +163,7 @@ private:
   }
 
   Json parse_value(int depth) {
+    poll();
     if (depth > 64) fail("nesting of at most 64");
     switch (peek()) {
       case 'n': require("null"); return Json();

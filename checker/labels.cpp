@@ -1,4 +1,5 @@
 #include "labels.hpp"
+#include "poll.hpp"
 
 #include <algorithm>
 #include <map>
@@ -291,6 +292,7 @@ public:
     if (count_ * vertices_ >> 26 != 0 || count_ > (std::uint64_t{1} << 36) / arcs) throw Rejected("limit", "too many labels of id sequences");
     Numbers numbers;
     for (std::uint64_t k = 0; k < count_; ++k) {
+      poll();
       for (Vertex v = 0; v < vertices_; ++v) {
         const std::uint64_t colour = v >= tokens_ || s_.positions ? s_.layout.vertex_colour[v] : 0;
         label_.push_back(number(numbers, {v < tokens_ ? 1 + id(k, v) : 0, static_cast<Word>(colour), static_cast<Word>(colour >> 32)}));
@@ -355,6 +357,7 @@ private:
         }
       }
       for (std::uint64_t k = 0; k < count_; ++k) {
+        poll();
         std::uint64_t same = k;
         for (Vertex j = first_; j < tokens_; ++j) same -= counts[j] ? 0 : weight_[j] * id(k, j);
         unite(same * tokens_ + a, k * tokens_ + a);
@@ -388,6 +391,7 @@ private:
     Words words, label;
     below_ = label_;
     for (std::uint64_t x = 0; x < label_.size(); ++x) {
+      poll();
       label.assign(1, below_[x]);
       for (std::size_t h = 0; h < heads.size(); ++h) {
         write_row(s_.heads[heads[h]].rule, rows_[heads[h]][x % vertices_], below_.data() + x / vertices_ * vertices_, words);

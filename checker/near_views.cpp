@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "field.hpp"
+#include "poll.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -216,6 +217,7 @@ private:
       hash[x] = mix(2 * views_.rank_[met_[x]] + (met_[x] == root ? 1 : 0)) + (x < inner ? static_cast<std::uint64_t>(latest_[met_[x]]) + 1 : 0);
     }
     for (std::size_t known = 0;;) {
+      poll_now();
       sorted.assign(hash.begin(), hash.begin() + static_cast<std::ptrdiff_t>(inner));
       std::sort(sorted.begin(), sorted.end());
       const auto distinct = static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
@@ -293,6 +295,7 @@ private:
     std::vector<std::vector<End>> ends(views_.steps_.size());
     std::uint64_t work = 0;
     while (!fixed.empty() && work <= 256 * std::uint64_t{vertices_}) {
+      poll();
       for (const Vertex p : fixed) {
         if (latest_[p] < static_cast<std::int64_t>(first_)) continue;
         each_piece(p, [&](const Piece& piece, std::size_t relation) {

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "layout.hpp"
+#include "poll.hpp"
 
 namespace checker {
 namespace {
@@ -104,6 +105,7 @@ bool same_row(Row a, Row b, std::uint64_t& work) {
   };
   if (count(only_a) != count(only_b)) return false;
   // Both are disjoint and of one size, so they are equal when they have as many members in common.
+  poll();
   spend(work, only_a.size() * only_b.size());
   std::uint64_t common = 0;
   for (const Run& x : only_a)
@@ -137,6 +139,7 @@ Vertex Pattern::same_row_until(Vertex i) const {
 }
 
 void Pattern::row(Vertex i, std::vector<Run>& out) const {
+  poll();
   out.clear();
   const Segment& segment = segment_of(i);
   const Vertex k = i - segment.first;

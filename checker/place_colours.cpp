@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "field.hpp"
+#include "poll.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -171,6 +172,7 @@ void PlaceColours::find_latest(Vertex root) {
 }
 
 void PlaceColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash) {
+  poll_now();
   const std::size_t places = vertex.size();
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     for (std::size_t j = 0; j < places; ++j) prefix_[s][j + steps_[s]] = prefix_[s][j] + count[j] * mix(hash[j] ^ salt);

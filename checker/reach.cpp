@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "grid.hpp"
+#include "poll.hpp"
 #include "read_layers.hpp"
 #include "stretches.hpp"
 
@@ -67,6 +68,7 @@ private:
     for (std::size_t j = 0; j < state.size(); ++j) blocks_[j / block] |= state[j];
     values_.resize(layer.ranges.size());
     for (std::size_t k = 0; k < layer.ranges.size(); ++k) {
+      poll();
       const auto [step, first, last] = layer.ranges[k];
       std::uint64_t j = first;
       values_[k] = Lane{};
@@ -82,6 +84,7 @@ private:
     }
     bool changed = false;
     for (const ReadLayer::Group& group : layer.groups) {
+      poll();
       Lane sum{};
       for (std::size_t k = group.from; k < group.to; ++k) sum |= values_[layer.numbers[k]];
       for (Vertex i = group.begin; i < group.end; ++i) {
@@ -355,6 +358,7 @@ struct ReachMemory::State {
   std::uint64_t period;
   using Key = std::tuple<ClassKind, bool, bool, std::uint64_t>;
   std::map<Key, Reach> reach;
+  std::map<Key, std::optional<Reach>> hub;
   std::map<std::pair<Key, std::optional<std::uint64_t>>, Unseen> unseen;
 
   [[nodiscard]] Key key(const ReachQuestion& question) const {
@@ -530,6 +534,13 @@ const IntervalViews* find_intervals_for(State& state, const ReachQuestion& quest
   return state.intervals(question.skip);
 }
 
+std::optional<Reach> ask_hub(State& state, const ReachQuestion& question) {
+  if (question.memory == nullptr || question.sets != nullptr) return reach_by_hub(state, question);
+  const auto [known, fresh] = state.hub.try_emplace(state.key(question));
+  if (fresh) known->second = reach_by_hub(state, question);
+  return known->second;
+}
+
 Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
   const Layout& layout = state.layout;
   if (const Short* shorter = find_short_for(state, question)) {
@@ -551,7 +562,7 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
     if (question.kind == ClassKind::all && layout.tokens > 1) none.first = Pair{0, 1};
     return none;
   }
-  if (const auto reach = reach_by_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
+  if (const auto reach = ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
   if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
   return BitReach(layout, state.shared(), question).unseen(depth);
@@ -566,7 +577,7 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     return found;
   }
   if (const IntervalViews* views = find_intervals_for(state, question)) return IntervalReach(layout, *views, question).layers();
-  if (const auto reach = reach_by_hub(state, question)) return *reach;
+  if (const auto reach = ask_hub(state, question)) return *reach;
   if (const Grid* grid = find_grid_for(state, question)) return reach_on_grid(state, *grid, question);
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
   return BitReach(layout, state.shared(), question).layers();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "poll.hpp"
+
 namespace checker {
 
 ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>& relations) {
@@ -95,6 +97,7 @@ constexpr std::uint64_t never = ~std::uint64_t{0};
 
 /// The view after `first` is read through the rows of `next`.
 Intervals compose(const Intervals& first, Intervals next) {
+  poll_now();
   for (Vertex& v : next.lo) v = first.lo[v];
   for (Vertex& v : next.hi) v = first.hi[v];
   return next;

@@ -5,6 +5,7 @@
 
 #include "field.hpp"
 #include "graph.hpp"
+#include "poll.hpp"
 
 namespace checker {
 
@@ -142,6 +143,7 @@ void Refiner::spread_list(const Lists& lists, Vertex v, Element value) {
 }
 
 void Refiner::spread(const Table& table, Vertex v, Element value) {
+  poll();
   const Element back = multiply(value, backward);
   if (!table.symmetric) spread_list(table.columns, v, value);
   spread_list(table.rows, v, table.symmetric ? checker::add(value, back) : back);
@@ -285,6 +287,7 @@ bool Refiner::run(std::size_t from, bool initial, Trace* recorded, const Trace* 
     initial = false;
     from = log_.size();
     collect();
+    poll_now();
     const std::uint64_t found = split_touched();
     if (recorded != nullptr) recorded->push_back(found);
     if (expected != nullptr && (round >= expected->size() || (*expected)[round] != found)) return false;

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "field.hpp"
+#include "poll.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -140,6 +141,7 @@ RootColours colour_root(const Rooted& rooted) {
     colours = distinct;
     std::uint64_t salt = 1;
     for (std::size_t r = 0; r < relations.size(); ++r) {
+      poll_now();
       salt = mix(salt);
       // Sum over what is read, by prefix sums; then, with the readers' new hashes, over the readers by differences.
       for (Vertex j = 0; j < vertices; ++j) prefix[j + 1] = prefix[j] + mix(hash[j] ^ salt);
@@ -194,6 +196,7 @@ std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uin
     for (const Structure::Shown& shown : structure.relations) {
       written = fold(written, 1);
       if (!shown.visible.empty() && !shown.visible[i]) continue;
+      poll();
       const SortedRows::Row& row = rows.row(shown.relation, i);
       work += row.size();
       written = fold(written, 2 + row.size());

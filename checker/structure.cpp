@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "graph.hpp"
+#include "poll.hpp"
 
 namespace checker {
 
@@ -164,6 +165,7 @@ private:
   }
 
   void node(std::size_t level, Vertex w, std::uint64_t depth) {
+    poll();
     if (!right_.individualise(w, nullptr, &path_.levels[level].trace)) return;
     fixed.push_back(w);
     children(level + 1, depth);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "field.hpp"
+#include "poll.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -40,6 +41,7 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
   }
   std::unordered_map<std::uint64_t, Vertex> known;  // hash -> number; another number is told apart by nothing
   for (const Vertex a : roots) {
+    poll_now();
     const std::vector<std::int64_t> latest = compute_latest(layout, depth, a);
     for (Vertex j = 0; j < layout.tokens; ++j) {
       if (latest[j] < 0) continue;

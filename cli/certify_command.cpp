@@ -19,10 +19,13 @@
 #include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/certificate.hpp"
 #include "sightline/report/report.hpp"
+#include "sightline/sight/reach_memory.hpp"
 #include "sightline/verdict/certify.hpp"
 
 namespace sightline::cli {
 namespace {
+
+using Clock = Budget::Clock;
 
 struct CertifyOptions {
   std::vector<std::string> files;
@@ -86,13 +89,23 @@ void write_fixed_table(architecture::Architecture a, const verdict::Answer& answ
 
 /// Our own certificate, held to the independent checker before anything is printed. A rejection is our bug: the certificate is
 /// kept for a report, under the name asked for or in the folder for temporary files.
-std::string make_checked_certificate(const verdict::Context& context, const std::string& answer, const CertifyOptions& options) {
+std::string make_checked_certificate(const verdict::Context& context, const std::string& answer, const CertifyOptions& options, Clock::time_point start,
+                                     std::string_view& stage) {
+  stage = "written";
   context.budget.report("writing the certificate", 0);
   const std::string text = certificate::print_canonical(certificate::make_certificate(context, nlohmann::json::parse(answer))) + "\n";
+  stage = "checked";
   context.budget.report("checking the certificate", 0);
+  // The checker knows nothing of budgets: it asks now and then, seldom enough that the clock is read every time.
+  const auto watch = [&] {
+    context.budget.poll();
+    if (options.limits.time_seconds && Clock::now() - start > std::chrono::duration<double>(*options.limits.time_seconds)) {
+      throw BudgetExhausted(fmt::format("the time limit of {} s was reached", *options.limits.time_seconds));
+    }
+  };
   checker::Report report;
   try {
-    report = checker::check_certificate(text);
+    report = checker::check_certificate(text, watch);
   } catch (const checker::Malformed& malformed) {
     report.reason = malformed.what();
   }
@@ -104,6 +117,8 @@ std::string make_checked_certificate(const verdict::Context& context, const std:
 }
 
 Exit certify_file(const std::string& file, const CertifyOptions& options) {
+  const sight::ReachMemory memory;
+  const Clock::time_point start = Clock::now();
   const Budget budget = make_budget(options.limits);
   architecture::Architecture a = load_architecture(file, options.import.options());
   apply_requirement(a, options.require);
@@ -117,11 +132,12 @@ Exit certify_file(const std::string& file, const CertifyOptions& options) {
   std::string json = report::to_json(answer);
   // An answer that was cut short proves too little to be worth keeping.
   if (certificate::is_complete(answer)) {
+    std::string_view stage;
     try {
-      const std::string certificate = make_checked_certificate(context, json, options);
+      const std::string certificate = make_checked_certificate(context, json, options, start, stage);
       if (!options.save.empty()) write_file_atomically(options.save, certificate);
     } catch (const BudgetExhausted& limit) {
-      verdict::cut_short(context, fmt::format("while the certificate was written: {}", limit.what()));
+      verdict::cut_short(context, fmt::format("while the certificate was {}: {}", stage, limit.what()));
     } catch (const std::bad_alloc&) {
       verdict::cut_short(context, "the memory limit does not allow the certificate to be written and checked");
     }

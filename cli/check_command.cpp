@@ -9,6 +9,7 @@
 #include "cli/options.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/architecture/write.hpp"
+#include "sightline/base/budget.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/falsify/proof.hpp"
 
@@ -38,7 +39,9 @@ Exit check_file(const std::string& file, const CheckOptions& options) {
   }
   checker::Report report;
   try {
-    report = checker::check_certificate(text);
+    report = checker::check_certificate(text, [] {
+      if (Budget::interrupted.load(std::memory_order_relaxed)) throw Interrupted();
+    });
     if (report.confirmed && !options.architecture.empty()) {
       if (const auto difference = find_difference(text, options)) {
         report.confirmed = false;

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "cli/numbers.hpp"
+#include "cli/process.hpp"
 
 namespace sightline::cli {
 namespace {
@@ -55,6 +56,7 @@ void limit_process(std::uint64_t bytes) {
     for (int field = 0; field < 6 && file >> pages; ++field) data = pages;
     return file ? data * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
   }();
+  keep_freed_memory(false);
   rlimit limit{};
   // Without /proc there is no figure to start from, and the budget alone has to do.
   if (held == 0 || getrlimit(RLIMIT_DATA, &limit) != 0) return;

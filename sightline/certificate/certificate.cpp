@@ -35,7 +35,8 @@ json views_of(const Context& context, const std::string& name, const layout::Lay
   for (const ViewsAsked& asked : context.asked) {
     if (asked.views == name) rows = asked.rows;
   }
-  SightEvidence evidence(layout, group, rows, context.budget);
+  const auto records = context.view_records.find(name);
+  SightEvidence evidence(layout, group, rows, context.budget, records != context.view_records.end() ? &records->second : nullptr);
   for (const ViewsAsked& asked : context.asked) {
     if (asked.views != name) continue;
     const sight::ViewQuestion question{&layout, asked.target ? asked.target.get() : &group, &group, asked.kind, asked.rows};
@@ -72,7 +73,7 @@ json make_certificate(const Context& context, const json& answer) {
   add_fact_evidence(evidence, a, architecture, context.budget);
   json& groups = evidence["groups"];
   json& views = evidence["views"];
-  groups["layout"] = group_of(context, context.layout);
+  groups["layout"] = context.layout_search.is_tight ? to_evidence(context.layout_search) : group_of(context, context.layout);
   if (context.answer.layout) evidence["names"]["layout"] = make_name_evidence(*context.answer.layout);
   if (context.answer.expressed) evidence["names"]["expressed"] = make_name_evidence(*context.answer.expressed);
   views["layout"] = views_of(context, "layout", context.layout, context.layout_group);

@@ -189,6 +189,13 @@ json make_group_evidence(const symmetry::Structure& structure, Vertex tokens, co
           {"twins", tower.inner_colours()}};
 }
 
+json to_evidence(const symmetry::SearchRecord& record) {
+  if (!record.is_tight) throw ArgumentError("a search that is not tight leaves subtrees to be refuted");
+  json generators = json::array();
+  for (const MovedPairs& moved : record.generators) generators.push_back(to_evidence(moved));
+  return {{"failed", json::array()}, {"generators", std::move(generators)}, {"path", record.path}, {"twins", record.inner_colours}};
+}
+
 json make_no_isomorphism_evidence(const symmetry::Structure& a, const symmetry::Structure& b, const std::vector<std::pair<Vertex, Vertex>>& pairs,
                                   const Budget& callers_budget) {
   const Budget budget = callers_budget;

@@ -7,6 +7,7 @@
 
 #include "sightline/base/budget.hpp"
 #include "sightline/group/permutation.hpp"
+#include "sightline/symmetry/automorphism.hpp"
 #include "sightline/symmetry/orbits.hpp"
 #include "sightline/symmetry/structure.hpp"
 
@@ -21,6 +22,9 @@ namespace sightline::certificate {
 /// where a cell is larger than the orbit, a tree under which every further choice is refuted.
 /// Cost: the search once more, plus the trees. Throws BudgetExhausted.
 [[nodiscard]] nlohmann::json make_group_evidence(const symmetry::Structure& structure, symmetry::Vertex tokens, const Budget& budget);
+
+/// The same from a search that was recorded, when it is tight; the certificate is the same byte by byte.
+[[nodiscard]] nlohmann::json to_evidence(const symmetry::SearchRecord& record);
 
 /// Evidence that no isomorphism a -> b maps pairs[k].first to pairs[k].second for all k: {"generators","path","tree","twins"}.
 /// ArgumentError when there is one. Both have the same number of vertices and relations.

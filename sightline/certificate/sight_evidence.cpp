@@ -33,8 +33,9 @@ group::Permutation from_images(const std::vector<Vertex>& images) { return group
 /// Walks over the views of one depth as the checker will, and writes down what it cannot find out by itself.
 class ViewWriter {
 public:
-  ViewWriter(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, std::uint64_t depth, const Budget& budget)
-      : layout_(layout), layout_group_(layout_group), budget_(budget), depth_(depth),
+  ViewWriter(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, std::uint64_t depth, const sight::ViewRecords* records,
+             const Budget& budget)
+      : layout_(layout), layout_group_(layout_group), budget_(budget), depth_(depth), records_(records),
         equal_(layout.has_equal_registers()), maker_(equal_ ? sight::make_register_roots(layout, rows, depth, budget) : sight::make_plain_roots(layout, depth)) {}
 
   /// Evidence that all isomorphisms are in a group whose symmetric classes are given.
@@ -43,7 +44,8 @@ public:
     for (const auto& members : find_alike(number, [&](Vertex a, const ViewColours::Colours& colours) {
            const std::string key = std::to_string(a);
            if (roots.contains(key) || colours.at.discrete || cover(colours, number)) return;
-           roots[key] = make_group_evidence(maker_->make(a, budget_).structure, layout_.tokens, budget_);
+           const symmetry::SearchRecord* const found = find_record(a);
+           roots[key] = found != nullptr ? to_evidence(*found) : make_group_evidence(maker_->make(a, budget_).structure, layout_.tokens, budget_);
          })) {
       write_pairs(members, number, pairs);
     }
@@ -154,6 +156,12 @@ private:
     friend auto operator<=>(const Covered&, const Covered&) = default;
   };
   using Cover = std::vector<Covered>;
+
+  const symmetry::SearchRecord* find_record(Vertex a) const {
+    if (records_ == nullptr) return nullptr;
+    const auto found = records_->by_root.find({depth_, a});
+    return found == records_->by_root.end() ? nullptr : &found->second;
+  }
 
   std::vector<Vertex> find_roots() const {
     std::vector<Vertex> roots;
@@ -289,6 +297,7 @@ private:
   const group::Group& layout_group_;
   const Budget& budget_;
   std::uint64_t depth_;
+  const sight::ViewRecords* records_;
   bool equal_;
   std::unique_ptr<sight::RootMaker> maker_;
   std::optional<ViewColours> places_;
@@ -363,8 +372,8 @@ std::optional<std::pair<std::vector<Vertex>, Vertex>> find_reach_hints(const Lay
 
 }  // namespace
 
-SightEvidence::SightEvidence(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget)
-    : layout_(layout), layout_group_(layout_group), rows_(rows), budget_(budget) {
+SightEvidence::SightEvidence(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget, const sight::ViewRecords* records)
+    : layout_(layout), layout_group_(layout_group), rows_(rows), records_(records), budget_(budget) {
   add_reach();
 }
 
@@ -385,7 +394,7 @@ void SightEvidence::add_reach() {
 }
 
 void SightEvidence::put_collision(const ViewQuestion& question, const std::string& key, std::uint64_t depth, const sight::Collision& collision) {
-  ViewWriter writer(layout_, layout_group_, rows_, depth, budget_);
+  ViewWriter writer(layout_, layout_group_, rows_, depth, records_, budget_);
   evidence_["collisions"][question_key(question)][key] = {{"a", collision.a}, {"b", collision.b}, {"map", writer.write_map(collision)}};
 }
 
@@ -393,7 +402,7 @@ void SightEvidence::add_views(const ViewQuestion& question, std::uint64_t depth)
   const sight::Limit limit = sight::compute_limit(question, budget_);
   if (limit.everything && depth >= limit.depth) return;
   if (depth >= limit.depth && layout_group_.is_trivial() && sight::do_rows_name_tokens(layout_, budget_)) return;
-  ViewWriter writer(layout_, layout_group_, rows_, std::min(depth, limit.depth), budget_);
+  ViewWriter writer(layout_, layout_group_, rows_, std::min(depth, limit.depth), records_, budget_);
   // The checker knows a target by what the file says: symmetric classes that only our analysis found do not cover anything there.
   std::vector<Vertex> number(layout_.tokens);
   std::iota(number.begin(), number.end(), Vertex{0});
@@ -441,7 +450,7 @@ void SightEvidence::add_expressed(std::optional<std::uint64_t> depth, const std:
   const auto reach = sight::compute_connected(layout_, budget_).layers;
   const std::uint64_t m = depth ? *depth : std::max(limit.depth, *reach);
   if (limit.everything && m >= limit.depth) return;
-  ViewWriter writer(layout_, layout_group_, rows_, std::min(m, limit.depth), budget_);
+  ViewWriter writer(layout_, layout_group_, rows_, std::min(m, limit.depth), records_, budget_);
   const bool grown = !(group->order == layout_group_.order);
   if (grown) writer.find_contributions(*group);
   json evidence = writer.write(sight::number_symmetric_classes(*group));

@@ -14,7 +14,9 @@ namespace sightline::certificate {
 /// question itself is out of reach (add_needed writes bounds instead).
 class SightEvidence {
 public:
-  SightEvidence(const layout::Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget);
+  /// @param records  searches that were made for the answer: they are taken over (none: nullptr)
+  SightEvidence(const layout::Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget,
+                const sight::ViewRecords* records = nullptr);
 
   /// compute_needed(question). The question's layout and layout group are the ones given above. `known`: the answer, when it was
   /// found already for the same question (here and below).
@@ -35,6 +37,7 @@ private:
   const layout::Layout& layout_;
   const group::Group& layout_group_;
   sight::RegisterRows rows_;
+  const sight::ViewRecords* records_;
   const Budget& budget_;
   nlohmann::json evidence_ = nlohmann::json::object();
 };

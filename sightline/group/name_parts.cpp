@@ -84,7 +84,7 @@ mpz_class order_of(const Permutation& g) {
     unsigned long length = 0;
     for (std::size_t at = k; !done[at]; ++length) {
       done[at] = true;
-      at = static_cast<std::size_t>(std::lower_bound(moved.begin(), moved.end(), g.image()[at]) - moved.begin());
+      at = find_place(moved, g.image()[at]);
     }
     if (length > 0) mpz_lcm_ui(order.get_mpz_t(), order.get_mpz_t(), length);
   }

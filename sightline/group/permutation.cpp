@@ -9,6 +9,37 @@
 
 namespace sightline::group {
 
+namespace {
+
+/// Does `image` hold the sorted points `moved`, which are distinct, once each? Marks where that is smaller than sorting.
+bool is_rearrangement(const std::vector<Point>& moved, const std::vector<Point>& image) {
+  if (moved.empty() || moved.back() / 64 > moved.size()) {
+    std::vector<Point> sorted = image;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted == moved;
+  }
+  std::vector<bool> open(std::size_t{moved.back()} + 1, false);
+  for (const Point x : moved) open[x] = true;
+  for (const Point y : image) {
+    if (y >= open.size() || !open[y]) return false;
+    open[y] = false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// The points are distinct, so x is no farther from the beginning than from moved[0], and at least as far from the end as from the last one:
+// where few points between stay, little is left to search.
+std::size_t find_place(const std::vector<Point>& moved, Point x) {
+  if (moved.empty() || x <= moved.front()) return 0;
+  if (x > moved.back()) return moved.size();
+  const std::size_t after = moved.back() - x, before = x - moved.front();
+  const auto from = moved.begin() + static_cast<std::ptrdiff_t>(moved.size() - 1 - std::min(moved.size() - 1, after));
+  const auto to = moved.begin() + static_cast<std::ptrdiff_t>(std::min(moved.size(), before + 1));
+  return static_cast<std::size_t>(std::lower_bound(from, to, x) - moved.begin());
+}
+
 Permutation Permutation::from_images(const std::vector<Point>& images) {
   std::vector<bool> taken(images.size(), false);
   Permutation result;
@@ -38,9 +69,8 @@ Permutation Permutation::from_support(std::vector<Point> moved, std::vector<Poin
     moved.swap(sorted_moved);
     image.swap(sorted_image);
   }
-  std::vector<Point> sorted = image;
-  std::sort(sorted.begin(), sorted.end());
-  if (sorted != moved || std::adjacent_find(moved.begin(), moved.end()) != moved.end()) {
+  const bool twice = std::adjacent_find(moved.begin(), moved.end()) != moved.end();
+  if (twice || !is_rearrangement(moved, image)) {
     throw ArgumentError("the images are not a rearrangement of the moved points");
   }
   Permutation result;
@@ -61,9 +91,8 @@ Permutation Permutation::transposition(Point a, Point b) {
 }
 
 Point Permutation::operator()(Point x) const {
-  const auto it = std::lower_bound(moved_.begin(), moved_.end(), x);
-  if (it == moved_.end() || *it != x) return x;
-  return image_[static_cast<std::size_t>(it - moved_.begin())];
+  const std::size_t at = find_place(moved_, x);
+  return at == moved_.size() || moved_[at] != x ? x : image_[at];
 }
 
 std::vector<Point> Permutation::images(Point degree) const {
@@ -79,8 +108,7 @@ Permutation Permutation::inverse() const {
   result.moved_ = moved_;
   result.image_.resize(moved_.size());
   for (std::size_t k = 0; k < moved_.size(); ++k) {
-    const auto at = std::lower_bound(moved_.begin(), moved_.end(), image_[k]) - moved_.begin();
-    result.image_[static_cast<std::size_t>(at)] = moved_[k];
+    result.image_[find_place(moved_, image_[k])] = moved_[k];
   }
   return result;
 }
@@ -132,7 +160,7 @@ std::string to_cycles(const Permutation& permutation) {
       text += before;
       text += std::to_string(moved[at]);
       before = ' ';
-      at = static_cast<std::size_t>(std::lower_bound(moved.begin(), moved.end(), permutation.image()[at]) - moved.begin());
+      at = find_place(moved, permutation.image()[at]);
     }
     text += ')';
   }

@@ -21,7 +21,7 @@ public:
   static Permutation from_support(std::vector<Point> moved, std::vector<Point> image);
   static Permutation transposition(Point a, Point b);
 
-  [[nodiscard]] Point operator()(Point x) const;  ///< O(log support)
+  [[nodiscard]] Point operator()(Point x) const;  ///< O(log support), O(1) where few points between the first and the last stay
   [[nodiscard]] bool is_identity() const { return moved_.empty(); }
   [[nodiscard]] const std::vector<Point>& moved() const { return moved_; }
   [[nodiscard]] const std::vector<Point>& image() const { return image_; }
@@ -36,6 +36,9 @@ public:
 private:
   std::vector<Point> moved_, image_;
 };
+
+/// Index of the first of the sorted, distinct points that is not below x. O(log of the points between the first and the last that are missing).
+[[nodiscard]] std::size_t find_place(const std::vector<Point>& moved, Point x);
 
 /// Cycle notation, 0-based, "(0 1)(2 3 4)"; the identity is "()". Cycles start at their least point, sorted by it.
 [[nodiscard]] std::string to_cycles(const Permutation& permutation);

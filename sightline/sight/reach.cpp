@@ -2,6 +2,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_memory.hpp"
 
 namespace sightline::sight {
 
@@ -12,7 +13,7 @@ constexpr Vertex small_layout = 1024;
 
 // Every arc goes to the reader itself or down, and every token reads the one before it in some layer: token i then sees exactly
 // 0..i in the end, because a path from i to i-1 cannot go round.
-bool is_causal_chain(const Layout& layout, const Budget& budget) {
+bool find_causal_chain(const Layout& layout, const Budget& budget) {
   if (layout.registers > 0 || layout.order.empty()) return false;
   std::vector<bool> used(layout.layers.size(), false), linked(layout.tokens, false);
   for (const std::uint32_t l : layout.order) used[l] = true;
@@ -36,9 +37,14 @@ bool is_causal_chain(const Layout& layout, const Budget& budget) {
   return true;
 }
 
-}  // namespace
+bool is_causal_chain(const Layout& layout, const Budget& budget) {
+  ReachMemory::Entry* const memory = ReachMemory::find(layout);
+  if (memory == nullptr) return find_causal_chain(layout, budget);
+  if (!memory->is_causal_chain) memory->is_causal_chain = find_causal_chain(layout, budget);
+  return *memory->is_causal_chain;
+}
 
-std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const Budget& budget) {
+std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (question.weight == nullptr) {
     if (auto answer = answer_by_intervals(question, budget)) return answer;
@@ -48,17 +54,31 @@ std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const B
     if (auto answer = answer_by_stretches(question, budget, true)) return answer;
     if (auto answer = answer_by_grid(question, budget)) return answer;
   }
-  if (question.count_unseen && !question.find_layers) {
+  // Hubs say after how many layers all is seen, whatever the depth that is asked about, and that is asked about anyway.
+  ReachQuestion bound = question;
+  bound.count_unseen = false;
+  bound.find_layers = true;
+  if (!question.count_unseen) return answer_by_hubs(bound, budget);
+  const auto sees_all = [&]() -> std::optional<ReachAnswer> {
+    auto answer = answer_by_hubs(bound, budget);
+    if (!answer || !answer->reach.layers || (question.depth && *answer->reach.layers > *question.depth)) return std::nullopt;
+    answer->unseen.assign(layout.tokens, 0);
+    return answer;
+  };
+  const bool may_see_all = question.wanted.kind == ClassKind::all && (!question.depth || *question.depth > 1);
+  if (may_see_all) {
+    if (auto answer = sees_all()) return answer;
+  }
+  if (!question.find_layers) {
     if (auto unseen = count_near(question, budget)) return ReachAnswer{std::move(*unseen), {}};
   }
-  if (auto answer = answer_by_hubs(question, budget)) {
-    if (!question.count_unseen) return answer;
-    if (question.wanted.kind == ClassKind::all && answer->reach.layers && (!question.depth || *answer->reach.layers <= *question.depth)) {
-      answer->unseen.assign(layout.tokens, 0);
-      return answer;
-    }
-  }
-  return std::nullopt;
+  return question.wanted.kind == ClassKind::all && !may_see_all ? sees_all() : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const Budget& budget) {
+  return recall(question, ReachMemory::Way::cheap, [&] { return find_cheap_answer(question, budget); });
 }
 
 ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
@@ -70,9 +90,11 @@ ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
     answer.reach.layers = 0;
     return answer;
   }
-  if (auto answer = answer_cheaply(question, budget)) return *answer;
-  if (auto answer = answer_by_stretches(question, budget, false)) return *answer;
-  return answer_by_bits(question, budget);
+  if (auto answer = answer_cheaply(question, budget)) return *std::move(answer);
+  return *recall(question, ReachMemory::Way::any, [&] {
+    auto answer = answer_by_stretches(question, budget, false);
+    return answer ? answer : answer_by_bits(question, budget);
+  });
 }
 
 std::vector<Vertex> compute_unseen(const Layout& layout, std::optional<std::uint64_t> depth, const Wanted& wanted,

@@ -116,11 +116,12 @@ struct Shortened {
   std::vector<Vertex> lead;          ///< the first of its stretch
   std::optional<Booking> booking;
 };
+inline constexpr Vertex usual_few = 8192, usual_share = 16;
 /// Nothing for less than `few` vertices, or when there are more stretches than a `share`-th of them. O(vertices + segments and runs of the patterns).
-[[nodiscard]] std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Vertex few = 8192, Vertex share = 16);
+[[nodiscard]] std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Vertex few = usual_few, Vertex share = usual_share);
 
 /// Large block masks (kinds all and seen): the question for the shortened layout. @param cheaply  not by bits
-[[nodiscard]] std::optional<ReachAnswer> answer_by_stretches(const ReachQuestion& question, const Budget& budget, bool cheaply, Vertex few = 8192, Vertex share = 16);
+[[nodiscard]] std::optional<ReachAnswer> answer_by_stretches(const ReachQuestion& question, const Budget& budget, bool cheaply, Vertex few = usual_few, Vertex share = usual_share);
 
 /// compute_latest with the list starting after its first `skip` layers.
 [[nodiscard]] std::vector<std::int64_t> compute_latest_after(const Layout& layout, std::uint64_t skip, std::uint64_t depth, Vertex root,

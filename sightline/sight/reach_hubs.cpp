@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_memory.hpp"
 
 namespace sightline::sight {
 
@@ -80,9 +81,7 @@ std::optional<std::uint64_t> find_full_view(const ReachQuestion& question, Verte
   return high;
 }
 
-}  // namespace
-
-std::optional<ReachAnswer> answer_by_hubs(const ReachQuestion& question, const Budget& budget) {
+std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (question.wanted.kind == ClassKind::seen || layout.order.empty() || layout.tokens < 2) return std::nullopt;
   std::vector<ReadLayer> layers;
@@ -131,6 +130,12 @@ std::optional<ReachAnswer> answer_by_hubs(const ReachQuestion& question, const B
     if (after.reach.layers && *gathered + *after.reach.layers == *below.reach.layers) return below;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ReachAnswer> answer_by_hubs(const ReachQuestion& question, const Budget& budget) {
+  return recall(question, ReachMemory::Way::hubs, [&] { return find_by_hubs(question, budget); });
 }
 
 }  // namespace sightline::sight

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_memory.hpp"
 
 namespace sightline::sight {
 
@@ -71,11 +72,20 @@ std::optional<Intervals> make_intervals(const ReadLayer& layer, Vertex vertices)
   result.hi.reserve(vertices);
   std::vector<std::pair<Vertex, Vertex>> parts;
   for (const ReadGroup& group : layer.groups) {
+    const ReadRange* const only = group.ranges_end == group.ranges_begin + 1 ? &layer.ranges[group.ranges_begin] : nullptr;
     for (Vertex i = group.begin; i < group.end; ++i) {
-      if (!merge_row(layer, group, i, parts) || parts.size() != 1) return std::nullopt;
-      if (i > 0 && (parts[0].first < result.lo.back() || parts[0].second < result.hi.back())) return std::nullopt;
-      result.lo.push_back(parts[0].first);
-      result.hi.push_back(parts[0].second);
+      Vertex low = 0, high = 0;
+      if (only != nullptr && only->step == 1 && only->first <= std::uint64_t{i} + 1 && i <= std::uint64_t{only->last} + 1) {
+        low = std::min(i, only->first);
+        high = std::max(i, only->last);
+      } else {
+        if (!merge_row(layer, group, i, parts) || parts.size() != 1) return std::nullopt;
+        low = parts[0].first;
+        high = parts[0].second;
+      }
+      if (i > 0 && (low < result.lo.back() || high < result.hi.back())) return std::nullopt;
+      result.lo.push_back(low);
+      result.hi.push_back(high);
     }
   }
   return result;
@@ -110,8 +120,8 @@ std::optional<CyclicIntervals> make_cyclic(const ReadLayer& layer, Vertex tokens
 template <class Views>
 class IntervalReach {
 public:
-  IntervalReach(const ReachQuestion& question, std::vector<LayerRun> period, std::vector<Views> layers, const Budget& budget)
-      : question_(question), period_(std::move(period)), layers_(std::move(layers)), budget_(budget) {}
+  IntervalReach(const ReachQuestion& question, const std::vector<LayerRun>& period, const std::vector<Views>& layers, const Budget& budget)
+      : question_(question), period_(period), layers_(layers), budget_(budget) {}
 
   ReachAnswer answer() {
     const Vertex tokens = question_.layout->tokens;
@@ -266,8 +276,8 @@ private:
   }
 
   const ReachQuestion& question_;
-  std::vector<LayerRun> period_;
-  std::vector<Views> layers_;  // by distinct layer
+  const std::vector<LayerRun>& period_;
+  const std::vector<Views>& layers_;  // by distinct layer
   const Budget& budget_;
   Views identity_, whole_period_, ever_;
 };
@@ -377,48 +387,77 @@ private:
   std::uint64_t tokens_;
 };
 
+/// By distinct layer; the first of arcs, straight and circles that holds for all used layers is there.
+struct IntervalLayers {
+  bool cyclic = false, straight = false, circular = false;
+  std::vector<Arc> arcs;
+  std::vector<Intervals> intervals;
+  std::vector<CyclicIntervals> circles;
+};
+
+IntervalLayers make_interval_layers(const Layout& layout, const std::vector<LayerRun>& period, bool may_wrap, const Budget& budget) {
+  std::vector<bool> used(layout.layers.size(), false);
+  for (const LayerRun& run : period) used[run.layer] = true;
+  Booking booking(budget);
+  IntervalLayers result;
+  result.straight = true;
+  result.cyclic = may_wrap;
+  result.arcs.resize(layout.layers.size());
+  result.intervals.resize(layout.layers.size());
+  for (std::uint32_t l = 0; l < layout.layers.size() && (result.straight || result.cyclic); ++l) {
+    if (!used[l]) continue;
+    const ReadLayer layer = make_read_layer(layout, layout.layers[l], budget);
+    if (result.straight) {
+      auto found = make_intervals(layer, layout.vertices());
+      result.straight = found.has_value();
+      if (found) {
+        booking.grow(2 * sizeof(Vertex) * static_cast<std::uint64_t>(layout.vertices()));
+        result.intervals[l] = std::move(*found);
+      }
+    }
+    if (result.cyclic) {
+      const auto found = make_arc(layer, layout.tokens);
+      result.cyclic = found.has_value();
+      if (found) result.arcs[l] = *found;
+    }
+  }
+  if (result.cyclic || !result.straight) result.intervals.clear();
+  if (result.cyclic || result.straight || !may_wrap || layout.registers > 0) return result;
+  result.circular = true;
+  result.circles.resize(layout.layers.size());
+  for (std::uint32_t l = 0; l < layout.layers.size() && result.circular; ++l) {
+    if (!used[l]) continue;
+    auto found = make_cyclic(make_read_layer(layout, layout.layers[l], budget), layout.tokens);
+    result.circular = found.has_value();
+    if (!found) continue;
+    booking.grow(2 * sizeof(std::int64_t) * static_cast<std::uint64_t>(layout.tokens));
+    result.circles[l] = std::move(*found);
+  }
+  if (!result.circular) result.circles.clear();
+  return result;
+}
+
 }  // namespace
 
 std::optional<ReachAnswer> answer_by_intervals(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (layout.tokens == 0 || (question.registers_too && layout.registers > 0)) return std::nullopt;
   const std::vector<LayerRun> period = make_period(layout, question.skip);
-  std::vector<bool> used(layout.layers.size(), false);
-  for (const LayerRun& run : period) used[run.layer] = true;
-  Booking booking(budget, 8 * sizeof(Vertex) * static_cast<std::uint64_t>(layout.vertices()));
+  const Booking booking(budget, 8 * sizeof(Vertex) * static_cast<std::uint64_t>(layout.vertices()));
   const bool may_wrap = question.wanted.kind != ClassKind::causal && !question.wanted.ordinary_only;
-  std::vector<Intervals> intervals(layout.layers.size());
-  std::vector<CyclicIntervals> circles(layout.layers.size());
-  std::vector<Arc> arcs(layout.layers.size());
-  bool straight = true, cyclic = may_wrap, circular = may_wrap && layout.registers == 0;
-  for (std::uint32_t l = 0; l < layout.layers.size() && (straight || cyclic || circular); ++l) {
-    if (!used[l]) continue;
-    const ReadLayer layer = make_read_layer(layout, layout.layers[l], budget);
-    if (straight) {
-      auto found = make_intervals(layer, layout.vertices());
-      straight = found.has_value();
-      if (found) {
-        booking.grow(2 * sizeof(Vertex) * static_cast<std::uint64_t>(layout.vertices()));
-        intervals[l] = std::move(*found);
-      }
-    }
-    if (circular) {
-      auto found = make_cyclic(layer, layout.tokens);
-      circular = found.has_value();
-      if (found) {
-        booking.grow(2 * sizeof(std::int64_t) * static_cast<std::uint64_t>(layout.tokens));
-        circles[l] = std::move(*found);
-      }
-    }
-    if (cyclic) {
-      const auto found = make_arc(layer, layout.tokens);
-      cyclic = found.has_value();
-      if (found) arcs[l] = *found;
+  std::shared_ptr<const IntervalLayers> layers;
+  ReachMemory::Entry* const memory = ReachMemory::find(layout);
+  if (memory != nullptr) layers = std::static_pointer_cast<const IntervalLayers>(memory->intervals[may_wrap]);
+  if (!layers) {
+    layers = std::make_shared<IntervalLayers>(make_interval_layers(layout, period, may_wrap, budget));
+    if (memory != nullptr) {
+      memory->intervals[may_wrap] = layers;
+      if (may_wrap && layers->straight && !layers->cyclic) memory->intervals[!may_wrap] = layers;
     }
   }
-  if (cyclic) return ArcReach(question, period, arcs).answer();
-  if (straight) return IntervalReach<Intervals>(question, period, std::move(intervals), budget).answer();
-  if (circular) return IntervalReach<CyclicIntervals>(question, period, std::move(circles), budget).answer();
+  if (layers->cyclic) return ArcReach(question, period, layers->arcs).answer();
+  if (layers->straight) return IntervalReach<Intervals>(question, period, layers->intervals, budget).answer();
+  if (layers->circular) return IntervalReach<CyclicIntervals>(question, period, layers->circles, budget).answer();
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 
 #include "sightline/layout/pattern_builder.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_memory.hpp"
 
 namespace sightline::sight {
 
@@ -49,6 +50,23 @@ bool mark_rows(const layout::Pattern& pattern, StretchEnds& ends, const Budget& 
     if (ends.too_many()) return false;
   }
   return true;
+}
+
+/// shorten() with the bounds that certify uses, once per layout that is kept.
+std::shared_ptr<const Shortened> find_shortened(const Layout& layout, const Budget& budget, Vertex few, Vertex share, bool usual) {
+  const auto make = [&]() -> std::shared_ptr<Shortened> {
+    std::optional<Shortened> found = shorten(layout, budget, few, share);
+    return found ? std::make_shared<Shortened>(*std::move(found)) : nullptr;
+  };
+  ReachMemory::Entry* const memory = usual ? ReachMemory::find(layout) : nullptr;
+  if (memory == nullptr) return make();
+  if (!memory->has_shorter) {
+    const std::shared_ptr<Shortened> found = make();
+    if (found) found->booking.reset();  // it outlives the budget
+    memory->shorter = found;
+    memory->has_shorter = true;
+  }
+  return memory->shorter;
 }
 
 }  // namespace
@@ -115,7 +133,7 @@ std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Ver
 std::optional<ReachAnswer> answer_by_stretches(const ReachQuestion& question, const Budget& budget, bool cheaply, Vertex few, Vertex share) {
   const Layout& layout = *question.layout;
   if (question.weight != nullptr || layout.order.empty() || question.wanted.kind == ClassKind::causal) return std::nullopt;
-  const std::optional<Shortened> found = shorten(layout, budget, few, share);
+  const std::shared_ptr<const Shortened> found = find_shortened(layout, budget, few, share, few == usual_few && share == usual_share);
   if (!found) return std::nullopt;
   ReachQuestion asked = question;
   asked.layout = &found->layout;

@@ -11,18 +11,19 @@ void tidy(std::vector<ReadRange>& ranges) {
   for (ReadRange& range : ranges) {
     if (range.first == range.last) range.step = 1;
   }
-  std::sort(ranges.begin(), ranges.end(), [](const ReadRange& a, const ReadRange& b) {
+  const auto before = [](const ReadRange& a, const ReadRange& b) {
     return a.first != b.first ? a.first < b.first : a.step != b.step ? a.step < b.step : a.last > b.last;
-  });
-  std::vector<ReadRange> out;
+  };
+  if (!std::is_sorted(ranges.begin(), ranges.end(), before)) std::sort(ranges.begin(), ranges.end(), before);
+  std::size_t kept = 0;
   for (const ReadRange& range : ranges) {
-    if (!out.empty() && out.back().step == 1 && range.step == 1 && range.first <= out.back().last + 1) {
-      out.back().last = std::max(out.back().last, range.last);
-    } else if (out.empty() || !(out.back() == range)) {
-      out.push_back(range);
+    if (kept > 0 && ranges[kept - 1].step == 1 && range.step == 1 && range.first <= ranges[kept - 1].last + 1) {
+      ranges[kept - 1].last = std::max(ranges[kept - 1].last, range.last);
+    } else if (kept == 0 || !(ranges[kept - 1] == range)) {
+      ranges[kept++] = range;
     }
   }
-  ranges.swap(out);
+  ranges.resize(kept);
 }
 
 }  // namespace

@@ -336,16 +336,20 @@ bool ViewSweep::is_swap_of_view(Vertex a, const group::Permutation& swap) const 
   const Vertex x = swap.moved()[0], y = swap.moved()[1];
   if (x == a || y == a) return false;
   if (!layout.has_equal_registers()) {
-    const std::vector<std::int64_t> latest = compute_latest(layout, depth_, a, budget_);
-    if (const auto kept = is_swap_symmetric(layout, latest, x, y, budget_)) return *kept;
+    if (!latest_ || latest_->first != a) latest_.emplace(a, compute_latest(layout, depth_, a, budget_));
+    if (const auto kept = is_swap_symmetric(layout, latest_->second, x, y, budget_)) return *kept;
   }
   return symmetry::is_automorphism(maker_->make(a, budget_).structure, swap, budget_);
 }
 
 bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {
   const Vertex tokens = question_.layout->tokens;
-  const group::Group group =
-      symmetry::restrict_to_tokens(symmetry::compute_automorphisms(rooted.structure, budget_), tokens, budget_);
+  ViewRecords* const records = question_.layout->registers == 0 && question_.records != nullptr && question_.records->by_root.size() < ViewRecords::most
+                                   ? question_.records : nullptr;
+  symmetry::SearchRecord record;
+  const group::Group group = symmetry::restrict_to_tokens(
+      symmetry::compute_token_automorphisms(rooted.structure, rooted.structure.vertices, budget_, records != nullptr ? &record : nullptr), tokens, budget_);
+  if (record.is_tight) records->by_root[{depth_, a}] = std::move(record);
   if (absorb(group)) return true;
   for (const auto& members : group.symmetric_classes) {
     if (!rooted.seen[members.front()]) continue;

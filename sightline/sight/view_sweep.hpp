@@ -81,6 +81,7 @@ private:
   symmetry::Structure layout_structure_;
   mutable std::unique_ptr<symmetry::AutomorphismTest> layout_test_;
   mutable std::vector<std::pair<std::uint64_t, Vertex>> slots_;
+  mutable std::optional<std::pair<Vertex, std::vector<std::int64_t>>> latest_;  ///< of the root whose twins were asked about last
   std::optional<ViewColours> views_;
   std::uint64_t depth_;
   mutable std::unique_ptr<group::Membership> layout_member_;

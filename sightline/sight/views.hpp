@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "sightline/group/group.hpp"
 #include "sightline/layout/layout.hpp"
 #include "sightline/sight/reach.hpp"
+#include "sightline/symmetry/automorphism.hpp"
 
 namespace sightline::sight {
 
@@ -26,6 +28,13 @@ struct Collision {
 /// How registers that start equal are compared in a row (theory.md 2.5, 7.6): normalised rows count frequencies.
 enum class RegisterRows { frequencies, multisets };
 
+/// Searches for the automorphisms of views of one layout, by depth and root: what certificates would otherwise find again. At most `most` of
+/// them, tight ones, of layouts without registers.
+struct ViewRecords {
+  static constexpr std::size_t most = 16;
+  std::map<std::pair<std::uint64_t, Vertex>, symmetry::SearchRecord> by_root;
+};
+
 /// The question "is every isomorphism of rooted views of depth m in G?".
 struct ViewQuestion {
   const Layout* layout = nullptr;
@@ -34,6 +43,7 @@ struct ViewQuestion {
   const group::Group* layout_group = nullptr;
   ClassKind target_class = ClassKind::all;
   RegisterRows register_rows = RegisterRows::frequencies;
+  ViewRecords* records = nullptr;  ///< filled on the way, where it is there
 };
 
 /// A collision at depth m, or nothing when there is none. For target_class `all` the caller has checked (R); for `causal`

@@ -41,7 +41,7 @@ Structure make_structure(const layout::Layout& layout) {
 
 // The functions below work on a copy of the caller's budget: what they book is given back when they return.
 
-group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& callers_budget) {
+group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& callers_budget, SearchRecord* record) {
   const Budget budget = callers_budget;
   if (tokens > structure.vertices) throw ArgumentError("a structure has at least as many vertices as tokens");
   TwinTower tower(make_run_graph(structure, budget));
@@ -53,6 +53,16 @@ group::Group compute_token_automorphisms(const Structure& structure, Vertex toke
     for (Vertex v = 0; v < graph.vertices; ++v) prefer.push_back(tower.first_of_fibre(v) < tokens ? 1 : 0);
   }
   const Automorphisms found = search_automorphisms(graph, prefer, budget);
+  if (record != nullptr) {
+    *record = {found.is_tight, {}, {}, tower.inner_colours()};
+    for (const MovedPairs& quotient : found.generators) {
+      MovedPairs& moved = record->generators.emplace_back();
+      moved.reserve(quotient.size());
+      for (const auto& [x, y] : quotient) moved.emplace_back(tower.first_of_fibre(x), tower.first_of_fibre(y));
+      if (!std::is_sorted(moved.begin(), moved.end())) std::sort(moved.begin(), moved.end());
+    }
+    for (const Vertex v : found.path) record->path.push_back(tower.first_of_fibre(v));
+  }
 
   group::Group group;
   group.degree = tokens;
@@ -97,8 +107,8 @@ group::Group compute_automorphisms(const Structure& structure, const Budget& bud
   return compute_token_automorphisms(structure, structure.vertices, budget);
 }
 
-group::Group compute_layout_group(const layout::Layout& layout, const Budget& budget) {
-  return compute_token_automorphisms(make_structure(layout), layout.tokens, budget);
+group::Group compute_layout_group(const layout::Layout& layout, const Budget& budget, SearchRecord* record) {
+  return compute_token_automorphisms(make_structure(layout), layout.tokens, budget, record);
 }
 
 std::optional<std::vector<Vertex>> find_isomorphism(const Structure& a, const Structure& b, const Budget& callers_budget) {

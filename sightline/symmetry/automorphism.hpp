@@ -1,11 +1,15 @@
 // Our own engine for automorphisms and isomorphisms: twin quotient, colour refinement on runs, individualisation-refinement.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "sightline/base/budget.hpp"
 #include "sightline/group/group.hpp"
+#include "sightline/symmetry/orbits.hpp"
 #include "sightline/symmetry/structure.hpp"
 
 namespace sightline::symmetry {
@@ -29,14 +33,26 @@ namespace sightline::symmetry {
 /// The same group restricted to the tokens 0..tokens-1, which no automorphism may mix with the rest (a colour on either side
 /// of `tokens` never occurs on the other). Cheaper than restrict_to_tokens: the search fixes tokens first, so the order of
 /// what moves registers only is read off its chain of stabilisers.
-[[nodiscard]] group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& budget);
+/// @param record  when not nullptr: what the search found, for a certificate
+struct SearchRecord;
+[[nodiscard]] group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& budget, SearchRecord* record = nullptr);
+
+/// Evidence that fell off on the way, in original vertices: a vertex of the last quotient is the least one of its fibre.
+struct SearchRecord {
+  /// Is this all that a certificate needs? Then on every level of the path the generators that fix what comes before move the chosen vertex
+  /// through its whole cell. Else subtrees have to be refuted in writing.
+  bool is_tight = false;
+  std::vector<MovedPairs> generators;
+  std::vector<Vertex> path;
+  std::vector<std::vector<std::vector<std::int64_t>>> inner_colours;  ///< stage by stage, by relation (twins.hpp)
+};
 
 /// The image of a group on vertices in Sym(tokens): every element restricted to 0..tokens-1 (which it must preserve),
 /// with the exact order of the restriction (elements that move registers only are factored out).
 [[nodiscard]] group::Group restrict_to_tokens(const group::Group& group, Vertex tokens, const Budget& budget);
 
 /// The group of a layout as format.md defines it, on tokens.
-[[nodiscard]] group::Group compute_layout_group(const layout::Layout& layout, const Budget& budget);
+[[nodiscard]] group::Group compute_layout_group(const layout::Layout& layout, const Budget& budget, SearchRecord* record = nullptr);
 
 /// An isomorphism a -> b (as images of 0..vertices-1), verified, or nothing when there is none. Both structures must have
 /// the same number of vertices and relations. Colours are compared by value.

@@ -390,6 +390,10 @@ Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std:
   Refinement tree(graph, budget);
   const Path path = follow_first_path(tree, prefer, budget);
   const Partition& partition = tree.partition();
+  for (const PathLevel& level : path.levels) {
+    if (!prefer.empty() && prefer[level.chosen] == 0) break;
+    found.path.push_back(level.chosen);
+  }
   Orbits orbits(graph.vertices);
   std::vector<Vertex> failed_list;
   Matcher matcher(path, graph, tree, true, budget);
@@ -431,6 +435,7 @@ Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std:
     }
     tree.undo_to(level.splits_before);
     found.order *= orbits.size(level.chosen);
+    if (preferred) found.is_tight = found.is_tight && orbits.size(level.chosen) == cell_size;
     if (!preferred) found.order_fixing_preferred *= orbits.size(level.chosen);
     budget.report("automorphisms", 1.0 - static_cast<double>(l) / static_cast<double>(path.levels.size()));
   }

@@ -40,6 +40,10 @@ struct Automorphisms {
   mpz_class order = 1;
   /// Order of the pointwise stabiliser of the preferred vertices (1 when all were preferred or none asked for).
   mpz_class order_fixing_preferred = 1;
+  std::vector<Vertex> path;  ///< the preferred vertices that the first path individualised
+  /// Along `path`, every target cell is one orbit of the generators that fix what comes before: they and refinement prove each other,
+  /// and no subtree had to be refuted.
+  bool is_tight = true;
 };
 
 /// Exact and complete. At every level of the first path, from the bottom up, every vertex of the target cell that is not

@@ -109,7 +109,7 @@ void decide(Context& context) {
   answer.connected = sight::compute_connected(context.layout, budget).layers;
   answer.class_kind = sight::compute_class_kind(context.layout, budget);
   budget.report("symmetry", 0);
-  context.layout_group = symmetry::compute_layout_group(context.layout, budget);
+  context.layout_group = symmetry::compute_layout_group(context.layout, budget, &context.layout_search);
   answer.layout = to_group_answer(context.layout_group, budget);
   context.target = make_target(a, context.layout_group, budget);
   if (ids && context.target_class == sight::ClassKind::causal) context.mean_all_causal();

@@ -55,19 +55,24 @@ std::size_t Context::remember(const sight::ViewQuestion& question, ViewsAsked::W
   return asked.size() - 1;
 }
 
+sight::ViewQuestion Context::keep_records(sight::ViewQuestion question, std::size_t at) const {
+  question.records = &view_records[asked[at].views];
+  return question;
+}
+
 sight::Needed Context::ask_needed(const sight::ViewQuestion& question) const {
   const std::size_t at = remember(question, ViewsAsked::What::needed, std::nullopt);
-  return *(asked[at].needed = sight::compute_needed(question, budget));
+  return *(asked[at].needed = sight::compute_needed(keep_records(question, at), budget));
 }
 
 std::optional<sight::Collision> Context::ask_collision(const sight::ViewQuestion& question, std::uint64_t depth) const {
   const std::size_t at = remember(question, ViewsAsked::What::collision, depth);
-  return *(asked[at].collision = sight::find_collision(question, depth, budget));
+  return *(asked[at].collision = sight::find_collision(keep_records(question, at), depth, budget));
 }
 
 std::optional<group::Group> Context::ask_expressed(const sight::ViewQuestion& question, std::optional<std::uint64_t> depth) const {
   const std::size_t at = remember(question, ViewsAsked::What::expressed, depth);
-  return *(asked[at].expressed = depth ? sight::compute_expressed_group(question, *depth, budget) : sight::compute_limit_group(question, budget));
+  return *(asked[at].expressed = depth ? sight::compute_expressed_group(keep_records(question, at), *depth, budget) : sight::compute_limit_group(keep_records(question, at), budget));
 }
 
 }  // namespace sightline::verdict

@@ -1,6 +1,7 @@
 // What the deciding functions share: the architecture, what was derived from it, and the answer being built.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "sightline/group/group.hpp"
 #include "sightline/layout/layout.hpp"
 #include "sightline/sight/views.hpp"
+#include "sightline/symmetry/automorphism.hpp"
 #include "sightline/verdict/answer.hpp"
 #include "sightline/verdict/facts.hpp"
 #include "sightline/verdict/row_facts.hpp"
@@ -44,6 +46,7 @@ struct Context {
   const Budget& budget;
   layout::Layout layout;
   group::Group layout_group;  ///< on tokens
+  symmetry::SearchRecord layout_search;  ///< how that group was found
   group::Group target;        ///< G of the targets, on tokens
   bool target_is_layout = true;
   Facts facts;
@@ -64,6 +67,7 @@ struct Context {
   [[nodiscard]] std::optional<sight::Collision> ask_collision(const sight::ViewQuestion& question, std::uint64_t depth) const;
   [[nodiscard]] std::optional<group::Group> ask_expressed(const sight::ViewQuestion& question, std::optional<std::uint64_t> depth) const;
   mutable std::vector<ViewsAsked> asked;
+  mutable std::map<std::string, sight::ViewRecords> view_records;  ///< by ViewsAsked::views
 
   [[nodiscard]] std::uint64_t tokens() const { return layout.tokens; }
   /// Tokens that carry content: all but a BOS.
@@ -108,6 +112,8 @@ struct Context {
 private:
   /// The index of the new entry.
   std::size_t remember(const sight::ViewQuestion& question, ViewsAsked::What what, std::optional<std::uint64_t> depth) const;
+  /// The question number `at`, its searches kept for the certificate.
+  [[nodiscard]] sight::ViewQuestion keep_records(sight::ViewQuestion question, std::size_t at) const;
 
   mutable std::vector<std::optional<RowFacts>> row_facts_;  ///< one per relation of the layout
   mutable std::optional<Sighted> sighted_;

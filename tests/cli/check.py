@@ -128,6 +128,26 @@ def find_interrupt_faults(folder):
     return [] if process.returncode == 130 and waited < 2 else [f"interrupt: exit code {process.returncode} after {waited:.1f} s"]
 
 
+def find_time_faults(folder):
+    """--time holds for the search, for the writing and for the check of the certificate."""
+    (folder / "timed.toml").write_text('tokens = 300000\ndim = 4\n[mixer]\npattern = { kind = "window", radius = 64, global = [0, 5] }\n[[layer]]\nrepeat = 8\n')
+    start = time.monotonic()
+    subprocess.run([command, "certify", "timed.toml"], cwd=folder, capture_output=True, check=False)
+    whole = time.monotonic() - start
+    faults = []
+    stages = set()
+    for share in (0.2, 0.5, 0.7, 0.9):
+        limit = share * whole
+        start = time.monotonic()
+        result = subprocess.run([command, "certify", "timed.toml", "--json", "--time", f"{limit:.2f}"], cwd=folder, capture_output=True, text=True, check=False)
+        over = time.monotonic() - start - limit
+        stages |= {stage for stage in ("checked", "written") if f"while the certificate was {stage}: the time limit" in result.stdout}
+        # Two seconds, not one: the test machine may be busy with other tests.
+        if result.returncode not in (0, 3) or over > 2 or (result.returncode == 3 and '"limit":"' not in result.stdout):
+            faults.append(f"time: limit {limit:.2f} s of {whole:.2f} s: exit code {result.returncode}, {over:.1f} s over the limit, {result.stdout[-200:]!r}")
+    return faults if "checked" in stages else [*faults, f"time: no check was interrupted ({stages})"]
+
+
 def find_memory_faults(folder):
     """--memory holds for the whole process, and what it cuts short says how far it came."""
     patterns = {
@@ -162,11 +182,11 @@ def main():
             faults += find_faults(case, folder)
             count += 1
         if not wanted:
-            faults += find_screen_faults(pathlib.Path(name)) + find_interrupt_faults(pathlib.Path(name))
+            faults += find_screen_faults(pathlib.Path(name)) + find_interrupt_faults(pathlib.Path(name)) + find_time_faults(pathlib.Path(name))
             # Under the sanitizers memory is not what it was.
             if b"__asan_init" not in pathlib.Path(command).read_bytes():
                 faults += find_memory_faults(pathlib.Path(name))
-            count += 3
+            count += 4
     print("\n".join(faults))
     print(f"cli: {count - len(faults)} passed, {len(faults)} failed")
     sys.exit(bool(faults))

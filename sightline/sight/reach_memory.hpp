@@ -1,0 +1,62 @@
+// What was found out about who sees whom, kept for the questions that follow. Inside of reach.hpp, but for its owner.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "sightline/sight/reach_engine.hpp"
+
+namespace sightline::sight {
+
+/// While one lives, the answers given on its thread are kept: certify asks who sees whom a dozen times about one layout (for the answer, its
+/// evidence and its bounds), and the answer is a function of the patterns alone. A layout is known by a copy of its patterns and
+/// layers, never by its address, so answers cannot go stale. Small layouts are not kept (asking again is quicker), nor patterns beyond 32 MB;
+/// at most eight layouts. They nest; the innermost is used. Not thread-safe: one thread, one memory.
+class ReachMemory {
+public:
+  enum class Way { any, cheap, hubs };
+  /// (kind, ordinary_only, registers_too, skip within the period, depth, count_unseen, find_layers, way)
+  using Key = std::tuple<ClassKind, bool, bool, std::uint64_t, std::optional<std::uint64_t>, bool, bool, Way>;
+  struct Entry {
+    Layout layout;  ///< without colours
+    std::uint64_t period = 0;
+    std::map<Key, std::optional<ReachAnswer>> answers;
+    std::optional<bool> is_causal_chain;
+    std::shared_ptr<const void> intervals[2];  ///< what reach_intervals.cpp found, by whether intervals may wrap
+    std::shared_ptr<const Shortened> shorter;
+    bool has_shorter = false;
+  };
+
+  ReachMemory();
+  ~ReachMemory();
+  ReachMemory(const ReachMemory&) = delete;
+  ReachMemory& operator=(const ReachMemory&) = delete;
+
+  /// What is known about this layout; nullptr where nothing is kept. Valid until the next call. O(representation of the patterns).
+  [[nodiscard]] static Entry* find(const Layout& layout);
+  [[nodiscard]] static Key make_key(const Entry& entry, const ReachQuestion& question, Way way);
+
+private:
+  std::list<Entry> entries_;
+  ReachMemory* outer_;
+};
+
+/// From the memory, where there is one. A question that runs out of its budget leaves nothing behind.
+template <class Answer>
+std::optional<ReachAnswer> recall(const ReachQuestion& question, ReachMemory::Way way, const Answer& answer) {
+  ReachMemory::Entry* memory = question.weight == nullptr ? ReachMemory::find(*question.layout) : nullptr;
+  if (memory == nullptr) return answer();
+  const ReachMemory::Key key = ReachMemory::make_key(*memory, question, way);
+  if (const auto known = memory->answers.find(key); known != memory->answers.end()) return known->second;
+  std::optional<ReachAnswer> found = answer();
+  memory = ReachMemory::find(*question.layout);  // other layouts may have been asked about meanwhile
+  if (memory != nullptr) memory->answers.emplace(key, found);
+  return found;
+}
+
+}  // namespace sightline::sight
