@@ -1,12 +1,11 @@
 #include "reach.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <map>
 #include <numeric>
 #include <tuple>
 
+#include "bit_reach.hpp"
 #include "grid.hpp"
 #include "poll.hpp"
 #include "read_layers.hpp"
@@ -17,183 +16,6 @@ namespace checker {
 namespace {
 
 using Pair = std::pair<Vertex, Vertex>;
-using SharedLayers = std::map<std::uint32_t, SharedLayer>;
-constexpr std::uint64_t never = ~std::uint64_t{0};
-
-// Up to 512 columns at once, one bit each.
-constexpr std::size_t lane_bits = 512;
-struct Lane {
-  std::array<std::uint64_t, lane_bits / 64> word{};
-  Lane& operator|=(const Lane& other) {
-    for (std::size_t w = 0; w < word.size(); ++w) word[w] |= other.word[w];
-    return *this;
-  }
-  void set(std::size_t bit) { word[bit / 64] |= std::uint64_t{1} << (bit % 64); }
-  friend bool operator==(const Lane&, const Lane&) = default;
-};
-
-class Strip {
-public:
-  Strip(const Layout& layout, const SharedLayers& layers, std::vector<Vertex> columns)
-      : columns(std::move(columns)), layout_(layout), layers_(layers) {}
-
-  // Calls visit(q) for q = 0 and after every layer that changes something, until it says false, nothing changes, or `depth`.
-  template <class Visit>
-  void run(std::uint64_t skip, std::uint64_t depth, const Visit& visit) {
-    state.assign(layout_.vertices(), Lane{});
-    for (std::size_t k = 0; k < columns.size(); ++k) state[columns[k]].set(k);
-    if (!visit(std::uint64_t{0})) return;
-    std::vector<bool> quiet(layout_.layers.size(), false);
-    std::size_t idle = 0;
-    for (std::uint64_t q = 1; q <= depth && idle < layout_.order.size(); ++q) {
-      const std::uint32_t l = layout_.order[(skip + q - 1) % layout_.order.size()];
-      if (quiet[l] || !apply(layers_.at(l))) {
-        quiet[l] = true;
-        ++idle;
-        continue;
-      }
-      idle = 0;
-      quiet.assign(quiet.size(), false);
-      if (!visit(q)) return;
-    }
-  }
-
-  std::vector<Vertex> columns;
-  std::vector<Lane> state;  // by vertex: which of the columns it sees
-
-private:
-  bool apply(const SharedLayer& layer) {
-    constexpr Vertex block = 64;
-    blocks_.assign(state.size() / block + 1, Lane{});
-    for (std::size_t j = 0; j < state.size(); ++j) blocks_[j / block] |= state[j];
-    values_.resize(layer.ranges.size());
-    for (std::size_t k = 0; k < layer.ranges.size(); ++k) {
-      poll();
-      const auto [step, first, last] = layer.ranges[k];
-      std::uint64_t j = first;
-      values_[k] = Lane{};
-      if (k > 0 && layer.ranges[k - 1].step == step && layer.ranges[k - 1].first == first) {  // the one before goes on
-        values_[k] = values_[k - 1];
-        j = std::uint64_t{layer.ranges[k - 1].last} + step;
-      }
-      while (j <= last) {
-        const bool whole = step == 1 && j % block == 0 && j + block - 1 <= last;
-        values_[k] |= whole ? blocks_[j / block] : state[j];
-        j += whole ? block : step;
-      }
-    }
-    bool changed = false;
-    for (const ReadLayer::Group& group : layer.groups) {
-      poll();
-      Lane sum{};
-      for (std::size_t k = group.from; k < group.to; ++k) sum |= values_[layer.numbers[k]];
-      for (Vertex i = group.begin; i < group.end; ++i) {
-        const Lane old = state[i];
-        state[i] |= sum;  // values_ were taken before any of this
-        changed = changed || state[i] != old;
-      }
-    }
-    return changed;
-  }
-
-  const Layout& layout_;
-  const SharedLayers& layers_;
-  std::vector<Lane> blocks_, values_;
-};
-
-class BitReach {
-public:
-  BitReach(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question)
-      : layout_(layout), layers_(layers), question_(question) {}
-
-  Unseen unseen(std::optional<std::uint64_t> depth) {
-    Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
-    for_each_strip([&](Strip& strip) {
-      strip.run(question_.skip, depth.value_or(never), [](std::uint64_t) { return true; });
-      for (Vertex i = 0; i < layout_.tokens; ++i) {
-        const auto pair = missing(strip, i);
-        if (pair && (!result.first || *pair < *result.first)) result.first = pair;
-        const Lane lane = pair ? want(strip, i) : Lane{};
-        for (std::size_t w = 0; w < lane.word.size(); ++w) {
-          const std::uint64_t out = lane.word[w] & ~strip.state[i].word[w];
-          if (question_.weight == nullptr) result.count[i] += static_cast<Vertex>(std::popcount(out));
-          for (std::uint64_t rest = question_.weight == nullptr ? 0 : out; rest != 0; rest &= rest - 1)
-            result.count[i] += (*question_.weight)[strip.columns[64 * w + static_cast<std::size_t>(std::countr_zero(rest))]];
-        }
-      }
-      return true;
-    });
-    return result;
-  }
-
-  Reach layers(const std::vector<Vertex>* columns = nullptr) {
-    Reach result{0, {}};
-    for_each_strip([&](Strip& strip) {
-      Vertex reader = 0;  // what has been seen stays seen
-      std::optional<Pair> now, before;
-      std::uint64_t last = 0;
-      strip.run(question_.skip, never, [&](std::uint64_t q) {
-        before = std::exchange(now, std::nullopt);
-        for (; reader < layout_.tokens && !now; reader += now ? 0 : 1) now = missing(strip, reader);
-        last = q;
-        return now.has_value();
-      });
-      if (now) result = {std::nullopt, now};
-      else if (last > *result.layers) result = {last, before};
-      return result.layers.has_value();
-    }, columns);
-    return result;
-  }
-
-private:
-  template <class Visit>
-  void for_each_strip(const Visit& visit, const std::vector<Vertex>* columns = nullptr) {
-    std::vector<Vertex> all(question_.registers_too ? layout_.vertices() : layout_.tokens);
-    std::iota(all.begin(), all.end(), Vertex{0});
-    if (columns != nullptr) all = *columns;
-    for (std::size_t k = 0; k < all.size(); k += lane_bits) {
-      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(k);
-      Strip strip(layout_, layers_, {begin, begin + static_cast<std::ptrdiff_t>(std::min(lane_bits, all.size() - k))});
-      ever_.clear();
-      if (question_.kind == ClassKind::seen && question_.sets == nullptr) {
-        strip.run(question_.skip, never, [](std::uint64_t) { return true; });
-        ever_ = strip.state;
-      }
-      common_ = Lane{};
-      for (std::size_t c = 0; c < strip.columns.size(); ++c) {
-        if (strip.columns[c] != 0 || !question_.ordinary_only) common_.set(c);
-      }
-      if (!visit(strip)) return;
-    }
-  }
-
-  Lane want(const Strip& strip, Vertex i) const {
-    Lane lane = common_;
-    for (std::size_t w = 0; w < lane.word.size() && !ever_.empty(); ++w) lane.word[w] &= ever_[i].word[w];
-    if (question_.sets == nullptr && (question_.kind != ClassKind::causal || i >= strip.columns.back())) return lane;
-    for (std::size_t c = 0; c < strip.columns.size(); ++c) {
-      const bool wanted = question_.sets != nullptr ? (*question_.sets)[i][strip.columns[c]] : strip.columns[c] <= i;
-      if (!wanted) lane.word[c / 64] &= ~(std::uint64_t{1} << (c % 64));
-    }
-    return lane;
-  }
-
-  std::optional<Pair> missing(const Strip& strip, Vertex i) const {
-    const Lane lane = want(strip, i);
-    for (std::size_t w = 0; w < lane.word.size(); ++w) {
-      if (const std::uint64_t rest = lane.word[w] & ~strip.state[i].word[w]) {
-        return Pair{i, strip.columns[64 * w + static_cast<std::size_t>(std::countr_zero(rest))]};
-      }
-    }
-    return std::nullopt;
-  }
-
-  const Layout& layout_;
-  const SharedLayers& layers_;
-  const ReachQuestion& question_;
-  std::vector<Lane> ever_;
-  Lane common_;
-};
 
 std::vector<Vertex> read_hints(const Layout& layout, const Json& hints) {
   std::vector<Vertex> columns;
@@ -373,6 +195,26 @@ struct ReachMemory::State {
     return *shared_;
   }
 
+  /// A depth, at most two periods, by which two layers were met that suffice; nothing when none was found.
+  std::optional<std::uint64_t> crossing(std::uint64_t skip, bool causal) {
+    if (layout.registers > 0 || period == 0) return std::nullopt;
+    const auto [known, fresh] = crossing_.try_emplace({skip % period, causal});
+    if (!fresh) return known->second;
+    const auto at = [&](std::uint64_t q) { return layout.order[(skip + q - 1) % layout.order.size()]; };
+    constexpr std::size_t most_pairs = 12;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> tried;
+    for (std::uint64_t q = 2; q <= 2 * period; ++q) {
+      for (std::uint64_t p = 1; p < q; ++p) {
+        const std::pair<std::uint32_t, std::uint32_t> pair{at(p), at(q)};
+        if (std::find(tried.begin(), tried.end(), pair) != tried.end()) continue;
+        if (tried.size() == most_pairs) return std::nullopt;
+        tried.push_back(pair);
+        if (do_two_layers_suffice(layers().at(pair.first), layers().at(pair.second), layout.tokens, causal)) return known->second = q;
+      }
+    }
+    return std::nullopt;
+  }
+
   [[nodiscard]] bool causal_chain() {
     if (!causal_chain_) causal_chain_ = is_causal_chain(layout, layers());
     return *causal_chain_;
@@ -432,6 +274,7 @@ private:
   std::optional<std::map<std::uint32_t, ReadLayer>> layers_;
   std::optional<SharedLayers> shared_;
   std::optional<bool> causal_chain_;
+  std::map<std::pair<std::uint64_t, bool>, std::optional<std::uint64_t>> crossing_;
   std::optional<std::map<std::uint32_t, Intervals>> intervals_;
   bool are_intervals_ = true;
   std::map<std::uint64_t, std::unique_ptr<IntervalViews>> views_;
@@ -541,6 +384,35 @@ std::optional<Reach> ask_hub(State& state, const ReachQuestion& question) {
   return known->second;
 }
 
+/// Two layers bound the answer from above, columns from below; nothing where they do not meet. Token i of a causal chain comes to see 0..i.
+std::optional<Reach> reach_by_crossing(State& state, const ReachQuestion& question) {
+  const Layout& layout = state.layout;
+  if (question.kind == ClassKind::seen || question.sets != nullptr || question.weight != nullptr || layout.registers > 0 || layout.order.empty()) return std::nullopt;
+  const std::optional<std::uint64_t> depth = state.crossing(question.skip, question.kind == ClassKind::causal);
+  if (!depth) return std::nullopt;
+  std::vector<Vertex> columns;
+  for (std::uint64_t k = 0; k < lane_bits / 8; ++k) columns.push_back(static_cast<Vertex>((layout.tokens - 1) * k / (lane_bits / 8 - 1)));
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  const Reach below = BitReach(layout, state.shared(), question).layers(&columns);
+  return below.layers && *below.layers >= *depth ? std::optional(below) : std::nullopt;
+}
+
+/// What a layer list that sees all it is asked for leaves unseen: nothing, and of all tokens what comes later where tokens see those before only.
+std::optional<Unseen> unseen_when_seen(State& state, const ReachQuestion& question, std::uint64_t depth) {
+  const Layout& layout = state.layout;
+  if (question.memory == nullptr || question.sets != nullptr || question.weight != nullptr || (question.registers_too && layout.registers > 0)) return std::nullopt;
+  ReachQuestion asked = question;
+  const bool chain = question.kind != ClassKind::causal && state.causal_chain();
+  if (chain) asked.kind = ClassKind::causal;
+  const std::optional<std::uint64_t> bound = state.crossing(question.skip, asked.kind == ClassKind::causal);
+  if (asked.kind == ClassKind::seen || !bound || *bound > depth) return std::nullopt;
+  Unseen result{std::vector<Vertex>(layout.tokens, 0), {}};
+  if (!chain || question.kind == ClassKind::seen) return result;
+  for (Vertex i = 0; i < layout.tokens; ++i) result.count[i] = layout.tokens - 1 - i;
+  if (layout.tokens > 1) result.first = Pair{0, 1};
+  return result;
+}
+
 Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
   const Layout& layout = state.layout;
   if (const Short* shorter = find_short_for(state, question)) {
@@ -562,6 +434,7 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
     if (question.kind == ClassKind::all && layout.tokens > 1) none.first = Pair{0, 1};
     return none;
   }
+  if (auto unseen = depth ? unseen_when_seen(state, question, *depth) : std::nullopt) return *std::move(unseen);
   if (const auto reach = ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
   if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
@@ -577,6 +450,13 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     return found;
   }
   if (const IntervalViews* views = find_intervals_for(state, question)) return IntervalReach(layout, *views, question).layers();
+  if (const auto reach = reach_by_crossing(state, question)) return *reach;
+  if (question.memory != nullptr && question.sets == nullptr && question.weight == nullptr && question.kind != ClassKind::causal && state.causal_chain()) {
+    if (question.kind == ClassKind::all && layout.tokens > 1) return {std::nullopt, Pair{0, 1}};
+    ReachQuestion asked = question;
+    asked.kind = ClassKind::causal;
+    return compute_reach(layout, asked);
+  }
   if (const auto reach = ask_hub(state, question)) return *reach;
   if (const Grid* grid = find_grid_for(state, question)) return reach_on_grid(state, *grid, question);
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);

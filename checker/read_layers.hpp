@@ -38,6 +38,10 @@ struct SharedLayer {
 /// The length of the shortest list whose repetition is the layers' order (0 without layers).
 [[nodiscard]] std::uint64_t find_period(const std::vector<std::uint32_t>& order);
 
+/// Does every token see every token (causal: every one up to itself) after the two layers? Registers apart; false may mean: not found out
+/// (crossing.cpp). O(ranges log of those in a row).
+[[nodiscard]] bool do_two_layers_suffice(const ReadLayer& earlier, const ReadLayer& later, Vertex tokens, bool causal);
+
 /// When every row, with its reader, is an interval with monotone ends: i -> [lo[i], hi[i]]. Views are again such intervals.
 struct Intervals {
   std::vector<Vertex> lo, hi;
