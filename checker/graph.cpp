@@ -56,7 +56,7 @@ bool same_runs(std::vector<Run>& a, std::vector<Run>& b) {
   return at == a.size() && bt == b.size();
 }
 
-StretchMap::StretchMap(const Moves& moves) {
+StretchMap::StretchMap(const Moves& moves, Vertex vertices, const std::vector<Vertex>& steps) {
   for (const auto& [x, y] : moves) {
     if (!stretches_.empty() && x == stretches_.back().last + 1) {
       Stretch& tail = stretches_.back();
@@ -69,9 +69,41 @@ StretchMap::StretchMap(const Moves& moves) {
     }
     stretches_.push_back({x, x, y, 1});
   }
+  constexpr std::size_t much = 8;
+  if (steps.empty() || moves.size() * much < vertices) return;
+  image_.resize(vertices);
+  std::iota(image_.begin(), image_.end(), Vertex{0});
+  for (const auto& [x, y] : moves) image_[x] = y;
+  for (const Vertex step : steps) {
+    std::vector<Vertex>& until = even_.emplace_back(step, std::vector<Vertex>(vertices)).second;
+    const auto distance = [&](Vertex x) { return std::int64_t{image_[x + step]} - image_[x]; };
+    for (Vertex x = vertices; x-- > 0;) {
+      until[x] = x;
+      if (vertices - x <= step || (distance(x) != step && distance(x) != -std::int64_t{step})) continue;
+      until[x] = vertices - x - step > step && distance(x + step) == distance(x) ? until[x + step] : x + step;
+    }
+  }
+}
+
+void StretchMap::map_stepped(const Run& run, const std::vector<Vertex>& until, std::vector<Run>& out) const {
+  for (std::uint64_t x = run.first; x <= run.last;) {
+    const auto from = static_cast<Vertex>(x), to = std::min(run.last, until[from]);
+    const std::int64_t colour = run.colour + static_cast<std::int64_t>((x - run.first) / run.step) * run.colour_step;
+    const Vertex step = to > from ? run.step : 1;
+    const std::int64_t colour_step = to > from ? run.colour_step : 0;
+    if (image_[from] <= image_[to]) {
+      out.push_back({image_[from], image_[to], step, colour, colour_step});
+    } else {
+      out.push_back({image_[to], image_[from], step, colour + static_cast<std::int64_t>((to - from) / run.step) * colour_step, -colour_step});
+    }
+    x = std::uint64_t{to} + run.step;
+  }
 }
 
 void StretchMap::map(const Run& run, std::vector<Run>& out) const {
+  for (const auto& [step, until] : even_) {
+    if (run.step == step && run.first != run.last) return map_stepped(run, until, out);
+  }
   auto at = std::lower_bound(stretches_.begin(), stretches_.end(), run.first, [](const Stretch& s, Vertex x) { return s.last < x; });
   for (std::uint64_t x = run.first; x <= run.last;) {
     while (at != stretches_.end() && at->last < x) ++at;
@@ -93,7 +125,7 @@ void StretchMap::map(const Run& run, std::vector<Run>& out) const {
 }
 
 bool maps(const Graph& a, const Graph& b, const Moves& moves, bool local) {
-  const StretchMap map(moves);
+  const StretchMap map(moves, a.vertices, a.steps);
   std::vector<Run> image, there;
   const auto agree = [&](Vertex x, Vertex y) {
     poll();
@@ -157,6 +189,9 @@ void Graph::append(Lists& lists, Element scale, const Run& run) {
     return;
   }
   Span span{run.first, run.last, run.first == run.last ? 1 : run.step, slope, run.colour - slopes[slope] * std::int64_t{run.first}, 0};
+  constexpr std::size_t few_steps = 4;
+  constexpr Vertex long_run = 16;
+  if (span.step > 1 && run.size() >= long_run && steps.size() < few_steps && std::find(steps.begin(), steps.end(), span.step) == steps.end()) steps.push_back(span.step);
   const bool same = !lists.spans.empty() && lists.spans.back().base == span.base;
   span.weight = same ? lists.spans.back().weight : multiply(scale, power_of(colour_base, span.base));
   lists.spans.push_back(span);

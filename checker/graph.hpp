@@ -45,6 +45,7 @@ struct Graph {
   std::vector<Table> tables;
   std::vector<std::int64_t> slopes{0};
   std::vector<std::vector<Element>> powers{{}};  ///< powers[s][x] = g^(slopes[s] x)
+  std::vector<Vertex> steps;  ///< of long spans, other than 1; a few of them
 
   void add_table();
   void add_row(const std::vector<Run>& runs, bool visible);  ///< of the last table, readers 0, 1, ..
@@ -56,10 +57,11 @@ struct Graph {
   void append(Lists& lists, Element scale, const Run& run);
 };
 
-/// x -> image in stretches x + c or c - x, so that runs are mapped whole.
+/// x -> image in stretches x + c or c - x, so that runs are mapped whole; where much moves, also runs of the given steps along which images
+/// are evenly spaced.
 class StretchMap {
 public:
-  explicit StretchMap(const Moves& moves);
+  StretchMap(const Moves& moves, Vertex vertices, const std::vector<Vertex>& steps);
   void map(const Run& run, std::vector<Run>& out) const;
 
 private:
@@ -67,7 +69,10 @@ private:
     Vertex first, last, image;
     int direction;
   };
+  void map_stepped(const Run& run, const std::vector<Vertex>& until, std::vector<Run>& out) const;
   std::vector<Stretch> stretches_;
+  std::vector<Vertex> image_;                               ///< of all vertices; empty: little moves
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> even_;  ///< by step: how far from every vertex images are a step apart, one way
 };
 /// Same coloured set, whatever the runs; both lists are left in some other form.
 [[nodiscard]] bool same_runs(std::vector<Run>& a, std::vector<Run>& b);

@@ -434,9 +434,9 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
     if (question.kind == ClassKind::all && layout.tokens > 1) none.first = Pair{0, 1};
     return none;
   }
-  if (auto unseen = depth ? unseen_when_seen(state, question, *depth) : std::nullopt) return *std::move(unseen);
-  if (const auto reach = ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
+  if (auto unseen = unseen_when_seen(state, question, depth.value_or(never))) return *std::move(unseen);
   if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
+  if (const auto reach = ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
   return BitReach(layout, state.shared(), question).unseen(depth);
 }
@@ -457,8 +457,8 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     asked.kind = ClassKind::causal;
     return compute_reach(layout, asked);
   }
-  if (const auto reach = ask_hub(state, question)) return *reach;
   if (const Grid* grid = find_grid_for(state, question)) return reach_on_grid(state, *grid, question);
+  if (const auto reach = ask_hub(state, question)) return *reach;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
   return BitReach(layout, state.shared(), question).layers();
 }

@@ -231,7 +231,7 @@ bool AutomorphismTest::operator()(const Permutation& map) const {
 bool is_isomorphism(const Structure& a, const Structure& b, const Permutation& map) {
   if (a.vertices != b.vertices || a.relations.size() != b.relations.size()) return false;
   if (!map.moves().empty() && map.moves().back().first >= a.vertices) return false;
-  const StretchMap stretches(map.moves());
+  const StretchMap stretches(map.moves(), a.vertices, {});
   auto move = map.moves().begin();
   std::vector<Run> row, image;
   std::vector<Vertex> same_until(a.relations.size(), 0);  // rows that stay where they are, up to here all as one that was compared

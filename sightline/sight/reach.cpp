@@ -162,7 +162,8 @@ Settling compute_settling(const Layout& layout, std::uint64_t skip, const Budget
   if (layout.vertices() == 1) return {0, true};
   const Connected all = answer_reach(question, budget).reach;
   if (all.layers) return {*all.layers, true};
-  question.wanted.kind = ClassKind::seen;
+  // In a causal chain token i ever sees exactly 0..i.
+  question.wanted.kind = layout.vertices() > small_layout && is_causal_chain(layout, budget) ? ClassKind::causal : ClassKind::seen;
   return {*answer_reach(question, budget).reach.layers, false};
 }
 
