@@ -14,10 +14,10 @@ namespace checker {
 using SharedLayers = std::map<std::uint32_t, SharedLayer>;
 inline constexpr std::uint64_t never = ~std::uint64_t{0};
 
-// Up to 512 columns at once, one bit each.
-inline constexpr std::size_t lane_bits = 512;
+// Up to 64 `words` columns at once, one bit each; a few columns need no more.
+template <std::size_t words>
 struct Lane {
-  std::array<std::uint64_t, lane_bits / 64> word{};
+  std::array<std::uint64_t, words> word{};
   Lane& operator|=(const Lane& other) {
     for (std::size_t w = 0; w < word.size(); ++w) word[w] |= other.word[w];
     return *this;
@@ -26,8 +26,10 @@ struct Lane {
   friend bool operator==(const Lane&, const Lane&) = default;
 };
 
+template <std::size_t words>
 class Strip {
 public:
+  using Lane = checker::Lane<words>;
   Strip(const Layout& layout, const SharedLayers& layers, std::vector<Vertex> columns)
       : columns(std::move(columns)), layout_(layout), layers_(layers) {}
 
@@ -95,8 +97,12 @@ private:
   std::vector<Lane> blocks_, values_;
 };
 
+template <std::size_t words = 8>
 class BitReach {
 public:
+  static constexpr std::size_t lane_bits = 64 * words;
+  using Lane = checker::Lane<words>;
+  using Strip = checker::Strip<words>;
   BitReach(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question)
       : layout_(layout), layers_(layers), question_(question) {}
 
@@ -188,5 +194,12 @@ private:
   std::vector<Lane> ever_;
   Lane common_;
 };
+
+/// BitReach::layers of some columns.
+inline Reach reach_of_columns(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question, const std::vector<Vertex>& columns) {
+  if (columns.size() <= 64) return BitReach<1>(layout, layers, question).layers(&columns);
+  if (columns.size() <= 128) return BitReach<2>(layout, layers, question).layers(&columns);
+  return BitReach<>(layout, layers, question).layers(&columns);
+}
 
 }  // namespace checker

@@ -297,8 +297,9 @@ std::optional<Reach> reach_by_hub(State& state, const ReachQuestion& question) {
   std::vector<Vertex> columns = question.columns != nullptr ? *question.columns : read_hints(layout, *question.hints);
   const Vertex hub = columns.back();
   columns.pop_back();
-  if (columns.size() > lane_bits) throw Malformed("evidence \"reach\": too many columns");
-  const Reach below = BitReach(layout, state.shared(), question).layers(&columns);
+  constexpr std::size_t most_columns = 512;
+  if (columns.size() > most_columns) throw Malformed("evidence \"reach\": too many columns");
+  const Reach below = reach_of_columns(layout, state.shared(), question, columns);
   if (!below.layers) return below;
   const Vertex end = question.registers_too ? layout.vertices() : layout.tokens;
   std::uint64_t gathered = 0;
@@ -311,7 +312,7 @@ std::optional<Reach> reach_by_hub(State& state, const ReachQuestion& question) {
   const std::vector<Vertex> only{hub};
   ReachQuestion spread;
   spread.skip = question.skip + gathered;
-  const Reach after = BitReach(layout, state.shared(), spread).layers(&only);
+  const Reach after = reach_of_columns(layout, state.shared(), spread, only);
   if (after.layers && gathered + *after.layers <= *below.layers) return below;
   return std::nullopt;
 }
@@ -391,9 +392,10 @@ std::optional<Reach> reach_by_crossing(State& state, const ReachQuestion& questi
   const std::optional<std::uint64_t> depth = state.crossing(question.skip, question.kind == ClassKind::causal);
   if (!depth) return std::nullopt;
   std::vector<Vertex> columns;
-  for (std::uint64_t k = 0; k < lane_bits / 8; ++k) columns.push_back(static_cast<Vertex>((layout.tokens - 1) * k / (lane_bits / 8 - 1)));
+  constexpr std::uint64_t sampled = 64;
+  for (std::uint64_t k = 0; k < sampled; ++k) columns.push_back(static_cast<Vertex>((layout.tokens - 1) * k / (sampled - 1)));
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-  const Reach below = BitReach(layout, state.shared(), question).layers(&columns);
+  const Reach below = reach_of_columns(layout, state.shared(), question, columns);
   return below.layers && *below.layers >= *depth ? std::optional(below) : std::nullopt;
 }
 
@@ -438,7 +440,7 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
   if (const auto reach = ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
-  return BitReach(layout, state.shared(), question).unseen(depth);
+  return BitReach<>(layout, state.shared(), question).unseen(depth);
 }
 
 Reach find_reach(State& state, const ReachQuestion& question) {
@@ -460,7 +462,7 @@ Reach find_reach(State& state, const ReachQuestion& question) {
   if (const Grid* grid = find_grid_for(state, question)) return reach_on_grid(state, *grid, question);
   if (const auto reach = ask_hub(state, question)) return *reach;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
-  return BitReach(layout, state.shared(), question).layers();
+  return BitReach<>(layout, state.shared(), question).layers();
 }
 
 }  // namespace

@@ -110,6 +110,20 @@ std::vector<Vertex> compute_unseen(const Layout& layout, std::optional<std::uint
     for (Vertex i = 0; i < layout.tokens && wanted.kind == ClassKind::all; ++i) unseen[i] = layout.tokens - 1 - i;
     return unseen;
   }
+  if (depth && wanted.kind != ClassKind::causal && layout.vertices() > small_layout && is_causal_chain(layout, budget)) {
+    // Once all below is seen, the rest is what no depth shows.
+    ReachQuestion below = question;
+    below.wanted.kind = ClassKind::causal;
+    below.depth.reset();
+    below.count_unseen = false;
+    below.find_layers = true;
+    const auto answer = answer_cheaply(below, budget);
+    if (answer && answer->reach.layers && *answer->reach.layers <= *depth) {
+      std::vector<Vertex> unseen(layout.tokens, 0);
+      for (Vertex i = 0; i < layout.tokens && wanted.kind == ClassKind::all; ++i) unseen[i] = layout.tokens - 1 - i;
+      return unseen;
+    }
+  }
   return answer_reach(question, budget).unseen;
 }
 
