@@ -13,6 +13,7 @@
 #include "sightline/design/orbitals.hpp"
 #include "sightline/design/sources.hpp"
 #include "sightline/design/take_away.hpp"
+#include "sightline/design/two_closure.hpp"
 #include "sightline/group/expression.hpp"
 #include "sightline/report/words.hpp"
 #include "sightline/sight/reach.hpp"
@@ -42,7 +43,11 @@ design::Request make_request(const DesignOptions& options, const Budget& budget)
                                                           : design::Bonds::aromatic;
     return design::read_symmetry(source, file, "", bonds, degree, budget);
   };
-  request.group = group::parse_group(options.symmetry, degree, read_source, budget);
+  request.group =
+      group::parse_group(options.symmetry, degree, read_source, budget,
+                         [&](group::Point points, const std::vector<group::Permutation>& generators) {
+                           return design::bound_order(points, generators, budget);
+                         });
   if (!group::names_files(options.symmetry))
     request.symmetry = options.symmetry;
   request.closed_form = options.symmetry;

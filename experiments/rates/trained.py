@@ -80,7 +80,7 @@ def main():
     arguments = options(argparse.ArgumentParser(description=__doc__), "rates-trained")
     bench = Bench(arguments.command, arguments.work)
     quick = arguments.quick
-    heads, steps, samples = ([1, 4], 40, 300) if quick else ([1, 2, 4, 8, 16], 800, 4096)
+    heads, steps, samples = ([1, 4], 40, 300) if quick else ([1, 2, 4, 8, 16], 2000, 4096)
     known_steps, known_tests = (20, 200) if quick else (2000, 2000)
     cases = [(0.55, 6)] if quick else [(0.55, 64), (1.0, 64), (0.55, 6), (1.0, 2)]
     text = ["# Rates, by training", "", how("rates-trained", arguments), "",

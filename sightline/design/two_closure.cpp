@@ -315,4 +315,17 @@ group::Group compute_two_closure(const std::vector<group::Permutation>& generato
   return find_two_closure(std::move(group), false, orbitals, budget);
 }
 
+std::optional<group::Order> bound_order(Point degree, const std::vector<group::Permutation>& generators,
+                                        const Budget& budget) {
+  constexpr Point quickly_proved = 200;
+  constexpr std::size_t most_generators = 500;
+  if (degree < quickly_proved || degree > most_points_of_table || generators.size() > most_generators)
+    return std::nullopt;
+  try {
+    return compute_two_closure(generators, compute_orbitals(degree, generators, budget), budget).order;
+  } catch (const OutOfReach&) {
+    return std::nullopt;
+  }
+}
+
 } // namespace sightline::design

@@ -1,6 +1,7 @@
 // The 2-closure of a permutation group: what patterns on the tokens alone can tell (theory.md 8).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
@@ -36,5 +37,11 @@ namespace sightline::design {
 /// The same from generators, without their group's order.
 [[nodiscard]] group::Group compute_two_closure(const std::vector<group::Permutation>& generators,
                                                const Orbitals& orbitals, const Budget& budget);
+/// The order of the 2-closure of what the generators generate, an upper bound for their own: most groups that are asked
+/// for are 2-closed, and where the base is long (S_m on pairs) a proof of the order takes far longer than the closure.
+/// Nothing below 200 points, where a proof is quick, above 5,000, or when the closure is out of reach.
+[[nodiscard]] std::optional<group::Order> bound_order(group::Point degree,
+                                                      const std::vector<group::Permutation>& generators,
+                                                      const Budget& budget);
 
 } // namespace sightline::design

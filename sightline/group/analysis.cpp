@@ -38,7 +38,7 @@ Analysis::Analysis(Analysis&&) noexcept = default;
 Analysis& Analysis::operator=(Analysis&&) noexcept = default;
 
 Analysis::Analysis(Point degree, const std::vector<std::vector<Point>>& seeds, const std::vector<Permutation>& generators,
-                   const Order* known_order, const Budget& budget)
+                   const Order* known_order, bool exact, const Budget& budget)
     : degree_(degree) {
   std::vector<std::pair<Point, Point>> pairs;
   for (const auto& seed : seeds) {
@@ -68,14 +68,14 @@ Analysis::Analysis(Point degree, const std::vector<std::vector<Point>>& seeds, c
     }
     if (quotient_generators.empty()) return;
 
-    std::optional<mpz_class> known;
+    std::optional<KnownOrder> known;
     if (known_order) {
       Order classes_order;
       for (const auto& members : classes_) classes_order.multiply_factorial(static_cast<std::uint32_t>(members.size()));
       if (classes_order.factorials() == known_order->factorials()) {
-        known = known_order->rest();
+        known = {known_order->rest(), exact};
       } else if (const auto whole = known_order->value(20000)) {
-        known = *whole / *classes_order.value(20001);
+        known = {*whole / *classes_order.value(20001), exact};
       }
     }
     std::vector<std::vector<Point>> symmetric;
@@ -120,12 +120,12 @@ void Analysis::fold_quotient(const Fold& fold) {
 }
 
 std::vector<std::vector<Point>> Analysis::descend(const std::vector<std::vector<Point>>& symmetric, const std::vector<Permutation>& generators,
-                                                  const std::optional<mpz_class>& known, const Budget& budget) {
-  const Order quotient_known = known ? Order(*known) : Order();
+                                                  const std::optional<KnownOrder>& known, const Budget& budget) {
+  const Order quotient_known = known ? Order(known->value) : Order();
   std::vector<std::vector<Point>> own;
   std::vector<Point> single;  // the quotient point that alone stands behind a point of next_, where there is one
   if (folded_.empty()) {
-    next_ = std::make_unique<Analysis>(static_cast<Point>(least_of_.size()), symmetric, generators, known ? &quotient_known : nullptr, budget);
+    next_ = std::make_unique<Analysis>(static_cast<Point>(least_of_.size()), symmetric, generators, known ? &quotient_known : nullptr, !known || known->exact, budget);
     single.resize(least_of_.size());
     std::iota(single.begin(), single.end(), Point{0});
   } else {
@@ -135,7 +135,7 @@ std::vector<std::vector<Point>> Analysis::descend(const std::vector<std::vector<
       if (!image) throw InternalError("a generator does not respect the copies of an orbit");
       folded.push_back(std::move(*image));
     }
-    next_ = std::make_unique<Analysis>(static_cast<Point>(copies_.size()), std::vector<std::vector<Point>>{}, folded, known ? &quotient_known : nullptr, budget);
+    next_ = std::make_unique<Analysis>(static_cast<Point>(copies_.size()), std::vector<std::vector<Point>>{}, folded, known ? &quotient_known : nullptr, !known || known->exact, budget);
     single.assign(copies_.size(), none);
     for (Point q = 0; q < folded_.size(); ++q) {
       if (copies_[folded_[q]] == 1) single[folded_[q]] = q;
@@ -222,7 +222,7 @@ std::optional<Permutation> Analysis::to_quotient(const Permutation& permutation)
   return Permutation::from_support(std::move(moved), std::move(image));
 }
 
-std::vector<std::vector<Point>> Analysis::split(const std::vector<Permutation>& generators, const std::optional<mpz_class>& known, const Budget& budget) {
+std::vector<std::vector<Point>> Analysis::split(const std::vector<Permutation>& generators, const std::optional<KnownOrder>& known, const Budget& budget) {
   const auto size = static_cast<Point>(least_of_.size());
   UnionFind linked(size);
   for (const Permutation& g : generators) {
@@ -435,7 +435,7 @@ bool Analysis::extends(const std::vector<Point>& from, const std::vector<Point>&
       if (!component.chain->contains(complete_map(static_cast<Point>(component.points.size()), part.from, part.to))) return false;
       continue;
     }
-    const StabiliserChain chain(static_cast<Point>(component.points.size()), component.images, part.from, component.order, Budget());
+    const StabiliserChain chain(static_cast<Point>(component.points.size()), component.images, part.from, KnownOrder{component.order}, Budget());
     if (!chain.extends_prefix(part.to)) return false;
   }
   return true;

@@ -29,9 +29,9 @@ struct Fold;
 ///    is recognised too; everything else gets a stabiliser chain.
 class Analysis {
 public:
-  /// `seeds`: sets of points, which may meet. `known_order`: exact, when known.
+  /// `seeds`: sets of points, which may meet. `known_order`: when known, exactly or as an upper bound.
   Analysis(Point degree, const std::vector<std::vector<Point>>& seeds, const std::vector<Permutation>& generators,
-           const Order* known_order, const Budget& budget);
+           const Order* known_order, bool exact, const Budget& budget);
   ~Analysis();
   Analysis(Analysis&&) noexcept;
   Analysis& operator=(Analysis&&) noexcept;
@@ -57,9 +57,9 @@ private:
   [[nodiscard]] std::optional<Permutation> to_folded(const Permutation& quotient) const;
   /// Sets next_ and returns classes of it that are symmetric on single points of this level: they belong to classes_.
   [[nodiscard]] std::vector<std::vector<Point>> descend(const std::vector<std::vector<Point>>& symmetric, const std::vector<Permutation>& generators,
-                                                        const std::optional<mpz_class>& known, const Budget& budget);
+                                                        const std::optional<KnownOrder>& known, const Budget& budget);
   /// Splits G/N and returns classes of the quotient that turned out to be symmetric (then nothing else was set up).
-  [[nodiscard]] std::vector<std::vector<Point>> split(const std::vector<Permutation>& generators, const std::optional<mpz_class>& known, const Budget& budget);
+  [[nodiscard]] std::vector<std::vector<Point>> split(const std::vector<Permutation>& generators, const std::optional<KnownOrder>& known, const Budget& budget);
 
   Point degree_ = 0;
   std::vector<std::vector<Point>> classes_;

@@ -39,13 +39,20 @@ private:
 /// order (the product of the orbits is a lower bound of |G|) or by sifting every Schreier generator (Sims 1970: the chain
 /// is complete when, for every i, the Schreier generators of level i lie in the group of level i+1).
 /// Cost: about sum_i |orbit_i| |S_i| sifts of degree * base * log(degree) steps each; with a known order a few dozen sifts.
+/// What is known of the order of a group before it is computed.
+struct KnownOrder {
+  mpz_class value;
+  bool exact = true;  ///< false: an upper bound; a chain that reaches it needs no proof
+};
+
 class StabiliserChain {
 public:
   /// `generators`: bijections of 0..degree-1. The base starts with `prefix` (points may be fixed or repeated).
-  /// `known_order`: the exact order of the group when it is known; InternalError when it turns out wrong.
+  /// `known`: what is known of the order; InternalError when it turns out wrong. A chain from random members is a lower bound, so
+  /// one that has the known order is complete.
   /// Throws BudgetExhausted when the budget ends or the proof would take more than about 10^13 steps.
   StabiliserChain(Point degree, const std::vector<Images>& generators, const std::vector<Point>& prefix,
-                  const std::optional<mpz_class>& known_order, const Budget& budget);
+                  const std::optional<KnownOrder>& known, const Budget& budget);
 
   [[nodiscard]] mpz_class order() const;
   [[nodiscard]] bool contains(const Images& permutation) const;

@@ -29,8 +29,8 @@ char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' 
 /// Recursive descent along the grammar of the header; every function leaves `at_` behind what it has read.
 class Parser {
 public:
-  Parser(std::string_view text, std::optional<Point> degree, const ReadSource& read_source, const Budget& budget)
-      : text_(text), degree_(degree), read_source_(read_source), budget_(budget) {}
+  Parser(std::string_view text, std::optional<Point> degree, const ReadSource& read_source, const BoundOrder& bound_order, const Budget& budget)
+      : text_(text), degree_(degree), read_source_(read_source), bound_order_(bound_order), budget_(budget) {}
 
   Group parse() {
     skip_blanks();
@@ -249,7 +249,8 @@ private:
     expect(']');
     std::vector<Permutation> generators;
     for (const auto& [start, part] : parts) generators.push_back(parse_part(start, part, points));
-    return make_group(points, std::move(generators), budget_);
+    const std::optional<Order> at_most = bound_order_ ? bound_order_(points, generators) : std::nullopt;
+    return at_most ? make_group(points, std::move(generators), *at_most, budget_) : make_group(points, std::move(generators), budget_);
   }
 
   Permutation parse_part(std::size_t start, std::string_view part, Point points) const {
@@ -293,6 +294,7 @@ private:
   std::string_view text_;
   std::optional<Point> degree_;
   const ReadSource& read_source_;
+  const BoundOrder& bound_order_;
   const Budget& budget_;
   std::size_t at_ = 0;
   int depth_ = 0;
@@ -303,11 +305,12 @@ private:
 
 Group parse_group(std::string_view text, Point degree, const Budget& budget) { 
   const ReadSource no_files;
-  return Parser(text, degree, no_files, budget).parse();
+  const BoundOrder no_bound;
+  return Parser(text, degree, no_files, no_bound, budget).parse();
 }
 
-Group parse_group(std::string_view text, std::optional<Point> degree, const ReadSource& read_source, const Budget& budget) {
-  return Parser(text, degree, read_source, budget).parse();
+Group parse_group(std::string_view text, std::optional<Point> degree, const ReadSource& read_source, const Budget& budget, const BoundOrder& bound_order) {
+  return Parser(text, degree, read_source, bound_order, budget).parse();
 }
 
 bool names_files(std::string_view text) {

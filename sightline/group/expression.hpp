@@ -31,9 +31,12 @@ namespace sightline::group {
 
 /// The symmetry of the thing in a file: source is "graph", "molecule", "cell" or "mask". Throws InputError naming the file.
 using ReadSource = std::function<Group(const std::string& source, const std::string& file)>;
+/// The order of a group that contains the one of these generators on that many points, when it is easier to find than their own.
+using BoundOrder = std::function<std::optional<Order>(Point degree, const std::vector<Permutation>& generators)>;
 /// The same with files, and on as many points as the text says when `degree` is absent (bare gens[...]: up to the largest
 /// point). Without a reader (above) the four sources are an InputError.
-[[nodiscard]] Group parse_group(std::string_view text, std::optional<Point> degree, const ReadSource& read_source, const Budget& budget);
+[[nodiscard]] Group parse_group(std::string_view text, std::optional<Point> degree, const ReadSource& read_source, const Budget& budget,
+                                const BoundOrder& bound_order = {});
 /// Does the text name a file? Nothing is read.
 [[nodiscard]] bool names_files(std::string_view text);
 

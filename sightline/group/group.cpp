@@ -11,11 +11,11 @@ namespace sightline::group {
 
 namespace {
 
-Group make_from_seeds(Point degree, const std::vector<std::vector<Point>>& seeds, const std::vector<Permutation>& generators, const Budget& budget) {
+Group make_from_seeds(Point degree, const std::vector<std::vector<Point>>& seeds, const std::vector<Permutation>& generators, const Order* at_most, const Budget& budget) {
   for (const Permutation& g : generators) {
     if (!g.moved().empty() && g.moved().back() >= degree) throw ArgumentError("a generator moves a point beyond the degree of its group");
   }
-  const Analysis analysis(degree, seeds, generators, nullptr, budget);
+  const Analysis analysis(degree, seeds, generators, at_most, at_most == nullptr, budget);
   Group group;
   group.degree = degree;
   group.symmetric_classes = analysis.classes();
@@ -54,7 +54,11 @@ Group make_symmetric_group(Point degree) {
 }
 
 Group make_group(Point degree, std::vector<Permutation> generators, const Budget& budget) {
-  return make_from_seeds(degree, {}, generators, budget);
+  return make_from_seeds(degree, {}, generators, nullptr, budget);
+}
+
+Group make_group(Point degree, std::vector<Permutation> generators, const Order& at_most, const Budget& budget) {
+  return make_from_seeds(degree, {}, generators, &at_most, budget);
 }
 
 Group make_join(const std::vector<Group>& groups, const Budget& budget) {
@@ -81,7 +85,7 @@ Group make_join(const std::vector<Group>& groups, const Budget& budget) {
       if (!inside.contains(g)) generators.push_back(g);
     }
   }
-  return make_from_seeds(largest->degree, seeds, generators, budget);
+  return make_from_seeds(largest->degree, seeds, generators, nullptr, budget);
 }
 
 std::vector<Permutation> list_generators(const Group& group, std::size_t limit) {
@@ -104,7 +108,7 @@ struct Membership::State {
 };
 
 Membership::Membership(const Group& group, const Budget& budget)
-    : state_(new State{Analysis(group.degree, group.symmetric_classes, group.generators, &group.order, budget)}) {}
+    : state_(new State{Analysis(group.degree, group.symmetric_classes, group.generators, &group.order, true, budget)}) {}
 
 Membership::~Membership() { delete state_; }
 

@@ -29,11 +29,20 @@ namespace {
 group::Group make_target(const Architecture& a, const group::Group& layout_group, const Budget& budget) {
   if (a.target.symmetry_is_layout) return layout_group;
   const auto degree = static_cast<group::Point>(a.tokens);
+  // Mostly the layout has the wanted symmetries and no others: its order then spares a proof of theirs, which is long where the base is long.
+  const group::BoundOrder bound = [&](group::Point points, const std::vector<group::Permutation>& generators) -> std::optional<group::Order> {
+    constexpr group::Point quickly_proved = 200;
+    if (points < quickly_proved || points != layout_group.degree) return std::nullopt;
+    const group::Membership layout(layout_group, budget);
+    const bool inside = std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return layout.contains(g); });
+    return inside ? std::optional(layout_group.order) : std::nullopt;
+  };
   try {
-    if (!a.target.symmetry_expression.empty()) return group::parse_group(a.target.symmetry_expression, degree, budget);
+    if (!a.target.symmetry_expression.empty()) return group::parse_group(a.target.symmetry_expression, degree, {}, budget, bound);
     std::vector<group::Permutation> generators;
     for (const std::string& cycles : a.target.symmetry_generators) generators.push_back(group::parse_cycles(cycles, degree));
-    return group::make_group(degree, std::move(generators), budget);
+    const std::optional<group::Order> at_most = bound(degree, generators);
+    return at_most ? group::make_group(degree, std::move(generators), *at_most, budget) : group::make_group(degree, std::move(generators), budget);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", locate(a, a.target.symmetry_where), error.what()));
   }

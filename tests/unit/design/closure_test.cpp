@@ -149,3 +149,32 @@ TEST_CASE("closures of larger groups") {
   CHECK(closure_of("torus(10,20)", 200) == "800");
   CHECK(closure_of("C_7*(C_5 x S_1)", 42) == "35");
 }
+
+TEST_CASE("orders of long bases come from above: all and even permutations of 30 points on their pairs") {
+  constexpr Point m = 30, n = m * (m - 1) / 2;
+  const auto number = [](Point a, Point b) { return a < b ? b * (b - 1) / 2 + a : a * (a - 1) / 2 + b; };
+  const auto act = [&](const std::vector<Point>& g) {
+    std::vector<Point> images(n);
+    for (Point b = 1; b < m; ++b) {
+      for (Point a = 0; a < b; ++a) images[number(a, b)] = number(g[a], g[b]);
+    }
+    return group::Permutation::from_images(images);
+  };
+  std::vector<Point> swap(m), turn(m), three(m);
+  for (Point x = 0; x < m; ++x) {
+    swap[x] = x < 2 ? 1 - x : x;
+    turn[x] = x == 0 ? 0 : x % (m - 1) + 1;  // 29 points: an even cycle
+    three[x] = x < 3 ? (x + 1) % 3 : x;
+  }
+  group::Order all;
+  all.multiply_factorial(m);
+  const std::vector<group::Permutation> symmetric{act(turn), act(swap), act(three)}, even{act(turn), act(three)};
+  for (const auto& generators : {symmetric, even}) {
+    const auto bound = design::bound_order(n, generators, unlimited);
+    REQUIRE(bound);
+    CHECK(*bound->value() == *all.value());
+  }
+  CHECK(*group::make_group(n, symmetric, all, unlimited).order.value() == *all.value());
+  CHECK(2 * *group::make_group(n, even, all, unlimited).order.value() == *all.value());
+  CHECK(!design::bound_order(6, {group::parse_cycles("(0 1 2)", 6)}, unlimited));
+}

@@ -333,6 +333,19 @@ TEST_CASE("a wrong known order is our own bug, not an answer") {
   CHECK_THROWS_AS(Membership(group, unlimited), InternalError);
 }
 
+TEST_CASE("an upper bound spares the proof where it is reached and changes nothing where it is not") {
+  const std::vector<Permutation> generators{parse_cycles("(0 1 2 3 4 5 6)", 7), parse_cycles("(1 2 4)(3 6 5)", 7)};
+  for (const int bound : {21, 42, 100, 168, 5040}) CHECK(make_group(7, generators, Order(mpz_class(bound)), unlimited).order == Order(mpz_class(21)));
+  for (const int bound : {20, 7, 1}) CHECK_THROWS_AS(make_group(7, generators, Order(mpz_class(bound)), unlimited), InternalError);
+  // Twins, copies of orbits and two components: what a bound of the whole says of the parts.
+  for (const std::string text : {"S_3 wr C_5", "C_4 x D_5", "C_3*C_5", "S_4 x S_4", "A_6 x C_2"}) {
+    const Group group = parse_group(text, std::nullopt, {}, unlimited);
+    const std::vector<Permutation> all = list_generators(group, 1000);
+    CHECK(make_group(group.degree, all, group.order, unlimited).order == group.order);
+    CHECK(make_group(group.degree, all, Order(mpz_class(*group.order.value() * 7)), unlimited).order == group.order);
+  }
+}
+
 TEST_CASE("generators are listed classes first and cut at the limit") {
   const Group group = from_cycles(6, {"(0 1)", "(1 2)", "(3 4 5)"});
   REQUIRE(list_generators(group, 100).size() == 3);
