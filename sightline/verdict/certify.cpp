@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 
 #include "sightline/base/error.hpp"
@@ -31,11 +32,15 @@ group::Group make_target(const Architecture& a, const group::Group& layout_group
   const auto degree = static_cast<group::Point>(a.tokens);
   // Mostly the layout has the wanted symmetries and no others: its order then spares a proof of theirs, which is long where the base is long.
   const group::BoundOrder bound = [&](group::Point points, const std::vector<group::Permutation>& generators) -> std::optional<group::Order> {
-    constexpr group::Point quickly_proved = 200;
-    if (points < quickly_proved || points != layout_group.degree) return std::nullopt;
-    const group::Membership layout(layout_group, budget);
-    const bool inside = std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return layout.contains(g); });
-    return inside ? std::optional(layout_group.order) : std::nullopt;
+    constexpr group::Point quickly_proved = 200, most_points = 5000;
+    if (points < quickly_proved || points > most_points || points != layout_group.degree) return std::nullopt;
+    try {
+      const group::Membership layout(layout_group, budget);
+      const bool inside = std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return layout.contains(g); });
+      return inside ? std::optional(layout_group.order) : std::nullopt;
+    } catch (const OutOfReach&) {
+      return std::nullopt;
+    }
   };
   try {
     if (!a.target.symmetry_expression.empty()) return group::parse_group(a.target.symmetry_expression, degree, {}, budget, bound);
