@@ -89,7 +89,7 @@ case "$command" in
     if [ "$name" = certificates ]; then build_command; exec python3 benchmarks/certificates.py build/release/sightline "$@"; fi
     if [ "$name" = random-patterns ]; then build_command; exec python3 benchmarks/experiments/random_patterns.py build/release/sightline "$@"; fi
     case "$name" in certify|growth|design|approximate|mixer) ;; *) die "there is no benchmark \"$name\" (approximate, certificates, certify, design, floors, growth, mixer, random-patterns, rates, sumformer-growth)" ;; esac
-    need build bench; mkdir -p build
+    need build bench; mkdir -p build/bench
     configure release -DSIGHTLINE_BENCHMARKS=ON
     compile release --target sightline_command "bench_$name"
     if [ "$name" = mixer ]; then exec python3 benchmarks/mixer.py "$@"; fi  # asks bench_mixer, and PyTorch beside it
