@@ -141,9 +141,4 @@ std::vector<double> Checkpoint::replaced() const {
   return std::get<std::vector<double>>(found->second.values);
 }
 
-void Checkpoint::remove() {
-  std::error_code error;
-  std::filesystem::remove(file_, error);
-}
-
 }  // namespace sightline::approximate

@@ -250,7 +250,7 @@ private:
     std::vector<Permutation> generators;
     for (const auto& [start, part] : parts) generators.push_back(parse_part(start, part, points));
     const std::optional<Order> at_most = bound_order_ ? bound_order_(points, generators) : std::nullopt;
-    return at_most ? make_group(points, std::move(generators), *at_most, budget_) : make_group(points, std::move(generators), budget_);
+    return make_group(points, std::move(generators), at_most, budget_);
   }
 
   Permutation parse_part(std::size_t start, std::string_view part, Point points) const {

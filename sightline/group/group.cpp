@@ -54,11 +54,11 @@ Group make_symmetric_group(Point degree) {
 }
 
 Group make_group(Point degree, std::vector<Permutation> generators, const Budget& budget) {
-  return make_from_seeds(degree, {}, generators, nullptr, budget);
+  return make_group(degree, std::move(generators), std::nullopt, budget);
 }
 
-Group make_group(Point degree, std::vector<Permutation> generators, const Order& at_most, const Budget& budget) {
-  return make_from_seeds(degree, {}, generators, &at_most, budget);
+Group make_group(Point degree, std::vector<Permutation> generators, const std::optional<Order>& at_most, const Budget& budget) {
+  return make_from_seeds(degree, {}, generators, at_most ? &*at_most : nullptr, budget);
 }
 
 Group make_join(const std::vector<Group>& groups, const Budget& budget) {

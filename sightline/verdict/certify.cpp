@@ -47,7 +47,7 @@ group::Group make_target(const Architecture& a, const group::Group& layout_group
     std::vector<group::Permutation> generators;
     for (const std::string& cycles : a.target.symmetry_generators) generators.push_back(group::parse_cycles(cycles, degree));
     const std::optional<group::Order> at_most = bound(degree, generators);
-    return at_most ? group::make_group(degree, std::move(generators), *at_most, budget) : group::make_group(degree, std::move(generators), budget);
+    return group::make_group(degree, std::move(generators), at_most, budget);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", locate(a, a.target.symmetry_where), error.what()));
   }
