@@ -45,10 +45,14 @@ Peers measure_peers(const MakeLayout& make, double limit) {
       const std::optional<Layout> layout = make();
       const std::optional<PeerGraph> graph = layout ? make_peer_graph(*layout, most_arcs_for_peers) : std::nullopt;
       if (!graph) return to_text(-1, "");
-      Solved solved = solve(*graph, start_clock);
-      // Short calls once more: the first one pays for page faults.
-      for (int k = 0; k < 6 && solved.seconds < 0.1; ++k) solved.seconds = std::min(solved.seconds, solve(*graph, [] {}).seconds);
-      return to_text(solved.seconds, solved.order);
+      start_clock();
+      std::string order;
+      const double seconds = least_time([&] {
+        Solved solved = solve(*graph, [] {});
+        order = std::move(solved.order);
+        return solved.seconds;
+      });
+      return to_text(seconds, order);
     }));
     if (measured.finished() && measured.seconds < 0) return false;
     const double seconds = measured.finished() ? measured.seconds : limit;

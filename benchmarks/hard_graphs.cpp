@@ -210,7 +210,7 @@ std::vector<HardGraph> list_hard_graphs() {
   add("cage (3,8), 30", from_lcf({-13, -9, 7, -7, 9, 13}, 5));
   add("cage (3,12), 126", from_lcf({17, 27, -13, -59, -35, 35, -11, 13, -53, 53, -27, 21, 57, 11, -21, -57, 59, -17}, 7));
   add("cage (3,10), 70", from_lcf({-9, -25, -19, 29, 13, 35, -13, -29, 19, 25, 9, -29, 29, 17, 33, 21, 9, -13, -31, -9, 25, 17, 9, -31, 27, -9, 17, -19, -29, 27, -17, -9, -29, 33, -25, 25, -21, 17, -17, 29, 35, -29, 17, -17,
-                                   21, -25, 25, -33, 29, 9, 17, -27, 29, 19, -17, 9, -27, 31, -9, -17, -9, 9, 31, 13, -9, -21, -33, -17, -29, 29}, 1));
+                                   21, -25, 25, -33, 29, 9, 17, -27, 29, 19, -17, 9, -27, 31, -9, -17, -25, 9, 31, 13, -9, -21, -33, -17, -29, 29}, 1));
   for (const Vertex q : {7, 11, 13}) add("cage (" + std::to_string(q + 1) + ",6)", make_plane(q));
   for (const Vertex m : {32, 64}) add("Hadamard, Sylvester " + std::to_string(m), make_hadamard(m, [](Vertex r, Vertex c) { return __builtin_popcount(r & c) % 2 == 0 ? 1 : -1; }));
   for (const Vertex p : {31, 83, 103}) add("Hadamard, Paley " + std::to_string(p + 1), make_paley_hadamard(p));

@@ -26,19 +26,13 @@ std::string print_order(const sightline::group::Order& order) {
   return value ? value->get_str() : order.factored();
 }
 
-/// Least time of a few calls, as long as they are short.
 template <class Call>
 double time_best(Call&& call) {
-  double best = 0;
-  double total = 0;
-  for (int k = 0; k < 7 && (k == 0 || total < 0.5); ++k) {
+  return least_time([&] {
     const double start = processor_time();
     call();
-    const double seconds = since(start);
-    total += seconds;
-    best = k == 0 ? seconds : std::min(best, seconds);
-  }
-  return best;
+    return since(start);
+  });
 }
 
 }  // namespace

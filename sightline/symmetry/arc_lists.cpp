@@ -131,7 +131,7 @@ private:
     if (colour != last_colour_ || kind != last_kind_) {
       last_colour_ = colour;
       last_kind_ = kind;
-      last_weight_ = field::multiply(factor, field::multiply(field::relation_weight(kind / 3), field::power(field::colour_base, colour)));
+      last_weight_ = field::multiply(factor, arc_weight(kind / 3, colour));
     }
     lists_.bundles.push_back({colour, last_weight_, kind, static_cast<std::uint32_t>(lists_.neighbours.size())});
   }
@@ -142,6 +142,8 @@ private:
   std::uint32_t last_kind_ = ~std::uint32_t{0};
   field::Element last_weight_ = 0;
 };
+
+}  // namespace
 
 void add_matrix(ArcLists& lists, Vertex n) {
   if (n > most_matrix_vertices || lists.neighbours.size() * least_density < std::uint64_t{n} * n || lists.bundles.empty()) return;
@@ -155,7 +157,13 @@ void add_matrix(ArcLists& lists, Vertex n) {
   }
 }
 
-}  // namespace
+field::Element arc_weight(std::uint32_t relation, std::int64_t colour) {
+  return field::multiply(field::relation_weight(relation), field::power(field::colour_base, colour));
+}
+
+bool arcs_are_cheaper(std::uint64_t arcs, std::uint64_t spans) {
+  return arcs <= std::max(few_arcs, arcs_per_span * spans) && arcs < std::numeric_limits<std::uint32_t>::max() / 2;
+}
 
 bool prefers_arcs(const RunGraph& graph) {
   std::uint64_t arcs = 0, spans = 0;
@@ -167,7 +175,7 @@ bool prefers_arcs(const RunGraph& graph) {
       }
     }
   }
-  return arcs <= std::max(few_arcs, arcs_per_span * spans) && arcs < std::numeric_limits<std::uint32_t>::max() / 2;
+  return arcs_are_cheaper(arcs, spans);
 }
 
 void add_arcs(RunGraph& graph, const Budget& budget) {

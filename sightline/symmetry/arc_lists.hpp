@@ -36,10 +36,19 @@ struct ArcLists {
   [[nodiscard]] std::uint32_t begin_of(std::uint32_t bundle) const { return bundle == 0 ? 0 : bundles[bundle - 1].end; }
 };
 
+/// Are so many arcs in so many spans cheaper to walk through than the spans?
+[[nodiscard]] bool arcs_are_cheaper(std::uint64_t arcs, std::uint64_t spans);
+
 /// Are the rows so short (or so few) that walking through arcs is cheaper than walking through spans? O(spans).
 [[nodiscard]] bool prefers_arcs(const RunGraph& graph);
 
 /// Fills graph.arcs, and says which relations are symmetric. Columns as spans are not needed then. O(arcs).
 void add_arcs(RunGraph& graph, const Budget& budget);
+
+/// What an arc of that colour weighs, from reader to read.
+[[nodiscard]] field::Element arc_weight(std::uint32_t relation, std::int64_t colour);
+
+/// Fills lists.matrix where it pays.
+void add_matrix(ArcLists& lists, Vertex vertices);
 
 }  // namespace sightline::symmetry

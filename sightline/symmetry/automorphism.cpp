@@ -4,6 +4,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/symmetry/search.hpp"
+#include "sightline/symmetry/small_graph.hpp"
 #include "sightline/symmetry/tower.hpp"
 #include "sightline/symmetry/verification.hpp"
 
@@ -44,10 +45,14 @@ Structure make_structure(const layout::Layout& layout) {
 group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& callers_budget, SearchRecord* record) {
   const Budget budget = callers_budget;
   if (tokens > structure.vertices) throw ArgumentError("a structure has at least as many vertices as tokens");
-  TwinTower tower(make_run_graph(structure, budget));
-  TwinTower::shrink({&tower}, budget);
+  std::optional<RunGraph> small = make_small_graph(structure, budget);
+  const bool is_complete = small.has_value();
+  TwinTower tower(is_complete ? std::move(*small) : make_run_graph(structure, budget));
   RunGraph& graph = tower.graph();
-  complete(graph, budget);
+  if (!is_complete) {
+    TwinTower::shrink({&tower}, budget);
+    complete(graph, budget);
+  }
   std::vector<std::uint8_t> prefer;
   if (tokens < structure.vertices) {
     for (Vertex v = 0; v < graph.vertices; ++v) prefer.push_back(tower.first_of_fibre(v) < tokens ? 1 : 0);

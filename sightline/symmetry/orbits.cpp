@@ -57,7 +57,7 @@ public:
   RandomElements(const std::vector<Images>& generators, std::mt19937_64& random) : pool_(generators), random_(random) {
     for (std::size_t k = 0; pool_.size() < 10; ++k) pool_.push_back(generators[k % generators.size()]);
     accumulator_ = pool_[0];
-    for (int k = 0; k < 40; ++k) next();
+    for (int k = 0; k < 12; ++k) next();
   }
   const Images& next() {
     const std::size_t a = random_() % pool_.size();
@@ -126,7 +126,9 @@ ImageLists stabilise(Vertex n, const ImageLists& group, Vertex point, const Budg
 Orbits find_orbits(Vertex n, const ImageLists& group) {
   Orbits orbits(n);
   for (const Images& g : group) {
-    for (Vertex x = 0; x < n; ++x) orbits.join(x, g[x]);
+    for (Vertex x = 0; x < n; ++x) {
+      if (g[x] != x) orbits.join(x, g[x]);
+    }
   }
   return orbits;
 }

@@ -21,13 +21,12 @@ constexpr std::size_t few_parts = 12;
 }  // namespace
 
 std::vector<std::uint64_t> compute_initial_keys(const RunGraph& graph) {
+  if (!graph.initial_keys.empty()) return graph.initial_keys;
   std::vector<std::uint64_t> keys(graph.vertices);
   for (Vertex v = 0; v < graph.vertices; ++v) {
-    std::uint64_t key = field::mix(graph.vertex_colour[v]);
-    for (const RunRelation& relation : graph.relations) {
-      key = field::mix(key, relation.visible[v] ? static_cast<std::uint64_t>(relation.colour(v, v)) + 2 : 0);
-    }
-    keys[v] = key;
+    InitialKey key(graph.vertex_colour[v]);
+    for (const RunRelation& relation : graph.relations) key.add(relation.visible[v] != 0, relation.colour(v, v));
+    keys[v] = key.value();
   }
   return keys;
 }
@@ -37,18 +36,38 @@ Refinement::Refinement(const RunGraph& graph, const Budget& budget)
   budget.ask(std::uint64_t{graph.vertices} * 64);
   difference_.assign(graph.vertices, 0);
   is_touched_.assign(graph.vertices, 0);
+  touched_list_.resize(std::size_t{graph.vertices} + 1);
   tallies_.assign(graph.vertices, {});
 }
 
-void Refinement::add(Vertex x, field::Element value) {
-  if (is_touched_[x] == 0) {
+/// Adds to differences and notes who was touched. What a loop over arcs needs stays in registers: bytes may alias anything,
+/// so members would be read again at every arc.
+class Refinement::Adder {
+public:
+  explicit Adder(Refinement& refinement)
+      : difference_(refinement.difference_.data()), is_touched_(refinement.is_touched_.data()), list_(refinement.touched_list_.data()),
+        count_(refinement.touched_count_), stored_(refinement.touched_count_) {}
+  ~Adder() { stored_ = count_; }
+  Adder(const Adder&) = delete;
+  Adder& operator=(const Adder&) = delete;
+
+  void operator()(Vertex x, field::Element value) {
+    list_[count_] = x;
+    count_ += 1u - is_touched_[x];
     is_touched_[x] = 1;
-    touched_.push_back(x);
+    difference_[x] = field::add(difference_[x], value);
   }
-  difference_[x] = field::add(difference_[x], value);
-}
+
+private:
+  field::Element* const difference_;
+  std::uint8_t* const is_touched_;
+  Vertex* const list_;
+  std::size_t count_;
+  std::size_t& stored_;
+};
 
 void Refinement::spread_list(const Span* begin, const Span* end, field::Element difference) {
+  Adder add(*this);
   for (const Span* span = begin; span != end; ++span) {
     const field::Element value = field::multiply(span->weight, difference);
     if (span->first == span->last) {
@@ -89,6 +108,7 @@ void Refinement::spread_list(const Span* begin, const Span* end, field::Element 
 void Refinement::spread_counted(std::span<const Vertex> members, field::Element difference) {
   const ArcLists& arcs = *graph_.arcs;
   const field::Element weight = field::multiply(arcs.bundles.front().weight, difference);
+  Adder add(*this);
   for (std::size_t from = 0; from < graph_.vertices; from += counter_block) {
     const std::size_t width = std::min<std::size_t>(counter_block, graph_.vertices - from);
     // A byte counts to 255, and an entry of the matrix is at most 2 (a loop read both ways).
@@ -106,16 +126,24 @@ void Refinement::spread_counted(std::span<const Vertex> members, field::Element 
   }
 }
 
-void Refinement::spread(Vertex v, field::Element difference) {
-  if (graph_.arcs) {
-    const ArcLists& arcs = *graph_.arcs;
+void Refinement::spread_arcs(std::span<const Vertex> members, field::Element difference) {
+  const ArcLists& arcs = *graph_.arcs;
+  const ArcLists::Bundle* const bundles = arcs.bundles.data();
+  const Vertex* const neighbours = arcs.neighbours.data();
+  Adder add(*this);
+  std::uint32_t visited = 0;
+  for (const Vertex v : members) {
+    if (++visited % 64 == 0) budget_.poll();
+    const std::uint32_t end = arcs.first_bundle[v + 1];
     std::uint32_t k = arcs.begin_of(arcs.first_bundle[v]);
-    for (std::uint32_t bundle = arcs.first_bundle[v]; bundle < arcs.first_bundle[v + 1]; ++bundle) {
-      const field::Element value = field::multiply(arcs.bundles[bundle].weight, difference);
-      for (; k < arcs.bundles[bundle].end; ++k) add(arcs.neighbours[k], value);
+    for (std::uint32_t bundle = arcs.first_bundle[v]; bundle < end; ++bundle) {
+      const field::Element value = field::multiply(bundles[bundle].weight, difference);
+      for (const std::uint32_t stop = bundles[bundle].end; k < stop; ++k) add(neighbours[k], value);
     }
-    return;
   }
+}
+
+void Refinement::spread_spans(Vertex v, field::Element difference) {
   const field::Element backward = field::multiply(difference, field::backward_weight);
   const field::Element both = field::add(difference, backward);
   for (const RunRelation& relation : graph_.relations) {
@@ -128,8 +156,23 @@ void Refinement::spread(Vertex v, field::Element difference) {
   }
 }
 
+void Refinement::spread_cell(Cell cell, field::Element difference) {
+  const std::span<const Vertex> members = partition_.members(cell);
+  if (!graph_.arcs) {
+    for (const Vertex v : members) {
+      budget_.poll();
+      spread_spans(v, difference);
+    }
+  } else if (graph_.arcs->stride != 0 && members.size() >= least_counted) {
+    spread_counted(members, difference);
+  } else {
+    spread_arcs(members, difference);
+  }
+}
+
 void Refinement::collect_events() {
   if (events_.empty()) return;
+  Adder add(*this);
   std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.place < b.place; });
   std::vector<field::Element> sums(graph_.slopes.size() + 1, 0);
   std::size_t open = 0;
@@ -157,6 +200,7 @@ void Refinement::collect_events() {
 }
 
 void Refinement::collect_dense() {
+  Adder add(*this);
   for (Dense& array : dense_arrays_) {
     if (!array.used) continue;
     array.used = false;
@@ -170,34 +214,54 @@ void Refinement::collect_dense() {
   }
 }
 
-field::Element Refinement::value_of(Cell cell) {
-  while (values_.size() <= cell) values_.push_back(field::random(field::mix(0xce11, values_.size())));
-  return values_[cell];
+void Refinement::extend_values() {
+  while (values_.size() < partition_.cells()) values_.push_back(field::random(field::mix(0xce11, values_.size())));
 }
 
-std::uint64_t Refinement::fingerprint_round() {
+std::uint64_t Refinement::tally_round() {
   // How many vertices of which cell met which difference, in any order: this decides all splits of the round.
-  if (partition_.cells() > 0) (void)value_of(partition_.cells() - 1);
   std::uint64_t hash = partition_.cells();
-  for (const Vertex x : touched_) {
-    const field::Element difference = difference_[x];
-    if (difference != 0) hash += field::mix(difference + (values_[partition_.cell_of(x)] << 3));
+  const field::Element* const differences = difference_.data();
+  Tally* const tallies = tallies_.data();
+  for (const Vertex x : touched()) {
+    const field::Element difference = differences[x];
+    if (difference == 0) continue;
+    const Cell cell = partition_.cell_of(x);
+    hash += field::mix(difference + (values_[cell] << 3));
+    if (partition_.size(cell) == 1) continue;
+    Tally& tally = tallies[cell];
+    if (tally.touched++ == 0) {
+      tally.difference = difference;
+      touched_cells_.push_back(cell);
+    } else if (tally.difference != difference) {
+      tally.mixed = true;
+    }
   }
   return hash;
 }
 
-void Refinement::forget_touched() {
-  for (const Vertex x : touched_) {
+void Refinement::forget_round() {
+  for (const Vertex x : touched()) {
     difference_[x] = 0;
     is_touched_[x] = 0;
   }
-  touched_.clear();
+  touched_count_ = 0;
+  for (const Cell cell : touched_cells_) tallies_[cell] = {};
+  touched_cells_.clear();
 }
 
 void Refinement::split_cell(Cell cell, std::span<Record> records) {
+  const auto differs = [&](const Record& record) { return record.difference != records.front().difference; };
+  if (std::none_of(records.begin() + 1, records.end(), differs)) {
+    part_members_.resize(records.size());
+    for (std::size_t k = 0; k < records.size(); ++k) part_members_[k] = records[k].vertex;
+    const auto size = static_cast<Vertex>(records.size());
+    partition_.split(cell, part_members_, {&size, 1});
+    return;
+  }
+  // Parts by ascending difference.
   part_members_.clear();
   part_sizes_.clear();
-  // Parts by ascending difference.
   field::Element parts[few_parts];
   std::size_t count = 0;
   for (const Record& record : records) {
@@ -231,18 +295,6 @@ void Refinement::split_cell(Cell cell, std::span<Record> records) {
 
 void Refinement::split_touched() {
   // Most cells are touched evenly and stay whole; only the others are worth looking at.
-  for (const Vertex x : touched_) {
-    const field::Element difference = difference_[x];
-    const Cell cell = partition_.cell_of(x);
-    if (difference == 0 || partition_.size(cell) == 1) continue;
-    Tally& tally = tallies_[cell];
-    if (tally.touched++ == 0) {
-      tally.difference = difference;
-      touched_cells_.push_back(cell);
-    } else if (tally.difference != difference) {
-      tally.mixed = true;
-    }
-  }
   Vertex place = 0;
   std::size_t splitting = 0;
   for (const Cell cell : touched_cells_) {
@@ -257,11 +309,19 @@ void Refinement::split_touched() {
   }
   touched_cells_.resize(splitting);
   records_.resize(place);
-  for (const Vertex x : touched_) {
-    Tally& tally = tallies_[partition_.cell_of(x)];
-    if (difference_[x] != 0 && tally.touched != 0) records_[tally.place++] = {difference_[x], x};
+  field::Element* const differences = difference_.data();
+  std::uint8_t* const is_touched = is_touched_.data();
+  Tally* const tallies = tallies_.data();
+  Record* const records = records_.data();
+  for (const Vertex x : touched()) {
+    const field::Element difference = differences[x];
+    is_touched[x] = 0;
+    if (difference == 0) continue;
+    differences[x] = 0;
+    Tally& tally = tallies[partition_.cell_of(x)];
+    if (tally.touched != 0) records[tally.place++] = {difference, x};
   }
-  forget_touched();
+  touched_count_ = 0;
   std::sort(touched_cells_.begin(), touched_cells_.end());
   for (const Cell cell : touched_cells_) {
     const Tally tally = tallies_[cell];
@@ -298,28 +358,14 @@ bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trac
   while (initial || (from < partition_.log().size() && !partition_.is_discrete())) {
     budget_.poll();
     dense_ = !graph_.arcs && (initial || prefers_dense(from));
-    const bool counts = graph_.arcs && graph_.arcs->stride != 0;
+    extend_values();
     if (initial) {
-      for (Cell cell = 0; cell < partition_.cells(); ++cell) {
-        if (counts && partition_.size(cell) >= least_counted) {
-          spread_counted(partition_.members(cell), value_of(cell));
-          continue;
-        }
-        for (const Vertex v : partition_.members(cell)) spread(v, value_of(cell));
-      }
+      for (Cell cell = 0; cell < partition_.cells(); ++cell) spread_cell(cell, values_[cell]);
     } else {
       for (std::size_t k = from; k < partition_.log().size(); ++k) {
-        const field::Element old_value = value_of(partition_.log()[k].cell);
+        const field::Element old_value = values_[partition_.log()[k].cell];
         for (Cell cell = partition_.log()[k].first_new; cell < partition_.new_end(k); ++cell) {
-          const field::Element difference = field::subtract(value_of(cell), old_value);
-          if (counts && partition_.size(cell) >= least_counted) {
-            spread_counted(partition_.members(cell), difference);
-            continue;
-          }
-          for (const Vertex v : partition_.members(cell)) {
-            budget_.poll();
-            spread(v, difference);
-          }
+          spread_cell(cell, field::subtract(values_[cell], old_value));
         }
       }
     }
@@ -327,10 +373,10 @@ bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trac
     from = partition_.log().size();
     collect_events();
     if (dense_) collect_dense();
-    const std::uint64_t found = fingerprint_round();
+    const std::uint64_t found = tally_round();
     if (recorded != nullptr) recorded->push_back(found);
     if (expected != nullptr && (round >= expected->size() || (*expected)[round] != found)) {
-      forget_touched();
+      forget_round();
       return false;
     }
     split_touched();

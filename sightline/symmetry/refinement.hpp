@@ -60,19 +60,23 @@ private:
     bool mixed = false;
   };
 
+  class Adder;
+
+  [[nodiscard]] std::span<const Vertex> touched() const { return {touched_list_.data(), touched_count_}; }
   bool run(std::size_t from, bool initial, Trace* recorded, const Trace* expected);
-  void spread(Vertex v, field::Element difference);
+  void spread_cell(Cell cell, field::Element difference);
+  void spread_spans(Vertex v, field::Element difference);
   void spread_counted(std::span<const Vertex> members, field::Element difference);
+  void spread_arcs(std::span<const Vertex> members, field::Element difference);
   void spread_list(const Span* begin, const Span* end, field::Element difference);
-  void add(Vertex x, field::Element value);
   void collect_events();
   void collect_dense();
-  /// The number that the round adds to the trace.
-  [[nodiscard]] std::uint64_t fingerprint_round();
-  void forget_touched();
+  /// What the round did to every cell, and the number that it adds to the trace.
+  [[nodiscard]] std::uint64_t tally_round();
+  void forget_round();
   void split_touched();
   void split_cell(Cell cell, std::span<Record> records);
-  [[nodiscard]] field::Element value_of(Cell cell);
+  void extend_values();
   [[nodiscard]] bool prefers_dense(std::size_t from) const;
 
   const RunGraph& graph_;
@@ -80,7 +84,8 @@ private:
   Partition partition_;
   std::vector<field::Element> difference_;
   std::vector<std::uint8_t> is_touched_;
-  std::vector<Vertex> touched_;
+  std::vector<Vertex> touched_list_;  ///< room for all vertices and one more
+  std::size_t touched_count_ = 0;
   std::vector<Event> events_;
   bool dense_ = false;
   /// Difference arrays by (slope index, step).
@@ -94,7 +99,7 @@ private:
   std::vector<Record> records_;
   std::vector<Tally> tallies_;
   std::vector<Cell> touched_cells_;
-  std::vector<field::Element> values_;  ///< of cells, as far as they were asked for
+  std::vector<field::Element> values_;  ///< of cells, as far as there ever were any
   std::vector<Vertex> part_members_, part_sizes_;
 };
 

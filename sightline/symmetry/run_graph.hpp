@@ -49,6 +49,8 @@ struct RunGraph {
   std::vector<std::vector<field::Element>> powers;
   /// After complete(), where rows are mostly single vertices.
   std::optional<ArcLists> arcs;
+  /// The keys of the initial cells, where rows were never written as spans (small_graph.hpp); else empty.
+  std::vector<std::uint64_t> initial_keys;
 
   /// Index into `slopes` plus 1; 0 for slope 0.
   [[nodiscard]] std::uint32_t slope_index(std::int32_t slope) const {
@@ -60,6 +62,18 @@ struct RunGraph {
   }
   /// g^(slope x).
   [[nodiscard]] field::Element power(std::uint32_t slope_index, Vertex x) const { return slope_index == 0 ? 1 : powers[slope_index - 1][x]; }
+};
+
+/// What tells vertices apart before anything is refined: colour, visibility of the row in every relation, colour of the loop.
+class InitialKey {
+public:
+  explicit InitialKey(std::uint64_t vertex_colour) : value_(field::mix(vertex_colour)) {}
+  /// The next relation; `loop` -1: none.
+  void add(bool visible, std::int64_t loop) { value_ = field::mix(value_, visible ? static_cast<std::uint64_t>(loop) + 2 : 0); }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+private:
+  std::uint64_t value_;
 };
 
 /// Adds relations row by row, then columns.

@@ -14,6 +14,8 @@ namespace {
 constexpr Vertex careful_choice_limit = 600;
 /// Orbits of stabilisers are only computed where vertices times generators stay below this.
 constexpr std::uint64_t stabiliser_limit = std::uint64_t{1} << 24;
+/// Orbits of a stabiliser cost as much as some nodes: below a node they are only computed once this many have been visited there.
+constexpr std::uint64_t nodes_worth_orbits = 4;
 /// Fruitless nodes before the isomorphism search asks for the automorphisms of the second graph.
 constexpr std::uint64_t fruitless_limit = 48;
 
@@ -114,7 +116,9 @@ public:
   /// `same` when right walks the graph of the path itself.
   Matcher(const Path& path, const RunGraph& left, Refinement& right, bool same, const Budget& budget)
       : path_(path), left_(left), right_(right), same_(same), budget_(budget), arcs_(left, right.graph(), budget) {
-    if (same) places_.resize(left.vertices);
+    if (!same) return;
+    places_.resize(left.vertices);
+    met_.resize(left.vertices);
   }
 
   /// Known automorphisms of right's graph (that fix the path's vertices above `level` when same), for pruning.
@@ -126,7 +130,7 @@ public:
   std::optional<MovedPairs> find(std::size_t level, std::vector<Vertex> candidates) {
     base_splits_ = right_.partition().log().size();
     frames_.clear();
-    frames_.push_back({level, base_splits_, std::move(candidates), 0, 0, false, true, {}, nullptr, nullptr, {}});
+    frames_.push_back({level, base_splits_, std::move(candidates), 0, 0, nodes_, false, true, {}, nullptr, nullptr, {}});
     while (!frames_.empty()) {
       budget_.poll();
       Frame& frame = frames_.back();
@@ -137,6 +141,7 @@ public:
         continue;
       }
       frame.current = *x;
+      ++nodes_;
       frame.tried.push_back(*x);
       if (frame.orbits != nullptr) frame.is_tried[frame.orbits->find(*x)] = 1;
       if (!right_.individualise(*x, nullptr, &path_.levels[frame.level].trace)) {
@@ -149,7 +154,7 @@ public:
         count_failure();
         continue;
       }
-      frames_.push_back({below, right_.partition().log().size(), {}, 0, 0, true, false, {}, nullptr, nullptr, {}});
+      frames_.push_back({below, right_.partition().log().size(), {}, 0, 0, nodes_, true, false, {}, nullptr, nullptr, {}});
     }
     return std::nullopt;
   }
@@ -161,6 +166,7 @@ private:
     std::vector<Vertex> candidates;
     std::size_t next;
     Vertex current;
+    std::uint64_t nodes_before;
     bool try_preferred;
     bool listed;
     std::vector<Vertex> tried;
@@ -216,6 +222,7 @@ private:
   bool is_pruned(Frame& frame, Vertex x) {
     if (frame.tried.empty() || known == nullptr || known->empty()) return false;
     if (frame.orbits == nullptr) {
+      if (nodes_ - frame.nodes_before < nodes_worth_orbits) return false;
       if (std::uint64_t{left_.vertices} * (known->size() + 16) > stabiliser_limit) return false;
       frame.orbits = std::make_unique<Orbits>(find_orbits(left_.vertices, stabiliser_above(static_cast<std::size_t>(&frame - frames_.data()))));
       frame.is_tried.assign(left_.vertices, 0);
@@ -254,12 +261,13 @@ private:
   std::optional<MovedPairs> match_cells() {
     const Partition& partition = right_.partition();
     const Cell base = partition.log()[base_splits_].first_new, now = partition.cells();
-    met_.clear();
-    const auto place = [this](Vertex v) -> Place& {
-      Place& place = places_[v];
+    std::size_t count = 0;
+    Place* const places = places_.data();
+    const auto place = [places, &count, list = met_.data()](Vertex v) -> Place& {
+      Place& place = places[v];
       if (!place.met) {
         place.met = true;
-        met_.push_back(v);
+        list[count++] = v;
       }
       return place;
     };
@@ -273,6 +281,8 @@ private:
     for (Cell cell = base; cell < now; ++cell) {
       for (const Vertex v : partition.members(cell)) place(v).right = cell;
       // The leaves below the cell on the first path, not through cells that exist already.
+      place(path_.leaf[cell]).left = cell;
+      if (path_.children_begin[cell] == path_.children_begin[cell + 1]) continue;
       stack_.assign(1, cell);
       while (!stack_.empty()) {
         const Cell below = stack_.back();
@@ -284,34 +294,35 @@ private:
       }
     }
     // Ascending by vertex, so that every list below is.
-    if (met_.size() * 8 < places_.size()) {
-      std::sort(met_.begin(), met_.end());
+    if (count * 8 < places_.size()) {
+      std::sort(met_.begin(), met_.begin() + static_cast<std::ptrdiff_t>(count));
     } else {
-      met_.clear();
+      count = 0;
       for (Vertex v = 0; v < places_.size(); ++v) {
-        if (places_[v].met) met_.push_back(v);
+        if (places_[v].met) met_[count++] = v;
       }
     }
+    const std::span<const Vertex> met(met_.data(), count);
     if (first_to_.empty()) {
       first_to_.assign(places_.size(), no_vertex);
       next_to_.resize(places_.size());
     }
     std::size_t moving = 0;
-    for (const Vertex v : met_) {
+    for (const Vertex v : met) {
       Place& here = places_[v];
       if (here.left == no_cell) here.left = old_cell_[here.right - base];
       if (here.right == no_cell) here.right = old_cell_[here.left - base];
       if (here.left != here.right) ++moving;
     }
-    for (std::size_t k = met_.size(); k-- > 0;) {
-      const Vertex v = met_[k];
+    for (std::size_t k = met.size(); k-- > 0;) {
+      const Vertex v = met[k];
       if (places_[v].left == places_[v].right) continue;
       next_to_[v] = first_to_[places_[v].right];
       first_to_[places_[v].right] = v;
     }
     MovedPairs moved;
     moved.reserve(moving);
-    for (const Vertex v : met_) {
+    for (const Vertex v : met) {
       Place& here = places_[v];
       if (here.left != here.right) {
         Vertex& first = first_to_[here.left];
@@ -322,7 +333,7 @@ private:
       }
     }
     const bool complete_map = moved.size() == moving;
-    for (const Vertex v : met_) {
+    for (const Vertex v : met) {
       if (!complete_map) first_to_[places_[v].left] = first_to_[places_[v].right] = no_vertex;
       places_[v] = {};
     }
@@ -346,10 +357,10 @@ private:
   std::size_t base_splits_ = 0;
   std::vector<Frame> frames_;
   std::vector<Place> places_;
-  std::vector<Vertex> met_;
+  std::vector<Vertex> met_;  ///< room for all vertices
   std::vector<Cell> old_cell_, stack_;
   std::vector<Vertex> first_to_, next_to_;  ///< vertices that a cell has on the right, not yet images, ascending
-  std::uint64_t failures_ = 0;
+  std::uint64_t failures_ = 0, nodes_ = 0;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ TwinTower::TwinTower(RunGraph graph) : graph_(std::move(graph)), begin_(std::siz
 std::vector<Vertex> TwinTower::fibre(Vertex v) const { return {fibre_.begin() + begin_[v], fibre_.begin() + begin_[v + 1]}; }
 
 MovedPairs TwinTower::lift(const MovedPairs& moved) const {
+  if (twins_.empty()) return moved;
   MovedPairs lifted;
   for (const auto& [x, y] : moved) {
     for (std::uint32_t k = 0; k < begin_[x + 1] - begin_[x]; ++k) lifted.emplace_back(fibre_[begin_[x] + k], fibre_[begin_[y] + k]);

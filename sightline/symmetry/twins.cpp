@@ -195,11 +195,9 @@ public:
     const Vertex n = graph_.vertices;
     group_.assign(n, 0);
     regroup([&](Vertex x) {
-      std::uint64_t key = field::mix(graph_.vertex_colour[x]);
-      for (const RunRelation& relation : graph_.relations) {
-        key = field::mix(key, relation.visible[x] ? static_cast<std::uint64_t>(relation.colour(x, x)) + 2 : 0);
-      }
-      return key;
+      InitialKey key(graph_.vertex_colour[x]);
+      for (const RunRelation& relation : graph_.relations) key.add(relation.visible[x] != 0, relation.colour(x, x));
+      return key.value();
     });
     inner_.assign(graph_.relations.size(), {});
     for (std::size_t r = 0; r < graph_.relations.size() && groups_ > 0; ++r) split_by_relation(r, inner_colours[r]);

@@ -1,0 +1,249 @@
+#include "sightline/symmetry/small_graph.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace sightline::symmetry {
+
+namespace {
+
+constexpr Vertex most_small_vertices = 1024;
+/// Block masks and other structures of many relations have twins as a rule, or are few.
+constexpr std::size_t most_small_relations = 8;
+
+using Word = std::uint64_t;
+
+/// A square matrix of bits, rows of whole words.
+struct BitMatrix {
+  std::size_t width = 0;  ///< words of a row
+  std::vector<Word> words;
+
+  BitMatrix() = default;
+  explicit BitMatrix(Vertex n) : width((std::size_t{n} + 63) / 64), words(width * n, 0) {}
+
+  [[nodiscard]] Word* row(Vertex i) { return words.data() + i * width; }
+  [[nodiscard]] const Word* row(Vertex i) const { return words.data() + i * width; }
+  [[nodiscard]] bool holds(Vertex i, Vertex j) const { return (row(i)[j / 64] >> (j % 64) & 1) != 0; }
+  friend bool operator==(const BitMatrix&, const BitMatrix&) = default;
+};
+
+void set_run(Word* row, const layout::Run& run) {
+  if (run.step != 1) {
+    for (Vertex x = run.first; x <= run.last; x += run.step) row[x / 64] |= Word{1} << (x % 64);
+    return;
+  }
+  const std::size_t from = run.first / 64, to = run.last / 64;
+  const Word low = ~Word{0} << (run.first % 64), high = ~Word{0} >> (63 - run.last % 64);
+  if (from == to) {
+    row[from] |= low & high;
+    return;
+  }
+  row[from] |= low;
+  std::fill(row + from + 1, row + to, ~Word{0});
+  row[to] |= high;
+}
+
+/// Bit j of word i becomes bit i of word j (Hacker's Delight, 7-3).
+void transpose_block(Word block[64]) {
+  Word mask = 0x00000000ffffffffu;
+  for (unsigned width = 32; width != 0; width >>= 1, mask ^= mask << width) {
+    for (unsigned k = 0; k < 64; k = ((k | width) + 1) & ~width) {
+      const Word moved = ((block[k] >> width) ^ block[k | width]) & mask;
+      block[k] ^= moved << width;
+      block[k | width] ^= moved;
+    }
+  }
+}
+
+/// Calls visit(x) for all bits of a row, ascending.
+template <class Visit>
+void for_each_bit(const Word* row, std::size_t width, Visit&& visit) {
+  for (std::size_t k = 0; k < width; ++k) {
+    for (Word rest = row[k]; rest != 0; rest &= rest - 1) visit(static_cast<Vertex>(64 * k + static_cast<unsigned>(std::countr_zero(rest))));
+  }
+}
+
+BitMatrix transpose(const BitMatrix& rows, Vertex n, std::uint64_t arcs) {
+  BitMatrix columns(n);
+  // A block costs as much as some hundred arcs.
+  if (arcs < 256 * rows.width * rows.width) {
+    for (Vertex i = 0; i < n; ++i) {
+      const Word bit = Word{1} << (i % 64);
+      for_each_bit(rows.row(i), rows.width, [&](Vertex j) { columns.row(j)[i / 64] |= bit; });
+    }
+    return columns;
+  }
+  Word block[64];
+  for (std::size_t down = 0; down < rows.width; ++down) {
+    const Vertex height = std::min<Vertex>(64, n - static_cast<Vertex>(64 * down));
+    for (std::size_t across = 0; across < rows.width; ++across) {
+      Word any = 0;
+      for (Vertex k = 0; k < height; ++k) any |= block[k] = rows.words[(64 * down + k) * rows.width + across];
+      if (any == 0) continue;
+      std::fill(block + height, block + 64, 0);
+      transpose_block(block);
+      const Vertex wide = std::min<Vertex>(64, n - static_cast<Vertex>(64 * across));
+      for (Vertex k = 0; k < wide; ++k) columns.words[(64 * across + k) * columns.width + down] = block[k];
+    }
+  }
+  return columns;
+}
+
+/// A hash of a row whose own bit is set, or cleared: twins agree in one of the two, whatever their names.
+struct OwnHashes {
+  Word set = 0, cleared = 0;
+};
+
+OwnHashes hash_row(const BitMatrix& matrix, Vertex x, Word seed) {
+  Word sum = 0;
+  const Word* const row = matrix.row(x);
+  const std::size_t own = x / 64;
+  const auto term = [&](Word word, std::size_t k) {
+    const Word product = (word ^ (seed + k * 0x9e3779b97f4a7c15u)) * 0xbf58476d1ce4e5b9u;
+    return (product ^ (product >> 32)) * (0x94d049bb133111ebu + 2 * k);
+  };
+  for (std::size_t k = 0; k < matrix.width; ++k) {
+    if (k != own) sum += term(row[k], k);
+  }
+  const Word bit = Word{1} << (x % 64);
+  return {sum + term(row[own] | bit, own), sum + term(row[own] & ~bit, own)};
+}
+
+bool all_differ(std::vector<Word>& hashes) {
+  std::sort(hashes.begin(), hashes.end());
+  return std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end();
+}
+
+struct SmallRelation {
+  BitMatrix rows, columns;
+  std::int64_t colour = 0;
+  bool symmetric = false;
+};
+
+class SmallReader {
+public:
+  SmallReader(const Structure& structure, const Budget& budget) : structure_(structure), n_(structure.vertices), budget_(budget) {}
+
+  std::optional<RunGraph> read() {
+    if (n_ == 0 || n_ > most_small_vertices || structure_.relations.empty() || structure_.relations.size() > most_small_relations) return std::nullopt;
+    if (!structure_.vertex_colour.empty() && structure_.vertex_colour.size() != n_) return std::nullopt;
+    for (const VisibleRelation& relation : structure_.relations) {
+      const bool fits = relation.relation != nullptr && relation.relation->vertex_count() == n_ && relation.visible.empty() && relation.relation->is_plain();
+      if (!fits) return std::nullopt;
+    }
+    budget_.ask(structure_.relations.size() * n_ * (n_ / 64 + 1) * 16);
+    for (const VisibleRelation& relation : structure_.relations) read_relation(*relation.relation);
+    if (!arcs_are_cheaper(arcs_, spans_)) return std::nullopt;
+    for (SmallRelation& relation : relations_) {
+      relation.columns = transpose(relation.rows, n_, arcs_);
+      relation.symmetric = relation.rows == relation.columns;
+    }
+    if (!std::any_of(relations_.begin(), relations_.end(), [this](const SmallRelation& relation) { return tells_all_apart(relation); })) return std::nullopt;
+    return make_graph();
+  }
+
+private:
+  void read_relation(const layout::Relation& relation) {
+    budget_.poll();
+    SmallRelation& read = relations_.emplace_back();
+    read.rows = BitMatrix(n_);
+    const layout::Pattern& pattern = relation.pattern();
+    bool coloured = false;
+    for (Vertex i = 0; i < n_; ++i) {
+      pattern.row(i, row_);
+      spans_ += row_.size();
+      Word* const bits = read.rows.row(i);
+      for (const layout::Run& run : row_) {
+        arcs_ += run.step == 1 ? run.last - run.first + 1 : run.size();
+        set_run(bits, run);
+      }
+      if (!coloured && !row_.empty()) {
+        coloured = true;
+        read.colour = relation.colour(i, row_.front().first);
+      }
+    }
+  }
+
+  bool tells_all_apart(const SmallRelation& relation) {
+    std::vector<Word> set(n_), cleared(n_);
+    for (Vertex x = 0; x < n_; ++x) {
+      const OwnHashes row = hash_row(relation.rows, x, 0x7715);
+      set[x] = row.set;
+      cleared[x] = row.cleared;
+      if (relation.symmetric) continue;
+      const OwnHashes column = hash_row(relation.columns, x, 0xbac4);
+      set[x] += column.set;
+      cleared[x] += column.cleared;
+    }
+    return all_differ(set) && all_differ(cleared);
+  }
+
+  RunGraph make_graph() {
+    RunGraph graph;
+    graph.vertices = n_;
+    graph.vertex_colour = structure_.vertex_colour;
+    if (graph.vertex_colour.empty()) graph.vertex_colour.assign(n_, 0);
+    graph.initial_keys.resize(n_);
+    for (Vertex v = 0; v < n_; ++v) {
+      InitialKey key(graph.vertex_colour[v]);
+      for (const SmallRelation& relation : relations_) key.add(true, relation.rows.holds(v, v) ? relation.colour : -1);
+      graph.initial_keys[v] = key.value();
+    }
+    ArcLists lists;
+    std::uint64_t listed = 0;
+    for (const SmallRelation& relation : relations_) {
+      RunRelation& shown = graph.relations.emplace_back();
+      shown.visible.assign(n_, 1);
+      shown.symmetric = relation.symmetric;
+      listed += relation.symmetric ? 1 : 2;
+    }
+    budget_.ask(arcs_ * 8 + n_ * (listed * sizeof(ArcLists::Bundle) + 4));
+    lists.first_bundle.reserve(std::size_t{n_} + 1);
+    lists.bundles.reserve(n_ * listed);
+    lists.neighbours.resize(arcs_ * 2);
+    Vertex* out = lists.neighbours.data();
+    const auto append = [&](const BitMatrix& matrix, Vertex v, std::uint32_t kind, std::int64_t colour, field::Element weight) {
+      const Vertex* const from = out;
+      for_each_bit(matrix.row(v), matrix.width, [&out](Vertex x) { *out++ = x; });
+      if (out != from) lists.bundles.push_back({colour, weight, kind, static_cast<std::uint32_t>(out - lists.neighbours.data())});
+    };
+    struct Weights {
+      field::Element reader, read, both;
+    };
+    std::vector<Weights> weights;
+    for (std::uint32_t r = 0; r < relations_.size(); ++r) {
+      const field::Element weight = arc_weight(r, relations_[r].colour);
+      weights.push_back({weight, field::multiply(field::backward_weight, weight), field::multiply(field::add(1, field::backward_weight), weight)});
+    }
+    for (Vertex v = 0; v < n_; ++v) {
+      lists.first_bundle.push_back(static_cast<std::uint32_t>(lists.bundles.size()));
+      for (std::uint32_t r = 0; r < relations_.size(); ++r) {
+        const SmallRelation& relation = relations_[r];
+        if (relation.symmetric) {
+          append(relation.rows, v, 3 * r + ArcLists::both, relation.colour, weights[r].both);
+          continue;
+        }
+        append(relation.columns, v, 3 * r + ArcLists::reader, relation.colour, weights[r].reader);
+        append(relation.rows, v, 3 * r + ArcLists::read, relation.colour, weights[r].read);
+      }
+    }
+    lists.first_bundle.push_back(static_cast<std::uint32_t>(lists.bundles.size()));
+    lists.neighbours.resize(static_cast<std::size_t>(out - lists.neighbours.data()));
+    add_matrix(lists, n_);
+    graph.arcs = std::move(lists);
+    return graph;
+  }
+
+  const Structure& structure_;
+  Vertex n_;
+  const Budget& budget_;
+  std::vector<SmallRelation> relations_;
+  std::vector<layout::Run> row_;
+  std::uint64_t arcs_ = 0, spans_ = 0;
+};
+
+}  // namespace
+
+std::optional<RunGraph> make_small_graph(const Structure& structure, const Budget& budget) { return SmallReader(structure, budget).read(); }
+
+}  // namespace sightline::symmetry
