@@ -15,14 +15,13 @@
 #include "sightline/sight/views.hpp"
 #include "sightline/sight/wanted.hpp"
 #include "sightline/symmetry/automorphism.hpp"
+#include "tests/unlimited.hpp"
 
 namespace sightline::sight {
 
 namespace {
 
 using nlohmann::json;
-const Budget unlimited;
-
 using oracle::make_banded;
 
 /// The checker on one layout, with a certificate's evidence.

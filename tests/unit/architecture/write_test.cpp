@@ -49,7 +49,7 @@ template <class T> std::string bytes_of(std::initializer_list<T> values) {
   return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(T)};
 }
 
-std::string error_of(const std::string& text, const std::string& file) {
+std::string read_error_of(const std::string& text, const std::string& file) {
   try {
     (void)parse_architecture(text, file);
   } catch (const sightline::InputError& error) {
@@ -159,7 +159,7 @@ TEST_CASE("tokens up to 2^31 - 1 cost nothing") {
       "tokens = 2147483647\ndim = 2147483647\n[mixer]\npattern = { kind = \"window\", radius = 2147483647, wrap = true }\n[[layer]]\nrepeat = "
       "2147483647\n[[layer]]\nrepeat = 2147483647\n", "a.toml");
   CHECK(a.layer_count() == 4294967294U);
-  CHECK(error_of("tokens = 2147483647\ndim = 1\n[input]\nregisters = [\"a\"]\n", "a.toml") ==
+  CHECK(read_error_of("tokens = 2147483647\ndim = 1\n[input]\nregisters = [\"a\"]\n", "a.toml") ==
         "a.toml:1:10: expected at most 2147483647 tokens and registers, found 2147483648");
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("a table of positions comes from an .npy file of any number type and o
   const std::vector<std::vector<double>> expected{{1, 2, 3}, {4, 5, 6}};
   const auto reads = [&](const std::string& bytes) {
     put(folder.file("t.npy"), bytes);
-    return error_of(text, file) == "accepted" && parse_architecture(text, file).input.table == expected;
+    return read_error_of(text, file) == "accepted" && parse_architecture(text, file).input.table == expected;
   };
   CHECK(reads(npy("<f8", false, "2, 3", bytes_of<double>({1, 2, 3, 4, 5, 6}))));
   CHECK(reads(npy("<f4", true, "2, 3", bytes_of<float>({1, 4, 2, 5, 3, 6}))));
@@ -244,7 +244,7 @@ TEST_CASE("a table of positions comes from an .npy file of any number type and o
   CHECK(same_architecture(a, parse_architecture(to_canonical_json(a), file)));
   const auto refuses = [&](const std::string& bytes, const std::string& why) {
     put(folder.file("t.npy"), bytes);
-    const std::string error = error_of(text, file);
+    const std::string error = read_error_of(text, file);
     CAPTURE(error);
     CHECK(error.rfind(file + ":5:8: expected ", 0) == 0);
     CHECK(error.find(why) != std::string::npos);

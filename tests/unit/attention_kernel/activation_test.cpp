@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "sightline/attention_kernel/activation.hpp"
+#include "tri.hpp"
 
 using namespace sightline;
 using namespace sightline::attention_kernel;
@@ -9,8 +10,6 @@ namespace {
 
 ActivationFacts of_name(const std::string& name) { return compute_activation_facts({name, ""}); }
 ActivationFacts of_text(const std::string& text) { return compute_activation_facts({"", text}); }
-
-constexpr Tri yes = Tri::yes, no = Tri::no;
 
 void agree(Tri general, Tri known) {
   if (general != Tri::unknown && known != Tri::unknown) CHECK(general == known);

@@ -2,13 +2,12 @@
 #include <doctest/doctest.h>
 
 #include "sightline/attention_kernel/kernel.hpp"
+#include "tri.hpp"
 
 using namespace sightline;
 using namespace sightline::attention_kernel;
 
 namespace {
-
-constexpr Tri yes = Tri::yes, no = Tri::no, open = Tri::unknown;
 
 Kernel named(const std::string& name) {
   Kernel kernel;

@@ -6,14 +6,13 @@
 
 #include "sightline/design/closed_forms.hpp"
 #include "sightline/group/expression.hpp"
+#include "tests/unlimited.hpp"
 
 using namespace sightline;
 using design::FrontPoint;
 using design::PointKind;
 
 namespace {
-
-const Budget unlimited;
 
 design::Request make_request(const std::string& text) {
   design::Request request;

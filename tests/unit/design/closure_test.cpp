@@ -6,6 +6,7 @@
 #include "sightline/design/two_closure.hpp"
 #include "sightline/group/expression.hpp"
 #include "tests/unit/design/groups.hpp"
+#include "tests/unlimited.hpp"
 
 using namespace sightline;
 using design::compute_orbitals;
@@ -14,8 +15,6 @@ using design::Orbitals;
 using design::Point;
 
 namespace {
-
-const Budget unlimited;
 
 /// The numbering of pairs must be the oracle's, up to the names of the orbitals, and all figures of an orbital must fit it.
 void check_orbitals(std::size_t n, const Orbitals& orbitals, const std::vector<std::uint32_t>& oracle) {

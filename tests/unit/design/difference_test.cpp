@@ -6,12 +6,11 @@
 #include "sightline/design/difference.hpp"
 #include "sightline/design/take_away.hpp"
 #include "sightline/layout/mask_file.hpp"
+#include "tests/unlimited.hpp"
 
 using namespace sightline;
 
 namespace {
-
-const Budget unlimited;
 
 architecture::Architecture parse(const std::string& pattern, int layers) {
   return architecture::parse_architecture("tokens = 6\ndim = 4\n[mixer]\npattern = " + pattern + "\n[[layer]]\nrepeat = " + std::to_string(layers) + "\n", "x.toml");

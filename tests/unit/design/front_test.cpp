@@ -13,6 +13,7 @@
 #include "sightline/group/expression.hpp"
 #include "tests/unit/design/groups.hpp"
 #include "tests/unit/design/labels.hpp"
+#include "tests/unlimited.hpp"
 
 using namespace sightline;
 using design::Design;
@@ -20,8 +21,6 @@ using design::FrontPoint;
 using design::PointKind;
 
 namespace {
-
-const Budget unlimited;
 
 const Design& design_for(const std::string& text) {
   static std::map<std::string, Design> known; // several tests look at one design

@@ -8,14 +8,13 @@
 #include "sightline/design/sources.hpp"
 #include "sightline/group/expression.hpp"
 #include "tests/unit/symmetry/nauty_oracle.hpp"
+#include "tests/unlimited.hpp"
 
 using namespace sightline;
 using design::Bonds;
 using design::ColouredGraph;
 
 namespace {
-
-const Budget unlimited;
 
 std::string nauty_order(const ColouredGraph& graph) {
   const auto n = static_cast<layout::Vertex>(graph.vertex_colour.size());

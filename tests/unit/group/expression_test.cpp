@@ -5,13 +5,12 @@
 #include "sightline/base/error.hpp"
 #include "sightline/group/families.hpp"
 #include "tests/unit/group/brute.hpp"
+#include "tests/unlimited.hpp"
 
 using namespace sightline;
 using namespace sightline::group;
 
 namespace {
-
-const Budget unlimited;
 
 std::string order_of(const std::string& text, Point degree) { return parse_group(text, degree, unlimited).order.factored(); }
 std::string name_of(const std::string& text, Point degree) { return find_name(parse_group(text, degree, unlimited), unlimited).value_or("null"); }

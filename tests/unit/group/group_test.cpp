@@ -8,13 +8,12 @@
 #include "sightline/group/analysis.hpp"
 #include "sightline/group/expression.hpp"
 #include "tests/unit/group/brute.hpp"
+#include "tests/unlimited.hpp"
 
 using namespace sightline;
 using namespace sightline::group;
 
 namespace {
-
-const Budget unlimited;
 
 std::vector<Permutation> to_permutations(const std::vector<brute::Images>& list) {
   std::vector<Permutation> result;

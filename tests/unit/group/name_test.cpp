@@ -2,13 +2,12 @@
 
 #include "sightline/group/group.hpp"
 #include "tests/unit/group/brute.hpp"
+#include "tests/unlimited.hpp"
 
 using namespace sightline;
 using namespace sightline::group;
 
 namespace {
-
-const Budget unlimited;
 
 std::string name_of(Point degree, const std::vector<std::string>& cycles) {
   std::vector<Permutation> generators;

@@ -14,7 +14,7 @@ using namespace sightline::group;
 
 namespace {
 
-std::string error_of(const std::string& text, Point degree) {
+std::string cycles_error_of(const std::string& text, Point degree) {
   try {
     (void)parse_cycles(text, degree);
   } catch (const InputError& error) {
@@ -53,16 +53,16 @@ TEST_CASE("cycles are written from their least point") {
 }
 
 TEST_CASE("broken cycles are refused with the character") {
-  CHECK(error_of("", 3).find("character 1: expected \"(\"") != std::string::npos);
-  CHECK(error_of("(0 1", 3).find("character 5: expected a point or \")\", found the end") != std::string::npos);
-  CHECK(error_of("(0 3)", 3).find("character 4: expected a point below 3, found 3") != std::string::npos);
-  CHECK(error_of("(0 1)(2 1)", 3).find("character 9: point 1 occurs twice") != std::string::npos);
-  CHECK(error_of("(0 x)", 3).find("character 4: expected a point or \")\", found \"x\"") != std::string::npos);
-  CHECK(error_of("(0 1)2", 3).find("character 6") != std::string::npos);
-  CHECK(error_of("(0 -1)", 3).find("character 4") != std::string::npos);
-  CHECK(error_of("(0 99999999999999999999999)", 3).find("character 4: expected a point below 3") != std::string::npos);
-  CHECK(error_of("(0,)", 3).find("after \",\"") != std::string::npos);
-  CHECK(error_of("(0 0)", 3).find("occurs twice") != std::string::npos);
+  CHECK(cycles_error_of("", 3).find("character 1: expected \"(\"") != std::string::npos);
+  CHECK(cycles_error_of("(0 1", 3).find("character 5: expected a point or \")\", found the end") != std::string::npos);
+  CHECK(cycles_error_of("(0 3)", 3).find("character 4: expected a point below 3, found 3") != std::string::npos);
+  CHECK(cycles_error_of("(0 1)(2 1)", 3).find("character 9: point 1 occurs twice") != std::string::npos);
+  CHECK(cycles_error_of("(0 x)", 3).find("character 4: expected a point or \")\", found \"x\"") != std::string::npos);
+  CHECK(cycles_error_of("(0 1)2", 3).find("character 6") != std::string::npos);
+  CHECK(cycles_error_of("(0 -1)", 3).find("character 4") != std::string::npos);
+  CHECK(cycles_error_of("(0 99999999999999999999999)", 3).find("character 4: expected a point below 3") != std::string::npos);
+  CHECK(cycles_error_of("(0,)", 3).find("after \",\"") != std::string::npos);
+  CHECK(cycles_error_of("(0 0)", 3).find("occurs twice") != std::string::npos);
 }
 
 TEST_CASE("what is not a bijection is refused") {

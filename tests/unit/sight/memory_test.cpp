@@ -5,12 +5,11 @@
 
 #include "sightline/layout/pattern_spec.hpp"
 #include "sightline/sight/reach_memory.hpp"
+#include "tests/unlimited.hpp"
 
 namespace sightline::sight {
 
 namespace {
-
-const Budget unlimited;
 
 layout::PatternSpec random_pattern(std::mt19937& random) {
   layout::PatternSpec spec;

@@ -2,12 +2,11 @@
 
 #include "oracle.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "tests/unlimited.hpp"
 
 namespace sightline::sight {
 
 namespace {
-
-const Budget unlimited;
 
 using oracle::make_banded;
 

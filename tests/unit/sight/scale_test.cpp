@@ -3,12 +3,11 @@
 #include "sightline/layout/pattern_spec.hpp"
 #include "sightline/sight/views.hpp"
 #include "sightline/symmetry/automorphism.hpp"
+#include "tests/unlimited.hpp"
 
 namespace sightline::sight {
 
 namespace {
-
-const Budget unlimited;
 
 layout::PatternSpec make_spec(layout::PatternKind kind) {
   layout::PatternSpec spec;

@@ -7,14 +7,9 @@
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/view_sweep.hpp"
 #include "sightline/symmetry/automorphism.hpp"
+#include "tests/unlimited.hpp"
 
 namespace sightline::sight {
-
-namespace {
-
-const Budget unlimited;
-
-}  // namespace
 
 TEST_CASE("reach on stretches is reach") {
   std::mt19937 random(5);

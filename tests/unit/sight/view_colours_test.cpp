@@ -6,12 +6,11 @@
 #include "sightline/layout/pattern_spec.hpp"
 #include "sightline/sight/view_colours.hpp"
 #include "sightline/symmetry/automorphism.hpp"
+#include "tests/unlimited.hpp"
 
 namespace sightline::sight {
 
 namespace {
-
-const Budget unlimited;
 
 // Tokens come in classes, shuffled: relations are drawn between classes, and within each of them once for loops and once for the rest.
 Layout make_classes(std::mt19937& random, std::size_t layers) {

@@ -2,12 +2,11 @@
 
 #include "oracle.hpp"
 #include "sightline/symmetry/automorphism.hpp"
+#include "tests/unlimited.hpp"
 
 namespace sightline::sight {
 
 namespace {
-
-const Budget unlimited;
 
 std::string order_of(const std::optional<group::Group>& group) { return group ? group->order.value()->get_str() : "none"; }
 

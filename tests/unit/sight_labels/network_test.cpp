@@ -48,7 +48,7 @@ Found compare(const Model& model, std::size_t depth, std::uint64_t seed) {
   return found;
 }
 
-void sweep(std::uint64_t seed, int count, double labelled_inputs) {
+void sweep_networks(std::uint64_t seed, int count, double labelled_inputs) {
   for (int k = 0; k < count; ++k) {
     const std::uint64_t own = seed * 1000003 + static_cast<std::uint64_t>(k);
     std::mt19937_64 random(own);
@@ -65,8 +65,8 @@ void sweep(std::uint64_t seed, int count, double labelled_inputs) {
 
 }  // namespace
 
-TEST_CASE("random networks see exactly the labels") { sweep(7, 120, 60); }
+TEST_CASE("random networks see exactly the labels") { sweep_networks(7, 120, 60); }
 
 TEST_SUITE("slow") {
-  TEST_CASE("random networks see exactly the labels, 600 architectures") { sweep(8, 600, 330); }
+  TEST_CASE("random networks see exactly the labels, 600 architectures") { sweep_networks(8, 600, 330); }
 }

@@ -13,10 +13,10 @@ namespace {
 
 // A monomial: the variables in it (sorted, with repeats), and a power of z.
 using Monomial = std::pair<std::vector<std::int64_t>, std::int64_t>;
-using Polynomial = std::map<Monomial, std::int64_t>;
+using TokenPolynomial = std::map<Monomial, std::int64_t>;
 
-Polynomial multiply(const Polynomial& a, const Polynomial& b) {
-  Polynomial product;
+TokenPolynomial multiply(const TokenPolynomial& a, const TokenPolynomial& b) {
+  TokenPolynomial product;
   for (const auto& [m, c] : a) {
     for (const auto& [k, d] : b) {
       Monomial both = m;
@@ -30,8 +30,8 @@ Polynomial multiply(const Polynomial& a, const Polynomial& b) {
 }
 
 // A_s for every state s of the row.
-std::map<std::uint32_t, Polynomial> write_family(const Model& model, const Head& head, Vertex i, const std::vector<std::uint32_t>& state) {
-  std::map<std::uint32_t, Polynomial> family;
+std::map<std::uint32_t, TokenPolynomial> write_family(const Model& model, const Head& head, Vertex i, const std::vector<std::uint32_t>& state) {
+  std::map<std::uint32_t, TokenPolynomial> family;
   for (const Arc& arc : head.rows[i]) {
     const std::uint32_t s = state[arc.read];
     const std::int64_t relative = relative_colour(model, head, i, arc.read);
