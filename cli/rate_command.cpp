@@ -50,7 +50,7 @@ void add_rate(CLI::App& app, Exit&) {
   options->limits.add_to(*command);
   command->callback([options, command] {
     if (options->verify) run_train_program("rate", command_words());
-    if (options->verification.any()) throw InputError("--heads, --train-samples, --steps, --lr, --threads, --plot: expected --verify with them");
+    if (options->verification.any()) throw InputError("--heads, --tokens, --train-samples, --steps, --lr, --frequency, --threads, --plot: expected --verify with them");
     check_rate_options(*command, *options);
     const Budget budget = make_budget(options->limits);
     options->rate.error = options->error;

@@ -31,6 +31,7 @@ void add_rate_options(CLI::App& command, RateOptions& options) {
   command.add_option("--train-samples", verification.samples, "verify: sequences to fit (default 4096)")->check(CLI::Range(10, 1 << 22));
   command.add_option("--steps", verification.steps, "verify: steps of each training (default 2000)")->check(at_least_one);
   command.add_option("--lr", verification.rate, "verify: learning rate (default 0.003)")->check(positive_number);
+  command.add_option("--frequency", verification.frequency, "verify: f has sines and not gelu, the first of so many times their argument; 100 for scores that oscillate in [0,1]")->check(positive_number);
   command.add_option("--threads", verification.threads, "verify: threads (default 1)")->check(CLI::Range(1, 1024));
   command.add_option("--plot", verification.plot, "verify: write prediction and measurement as .svg");
 }
@@ -69,7 +70,9 @@ ScoreTask make_score_task(const RateOptions& options, const Budget& budget) {
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", options.target, error.what()));
   }
-  return {[expression](std::size_t count, const double* x, const double* y, double* out) { target::evaluate_pairs(expression, count, x, y, out); }, std::move(measure)};
+  rate::Score score{[expression](std::size_t count, const double* x, const double* y, double* out) { target::evaluate_pairs(expression, count, x, y, out); },
+                    [expression](std::size_t readers, const double* x, std::size_t reads, const double* y, double* out) { target::evaluate_grid(expression, readers, x, reads, y, out); }};
+  return {std::move(score), std::move(measure)};
 }
 
 rate::Result rate_expression(const RateOptions& options, const Budget& budget) {

@@ -14,9 +14,9 @@ namespace sightline::cli {
 struct VerificationFlags {
   std::vector<std::int64_t> heads;
   std::int64_t tokens = 0, samples = 0, steps = 0, threads = 0;
-  double rate = 0;
+  double rate = 0, frequency = 0;
   std::string plot;
-  [[nodiscard]] bool any() const { return !heads.empty() || tokens + samples + steps + threads > 0 || rate > 0 || !plot.empty(); }
+  [[nodiscard]] bool any() const { return !heads.empty() || tokens + samples + steps + threads > 0 || rate > 0 || frequency > 0 || !plot.empty(); }
 };
 
 struct RateOptions {

@@ -37,6 +37,8 @@ void add_rate_verify(CLI::App& app) {
       verify.steps = flags.steps;
     if (flags.rate > 0)
       verify.rate = flags.rate;
+    if (flags.frequency > 0)
+      verify.frequency = flags.frequency;
     if (flags.threads > 0)
       verify.threads = static_cast<int>(flags.threads);
     verify.seed = options->rate.seed;

@@ -25,16 +25,24 @@ constexpr std::size_t order = 16;  // Legendre functions per panel
   throw InputError(fmt::format("the score: expected a finite number, found {} at x = ({}), y = ({})", std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf", reader, read));
 }
 
-/// All pairs of readers and reads, row by row.
+/// All pairs of readers and reads, some readers at a time.
 Matrix evaluate_all(const Score& score, std::size_t dim, const Quadrature& q, const Budget& budget) {
+  constexpr std::size_t most = 64;
   Matrix matrix(q.count, q.count);
-  std::vector<double> x(dim * q.count), column(q.count);
-  for (std::size_t j = 0; j < q.count; ++j) {
+  std::vector<double> x, rows(most * q.count);
+  for (std::size_t start = 0; start < q.count; start += most) {
     budget.poll();
-    budget.report("the score at all pairs", static_cast<double>(j) / static_cast<double>(q.count));
-    for (std::size_t e = 0; e < dim; ++e) std::fill_n(x.begin() + static_cast<std::ptrdiff_t>(e * q.count), q.count, q.points[e * q.count + j]);
-    score(q.count, q.points.data(), x.data(), &matrix(0, j));
-    for (std::size_t i = 0; i < q.count; ++i) if (!std::isfinite(matrix(i, j))) not_finite(q.points.data() + i, x.data() + i, dim, q.count, matrix(i, j));
+    budget.report("the score at all pairs", static_cast<double>(start) / static_cast<double>(q.count));
+    const std::size_t now = std::min(most, q.count - start);
+    x.resize(dim * now);
+    for (std::size_t e = 0; e < dim; ++e) std::copy_n(q.points.begin() + static_cast<std::ptrdiff_t>(e * q.count + start), now, x.begin() + static_cast<std::ptrdiff_t>(e * now));
+    score.all(now, x.data(), q.count, q.points.data(), rows.data());
+    for (std::size_t i = 0; i < now; ++i) {
+      for (std::size_t j = 0; j < q.count; ++j) {
+        if (!std::isfinite(rows[i * q.count + j])) not_finite(q.points.data() + start + i, q.points.data() + j, dim, q.count, rows[i * q.count + j]);
+        matrix(start + i, j) = rows[i * q.count + j];
+      }
+    }
   }
   return matrix;
 }
@@ -84,14 +92,14 @@ Diagonal look_at_diagonal(const Score& score, const Measure& measure, std::uint6
   }
   const double scale = measure.shape == Shape::uniform ? (measure.high - measure.low) / 2 : 1;
   std::vector<double> y(dim * count), at_zero(count), plus(count), minus(count);
-  score(count, q.points.data(), q.points.data(), at_zero.data());
+  score.pairs(count, q.points.data(), q.points.data(), at_zero.data());
   // jump(h) = slope behind minus slope before: O(h) when smooth, constant at a kink, growing at a cusp.
   const auto jumps = [&](double h) {
     std::vector<double> result(count);
     for (std::size_t k = 0; k < dim * count; ++k) y[k] = q.points[k] + h * direction[k];
-    score(count, q.points.data(), y.data(), plus.data());
+    score.pairs(count, q.points.data(), y.data(), plus.data());
     for (std::size_t k = 0; k < dim * count; ++k) y[k] = q.points[k] - h * direction[k];
-    score(count, q.points.data(), y.data(), minus.data());
+    score.pairs(count, q.points.data(), y.data(), minus.data());
     for (std::size_t k = 0; k < count; ++k) result[k] = (plus[k] - 2 * at_zero[k] + minus[k]) / h;
     return result;
   };
@@ -167,7 +175,7 @@ std::vector<double> panels(const Score& score, const Measure& measure, std::size
       x[k] = start + width * (u[k] + 1) / 2;
       y[k] = start + width * (v[k] + 1) / 2;
     }
-    score(pairs, x.data(), y.data(), value.data());
+    score.pairs(pairs, x.data(), y.data(), value.data());
     std::vector<double> block(order * order, 0.0);
     for (std::size_t k = 0; k < pairs; ++k) {
       if (!std::isfinite(value[k])) not_finite(&x[k], &y[k], 1, 1, value[k]);

@@ -10,8 +10,12 @@
 
 namespace sightline::rate {
 
-/// rho(x, y) for `count` pairs, x and y as [dim][count].
-using Score = std::function<void(std::size_t count, const double* x, const double* y, double* out)>;
+/// rho(x, y), tokens as [dim][count].
+struct Score {
+  std::function<void(std::size_t count, const double* x, const double* y, double* out)> pairs;
+  /// Every reader with every read: out [reader][read], the same numbers as pairs() gives.
+  std::function<void(std::size_t readers, const double* x, std::size_t reads, const double* y, double* out)> all;
+};
 
 /// What a score does where reader and read token meet, from divided differences on both sides at two distances.
 enum class Diagonal {

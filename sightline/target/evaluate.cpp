@@ -45,6 +45,18 @@ void on_each(const Extent& extent, std::uint8_t axes, const Array& a, const Arra
   for (std::uint32_t e = 0; e < out.width; ++e) {
     const double* from_a = a.data.data() + (a.width == 1 ? 0 : e) * ca * batch;
     const double* from_b = b != nullptr ? b->data.data() + (b->width == 1 ? 0 : e) * cb * batch : nullptr;
+    if (batch == 1 && count[2] == 1) {  // one sequence: the loop over the outer axis is the long one
+      for (std::size_t i = 0; i < count[0]; ++i, to += count[1]) {
+        const double* pa = from_a + i * sa[0];
+        const double* pb = from_b != nullptr ? from_b + i * sb[0] : pa;
+        const std::size_t step_a = sa[1], step_b = from_b != nullptr ? sb[1] : sa[1];
+        if (step_a == 1 && step_b == 1) for (std::size_t j = 0; j < count[1]; ++j) to[j] = function(pa[j], pb[j]);
+        else if (step_a == 1) for (std::size_t j = 0; j < count[1]; ++j) to[j] = function(pa[j], *pb);
+        else if (step_b == 1) for (std::size_t j = 0; j < count[1]; ++j) to[j] = function(*pa, pb[j]);
+        else for (std::size_t j = 0; j < count[1]; ++j) to[j] = function(*pa, *pb);
+      }
+      continue;
+    }
     for (std::size_t i = 0; i < count[0]; ++i) {
       for (std::size_t j = 0; j < count[1]; ++j) {
         for (std::size_t k = 0; k < count[2]; ++k, to += batch) {
@@ -362,6 +374,27 @@ void evaluate_pairs(const Expression& expression, std::size_t count, const doubl
     Run run(expression, extent);
     const Array& result = run.run(own.data(), read.data(), 1, 0);
     std::copy_n(result.data.begin(), now, out + start);
+  }
+}
+
+void evaluate_grid(const Expression& expression, std::size_t readers, const double* x, std::size_t reads, const double* y, double* out) {
+  constexpr std::size_t most_readers = 64, most_reads = 256;  // a few arrays of these stay in the second cache
+  std::vector<double> own, read;
+  for (std::size_t i = 0; i < readers; i += most_readers) {
+    const std::size_t rows = std::min(most_readers, readers - i);
+    own.resize(expression.dim * rows);
+    for (std::size_t e = 0; e < expression.dim; ++e) std::copy_n(x + e * readers + i, rows, own.begin() + static_cast<std::ptrdiff_t>(e * rows));
+    for (std::size_t j = 0; j < reads; j += most_reads) {
+      const std::size_t columns = std::min(most_reads, reads - j);
+      read.resize(expression.dim * columns);
+      for (std::size_t e = 0; e < expression.dim; ++e) std::copy_n(y + e * reads + j, columns, read.begin() + static_cast<std::ptrdiff_t>(e * columns));
+      Extent extent;
+      extent.size = {rows, columns, 1};
+      Run run(expression, extent);
+      const Array& result = run.run(own.data(), read.data(), columns, i);
+      const std::size_t along = (result.axes & 2) != 0 ? 1 : 0, down = (result.axes & 1) != 0 ? (along != 0 ? columns : 1) : 0;
+      for (std::size_t r = 0; r < rows; ++r) for (std::size_t c = 0; c < columns; ++c) out[(i + r) * reads + j + c] = result.data[r * down + c * along];
+    }
   }
 }
 

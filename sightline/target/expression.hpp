@@ -63,5 +63,8 @@ void evaluate_at(const Expression& expression, std::size_t tokens, std::size_t c
 
 /// Evaluates a `score` expression on pairs: x and y as [dim][count] (entry by entry), out [count].
 void evaluate_pairs(const Expression& expression, std::size_t count, const double* x, const double* y, double* out);
+/// The same for all pairs of x [dim][readers] and y [dim][reads], out [reader][read], the same bits: what depends on one of the two alone is computed once for
+/// it, and not for every pair (a sum of r products of sines takes r (readers + reads) sines).
+void evaluate_grid(const Expression& expression, std::size_t readers, const double* x, std::size_t reads, const double* y, double* out);
 
 }  // namespace sightline::target

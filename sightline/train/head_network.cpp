@@ -2,7 +2,7 @@
 
 namespace sightline::train {
 
-HeadNetwork::HeadNetwork(const HeadShape& shape, at::ScalarType type, std::uint64_t seed) : torch::nn::Module("Head") {
+HeadNetwork::HeadNetwork(const HeadShape& shape, at::ScalarType type, std::uint64_t seed) : torch::nn::Module("Head"), frequency_(shape.frequency) {
   Declarer declare(*this, at::TensorOptions().dtype(type), seed, std::int64_t{1} << 40);
   first_ = declare_linear(declare, "f.0", shape.dim, shape.width, true);
   second_ = declare_linear(declare, "f.1", shape.width, shape.width, true);
@@ -16,6 +16,8 @@ HeadNetwork::HeadNetwork(const HeadShape& shape, at::ScalarType type, std::uint6
 }
 
 Tensor HeadNetwork::embed(const Tensor& x, const Run& run) const {
+  if (frequency_ != 0)
+    return third_(at::sin(second_(at::sin(frequency_ * first_(x, run)), run)), run);
   return third_(at::gelu(second_(at::gelu(first_(x, run)), run)), run);
 }
 

@@ -9,9 +9,11 @@ struct HeadShape {
   std::int64_t dim = 1, outputs = 1;
   std::int64_t width = 64; ///< of f, of the values and of F's hidden layer
   std::int64_t head = 1;   ///< m_h: rows of W_Q and W_K
+  double frequency = 0;    ///< 0: f has gelu; else sines, the first of them of so many times their argument: a perceptron
+                           ///< with gelu learns slow oscillations first and fast ones hardly ever
 };
 
-/// h = f(x), f a perceptron dim -> width -> width -> width (gelu); scores (W_Q h_i).(W_K h_j); H_i = F(sum_j
+/// h = f(x), f a perceptron dim -> width -> width -> width (gelu, or sines); scores (W_Q h_i).(W_K h_j); H_i = F(sum_j
 /// softmax_j(scores) W_V h_j), F a perceptron with one hidden layer. No residual, no norm.
 class HeadNetwork : public torch::nn::Module {
 public:
@@ -25,6 +27,7 @@ private:
   [[nodiscard]] Tensor score_of(const Tensor& h, const Run& run) const;
 
   Linear first_, second_, third_, query_, key_, value_, hidden_, out_;
+  double frequency_;
   std::vector<Weight> weights_;
 };
 /// The scores as outputs, or H.

@@ -44,17 +44,13 @@ std::vector<double> draw_tokens(const rate::Measure& measure, std::int64_t count
 std::vector<double> score_pairs(const rate::Score& score, const std::vector<double>& x, std::int64_t sequences,
                                 std::int64_t tokens, std::size_t dim) {
   const auto n = static_cast<std::size_t>(tokens);
-  std::vector<double> all(static_cast<std::size_t>(sequences) * n * n), a(dim * n * n), b(dim * n * n);
+  std::vector<double> all(static_cast<std::size_t>(sequences) * n * n), own(dim * n);
   for (std::size_t s = 0; s < static_cast<std::size_t>(sequences); ++s) {
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) {
-        for (std::size_t e = 0; e < dim; ++e) {
-          a[e * n * n + i * n + j] = x[(s * n + i) * dim + e];
-          b[e * n * n + i * n + j] = x[(s * n + j) * dim + e];
-        }
-      }
+      for (std::size_t e = 0; e < dim; ++e)
+        own[e * n + i] = x[(s * n + i) * dim + e];
     }
-    score(n * n, a.data(), b.data(), all.data() + s * n * n);
+    score.all(n, own.data(), n, own.data(), all.data() + s * n * n);
   }
   for (const double value : all) {
     if (!std::isfinite(value))
@@ -130,6 +126,7 @@ Verification verify(const rate::Score& score, const rate::Measure& measure, rate
     shape.outputs = shape.dim;
     shape.width = options.width;
     shape.head = heads;
+    shape.frequency = options.frequency;
     const auto progress = [&](const char* what) {
       return [&, what](std::int64_t step, double) {
         if (show)
@@ -168,8 +165,9 @@ Verification verify(const rate::Score& score, const rate::Measure& measure, rate
     else if (row.score > 2 * row.predicted + 4 * row.score_error && row.score > 1e-4 * result.score_variance)
       result.notes.push_back(
           fmt::format("head dimension {}: the trained score has error {:.3g}, {:.1f} times the predicted "
-                      "{:.3g}: the training, or f of width {}, is what stands in the way, not the rank",
-                      heads, row.score, row.score / std::max(row.predicted, 1e-300), row.predicted, options.width));
+                      "{:.3g}: the training, or f of width {}, is what stands in the way, not the rank{}",
+                      heads, row.score, row.score / std::max(row.predicted, 1e-300), row.predicted, options.width,
+                      options.frequency == 0 ? " (--frequency: an f with sines, for scores that oscillate)" : ""));
     result.rows.push_back(row);
   }
   return result;

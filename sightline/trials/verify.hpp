@@ -14,6 +14,7 @@ struct VerifyOptions {
   std::vector<std::int64_t> heads = {1, 2, 4, 8, 16};
   std::int64_t tokens = 16, samples = 4096, test = 1000, steps = 2000, batch = 64, width = 64;
   double rate = 3e-3;
+  double frequency = 0; ///< 0: f has gelu; else sines (train::HeadShape)
   std::uint64_t seed = 0;
   int threads = 1;
 };

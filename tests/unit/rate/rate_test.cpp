@@ -21,7 +21,9 @@ rate::Result run(const char* text, const rate::Measure& measure, std::size_t sam
   rate::Options options;
   options.samples = samples;
   options.count = count;
-  return rate::rate_score([&](std::size_t pairs, const double* x, const double* y, double* out) { target::evaluate_pairs(e, pairs, x, y, out); }, measure, options, Budget());
+  const rate::Score score{[&](std::size_t pairs, const double* x, const double* y, double* out) { target::evaluate_pairs(e, pairs, x, y, out); },
+                          [&](std::size_t readers, const double* x, std::size_t reads, const double* y, double* out) { target::evaluate_grid(e, readers, x, reads, y, out); }};
+  return rate::rate_score(score, measure, options, Budget());
 }
 
 /// I_k(t) by its series.

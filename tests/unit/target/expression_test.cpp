@@ -157,6 +157,24 @@ TEST_CASE("scores") {
   CHECK(out[1] == doctest::Approx(1));
 }
 
+TEST_CASE("scores of all pairs: the bits of pair by pair") {
+  const std::size_t readers = 131, reads = 517, dim = 2;
+  const std::vector<double> x = draw(readers * dim, 5), y = draw(reads * dim, 6);
+  for (const char* text : {"dot(x,y)+sin(3*x[0])*exp(y[1])-norm(x-y)^3", "x[0]^2+exp(x[1])", "max(y[0],0.2)", "1.5", "dot([1,2]*x,concat(y[1],x[0]))/(1+norm2(y))", "min(x[0]*x[1],y[0])"}) {
+    CAPTURE(text);
+    const target::Expression e = target::parse(text, target::Role::score, dim);
+    std::vector<double> grid(readers * reads), pair(2), a(dim), b(dim);
+    target::evaluate_grid(e, readers, x.data(), reads, y.data(), grid.data());
+    for (std::size_t i = 0; i < readers; i += 7) {
+      for (std::size_t j = 0; j < reads; j += 5) {
+        for (std::size_t c = 0; c < dim; ++c) { a[c] = x[c * readers + i]; b[c] = y[c * reads + j]; }
+        target::evaluate_pairs(e, 1, a.data(), b.data(), pair.data());
+        REQUIRE(grid[i * reads + j] == pair[0]);
+      }
+    }
+  }
+}
+
 TEST_CASE("errors say the character") {
   CHECK(message("x +") == "character 4: expected a number, x, y, z, n, i, j, a vector, a function or \"(\", found the end");
   CHECK(message("x ? 1") == "character 3: expected an operator or the end, found \"?\"");
