@@ -19,7 +19,7 @@ def main():
     arguments = options(argparse.ArgumentParser(description=__doc__), "sumformer")
     bench = Bench(arguments.command, arguments.work)
     quick = arguments.quick
-    latents, seeds, steps, samples = ((2, 8), 1, 60, 500) if quick else ((1, 2, 4, 8, 16), 2, 800, 4096)
+    latents, seeds, steps, samples = ((2, 8), 1, 60, 500) if quick else ((1, 2, 4, 8, 16), 3, 800, 4096)
     text = ["# Sumformers and attention, trained", "", how("sumformer", arguments), "",
             f"{TOKENS} tokens, uniform in [-1,1]^d; relative L2 errors on 2000 fresh sequences; {steps} steps of 64 on {samples} sequences, {seeds} seed{'s' if seeds > 1 else ''}, mean ± deviation.", "",
             "## The latent dimension", "", "S(X)_i = psi(x_i, sum_j phi(x_j)), phi and psi perceptrons with two hidden layers of 48 (`approximate --method mlp --latent L --width 48`).", ""]
