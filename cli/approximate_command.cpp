@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -108,6 +109,16 @@ void run_memory(const ApproximateOptions& options, const target::Sampler& sample
   fmt::print("{}", options.json ? approximate::to_json(result) + "\n" : approximate::to_text(result));
 }
 
+approximate::Result run_fit(const ApproximateOptions& options, const approximate::Options& fit, const Budget& budget) {
+  if (options.target.rfind("data:", 0) != 0) return approximate::fit_polynomial(open(options, 4).get(), nullptr, fit, budget);
+  const approximate::Samples samples = approximate::read_samples(options.target.substr(5), budget);
+  if ((options.tokens != 0 && options.tokens != samples.tokens) || (options.dim != 0 && options.dim != samples.dim))
+    throw InputError(fmt::format("{}: expected --tokens {} and --dim {}, as in the data", options.target, samples.tokens, samples.dim));
+  approximate::Result result = approximate::fit_polynomial(nullptr, &samples, fit, budget);
+  result.target = options.target;
+  return result;
+}
+
 /// The same outputs with the sum computed by the mixer; its architecture beside the model: M.safetensors, M.toml.
 void compare_with_mixer(approximate::Result& result, approximate::SumBy by, const approximate::Options& fit, const std::string& save) {
   const approximate::Sumformer& model = *result.model;
@@ -193,15 +204,16 @@ void add_approximate(CLI::App& app, Exit& exit) {
     if (!options->save.empty()) fit.checkpoint = options->save + ".part";
     fit.resume = options->resume;
     approximate::Result result;
-    if (options->target.rfind("data:", 0) == 0) {
-      const approximate::Samples samples = approximate::read_samples(options->target.substr(5), budget);
-      if ((options->tokens != 0 && options->tokens != samples.tokens) || (options->dim != 0 && options->dim != samples.dim))
-        throw InputError(fmt::format("{}: expected --tokens {} and --dim {}, as in the data", options->target, samples.tokens, samples.dim));
-      result = approximate::fit_polynomial(nullptr, &samples, fit, budget);
-      result.target = options->target;
-    } else {
-      const auto target = open(*options, 4);
-      result = approximate::fit_polynomial(target.get(), nullptr, fit, budget);
+    const auto left = [&] { return std::filesystem::exists(fit.checkpoint) ? fmt::format("{} holds what was done, --resume goes on", fit.checkpoint) : std::string("nothing written"); };
+    try {
+      result = run_fit(*options, fit, budget);
+    } catch (const Interrupted&) {
+      clear_progress();
+      fmt::print(stderr, "sightline: interrupted: {}\n", left());
+      exit = Exit::interrupted;
+      return;
+    } catch (const BudgetExhausted& error) {
+      throw BudgetExhausted(fmt::format("{}: {}", error.what(), left()));
     }
     if (const auto by = approximate::parse_sum_by(options->method)) {
       result.method = options->method;

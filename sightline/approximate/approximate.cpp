@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sightline/approximate/mirror.hpp"
+#include "sightline/approximate/rows.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/base/sha256.hpp"
 #include "sightline/group/group.hpp"
@@ -13,60 +15,7 @@ namespace sightline::approximate {
 namespace group_theory = sightline::group;
 namespace {
 
-constexpr std::size_t drawn_together = 16;   // sequences that one random generator makes
-constexpr std::size_t chunk = 64;   // rows whose columns are computed at once
-constexpr std::size_t folds = 6;
-constexpr std::uint64_t fit_stream = 1, own_stream = 2, test_stream = 3;
-
-/// Sequence by sequence, whatever they come from.
-class Source {
-public:
-  Source(const target::Target* target, const Samples* samples, const Options& options, std::size_t tokens, std::size_t dim, std::size_t width)
-      : target_(target), samples_(samples), options_(options), tokens_(tokens), dim_(dim), width_(width) {}
-
-  /// Rows first .. first+count-1: sequences, the token of each, and its value.
-  void draw(std::size_t first, std::size_t count, double* x, std::uint32_t* own, double* y) const {
-    const std::size_t size = tokens_ * dim_;
-    std::vector<double> drawn(drawn_together * size);
-    std::vector<std::uint32_t> chosen(drawn_together);
-    std::size_t known = SIZE_MAX;
-    for (std::size_t r = 0; r < count; ++r) {
-      const std::size_t row = first + r, sequence = options_.all_tokens ? row / tokens_ : row;
-      if (sequence / drawn_together != known) {
-        known = sequence / drawn_together;
-        if (target_ != nullptr) options_.sampler.fill(options_.seed, fit_stream, known, drawn.size(), drawn.data());
-        std::mt19937_64 random = target::make_random(options_.seed, own_stream, known);
-        for (std::uint32_t& i : chosen) i = static_cast<std::uint32_t>(random() % tokens_);
-      }
-      const double* from = target_ != nullptr ? drawn.data() + sequence % drawn_together * size : samples_->x.data() + sequence * size;
-      std::copy_n(from, size, x + r * size);
-      own[r] = options_.all_tokens ? static_cast<std::uint32_t>(row % tokens_) : chosen[sequence % drawn_together];
-      if (samples_ != nullptr) std::copy_n(samples_->y.begin() + static_cast<std::ptrdiff_t>((sequence * tokens_ + own[r]) * width_), width_, y + r * width_);
-    }
-    if (target_ != nullptr) target_->evaluate_at(count, x, own, y);
-  }
-
-private:
-  const target::Target* target_;
-  const Samples* samples_;
-  Options options_;
-  std::size_t tokens_, dim_, width_;
-};
-
-std::vector<Recurrence> make_laws(const target::Target* target, const Samples* samples, const Options& options, std::size_t dim, std::size_t degree) {
-  std::vector<Recurrence> laws;
-  for (std::size_t c = 0; c < dim; ++c) {
-    if (target != nullptr) {
-      laws.push_back(options.sampler.law == target::Sampler::Law::normal ? hermite(degree) : legendre(options.sampler.low, options.sampler.high, degree));
-      continue;
-    }
-    std::vector<double> values;
-    const std::size_t all = samples->count * samples->tokens, step = std::max<std::size_t>(1, all / 100000);
-    for (std::size_t k = 0; k < all; k += step) values.push_back(samples->x[k * dim + c]);
-    laws.push_back(of_sample(values, degree));
-  }
-  return laws;
-}
+constexpr std::uint64_t test_stream = 3;
 
 /// The symmetry of a target with few tokens, in words.
 std::string find_target_group(const target::Target& target, const Options& options, const Budget& budget) {
@@ -90,20 +39,43 @@ bool fits(double bytes, const Budget& budget) {
   return true;
 }
 
-/// Fewer sums side by side when each of them is large.
-std::size_t lanes_for(double columns) { return columns > 4000 ? 2 : 4; }
+/// One block of rows per thread.
+constexpr double bytes_of_rows = 2 * 48e6;
+constexpr double most_columns = 5e7;
+/// From here on a fit to a target is made with mirror images (mirror.hpp): below, the whole matrix costs little.
+constexpr double columns_at_once = 2000;
 
-/// Gram matrices, factors, one block of rows per thread.
-double bytes_of_fit(const Sizes& sizes, double outputs, double fold_count) { return bytes_needed(sizes.independent, outputs, fold_count) + 2 * 48e6; }
-double bytes_of_fit(const Sizes& sizes, double outputs) { return bytes_of_fit(sizes, outputs, static_cast<double>(lanes_for(sizes.independent))); }
+/// How a fit is made, and what it takes.
+struct Plan {
+  Sizes sizes;
+  Mirroring mirroring;  ///< none for data, for few columns, and for fewer rows than mirror images need
+  double rows = 0, bytes = 0;
+};
 
-std::size_t block_rows_for(std::size_t rows, std::size_t columns, std::size_t tokens, bool all_tokens) {
-  const std::size_t by_memory = std::max<std::size_t>(24000000 / (8 * std::max<std::size_t>(columns, 1)), 64);
-  std::size_t size = std::clamp<std::size_t>(rows / (4 * folds), 16, std::min<std::size_t>(4096, by_memory));
-  size = std::max<std::size_t>(size / drawn_together, 1) * drawn_together;
-  if (all_tokens) size = std::max<std::size_t>(size / tokens, 1) * tokens;  // no sequence lies in two folds
-  return size;
+/// `rows`: as asked for, 0: enough (four rows and more per column).
+Plan plan_fit(std::size_t tokens, std::size_t dim, std::size_t degree, std::size_t outputs, bool drawn, std::size_t rows) {
+  Plan plan;
+  plan.sizes = count_sizes(tokens, dim, degree);
+  const double columns = plan.sizes.independent, k = static_cast<double>(outputs);
+  plan.rows = rows != 0 ? static_cast<double>(rows) : std::max(4000.0, (columns <= columns_at_once ? 10 : 4) * columns);
+  if (drawn && columns > columns_at_once) {
+    const Mirroring mirroring = plan_mirroring(tokens, dim, degree);
+    const double images = static_cast<double>(mirroring.images), sequences = rows != 0 ? std::floor(static_cast<double>(rows) / images) : 4 * mirroring.widest;
+    if (sequences >= 2 * mirroring.widest) {
+      plan.mirroring = mirroring;
+      plan.rows = sequences * images;
+      plan.bytes = bytes_needed(mirroring.widest, k, static_cast<double>(lanes_for(mirroring.widest))) + bytes_of_rows + 8 * k * (plan.rows + 4 * columns);
+      return plan;
+    }
+  }
+  plan.bytes = bytes_needed(columns, k, std::max(3.0, static_cast<double>(lanes_for(columns)))) + bytes_of_rows;
+  return plan;
 }
+
+/// The cross-validation of all degrees up to the one with these sizes.
+double bytes_of_choice(const Sizes& sizes, std::size_t outputs) { return bytes_needed(sizes.independent, static_cast<double>(outputs), folds + 2) + bytes_of_rows; }
+
+bool fits(const Plan& plan, const Budget& budget) { return plan.sizes.independent < most_columns && fits(plan.bytes, budget); }
 
 void check_samples(const Samples& samples) {
   const auto look = [](const std::vector<double>& values, const char* name, std::size_t tokens, std::size_t width) {
@@ -161,8 +133,18 @@ Errors test(const Sumformer& model, const target::Target* target, const Samples*
   return errors;
 }
 
+/// Samples that do not commute with permutations, by what the fit leaves at each place.
+void note_places(Result& result, const PlaceBias& bias) {
+  const std::string why = fmt::format("What is fitted commutes with S_{}; these data do not, or their places have different laws", result.tokens);
+  if (std::fabs(bias.mean) > 6 * bias.error && std::fabs(bias.mean) > 0.01 * bias.rms) {
+    result.notes.push_back(fmt::format("what is left depends on the place of the token: {:.3g} +- {:.1g} on average at token {}, root mean square {:.3g} everywhere. {}", bias.mean, bias.error, bias.place, bias.rms, why));
+  } else if (std::fabs(std::log(bias.factor)) > std::max(6 * bias.factor_error, 0.05)) {
+    result.notes.push_back(fmt::format("what is left depends on the place of the token: at token {} it is {:.2g} times as large as at the others. {}", bias.size_place, bias.factor, why));
+  }
+}
+
 /// What stands between the fit and the wanted error, with figures.
-void explain_miss(Result& result, const Budget& budget) {
+void explain_miss(Result& result, bool drawn, const Budget& budget) {
   const std::size_t n = result.tokens, d = result.dim;
   if (result.deviation && result.deviation->rms > 1e-9 * result.deviation->scale) {
     result.blame.push_back(fmt::format("symmetry: the target is not equivariant; every Sumformer misses it by at least {:.2g} of its size", result.deviation->rms / 2 / result.deviation->scale));
@@ -174,7 +156,6 @@ void explain_miss(Result& result, const Budget& budget) {
   } else {
     result.blame.push_back(fmt::format("not the data: {:.2g} on the fitted rows, {:.2g} on fresh ones, {:.1f} rows per column, condition number {:.2g}", result.train, result.relative_l2, per_column, result.condition));
   }
-  if (result.condition > 1e12) result.blame.push_back(fmt::format("condition: {:.2g}; about {:.0f} digits of the coefficients are lost", result.condition, std::log10(result.condition)));
   if (result.degrees.size() >= 2) {
     const DegreeError &last = result.degrees.back(), &before = result.degrees[result.degrees.size() - 2];
     const double factor = before.error / last.error;
@@ -196,25 +177,30 @@ void explain_miss(Result& result, const Budget& budget) {
     result.blame.push_back(fmt::format("latent dimension: {:.2g} is what degree {} can do on these rows; without --degree the degree is chosen", result.train, result.degree));
   }
   for (std::size_t degree = result.degree + 1; degree < 60; ++degree) {
-    const Sizes sizes = count_sizes(n, d, degree);
-    if (!fits(bytes_of_fit(sizes, static_cast<double>(result.outputs)), budget)) {
-      result.blame.push_back(fmt::format("memory: degree {} fits, degree {} does not ({:.3g} columns)", degree - 1, degree, sizes.independent));
+    const Plan plan = plan_fit(n, d, degree, result.outputs, drawn, 0);
+    if (!drawn && 2 * plan.sizes.independent > static_cast<double>(result.rows)) {
+      result.blame.push_back(fmt::format("rows: {} of them allow degree {}, at two rows per column; degree {} has {:.3g} columns", result.rows, degree - 1, degree, plan.sizes.independent));
       break;
     }
-    if (sizes.independent > 1e5) break;
+    if (!fits(plan, budget)) {
+      result.blame.push_back(fmt::format("memory: degree {} fits, degree {} does not ({:.3g} columns)", degree - 1, degree, plan.sizes.independent));
+      break;
+    }
+    if (plan.sizes.independent > 1e5) break;
   }
 }
 
 }  // namespace
 
-std::optional<std::string> state_limits(std::size_t tokens, std::size_t dim, std::size_t degree, std::size_t outputs, const Budget& budget) {
-  const Sizes sizes = count_sizes(tokens, dim, degree);
+std::optional<std::string> state_limits(std::size_t tokens, std::size_t dim, std::size_t degree, std::size_t outputs, bool drawn, std::size_t rows, const Budget& budget) {
+  const auto plan = [&](std::size_t trial) { return plan_fit(tokens, dim, trial, outputs, drawn, rows); };
   if (degree > tokens && tokens > 9) return fmt::format("degree {}: expected at most the number of tokens, {}, when there are more than 9", degree, tokens);
-  if (sizes.independent < 5e7 && fits(bytes_of_fit(sizes, static_cast<double>(outputs)), budget)) return std::nullopt;
+  const Plan wanted = plan(degree);
+  if (fits(wanted, budget)) return std::nullopt;
   std::size_t possible = degree;
-  while (possible > 0 && !(count_sizes(tokens, dim, possible).independent < 5e7 && fits(bytes_of_fit(count_sizes(tokens, dim, possible), static_cast<double>(outputs)), budget))) --possible;
-  return fmt::format("degree {} needs {:.2g} coefficients (latent dimension {:.2g}) and {:.2g} GB: degree {} fits in memory", degree, sizes.independent * static_cast<double>(outputs), sizes.latent,
-                     bytes_of_fit(sizes, static_cast<double>(outputs)) / 1e9, possible);
+  while (possible > 0 && !fits(plan(possible), budget)) --possible;
+  return fmt::format("degree {} needs {:.2g} coefficients (latent dimension {:.2g}) and {:.2g} GB: degree {} fits in memory", degree, wanted.sizes.independent * static_cast<double>(outputs), wanted.sizes.latent,
+                     wanted.bytes / 1e9, possible);
 }
 
 namespace {
@@ -248,25 +234,16 @@ System make_system(const Basis& basis, const target::Target* target, const Sampl
   system.block_rows = block_rows_for(rows, system.columns, basis.tokens(), options.all_tokens);
   const Source source(target, samples, options, basis.tokens(), basis.dim(), system.outputs);
   system.fill = [source, &basis, block_rows = system.block_rows, width = system.outputs](std::size_t block, std::size_t count, double* a, double* y, std::size_t leading) {
-    const std::size_t n = basis.tokens(), d = basis.dim();
-    thread_local std::vector<double> x, values, token, own_token, sums;
+    thread_local std::vector<double> x, values;
     thread_local std::vector<std::uint32_t> own;
-    thread_local Basis::Workspace work;
-    x.resize(chunk * n * d);
+    thread_local RowSpace space;
+    x.resize(chunk * basis.tokens() * basis.dim());
     values.resize(chunk * width);
-    token.resize(chunk * d);
-    own_token.resize(chunk * d);
     own.resize(chunk);
     for (std::size_t start = 0; start < count; start += chunk) {
       const std::size_t now = std::min(chunk, count - start);
       source.draw(block * block_rows + start, now, x.data(), own.data(), values.data());
-      sums.assign(basis.latent() * now, 0.0);
-      for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t r = 0; r < now; ++r) for (std::size_t e = 0; e < d; ++e) token[e * now + r] = x[(r * n + i) * d + e];
-        basis.add_phi(now, token.data(), sums.data(), work);
-      }
-      for (std::size_t r = 0; r < now; ++r) for (std::size_t e = 0; e < d; ++e) own_token[e * now + r] = x[(r * n + own[r]) * d + e];
-      basis.evaluate(now, own_token.data(), sums.data(), basis.columns().size(), a + start, leading, work);
+      write_rows(basis, now, x.data(), own.data(), nullptr, a + start, leading, space);
       for (std::size_t e = 0; e < width; ++e) for (std::size_t r = 0; r < now; ++r) y[e * leading + start + r] = values[r * width + e];
     }
   };
@@ -305,11 +282,7 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
     available = options.all_tokens ? kept * n : kept;
     if (options.rows > available) throw InputError(fmt::format("--samples {}: expected at most {}, the rows of the data", options.rows, available));
   }
-  const auto rows_for = [&](double columns) {
-    if (options.rows != 0) return options.rows;
-    if (samples != nullptr) return available;
-    return std::max<std::size_t>(static_cast<std::size_t>((columns <= 2000 ? 10 : 4) * columns), 4000);
-  };
+  const auto plan = [&](std::size_t degree) { return plan_fit(n, d, degree, k, target != nullptr, samples != nullptr && options.rows == 0 ? available : options.rows); };
   std::optional<Checkpoint> kept_state;
   const auto open_checkpoint = [&](double bytes) {  // behind the statements about limits; it holds the sums twice more
     if (!options.checkpoint.empty() && !fits(3 * bytes, budget)) {
@@ -323,30 +296,30 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
   std::size_t degree = 0;
   if (options.degree) {
     degree = *options.degree;
-    if (const auto limit = state_limits(n, d, degree, k, budget)) throw InputError(*limit);
-    const Sizes sizes = count_sizes(n, d, degree);
-    const std::size_t rows = rows_for(sizes.independent);
-    if (static_cast<double>(rows) < sizes.independent) {
+    if (const auto limit = state_limits(n, d, degree, k, target != nullptr, options.rows, budget)) throw InputError(*limit);
+    const Plan wanted = plan(degree);
+    if (wanted.rows < wanted.sizes.independent) {
       std::size_t possible = degree;
-      while (possible > 0 && count_sizes(n, d, possible).independent * 2 > static_cast<double>(rows)) --possible;
-      throw InputError(fmt::format("degree {} has {} columns, more than the {} rows: expected at least {:.0f} rows (4 per column are better), or degree {}", degree, sizes.independent, rows, sizes.independent, possible));
+      while (possible > 0 && count_sizes(n, d, possible).independent * 2 > wanted.rows) --possible;
+      throw InputError(fmt::format("degree {} has {} columns, more than the {:.0f} rows: expected at least {:.0f} rows (4 per column are better), or degree {}", degree, wanted.sizes.independent, wanted.rows,
+                                   wanted.sizes.independent, possible));
     }
-    checkpoint = open_checkpoint(bytes_of_fit(sizes, static_cast<double>(k)));
+    checkpoint = open_checkpoint(wanted.bytes);
   } else {
     std::size_t greatest = 0;
     for (std::size_t trial = 1; trial <= 16; ++trial) {
-      const Sizes sizes = count_sizes(n, d, trial);
+      const Plan one = plan(trial);
       if (trial > n && n > 9) break;
-      if (sizes.independent > static_cast<double>(options.greatest_columns) || !fits(bytes_of_fit(sizes, static_cast<double>(k), folds), budget)) break;
-      if (2 * sizes.independent > static_cast<double>(rows_for(sizes.independent))) break;
+      if (one.sizes.independent > static_cast<double>(options.greatest_columns) || !fits(bytes_of_choice(one.sizes, k), budget)) break;
+      if (2 * one.sizes.independent > one.rows) break;
       greatest = trial;
     }
-    if (greatest == 0) throw InputError(fmt::format("degree 1 has {} columns: too few rows ({}) or too little memory for any fit", count_sizes(n, d, 1).independent, rows_for(count_sizes(n, d, 1).independent)));
+    if (greatest == 0) throw InputError(fmt::format("degree 1 has {} columns: too few rows ({:.0f}) or too little memory for any fit", plan(1).sizes.independent, plan(1).rows));
     const Basis basis(n, d, greatest, make_laws(target, samples, options, d, greatest));
-    const std::size_t rows = rows_for(static_cast<double>(basis.columns().size()));
+    const auto rows = static_cast<std::size_t>(plan(greatest).rows);
     const System system = make_system(basis, target, samples, options, rows);
     const std::size_t parts = std::min(folds, system.blocks());
-    checkpoint = open_checkpoint(bytes_of_fit(count_sizes(n, d, greatest), static_cast<double>(k), folds));
+    checkpoint = open_checkpoint(bytes_of_choice(count_sizes(n, d, greatest), k));
     std::vector<std::size_t> sizes;
     for (std::size_t trial = 0; trial <= greatest; ++trial) sizes.push_back(basis.columns_up_to(trial));
     std::vector<double> errors = checkpoint != nullptr ? checkpoint->replaced() : std::vector<double>();  // .., scale
@@ -371,15 +344,20 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
     options.rows = options.rows != 0 || samples != nullptr ? options.rows : rows;
   }
   result.degree = degree;
-  result.sizes = count_sizes(n, d, degree);
+  const Plan chosen = plan(degree);
+  result.sizes = chosen.sizes;
+  result.images = chosen.mirroring.images;
+  result.rows = static_cast<std::size_t>(chosen.rows);
   const Basis basis(n, d, degree, make_laws(target, samples, options, d, degree));
-  result.rows = rows_for(result.sizes.independent);
-  const System system = make_system(basis, target, samples, options, result.rows);
-  const double bytes = bytes_of_fit(result.sizes, static_cast<double>(k));
-  budget.ask(static_cast<std::uint64_t>(bytes));
-  const Solution solution = solve(system, collect(system, lanes_for(result.sizes.independent), budget, checkpoint), system.columns, budget, checkpoint);
+  const std::size_t columns = basis.columns().size();
+  budget.ask(static_cast<std::uint64_t>(chosen.bytes));
+  const Solution solution = [&] {
+    if (result.images > 1) return solve_mirrored(basis, *target, options, chosen.mirroring, result.rows / result.images, budget, checkpoint);
+    const System system = make_system(basis, target, samples, options, result.rows);
+    return solve(system, collect(system, lanes_for(static_cast<double>(columns)), budget, checkpoint), columns, budget, checkpoint);
+  }();
   result.resumed = checkpoint != nullptr ? checkpoint->blocks_resumed() : 0;
-  budget.give_back(static_cast<std::uint64_t>(bytes));
+  budget.give_back(static_cast<std::uint64_t>(chosen.bytes));
   check_scale(solution.scale);
   result.condition = solution.condition;
   result.passes = solution.passes;
@@ -387,7 +365,11 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
   result.dependent_count = solution.dependent.size();
   for (std::size_t column : solution.dependent) if (result.dependent.size() < 20) result.dependent.push_back(basis.name(basis.columns()[column]));
   if (result.dependent_count > 0) {
-    result.notes.push_back(fmt::format("{} of {} columns depend on the others on these rows and were left out: their coefficients are 0, and outside the support of the data the fit is arbitrary", result.dependent_count, system.columns));
+    result.notes.push_back(fmt::format("{} of {} columns depend on the others on these rows and were left out: their coefficients are 0, and outside the support of the data the fit is arbitrary", result.dependent_count, columns));
+  }
+  if (result.condition > 1e10) {
+    result.notes.push_back(fmt::format("condition number {:.2g}: about {:.0f} digits of the coefficients are lost; the values are as good as the errors above where the data lie, and nowhere else", result.condition,
+                                       std::log10(result.condition)));
   }
   if (static_cast<double>(result.rows) < 2 * result.sizes.independent) result.notes.push_back(fmt::format("only {:.2f} rows per column", static_cast<double>(result.rows) / result.sizes.independent));
   result.model.emplace(basis, solution.coefficients);
@@ -398,13 +380,9 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
   result.relative_sup = errors.largest > 0 ? errors.sup / errors.largest : errors.sup;
   result.equivariance = errors.moved;
   if (samples != nullptr && n >= 2 && !(result.relative_l2 <= result.wanted)) {
-    const PlaceBias bias = measure_place_bias(*samples, *result.model, budget);
-    if (std::fabs(bias.mean) > 6 * bias.error && std::fabs(bias.mean) > 0.01 * bias.rms)
-      result.notes.push_back(fmt::format("what is left depends on the place of the token: {:.3g} +- {:.1g} on average at token {}, root mean square {:.3g} everywhere. What is fitted commutes with S_{}; "
-                                         "these data do not, or their places have different laws",
-                                         bias.mean, bias.error, bias.place, bias.rms, n));
+    note_places(result, measure_place_bias(*samples, *result.model, budget));
   }
-  if (!(result.relative_l2 <= result.wanted)) explain_miss(result, budget);
+  if (!(result.relative_l2 <= result.wanted)) explain_miss(result, target != nullptr, budget);
   return result;
 }
 

@@ -23,8 +23,13 @@ struct Samples {
 /// x, y (with x_val, y_val) and x_test, y_test of an .npz file (interfaces 1). Throws InputError.
 [[nodiscard]] Samples read_samples(const std::string& file, const Budget& budget);
 
-/// What is left of samples behind a fit, by the place of the token: a fit that commutes with permutations cannot follow a target that does not.
-struct PlaceBias { std::size_t place = 0; double mean = 0, error = 0, rms = 0; };  ///< of the place where |mean| / error is largest; rms of all that is left
+/// What is left of samples behind a fit, by the place of the token: a fit that commutes with permutations leaves the same law at every place, unless the target
+/// does not commute or the places have different laws.
+struct PlaceBias {
+  std::size_t place = 0, size_place = 0;
+  double mean = 0, error = 0, rms = 0;    ///< of what is left, at the place where |mean| / error is largest; rms of all that is left
+  double factor = 1, factor_error = 0;    ///< how much larger what is left is at `size_place` than at the others (geometric means), and the standard error of its logarithm
+};
 [[nodiscard]] PlaceBias measure_place_bias(const Samples& samples, const Sumformer& model, const Budget& budget);
 
 struct Options {
@@ -47,7 +52,7 @@ struct Result {
   std::string target, method = "polynomial", group;
   std::size_t tokens = 0, dim = 0, outputs = 0, degree = 0;
   Sizes sizes;                          ///< columns: all products; independent: what their span needs
-  std::size_t rows = 0;
+  std::size_t rows = 0, images = 1;     ///< images: rows come in groups of so many mirror images (mirror.hpp)
   double l2 = 0, relative_l2 = 0, sup = 0, relative_sup = 0;  ///< on fresh sequences, all tokens; relative to rms and largest |F|
   double train = 0;                     ///< relative, on the rows of the fit
   double condition = 0;
@@ -67,7 +72,9 @@ struct Result {
 };
 
 /// "this needs 3.2e+09 coefficients (..): degree 4 fits in memory", when it does not fit; else nothing.
-[[nodiscard]] std::optional<std::string> state_limits(std::size_t tokens, std::size_t dim, std::size_t degree, std::size_t outputs, const Budget& budget);
+/// @param drawn  the target can be asked anywhere, so that large fits are made with mirror images (mirror.hpp)
+/// @param rows   as asked for; 0: enough
+[[nodiscard]] std::optional<std::string> state_limits(std::size_t tokens, std::size_t dim, std::size_t degree, std::size_t outputs, bool drawn, std::size_t rows, const Budget& budget);
 
 /// Exactly one of target and samples. Throws InputError (too few samples, values that are not finite, no memory for the degree),
 /// BudgetExhausted, Interrupted.

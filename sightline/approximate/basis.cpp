@@ -19,28 +19,47 @@ double binomial(double n, double k) {
   return std::round(result);
 }
 
-/// Number of multisets by total degree of parts, [degree][parts], of parts whose degree is at most `greatest`, with at most `parts` parts.
-std::vector<std::vector<double>> count_multisets(std::size_t dim, std::size_t degree, std::size_t greatest, std::size_t parts) {
+/// Multi-indices of one degree, counted with the sign (-1)^(sum of their first `flipped` entries): the trace of the reflection of those coordinates on
+/// the monomials of that degree, the coefficient of t^degree in (1 + t)^-flipped (1 - t)^-(dim - flipped). flipped = 0: how many there are.
+double count_indices(std::size_t dim, std::size_t degree, std::size_t flipped) {
+  double sum = 0;
+  for (std::size_t k = 0; k <= degree; ++k) {
+    if ((flipped == 0 && k > 0) || (flipped == dim && k < degree)) continue;
+    const double odd = flipped == 0 ? 1 : binomial(static_cast<double>(k + flipped - 1), static_cast<double>(flipped - 1));
+    const double even = flipped == dim ? 1 : binomial(static_cast<double>(degree - k + dim - flipped - 1), static_cast<double>(dim - flipped - 1));
+    sum += (k % 2 == 0 ? 1 : -1) * odd * even;
+  }
+  return sum;
+}
+
+/// Multisets by total degree of parts, [degree][parts], of parts whose degree is at most `greatest`, with at most `parts` parts; counted with signs as above.
+std::vector<std::vector<double>> count_multisets(std::size_t dim, std::size_t degree, std::size_t greatest, std::size_t parts, std::size_t flipped) {
   parts = std::min(parts, degree);
   std::vector<std::vector<double>> count(degree + 1, std::vector<double>(parts + 1, 0));
   count[0][0] = 1;
   for (std::size_t k = 1; k <= std::min(greatest, degree); ++k) {
-    const double kinds = binomial(static_cast<double>(k + dim - 1), static_cast<double>(dim - 1));
-    std::vector<std::vector<double>> next = count;
-    for (std::size_t t = 0; t <= degree; ++t)
-      for (std::size_t p = 0; p <= parts; ++p)
-        for (std::size_t times = 1; p + times <= parts && t + k * times <= degree; ++times)
-          next[t + k * times][p + times] += count[t][p] * binomial(kinds + static_cast<double>(times) - 1, static_cast<double>(times));
-    count = std::move(next);
+    const double all = count_indices(dim, k, 0), signed_sum = count_indices(dim, k, flipped);
+    for (const double sign : {1.0, -1.0}) {
+      const double kinds = (all + sign * signed_sum) / 2;
+      if (kinds == 0) continue;
+      std::vector<std::vector<double>> next = count;
+      for (std::size_t t = 0; t <= degree; ++t)
+        for (std::size_t p = 0; p <= parts; ++p)
+          for (std::size_t times = 1; p + times <= parts && t + k * times <= degree; ++times)
+            next[t + k * times][p + times] += count[t][p] * binomial(kinds + static_cast<double>(times) - 1, static_cast<double>(times)) * (times % 2 == 0 ? 1 : sign);
+      count = std::move(next);
+    }
   }
   return count;
 }
 
-double total(std::size_t dim, std::size_t degree, std::size_t greatest, std::size_t parts) {
-  const auto count = count_multisets(dim, degree, greatest, parts);
-  double sum = 0;
-  for (std::size_t t = 0; t <= degree; ++t)
-    for (double value : count[t]) sum += value * binomial(static_cast<double>(degree - t + dim), static_cast<double>(dim));
+double total(std::size_t dim, std::size_t degree, std::size_t greatest, std::size_t parts, std::size_t flipped = 0) {
+  const auto count = count_multisets(dim, degree, greatest, parts, flipped);
+  double sum = 0, own = 0;  // own: the own token's multi-indices of degree at most degree - t
+  for (std::size_t t = degree + 1; t-- > 0;) {
+    own += count_indices(dim, degree - t, flipped);
+    for (double value : count[t]) sum += value * own;
+  }
   return sum;
 }
 
@@ -121,6 +140,24 @@ Sizes count_sizes(std::size_t tokens, std::size_t dim, std::size_t degree) {
   sizes.latent = binomial(static_cast<double>(greatest + dim), static_cast<double>(dim)) - 1;
   sizes.columns = total(dim, degree, greatest, degree);
   sizes.independent = total(dim, degree, degree, tokens - 1);
+  return sizes;
+}
+
+std::vector<double> count_parities(std::size_t tokens, std::size_t dim, std::size_t degree, std::size_t mirrored) {
+  // A class with w odd coordinates has 2^-q sum_s (-1)^|s and w| trace(s) columns, s over the subsets of the q coordinates: characters of (Z/2)^q.
+  std::vector<double> sizes(mirrored + 1, 0);
+  for (std::size_t flipped = 0; flipped <= mirrored; ++flipped) {
+    const double trace = total(dim, degree, degree, tokens - 1, flipped);
+    for (std::size_t odd = 0; odd <= mirrored; ++odd) {
+      double character = 0;
+      for (std::size_t both = 0; both <= std::min(odd, flipped); ++both) {
+        if (flipped - both > mirrored - odd) continue;
+        character += (both % 2 == 0 ? 1 : -1) * binomial(static_cast<double>(odd), static_cast<double>(both)) * binomial(static_cast<double>(mirrored - odd), static_cast<double>(flipped - both));
+      }
+      sizes[odd] += character * trace;
+    }
+  }
+  for (double& size : sizes) size = std::round(size / std::exp2(static_cast<double>(mirrored)));
   return sizes;
 }
 
@@ -419,7 +456,7 @@ void Basis::extend(std::size_t rows, Workspace& work) const {
   }
 }
 
-void Basis::evaluate(std::size_t rows, const double* x, const double* sums, std::size_t count, double* out, std::size_t stride, Workspace& work) const {
+void Basis::prepare(std::size_t rows, const double* x, const double* sums, Workspace& work) const {
   // Own token at every degree, then the power sums of the others.
   powers_of(rows, x, work.powers);
   work.own.resize(indices_.size() * rows);
@@ -449,12 +486,31 @@ void Basis::evaluate(std::size_t rows, const double* x, const double* sums, std:
       for (std::size_t s = 0; s < rows; ++s) to[s] -= factor * other[s];
     }
   }
-  for (std::size_t k = 0; k < count; ++k) {
-    const Column& column = columns_[k];
-    const double *own = work.own.data() + column.own * rows, *product = work.products.data() + column.product * rows;
-    double* to = out + k * stride;
-    for (std::size_t s = 0; s < rows; ++s) to[s] = own[s] * product[s] * column.scale;
-  }
+}
+
+void Basis::write_column(const Column& column, std::size_t rows, const Workspace& work, double* to) const {
+  const double *own = work.own.data() + column.own * rows, *product = work.products.data() + column.product * rows;
+  for (std::size_t s = 0; s < rows; ++s) to[s] = own[s] * product[s] * column.scale;
+}
+
+void Basis::evaluate(std::size_t rows, const double* x, const double* sums, std::size_t count, double* out, std::size_t stride, Workspace& work) const {
+  prepare(rows, x, sums, work);
+  for (std::size_t k = 0; k < count; ++k) write_column(columns_[k], rows, work, out + k * stride);
+}
+
+void Basis::evaluate(std::size_t rows, const double* x, const double* sums, const std::vector<std::uint32_t>& chosen, double* out, std::size_t stride, Workspace& work) const {
+  prepare(rows, x, sums, work);
+  for (std::size_t k = 0; k < chosen.size(); ++k) write_column(columns_[chosen[k]], rows, work, out + k * stride);
+}
+
+std::uint32_t Basis::parity(const Column& column, std::size_t mirrored) const {
+  std::uint32_t bits = 0;
+  const auto add = [&](std::uint32_t index) {
+    for (std::size_t c = 0; c < mirrored; ++c) bits ^= static_cast<std::uint32_t>(indices_[index][c] & 1U) << c;
+  };
+  add(column.own);
+  for (const std::uint32_t part : products_[column.product]) add(part);
+  return bits;
 }
 
 }  // namespace sightline::approximate

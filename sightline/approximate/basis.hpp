@@ -25,6 +25,8 @@ struct Sizes {
   double independent = 0;   ///< dimension of their span: all equivariant polynomials of degree <= D with one output
 };
 [[nodiscard]] Sizes count_sizes(std::size_t tokens, std::size_t dim, std::size_t degree);
+/// Of the independent columns, how many are odd in w given coordinates and even in the other `mirrored` - w of the first `mirrored` ones, for w = 0 .. mirrored.
+[[nodiscard]] std::vector<double> count_parities(std::size_t tokens, std::size_t dim, std::size_t degree, std::size_t mirrored);
 
 /// An orthogonal basis of the span, and the arithmetic that gets its values from power sums.
 ///
@@ -70,6 +72,10 @@ public:
   void add_phi(std::size_t rows, const double* x, double* sums, Workspace& work) const;
   /// Columns 0 .. count-1 of psi at own tokens x [dim][rows] and sums Sigma [latent][rows], column k at out + k * stride.
   void evaluate(std::size_t rows, const double* x, const double* sums, std::size_t count, double* out, std::size_t stride, Workspace& work) const;
+  /// The chosen columns alone.
+  void evaluate(std::size_t rows, const double* x, const double* sums, const std::vector<std::uint32_t>& chosen, double* out, std::size_t stride, Workspace& work) const;
+  /// Bit c: the column is odd in coordinate c of all tokens together (c < mirrored), when the law of that coordinate is symmetric: p_k is then even or odd with k.
+  [[nodiscard]] std::uint32_t parity(const Column& column, std::size_t mirrored) const;
 
 private:
   struct Term { std::uint32_t product; double factor; };
@@ -89,6 +95,8 @@ private:
   [[nodiscard]] std::vector<Term> multiply(std::uint32_t a, std::uint32_t b) const;
   void powers_of(std::size_t rows, const double* x, std::vector<double>& powers) const;
   void extend(std::size_t rows, Workspace& work) const;
+  void prepare(std::size_t rows, const double* x, const double* sums, Workspace& work) const;
+  void write_column(const Column& column, std::size_t rows, const Workspace& work, double* to) const;
 
   std::size_t tokens_, dim_, degree_, latent_ = 0;
   std::vector<Recurrence> recurrences_;

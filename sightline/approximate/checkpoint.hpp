@@ -37,6 +37,7 @@ public:
   /// Numbers that make all passes so far unnecessary; they are dropped.
   void replace_passes(const std::vector<double>& numbers);
   [[nodiscard]] std::vector<double> replaced() const;  ///< those numbers; empty: none
+  void count_resumed(std::size_t blocks) { resumed_ += blocks; }
   [[nodiscard]] std::size_t blocks_resumed() const { return resumed_; }  ///< blocks that did not have to be done again
 
 private:

@@ -17,8 +17,9 @@ using linear_algebra::Matrix;
 /// Runs work(lane, block) for every block, the blocks of a lane (block mod lanes) in order, lanes shared between threads.
 /// The calling thread polls the budget and writes the checkpoint; the first error of any thread is thrown. sums: what work(lane, ..) adds to.
 template <class Work>
-void for_blocks(std::size_t blocks, std::vector<Checkpoint::Sums> sums, const Budget& budget, Checkpoint* checkpoint, const char* stage, Work work) {
-  const std::size_t lanes = sums.size();
+void for_blocks(const System& system, std::vector<Checkpoint::Sums> sums, const Budget& budget, Checkpoint* checkpoint, const char* stage, Work work) {
+  const std::size_t lanes = sums.size(), blocks = system.blocks();
+  const std::string shown = system.part + stage;
   std::vector<std::size_t> first(lanes);
   for (std::size_t lane = 0; lane < lanes; ++lane) first[lane] = lane;
   if (checkpoint != nullptr) first = checkpoint->begin(stage, blocks, std::move(sums));
@@ -66,7 +67,7 @@ void for_blocks(std::size_t blocks, std::vector<Checkpoint::Sums> sums, const Bu
           if (polls) {
             if (checkpoint != nullptr && checkpoint->is_due()) save();
             budget.poll();
-            budget.report(stage, static_cast<double>(now) / static_cast<double>(blocks));
+            budget.report(shown, static_cast<double>(now) / static_cast<double>(blocks));
           }
         }
       }
@@ -104,15 +105,28 @@ struct Block {
 
 constexpr std::size_t lanes_of_pass = 4;
 
-Matrix leading_block(const Matrix& full, std::size_t size) {
+Matrix leading_block(Matrix full, std::size_t size) {
+  if (full.rows == size) return full;
   Matrix part(size, size);
   for (std::size_t j = 0; j < size; ++j) std::copy_n(full.data.begin() + static_cast<std::ptrdiff_t>(j * full.rows), j + 1, part.data.begin() + static_cast<std::ptrdiff_t>(j * size));
   return part;
 }
 
+void add(const Matrix& part, Matrix& sum) {
+  for (std::size_t k = 0; k < sum.data.size(); ++k) sum.data[k] += part.data[k];
+}
 Matrix sum_of(const std::vector<Matrix>& parts) {
   Matrix sum = parts[0];
-  for (std::size_t f = 1; f < parts.size(); ++f) for (std::size_t k = 0; k < sum.data.size(); ++k) sum.data[k] += parts[f].data[k];
+  for (std::size_t f = 1; f < parts.size(); ++f) add(parts[f], sum);
+  return sum;
+}
+/// In the place of the first; the others are gone.
+Matrix take_sum(std::vector<Matrix>& parts) {
+  Matrix sum = std::move(parts[0]);
+  for (std::size_t f = 1; f < parts.size(); ++f) {
+    add(parts[f], sum);
+    parts[f] = Matrix();
+  }
   return sum;
 }
 
@@ -124,7 +138,7 @@ Residual residual_of(const System& system, const Matrix& coefficients, const Bud
   std::vector<double> square(lanes, 0);
   std::vector<Checkpoint::Sums> sums;
   for (std::size_t lane = 0; lane < lanes; ++lane) sums.push_back({product[lane].data, {&square[lane], 1}});
-  for_blocks(system.blocks(), std::move(sums), budget, checkpoint, stage, [&](std::size_t lane, std::size_t number) {
+  for_blocks(system, std::move(sums), budget, checkpoint, stage, [&](std::size_t lane, std::size_t number) {
     thread_local Block block;
     thread_local std::vector<double> fitted;
     block.make(system, number);
@@ -158,7 +172,7 @@ Matrix solve_pivoted(const Matrix& r, const std::vector<std::size_t>& order, std
 
 }  // namespace
 
-double bytes_needed(double columns, double outputs, double folds) { return 8 * (columns * columns * (folds + 3) + columns * outputs * (folds + 8)); }
+double bytes_needed(double columns, double outputs, double matrices) { return 8 * (columns * columns * matrices + columns * outputs * (matrices + 8)); }
 
 Moments collect(const System& system, std::size_t folds, const Budget& budget, Checkpoint* checkpoint) {
   Moments moments;
@@ -168,7 +182,7 @@ Moments collect(const System& system, std::size_t folds, const Budget& budget, C
   moments.rows.assign(folds, 0);
   std::vector<Checkpoint::Sums> sums;
   for (std::size_t fold = 0; fold < folds; ++fold) sums.push_back({moments.gram[fold].data, moments.product[fold].data, {&moments.squares[fold], 1}, {&moments.rows[fold], 1}});
-  for_blocks(system.blocks(), std::move(sums), budget, checkpoint, "rows", [&](std::size_t fold, std::size_t number) {
+  for_blocks(system, std::move(sums), budget, checkpoint, "rows", [&](std::size_t fold, std::size_t number) {
     thread_local Block block;
     block.make(system, number);
     linear_algebra::add_gram(block.a.data(), block.rows, block.leading, moments.gram[fold]);
@@ -179,15 +193,15 @@ Moments collect(const System& system, std::size_t folds, const Budget& budget, C
   return moments;
 }
 
-Solution solve(const System& whole, const Moments& moments, std::size_t columns, const Budget& budget, Checkpoint* checkpoint) {
+Solution solve(const System& whole, Moments moments, std::size_t columns, const Budget& budget, Checkpoint* checkpoint) {
   System system = whole;  // fill() may write all columns; only the first ones are used
   const std::size_t n = columns;
   Solution solution;
   solution.passes = 1;
   double squares = 0, rows = 0;
-  for (std::size_t f = 0; f < moments.gram.size(); ++f) { squares += moments.squares[f]; rows += moments.rows[f]; }
+  for (std::size_t f = 0; f < moments.squares.size(); ++f) { squares += moments.squares[f]; rows += moments.rows[f]; }
   solution.scale = std::sqrt(squares / (rows * static_cast<double>(system.outputs)));
-  Matrix gram = leading_block(sum_of(moments.gram), n), right(n, system.outputs);
+  Matrix gram = leading_block(take_sum(moments.gram), n), right(n, system.outputs);
   {
     const Matrix all = sum_of(moments.product);
     for (std::size_t k = 0; k < system.outputs; ++k) for (std::size_t j = 0; j < n; ++j) right(j, k) = all(j, k);
@@ -213,7 +227,7 @@ Solution solve(const System& whole, const Moments& moments, std::size_t columns,
   if (once_more) {
     ++solution.passes;
     std::vector<Matrix> grams(2, Matrix(n, n));
-    for_blocks(system.blocks(), {{grams[0].data}, {grams[1].data}}, budget, checkpoint, "rows, once more because the columns are nearly dependent", [&](std::size_t lane, std::size_t number) {
+    for_blocks(system, {{grams[0].data}, {grams[1].data}}, budget, checkpoint, "rows, once more because the columns are nearly dependent", [&](std::size_t lane, std::size_t number) {
       thread_local Block block;
       thread_local std::vector<double> scaled;
       block.make(system, number);
@@ -223,7 +237,7 @@ Solution solve(const System& whole, const Moments& moments, std::size_t columns,
       linear_algebra::divide_right(scaled.data(), block.rows, block.leading, factor);
       linear_algebra::add_gram(scaled.data(), block.rows, block.leading, grams[lane]);
     });
-    second = sum_of(grams);
+    second = take_sum(grams);
     // A lifted column at true distance t has square (t / least)^2 here; rounding is far below 1e-14 / least^2 * 1e-14.
     const linear_algebra::PivotedCholesky again = linear_algebra::pivoted_cholesky(second, std::max(1e-28 / least_square, 1e-15 * 1e-2));
     second_order = again.order;
@@ -265,7 +279,7 @@ Solution solve(const System& whole, const Moments& moments, std::size_t columns,
   // Columns that were lifted and found dependent.
   for (std::size_t j = rank; j < n; ++j) solution.dependent.push_back(order[second_order[j]]);
   std::sort(solution.dependent.begin(), solution.dependent.end());
-  Matrix judged = factor;
+  Matrix judged = std::move(factor);
   for (std::size_t j = 0; j < rank; ++j) if (once_more) judged(second_order[j], second_order[j]) *= second(j, j);
   std::size_t kept = n;
   if (rank < n) {  // dependent columns are all among the lifted ones at the end
@@ -312,7 +326,7 @@ std::vector<double> cross_validate(const System& system, const Moments& moments,
   std::vector<std::vector<double>> square(folds, std::vector<double>(sizes.size(), 0));
   std::vector<Checkpoint::Sums> sums;
   for (std::vector<double>& fold : square) sums.push_back({fold});
-  for_blocks(system.blocks(), std::move(sums), budget, checkpoint, "cross-validation", [&](std::size_t fold, std::size_t number) {
+  for_blocks(system, std::move(sums), budget, checkpoint, "cross-validation", [&](std::size_t fold, std::size_t number) {
     thread_local Block block;
     thread_local std::vector<double> fitted;
     block.make(system, number);

@@ -19,6 +19,7 @@ std::string to_json(const Result& result, const std::string& saved) {
   json["independent"] = static_cast<std::uint64_t>(result.sizes.independent) - result.dependent_count;
   json["latent"] = static_cast<std::uint64_t>(result.sizes.latent);
   json["rows"] = result.rows;
+  json["images"] = result.images;
   json["l2"] = result.l2;
   json["relative_l2"] = result.relative_l2;
   json["sup"] = result.sup;
@@ -51,7 +52,7 @@ std::string to_text(const Result& result, const std::string& saved) {
   text += fmt::format("method       polynomial Sumformer, degree {}, {} tokens of {} numbers to {} each\n", result.degree, result.tokens, result.dim, result.outputs);
   text += fmt::format("latent       {:.0f} power sums\n", result.sizes.latent);
   text += fmt::format("columns      {:.0f} products of power sums and the own token, of which {:.0f} are independent for {} tokens\n", result.sizes.columns, result.sizes.independent, result.tokens);
-  text += fmt::format("rows         {} ({} passes{}), condition number {:.3g}\n", result.rows, result.passes, result.resumed > 0 ? fmt::format(", {} blocks of rows from the checkpoint", result.resumed) : "", result.condition);
+  text += fmt::format("rows         {} ({}{} passes{}), condition number {:.3g}\n", result.rows, result.images > 1 ? fmt::format("{} in {} mirror images each, ", result.rows / result.images, result.images) : "", result.passes, result.resumed > 0 ? fmt::format(", {} blocks of rows from the checkpoint", result.resumed) : "", result.condition);
   text += fmt::format("error        L2 {:.3g} ({:.2g} of the target's), sup {:.3g} ({:.2g} of the largest value), on fresh sequences\n", result.l2, result.relative_l2, result.sup, result.relative_sup);
   text += fmt::format("equivariance {:.2g} under {}\n", result.equivariance, result.group);
   if (result.mixer_difference) text += fmt::format("the sum by   {}: outputs differ by {:.2g} of the largest\n", result.method, *result.mixer_difference);

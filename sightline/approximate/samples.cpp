@@ -65,28 +65,52 @@ Samples read_samples(const std::string& file, const Budget& budget) {
 
 PlaceBias measure_place_bias(const Samples& samples, const Sumformer& model, const Budget& budget) {
   const std::size_t n = samples.tokens, k = samples.width, count = std::min<std::size_t>(samples.count, 20000);
-  std::vector<double> sum(n * k), square(n * k), fitted(n * k);
+  /// Mean and its standard error of numbers that come one by one.
+  struct Mean {
+    double sum = 0, square = 0;
+    void add(double value) { sum += value; square += value * value; }
+    [[nodiscard]] double mean(double number) const { return sum / number; }
+    [[nodiscard]] double error(double number) const { return std::sqrt(std::max(square / number - mean(number) * mean(number), 0.0) / number); }
+  };
+  std::vector<Mean> left(n * k), size(n);
+  std::vector<double> fitted(n * k), logarithm(n);
   PlaceBias bias;
   for (std::size_t s = 0; s < count; ++s) {
     budget.poll();
     model.evaluate(1, samples.x.data() + s * n * samples.dim, fitted.data());
-    for (std::size_t e = 0; e < n * k; ++e) {
-      const double left = samples.y[s * n * k + e] - fitted[e];
-      sum[e] += left;
-      square[e] += left * left;
+    double mean = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      double square = 0;
+      for (std::size_t e = i * k; e < (i + 1) * k; ++e) {
+        const double difference = samples.y[s * n * k + e] - fitted[e];
+        left[e].add(difference);
+        square += difference * difference;
+      }
+      logarithm[i] = 0.5 * std::log(std::max(square, 1e-300));
+      mean += logarithm[i] / static_cast<double>(n);
     }
+    // Against the other tokens of the same sequence, so that what all of them share cancels; logarithms, because of heavy tails.
+    for (std::size_t i = 0; i < n; ++i) size[i].add((logarithm[i] - mean) * static_cast<double>(n) / static_cast<double>(n - 1));
   }
   const double number = static_cast<double>(count);
-  double greatest = 0;
+  double greatest = 0, greatest_size = 0;
+  const auto ratio = [](double mean, double error) { return error > 0 ? std::fabs(mean) / error : mean != 0 ? 1e300 : 0; };
   for (std::size_t e = 0; e < n * k; ++e) {
-    const double mean = sum[e] / number, error = std::sqrt(std::max(square[e] / number - mean * mean, 0.0) / number);
-    bias.rms += square[e] / number / static_cast<double>(n * k);
-    if (std::fabs(mean) > greatest * error) {
-      greatest = error > 0 ? std::fabs(mean) / error : 1e300;
-      bias.place = e / k;
-      bias.mean = mean;
-      bias.error = error;
-    }
+    const double mean = left[e].mean(number), error = left[e].error(number);
+    bias.rms += left[e].square / number / static_cast<double>(n * k);
+    if (ratio(mean, error) <= greatest) continue;
+    greatest = ratio(mean, error);
+    bias.place = e / k;
+    bias.mean = mean;
+    bias.error = error;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const double mean = size[i].mean(number), error = size[i].error(number);
+    if (ratio(mean, error) <= greatest_size) continue;
+    greatest_size = ratio(mean, error);
+    bias.size_place = i;
+    bias.factor = std::exp(mean);
+    bias.factor_error = error;
   }
   bias.rms = std::sqrt(bias.rms);
   return bias;

@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,19 @@ check({**resumed, "model": 0, "resumed": 0} == {**whole, "model": 0, "resumed": 
 check(not stopped.with_name("stopped.safetensors.part").exists(), "the checkpoint stays behind")
 check("--resume: expected --save" in run(*long, "--resume", code=2), "--resume without a file")
 check("found grid" in run("approximate", "expr:sum(y)", "--method", "grid", "--resume", code=2), "--resume of a table")
+
+# Ctrl-C and the time limit: what was done is kept, and said.
+longer = [600000 if word == 60000 else word for word in long]
+part = stopped.with_name("stopped.safetensors.part")
+for limit, code in (([], 130), (["--time", 1], 3)):
+    process = subprocess.Popen([command, *map(str, longer + limit), "--save", stopped], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not limit and process.poll() is None and not part.exists():
+        time.sleep(0.002)
+    if not limit:
+        process.send_signal(signal.SIGINT)
+    said = process.communicate()[1]
+    check(process.returncode == code and "stopped.safetensors.part holds what was done, --resume goes on" in said and part.exists(), f"stopped: {process.returncode} {said}")
+    part.unlink()
 
 # A library that crashes, exits, writes too far or cannot be loaded is one line.
 (folder / "bad.cpp").write_text("""#include <cstdint>
@@ -147,6 +161,16 @@ moved = y.copy()
 moved[:, 3] += 1
 np.savez(folder / "places.npz", x=x, y=moved)
 check("depends on the place of the token" in run("approximate", f"data:{folder}/places.npz", "--degree", 2, code=1), "data that do not commute with permutations")
+moved = y - 1
+moved[:, 3] *= 3  # its mean is 0 everywhere and betrays nothing
+np.savez(folder / "places.npz", x=x, y=moved)
+said = run("approximate", f"data:{folder}/places.npz", "--degree", 3, code=1)
+check("at token 3 it is" in said and "times as large as at the others" in said, f"data that do not commute with permutations, in size: {said}")
+near = x.copy()
+near[:, :, 1] = near[:, :, 0] + 1e-6 * x[:, :, 1]
+np.savez(folder / "near.npz", x=near, y=near[:, :, :1] ** 2)
+check("digits of the coefficients are lost" in run("approximate", f"data:{folder}/near.npz", "--degree", 2), "a fit that succeeds on nearly dependent coordinates says so")
+check("of them allow degree" in run("approximate", f"data:{folder}/places.npz", "--degree", 2, code=1), "rows as the limit of data")
 check("depends on the place" not in run("approximate", f"data:{folder}/data.npz", "--degree", 1, code=1), "data that do")
 
 check("character 5: expected a number" in run("approximate", "expr:x + ", code=2), "errors say the character")
