@@ -18,7 +18,12 @@ check(abs(answer["verified"]["score_variance"] - 2 / 9) < 0.03, f"E rho^2 at dif
 check((work / "v.svg").read_text().count("<circle") >= 3, "a drawing")
 check(json.loads(run(*words, "--json")[0])["verified"] == answer["verified"], "the same numbers twice")
 check("mean e^2 of the score: predicted  trained" in run(*words[:-1], 20)[0], "text")
+# A score that oscillates: f with sines learns it in steps in which f with gelu does not.
+wave = ["rate", "expr:2*sin(30*x)*sin(30*y)", "--domain", "0,1", "--verify", "--heads", 1, "--tokens", 6, "--train-samples", 600, "--steps", 200, "--lr", 0.01, "--json"]
+gelu, sines = (json.loads(run(*wave, *words)[0])["verified"]["rows"][0]["score"] for words in ([], ["--frequency", 60]))
+check(sines < 0.1 and gelu > 5 * sines, f"sines: {sines}, gelu: {gelu}")
 refused("expected --verify", "rate", "expr:dot(x,y)", "--heads", 2)
+refused("expected --verify", "rate", "expr:dot(x,y)", "--frequency", 60)
 refused("expected expr:SCORE", "rate", "l.npy", "--verify")
 refused("expected a finite number", "rate", "expr:log(dot(x,y))", "--verify")
 finish()
