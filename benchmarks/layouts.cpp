@@ -58,6 +58,8 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
     }
     pattern.row(i, row);
     out.clear();
+    members.clear();
+    std::uint64_t runs = 0;
     const std::uint64_t degree = std::accumulate(row.begin(), row.end(), std::uint64_t{0}, [](std::uint64_t sum, const Run& run) { return sum + run.size(); });
     if (to.empty() || degree == n) {
       for (const Run& run : row) {
@@ -65,17 +67,21 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
         constant_run.step = run.step;
         out.push_back(constant_run);
       }
+      runs = out.size();
     } else {
-      members.clear();
       for (const Run& run : row) {
         for (std::uint64_t j = run.first; j <= run.last; j += run.step) members.push_back(to[j]);
       }
       std::sort(members.begin(), members.end());
-      sightline::layout::append_runs(members, {}, out);
+      sightline::layout::split_into_runs(members, [&runs](Vertex, Vertex, Vertex) { ++runs; });
     }
-    if (out.size() > runs_left) return std::nullopt;
-    runs_left -= out.size();
-    list_of[i] = constant[list] != 0 ? builder.add_list_once(out) : builder.add_list(out);
+    if (runs > runs_left) return std::nullopt;
+    runs_left -= runs;
+    if (members.empty()) {
+      list_of[i] = constant[list] != 0 ? builder.add_list_once(out) : builder.add_list(out);
+    } else {
+      list_of[i] = constant[list] != 0 ? builder.add_row_once(members) : builder.add_row(members);
+    }
     if (constant[list] != 0) seen[list] = list_of[i];
   }
   for (Vertex i = 0; i < n; ++i) builder.add_segment(i, list_of[to.empty() ? i : from[i]]);

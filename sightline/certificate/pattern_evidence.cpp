@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -91,14 +92,14 @@ private:
   /// Writes the readers from i on for which all runs keep their form; returns the first one after them.
   std::int64_t write_piece(const Pattern::RunList& list, std::int64_t i, std::int64_t end) {
     std::vector<Stretch> own, tail;
-    const auto read = [&](std::uint32_t begin, std::uint32_t count, std::vector<Stretch>& out) {
-      for (std::uint32_t r = begin; r < begin + count; ++r) {
-        out.push_back(write_run(pattern_.affine_runs()[r], i));
+    const auto read = [&](std::span<const AffineRun> runs, std::vector<Stretch>& out) {
+      for (const AffineRun& run : runs) {
+        out.push_back(write_run(run, i));
         end = std::min(end, out.back().end);
       }
     };
-    read(list.runs_begin, list.runs_count, own);
-    read(list.shared_begin, list.shared_count, tail);
+    read(pattern_.own_runs(list, room_), own);
+    read(std::span(pattern_.affine_runs()).subspan(list.shared_begin, list.shared_count), tail);
     const std::int64_t last = end - 1 - i;
     bool constant = true;
     const auto keep = [&](const std::vector<Stretch>& from) {
@@ -132,6 +133,7 @@ private:
   }
 
   const Pattern& pattern_;
+  std::vector<AffineRun> room_;
   std::map<WrittenList, std::size_t> numbers_;
   std::vector<const WrittenList*> lists_;
   std::vector<std::array<std::int64_t, 4>> segments_;

@@ -58,7 +58,6 @@ layout::Pattern make_orbital_pattern(const Orbitals& orbitals, const std::vector
   std::vector<std::pair<Point, std::uint32_t>> row;
   std::vector<Point> vertices;
   std::vector<std::uint32_t> row_colours;
-  std::vector<layout::AffineRun> runs;
   std::vector<std::uint32_t> colour_of(orbitals.list().size(), 0);
   for (std::size_t k = 0; k < chosen.size(); ++k)
     colour_of[chosen[k]] = colours.empty() ? 1 : colours[k];
@@ -80,13 +79,11 @@ layout::Pattern make_orbital_pattern(const Orbitals& orbitals, const std::vector
     }
     vertices.clear();
     row_colours.clear();
-    runs.clear();
     for (const auto& [j, colour] : row) {
       vertices.push_back(j);
       row_colours.push_back(colour);
     }
-    layout::append_runs(vertices, row_colours, runs);
-    builder.add_segment(i, builder.add_list_once(runs));
+    builder.add_segment(i, builder.add_row_once(vertices, row_colours));
   }
   return builder.build();
 }

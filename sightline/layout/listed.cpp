@@ -29,14 +29,11 @@ Pattern make_graph(const PatternSpec& spec, const PatternSize& size, const Budge
   arcs.erase(std::unique(arcs.begin(), arcs.end()), arcs.end());
   PatternBuilder builder(size.tokens + size.registers, budget);
   std::vector<Vertex> row;
-  std::vector<AffineRun> runs;
   auto arc = arcs.begin();
   for (Vertex i = 0; i < size.tokens; ++i) {
     row.clear();
-    runs.clear();
     for (; arc != arcs.end() && arc->first == i; ++arc) row.push_back(arc->second);
-    append_runs(row, {}, runs);
-    builder.add_segment(i, builder.add_list_once(runs));
+    builder.add_segment(i, builder.add_row_once(row));
   }
   return finish(builder, size);
 }
@@ -48,10 +45,8 @@ Pattern make_listed_rows(const PatternSpec& spec, const PatternSize& size, const
   }
   PatternBuilder builder(static_cast<Vertex>(vertices), budget);
   std::vector<Vertex> row;
-  std::vector<AffineRun> runs;
   for (Vertex i = 0; i < vertices; ++i) {
     row.clear();
-    runs.clear();
     for (const std::int64_t j : spec.rows[i]) {
       if (j < 0 || j >= vertices) fail(spec, fmt::format("rows/{}", i), fmt::format("indices from 0 to {}", vertices - 1), fmt::format("{}", j));
       row.push_back(static_cast<Vertex>(j));
@@ -59,8 +54,7 @@ Pattern make_listed_rows(const PatternSpec& spec, const PatternSize& size, const
     std::sort(row.begin(), row.end());
     const auto repeat = std::adjacent_find(row.begin(), row.end());
     if (repeat != row.end()) fail(spec, fmt::format("rows/{}", i), "every index once", fmt::format("{} twice", *repeat));
-    append_runs(row, {}, runs);
-    builder.add_segment(i, builder.add_list_once(runs));
+    builder.add_segment(i, builder.add_row_once(row));
   }
   return builder.build();
 }
@@ -73,7 +67,6 @@ Pattern make_matrix(const PatternSpec& spec, const PatternSize& size, const Budg
   PatternBuilder builder(static_cast<Vertex>(vertices), budget);
   std::vector<Vertex> row;
   std::vector<std::uint32_t> colours;
-  std::vector<AffineRun> runs;
   for (Vertex i = 0; i < vertices; ++i) {
     const auto& entries = spec.matrix[i];
     if (std::ssize(entries) != vertices) {
@@ -81,7 +74,6 @@ Pattern make_matrix(const PatternSpec& spec, const PatternSize& size, const Budg
     }
     row.clear();
     colours.clear();
-    runs.clear();
     for (Vertex j = 0; j < vertices; ++j) {
       if (entries[j] == 0) continue;
       if (entries[j] < 0 || entries[j] > std::numeric_limits<std::uint32_t>::max()) {
@@ -90,8 +82,7 @@ Pattern make_matrix(const PatternSpec& spec, const PatternSize& size, const Budg
       row.push_back(j);
       colours.push_back(static_cast<std::uint32_t>(entries[j]));
     }
-    append_runs(row, colours, runs);
-    builder.add_segment(i, builder.add_list_once(runs));
+    builder.add_segment(i, builder.add_row_once(row, colours));
   }
   return builder.build();
 }
@@ -110,13 +101,11 @@ Pattern make_random(const PatternSpec& spec, const PatternSize& size, const Budg
   std::mt19937_64 engine(spec.seed);
   PatternBuilder builder(size.tokens + size.registers, budget);
   std::vector<Vertex> row;
-  std::vector<AffineRun> runs;
   std::vector<bool> chosen(size.tokens);
   // Of rows this thin hardly any two members are neighbours.
-  if (spec.degree && *spec.degree <= n / 64) builder.expect(size.tokens, std::uint64_t{size.tokens} * static_cast<std::uint64_t>(*spec.degree));
+  if (spec.degree && *spec.degree <= n / 64) builder.expect_written(size.tokens, std::uint64_t{size.tokens} * static_cast<std::uint64_t>(*spec.degree));
   for (Vertex i = 0; i < size.tokens; ++i) {
     row.clear();
-    runs.clear();
     if (spec.degree) {
       append_sample(engine, size.tokens, static_cast<Vertex>(*spec.degree), i, chosen, row);
     } else {
@@ -127,8 +116,7 @@ Pattern make_random(const PatternSpec& spec, const PatternSize& size, const Budg
         if (std::ldexp(static_cast<double>(engine() >> 11), -53) < *spec.density) row.push_back(j);
       }
     }
-    append_runs(row, {}, runs);
-    builder.add_segment(i, builder.add_list(runs));
+    builder.add_segment(i, builder.add_row(row));
   }
   return finish(builder, size);
 }

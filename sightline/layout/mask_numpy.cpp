@@ -70,20 +70,17 @@ Pattern read_array(std::string_view bytes, Vertex vertices, const Budget& budget
   PatternBuilder builder(vertices, budget);
   std::vector<Vertex> columns;
   std::vector<std::uint32_t> colours;
-  std::vector<AffineRun> runs;
   for (Vertex i = 0; i < vertices; ++i) {
     budget.poll();
     columns.clear();
     colours.clear();
-    runs.clear();
     for (Vertex j = 0; j < vertices; ++j) {
       const std::uint32_t colour = read_colour(entries, i, j, additive);
       if (colour == 0) continue;
       columns.push_back(j);
       colours.push_back(colour);
     }
-    append_runs(columns, colours, runs);
-    builder.add_segment(i, builder.add_list_once(runs));
+    builder.add_segment(i, builder.add_row_once(columns, colours));
   }
   return builder.build();
 }

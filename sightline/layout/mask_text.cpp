@@ -66,19 +66,16 @@ Pattern make_from_entries(std::vector<Entry>& entries, Vertex vertices, const Bu
   PatternBuilder builder(vertices, budget);
   std::vector<Vertex> columns;
   std::vector<std::uint32_t> colours;
-  std::vector<AffineRun> runs;
   auto entry = entries.begin();
   for (Vertex i = 0; i < vertices; ++i) {
     columns.clear();
     colours.clear();
-    runs.clear();
     for (; entry != entries.end() && entry->row == i; ++entry) {
       if (entry->colour == 0) continue;
       columns.push_back(entry->column);
       colours.push_back(entry->colour);
     }
-    append_runs(columns, colours, runs);
-    builder.add_segment(i, builder.add_list_once(runs));
+    builder.add_segment(i, builder.add_row_once(columns, colours));
   }
   return builder.build();
 }

@@ -4,12 +4,13 @@
 #include <numeric>
 
 #include "sightline/base/error.hpp"
+#include "sightline/layout/pattern_builder.hpp"
 
 namespace sightline::layout {
 
 Pattern::Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector<RunList> lists,
-                 std::vector<AffineRun> runs)
-    : vertex_count_(vertex_count), segments_(std::move(segments)), lists_(std::move(lists)), runs_(std::move(runs)) {
+                 std::vector<AffineRun> runs, std::vector<Vertex> written)
+    : vertex_count_(vertex_count), segments_(std::move(segments)), lists_(std::move(lists)), runs_(std::move(runs)), written_(std::move(written)) {
   if (segments_.empty() != (vertex_count_ == 0) || (!segments_.empty() && segments_.front().begin != 0)) {
     throw ArgumentError("the segments of a pattern start at reader 0");
   }
@@ -21,8 +22,11 @@ Pattern::Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector
   }
   for (const RunList& list : lists_) {
     if (std::uint64_t{list.runs_begin} + list.runs_count > runs_.size() ||
-        std::uint64_t{list.shared_begin} + list.shared_count > runs_.size()) {
+        std::uint64_t{list.shared_begin} + list.shared_count > runs_.size() || std::uint64_t{list.written_begin} + list.written_count > written_.size()) {
       throw ArgumentError("a run list of a pattern refers to runs that are not there");
+    }
+    if (list.written_count != 0 && (list.runs_count != 0 || list.shared_count != 0 || list.written_count > vertex_count_)) {
+      throw ArgumentError("a run list of a pattern has runs, or is written out");
     }
   }
 }
@@ -49,6 +53,10 @@ void Pattern::row(Vertex i, std::vector<Run>& out) const {
   out.clear();
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
   const RunList& list = lists_[segments_[find_segment(i)].list];
+  if (list.written_count != 0) {
+    split_into_runs(written(list), [&out](Vertex first, Vertex last, Vertex step) { out.push_back({first, last, step, 1}); });
+    return;
+  }
   bool sorted = true;
   const auto add = [&](std::uint32_t begin, std::uint32_t count) {
     for (std::uint32_t k = begin; k < begin + count; ++k) {
@@ -67,6 +75,13 @@ std::vector<Run> Pattern::row(Vertex i) const {
   std::vector<Run> out;
   row(i, out);
   return out;
+}
+
+std::span<const AffineRun> Pattern::own_runs(const RunList& list, std::vector<AffineRun>& room) const {
+  if (list.written_count == 0) return std::span(runs_).subspan(list.runs_begin, list.runs_count);
+  room.clear();
+  append_runs(written(list), {}, room);
+  return room;
 }
 
 std::uint32_t Pattern::list_of(Vertex i) const {
@@ -92,6 +107,10 @@ Vertex Pattern::same_row_until(Vertex i) const {
 std::uint32_t Pattern::colour(Vertex i, Vertex j) const {
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
   const RunList& list = lists_[segments_[find_segment(i)].list];
+  if (list.written_count != 0) {
+    const auto row = written(list);
+    return std::binary_search(row.begin(), row.end(), j) ? 1 : 0;
+  }
   for (const auto& [begin, count] : {std::pair{list.runs_begin, list.runs_count}, {list.shared_begin, list.shared_count}}) {
     for (std::uint32_t k = begin; k < begin + count; ++k) {
       const auto run = evaluate(runs_[k], i);
@@ -147,10 +166,11 @@ Totals count_run(const AffineRun& run, Vertex begin, Vertex end) {
 std::uint64_t Pattern::arc_count() const {
   std::uint64_t sum = 0;
   for (std::size_t s = 0; s < segments_.size(); ++s) {
-    const Vertex end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
+    const Vertex begin = segments_[s].begin, end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
     const RunList& list = lists_[segments_[s].list];
-    for (std::uint32_t k = 0; k < list.runs_count; ++k) sum += count_run(runs_[list.runs_begin + k], segments_[s].begin, end).arcs;
-    for (std::uint32_t k = 0; k < list.shared_count; ++k) sum += count_run(runs_[list.shared_begin + k], segments_[s].begin, end).arcs;
+    for (std::uint32_t k = 0; k < list.runs_count; ++k) sum += count_run(runs_[list.runs_begin + k], begin, end).arcs;
+    for (std::uint32_t k = 0; k < list.shared_count; ++k) sum += count_run(runs_[list.shared_begin + k], begin, end).arcs;
+    sum += std::uint64_t{end - begin} * list.written_count;
   }
   return sum;
 }
@@ -158,16 +178,17 @@ std::uint64_t Pattern::arc_count() const {
 std::uint64_t Pattern::run_count() const {
   std::uint64_t sum = 0;
   for (std::size_t s = 0; s < segments_.size(); ++s) {
-    const Vertex end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
+    const Vertex begin = segments_[s].begin, end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
     const RunList& list = lists_[segments_[s].list];
-    for (std::uint32_t k = 0; k < list.runs_count; ++k) sum += count_run(runs_[list.runs_begin + k], segments_[s].begin, end).runs;
-    for (std::uint32_t k = 0; k < list.shared_count; ++k) sum += count_run(runs_[list.shared_begin + k], segments_[s].begin, end).runs;
+    for (std::uint32_t k = 0; k < list.runs_count; ++k) sum += count_run(runs_[list.runs_begin + k], begin, end).runs;
+    for (std::uint32_t k = 0; k < list.shared_count; ++k) sum += count_run(runs_[list.shared_begin + k], begin, end).runs;
+    split_into_runs(written(list), [&](Vertex, Vertex, Vertex) { sum += end - begin; });
   }
   return sum;
 }
 
 std::uint64_t Pattern::memory_bytes() const {
-  return segments_.size() * sizeof(Segment) + lists_.size() * sizeof(RunList) + runs_.size() * sizeof(AffineRun);
+  return segments_.size() * sizeof(Segment) + lists_.size() * sizeof(RunList) + runs_.size() * sizeof(AffineRun) + written_.size() * sizeof(Vertex);
 }
 
 bool Pattern::is_plain() const {
@@ -183,7 +204,7 @@ bool Pattern::is_plain() const {
 
 bool operator==(const Pattern& a, const Pattern& b) {
   if (a.vertex_count_ != b.vertex_count_) return false;
-  if (a.segments_ == b.segments_ && a.lists_ == b.lists_ && a.runs_ == b.runs_) return true;
+  if (a.segments_ == b.segments_ && a.lists_ == b.lists_ && a.runs_ == b.runs_ && a.written_ == b.written_) return true;
   std::vector<Run> row_a, row_b;
   for (Vertex i = 0; i < a.vertex_count_; ++i) {
     a.row(i, row_a);

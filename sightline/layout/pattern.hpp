@@ -4,13 +4,15 @@
 // bounds are either constants or move with the reader (slope 0 or 1), and are clipped to [0, limit). So a window of a
 // million tokens, its causal half or a full mask is one segment and one run, and block masks share one run list per block.
 // A list may end in a second stretch of runs that other lists use as well (the global columns of a window, the summary
-// columns of a fixed pattern), so that a few columns read by everybody are stored once.
+// columns of a fixed pattern), so that a few columns read by everybody are stored once. A list of mostly single plain
+// vertices (explicit and random rows) is written out instead, four bytes a vertex.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace sightline::layout {
@@ -55,12 +57,15 @@ struct AffineRun {
 /// compare with same_row().
 class Pattern {
 public:
-  /// Two stretches of affine_runs() that make up one row list.
+  /// Two stretches of affine_runs() that make up one row list, or a stretch of written_vertices() alone: sorted, of colour 1,
+  /// read as the runs of split_into_runs.
   struct RunList {
     std::uint32_t runs_begin = 0;
     std::uint32_t runs_count = 0;
     std::uint32_t shared_begin = 0;
     std::uint32_t shared_count = 0;
+    std::uint32_t written_begin = 0;
+    std::uint32_t written_count = 0;
     friend bool operator==(const RunList&, const RunList&) = default;
   };
   struct Segment {
@@ -71,7 +76,8 @@ public:
 
   Pattern() = default;
   /// Throws ArgumentError unless the segments start at 0, increase and refer to lists and runs that exist.
-  Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector<RunList> lists, std::vector<AffineRun> runs);
+  Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector<RunList> lists, std::vector<AffineRun> runs,
+          std::vector<Vertex> written = {});
 
   [[nodiscard]] Vertex vertex_count() const { return vertex_count_; }
   /// Writes the row of reader i to `out` (cleared first). O(runs of the row).
@@ -97,6 +103,10 @@ public:
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   [[nodiscard]] const std::vector<RunList>& lists() const { return lists_; }
   [[nodiscard]] const std::vector<AffineRun>& affine_runs() const { return runs_; }
+  [[nodiscard]] const std::vector<Vertex>& written_vertices() const { return written_; }
+  [[nodiscard]] std::span<const Vertex> written(const RunList& list) const { return std::span(written_).subspan(list.written_begin, list.written_count); }
+  /// The runs of a list, its shared stretch not among them; made in `room` where the list is written out.
+  [[nodiscard]] std::span<const AffineRun> own_runs(const RunList& list, std::vector<AffineRun>& room) const;
   /// True when every arc of every row has colour 1.
   [[nodiscard]] bool is_plain() const;
 
@@ -111,7 +121,28 @@ private:
   std::vector<Segment> segments_;
   std::vector<RunList> lists_;
   std::vector<AffineRun> runs_;
+  std::vector<Vertex> written_;
 };
+
+/// Sorted distinct vertices as runs, read greedily from the left: stretches of neighbours, and stretches of at least three
+/// members with equal gaps as stepped runs. Calls visit(first, last, step) for each.
+template <class Visit>
+void split_into_runs(std::span<const Vertex> vertices, Visit&& visit) {
+  for (std::size_t k = 0; k < vertices.size();) {
+    std::size_t end = k + 1;
+    Vertex step = 1;
+    if (end < vertices.size()) {
+      step = vertices[end] - vertices[k];
+      while (end < vertices.size() && vertices[end] - vertices[end - 1] == step) ++end;
+      if (step > 1 && end - k < 3) {
+        end = k + 1;
+        step = 1;
+      }
+    }
+    visit(vertices[k], vertices[end - 1], step);
+    k = end;
+  }
+}
 
 /// The run of reader i, absent when it is empty there.
 [[nodiscard]] std::optional<Run> evaluate(const AffineRun& run, Vertex i);

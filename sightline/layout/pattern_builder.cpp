@@ -25,24 +25,43 @@ std::uint64_t hash_runs(std::span<const AffineRun> runs) {
   return hash;
 }
 
+std::uint64_t hash_vertices(std::span<const Vertex> vertices) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15u + vertices.size();
+  for (const Vertex x : vertices) {
+    hash = (hash ^ x) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+/// Is the row shorter written out, four bytes a vertex, than as runs?
+bool is_written_out(std::span<const Vertex> vertices, std::span<const std::uint32_t> colours) {
+  if (vertices.empty() || std::any_of(colours.begin(), colours.end(), [](std::uint32_t colour) { return colour != 1; })) return false;
+  constexpr std::size_t run_vertices = sizeof(AffineRun) / sizeof(Vertex);
+  if (vertices.size() <= run_vertices) return true;
+  std::size_t runs = 0;
+  split_into_runs(vertices, [&runs](Vertex, Vertex, Vertex) { ++runs; });
+  return vertices.size() <= runs * run_vertices;
+}
+
 }  // namespace
 
 void PatternBuilder::book() {
   constexpr std::uint64_t chunk_bytes = std::uint64_t{4} << 20;
   const std::uint64_t bytes = segments_.size() * sizeof(Pattern::Segment) + lists_.size() * sizeof(Pattern::RunList) +
-                              runs_.size() * sizeof(AffineRun);
+                              runs_.size() * sizeof(AffineRun) + written_.size() * sizeof(Vertex);
   if (bytes < booked_bytes_) return;
   budget_->ask(chunk_bytes);
   booked_bytes_ += chunk_bytes;
 }
 
-void PatternBuilder::expect(std::uint64_t lists, std::uint64_t runs) {
-  const std::uint64_t bytes = lists * (sizeof(Pattern::Segment) + sizeof(Pattern::RunList)) + runs * sizeof(AffineRun);
+void PatternBuilder::expect_written(std::uint64_t lists, std::uint64_t vertices) {
+  const std::uint64_t bytes = lists * (sizeof(Pattern::Segment) + sizeof(Pattern::RunList)) + vertices * sizeof(Vertex);
   budget_->ask(bytes);
   booked_bytes_ += bytes;
   segments_.reserve(lists);
   lists_.reserve(lists);
-  runs_.reserve(runs);
+  written_.reserve(vertices);
 }
 
 SharedRuns PatternBuilder::add_shared(std::span<const AffineRun> runs) {
@@ -54,7 +73,7 @@ SharedRuns PatternBuilder::add_shared(std::span<const AffineRun> runs) {
 
 std::uint32_t PatternBuilder::add_list(std::span<const AffineRun> runs, SharedRuns shared) {
   if (runs_.size() + runs.size() > UINT32_MAX) throw OutOfReach("a pattern of more than 2^32 runs cannot be stored");
-  lists_.push_back({static_cast<std::uint32_t>(runs_.size()), static_cast<std::uint32_t>(runs.size()), shared.begin, shared.count});
+  lists_.push_back({static_cast<std::uint32_t>(runs_.size()), static_cast<std::uint32_t>(runs.size()), shared.begin, shared.count, 0, 0});
   runs_.insert(runs_.end(), runs.begin(), runs.end());
   book();
   return static_cast<std::uint32_t>(lists_.size() - 1);
@@ -69,6 +88,39 @@ std::uint32_t PatternBuilder::add_list_once(std::span<const AffineRun> runs) {
   }
   const std::uint32_t list = add_list(runs);
   seen_.emplace(hash, list);
+  return list;
+}
+
+std::uint32_t PatternBuilder::add_written(std::span<const Vertex> vertices) {
+  if (written_.size() + vertices.size() > UINT32_MAX) throw OutOfReach("a pattern of more than 2^32 single vertices cannot be stored");
+  lists_.push_back({0, 0, 0, 0, static_cast<std::uint32_t>(written_.size()), static_cast<std::uint32_t>(vertices.size())});
+  written_.insert(written_.end(), vertices.begin(), vertices.end());
+  book();
+  return static_cast<std::uint32_t>(lists_.size() - 1);
+}
+
+std::uint32_t PatternBuilder::add_row(std::span<const Vertex> vertices, std::span<const std::uint32_t> colours) {
+  if (is_written_out(vertices, colours)) return add_written(vertices);
+  row_.clear();
+  append_runs(vertices, colours, row_);
+  return add_list(row_);
+}
+
+std::uint32_t PatternBuilder::add_row_once(std::span<const Vertex> vertices, std::span<const std::uint32_t> colours) {
+  if (!is_written_out(vertices, colours)) {
+    row_.clear();
+    append_runs(vertices, colours, row_);
+    return add_list_once(row_);
+  }
+  const std::uint64_t hash = hash_vertices(vertices);
+  const auto [begin, end] = seen_written_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    const Pattern::RunList& list = lists_[it->second];
+    const auto known = std::span(written_).subspan(list.written_begin, list.written_count);
+    if (std::equal(known.begin(), known.end(), vertices.begin(), vertices.end())) return it->second;
+  }
+  const std::uint32_t list = add_written(vertices);
+  seen_written_.emplace(hash, list);
   return list;
 }
 
@@ -93,7 +145,8 @@ Pattern PatternBuilder::build() {
   shrink(segments_);
   shrink(lists_);
   shrink(runs_);
-  Pattern pattern(vertex_count_, std::move(segments_), std::move(lists_), std::move(runs_));
+  shrink(written_);
+  Pattern pattern(vertex_count_, std::move(segments_), std::move(lists_), std::move(runs_), std::move(written_));
   const std::uint64_t bytes = pattern.memory_bytes();
   if (bytes > booked_bytes_) budget_->ask(bytes - booked_bytes_);
   if (bytes < booked_bytes_) budget_->give_back(booked_bytes_ - bytes);
@@ -102,22 +155,18 @@ Pattern PatternBuilder::build() {
 }
 
 void append_runs(std::span<const Vertex> vertices, std::span<const std::uint32_t> colours, std::vector<AffineRun>& out) {
-  const auto colour = [&](std::size_t k) { return colours.empty() ? 1u : colours[k]; };
-  for (std::size_t k = 0; k < vertices.size();) {
-    std::size_t end = k + 1;
-    Vertex step = 1;
-    if (end < vertices.size() && colour(end) == colour(k)) {
-      step = vertices[end] - vertices[k];
-      while (end < vertices.size() && colour(end) == colour(k) && vertices[end] - vertices[end - 1] == step) ++end;
-      if (step > 1 && end - k < 3) {
-        end = k + 1;
-        step = 1;
-      }
-    }
-    AffineRun run = make_constant_run(vertices[k], vertices[end - 1], colour(k));
-    run.step = step;
-    out.push_back(run);
-    k = end;
+  const auto append = [&](std::size_t begin, std::size_t end, std::uint32_t colour) {
+    split_into_runs(vertices.subspan(begin, end - begin), [&](Vertex first, Vertex last, Vertex step) {
+      out.push_back(make_constant_run(first, last, colour));
+      out.back().step = step;
+    });
+  };
+  if (colours.empty()) return append(0, vertices.size(), 1);
+  for (std::size_t begin = 0; begin < vertices.size();) {
+    std::size_t end = begin + 1;
+    while (end < vertices.size() && colours[end] == colours[begin]) ++end;
+    append(begin, end, colours[begin]);
+    begin = end;
   }
 }
 
@@ -130,7 +179,6 @@ Pattern make_pattern_from_rows(Vertex vertex_count, const std::vector<std::vecto
   std::vector<std::size_t> order;
   std::vector<Vertex> vertices;
   std::vector<std::uint32_t> row_colours;
-  std::vector<AffineRun> runs;
   for (Vertex i = 0; i < vertex_count; ++i) {
     const auto& row = rows[i];
     if (!colours.empty() && colours[i].size() != row.size()) throw ArgumentError(fmt::format("row {}: one colour for each vertex", i));
@@ -147,9 +195,7 @@ Pattern make_pattern_from_rows(Vertex vertex_count, const std::vector<std::vecto
       if (colours[i][k] == 0) throw ArgumentError(fmt::format("row {}: colour 0 means absent", i));
       row_colours.push_back(colours[i][k]);
     }
-    runs.clear();
-    append_runs(vertices, row_colours, runs);
-    builder.add_segment(i, builder.add_list_once(runs));
+    builder.add_segment(i, builder.add_row_once(vertices, row_colours));
   }
   return builder.build();
 }

@@ -25,13 +25,18 @@ public:
   PatternBuilder(const PatternBuilder&) = delete;
   PatternBuilder& operator=(const PatternBuilder&) = delete;
 
-  /// Makes room for that many lists of `runs` runs together, one segment each: rows listed one by one are moved once less.
-  void expect(std::uint64_t lists, std::uint64_t runs);
+  /// Makes room for that many lists of `vertices` written vertices together, one segment each: rows listed one by one are moved once less.
+  void expect_written(std::uint64_t lists, std::uint64_t vertices);
   SharedRuns add_shared(std::span<const AffineRun> runs);
   /// A new list; the caller answers for disjoint runs. Returns its number.
   std::uint32_t add_list(std::span<const AffineRun> runs, SharedRuns shared = {});
   /// The list with exactly these runs, new only if this function has not seen it before. O(runs) expected.
   std::uint32_t add_list_once(std::span<const AffineRun> runs);
+  /// A new list of sorted distinct vertices with their colours (all 1 when `colours` is empty), as runs or written out, whatever
+  /// is shorter. O(vertices).
+  std::uint32_t add_row(std::span<const Vertex> vertices, std::span<const std::uint32_t> colours = {});
+  /// The same, new only if this function or add_list_once has not seen it before. O(vertices) expected.
+  std::uint32_t add_row_once(std::span<const Vertex> vertices, std::span<const std::uint32_t> colours = {});
   /// Readers from `begin` on use `list`. Segments come in increasing order; equal neighbours become one.
   void add_segment(Vertex begin, std::uint32_t list);
   /// The runs of a list, its shared stretch not among them.
@@ -41,6 +46,7 @@ public:
 
 private:
   void book();
+  std::uint32_t add_written(std::span<const Vertex> vertices);
 
   Vertex vertex_count_;
   const Budget* budget_;
@@ -48,7 +54,9 @@ private:
   std::vector<Pattern::Segment> segments_;
   std::vector<Pattern::RunList> lists_;
   std::vector<AffineRun> runs_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> seen_;
+  std::vector<Vertex> written_;
+  std::vector<AffineRun> row_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> seen_, seen_written_;
 };
 
 /// A plain run of constant bounds first .. last (step 1).

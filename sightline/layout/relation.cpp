@@ -233,7 +233,8 @@ std::int64_t Relation::colour(Vertex i, Vertex j) const {
 bool Relation::find_plain() const {
   if (relative_.kind == RelativeKind::none) {
     const auto& runs = pattern_.affine_runs();
-    if (std::all_of(runs.begin(), runs.end(), [&](const AffineRun& run) { return run.colour == runs.front().colour; })) return true;
+    const std::uint32_t colour = pattern_.written_vertices().empty() && !runs.empty() ? runs.front().colour : 1;
+    if (std::all_of(runs.begin(), runs.end(), [&](const AffineRun& run) { return run.colour == colour; })) return true;
   }
   std::int64_t colour = -1;
   std::vector<ColouredRun> runs;

@@ -25,7 +25,7 @@ public:
   const std::vector<Piece>& find_pieces(std::uint32_t list, RowAlgebra& algebra) {
     if (kept_list_ == list) return pieces_;
     const Pattern::RunList& runs = pattern_->lists()[list];
-    const auto own = stretch(*pattern_, runs.runs_begin, runs.runs_count);
+    const auto own = pattern_->own_runs(runs, room_);
     const auto tail = stretch(*pattern_, runs.shared_begin, runs.shared_count);
     const auto moves = [](const AffineRun& run) { return run.lo_moves || run.hi_moves || run.floor_moves; };
     pieces_.clear();
@@ -41,6 +41,7 @@ public:
 private:
   const Pattern* pattern_;
   std::vector<Piece> pieces_;
+  std::vector<AffineRun> room_;
   std::optional<std::uint32_t> kept_list_;
 };
 
@@ -126,13 +127,14 @@ Pattern make_causal(const Pattern& pattern, Vertex tokens, const Budget& budget)
     return out;
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, SharedRuns> shared;
+  std::vector<AffineRun> room;
   // Lists of token readers, and the untouched lists of registers.
   std::vector<std::uint32_t> cut_lists(pattern.lists().size(), UINT32_MAX), kept_lists = cut_lists;
   for (std::size_t s = 0; s < pattern.segments().size(); ++s) {
     const Pattern::Segment& segment = pattern.segments()[s];
     const Pattern::RunList& list = pattern.lists()[segment.list];
     const Vertex end = s + 1 < pattern.segments().size() ? pattern.segments()[s + 1].begin : vertices;
-    const auto own = stretch(pattern, list.runs_begin, list.runs_count);
+    const auto own = pattern.own_runs(list, room);
     const auto tail = stretch(pattern, list.shared_begin, list.shared_count);
     if (segment.begin < tokens) {
       std::uint32_t& known = cut_lists[segment.list];

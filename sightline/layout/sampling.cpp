@@ -14,8 +14,34 @@ std::uint64_t draw_below(std::mt19937_64& engine, std::uint64_t bound) {
   }
 }
 
+namespace {
+
+/// Up to so many choices are compared with each other: marks are spread over memory, and sorting is all branches.
+constexpr Vertex few_choices = 16;
+
+void append_few(std::mt19937_64& engine, Vertex n, Vertex count, Vertex excluded, std::vector<Vertex>& out) {
+  Vertex chosen[few_choices];
+  for (Vertex m = 0; m < count; ++m) {
+    const Vertex k = n - 1 - count + m;
+    const auto choice = static_cast<Vertex>(draw_below(engine, std::uint64_t{k} + 1));
+    bool taken = false;
+    for (Vertex other = 0; other < m; ++other) taken |= chosen[other] == choice;
+    chosen[m] = taken ? k : choice;
+  }
+  const std::size_t begin = out.size();
+  out.resize(begin + count);
+  for (Vertex m = 0; m < count; ++m) {
+    std::size_t place = begin;
+    for (Vertex other = 0; other < count; ++other) place += chosen[other] < chosen[m] ? 1 : 0;
+    out[place] = chosen[m] + (chosen[m] >= excluded ? 1 : 0);
+  }
+}
+
+}  // namespace
+
 void append_sample(std::mt19937_64& engine, Vertex n, Vertex count, Vertex excluded, std::vector<bool>& marks,
                    std::vector<Vertex>& out) {
+  if (count <= few_choices) return append_few(engine, n, count, excluded, out);
   const std::size_t begin = out.size();
   for (Vertex k = n - 1 - count; k + 1 < n; ++k) {
     auto choice = static_cast<Vertex>(draw_below(engine, std::uint64_t{k} + 1));

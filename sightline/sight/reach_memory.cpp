@@ -13,7 +13,7 @@ constexpr std::uint64_t most_pattern_bytes = 32 << 20;
 constexpr std::size_t most_layouts = 8;
 
 bool is_written_alike(const layout::Pattern& a, const layout::Pattern& b) {
-  return a.vertex_count() == b.vertex_count() && a.segments() == b.segments() && a.lists() == b.lists() && a.affine_runs() == b.affine_runs();
+  return a.vertex_count() == b.vertex_count() && a.segments() == b.segments() && a.lists() == b.lists() && a.affine_runs() == b.affine_runs() && a.written_vertices() == b.written_vertices();
 }
 
 bool read_alike(const Layout& a, const Layout& b) {

@@ -57,6 +57,11 @@ bool do_rows_name_tokens(const Layout& layout, const Budget& budget) {
     for (const layout::AffineRun& run : relation.pattern().affine_runs()) {
       if (run.step > 1 && !sums.use(run.step)) return false;
     }
+    bool usable = true;
+    for (const layout::Pattern::RunList& list : relation.pattern().lists()) {
+      layout::split_into_runs(relation.pattern().written(list), [&](Vertex, Vertex, Vertex step) { usable = usable && (step == 1 || sums.use(step)); });
+    }
+    if (!usable) return false;
   }
   std::uint64_t work = 0;
   for (Vertex i = 0; i < vertices; ++i) {

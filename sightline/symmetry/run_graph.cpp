@@ -146,7 +146,7 @@ RunGraph make_run_graph(const Structure& structure, const Budget& budget) {
     builder.begin_relation();
     // Rows that were listed one by one are as many spans again.
     const layout::Pattern& pattern = relation.relation->pattern();
-    if (pattern.lists().size() * 2 > n) builder.expect_spans(pattern.affine_runs().size());
+    if (pattern.lists().size() * 2 > n) builder.expect_spans(pattern.affine_runs().size() + pattern.written_vertices().size());
     // Readers of one list that does not move have one row, wherever they stand.
     constexpr Vertex nobody = ~Vertex{0};
     const bool shares = relation.relation->relative().kind == layout::RelativeKind::none;

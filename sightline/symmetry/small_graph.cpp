@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 namespace sightline::symmetry {
 
@@ -133,7 +134,7 @@ public:
     }
     budget_.ask(structure_.relations.size() * n_ * (n_ / 64 + 1) * 16);
     for (const VisibleRelation& relation : structure_.relations) read_relation(*relation.relation);
-    if (!arcs_are_cheaper(arcs_, spans_)) return std::nullopt;
+    if (!prefers_small_arcs()) return std::nullopt;
     for (SmallRelation& relation : relations_) {
       relation.columns = transpose(relation.rows, n_, arcs_);
       relation.symmetric = relation.rows == relation.columns;
@@ -148,20 +149,61 @@ private:
     SmallRelation& read = relations_.emplace_back();
     read.rows = BitMatrix(n_);
     const layout::Pattern& pattern = relation.pattern();
-    bool coloured = false;
-    for (Vertex i = 0; i < n_; ++i) {
-      pattern.row(i, row_);
-      spans_ += row_.size();
-      Word* const bits = read.rows.row(i);
-      for (const layout::Run& run : row_) {
-        arcs_ += run.step == 1 ? run.last - run.first + 1 : run.size();
-        set_run(bits, run);
+    for_each_row(pattern, [&](Vertex begin, Vertex end, std::span<const Vertex> written) {
+      Word* const bits = read.rows.row(begin);
+      if (written.empty()) {
+        for (const layout::Run& run : row_) {
+          arcs_ += run.step == 1 ? run.last - run.first + 1 : run.size();
+          set_run(bits, run);
+        }
+      } else {
+        for (const Vertex x : written) bits[x / 64] |= Word{1} << (x % 64);
+        arcs_ += std::uint64_t{end - begin} * written.size();
+        for (Vertex i = begin + 1; i < end; ++i) std::copy(bits, bits + read.rows.width, read.rows.row(i));
       }
-      if (!coloured && !row_.empty()) {
-        coloured = true;
-        read.colour = relation.colour(i, row_.front().first);
+      return true;
+    });
+    Vertex reader = 0;
+    while (reader < n_ && pattern.degree(reader) == 0) ++reader;
+    if (reader == n_) return;
+    pattern.row(reader, row_);
+    read.colour = relation.colour(reader, row_.front().first);
+  }
+
+  /// Calls visit(begin, end, vertices) for readers of one written list, visit(i, i + 1, {}) for others with their runs in row_, until it
+  /// returns false.
+  template <class Visit>
+  bool for_each_row(const layout::Pattern& pattern, Visit&& visit) {
+    const auto& segments = pattern.segments();
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      const Vertex end = s + 1 < segments.size() ? segments[s + 1].begin : n_;
+      const auto written = pattern.written(pattern.lists()[segments[s].list]);
+      if (!written.empty()) {
+        if (!visit(segments[s].begin, end, written)) return false;
+        continue;
+      }
+      for (Vertex i = segments[s].begin; i < end; ++i) {
+        pattern.row(i, row_);
+        if (!visit(i, i + 1, written)) return false;
       }
     }
+    return true;
+  }
+
+  /// prefers_arcs, without counting all runs where some are enough.
+  bool prefers_small_arcs() {
+    std::uint64_t spans = 0;
+    if (arcs_are_cheaper(arcs_, spans)) return true;
+    for (const VisibleRelation& relation : structure_.relations) {
+      const bool counted = for_each_row(relation.relation->pattern(), [&](Vertex begin, Vertex end, std::span<const Vertex> written) {
+        std::uint64_t runs = written.empty() ? row_.size() : 0;
+        layout::split_into_runs(written, [&runs](Vertex, Vertex, Vertex) { ++runs; });
+        spans += std::uint64_t{end - begin} * runs;
+        return !arcs_are_cheaper(arcs_, spans);
+      });
+      if (!counted) return true;
+    }
+    return false;
   }
 
   bool tells_all_apart(const SmallRelation& relation) {
@@ -239,7 +281,7 @@ private:
   const Budget& budget_;
   std::vector<SmallRelation> relations_;
   std::vector<layout::Run> row_;
-  std::uint64_t arcs_ = 0, spans_ = 0;
+  std::uint64_t arcs_ = 0;
 };
 
 }  // namespace

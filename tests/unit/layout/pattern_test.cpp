@@ -6,6 +6,7 @@
 #include "dense_oracle.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/layout/pattern_builder.hpp"
+#include "sightline/layout/run_algebra.hpp"
 #include "sightline/layout/sampling.hpp"
 
 using namespace sightline;
@@ -111,5 +112,72 @@ TEST_CASE("builders book what the pattern occupies and refuse what the budget do
   spec.kind = PatternKind::random;
   spec.degree = 100;
   CHECK_NOTHROW((void)make_patterns(spec, {1000, 0, 1}, budget));
-  CHECK_THROWS_AS((void)make_patterns(spec, {100000, 0, 1}, budget), BudgetExhausted);
+  CHECK_THROWS_AS((void)make_patterns(spec, {200000, 0, 1}, budget), BudgetExhausted);
+}
+
+TEST_CASE("rows written out are the rows that their runs are, in every use") {
+  std::mt19937_64 engine(6);
+  const Budget budget;
+  std::size_t written = 0, as_runs = 0;
+  for (int round = 0; round < 300; ++round) {
+    CAPTURE(round);
+    const auto n = static_cast<Vertex>(1 + draw_below(engine, 60));
+    const auto tokens = static_cast<Vertex>(1 + draw_below(engine, n));
+    PatternBuilder short_builder(n, budget), run_builder(n, budget);
+    std::vector<Vertex> row;
+    std::vector<AffineRun> runs;
+    for (Vertex i = 0; i < n; ++i) {
+      if (i == 0 || draw_below(engine, 3) != 0) {
+        row.clear();
+        const std::uint64_t gap = 1 + draw_below(engine, 6), step = 1 + draw_below(engine, 4);
+        for (Vertex j = 0; j < n; ++j) {
+          if (round % 2 == 0 ? draw_below(engine, gap) == 0 : j % step == 0 && draw_below(engine, 9) != 0) row.push_back(j);
+        }
+      }
+      runs.clear();
+      append_runs(row, {}, runs);
+      short_builder.add_segment(i, round % 3 == 0 ? short_builder.add_row(row) : short_builder.add_row_once(row));
+      run_builder.add_segment(i, round % 3 == 0 ? run_builder.add_list(runs) : run_builder.add_list_once(runs));
+    }
+    const Pattern a = short_builder.build(), b = run_builder.build();
+    written += a.written_vertices().size();
+    as_runs += a.affine_runs().size();
+    for (Vertex i = 0; i < n; ++i) {
+      CHECK(a.row(i) == b.row(i));
+      CHECK(a.same_row_until(i) == b.same_row_until(i));
+      CHECK(a.degree(i) == b.degree(i));
+      for (Vertex j = 0; j < n; ++j) CHECK(a.colour(i, j) == b.colour(i, j));
+    }
+    CHECK(a.arc_count() == b.arc_count());
+    CHECK(a.run_count() == b.run_count());
+    CHECK(a.memory_bytes() <= b.memory_bytes() + a.lists().size() * 8);
+    CHECK(a == b);
+    CHECK(make_causal(a, tokens, budget) == make_causal(b, tokens, budget));
+    const Pattern other = make_pattern_from_rows(n, std::vector<std::vector<Vertex>>(n, {0}));
+    for (const SetOperation operation : {SetOperation::unite, SetOperation::intersect, SetOperation::subtract}) {
+      CHECK(combine(operation, a, other, budget) == combine(operation, b, other, budget));
+      CHECK(combine(operation, other, a, budget) == combine(operation, other, b, budget));
+    }
+  }
+  CHECK(written > 1000);
+  CHECK(as_runs > 100);
+}
+
+TEST_CASE("a sample of few choices is the sample that marks give") {
+  std::mt19937_64 a(9), b(9);
+  std::vector<bool> marks(40);
+  for (Vertex count = 0; count <= 30; ++count) {
+    for (const Vertex excluded : {Vertex{0}, Vertex{17}, Vertex{39}}) {
+      std::vector<Vertex> sample, expected;
+      append_sample(a, 40, count, excluded, marks, sample);
+      // Floyd's method, word by word.
+      for (Vertex k = 40 - 1 - count; k + 1 < 40; ++k) {
+        const auto choice = static_cast<Vertex>(draw_below(b, std::uint64_t{k} + 1));
+        expected.push_back(std::find(expected.begin(), expected.end(), choice) != expected.end() ? k : choice);
+      }
+      for (Vertex& x : expected) x += x >= excluded ? 1 : 0;
+      std::sort(expected.begin(), expected.end());
+      CHECK(sample == expected);
+    }
+  }
 }
