@@ -4,47 +4,13 @@
 #include <limits>
 #include <vector>
 
+#include "sightline/mixer/cpu/colours.hpp"
 #include "sightline/mixer/cpu/dispatch.hpp"
 #include "sightline/mixer/cpu/pool.hpp"
-#include "sightline/mixer/cpu/tiles.hpp"
 #include "sightline/mixer/cpu_hooks.hpp"
 
 namespace sightline::mixer::cpu {
 namespace {
-
-ColourRows list_colour_rows(const Plan& plan, std::size_t relation) {
-  ColourRows rows;
-  std::vector<layout::ColouredRun> row;
-  std::int64_t weight = 0;
-  for (std::int64_t i = 0; i < plan.readers();) {
-    plan.row(relation, i, row);
-    const auto begin = static_cast<std::uint32_t>(rows.runs.size());
-    for (const layout::ColouredRun& run : row) {
-      rows.runs.push_back({static_cast<std::int32_t>(run.first), static_cast<std::int32_t>(run.last),
-                           static_cast<std::int32_t>(run.step), static_cast<std::int32_t>(run.colour),
-                           static_cast<std::int32_t>(run.colour_step)});
-      weight += static_cast<std::int64_t>(run.size());
-    }
-    const std::int64_t next = std::max(plan.same_row_until(relation, i), i + 1);
-    rows.groups.push_back({i, next, begin, static_cast<std::uint32_t>(rows.runs.size())});
-    weight += next - i;
-    if (weight >= 8192 || next >= plan.readers()) {
-      rows.chunks.push_back(static_cast<std::int64_t>(rows.groups.size()));
-      weight = 0;
-    }
-    i = next;
-  }
-  return rows;
-}
-
-const std::vector<ColourRows>& find_colour_rows(const Plan& plan) {
-  const CompiledPlan& compiled = find_compiled(plan);
-  std::call_once(compiled.colours_once, [&] {
-    for (std::size_t relation = 0; relation < plan.relation_count(); ++relation)
-      compiled.colours.push_back(list_colour_rows(plan, relation));
-  });
-  return compiled.colours;
-}
 
 /// Every arc of a reader has a colour that no other reader's arcs have.
 bool readers_have_own_colours(const Plan& plan) {

@@ -3,22 +3,49 @@
 
 #include "sightline/mixer/cpu/call.hpp"
 #include "sightline/mixer/cpu/feature_call.hpp"
+#include "sightline/mixer/cpu/twins.hpp"
+#include "sightline/mixer/cpu/wrapped_call.hpp"
 #include "sightline/mixer/reference/reference.hpp"
 
 namespace sightline::mixer::cpu {
 
+namespace {
+
+/// Kernels of pairs, not of sums of features. gradients null: forward.
+template <class Real>
+bool attend_pairs(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
+                  const AttentionOutputs<Real>& out, const AttentionGradients<Real>* gradients,
+                  const Execution& execution) {
+  if (rule.top_k) {
+    return attend_largest(plan, rule, shape, in, out, gradients, execution) ||
+           attend_mapped(plan, rule, shape, in, out, gradients, execution);
+  }
+  Call<Real> call(plan, rule, shape, in, out, execution);
+  if (!call.prepare())
+    return attend_mapped(plan, rule, shape, in, out, gradients, execution);
+  if (gradients == nullptr)
+    call.forward();
+  else if (call.has_backward())
+    call.backward(*gradients);
+  else if (!call.goes_by_content() ||
+           !attend_twins_backward(plan, rule, shape, in, out, *gradients, execution))
+    reference::attend_backward(plan, rule, shape, in, out, *gradients, execution);
+  return true;
+}
+
+} // namespace
+
 template <class Real>
 bool attend(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
             const AttentionOutputs<Real>& out, const Execution& execution) {
-  if (is_feature_kernel(rule)) {
-    if (!attend_features(plan, rule, shape, in, out, execution))
-      return false;
-  } else {
-    Call<Real> call(plan, rule, shape, in, out, execution);
-    if (!call.prepare())
-      return false;
-    call.forward();
+  if (rule.top_k && *rule.top_k >= shape.reads) { // all are kept
+    AttentionRule whole = rule;
+    whole.top_k.reset();
+    return cpu::attend(plan, whole, shape, in, out, execution);
   }
+  if (is_feature_kernel(rule) ? !attend_features(plan, rule, shape, in, out, execution)
+                              : !attend_pairs<Real>(plan, rule, shape, in, out, nullptr, execution))
+    return false;
   if (out.attention != nullptr) {
     // The n^2 weights themselves are for looking at: the reference writes them, beside outputs that nobody reads.
     std::vector<Real> unused(static_cast<std::size_t>(shape.batch * shape.heads * shape.readers * shape.value_width));
@@ -35,20 +62,13 @@ template <class Real>
 bool attend_backward(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
                      const AttentionOutputs<Real>& out, const AttentionGradients<Real>& gradients,
                      const Execution& execution) {
-  if (is_feature_kernel(rule)) {
-    if (!attend_features_backward(plan, rule, shape, in, out, gradients, execution))
-      return false;
-  } else {
-    Call<Real> call(plan, rule, shape, in, out, execution);
-    if (!call.prepare())
-      return false;
-    if (!call.has_backward()) {
-      reference::attend_backward(plan, rule, shape, in, out, gradients, execution);
-      return true;
-    }
-    call.backward(gradients);
+  if (rule.top_k && *rule.top_k >= shape.reads) {
+    AttentionRule whole = rule;
+    whole.top_k.reset();
+    return cpu::attend_backward(plan, whole, shape, in, out, gradients, execution);
   }
-  return true;
+  return is_feature_kernel(rule) ? attend_features_backward(plan, rule, shape, in, out, gradients, execution)
+                                 : attend_pairs(plan, rule, shape, in, out, &gradients, execution);
 }
 
 template <class Real>
@@ -66,19 +86,13 @@ bool multiply_rows(const Real* in, const Real* weight, const Real* bias, std::in
   return true;
 }
 
-// Left to the reference.
-template <class Real> bool rotate(const Plan&, const Shape&, View<const Real>, View<Real>, bool, const Execution&) {
-  return false;
-}
-
 #define SIGHTLINE_INSTANTIATE(Real)                                                                                    \
   template bool attend(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<Real>&,                  \
                        const AttentionOutputs<Real>&, const Execution&);                                               \
   template bool attend_backward(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<Real>&,         \
                                 const AttentionOutputs<Real>&, const AttentionGradients<Real>&, const Execution&);     \
   template bool multiply_rows(const Real*, const Real*, const Real*, std::int64_t, std::int64_t, std::int64_t, Real*,  \
-                              const Execution&);                                                                       \
-  template bool rotate(const Plan&, const Shape&, View<const Real>, View<Real>, bool, const Execution&);
+                              const Execution&);
 SIGHTLINE_INSTANTIATE(float)
 SIGHTLINE_INSTANTIATE(double)
 #undef SIGHTLINE_INSTANTIATE

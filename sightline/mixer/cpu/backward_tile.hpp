@@ -128,7 +128,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   const std::uint64_t active = find_active(tile, head.reader_cut_begin, head.reader_cut_end);
   const int vectors = (tile.readers + lanes - 1) / lanes;
   pack_queries<Real>(rule, head, tile, active, query_rows, queries);
-  Real sink = 0;
+  Real sinks[tile_readers] = {};
   for (int i = 0; i < tile_readers; ++i) {
     const bool exists = (active >> i & 1) != 0;
     const std::int64_t reader = tile.first_reader + i;
@@ -144,7 +144,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       below[i] = rule.normalised ? product * scale : Real(0);
       if (rule.has_extra) {
         const Real own = rule.weight == Weight::features ? head.reader_exponents[reader] : Real(0);
-        sink += product * exp2<Real>(splat<Real>(rule.sink - own - most[i]))[0] * scale;
+        sinks[i] = product * exp2<Real>(splat<Real>(rule.sink - own - most[i]))[0] * scale;
       }
       for (std::int64_t k = 0; k < value_width; ++k)
         row[k] = from[k] * scale;
@@ -168,6 +168,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   const ProgramSpace<Real> space(arena, rule.program);
   ProgramScores<Real> inputs(arena, rule, tile.readers, query_rows, width, length);
   Real* const along = arena.take<Real>(program ? strip_columns * lanes : 0);
+  TileBias<Real> bias(arena, head, tile, active, gradients.offset_sums, gradients.colour_sums);
 
   TurnKeeper keeper(turns);
   std::uint64_t touched = 0; // lanes that read something: the others have gradient 0 whatever they hold
@@ -206,12 +207,14 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     score_strip<Real>(Score::dot, strip, vectors, value_width, values, value_stride, outs, products, &ahead);
     const bool alone = is_first && source.is_at_end();
     is_first = false;
+    bias.find(strip);
     if (program) {
-      differentiate_program<Real>(rule, head, strip, vectors, tile.first_reader, {most, below, scales, totals}, alone,
-                                  inputs, space, gradients.offset_sums, scores, products, slopes, along);
+      differentiate_program<Real>(rule, head, strip, vectors, {most, below, scales, totals}, alone, bias, inputs, space,
+                                  scores, products, slopes, along);
     } else
-      differentiate_strip<Real>(rule, head, strip, vectors, tile.first_reader, {most, below, scales, totals}, alone,
-                                gradients.offset_sums, scores, products, slopes);
+      differentiate_strip<Real>(rule, head, strip, vectors, {most, below, scales, totals}, alone, bias, scores,
+                                products, slopes);
+    bias.collect(strip, ones);
     if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
       gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
     } else {
@@ -277,6 +280,9 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     }
   }
   keeper.finish();
+  Real sink = 0; // a row that reads nothing gives 0 whatever its gradient holds
+  for (int i = 0; i < tile.readers; ++i)
+    sink += (touched >> i & 1) != 0 ? sinks[i] : Real(0);
 
   if (gradients.query != nullptr) {
     if (distance) {

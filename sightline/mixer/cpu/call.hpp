@@ -10,14 +10,17 @@
 #include <new>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sightline/mixer/cpu/call_parts.hpp"
+#include "sightline/mixer/cpu/colours.hpp"
 #include "sightline/mixer/cpu/dispatch.hpp"
 #include "sightline/mixer/cpu/exact.hpp"
 #include "sightline/mixer/cpu/heads.hpp"
 #include "sightline/mixer/cpu/pool.hpp"
 #include "sightline/mixer/cpu/tiles.hpp"
+#include "sightline/mixer/cpu/twins.hpp"
 #include "sightline/mixer/cpu_hooks.hpp"
 
 namespace sightline::mixer::cpu {
@@ -29,21 +32,15 @@ struct Task {
   bool is_tile = false;
 };
 
-/// Weight::features: queries and keys are rows of features already, of the heads from first_head on.
-template <class Real> struct FeatureCall {
-  const Real *reader_exponents = nullptr, *read_exponents = nullptr; ///< [heads][readers], [key_heads][reads]
-  std::int64_t first_head = 0;
-};
-
 /// Everything that does not change during one call.
 template <class Real> class Call {
 public:
   Call(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
-       const AttentionOutputs<Real>& out, const Execution& execution, const FeatureCall<Real>* features = nullptr)
-      : plan_(plan), rule_(rule), shape_(shape), in_(in), out_(out), execution_(execution), features_(features) {}
+       const AttentionOutputs<Real>& out, const Execution& execution, const CallPart<Real>& part = {})
+      : plan_(plan), rule_(rule), shape_(shape), in_(in), out_(out), execution_(execution), part_(part) {}
 
   [[nodiscard]] bool prepare() {
-    if (features_ != nullptr) {
+    if (has_features()) {
       common_.weight = Weight::features;
       common_.normalised = rule_.normalised;
     } else if (rule_.kernel.name.empty()) {
@@ -52,28 +49,40 @@ public:
     } else if (!translate(rule_, common_)) {
       return false;
     }
-    if (!bias_.build(plan_, rule_, shape_, first_head(), in_.bias))
+    if (!bias_.build(plan_, rule_, shape_, first_head(), in_.bias) &&
+        !colours_.build(plan_, rule_, shape_, first_head(), in_.bias))
       return false;
-    // Biases join exponents; weights that have none leave them to the reference.
-    if (bias_.table(0) != nullptr && common_.weight != Weight::exponential &&
-        common_.weight != Weight::exponential_root && common_.weight != Weight::features &&
-        common_.weight != Weight::program)
+    // Biases join exponents: weights that have none become programs, which may have both.
+    if (has_bias() && common_.weight != Weight::exponential && common_.weight != Weight::exponential_root &&
+        common_.weight != Weight::features && common_.weight != Weight::program &&
+        !program_.build(rule_, shape_.width, common_))
       return false;
     compiled_ = &find_compiled(plan_);
-    tiles_ = &compiled_->relations;
+    tiles_ = part_.by_relation != nullptr ? part_.by_relation : &compiled_->relations;
+    if (colours_.has_table()) {
+      coloured_ = &find_colour_rows(plan_);
+      find_arc_colours(plan_, *compiled_);
+      for (std::int64_t h = 0; part_.tiles != nullptr && h < shape_.heads; ++h)
+        find_arc_colours((*coloured_)[plan_.relation_of(first_head() + h)], tiles_of(h).rows);
+    }
     if (execution_.exact) {
       // Lengths break the symmetry that orders are made for; biases may count differently round a ring.
-      if (in_.lengths != nullptr || bias_.table(0) != nullptr)
+      if ((in_.lengths != nullptr || has_bias()) && plan_.order().kind != SummationOrder::Kind::natural)
         return false;
       tiles_ = find_exact(plan_, *compiled_);
       // Equal features may belong to different tokens: content cannot order them.
-      if (tiles_ == nullptr || (features_ != nullptr && compiled_->by_content && tiles_ == &compiled_->exact))
+      if (tiles_ == nullptr || (has_features() && compiled_->by_content && tiles_ == &compiled_->exact))
         return false;
       common_.canonical = true;
     }
     engine_ = &find_engine<Real>(execution_.instructions);
     workers_ = std::max(execution_.threads, 1);
     return true;
+  }
+
+  /// Twins are ordered by content: see twins.hpp for the way back.
+  [[nodiscard]] bool goes_by_content() const {
+    return execution_.exact && compiled_->by_content && tiles_ == &compiled_->exact;
   }
 
   /// Exact sums over readers need lists of their own; tiles have none.
@@ -84,14 +93,8 @@ public:
   }
 
   void forward() {
-    if (execution_.exact && compiled_->by_content && tiles_ == &compiled_->exact) {
-      orders_.resize(static_cast<std::size_t>(shape_.batch * shape_.key_heads));
-      run_tasks(shape_.batch * shape_.key_heads, workers_, [&](std::int64_t task, int) {
-        orders_[static_cast<std::size_t>(task)] =
-            sort_by_content(plan_, in_.key, shape_.width, in_.value, shape_.value_width, task / shape_.key_heads,
-                            task % shape_.key_heads, *engine_);
-      });
-    }
+    if (goes_by_content())
+      sort_reads();
     std::vector<Task> tasks;
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t h = 0; h < shape_.heads; ++h) {
@@ -109,7 +112,8 @@ public:
       const Rule<Real> rule = rule_of(task.head);
       const Tiles& tiles = tiles_of(task.head);
       if (task.is_tile) {
-        engine_->forward_tile(rule, head, list_of(tiles, task.part), workspaces.of(worker));
+        ColourSpan spans[tile_readers];
+        engine_->forward_tile(rule, head, list_of(tiles, task, spans), workspaces.of(worker));
       } else {
         const auto part = static_cast<std::size_t>(task.part);
         engine_->forward_rows(rule, head, tiles.rows.view(), tiles.rows.chunks[part], tiles.rows.chunks[part + 1],
@@ -122,29 +126,42 @@ public:
     clear(gradients.key, shape_.width);
     clear(gradients.value, shape_.value_width);
     if (gradients.bias != nullptr) {
-      bias_sums_.assign(static_cast<std::size_t>(shape_.batch * shape_.heads * bias_.length()), Real(0));
+      bias_sums_.assign(static_cast<std::size_t>(shape_.batch * shape_.heads * bias_length()), Real(0));
       merged_.assign(static_cast<std::size_t>(shape_.batch * shape_.heads), 0);
     }
     run_tiles(gradients);
     run_sparse(gradients);
-    for (std::int64_t k = 0; gradients.bias != nullptr && k < shape_.batch * shape_.heads; ++k)
-      bias_.add_gradient(plan_, k % shape_.heads, k < shape_.heads, bias_sums_.data() + k * bias_.length(),
-                         gradients.bias);
+    if (gradients.bias != nullptr)
+      add_biases(gradients.bias);
     if (gradients.sink != nullptr)
       add_sinks(gradients.sink);
-    if (execution_.exact) {
+    if (execution_.exact && !is_clean()) {
       clean(gradients.query, shape_.heads, shape_.readers, shape_.width);
       clean(gradients.key, shape_.key_heads, shape_.reads, shape_.width);
       clean(gradients.value, shape_.key_heads, shape_.reads, shape_.value_width);
     }
   }
 
+  /// The `most` reads with the largest weights of every row (ties: the smaller read), as rows taken one by one; one
+  /// Tiles per head of a single batch element. False: weights are products of a factor and a power.
+  [[nodiscard]] bool select(std::int64_t most, std::vector<Tiles>& chosen) const; // largest.cpp
+
 private:
-  [[nodiscard]] std::int64_t first_head() const { return features_ == nullptr ? 0 : features_->first_head; }
+  [[nodiscard]] bool is_scaled_softmax() const { return rule_.kernel.name == "softmax" && !has_bias(); }
+  [[nodiscard]] std::int64_t first_head() const { return part_.first_head; }
+  [[nodiscard]] bool has_features() const { return part_.reader_exponents != nullptr; }
   [[nodiscard]] const Tiles& tiles_of(std::int64_t head) const {
-    return (*tiles_)[plan_.relation_of(first_head() + head)];
+    return part_.tiles != nullptr ? (*part_.tiles)[static_cast<std::size_t>(head)]
+                                  : (*tiles_)[plan_.relation_of(first_head() + head)];
   }
   [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
+  [[nodiscard]] bool has_bias() const { return bias_.table(0) != nullptr || colours_.of(0) != nullptr; }
+  /// Of the sums that gradients of a head's biases are made from: by i - j from bias_zero() on, or by colour.
+  [[nodiscard]] std::int64_t bias_length() const { return coloured_ != nullptr ? plan_.colours() : bias_.length(); }
+  [[nodiscard]] std::int64_t bias_zero() const { return coloured_ != nullptr ? 0 : bias_.zero(); }
+
+  /// The order of every chain's reads; copies in that order where tiles read much more than their own readers.
+  void sort_reads(); // twins.cpp
 
   static Task tile_task(std::int64_t b, std::int64_t h, std::int64_t part) {
     return {static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), part, true};
@@ -154,11 +171,15 @@ private:
       tasks.push_back({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), c, false});
   }
 
-  /// The tile that `workers` threads in turn come to next.
-  [[nodiscard]] TileList list_of(const Tiles& tiles, std::int64_t part) const {
+  /// With the tile that `workers` threads in turn come to next; the rows' colours, where wanted, are listed in `spans`.
+  [[nodiscard]] TileList list_of(const Tiles& tiles, const Task& task, ColourSpan* spans) const {
+    const std::int64_t part = task.part;
     const Tile& tile = tiles.tiles[static_cast<std::size_t>(part)];
+    for (int i = 0; coloured_ != nullptr && i < tile.readers; ++i)
+      spans[i] = find_span((*coloured_)[plan_.relation_of(first_head() + task.head)], tile.first_reader + i);
     TileList list{tile.first_reader, tile.readers, tiles.segments.data() + tile.segments_begin,
                   static_cast<int>(tile.segments_end - tile.segments_begin)};
+    list.rows = coloured_ != nullptr ? spans : nullptr;
     const auto next = static_cast<std::size_t>(part + workers_);
     if (next < tiles.tiles.size() && shape_.readers == shape_.reads) {
       list.next_reader = tiles.tiles[next].first_reader;
@@ -189,12 +210,20 @@ private:
     head.reads = shape_.reads;
     head.value_width = shape_.value_width;
     head.offset_bias = bias_.table(h);
-    if (features_ != nullptr) {
-      head.reader_exponents = features_->reader_exponents + h * shape_.readers;
-      head.read_exponents = features_->read_exponents + h / group() * shape_.reads;
+    head.colours = colours_.of(h);
+    if (has_features()) {
+      head.reader_exponents = part_.reader_exponents + h * shape_.readers;
+      head.read_exponents = part_.read_exponents + h / group() * shape_.reads;
     }
-    if (!orders_.empty())
-      head.order = orders_[static_cast<std::size_t>(b * shape_.key_heads + h / group())].data();
+    const std::int64_t chain = b * shape_.key_heads + h / group();
+    if (!sorted_keys_.empty()) {
+      head.key = sorted_keys_.data() + chain * shape_.reads * shape_.width;
+      head.value = sorted_values_.data() + chain * shape_.reads * shape_.value_width;
+      head.key_stride = shape_.width;
+      head.value_stride = shape_.value_width;
+    } else if (!orders_.empty()) {
+      head.order = orders_[static_cast<std::size_t>(chain)].data();
+    }
     if (in_.lengths != nullptr)
       set_cuts(plan_, in_.lengths[b], head);
     return head;
@@ -226,6 +255,14 @@ private:
       for (std::int64_t j = first; j < last; ++j)
         std::fill_n(view.at(head / shape_.key_heads, head % shape_.key_heads, j), width, Real(0));
     });
+  }
+
+  /// Rows of several sums write gradients as exact mode wants them, where nothing is done to them afterwards.
+  [[nodiscard]] bool is_clean() const {
+    return common_.score == Score::dot && common_.prepare == Prepare::nothing && common_.weight != Weight::program &&
+           group() == 1 && std::all_of(tiles_->begin(), tiles_->end(), [](const Tiles& tiles) {
+             return tiles.tiles.empty() && !tiles.rows.marks.empty();
+           });
   }
 
   // Exact mode writes no -0 and every NaN alike.
@@ -290,7 +327,7 @@ private:
     std::vector<std::uint32_t> done(static_cast<std::size_t>(chains * blocks), 0);
     const std::size_t first_sink = add_parts(tasks);
     const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
-    std::vector<Real> own_sums(bias_sums_.empty() ? 0 : static_cast<std::size_t>(workers_ * bias_.length()), Real(0));
+    std::vector<Real> own_sums(bias_sums_.empty() ? 0 : static_cast<std::size_t>(workers_ * bias_length()), Real(0));
     const auto run_one = [&](std::size_t t, int worker) {
       const Task& task = tasks[t];
       const Tiles& tiles = tiles_of(task.head);
@@ -302,13 +339,14 @@ private:
       if (!bases.empty())
         turns.base = bases.data() + task.head * blocks;
       Gradients<Real> to = gradients_of(gradients, task.batch, task.head);
-      if (!own_sums.empty())
-        to.offset_sums = own_sums.data() + worker * bias_.length() + bias_.zero();
-      const TileList list = list_of(tiles, task.part);
+      Real* const own = own_sums.empty() ? nullptr : own_sums.data() + worker * bias_length() + bias_zero();
+      (coloured_ != nullptr ? to.colour_sums : to.offset_sums) = own;
+      ColourSpan spans[tile_readers];
+      const TileList list = list_of(tiles, task, spans);
       sinks_[first_sink + t].value = engine_->backward_tile(rule_of(task.head), head_of(task.batch, task.head), to,
                                                             list, turns, workspaces.of(worker));
-      if (!own_sums.empty())
-        merge_sums(task, list, to.offset_sums);
+      if (own != nullptr)
+        merge_sums(task, list, own);
     };
     run_tasks(static_cast<std::int64_t>(jobs.size()) - 1, workers_, [&](std::int64_t job, int worker) {
       for (std::size_t t = jobs[static_cast<std::size_t>(job)]; t < jobs[static_cast<std::size_t>(job) + 1]; ++t)
@@ -323,16 +361,11 @@ private:
     const std::atomic_ref<std::uint32_t> merged(merged_[static_cast<std::size_t>(number)]);
     while (merged.load(std::memory_order_acquire) != static_cast<std::uint32_t>(task.part))
       std::this_thread::yield();
-    std::int64_t low = shape_.reads, high = -1;
-    for (int s = 0; s < list.segment_count; ++s) {
-      low = std::min<std::int64_t>(low, list.segments[s].first);
-      high = std::max<std::int64_t>(high, std::int64_t{list.segments[s].first} + list.segments[s].count - 1);
-    }
-    Real* const to = bias_sums_.data() + number * bias_.length() + bias_.zero();
-    for (std::int64_t offset = list.first_reader - high; offset < list.first_reader + tile_readers - low && high >= 0;
-         ++offset) {
-      to[offset] += own[offset];
-      own[offset] = 0;
+    const auto [begin, end] = coloured_ != nullptr ? find_colours(list) : find_offsets(list);
+    Real* const to = bias_sums_.data() + number * bias_length() + bias_zero();
+    for (std::int64_t k = begin; k < end; ++k) {
+      to[k] += own[k];
+      own[k] = 0;
     }
     merged.store(static_cast<std::uint32_t>(task.part) + 1, std::memory_order_release);
   }
@@ -392,10 +425,11 @@ private:
           const std::int64_t number = first * group() + k;
           const SparseList& rows = tiles_of(number % shape_.heads).rows;
           const Real* const from = exponents.data() + arcs_before[static_cast<std::size_t>(k)];
-          Real* const sums = bias_sums_.data() + number * bias_.length() + bias_.zero();
+          Real* const sums = bias_sums_.data() + number * bias_length() + bias_zero();
           for (std::size_t r = 0; r < rows.rows.size(); ++r) {
-            for (std::int64_t a = rows.offsets[r]; a < rows.offsets[r + 1]; ++a)
-              sums[rows.rows[r] - rows.columns[static_cast<std::size_t>(a)]] += from[a];
+            for (auto a = static_cast<std::size_t>(rows.offsets[r]); a < static_cast<std::size_t>(rows.offsets[r + 1]);
+                 ++a)
+              sums[coloured_ != nullptr ? rows.colours[a] : rows.rows[r] - rows.columns[a]] += from[a];
           }
         });
         for (std::int64_t g = 0; g < group(); ++g) { // heads that share a key head follow each other
@@ -433,6 +467,19 @@ private:
     return first;
   }
 
+  void add_biases(Real* out) {
+    for (std::int64_t k = 0; k < shape_.batch * shape_.heads; ++k) {
+      const Real* const sums = bias_sums_.data() + k * bias_length();
+      const std::int64_t h = k % shape_.heads, colours = plan_.colours();
+      if (coloured_ == nullptr) {
+        bias_.add_gradient(plan_, h, k < shape_.heads, sums, out);
+        continue;
+      }
+      for (std::int64_t c = 0; c < colours; ++c)
+        out[h * colours + c] = k < shape_.heads ? sums[c] : out[h * colours + c] + sums[c];
+    }
+  }
+
   // The tasks' order depends on the number of threads; the order of this sum must not.
   void add_sinks(Real* out) {
     std::sort(sinks_.begin(), sinks_.end(), [](const SinkPart& x, const SinkPart& y) {
@@ -451,17 +498,20 @@ private:
   const AttentionInputs<Real>& in_;
   const AttentionOutputs<Real>& out_;
   const Execution& execution_;
-  const FeatureCall<Real>* features_;
+  CallPart<Real> part_;
   Rule<Real> common_;
   ProgramNumbers<Real> program_;
   OffsetBias<Real> bias_;
+  ColourBiases<Real> colours_;                          // what bias_ leaves
+  const std::vector<ColourRows>* coloured_ = nullptr; // where there are biases by colour
   const CompiledPlan* compiled_ = nullptr;
   const std::vector<Tiles>* tiles_ = nullptr;
   std::vector<std::vector<std::int32_t>> orders_; // exact mode, twins: reads by content, per batch element and key head
+  std::vector<Real> sorted_keys_, sorted_values_; // in those orders, or empty
   const Engine<Real>* engine_ = nullptr;
   int workers_ = 1;
   std::vector<SinkPart> sinks_;
-  std::vector<Real> bias_sums_;       // d loss / d exponent by i - j, per batch element and head
+  std::vector<Real> bias_sums_;       // d loss / d exponent by i - j or colour, per batch element and head
   std::vector<std::uint32_t> merged_; // tiles of each that have been added
 };
 

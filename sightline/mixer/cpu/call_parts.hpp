@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
-#include "sightline/mixer/cpu/engine.hpp"
+#include "sightline/mixer/cpu/tiles.hpp"
 #include "sightline/mixer/plan.hpp"
 
 namespace sightline::mixer::cpu {
@@ -54,6 +57,40 @@ template <class Real>
   to.key_stride = from.key.token_stride;
   to.value_stride = from.value.token_stride;
   return to;
+}
+
+/// A call that is a part of another: heads from first_head on.
+template <class Real> struct CallPart {
+  std::int64_t first_head = 0;
+  /// Weight::features: queries and keys are rows of features already; [heads][readers], [key_heads][reads]
+  const Real *reader_exponents = nullptr, *read_exponents = nullptr;
+  const std::vector<Tiles>* tiles = nullptr;       ///< in place of the plan's: one per head
+  const std::vector<Tiles>* by_relation = nullptr; ///< in place of the plan's
+};
+
+/// All i - j of a tile lie in [first, second).
+[[nodiscard]] inline std::pair<std::int64_t, std::int64_t> find_offsets(const TileList& list) {
+  std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = -1;
+  for (int s = 0; s < list.segment_count; ++s) {
+    low = std::min<std::int64_t>(low, list.segments[s].first);
+    high = std::max<std::int64_t>(high, std::int64_t{list.segments[s].first} + list.segments[s].count - 1);
+  }
+  if (high < 0)
+    return {0, 0};
+  return {list.first_reader - high, list.first_reader + tile_readers - low};
+}
+
+/// The same for colours.
+[[nodiscard]] inline std::pair<std::int64_t, std::int64_t> find_colours(const TileList& list) {
+  std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = -1;
+  for (int i = 0; i < list.readers; ++i) {
+    for (const ColourRun* run = list.rows[i].begin; run != list.rows[i].end; ++run) {
+      const std::int64_t last = run->colour + std::int64_t{run->colour_step} * ((run->last - run->first) / run->step);
+      low = std::min({low, std::int64_t{run->colour}, last});
+      high = std::max({high, std::int64_t{run->colour}, last});
+    }
+  }
+  return {std::min(low, high + 1), high + 1};
 }
 
 } // namespace sightline::mixer::cpu

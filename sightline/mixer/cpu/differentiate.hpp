@@ -39,19 +39,13 @@ SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bi
   }
 }
 
-/// Adds the lanes that read to the sums of their offsets.
-template <class Real>
-SIGHTLINE_INLINE void add_offset(Real* offset_sums, std::int64_t offset, std::uint64_t mask, Vec<Real> amount) {
-  store<Real>(offset_sums + offset, load<Real>(offset_sums + offset) + select(mask, amount, Vec<Real>{}));
-}
-
 /// Scores and products with the output's gradient -> weights (in `scores`) and derivatives of the scores (in
 /// `products`); 0 where nobody reads. alone: the strip is all that the tile reads, and d out . out is found as the
 /// weighted mean of the products, whose rounding then cancels where one weight outweighs the others; `slopes` holds as
 /// much as `scores`.
 template <class Real, Weight kind>
 void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
-                            std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone, Real* offset_sums,
+                            const LaneNumbers<Real>& of, bool alone, const TileBias<Real>& bias,
                             Real* scores, Real* products, Real* slopes) {
   constexpr int lanes = Lanes<Real>::count;
   const Vec<Real> factor = splat<Real>(rule.factor), zero{};
@@ -59,7 +53,7 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
   if (rule.score == Score::distance)
     chain *= 2;
   const Vec<Real> chained = splat<Real>(chain);
-  const Real* const bias = head.offset_bias;
+  const bool biased = static_cast<bool>(bias.biases);
   const bool full = strip.full;
   for (int v = 0; v < vectors; ++v) {
     const Vec<Real> shift = load<Real>(of.most + v * lanes);
@@ -68,9 +62,9 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
       const Vec<Real> s = load<Real>(scores + c * tile_readers + v * lanes);
       Vec<Real> added{};
       if constexpr (kind == Weight::features)
-        added = feature_exponent<Real>(head, first_reader + v * lanes, strip.columns[c]);
-      else if (bias != nullptr)
-        added = load<Real>(bias + (first_reader + v * lanes - strip.columns[c]));
+        added = feature_exponent<Real>(head, strip, c, v * lanes, bias.biases);
+      else if (biased)
+        added = bias.biases.get(c, v * lanes);
       return weight_of<Real, kind>(s, factor, added, shift, chained, slope);
     };
     if (alone) {
@@ -99,9 +93,8 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
         store<Real>(scores + at, full ? weight : select(strip.masks[c] >> (v * lanes), weight, zero));
       }
       const Vec<Real> above = load<Real>(products + at) - middle;
-      if (offset_sums != nullptr)
-        add_offset<Real>(offset_sums, first_reader + v * lanes - strip.columns[c], strip.masks[c] >> (v * lanes),
-                         load<Real>(scores + at) * above);
+      if (bias.sums)
+        bias.sums.add(c, v * lanes, strip.masks[c] >> (v * lanes), load<Real>(scores + at) * above);
       slope = above * slope;
       if (!full)
         slope = select(strip.masks[c] >> (v * lanes), slope, zero);
@@ -114,12 +107,12 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
 
 template <class Real>
 void differentiate_strip(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
-                         std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone, Real* offset_sums,
+                         const LaneNumbers<Real>& of, bool alone, const TileBias<Real>& bias,
                          Real* scores, Real* products, Real* slopes) {
 #define SIGHTLINE_CASE(kind)                                                                                           \
   case Weight::kind:                                                                                                   \
-    return differentiate_strip_as<Real, Weight::kind>(rule, head, strip, vectors, first_reader, of, alone,             \
-                                                      offset_sums, scores, products, slopes);
+    return differentiate_strip_as<Real, Weight::kind>(rule, head, strip, vectors, of, alone, bias, scores,    \
+                                                      products, slopes);
   switch (rule.weight) {
     SIGHTLINE_CASE(exponential)
     SIGHTLINE_CASE(exponential_root)
@@ -138,19 +131,19 @@ void differentiate_strip(const Rule<Real>& rule, const Head<Real>& head, const S
 /// scores.
 template <class Real>
 void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
-                           std::int64_t first_reader, const LaneNumbers<Real>& of, bool alone,
-                           const ProgramScores<Real>& inputs, const ProgramSpace<Real>& space, Real* offset_sums,
+                           const LaneNumbers<Real>& of, bool alone, const TileBias<Real>& bias,
+                           const ProgramScores<Real>& inputs, const ProgramSpace<Real>& space,
                            Real* scores, Real* products, Real* slopes, Real* along) {
   constexpr int lanes = Lanes<Real>::count;
   const Program<Real>& program = *rule.program;
   const Vec<Real> zero{}, one = splat<Real>(1), ln2 = splat<Real>(Real(0.69314718055994530942));
-  const bool exponents = program.exponent >= 0 || head.offset_bias != nullptr;
+  const bool exponents = program.exponent >= 0 || has_bias(head);
   const auto mask_of = [&](int c, int v) { return strip.masks[c] >> (v * lanes); };
   // The power of two and the weight of vector k of a block that has run.
   const auto weigh = [&](int c, int k, int v, Vec<Real> shift, Vec<Real>& power) {
     Vec<Real> exponent = program.exponent < 0 ? zero : load<Real>(space.value(program.exponent, k));
-    if (head.offset_bias != nullptr)
-      exponent += load<Real>(head.offset_bias + (first_reader + v * lanes - strip.columns[c + k]));
+    if (bias.biases)
+      exponent += bias.biases.get(c + k, v * lanes);
     power = exponents ? exp2_shifted<Real>(exponent, shift) : one;
     return program.factor < 0 ? power : power * load<Real>(space.value(program.factor, k));
   };
@@ -186,9 +179,8 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
         const Vec<Real> weight = weigh(c, k, v, shift, power), base = load<Real>(products + at) - middle;
         store<Real>(slopes + at, strip.full ? weight : select(mask_of(c + k, v), weight, zero));
         seed_slopes<Real>(program, k, power * base, weight * base * ln2, space);
-        if (offset_sums != nullptr)
-          add_offset<Real>(offset_sums, first_reader + v * lanes - strip.columns[c + k], mask_of(c + k, v),
-                           weight * base);
+        if (bias.sums)
+          bias.sums.add(c + k, v * lanes, mask_of(c + k, v), weight * base);
       }
       reverse_program<Real>(program, count, space);
       for (int k = 0; k < count; ++k) {

@@ -88,6 +88,22 @@ template <class Real> struct Rule {
   Real sink = 0; ///< logarithm to base 2 of the sink's part, for its gradient
 };
 
+/// Arcs of one row: reads first, first + step, .. last with colours that rise by colour_step.
+struct ColourRun {
+  std::int32_t first = 0, last = 0, step = 1, colour = 0, colour_step = 0;
+};
+/// The runs of one reader's row.
+struct ColourSpan {
+  const ColourRun *begin = nullptr, *end = nullptr;
+};
+
+/// Biases by colour, and slopes that count between tokens, where they depend on more than i - j. Base 2.
+template <class Real> struct ColourBias {
+  const Real* table = nullptr; ///< by colour; null: slopes alone
+  Real slope = 0;              ///< times |i - j|, leaves the exponent
+  std::int64_t reader_tokens = 0, read_tokens = 0;
+};
+
 /// The numbers of one head of one batch element. Strides in numbers between tokens.
 template <class Real> struct Head {
   const Real *query = nullptr, *key = nullptr, *value = nullptr;
@@ -100,6 +116,7 @@ template <class Real> struct Head {
   std::int64_t read_cut_begin = 0, read_cut_end = 0;     ///< reads that do not exist
   const std::int32_t* order = nullptr; ///< reads stand for order[read] (exact mode: twins by content), or null
   const Real* offset_bias = nullptr;   ///< offset_bias[i - j]: joins the exponent of (i, j), base 2; or null
+  const ColourBias<Real>* colours = nullptr; ///< what joins exponents instead; or null
   /// Weight::features: whole exponents to base 2 that queries and keys (features by now) were divided by.
   const Real *reader_exponents = nullptr, *read_exponents = nullptr;
 };
@@ -114,6 +131,7 @@ template <class Real> struct Gradients {
   Real *arc_weights = nullptr, *arc_slopes = nullptr; ///< per arc, from backward_rows to backward_columns
   Real* arc_exponents = nullptr;                      ///< d loss / d exponent of every arc, for biases; or null
   Real* offset_sums = nullptr; ///< tiles: offset_sums[i - j] collects d loss / d exponent of (i, j); or null
+  Real* colour_sums = nullptr; ///< tiles: the same by colour; or null
   Real* arc_alongs = nullptr;  ///< the same for slopes along the read itself (programs)
 };
 
@@ -125,6 +143,7 @@ struct TileList {
   /// Readers of the tile that probably comes next on this thread: their rows are fetched ahead.
   std::int64_t next_reader = 0;
   int next_readers = 0;
+  const ColourSpan* rows = nullptr; ///< of every reader, where biases go by colour; or null
 };
 
 /// Who waits for whom when tiles add to the gradients of the same keys: see docs/mixers-speed.md.
@@ -133,6 +152,17 @@ struct TurnList {
   int count = 0;
   std::uint32_t* done = nullptr;       ///< per column block: how many tiles have added
   const std::uint32_t* base = nullptr; ///< per column block, joins the rank (heads that share a key head); or null
+};
+
+/// Which reads of every reader have the largest weights: at most `most`, by rising place in the row's list.
+template <class Real> struct Selection {
+  std::int64_t most = 0;
+  std::int32_t *reads = nullptr, *counts = nullptr; ///< [readers][most], [readers]
+  /// Workspace for the longest list: tile_readers rows of `stride` numbers, and `stride` reads. stride: a multiple of
+  /// 16, at least 16 above the longest list.
+  Real* keys = nullptr;
+  std::int32_t* columns = nullptr;
+  std::int64_t stride = 0;
 };
 
 /// Readers with few reads each: CSR. reads of rows[r] are columns[offsets[r] .. offsets[r + 1]).
@@ -144,6 +174,7 @@ struct SparseRows {
   /// Exact mode, rings with reflections: 1 at the last arc of each of a row's sums, which are added up in their order.
   /// Such rows are short, and everything exists. Or null.
   const std::uint8_t* marks = nullptr;
+  const std::int32_t* colours = nullptr; ///< of the arcs, where biases go by colour; or null
 };
 
 /// k(x, y) = sum over f of phi_f(x) phi_f(y), phi_f(x) = exp(w_f.x - half |x|^2): Performer, and the exponential sum
@@ -166,10 +197,6 @@ template <class Real> struct LinearState {
   Real* exponent = nullptr;
 };
 
-/// Arcs of one row: reads first, first + step, .. last with colours that rise by colour_step.
-struct ColourRun {
-  std::int32_t first = 0, last = 0, step = 1, colour = 0, colour_step = 0;
-};
 /// Readers first .. last - 1, whose rows are the same.
 struct ColourGroup {
   std::int64_t first = 0, last = 0;
@@ -204,6 +231,11 @@ template <class Real> struct Engine {
   /// Key and value gradients of rows[begin .. end) (reads); columns are their readers. Adds, or writes.
   void (*backward_columns)(const Rule<Real>&, const Head<Real>&, const Gradients<Real>&, const SparseRows&,
                            std::int64_t begin, std::int64_t end, bool add, void* workspace);
+  /// The reads of a tile's readers, or of readers begin .. end - 1 of a list, that have the largest weights. Weights are
+  /// exponentials, or have no exponents.
+  void (*select_tile)(const Rule<Real>&, const Head<Real>&, const TileList&, const Selection<Real>&, void* workspace);
+  void (*select_rows)(const Rule<Real>&, const Head<Real>&, const SparseRows&, std::int64_t begin, std::int64_t end,
+                      const Selection<Real>&, void* workspace);
   /// Features of `count` rows, [row][stride], and their exponents.
   void (*find_features)(const FeatureMap<Real>&, const Real* rows, std::ptrdiff_t stride, Real scale,
                         std::int64_t count, Real* features, Real* exponents, void* workspace);
@@ -243,6 +275,11 @@ template <class Real> struct Engine {
   void (*make_canonical)(Real* row, std::int64_t width);
   /// How many of `count` keys, taken as whole numbers bit by bit, are smaller than each; at most most_ranked keys.
   void (*rank_keys)(const Real* keys, int count, std::int32_t* ranks);
+  /// Cosines and sines of the sum of two angles per pair, as rotate_row wants them.
+  void (*add_angles)(const double* a, const double* b, std::int64_t half, double sign, Real* cosines, Real* sines);
+  /// Turns the pairs of a row; `to` may be `from`.
+  void (*rotate_row)(const Real* from, const Real* cosines, const Real* sines, std::int64_t width, bool canonical,
+                     Real* to);
   int panel = 0; ///< columns that pack_weight puts side by side
   /// weight [columns, depth] -> out: round_up(columns, panel) * depth numbers.
   void (*pack_weight)(const Real* weight, std::int64_t depth, std::int64_t columns, Real* out);

@@ -312,11 +312,11 @@ bool rows_hold_classes(const Plan& plan, const SummationOrder& order) {
 } // namespace
 
 const std::vector<Tiles>* find_exact(const Plan& plan, const CompiledPlan& compiled) {
-  if (plan.readers() != plan.reads() || plan.reader_tokens() != plan.readers())
-    return nullptr;
   const SummationOrder& order = plan.order();
   if (order.kind == Kind::natural)
     return &compiled.relations;
+  if (plan.readers() != plan.reads() || plan.reader_tokens() != plan.readers())
+    return nullptr;
   std::call_once(compiled.exact_once, [&] {
     std::vector<Tiles> tiles(plan.relation_count());
     if (order.kind == Kind::value) {

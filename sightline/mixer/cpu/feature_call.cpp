@@ -120,7 +120,8 @@ public:
   [[nodiscard]] bool backward(const AttentionGradients<Real>& gradients) {
     // Exact sums over readers have an order, which rows done again would break.
     WeakRows<Real> weak(plan_, rule_, shape_, in_, out_, execution_);
-    if (execution_.exact && weak.any()) {
+    const bool redone = weak.any();
+    if (redone && execution_.exact && plan_.order().kind != SummationOrder::Kind::natural) {
       reference::attend_backward(plan_, rule_, shape_, in_, out_, gradients, execution_);
       return true;
     }
@@ -132,6 +133,11 @@ public:
     }
     if (rule_.normalised)
       weak.backward(gradients);
+    if (redone && execution_.exact) {
+      clean(gradients.query, shape_.heads, shape_.readers, shape_.width);
+      clean(gradients.key, shape_.key_heads, shape_.reads, shape_.width);
+      clean(gradients.value, shape_.key_heads, shape_.reads, shape_.value_width);
+    }
     return true;
   }
 
@@ -144,6 +150,12 @@ private:
   };
 
   [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
+
+  // Exact mode writes no -0 and every NaN alike.
+  void clean(const View<Real>& view, std::int64_t heads, std::int64_t tokens, std::int64_t width) const {
+    for (std::int64_t k = 0; view.data != nullptr && k < shape_.batch * heads * tokens; ++k)
+      engine_->make_canonical(view.at(k / tokens / heads, k / tokens % heads, k % tokens), width);
+  }
 
   // All heads alike, and enough tokens that the sums over features are less work than the pairs.
   [[nodiscard]] Way find_way() const {
@@ -179,8 +191,11 @@ private:
     constexpr std::int64_t most_numbers = std::int64_t{1} << 19; // they stay in the caches
     const std::int64_t padded = map_.padded, count = map_.count;
     const std::int64_t per_head = padded * (shape_.reads + group() * shape_.readers);
-    const std::int64_t at_once = std::min(
-        std::max<std::int64_t>(most_numbers / std::max<std::int64_t>(per_head, 1), workers_), shape_.key_heads);
+    // Backward, features and their gradients are four arrays: heads follow each other, and threads share their tiles.
+    const std::int64_t at_once =
+        std::min(std::max<std::int64_t>(most_numbers / std::max<std::int64_t>(per_head, 1),
+                                        gradients != nullptr ? 1 : workers_),
+                 shape_.key_heads);
     // Not initialised: every number is written before it is read.
     const Numbers queries(at_once * group() * shape_.readers * padded), keys(at_once * shape_.reads * padded),
         query_exponents(at_once * group() * shape_.readers), key_exponents(at_once * shape_.reads);
@@ -224,8 +239,8 @@ private:
         AttentionOutputs<Real> to;
         to.out = part(out.out, b, first_head);
         to.statistics = out.statistics + (b * shape_.heads + first_head) * shape_.readers * 2;
-        const FeatureCall<Real> features{query_exponents.data(), key_exponents.data(), first_head};
-        Call<Real> call(plan_, rule_, shape, in, to, execution_, &features);
+        Call<Real> call(plan_, rule_, shape, in, to, execution_,
+                        {first_head, query_exponents.data(), key_exponents.data(), nullptr});
         if (!call.prepare())
           return false;
         if (gradients == nullptr) {

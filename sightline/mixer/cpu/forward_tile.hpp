@@ -170,10 +170,11 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   const int vectors = (tile.readers + lanes - 1) / lanes;
   const bool features = rule.weight == Weight::features, program = rule.weight == Weight::program;
   const bool exponents =
-      has_exponent(rule.weight) || (program && (rule.program->exponent >= 0 || head.offset_bias != nullptr));
+      has_exponent(rule.weight) || (program && (rule.program->exponent >= 0 || has_bias(head)));
   pack_queries<Real>(rule, head, tile, active, rows, queries);
   const ProgramSpace<Real> space(arena, rule.program);
   ProgramScores<Real> inputs(arena, rule, tile.readers, rows, head.width, row_stride<Real>(head.width));
+  TileBias<Real> bias(arena, head, tile, active, nullptr, nullptr);
   const bool factors = program && rule.program->factor >= 0; // else the program is an exponent
   Real* const powers = factors ? inputs.distances : scores;  // exponents of a program
   int phases = 0;                                            // begun so far
@@ -219,14 +220,15 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
       score_strip<Real>(rule.score, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
     }
     if (exponents) {
+      bias.find(strip);
       for (int v = 0; v < vectors; ++v)
         store<Real>(top + v * lanes, splat<Real>(-Real(__builtin_inff())));
       if (features)
-        find_feature_exponents<Real>(head, strip, vectors, tile.first_reader, top);
+        find_feature_exponents<Real>(head, strip, vectors, bias.biases, top);
       else if (program) // scores are factors
-        find_exponents<Real>(rule, strip, vectors, head.offset_bias, tile.first_reader, powers, top);
+        find_exponents<Real>(rule, strip, vectors, bias.biases, powers, top);
       else
-        find_exponents<Real>(rule, strip, vectors, head.offset_bias, tile.first_reader, scores, top);
+        find_exponents<Real>(rule, strip, vectors, bias.biases, scores, top);
       for (int v = 0; v < vectors; ++v) {
         const Vec<Real> old = load<Real>(largest + v * lanes);
         const Vec<Real> now = larger(-round_down<Real>(-load<Real>(top + v * lanes)), old);
@@ -247,9 +249,8 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
           Real* const at = scores + c * tile_readers + v * lanes;
           Vec<Real> weight = load<Real>(at);
           if (features) {
-            const Vec<Real> e = feature_exponent<Real>(head, tile.first_reader + v * lanes, strip.columns[c]);
-            weight =
-                head.offset_bias == nullptr ? times_power<Real>(weight, e - now) : weight * exp2_shifted<Real>(e, now);
+            const Vec<Real> e = feature_exponent<Real>(head, strip, c, v * lanes, bias.biases);
+            weight = !bias.biases ? times_power<Real>(weight, e - now) : weight * exp2_shifted<Real>(e, now);
             if (!strip.full)
               weight = select(strip.masks[c] >> (v * lanes), weight, Vec<Real>{});
           } else if (factors) {

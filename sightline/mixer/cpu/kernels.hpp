@@ -5,7 +5,9 @@
 #include "sightline/mixer/cpu/backward_tile.hpp"
 #include "sightline/mixer/cpu/forward_tile.hpp"
 #include "sightline/mixer/cpu/linear.hpp"
+#include "sightline/mixer/cpu/rotate_rows.hpp"
 #include "sightline/mixer/cpu/rows_backward.hpp"
+#include "sightline/mixer/cpu/select.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
@@ -14,7 +16,8 @@ template <class Real> std::size_t workspace_bytes(std::int64_t width, std::int64
   const std::int64_t padded = round_up(width, 16) + 16, value_padded = round_up(value_width, 16) + 16;
   const std::int64_t tile = (padded + value_padded) * ((most_phases + 2) * tile_readers + 2 * strip_columns) +
                             (4 * strip_columns + 16) * tile_readers + strip_columns * 20 +
-                            2 * most_slots * program_block * 16;
+                            2 * most_slots * program_block * 16 +
+                            tile_readers * (3 * strip_columns + 32); // biases by colour
   const std::int64_t rows =
       2 * most_slots * program_block * 16 + most_arcs * (15 + 16 + padded) + 4 * (padded + value_padded);
   const std::int64_t most = tile > rows ? tile : rows;
@@ -73,10 +76,11 @@ template <class Real> void rank_keys(const Real* keys, int count, std::int32_t* 
 template <class Real> constexpr Engine<Real> make_engine() {
   return {
       &workspace_bytes<Real>,   &forward_tile<Real>,     &backward_tile<Real>,    &forward_rows<Real>,
-      &backward_rows<Real>,     &backward_columns<Real>, &find_features<Real>,    &feature_gradient<Real>,
+      &backward_rows<Real>,     &backward_columns<Real>, &select_tile<Real>, &select_rows<Real>, &find_features<Real>,    &feature_gradient<Real>,
       &linear_bytes<Real>,      &linear_collect<Real>,   &linear_add<Real>,       &linear_forward<Real>,
       &linear_backward<Real>,   &linear_columns<Real>,   &aggregate_groups<Real>, &aggregate_back<Real>,
-      &aggregate_weights<Real>, &canonical_row<Real>,    &rank_keys<Real>,        block_vectors * Lanes<Real>::count,
+      &aggregate_weights<Real>, &canonical_row<Real>,    &rank_keys<Real>,        &add_angles<Real>,
+      &rotate_row<Real>,        block_vectors * Lanes<Real>::count,
       &pack_weight<Real>,       &multiply_rows<Real>};
 }
 

@@ -113,8 +113,15 @@ SIGHTLINE_INLINE void prepare_gradient(Prepare prepare, const Real* from, const 
 }
 
 /// Exact mode: every NaN the same, no -0.
+template <class Real> SIGHTLINE_INLINE Vec<Real> canonical(Vec<Real> x) {
+  return x == x ? x + Vec<Real>{} : splat_bits<Real>(Real(__builtin_nan("")));
+}
 template <class Real> SIGHTLINE_INLINE void make_canonical(Real* row, std::int64_t width) {
-  for (std::int64_t k = 0; k < width; ++k)
+  constexpr int lanes = Lanes<Real>::count;
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes)
+    store<Real>(row + k, canonical<Real>(load<Real>(row + k)));
+  for (; k < width; ++k)
     row[k] = row[k] == row[k] ? row[k] + Real(0) : Real(__builtin_nan(""));
 }
 

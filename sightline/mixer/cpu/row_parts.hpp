@@ -122,7 +122,8 @@ SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int
   }
 }
 
-/// add_rows for a row of several sums (SparseRows::marks), which are added up in their order.
+/// add_rows for a row of several sums (SparseRows::marks), which are added up in their order. Exact mode: every NaN the
+/// same, no -0.
 template <class Real, int vectors>
 SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, std::int64_t width,
                                       const std::int32_t* columns, const Real* weights, const std::uint8_t* marks,
@@ -146,7 +147,7 @@ SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, s
     }
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v)
-      store<Real>(to + v * lanes, all[v] * splat<Real>(factor));
+      store<Real>(to + v * lanes, canonical<Real>(all[v] * splat<Real>(factor)));
   } else {
     for (std::int64_t k = 0; k < width; ++k) {
       Real sum = 0, all = 0;
@@ -159,6 +160,7 @@ SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, s
       }
       to[k] = all * factor;
     }
+    make_canonical<Real>(to, width);
   }
 }
 
@@ -230,6 +232,25 @@ private:
   const SparseRows& list_;
   std::int64_t row_, end_, arc_ = 0, cut_begin_, cut_end_;
 };
+
+/// Adds the biases of a piece's arcs to their numbers.
+template <class Real>
+SIGHTLINE_INLINE void add_arc_biases(const Head<Real>& head, const SparseRows& list, const Piece& piece,
+                                     const std::int32_t* columns, Real* to) {
+  if (head.offset_bias != nullptr) {
+    for (int a = piece.first; a < piece.first + piece.count; ++a)
+      to[a] += head.offset_bias[piece.row - columns[a]];
+  }
+  if (head.colours == nullptr)
+    return;
+  const ColourBias<Real>& bias = *head.colours;
+  int at = piece.first;
+  for (std::int64_t a = piece.first_arc; a < piece.last_arc; ++a) {
+    const std::int64_t read = list.columns[a];
+    if (exists<Real>(read, head.read_cut_begin, head.read_cut_end))
+      to[at++] += (bias.table != nullptr ? bias.table[list.colours[a]] : Real(0)) - slope_of(bias, piece.row, read);
+  }
+}
 
 /// Scores of arcs -> exponents to base 2 (or scores as they are).
 template <class Real> SIGHTLINE_INLINE void find_arc_exponents(const Rule<Real>& rule, int count, Real* scores) {

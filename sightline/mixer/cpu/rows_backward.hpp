@@ -90,7 +90,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       counting[a] = a;
   }
   const bool program = rule.weight == Weight::program;
-  const bool exponents = program && (rule.program->exponent >= 0 || head.offset_bias != nullptr);
+  const bool exponents = program && (rule.program->exponent >= 0 || has_bias(head));
   const ProgramSpace<Real> program_space(space.end, rule.program);
   Real sink = 0, total = 0;
   bool reads = false; // this row reads something that exists; else its gradient is 0 whatever it holds
@@ -127,11 +127,10 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       const Real most = head.statistics[piece.row * 2], scale = head.statistics[piece.row * 2 + 1];
       for (int a = piece.first; a < piece.first + piece.count; ++a) {
         space.shifts[a] = most;
-        space.middles[a] = head.offset_bias != nullptr ? head.offset_bias[piece.row - space.columns[a]] : Real(0);
-        if (rule.weight == Weight::features)
-          space.middles[a] += head.read_exponents[space.columns[a]];
+        space.middles[a] = rule.weight == Weight::features ? head.read_exponents[space.columns[a]] : Real(0);
         space.scales[a] = scale;
       }
+      add_arc_biases<Real>(head, list, piece, space.columns, space.middles);
     }
     add_parts<Real>(space.parts, padded, space.products);
     clear_tail(arcs, padded, space);

@@ -17,7 +17,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
   }
   const bool features = rule.weight == Weight::features, program = rule.weight == Weight::program;
   const bool exponents =
-      has_exponent(rule.weight) || (program && (rule.program->exponent >= 0 || head.offset_bias != nullptr));
+      has_exponent(rule.weight) || (program && (rule.program->exponent >= 0 || has_bias(head)));
   const ProgramSpace<Real> program_space(space.end, rule.program);
   const auto own = [&](std::int64_t row) { return features ? head.reader_exponents[row] : Real(0); };
   const auto start_of = [&](std::int64_t row) {
@@ -69,13 +69,11 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
       for (int p = 0; p < pieces; ++p) {
         const Piece& piece = space.pieces[p];
         Real top = piece.begins ? start_of(piece.row) : carried;
-        for (int a = piece.first; a < piece.first + piece.count; ++a) {
-          if (features)
-            of_arcs[a] = head.read_exponents[space.columns[a]];
-          if (head.offset_bias != nullptr)
-            of_arcs[a] += head.offset_bias[piece.row - space.columns[a]];
+        for (int a = piece.first; features && a < piece.first + piece.count; ++a)
+          of_arcs[a] = head.read_exponents[space.columns[a]];
+        add_arc_biases<Real>(head, list, piece, space.columns, of_arcs);
+        for (int a = piece.first; a < piece.first + piece.count; ++a)
           top = of_arcs[a] > top ? of_arcs[a] : top;
-        }
         carried = top = round_up_to_integer(top);
         for (int a = piece.first; a < piece.first + piece.count; ++a)
           space.shifts[a] = top;
@@ -89,12 +87,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
       }
     } else {
       for (int a = 0; a < padded; a += lanes) {
-        Vec<Real> s = load<Real>(space.scores + a);
-        if (rule.weight == Weight::cauchy)
-          s = splat<Real>(1) / (splat<Real>(1) + s);
-        else if (rule.weight == Weight::relu_squared)
-          s = s < splat<Real>(0) ? Vec<Real>{} : s * s;
-        store<Real>(space.scores + a, s);
+        store<Real>(space.scores + a, weight_alone<Real>(rule.weight, load<Real>(space.scores + a)));
       }
     }
     for (int p = 0; p < pieces; ++p) {
@@ -146,7 +139,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
         for (std::int64_t k = 0; k < head.value_width; ++k)
           out[k] = here ? space.value_sums[k] : Real(0);
       }
-      if (rule.canonical)
+      if (rule.canonical && (marks == nullptr || !whole)) // rows with marks are by now
         make_canonical<Real>(out, head.value_width);
       if (head.statistics != nullptr) {
         head.statistics[piece.row * 2] = most;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 namespace sightline::mixer::cpu {
 namespace {
@@ -14,17 +15,21 @@ constexpr int lanes = 16; // of the widest vectors; others choose alike
 struct SameRows {
   std::int64_t first = 0, last = 0;
   std::size_t runs_begin = 0, runs_end = 0;
-  std::int64_t arcs = 0; // per reader
+  std::int64_t arcs = 0;                   // per reader
+  const layout::Vertex* written = nullptr; // instead of runs: the reads, as the pattern holds them (random links)
+  [[nodiscard]] std::size_t size() const {
+    return written != nullptr ? static_cast<std::size_t>(arcs) : runs_end - runs_begin;
+  }
 };
 
-struct PlainRun { // small: random links have one for every arc
+struct PlainRun {
   std::int32_t first = 0, last = 0, step = 1;
 };
 
 class TileCompiler {
 public:
-  TileCompiler(const Plan& plan, std::size_t relation, Cut cut, Tiles& out)
-      : plan_(plan), relation_(relation), cut_(cut), out_(out) {}
+  TileCompiler(const Plan& plan, std::size_t relation, Cut cut, const std::vector<std::uint32_t>* classes, Tiles& out)
+      : plan_(plan), relation_(relation), cut_(cut), classes_(classes), out_(out) {}
 
   void run() {
     read_rows();
@@ -42,8 +47,10 @@ private:
     const layout::Relation* const relation = plan_.relation(relation_);
     std::vector<layout::ColouredRun> coloured;
     std::vector<layout::Run> plain;
-    if (relation != nullptr)
-      runs_.reserve(relation->pattern().affine_runs().size()); // pages are not touched twice
+    if (relation != nullptr) { // pages are not touched twice
+      runs_.reserve(relation->pattern().affine_runs().size());
+      out_.rows.columns.reserve(relation->pattern().written_vertices().size());
+    }
     for (std::int64_t i = 0; i < plan_.readers();) {
       SameRows group;
       group.first = i;
@@ -54,9 +61,17 @@ private:
         group.arcs += run.size();
       };
       if (relation != nullptr) { // without colours, which split runs
-        relation->pattern().row(static_cast<layout::Vertex>(i), plain);
-        std::for_each(plain.begin(), plain.end(), add);
-        group.last = relation->pattern().same_row_until(static_cast<layout::Vertex>(i));
+        const layout::Pattern& pattern = relation->pattern();
+        const auto reader = static_cast<layout::Vertex>(i);
+        const std::span<const layout::Vertex> written = pattern.written(pattern.lists()[pattern.list_of(reader)]);
+        if (written.empty()) {
+          pattern.row(reader, plain);
+          std::for_each(plain.begin(), plain.end(), add);
+        } else {
+          group.written = written.data();
+          group.arcs = static_cast<std::int64_t>(written.size());
+        }
+        group.last = pattern.same_row_until(reader);
       } else {
         plan_.row(relation_, i, coloured);
         std::for_each(coloured.begin(), coloured.end(), add);
@@ -67,6 +82,18 @@ private:
       i = group.last;
       groups_.push_back(group);
     }
+  }
+
+  template <class Function> void for_runs(const SameRows& group, Function f) const {
+    if (group.written != nullptr) {
+      for (std::int64_t k = 0; k < group.arcs; ++k) {
+        const auto read = static_cast<std::int32_t>(group.written[k]);
+        f(PlainRun{read, read, 1});
+      }
+      return;
+    }
+    for (std::size_t r = group.runs_begin; r < group.runs_end; ++r)
+      f(runs_[r]);
   }
 
   // A row far longer than most, alone among its neighbours (a global token), would make its whole tile read what it
@@ -111,8 +138,7 @@ private:
       const std::int64_t begin = std::max(first, group.first) - first, end = std::min(last, group.last) - first;
       const std::uint64_t mask = (end - begin == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (end - begin)) - 1)
                                  << begin;
-      for (std::size_t r = group.runs_begin; r < group.runs_end; ++r) {
-        const PlainRun& run = runs_[r];
+      for_runs(group, [&](const PlainRun& run) {
         if (run.step == 1) {
           events_.push_back({run.first, mask});
           events_.push_back({run.last + 1, mask});
@@ -122,7 +148,7 @@ private:
             events_.push_back({j + 1, mask});
           }
         }
-      }
+      });
     }
     sort_events();
     out.clear();
@@ -186,7 +212,7 @@ private:
     for (std::size_t g = group_of(first); g < groups_.size() && groups_[g].first < last; ++g) {
       const std::int64_t readers = std::min(last, groups_[g].last) - std::max(first, groups_[g].first);
       arcs += groups_[g].arcs * readers;
-      runs += static_cast<std::int64_t>(groups_[g].runs_end - groups_[g].runs_begin);
+      runs += static_cast<std::int64_t>(groups_[g].size());
     }
     return arcs;
   }
@@ -197,13 +223,13 @@ private:
       stamps_.assign(static_cast<std::size_t>(plan_.reads()), -1);
     std::int64_t count = 0;
     for (std::size_t g = group_of(first); g < groups_.size() && groups_[g].first < last; ++g) {
-      for (std::size_t r = groups_[g].runs_begin; r < groups_[g].runs_end; ++r) {
-        for (std::int64_t j = runs_[r].first; j <= runs_[r].last; j += runs_[r].step) {
+      for_runs(groups_[g], [&](const PlainRun& run) {
+        for (std::int64_t j = run.first; j <= run.last; j += run.step) {
           std::int32_t& stamp = stamps_[static_cast<std::size_t>(j)];
           count += stamp != first ? 1 : 0;
           stamp = static_cast<std::int32_t>(first);
         }
-      }
+      });
     }
     return count;
   }
@@ -217,6 +243,9 @@ private:
     const auto lone = std::upper_bound(lone_.begin(), lone_.end(), first);
     if (lone != lone_.end())
       last = std::min(last, *lone);
+    while (classes_ != nullptr &&
+           (*classes_)[static_cast<std::size_t>(last - 1)] != (*classes_)[static_cast<std::size_t>(first)])
+      --last;
 
     std::int64_t runs = 0;
     const std::int64_t arcs = count_arcs(first, last, runs);
@@ -261,10 +290,15 @@ private:
     for (std::int64_t i = first; i < last; ++i) {
       const SameRows& group = groups_[group_of(i)];
       out_.rows.rows.push_back(static_cast<std::int32_t>(i));
+      if (group.written != nullptr)
+        out_.rows.columns.insert(out_.rows.columns.end(), group.written, group.written + group.arcs);
       for (std::size_t r = group.runs_begin; r < group.runs_end; ++r) {
         for (std::int64_t j = runs_[r].first; j <= runs_[r].last; j += runs_[r].step)
           out_.rows.columns.push_back(static_cast<std::int32_t>(j));
       }
+      const auto begin = out_.rows.columns.begin() + out_.rows.offsets.back();
+      if (!std::is_sorted(begin, out_.rows.columns.end())) // runs of steps may overlap
+        std::sort(begin, out_.rows.columns.end());
       out_.rows.offsets.push_back(static_cast<std::int64_t>(out_.rows.columns.size()));
     }
   }
@@ -306,6 +340,7 @@ private:
   const Plan& plan_;
   std::size_t relation_;
   Cut cut_;
+  const std::vector<std::uint32_t>* classes_;
   Tiles& out_;
   std::vector<PlainRun> runs_;
   std::vector<SameRows> groups_;
@@ -363,9 +398,9 @@ void finish_rows(Tiles& tiles, std::int64_t reads) {
   find_chunks(tiles.columns);
 }
 
-Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut) {
+Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut, const std::vector<std::uint32_t>* classes) {
   Tiles tiles;
-  TileCompiler(plan, relation, cut, tiles).run();
+  TileCompiler(plan, relation, cut, classes, tiles).run();
   return tiles;
 }
 

@@ -22,9 +22,15 @@ struct Tile {
 struct SparseList {
   std::vector<std::int32_t> rows, columns, arcs;
   std::vector<std::int64_t> offsets{0}, chunks{0};
-  std::vector<std::uint8_t> marks; ///< see SparseRows
+  std::vector<std::uint8_t> marks;           ///< see SparseRows
+  mutable std::vector<std::int32_t> colours; ///< of the arcs; found on first use (colours.hpp)
   [[nodiscard]] SparseRows view() const {
-    return {rows.data(), offsets.data(), columns.data(), arcs.data(), marks.empty() ? nullptr : marks.data()};
+    return {rows.data(),
+            offsets.data(),
+            columns.data(),
+            arcs.data(),
+            marks.empty() ? nullptr : marks.data(),
+            colours.empty() ? nullptr : colours.data()};
   }
   [[nodiscard]] std::int64_t chunk_count() const { return static_cast<std::int64_t>(chunks.size()) - 1; }
 };
@@ -50,10 +56,13 @@ struct ColourRows {
 struct CompiledPlan {
   std::vector<Tiles> relations;
   std::vector<bool> is_causal; ///< per relation: reader i reads 0 .. i and nothing else, and all are tokens
-  mutable std::once_flag exact_once, colours_once;
-  mutable std::vector<ColourRows> colours; ///< found by aggregate on first use
+  mutable std::once_flag exact_once, colours_once, arc_colours_once;
+  mutable std::vector<ColourRows> colours; ///< found by find_colour_rows
   mutable std::vector<Tiles> exact;        ///< found by find_exact (exact.hpp)
-  mutable bool by_content = false; ///< exact: members of twin classes are to be sorted by content before every call
+  mutable std::once_flag twins_once;
+  mutable std::vector<Tiles> twins; ///< exact, by content, backward: tiles that keep to one class (twins.cpp)
+  mutable bool twins_stand = false; ///< `exact` serves in their place
+  mutable bool by_content = false;  ///< exact: members of twin classes are to be sorted by content before every call
 };
 
 /// How a layout is cut: all by tiles or all by rows where every reader must be treated alike.
@@ -63,7 +72,9 @@ enum class Cut { best, tiles_only };
 void finish_rows(Tiles& tiles, std::int64_t reads);
 
 /// O(runs log runs) per 64 readers, plus the arcs of readers taken one by one. The result depends on the plan alone.
-[[nodiscard]] Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut = Cut::best);
+/// classes, when given: intervals of readers that tiles keep to.
+[[nodiscard]] Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut = Cut::best,
+                                  const std::vector<std::uint32_t>* classes = nullptr);
 [[nodiscard]] const CompiledPlan& find_compiled(const Plan& plan);
 
 } // namespace sightline::mixer::cpu

@@ -5,6 +5,7 @@
 #include "sightline/mixer/cpu/matrix.hpp"
 #include "sightline/mixer/cpu/pack.hpp"
 #include "sightline/mixer/cpu/strip.hpp"
+#include "sightline/mixer/cpu/strip_bias.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
@@ -182,12 +183,12 @@ template <class Real> SIGHTLINE_INLINE bool any_differs(Vec<Real> a, Vec<Real> b
 /// Scores -> exponents to base 2, -infinity where nobody reads; the largest per lane goes to `largest` ([lanes], added
 /// to). Without a mask and with factor 1 only the maximum is taken.
 template <class Real>
-SIGHTLINE_INLINE void find_exponents(const Rule<Real>& rule, const Strip& strip, int vectors, const Real* bias,
-                                     std::int64_t first_reader, Real* scores, Real* largest) {
+SIGHTLINE_INLINE void find_exponents(const Rule<Real>& rule, const Strip& strip, int vectors,
+                                     const StripNumbers<Real>& bias, Real* scores, Real* largest) {
   constexpr int lanes = Lanes<Real>::count;
   const Vec<Real> factor = splat<Real>(rule.factor), nothing = splat<Real>(-Real(__builtin_inff()));
   const bool root = rule.weight == Weight::exponential_root, scaled = root || rule.factor != Real(1);
-  const bool plain = strip.full && !scaled && bias == nullptr;
+  const bool biased = static_cast<bool>(bias), plain = strip.full && !scaled && !biased;
   for (int v = 0; v < vectors; ++v) {
     Vec<Real> top = load<Real>(largest + v * lanes);
     if (plain) {
@@ -201,8 +202,8 @@ SIGHTLINE_INLINE void find_exponents(const Rule<Real>& rule, const Strip& strip,
           s = square_root<Real>(s);
         if (scaled)
           s = s * factor;
-        if (bias != nullptr)
-          s += load<Real>(bias + (first_reader + v * lanes - strip.columns[c]));
+        if (biased)
+          s += bias.get(c, v * lanes);
         if (!strip.full)
           s = select(strip.masks[c] >> (v * lanes), s, nothing);
         store<Real>(at, s);
@@ -213,22 +214,23 @@ SIGHTLINE_INLINE void find_exponents(const Rule<Real>& rule, const Strip& strip,
   }
 }
 
-/// The exponents of features for one vector of readers: the read's, and the bias.
+/// The exponents of features for the readers from `lane` on: the read's, and the bias.
 template <class Real>
-SIGHTLINE_INLINE Vec<Real> feature_exponent(const Head<Real>& head, std::int64_t first_reader, std::int64_t read) {
-  const Vec<Real> e = splat<Real>(head.read_exponents[read]);
-  return head.offset_bias != nullptr ? e + load<Real>(head.offset_bias + (first_reader - read)) : e;
+SIGHTLINE_INLINE Vec<Real> feature_exponent(const Head<Real>& head, const Strip& strip, int c, int lane,
+                                            const StripNumbers<Real>& bias) {
+  const Vec<Real> e = splat<Real>(head.read_exponents[strip.columns[c]]);
+  return bias ? e + bias.get(c, lane) : e;
 }
 
 /// Weight::features: the largest exponent per lane goes to `largest` ([lanes], added to).
 template <class Real>
 SIGHTLINE_INLINE void find_feature_exponents(const Head<Real>& head, const Strip& strip, int vectors,
-                                             std::int64_t first_reader, Real* largest) {
+                                             const StripNumbers<Real>& bias, Real* largest) {
   constexpr int lanes = Lanes<Real>::count;
   const Vec<Real> nothing = splat<Real>(-Real(__builtin_inff()));
   for (int v = 0; v < vectors; ++v) {
     Vec<Real> top = load<Real>(largest + v * lanes);
-    if (strip.full && head.offset_bias == nullptr) { // every lane alike
+    if (strip.full && !bias) { // every lane alike
       Real most = head.read_exponents[strip.columns[0]];
       for (int c = 1; c < strip.count; ++c)
         most = head.read_exponents[strip.columns[c]] > most ? head.read_exponents[strip.columns[c]] : most;
@@ -236,11 +238,18 @@ SIGHTLINE_INLINE void find_feature_exponents(const Head<Real>& head, const Strip
       continue;
     }
     for (int c = 0; c < strip.count; ++c) {
-      const Vec<Real> e = feature_exponent<Real>(head, first_reader + v * lanes, strip.columns[c]);
+      const Vec<Real> e = feature_exponent<Real>(head, strip, c, v * lanes, bias);
       top = larger(strip.full ? e : select(strip.masks[c] >> (v * lanes), e, nothing), top);
     }
     store<Real>(largest + v * lanes, top);
   }
+}
+
+/// The weight of scores where it is no exponential.
+template <class Real> SIGHTLINE_INLINE Vec<Real> weight_alone(Weight weight, Vec<Real> s) {
+  if (weight == Weight::cauchy)
+    return splat<Real>(1) / (splat<Real>(1) + s);
+  return weight == Weight::relu_squared ? (s < splat<Real>(0) ? Vec<Real>{} : s * s) : s;
 }
 
 /// Scores -> weights that are no exponentials; 0 where nobody reads.
@@ -251,11 +260,7 @@ SIGHTLINE_INLINE void find_weights(const Rule<Real>& rule, const Strip& strip, i
     Vec<Real> sum = load<Real>(sums + v * lanes);
     for (int c = 0; c < strip.count; ++c) {
       Real* const at = scores + c * tile_readers + v * lanes;
-      Vec<Real> s = load<Real>(at);
-      if (rule.weight == Weight::cauchy)
-        s = splat<Real>(1) / (splat<Real>(1) + s);
-      else if (rule.weight == Weight::relu_squared)
-        s = s < splat<Real>(0) ? Vec<Real>{} : s * s;
+      Vec<Real> s = weight_alone<Real>(rule.weight, load<Real>(at));
       if (!strip.full)
         s = select(strip.masks[c] >> (v * lanes), s, Vec<Real>{});
       store<Real>(at, s);

@@ -34,13 +34,16 @@ Errors compare(const std::vector<double>& truth, const std::vector<Real>& fast, 
 // Root mean square errors against float64 (float: at most 1.5 times that of the same-precision reference, gradients 2
 // times), with two units in the last place of the largest number, or of the inputs, as allowance where the reference is
 // exact.
-template <class Real> void check_call(const Call& call, Random& random, InstructionSet set, int threads) {
+template <class Real, class Change>
+void check_call(const Call& call, Random& random, InstructionSet set, int threads, Change change) {
   CAPTURE(call.name);
   CAPTURE(static_cast<int>(set));
   Execution execution;
   execution.instructions = set;
   execution.threads = threads;
-  Numbers<Real> fast = draw_numbers<Real>(call, random), plain = fast;
+  Numbers<Real> fast = draw_numbers<Real>(call, random);
+  change(fast);
+  Numbers<Real> plain = fast;
   Numbers<double> truth = widen(fast);
   run(call, fast, execution);
   execution.implementation = Implementation::reference;
@@ -74,6 +77,10 @@ template <class Real> void check_call(const Call& call, Random& random, Instruct
   expect("value", truth.grad_value, fast.grad_value, plain.grad_value, 2);
   expect("sink", truth.grad_sink, fast.grad_sink, plain.grad_sink, 2, rows * product);
   expect("bias", truth.grad_bias, fast.grad_bias, plain.grad_bias, 2, rows * product);
+}
+
+template <class Real> void check_call(const Call& call, Random& random, InstructionSet set, int threads) {
+  check_call<Real>(call, random, set, threads, [](auto&) {});
 }
 
 void sweep(int calls, std::int64_t largest, std::uint64_t seed) {
@@ -154,6 +161,45 @@ TEST_CASE("scores too far apart for sums of features are left to the reference")
     CHECK(fast.out == plain.out);
     CHECK(fast.grad_value == plain.grad_value);
     CHECK(fast.out[3] != 0);
+  }
+}
+
+// What counts is decided by rounding where two weights are near each other: products and distances of quarters are exact,
+// and ties go to the smaller read.
+TEST_CASE("the largest weights of a row, with ties") {
+  Random random(7);
+  static const std::vector<std::string> kernels = {"softmax", "gaussian", "laplace", "cauchy", "relu2"};
+  for (int k = 0; k < 40; ++k) {
+    Call call = draw_call(random, 200);
+    call.has_bias = false;
+    call.rule.slopes.clear();
+    set_kernel(call, kernels[random() % kernels.size()]);
+    call.rule.scale = call.rule.kernel.name == "softmax" ? 0.25 : 1;
+    call.rule.top_k = pick(random, 1, chance(random, 70) ? 12 : call.shape.reads);
+    CAPTURE(*call.rule.top_k);
+    const auto round = [](auto& numbers) {
+      for (auto* each : {&numbers.query, &numbers.key}) {
+        for (auto& x : *each)
+          x = std::round(x * 2) / 4;
+      }
+    };
+    for (const InstructionSet set : {InstructionSet::generic, InstructionSet::avx2, InstructionSet::best}) {
+      if (!cpu::has_instructions(set))
+        continue;
+      check_call<float>(call, random, set, static_cast<int>(pick(random, 1, 3)), round);
+      check_call<double>(call, random, set, 2, round);
+    }
+  }
+}
+
+TEST_CASE("the largest weights of a row: every kernel, biases, slopes") {
+  Random random(8);
+  for (int k = 0; k < 60; ++k) {
+    Call call = draw_call(random, 150);
+    set_kernel(call, fast_kernels()[static_cast<std::size_t>(k) % fast_kernels().size()]);
+    call.rule.top_k = pick(random, 1, 20);
+    CAPTURE(*call.rule.top_k);
+    check_call<double>(call, random, InstructionSet::best, 2);
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace sightline::mixer {
 
-layout::Pattern draw_pattern(Random& random, std::int64_t n, std::string& name) {
+layout::Pattern draw_pattern(Random& random, std::int64_t n, std::string& name, std::int64_t registers) {
   using layout::PatternKind;
   layout::PatternSpec spec;
   const auto set = [&](PatternKind kind, const char* what) {
@@ -80,10 +80,34 @@ layout::Pattern draw_pattern(Random& random, std::int64_t n, std::string& name) 
         row.push_back(j);
       spec.rows.push_back(row);
     }
+    spec.rows.resize(static_cast<std::size_t>(n + registers));
     break;
   }
   }
-  return layout::make_patterns(spec, {static_cast<layout::Vertex>(n), 0, 1}, Budget()).front();
+  return layout::make_patterns(spec, {static_cast<layout::Vertex>(n), static_cast<layout::Vertex>(registers), 1},
+                               Budget())
+      .front();
+}
+
+// Stretches and single reads of up to four colours, with holes, registers among the vertices.
+layout::Pattern draw_coloured_pattern(Random& random, std::int64_t n, std::int64_t registers, std::string& name) {
+  layout::PatternSpec spec;
+  spec.kind = layout::PatternKind::matrix;
+  const std::int64_t holes = pick(random, 0, 90);
+  for (std::int64_t i = 0; i < n + registers; ++i) {
+    std::vector<std::int64_t> row;
+    std::int64_t colour = 1;
+    for (std::int64_t j = 0; j < n + registers; ++j) {
+      if (chance(random, 10))
+        colour = chance(random, holes) ? 0 : pick(random, 1, 4);
+      row.push_back(colour);
+    }
+    spec.matrix.push_back(row);
+  }
+  name = fmt::format("coloured {}", n);
+  return layout::make_patterns(spec, {static_cast<layout::Vertex>(n), static_cast<layout::Vertex>(registers), 1},
+                               Budget())
+      .front();
 }
 
 const std::vector<std::string>& fast_kernels() {
@@ -102,6 +126,9 @@ const std::vector<std::string>& fast_kernels() {
                                                  "exp(-norm2((x-y)/2))",
                                                  "2+sin(dot(x,y))*cos(norm(2*x-y/3))",
                                                  "cosh(dot(x,y)/9)^2+abs(dot(x,x+y)/9)",
+                                                 "exp(dot(tanh(x),y)/4)",
+                                                 "dot(elu(x)+1,elu(y)+1)",
+                                                 "exp(-norm2(sin(x)-tanh(y)/3))/(2+norm(sin(x)))",
                                                  "exp(-norm(x-y))*((1.5+tanh(dot(x,y)))^0.3+log(1+norm(x)))"};
   return names;
 }
@@ -146,29 +173,34 @@ void set_full(Call& call, std::int64_t n, bool causal, Random& random) {
 
 Call draw_call(Random& random, std::int64_t largest) {
   Call call;
-  const std::int64_t n = pick(random, 1, largest);
+  const std::int64_t n = pick(random, 1, largest), registers = chance(random, 20) ? pick(random, 1, 3) : 0;
   Shape& shape = call.shape;
   shape.batch = pick(random, 1, 2);
   shape.key_heads = pick(random, 1, 2);
   shape.heads = shape.key_heads * pick(random, 1, 2);
-  shape.readers = shape.reads = n;
+  shape.readers = shape.reads = n + registers;
   static constexpr std::int64_t widths[] = {2, 3, 8, 16, 20, 32, 64};
   shape.width = widths[random() % 7];
   shape.value_width = chance(random, 60) ? shape.width : widths[random() % 7];
   call.token_major = chance(random, 50);
   layout::Relative relative;
   const bool alibi = chance(random, 15);
-  call.has_bias = !alibi && chance(random, 20);
+  call.has_bias = chance(random, alibi ? 20 : 30);
   if (alibi)
     relative.kind = layout::RelativeKind::distance;
   else if (call.has_bias)
-    relative.kind = static_cast<layout::RelativeKind>(pick(random, 0, 3));
+    relative.kind = static_cast<layout::RelativeKind>(pick(random, 0, 4));
+  if (relative.kind == layout::RelativeKind::grid_offset)
+    relative.grid_width = static_cast<std::uint32_t>(pick(random, 1, n));
+  relative.bidirectional = chance(random, 50);
   std::vector<layout::Relation> relations;
   for (std::int64_t h = chance(random, 25) ? shape.heads : 1; h > 0; --h) {
     std::string name;
-    relations.emplace_back(draw_pattern(random, n, name), relative, layout::Cancels::nothing,
-                           static_cast<layout::Vertex>(n));
-    call.name += "[" + name + "] ";
+    const bool coloured = call.has_bias && chance(random, 25);
+    relations.emplace_back(coloured ? draw_coloured_pattern(random, n, registers, name)
+                                    : draw_pattern(random, n, name, registers),
+                           relative, layout::Cancels::nothing, static_cast<layout::Vertex>(n));
+    call.name += fmt::format("[{}, {} registers] ", name, registers);
   }
   call.plan = make_plan(relations, Budget());
   if (alibi) {

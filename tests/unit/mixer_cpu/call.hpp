@@ -20,7 +20,8 @@ inline std::int64_t pick(Random& random, std::int64_t from, std::int64_t to) {
 inline bool chance(Random& random, int percent) { return pick(random, 0, 99) < percent; }
 
 /// A layout of about n tokens: dense and sparse ones, global tokens, hubs, blocks of any size, stripes, empty rows.
-[[nodiscard]] layout::Pattern draw_pattern(Random& random, std::int64_t n, std::string& name);
+[[nodiscard]] layout::Pattern draw_pattern(Random& random, std::int64_t n, std::string& name,
+                                           std::int64_t registers = 0);
 
 struct Call {
   std::string name;

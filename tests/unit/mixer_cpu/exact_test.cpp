@@ -133,29 +133,38 @@ TEST_CASE("reflections: rings") {
   }
 }
 
+// Blocks of 39: tiles keep to one block backward; of 32 and 64: they hold whole blocks; of 200: several tiles, and
+// several strips, per block.
 TEST_CASE("twins: everything, and blocks that change places") {
   Random random(23);
   const std::int64_t n = 156;
   Images any(static_cast<std::size_t>(n));
   std::iota(any.begin(), any.end(), 0);
   std::shuffle(any.begin(), any.end(), random);
-  check_move(make_call(make([](layout::PatternSpec&) {}, 156), 2, "softmax"), random, any, false);
-  Images blocks(static_cast<std::size_t>(n));
-  std::vector<std::int64_t> place = {3, 0, 2, 1};
-  for (std::int64_t b = 0; b < 4; ++b) {
-    std::vector<std::int64_t> inside(39);
-    std::iota(inside.begin(), inside.end(), 0);
-    std::shuffle(inside.begin(), inside.end(), random);
-    for (std::int64_t k = 0; k < 39; ++k)
-      blocks[static_cast<std::size_t>(39 * b + k)] =
-          39 * place[static_cast<std::size_t>(b)] + inside[static_cast<std::size_t>(k)];
+  check_move(make_call(make([](layout::PatternSpec&) {}, 156), 2, "softmax"), random, any, true);
+  for (const std::int64_t size : {32, 39, 64, 200}) {
+    CAPTURE(size);
+    const std::int64_t count = 5;
+    Images blocks(static_cast<std::size_t>(count * size));
+    std::vector<std::int64_t> place = {3, 0, 4, 2, 1};
+    for (std::int64_t b = 0; b < count; ++b) {
+      std::vector<std::int64_t> inside(static_cast<std::size_t>(size));
+      std::iota(inside.begin(), inside.end(), 0);
+      std::shuffle(inside.begin(), inside.end(), random);
+      for (std::int64_t k = 0; k < size; ++k)
+        blocks[static_cast<std::size_t>(size * b + k)] =
+            size * place[static_cast<std::size_t>(b)] + inside[static_cast<std::size_t>(k)];
+    }
+    for (const char* kernel : {"softmax", "gaussian", "cosine", "sigmoid(dot(x,y))", "exp(dot(tanh(x),y))"}) {
+      Call call = make_call(make(
+                                [&](layout::PatternSpec& s) {
+                                  s.kind = layout::PatternKind::blocks;
+                                  s.size = size;
+                                },
+                                static_cast<layout::Vertex>(count * size)),
+                            2, kernel);
+      CAPTURE(kernel);
+      check_move(call, random, blocks, true);
+    }
   }
-  check_move(make_call(make(
-                           [](layout::PatternSpec& s) {
-                             s.kind = layout::PatternKind::blocks;
-                             s.size = 39;
-                           },
-                           156),
-                       2, "gaussian"),
-             random, blocks, false);
 }

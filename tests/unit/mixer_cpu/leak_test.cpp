@@ -50,7 +50,7 @@ void check_leaks(const Call& call, Random& random, InstructionSet set, float bad
   };
   for (std::int64_t b = 0; b < s.batch; ++b) {
     const std::int64_t length = call.lengths.empty() ? s.readers : call.lengths[static_cast<std::size_t>(b)];
-    const bool gone = victim >= length;
+    const bool gone = victim >= length && victim < call.plan->reader_tokens();
     for (std::int64_t h = 0; h < s.heads; ++h) {
       for (std::int64_t i = 0; i < s.readers; ++i) {
         if (!gone && (i == victim || reads(*call.plan, h, i, victim)))
