@@ -157,10 +157,13 @@ void explain_miss(Result& result, bool drawn, const Budget& budget) {
     result.blame.push_back(fmt::format("not the data: {:.2g} on the fitted rows, {:.2g} on fresh ones, {:.1f} rows per column, condition number {:.2g}", result.train, result.relative_l2, per_column, result.condition));
   }
   if (result.degrees.size() >= 2) {
-    const DegreeError &last = result.degrees.back(), &before = result.degrees[result.degrees.size() - 2];
-    const double factor = before.error / last.error;
-    if (factor > 1.2 && last.error > result.wanted) {
-      const double more = std::ceil(std::log(last.error / result.wanted) / std::log(factor));
+    // Over two degrees where there are three: odd and even targets gain by every second one only.
+    std::size_t end = result.degrees.size() - 1;
+    if (end >= 3 && result.degrees[end - 1].error < result.degrees[end].error) --end;
+    const DegreeError &last = result.degrees[end], &before = result.degrees[end - std::min<std::size_t>(end, 2)];
+    const double factor = before.error / last.error, pace = std::log(factor) / static_cast<double>(last.degree - before.degree);
+    if (pace > std::log(1.2) / 2 && last.error > result.wanted) {
+      const double more = std::ceil(std::log(last.error / result.wanted) / pace);
       const double degree = static_cast<double>(last.degree) + more;
       std::string text = fmt::format("degree: the error falls by {:.2g} from degree {} to {}", factor, before.degree, last.degree);
       if (degree < 60) {
@@ -314,7 +317,13 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
       if (2 * one.sizes.independent > one.rows) break;
       greatest = trial;
     }
-    if (greatest == 0) throw InputError(fmt::format("degree 1 has {} columns: too few rows ({:.0f}) or too little memory for any fit", plan(1).sizes.independent, plan(1).rows));
+    if (greatest == 0) {
+      const Plan least = plan(1);
+      if (2 * least.sizes.independent > least.rows) throw InputError(fmt::format("degree 1 has {} columns, two rows for each are needed: found {:.0f} rows", least.sizes.independent, least.rows));
+      if (least.sizes.independent > static_cast<double>(options.greatest_columns))
+        throw InputError(fmt::format("degree 1 has {} columns, and the choice of a degree stops at {}: expected --degree", least.sizes.independent, options.greatest_columns));
+      throw InputError(fmt::format("degree 1 has {} columns, and the choice of a degree takes {:.2g} GB: too little memory", least.sizes.independent, bytes_of_choice(least.sizes, k) / 1e9));
+    }
     const Basis basis(n, d, greatest, make_laws(target, samples, options, d, greatest));
     const auto rows = static_cast<std::size_t>(plan(greatest).rows);
     const System system = make_system(basis, target, samples, options, rows);

@@ -166,7 +166,9 @@ MlpResult fit_mlp(const TaskData& data, const MlpOptions& options, const Budget&
       if (count > 0 && result.train > 0)
         result.blame.push_back(fmt::format(
             "steps: {:.2g} at three quarters of them, {:.2g} at the end{}", result.before, result.train,
-            result.before > 1.5 * result.train ? ": it still falls, more --steps" : ": it has come to rest"));
+            result.before > 1.5 * result.train    ? ": it still falls, more --steps"
+            : result.before > 1.05 * result.train ? ": it may fall further with more --steps"
+                                                  : ": it has come to rest"));
       result.blame.push_back(
           fmt::format("size: latent dimension {}, widths {}; a larger --latent helps where the sum says too "
                       "little, a larger --width where phi and psi are too simple",

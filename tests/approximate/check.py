@@ -174,6 +174,10 @@ check("of them allow degree" in run("approximate", f"data:{folder}/places.npz", 
 check("depends on the place" not in run("approximate", f"data:{folder}/data.npz", "--degree", 1, code=1), "data that do")
 
 check("character 5: expected a number" in run("approximate", "expr:x + ", code=2), "errors say the character")
+check("the choice of a degree stops at 1500: expected --degree" in run("approximate", "expr:sum(y[0])", "--tokens", 4, "--dim", 1000, code=2), "too many columns for a choice")
+check("too little memory" in run("approximate", "expr:sum(y)", "--tokens", 4, "--dim", 1, "--memory", 5, code=2), "too little memory for a choice")
+check("two rows for each are needed: found 5 rows" in run("approximate", "expr:sum(y)", "--tokens", 4, "--dim", 2, "--samples", 5, code=2), "too few rows for a choice")
+check("the error falls by" in run("approximate", "expr:attend(3*dot(x,y),y)", "--tokens", 3, "--dim", 1, code=1), "an odd target gains by every second degree")
 check("fits in memory" in run("approximate", "expr:sum(y[0])", "--tokens", 100, "--dim", 40, "--degree", 8, code=2), "limits")
 table = json.loads(run("approximate", "expr:attend(dot(x,y),y)", "--tokens", 2, "--dim", 1, "--method", "theorem1", "--cells", "2,4,8", "--json"))["table"]
 check([row["layers"] for row in table] == [1 + 1 + 1 + 4, 3 + 3 + 1 + 16, 7 + 7 + 1 + 64] and all(row["l2"] <= row["bound"] for row in table), f"theorem1: {table}")
