@@ -1,6 +1,7 @@
 #include "cli/load.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 

@@ -1,6 +1,7 @@
 #include "sightline/architecture/fields.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "sightline/data/safetensors.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,7 @@
 #include "sightline/design/take_away.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

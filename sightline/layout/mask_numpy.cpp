@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sightline/base/npy.hpp"
 #include "sightline/layout/mask_file.hpp"

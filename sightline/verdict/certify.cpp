@@ -1,6 +1,7 @@
 #include "sightline/verdict/certify.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <new>
