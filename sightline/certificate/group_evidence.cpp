@@ -125,8 +125,7 @@ json to_evidence(const group::Permutation& permutation) {
 
 json make_group_evidence(const symmetry::Structure& structure, Vertex tokens, const Budget& callers_budget) {
   const Budget budget = callers_budget;
-  TwinTower tower(symmetry::make_run_graph(structure, budget));
-  TwinTower::shrink({&tower}, budget);
+  TwinTower tower = TwinTower::make_shrunk(structure, budget);
   symmetry::RunGraph& graph = tower.graph();
   symmetry::complete(graph, budget);
   std::vector<std::uint8_t> prefer;

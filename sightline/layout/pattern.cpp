@@ -8,21 +8,26 @@
 
 namespace sightline::layout {
 
+Pattern::Pattern() {
+  static const auto empty = std::make_shared<const Body>();
+  body_ = empty;
+}
+
 Pattern::Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector<RunList> lists,
                  std::vector<AffineRun> runs, std::vector<Vertex> written)
-    : vertex_count_(vertex_count), segments_(std::move(segments)), lists_(std::move(lists)), runs_(std::move(runs)), written_(std::move(written)) {
-  if (segments_.empty() != (vertex_count_ == 0) || (!segments_.empty() && segments_.front().begin != 0)) {
+    : vertex_count_(vertex_count), body_(std::make_shared<const Body>(Body{std::move(segments), std::move(lists), std::move(runs), std::move(written)})) {
+  if (body_->segments.empty() != (vertex_count_ == 0) || (!body_->segments.empty() && body_->segments.front().begin != 0)) {
     throw ArgumentError("the segments of a pattern start at reader 0");
   }
-  for (std::size_t s = 0; s < segments_.size(); ++s) {
-    const Vertex end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
-    if (segments_[s].begin >= end || segments_[s].list >= lists_.size()) {
+  for (std::size_t s = 0; s < body_->segments.size(); ++s) {
+    const Vertex end = s + 1 < body_->segments.size() ? body_->segments[s + 1].begin : vertex_count_;
+    if (body_->segments[s].begin >= end || body_->segments[s].list >= body_->lists.size()) {
       throw ArgumentError("the segments of a pattern increase and refer to run lists");
     }
   }
-  for (const RunList& list : lists_) {
-    if (std::uint64_t{list.runs_begin} + list.runs_count > runs_.size() ||
-        std::uint64_t{list.shared_begin} + list.shared_count > runs_.size() || std::uint64_t{list.written_begin} + list.written_count > written_.size()) {
+  for (const RunList& list : body_->lists) {
+    if (std::uint64_t{list.runs_begin} + list.runs_count > body_->runs.size() ||
+        std::uint64_t{list.shared_begin} + list.shared_count > body_->runs.size() || std::uint64_t{list.written_begin} + list.written_count > body_->written.size()) {
       throw ArgumentError("a run list of a pattern refers to runs that are not there");
     }
     if (list.written_count != 0 && (list.runs_count != 0 || list.shared_count != 0 || list.written_count > vertex_count_)) {
@@ -43,16 +48,16 @@ std::optional<Run> evaluate(const AffineRun& run, Vertex i) {
 
 std::size_t Pattern::find_segment(Vertex i) const {
   // With one segment per reader, as explicit rows have, the index is known.
-  if (i < segments_.size() && segments_[i].begin == i) return i;
-  const auto next = std::upper_bound(segments_.begin(), segments_.end(), i,
+  if (i < body_->segments.size() && body_->segments[i].begin == i) return i;
+  const auto next = std::upper_bound(body_->segments.begin(), body_->segments.end(), i,
                                      [](Vertex reader, const Segment& segment) { return reader < segment.begin; });
-  return static_cast<std::size_t>(next - segments_.begin()) - 1;
+  return static_cast<std::size_t>(next - body_->segments.begin()) - 1;
 }
 
 void Pattern::row(Vertex i, std::vector<Run>& out) const {
   out.clear();
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
-  const RunList& list = lists_[segments_[find_segment(i)].list];
+  const RunList& list = body_->lists[body_->segments[find_segment(i)].list];
   if (list.written_count != 0) {
     split_into_runs(written(list), [&out](Vertex first, Vertex last, Vertex step) { out.push_back({first, last, step, 1}); });
     return;
@@ -60,7 +65,7 @@ void Pattern::row(Vertex i, std::vector<Run>& out) const {
   bool sorted = true;
   const auto add = [&](std::uint32_t begin, std::uint32_t count) {
     for (std::uint32_t k = begin; k < begin + count; ++k) {
-      if (const auto run = evaluate(runs_[k], i)) {
+      if (const auto run = evaluate(body_->runs[k], i)) {
         sorted = sorted && (out.empty() || out.back().first < run->first);
         out.push_back(*run);
       }
@@ -78,7 +83,7 @@ std::vector<Run> Pattern::row(Vertex i) const {
 }
 
 std::span<const AffineRun> Pattern::own_runs(const RunList& list, std::vector<AffineRun>& room) const {
-  if (list.written_count == 0) return std::span(runs_).subspan(list.runs_begin, list.runs_count);
+  if (list.written_count == 0) return std::span(body_->runs).subspan(list.runs_begin, list.runs_count);
   room.clear();
   append_runs(written(list), {}, room);
   return room;
@@ -86,13 +91,13 @@ std::span<const AffineRun> Pattern::own_runs(const RunList& list, std::vector<Af
 
 std::uint32_t Pattern::list_of(Vertex i) const {
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
-  return segments_[find_segment(i)].list;
+  return body_->segments[find_segment(i)].list;
 }
 
 bool Pattern::is_constant(std::uint32_t list) const {
   const auto moves = [](const AffineRun& run) { return run.lo_moves || run.hi_moves || run.floor_moves; };
-  const auto begin = runs_.begin();
-  const RunList& runs = lists_.at(list);
+  const auto begin = body_->runs.begin();
+  const RunList& runs = body_->lists.at(list);
   return std::none_of(begin + runs.runs_begin, begin + runs.runs_begin + runs.runs_count, moves) &&
          std::none_of(begin + runs.shared_begin, begin + runs.shared_begin + runs.shared_count, moves);
 }
@@ -100,20 +105,20 @@ bool Pattern::is_constant(std::uint32_t list) const {
 Vertex Pattern::same_row_until(Vertex i) const {
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
   const std::size_t s = find_segment(i);
-  const Vertex end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
-  return end == i + 1 || is_constant(segments_[s].list) ? end : i + 1;
+  const Vertex end = s + 1 < body_->segments.size() ? body_->segments[s + 1].begin : vertex_count_;
+  return end == i + 1 || is_constant(body_->segments[s].list) ? end : i + 1;
 }
 
 std::uint32_t Pattern::colour(Vertex i, Vertex j) const {
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
-  const RunList& list = lists_[segments_[find_segment(i)].list];
+  const RunList& list = body_->lists[body_->segments[find_segment(i)].list];
   if (list.written_count != 0) {
     const auto row = written(list);
     return std::binary_search(row.begin(), row.end(), j) ? 1 : 0;
   }
   for (const auto& [begin, count] : {std::pair{list.runs_begin, list.runs_count}, {list.shared_begin, list.shared_count}}) {
     for (std::uint32_t k = begin; k < begin + count; ++k) {
-      const auto run = evaluate(runs_[k], i);
+      const auto run = evaluate(body_->runs[k], i);
       if (run && run->contains(j)) return run->colour;
     }
   }
@@ -165,11 +170,11 @@ Totals count_run(const AffineRun& run, Vertex begin, Vertex end) {
 
 std::uint64_t Pattern::arc_count() const {
   std::uint64_t sum = 0;
-  for (std::size_t s = 0; s < segments_.size(); ++s) {
-    const Vertex begin = segments_[s].begin, end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
-    const RunList& list = lists_[segments_[s].list];
-    for (std::uint32_t k = 0; k < list.runs_count; ++k) sum += count_run(runs_[list.runs_begin + k], begin, end).arcs;
-    for (std::uint32_t k = 0; k < list.shared_count; ++k) sum += count_run(runs_[list.shared_begin + k], begin, end).arcs;
+  for (std::size_t s = 0; s < body_->segments.size(); ++s) {
+    const Vertex begin = body_->segments[s].begin, end = s + 1 < body_->segments.size() ? body_->segments[s + 1].begin : vertex_count_;
+    const RunList& list = body_->lists[body_->segments[s].list];
+    for (std::uint32_t k = 0; k < list.runs_count; ++k) sum += count_run(body_->runs[list.runs_begin + k], begin, end).arcs;
+    for (std::uint32_t k = 0; k < list.shared_count; ++k) sum += count_run(body_->runs[list.shared_begin + k], begin, end).arcs;
     sum += std::uint64_t{end - begin} * list.written_count;
   }
   return sum;
@@ -177,22 +182,22 @@ std::uint64_t Pattern::arc_count() const {
 
 std::uint64_t Pattern::run_count() const {
   std::uint64_t sum = 0;
-  for (std::size_t s = 0; s < segments_.size(); ++s) {
-    const Vertex begin = segments_[s].begin, end = s + 1 < segments_.size() ? segments_[s + 1].begin : vertex_count_;
-    const RunList& list = lists_[segments_[s].list];
-    for (std::uint32_t k = 0; k < list.runs_count; ++k) sum += count_run(runs_[list.runs_begin + k], begin, end).runs;
-    for (std::uint32_t k = 0; k < list.shared_count; ++k) sum += count_run(runs_[list.shared_begin + k], begin, end).runs;
+  for (std::size_t s = 0; s < body_->segments.size(); ++s) {
+    const Vertex begin = body_->segments[s].begin, end = s + 1 < body_->segments.size() ? body_->segments[s + 1].begin : vertex_count_;
+    const RunList& list = body_->lists[body_->segments[s].list];
+    for (std::uint32_t k = 0; k < list.runs_count; ++k) sum += count_run(body_->runs[list.runs_begin + k], begin, end).runs;
+    for (std::uint32_t k = 0; k < list.shared_count; ++k) sum += count_run(body_->runs[list.shared_begin + k], begin, end).runs;
     split_into_runs(written(list), [&](Vertex, Vertex, Vertex) { sum += end - begin; });
   }
   return sum;
 }
 
 std::uint64_t Pattern::memory_bytes() const {
-  return segments_.size() * sizeof(Segment) + lists_.size() * sizeof(RunList) + runs_.size() * sizeof(AffineRun) + written_.size() * sizeof(Vertex);
+  return body_->segments.size() * sizeof(Segment) + body_->lists.size() * sizeof(RunList) + body_->runs.size() * sizeof(AffineRun) + body_->written.size() * sizeof(Vertex);
 }
 
 bool Pattern::is_plain() const {
-  if (std::all_of(runs_.begin(), runs_.end(), [](const AffineRun& run) { return run.colour == 1; })) return true;
+  if (std::all_of(body_->runs.begin(), body_->runs.end(), [](const AffineRun& run) { return run.colour == 1; })) return true;
   // A coloured run may be empty for every reader.
   std::vector<Run> runs;
   for (Vertex i = 0; i < vertex_count_; ++i) {
@@ -202,9 +207,15 @@ bool Pattern::is_plain() const {
   return true;
 }
 
+bool Pattern::is_written_as(const Pattern& other) const {
+  if (vertex_count_ != other.vertex_count_) return false;
+  return body_ == other.body_ || (segments() == other.segments() && lists() == other.lists() && affine_runs() == other.affine_runs() &&
+                                  written_vertices() == other.written_vertices());
+}
+
 bool operator==(const Pattern& a, const Pattern& b) {
   if (a.vertex_count_ != b.vertex_count_) return false;
-  if (a.segments_ == b.segments_ && a.lists_ == b.lists_ && a.runs_ == b.runs_ && a.written_ == b.written_) return true;
+  if (a.is_written_as(b)) return true;
   std::vector<Run> row_a, row_b;
   for (Vertex i = 0; i < a.vertex_count_; ++i) {
     a.row(i, row_a);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -49,8 +50,8 @@ struct AffineRun {
   friend bool operator==(const AffineRun&, const AffineRun&) = default;
 };
 
-/// Which vertices each vertex reads. Immutable once built (pattern_builder.hpp). Copies share nothing but are cheap when
-/// the pattern is structured; pass by const reference.
+/// Which vertices each vertex reads. Immutable once built (pattern_builder.hpp), so copies share what is stored: a layout of a
+/// hundred megabytes is copied, kept and recognised at no cost.
 ///
 /// Invariant: the runs of one row are pairwise disjoint as sets, and row() gives them sorted by `first` (the affine runs
 /// of a list are in any order). A run of one vertex has step 1. Two equal rows may still be written with different runs;
@@ -74,7 +75,7 @@ public:
     friend bool operator==(const Segment&, const Segment&) = default;
   };
 
-  Pattern() = default;
+  Pattern();
   /// Throws ArgumentError unless the segments start at 0, increase and refer to lists and runs that exist.
   Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector<RunList> lists, std::vector<AffineRun> runs,
           std::vector<Vertex> written = {});
@@ -100,13 +101,15 @@ public:
   [[nodiscard]] std::uint64_t arc_count() const;
   [[nodiscard]] std::uint64_t run_count() const;
   [[nodiscard]] std::uint64_t memory_bytes() const;
-  [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
-  [[nodiscard]] const std::vector<RunList>& lists() const { return lists_; }
-  [[nodiscard]] const std::vector<AffineRun>& affine_runs() const { return runs_; }
-  [[nodiscard]] const std::vector<Vertex>& written_vertices() const { return written_; }
-  [[nodiscard]] std::span<const Vertex> written(const RunList& list) const { return std::span(written_).subspan(list.written_begin, list.written_count); }
+  [[nodiscard]] const std::vector<Segment>& segments() const { return body_->segments; }
+  [[nodiscard]] const std::vector<RunList>& lists() const { return body_->lists; }
+  [[nodiscard]] const std::vector<AffineRun>& affine_runs() const { return body_->runs; }
+  [[nodiscard]] const std::vector<Vertex>& written_vertices() const { return body_->written; }
+  [[nodiscard]] std::span<const Vertex> written(const RunList& list) const { return std::span(body_->written).subspan(list.written_begin, list.written_count); }
   /// The runs of a list, its shared stretch not among them; made in `room` where the list is written out.
   [[nodiscard]] std::span<const AffineRun> own_runs(const RunList& list, std::vector<AffineRun>& room) const;
+  /// The same segments, lists and runs (so the same arcs). O(1) for copies of one pattern.
+  [[nodiscard]] bool is_written_as(const Pattern& other) const;
   /// True when every arc of every row has colour 1.
   [[nodiscard]] bool is_plain() const;
 
@@ -115,13 +118,16 @@ public:
   friend bool operator==(const Pattern& a, const Pattern& b);
 
 private:
+  struct Body {
+    std::vector<Segment> segments;
+    std::vector<RunList> lists;
+    std::vector<AffineRun> runs;
+    std::vector<Vertex> written;
+  };
   [[nodiscard]] std::size_t find_segment(Vertex i) const;
 
   Vertex vertex_count_ = 0;
-  std::vector<Segment> segments_;
-  std::vector<RunList> lists_;
-  std::vector<AffineRun> runs_;
-  std::vector<Vertex> written_;
+  std::shared_ptr<const Body> body_;  ///< never null
 };
 
 /// Sorted distinct vertices as runs, read greedily from the left: stretches of neighbours, and stretches of at least three

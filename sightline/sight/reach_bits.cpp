@@ -103,15 +103,14 @@ public:
   BitReach(const ReachQuestion& question, const Budget& budget)
       : question_(question), layout_(*question.layout), budget_(budget), period_(make_period(layout_, question.skip)),
         booking_(budget, 3 * sizeof(Lane<Words>) * static_cast<std::uint64_t>(layout_.vertices())) {
-    layers_.reserve(layout_.layers.size());
     std::vector<bool> used(layout_.layers.size(), false);
     for (const LayerRun& run : period_) used[run.layer] = true;
+    layers_ = find_read_layers(layout_, used, budget);
     for (std::size_t l = 0; l < used.size(); ++l) {
-      layers_.push_back(used[l] ? make_read_layer(layout_, layout_.layers[l], budget) : ReadLayer{{}, {}, Booking(budget)});
       if (used[l]) used_.push_back(static_cast<std::uint32_t>(l));
       tables_.emplace_back();
       std::map<Vertex, std::uint64_t> work;
-      for (const ReadRange& range : layers_.back().ranges) {
+      for (const ReadRange& range : layers_[l]->ranges) {
         const Vertex size = (range.last - range.first) / range.step + 1;
         if (size > block_size) work[range.step] += size;
       }
@@ -235,7 +234,7 @@ private:
   }
 
   bool apply(std::uint32_t l) {
-    const ReadLayer& layer = layers_[l];
+    const ReadLayer& layer = *layers_[l];
     std::map<Vertex, RangeTable<Words>> tables;
     std::uint64_t bytes = 0;
     for (const Vertex step : tables_[l]) {
@@ -334,7 +333,7 @@ private:
   const Budget& budget_;
   std::vector<LayerRun> period_;
   Booking booking_;
-  std::vector<ReadLayer> layers_;
+  ReadLayers layers_;
   std::vector<std::vector<Vertex>> tables_;  // steps worth a table, by layer
   std::vector<std::uint32_t> used_;
   std::vector<bool> quiet_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -48,10 +49,16 @@ struct ReadGroup {
 struct ReadLayer {
   std::vector<ReadGroup> groups;   ///< consecutive, cover every vertex
   std::vector<ReadRange> ranges;
-  Booking booking;
+  std::optional<Booking> booking;
 };
 
 [[nodiscard]] ReadLayer make_read_layer(const Layout& layout, const layout::Layer& layer, const Budget& budget);
+
+/// Layers of a layout by number, from the memory (reach_memory.hpp) where there is one: every way to an answer begins with them. Those that
+/// are not `used` are without readers.
+using ReadLayers = std::vector<std::shared_ptr<const ReadLayer>>;
+[[nodiscard]] std::shared_ptr<const ReadLayer> find_read_layer(const Layout& layout, std::size_t l, const Budget& budget);
+[[nodiscard]] ReadLayers find_read_layers(const Layout& layout, const std::vector<bool>& used, const Budget& budget);
 
 /// `count` applications of one distinct layer in a row.
 struct LayerRun {
@@ -119,6 +126,9 @@ struct Shortened {
 inline constexpr Vertex usual_few = 8192, usual_share = 16;
 /// Nothing for less than `few` vertices, or when there are more stretches than a `share`-th of them. O(vertices + segments and runs of the patterns).
 [[nodiscard]] std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Vertex few = usual_few, Vertex share = usual_share);
+
+/// The same with the usual bounds, from the memory where there is one; null for nothing.
+[[nodiscard]] std::shared_ptr<const Shortened> find_shorter(const Layout& layout, const Budget& budget);
 
 /// Large block masks (kinds all and seen): the question for the shortened layout. @param cheaply  not by bits
 [[nodiscard]] std::optional<ReachAnswer> answer_by_stretches(const ReachQuestion& question, const Budget& budget, bool cheaply, Vertex few = usual_few, Vertex share = usual_share);

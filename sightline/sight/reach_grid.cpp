@@ -147,9 +147,10 @@ private:
 };
 
 // Widths that the rows of a layer suggest: steps, distances between ranges, lengths; those near the square root first.
-std::vector<Vertex> list_widths(const std::vector<ReadLayer>& layers, Vertex tokens) {
+std::vector<Vertex> list_widths(const ReadLayers& layers, Vertex tokens) {
   std::map<Vertex, int> votes;
-  for (const ReadLayer& layer : layers) {
+  for (const auto& read : layers) {
+    const ReadLayer& layer = *read;
     const std::size_t count = layer.groups.size();
     for (std::size_t k = 0; k < std::min<std::size_t>(count, 16); ++k) {
       const ReadGroup& group = layer.groups[count * (2 * k + 1) / 32];
@@ -198,12 +199,7 @@ std::optional<ReachAnswer> answer_by_grid(const ReachQuestion& question, const B
   const std::vector<LayerRun> period = make_period(layout, question.skip);
   std::vector<bool> used(layout.layers.size(), false);
   for (const LayerRun& run : period) used[run.layer] = true;
-  std::vector<ReadLayer> layers;
-  layers.reserve(layout.layers.size());
-  for (std::size_t l = 0; l < used.size(); ++l) {
-    if (used[l]) layers.push_back(make_read_layer(layout, layout.layers[l], budget));
-    else layers.push_back(ReadLayer{{}, {}, Booking(budget)});
-  }
+  const ReadLayers layers = find_read_layers(layout, used, budget);
   for (const Vertex width : list_widths(layers, layout.tokens)) {
     const Vertex height = layout.tokens / width;
     Layout down, across;
@@ -211,7 +207,7 @@ std::optional<ReachAnswer> answer_by_grid(const ReachQuestion& question, const B
     across.tokens = width;
     bool splits = true;
     for (std::size_t l = 0; l < layers.size() && splits; ++l) {
-      Splitter splitter(layers[l], width, height, budget);
+      Splitter splitter(*layers[l], width, height, budget);
       splits = !used[l] || splitter.run();
       if (!splits) break;
       const Factors factors = std::move(splitter).result();

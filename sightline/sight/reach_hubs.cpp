@@ -8,10 +8,11 @@ namespace sightline::sight {
 namespace {
 
 // For every vertex (how many it reads) * (how many read it), over the distinct layers.
-std::vector<double> compute_traffic(const Layout& layout, const std::vector<ReadLayer>& layers, const Budget& budget) {
+std::vector<double> compute_traffic(const Layout& layout, const ReadLayers& layers, const Budget& budget) {
   const Vertex vertices = layout.vertices();
   std::vector<double> reads(vertices, 0), change(static_cast<std::size_t>(vertices) + 1, 0), single(vertices, 0);
-  for (const ReadLayer& layer : layers) {
+  for (const auto& read : layers) {
+    const ReadLayer& layer = *read;
     for (const ReadGroup& group : layer.groups) {
       budget.poll();
       const double count = group.end - group.begin;
@@ -38,7 +39,7 @@ std::vector<double> compute_traffic(const Layout& layout, const std::vector<Read
 }
 
 // Is every wanted pair connected by two layers among the first `most`?
-bool is_bounded_by_two(const ReachQuestion& question, const std::vector<ReadLayer>& layers, std::uint64_t most, const Budget& budget) {
+bool is_bounded_by_two(const ReachQuestion& question, const ReadLayers& layers, std::uint64_t most, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (layout.registers > 0) return false;
   constexpr std::size_t most_pairs = 12;
@@ -53,8 +54,8 @@ bool is_bounded_by_two(const ReachQuestion& question, const std::vector<ReadLaye
       if (tried.size() == most_pairs) return false;
       tried.push_back(pair);
       // Counting readers of a core needs disjoint ranges.
-      if (layout.layers[pair.second].relations.size() == 1 && does_core_suffice(question, layers[pair.first], layers[pair.second], budget)) return true;
-      if (do_rows_cross(question, layers[pair.first], layers[pair.second], budget)) return true;
+      if (layout.layers[pair.second].relations.size() == 1 && does_core_suffice(question, *layers[pair.first], *layers[pair.second], budget)) return true;
+      if (do_rows_cross(question, *layers[pair.first], *layers[pair.second], budget)) return true;
     }
   }
   return false;
@@ -84,9 +85,7 @@ std::optional<std::uint64_t> find_full_view(const ReachQuestion& question, Verte
 std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (question.wanted.kind == ClassKind::seen || layout.order.empty() || layout.tokens < 2) return std::nullopt;
-  std::vector<ReadLayer> layers;
-  layers.reserve(layout.layers.size());
-  for (const layout::Layer& layer : layout.layers) layers.push_back(make_read_layer(layout, layer, budget));
+  const ReadLayers layers = find_read_layers(layout, std::vector<bool>(layout.layers.size(), true), budget);
   const std::vector<double> traffic = compute_traffic(layout, layers, budget);
 
   // Columns from all over the layout, the least read ones among them.

@@ -406,7 +406,8 @@ IntervalLayers make_interval_layers(const Layout& layout, const std::vector<Laye
   result.intervals.resize(layout.layers.size());
   for (std::uint32_t l = 0; l < layout.layers.size() && (result.straight || result.cyclic); ++l) {
     if (!used[l]) continue;
-    const ReadLayer layer = make_read_layer(layout, layout.layers[l], budget);
+    const std::shared_ptr<const ReadLayer> read = find_read_layer(layout, l, budget);
+    const ReadLayer& layer = *read;
     if (result.straight) {
       auto found = make_intervals(layer, layout.vertices());
       result.straight = found.has_value();
@@ -427,7 +428,7 @@ IntervalLayers make_interval_layers(const Layout& layout, const std::vector<Laye
   result.circles.resize(layout.layers.size());
   for (std::uint32_t l = 0; l < layout.layers.size() && result.circular; ++l) {
     if (!used[l]) continue;
-    auto found = make_cyclic(make_read_layer(layout, layout.layers[l], budget), layout.tokens);
+    auto found = make_cyclic(*find_read_layer(layout, l, budget), layout.tokens);
     result.circular = found.has_value();
     if (!found) continue;
     booking.grow(2 * sizeof(std::int64_t) * static_cast<std::uint64_t>(layout.tokens));
@@ -452,6 +453,7 @@ std::optional<ReachAnswer> answer_by_intervals(const ReachQuestion& question, co
     layers = std::make_shared<IntervalLayers>(make_interval_layers(layout, period, may_wrap, budget));
     if (memory != nullptr) {
       memory->intervals[may_wrap] = layers;
+      if (layers->cyclic || layers->straight || layers->circular) memory->read_layers.clear();  // nothing else will ask for them
       if (may_wrap && layers->straight && !layers->cyclic) memory->intervals[!may_wrap] = layers;
     }
   }

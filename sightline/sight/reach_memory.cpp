@@ -9,17 +9,12 @@ namespace {
 thread_local ReachMemory* innermost_memory = nullptr;
 
 constexpr Vertex fewest_vertices = 1024;
-constexpr std::uint64_t most_pattern_bytes = 32 << 20;
 constexpr std::size_t most_layouts = 8;
-
-bool is_written_alike(const layout::Pattern& a, const layout::Pattern& b) {
-  return a.vertex_count() == b.vertex_count() && a.segments() == b.segments() && a.lists() == b.lists() && a.affine_runs() == b.affine_runs() && a.written_vertices() == b.written_vertices();
-}
 
 bool read_alike(const Layout& a, const Layout& b) {
   return a.tokens == b.tokens && a.registers == b.registers && a.order == b.order && a.layers == b.layers && a.relations.size() == b.relations.size() &&
          std::equal(a.relations.begin(), a.relations.end(), b.relations.begin(),
-                    [](const layout::Relation& x, const layout::Relation& y) { return is_written_alike(x.pattern(), y.pattern()); });
+                    [](const layout::Relation& x, const layout::Relation& y) { return x.pattern().is_written_as(y.pattern()); });
 }
 
 }  // namespace
@@ -32,9 +27,6 @@ ReachMemory::Entry* ReachMemory::find(const Layout& layout) {
   std::list<Entry>& entries = innermost_memory->entries_;
   const auto known = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return read_alike(entry.layout, layout); });
   if (known != entries.end()) return &*known;
-  std::uint64_t bytes = 0;
-  for (const layout::Relation& relation : layout.relations) bytes += relation.pattern().memory_bytes();
-  if (bytes > most_pattern_bytes) return nullptr;
   if (entries.size() == most_layouts) entries.pop_front();
   Entry& entry = entries.emplace_back();
   entry.layout.tokens = layout.tokens;
@@ -50,6 +42,24 @@ ReachMemory::Key ReachMemory::make_key(const Entry& entry, const ReachQuestion& 
   return {question.wanted.kind, question.wanted.ordinary_only, question.registers_too && entry.layout.registers > 0,
           entry.period == 0 ? 0 : question.skip % entry.period, question.count_unseen ? question.depth : std::nullopt,
           question.count_unseen, question.find_layers, way};
+}
+
+std::shared_ptr<const ReadLayer> find_read_layer(const Layout& layout, std::size_t l, const Budget& budget) {
+  ReachMemory::Entry* const memory = ReachMemory::find(layout);
+  if (memory == nullptr) return std::make_shared<const ReadLayer>(make_read_layer(layout, layout.layers[l], budget));
+  memory->read_layers.resize(layout.layers.size());
+  if (!memory->read_layers[l]) {
+    auto made = std::make_shared<ReadLayer>(make_read_layer(layout, layout.layers[l], budget));
+    made->booking.reset();  // it outlives the budget
+    memory->read_layers[l] = std::move(made);
+  }
+  return memory->read_layers[l];
+}
+
+ReadLayers find_read_layers(const Layout& layout, const std::vector<bool>& used, const Budget& budget) {
+  ReadLayers layers;
+  for (std::size_t l = 0; l < layout.layers.size(); ++l) layers.push_back(used[l] ? find_read_layer(layout, l, budget) : std::make_shared<const ReadLayer>());
+  return layers;
 }
 
 }  // namespace sightline::sight

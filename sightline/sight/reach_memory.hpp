@@ -15,8 +15,8 @@ namespace sightline::sight {
 
 /// While one lives, the answers given on its thread are kept: certify asks who sees whom a dozen times about one layout (for the answer, its
 /// evidence and its bounds), and the answer is a function of the patterns alone. A layout is known by a copy of its patterns and
-/// layers, never by its address, so answers cannot go stale. Small layouts are not kept (asking again is quicker), nor patterns beyond 32 MB;
-/// at most eight layouts. They nest; the innermost is used. Not thread-safe: one thread, one memory.
+/// layers, never by its address, so answers cannot go stale. Small layouts are not kept (asking again is quicker); at most eight
+/// layouts, whose patterns are shared with the caller's. They nest; the innermost is used. Not thread-safe: one thread, one memory.
 class ReachMemory {
 public:
   enum class Way { any, cheap, hubs };
@@ -30,6 +30,7 @@ public:
     std::shared_ptr<const void> intervals[2];  ///< what reach_intervals.cpp found, by whether intervals may wrap
     std::shared_ptr<const Shortened> shorter;
     bool has_shorter = false;
+    ReadLayers read_layers;  ///< those asked for
   };
 
   ReachMemory();

@@ -16,15 +16,15 @@ Vertex count_tokens(const ReachQuestion& question) {
 // Marks the members of one view after another without clearing anything.
 class ViewCounter {
 public:
-  ViewCounter(const ReachQuestion& question, const std::vector<LayerRun>& period, std::vector<ReadLayer> layers, const Budget& budget)
+  ViewCounter(const ReachQuestion& question, const std::vector<LayerRun>& period, ReadLayers layers, const Budget& budget)
       : question_(question), layout_(*question.layout), layers_(std::move(layers)), budget_(budget),
         booking_(budget, (4 + 8 * layers_.size()) * std::uint64_t{layout_.vertices()}), mark_(layout_.vertices(), 0), all_(count_tokens(question)) {
     for (const LayerRun& run : period) order_.insert(order_.end(), run.count, run.layer);
-    for (const ReadLayer& layer : layers_) {
+    for (const auto& layer : layers_) {
       std::vector<std::uint32_t> group(layout_.vertices());
-      for (std::uint32_t g = 0; g < layer.groups.size(); ++g) std::fill(group.begin() + layer.groups[g].begin, group.begin() + layer.groups[g].end, g);
+      for (std::uint32_t g = 0; g < layer->groups.size(); ++g) std::fill(group.begin() + layer->groups[g].begin, group.begin() + layer->groups[g].end, g);
       group_.push_back(std::move(group));
-      opened_.emplace_back(layer.groups.size(), 0);
+      opened_.emplace_back(layer->groups.size(), 0);
       done_.emplace_back(0);
     }
   }
@@ -45,10 +45,10 @@ private:
   bool is_like_the_one_before(Vertex i) const {
     if (question_.wanted.kind == ClassKind::causal) return false;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
-      if (layers_[l].groups.empty()) continue;
+      if (layers_[l]->groups.empty()) continue;
       if (group_[l][i] != group_[l][i - 1]) return false;
-      const ReadGroup& group = layers_[l].groups[group_[l][i]];
-      const bool both = std::any_of(layers_[l].ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_begin), layers_[l].ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_end),
+      const ReadGroup& group = layers_[l]->groups[group_[l][i]];
+      const bool both = std::any_of(layers_[l]->ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_begin), layers_[l]->ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_end),
                                     [i](const ReadRange& range) { return range.step == 1 && range.first < i && range.last >= i; });
       if (!both) return false;
     }
@@ -81,9 +81,9 @@ private:
         const std::uint32_t g = group_[l][members_[done_[l]]];
         if (opened_[l][g] == stamp_) continue;
         opened_[l][g] = stamp_;
-        const ReadGroup& group = layers_[l].groups[g];
+        const ReadGroup& group = layers_[l]->groups[g];
         for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-          const ReadRange& range = layers_[l].ranges[k];
+          const ReadRange& range = layers_[l]->ranges[k];
           work_ += (range.last - range.first) / range.step + 1;
           for (std::uint64_t j = range.first; j <= range.last; j += range.step) {
             if (mark_[j] != stamp_) see(static_cast<Vertex>(j), root);
@@ -99,7 +99,7 @@ private:
 
   const ReachQuestion& question_;
   const Layout& layout_;
-  std::vector<ReadLayer> layers_;
+  ReadLayers layers_;
   const Budget& budget_;
   Booking booking_;
   std::vector<std::uint32_t> order_, mark_;
@@ -156,15 +156,9 @@ std::optional<std::vector<Vertex>> count_near(const ReachQuestion& question, con
   if (*question.depth == 1 && first.relations.size() == 1) return count_rows(question, layout.relations[first.relations.front()].pattern(), budget);
   if (layout.order.size() > layout.tokens) return std::nullopt;
   const std::vector<LayerRun> period = make_period(layout, question.skip);
-  std::vector<ReadLayer> layers;
-  layers.reserve(layout.layers.size());
   std::vector<bool> used(layout.layers.size(), false);
   for (const LayerRun& run : period) used[run.layer] = true;
-  for (std::size_t l = 0; l < used.size(); ++l) {
-    if (used[l]) layers.push_back(make_read_layer(layout, layout.layers[l], budget));
-    else layers.push_back(ReadLayer{{}, {}, Booking(budget)});
-  }
-  return ViewCounter(question, period, std::move(layers), budget).count(*question.depth, 256 * std::uint64_t{layout.vertices()});
+  return ViewCounter(question, period, find_read_layers(layout, used, budget), budget).count(*question.depth, 256 * std::uint64_t{layout.vertices()});
 }
 
 }  // namespace sightline::sight

@@ -2,55 +2,13 @@
 #include <algorithm>
 
 #include "sightline/layout/pattern_builder.hpp"
+#include "sightline/layout/stretches.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
 
 namespace sightline::sight {
 
 namespace {
-
-/// Where stretches begin; gives up when there are too many of them.
-class StretchEnds {
-public:
-  StretchEnds(Vertex vertices, Vertex share) : begins_(std::size_t{vertices} + 1, false), most_(vertices / share) {}
-  void mark(std::uint64_t vertex) {
-    if (begins_[vertex]) return;
-    begins_[vertex] = true;
-    ++count_;
-  }
-  [[nodiscard]] bool too_many() const { return count_ > most_; }
-  [[nodiscard]] const std::vector<bool>& begins() const { return begins_; }
-
-private:
-  std::vector<bool> begins_;
-  std::size_t count_ = 0, most_;
-};
-
-bool mark_rows(const layout::Pattern& pattern, StretchEnds& ends, const Budget& budget) {
-  constexpr Vertex few = 4;
-  std::vector<layout::Run> row;
-  for (Vertex i = 0, end = 0; i < pattern.vertex_count(); i = end) {
-    budget.poll();
-    end = pattern.same_row_until(i);
-    ends.mark(i);
-    ends.mark(end);
-    pattern.row(i, row);
-    for (const layout::Run& run : row) {
-      if (run.step == 1) {
-        ends.mark(run.first);
-        ends.mark(std::uint64_t{run.last} + 1);
-        continue;
-      }
-      if (run.size() > few) return false;
-      for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
-        ends.mark(j);
-        ends.mark(j + 1);
-      }
-    }
-    if (ends.too_many()) return false;
-  }
-  return true;
-}
 
 /// shorten() with the bounds that certify uses, once per layout that is kept.
 std::shared_ptr<const Shortened> find_shortened(const Layout& layout, const Budget& budget, Vertex few, Vertex share, bool usual) {
@@ -78,28 +36,20 @@ std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Ver
   for (const std::uint32_t l : layout.order) {
     for (const std::uint32_t r : layout.layers[l].relations) used[r] = true;
   }
-  StretchEnds ends(vertices, share);
-  ends.mark(1);  // a BOS counts for itself
-  for (Vertex v = layout.tokens; v <= vertices; ++v) ends.mark(v);
+  layout::StretchMarks marks(vertices, vertices / share);
+  marks.mark(1);  // a BOS counts for itself
+  for (Vertex v = layout.tokens; v <= vertices; ++v) marks.mark(v);
   for (std::size_t r = 0; r < used.size(); ++r) {
-    if (used[r] && !mark_rows(layout.relations[r].pattern(), ends, budget)) return std::nullopt;
+    if (used[r] && !marks.mark_rows(layout.relations[r].pattern(), budget)) return std::nullopt;
   }
   Shortened result;
   result.booking.emplace(budget, std::uint64_t{vertices} * 5);
-  std::vector<Vertex> place(std::size_t{vertices} + 1);  // vertices of the short layout below each beginning of a stretch
-  for (Vertex v = 0, end = 0; v < vertices; v = end) {
-    for (end = v + 1; !ends.begins()[end]; ++end) {}
-    place[v] = static_cast<Vertex>(result.first.size());
-    result.first.push_back(v);
-    result.count.push_back(1);
-    result.lead.push_back(place[v]);
-    if (end == v + 1) continue;
-    result.first.push_back(v + 1);
-    result.count.push_back(end - v - 1);
-    result.lead.push_back(place[v]);
-  }
+  layout::KeptVertices kept = layout::keep_two(marks, vertices);
+  const std::vector<Vertex>& place = kept.place;
+  result.first = std::move(kept.first);
+  result.count = std::move(kept.count);
+  result.lead = std::move(kept.lead);
   const auto short_vertices = static_cast<Vertex>(result.first.size());
-  place[vertices] = short_vertices;
   result.layout.registers = layout.registers;
   result.layout.tokens = short_vertices - layout.registers;
   result.layout.vertex_colour.assign(short_vertices, 0);
@@ -129,6 +79,8 @@ std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Ver
   }
   return result;
 }
+
+std::shared_ptr<const Shortened> find_shorter(const Layout& layout, const Budget& budget) { return find_shortened(layout, budget, usual_few, usual_share, true); }
 
 std::optional<ReachAnswer> answer_by_stretches(const ReachQuestion& question, const Budget& budget, bool cheaply, Vertex few, Vertex share) {
   const Layout& layout = *question.layout;

@@ -29,7 +29,8 @@ void tidy(std::vector<ReadRange>& ranges) {
 }  // namespace
 
 ReadLayer make_read_layer(const Layout& layout, const layout::Layer& layer, const Budget& budget) {
-  ReadLayer result{{}, {}, Booking(budget)};
+  ReadLayer result;
+  result.booking.emplace(budget);
   const Vertex vertices = layout.vertices();
   std::vector<ReadRange> previous, current;
   std::vector<layout::Run> row;
@@ -48,7 +49,7 @@ ReadLayer make_read_layer(const Layout& layout, const layout::Layer& layer, cons
       result.groups.back().end = end;
       continue;
     }
-    result.booking.grow((current.size() * sizeof(ReadRange)) + sizeof(ReadGroup));
+    result.booking->grow((current.size() * sizeof(ReadRange)) + sizeof(ReadGroup));
     result.groups.push_back({i, end, result.ranges.size(), result.ranges.size() + current.size()});
     result.ranges.insert(result.ranges.end(), current.begin(), current.end());
     previous.swap(current);

@@ -47,12 +47,9 @@ group::Group compute_token_automorphisms(const Structure& structure, Vertex toke
   if (tokens > structure.vertices) throw ArgumentError("a structure has at least as many vertices as tokens");
   std::optional<RunGraph> small = make_small_graph(structure, budget);
   const bool is_complete = small.has_value();
-  TwinTower tower(is_complete ? std::move(*small) : make_run_graph(structure, budget));
+  TwinTower tower = is_complete ? TwinTower(std::move(*small)) : TwinTower::make_shrunk(structure, budget);
   RunGraph& graph = tower.graph();
-  if (!is_complete) {
-    TwinTower::shrink({&tower}, budget);
-    complete(graph, budget);
-  }
+  if (!is_complete) complete(graph, budget);
   std::vector<std::uint8_t> prefer;
   if (tokens < structure.vertices) {
     for (Vertex v = 0; v < graph.vertices; ++v) prefer.push_back(tower.first_of_fibre(v) < tokens ? 1 : 0);

@@ -23,8 +23,7 @@ MovedPairs TwinTower::lift(const MovedPairs& moved) const {
 }
 
 void TwinTower::apply(const TwinClasses& classes, ColourNames& names, const Budget& budget) {
-  RunGraph quotient = make_quotient(graph_, classes, names, budget);
-  std::vector<std::uint32_t> begin{0};
+  std::vector<std::uint32_t> begin{0}, sizes;
   std::vector<Vertex> members;
   members.reserve(fibre_.size());
   for (std::uint32_t k = 0; k < classes.size(); ++k) {
@@ -38,15 +37,29 @@ void TwinTower::apply(const TwinClasses& classes, ColourNames& names, const Budg
       members.insert(members.end(), fibre_.begin() + begin_[x], fibre_.begin() + begin_[x + 1]);
     }
     if (end - first > 1) twins_.back().vertices.assign(members.begin() + begin.back(), members.end());
+    // All members have fibres of one length, except that the second vertex of a stretch stands for the rest of it.
+    sizes.push_back((static_cast<std::uint32_t>(members.size()) - begin.back()) / (begin_[classes.members[first] + 1] - begin_[classes.members[first]]));
     begin.push_back(static_cast<std::uint32_t>(members.size()));
   }
-  graph_ = std::move(quotient);
+  graph_ = make_quotient(graph_, classes, sizes, names, budget);
   begin_ = std::move(begin);
   fibre_ = std::move(members);
 }
 
+TwinTower TwinTower::make_shrunk(const Structure& structure, const Budget& budget) {
+  ColourNames names;
+  std::optional<TwinTower> tower = start_short(structure, names, budget);
+  if (!tower) tower.emplace(make_run_graph(structure, budget));
+  shrink_on({&*tower}, names, budget);
+  return *std::move(tower);
+}
+
 void TwinTower::shrink(const std::vector<TwinTower*>& towers, const Budget& budget) {
   ColourNames names;
+  shrink_on(towers, names, budget);
+}
+
+void TwinTower::shrink_on(const std::vector<TwinTower*>& towers, ColourNames& names, const Budget& budget) {
   while (true) {
     budget.poll();
     std::vector<const RunGraph*> graphs;

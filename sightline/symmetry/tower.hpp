@@ -1,10 +1,12 @@
 // A structure reduced by twins until none are left, with the way back to the original vertices.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
 #include "sightline/symmetry/orbits.hpp"
+#include "sightline/symmetry/structure.hpp"
 #include "sightline/symmetry/twins.hpp"
 
 namespace sightline::symmetry {
@@ -23,6 +25,9 @@ struct TwinFibres {
 class TwinTower {
 public:
   explicit TwinTower(RunGraph graph);
+  /// The tower of a structure, shrunk. Large block masks never stand there with all their vertices: their first stage is divided on two
+  /// vertices of every stretch of neighbours that are alike (short_start.cpp), with the same result.
+  [[nodiscard]] static TwinTower make_shrunk(const Structure& structure, const Budget& budget);
 
   [[nodiscard]] const RunGraph& graph() const { return graph_; }
   [[nodiscard]] RunGraph& graph() { return graph_; }
@@ -40,6 +45,11 @@ public:
   static void shrink(const std::vector<TwinTower*>& towers, const Budget& budget);
 
 private:
+  /// Begins with `graph` on vertices that stand for first[k] .. first[k+1]-1, the last ones for what is left.
+  TwinTower(RunGraph graph, const std::vector<Vertex>& first, Vertex vertices);
+  /// The first stage of a structure of long stretches. Nothing where there are none, or where some stretch is no part of one class.
+  [[nodiscard]] static std::optional<TwinTower> start_short(const Structure& structure, ColourNames& names, const Budget& budget);
+  static void shrink_on(const std::vector<TwinTower*>& towers, ColourNames& names, const Budget& budget);
   void apply(const TwinClasses& classes, ColourNames& names, const Budget& budget);
 
   RunGraph graph_;

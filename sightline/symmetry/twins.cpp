@@ -430,14 +430,14 @@ std::optional<std::vector<TwinClasses>> find_twins(const std::vector<const RunGr
   return all;
 }
 
-RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, ColourNames& names, const Budget& budget) {
+RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, const std::vector<std::uint32_t>& sizes, ColourNames& names, const Budget& budget) {
   const std::size_t relations = graph.relations.size();
   const std::uint32_t count = classes.size();
   std::vector<std::uint64_t> colours(count);
   std::vector<std::int64_t> tuple;
   for (std::uint32_t k = 0; k < count; ++k) {
     const Vertex x = classes.members[classes.begin[k]];
-    tuple.assign({static_cast<std::int64_t>(graph.vertex_colour[x]), classes.begin[k + 1] - classes.begin[k]});
+    tuple.assign({static_cast<std::int64_t>(graph.vertex_colour[x]), sizes[k]});
     for (std::size_t r = 0; r < relations; ++r) {
       tuple.push_back(classes.inner[k * relations + r]);
       tuple.push_back(graph.relations[r].colour(x, x));

@@ -47,8 +47,9 @@ private:
 /// O(n log n + runs) per relation and inner colour.
 [[nodiscard]] std::optional<std::vector<TwinClasses>> find_twins(const std::vector<const RunGraph*>& graphs, const Budget& budget);
 
-/// One vertex per class, coloured by (old colour, size, inner colours, loops); arcs as between representatives.
+/// One vertex per class, coloured by (old colour, size, inner colours, loops); arcs as between representatives. sizes[k]: of class k.
 /// Aut(graph) = (product of Sym(class)) . Aut(quotient).
-[[nodiscard]] RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, ColourNames& names, const Budget& budget);
+[[nodiscard]] RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, const std::vector<std::uint32_t>& sizes, ColourNames& names,
+                                     const Budget& budget);
 
 }  // namespace sightline::symmetry
