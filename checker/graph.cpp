@@ -245,9 +245,8 @@ public:
         }
       }
     }
-    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-      return a.step != b.step ? a.step < b.step : a.residue < b.residue;
-    });
+    const auto before_in_kind = [](const Entry& a, const Entry& b) { return a.step != b.step ? a.step < b.step : a.residue < b.residue; };
+    if (!std::is_sorted(entries.begin(), entries.end(), before_in_kind)) std::stable_sort(entries.begin(), entries.end(), before_in_kind);
     open_.assign(graph_.vertices, none);
     opener_.assign(graph_.vertices, nullptr);
     std::vector<const Span*> before, after;
@@ -320,14 +319,22 @@ private:
   }
 
   void store() {
-    std::stable_sort(out_.begin(), out_.end(), [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first < b.first : a.second.first < b.second.first;
-    });
+    // By the vertex that is read; one kind of runs gives its readers in order.
+    std::vector<std::uint32_t> at(std::size_t{graph_.vertices} + 1, 0);
+    for (const auto& [j, run] : out_) ++at[std::size_t{j} + 1];
+    std::partial_sum(at.begin(), at.end(), at.begin());
+    std::vector<Run> sorted(out_.size());
+    for (const auto& [j, run] : out_) sorted[at[j]++] = run;
+    std::vector<std::pair<Vertex, Run>>().swap(out_);
     Lists& columns = table_.columns;
-    std::size_t k = 0;
+    columns.begin.reserve(graph_.vertices);
+    columns.end.reserve(graph_.vertices);
+    columns.spans.reserve(sorted.size());
     for (Vertex j = 0; j < graph_.vertices; ++j) {
       columns.begin.push_back(static_cast<std::uint32_t>(columns.spans.size()));
-      for (; k < out_.size() && out_[k].first == j; ++k) graph_.append(columns, scale_, out_[k].second);
+      const auto begin = sorted.begin() + (j == 0 ? 0 : at[j - 1]), end = sorted.begin() + at[j];
+      if (!std::is_sorted(begin, end, by_first)) std::stable_sort(begin, end, by_first);
+      for (auto run = begin; run != end; ++run) graph_.append(columns, scale_, *run);
       columns.end.push_back(static_cast<std::uint32_t>(columns.spans.size()));
     }
     const Lists& rows = table_.rows;
@@ -414,7 +421,8 @@ bool are_twins(const Graph& graph, Vertex x, Vertex y) {
 
 /// Classes of twins: vertices of equal fingerprints, as far as the swaps of neighbours in a class are automorphisms. Equal twins have
 /// equal fingerprints, so no pair is missed; a proposed pair that is none is an error.
-Classes find_classes(const Graph& graph, const Json& lists, const std::string& claim) {
+/// @param lead  by vertex the first of its stretch, empty where there are none: the two of a stretch are twins by what a stretch is
+Classes find_classes(const Graph& graph, const std::vector<Vertex>& lead, const Json& lists, const std::string& claim) {
   const Vertex n = graph.vertices;
   const std::size_t tables = graph.tables.size();
   if (lists.size() != tables) throw Malformed("twins: one list of colours per relation is expected");
@@ -447,6 +455,7 @@ Classes find_classes(const Graph& graph, const Json& lists, const std::string& c
       classes.inner.push_back(inner);
     }
     for (std::size_t k = 1; k < members.size(); ++k) {
+      if (!lead.empty() && lead[members[k]] == members[k - 1]) continue;
       if (!are_twins(graph, members[k - 1], members[k])) throw Rejected(claim, "vertices proposed as twins by their fingerprints are none");
     }
   }
@@ -512,7 +521,7 @@ void Tower::add_rows(const Structure& structure) {
 /// False when a stretch does not become one class.
 bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::uint64_t>& names, const std::string& claim) {
   graph.complete();
-  const Classes classes = find_classes(graph, inner, claim);
+  const Classes classes = find_classes(graph, lead_, inner, claim);
   if (!lead_.empty()) {
     std::vector<std::size_t> class_of(graph.vertices);
     for (std::size_t k = 0; k < classes.members.size(); ++k) {

@@ -12,6 +12,7 @@ namespace checker {
 Json::Json(std::string value) : value_(std::make_unique<std::string>(std::move(value))) {}
 Json::Json(Array value) : value_(std::make_unique<Array>(std::move(value))) {}
 Json::Json(Object value) : value_(std::make_unique<Object>(std::move(value))) {}
+Json::Json(Numbers value) : value_(std::make_shared<Numbers>(std::move(value))) {}
 
 namespace {
 
@@ -20,12 +21,46 @@ template <class T, class V> const T& get(const V& value, const char* kind) {
   throw Malformed(std::string("expected ") + kind);
 }
 
+Json::Array write_out(const std::int64_t*& at) {
+  const std::int64_t header = *at++;
+  Json::Array members;
+  members.reserve(static_cast<std::size_t>(header / 2));
+  for (std::int64_t k = 0; k < header / 2; ++k) {
+    if (header % 2 == 1) members.push_back(Json(write_out(at)));
+    else members.push_back(Json(*at++));
+  }
+  return members;
+}
+
+void flatten(const Json& value, Json::Numbers& out) {
+  const Json::Array& members = value.array();
+  const bool lists = !members.empty() && members.front().is_array();
+  out.push_back(static_cast<std::int64_t>(2 * members.size() + (lists ? 1 : 0)));
+  for (const Json& member : members) {
+    if (lists) flatten(member, out);
+    else out.push_back(member.integer());
+  }
+}
+
 }  // namespace
 
 bool Json::boolean() const { return get<bool>(value_, "true or false"); }
 std::int64_t Json::integer() const { return get<std::int64_t>(value_, "an integer"); }
 const std::string& Json::string() const { return *get<std::shared_ptr<std::string>>(value_, "a string"); }
-const Json::Array& Json::array() const { return *get<std::shared_ptr<Array>>(value_, "a list"); }
+const Json::Array& Json::array() const {
+  if (is_flat()) {
+    const auto flat = std::get<std::shared_ptr<Numbers>>(value_);
+    const std::int64_t* at = flat->data();
+    value_ = std::make_shared<Array>(write_out(at));
+  }
+  return *get<std::shared_ptr<Array>>(value_, "a list");
+}
+std::shared_ptr<const Json::Numbers> Json::numbers() const {
+  if (is_flat()) return std::get<std::shared_ptr<Numbers>>(value_);
+  auto flat = std::make_shared<Numbers>();
+  flatten(*this, *flat);
+  return flat;
+}
 const Json::Object& Json::object() const { return *get<std::shared_ptr<Object>>(value_, "an object"); }
 double Json::number() const { return is_integer() ? static_cast<double>(integer()) : get<double>(value_, "a number"); }
 
@@ -54,7 +89,9 @@ const Json& Json::operator[](std::string_view key) const {
 }
 
 bool operator==(const Json& a, const Json& b) {
+  if (a.is_flat() != b.is_flat()) return a.is_array() && b.is_array() && a.array() == b.array();
   if (a.value_.index() != b.value_.index()) return false;
+  if (a.is_flat()) return *a.numbers() == *b.numbers();
   if (a.is_string()) return a.string() == b.string();
   if (a.is_array()) return a.array() == b.array();
   if (a.is_object()) return a.object() == b.object();
@@ -64,7 +101,8 @@ bool operator==(const Json& a, const Json& b) {
 namespace {
 
 /// The fewest digits that read back the same; plain from 0.0001 up to below 1e15, else with an exponent.
-void print_real(double value, std::string& out) {
+template <class Out>
+void print_real(double value, Out& out) {
   if (!std::isfinite(value)) throw Malformed("a number that is not finite");
   const bool plain = value == 0 || (std::abs(value) >= 1e-4 && std::abs(value) < 1e15);
   char buffer[64];
@@ -76,7 +114,8 @@ void print_real(double value, std::string& out) {
 
 constexpr std::string_view short_escapes = "\"\"\\\\b\bf\fn\nr\rt\t";  // letter, character
 
-void print_string(std::string_view text, std::string& out) {
+template <class Out>
+void print_string(std::string_view text, Out& out) {
   out += '"';
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
@@ -90,18 +129,63 @@ void print_string(std::string_view text, std::string& out) {
     if (k < short_escapes.size())
       out += short_escapes[k];
     else
-      ((out += "u00") += "0123456789abcdef"[code >> 4]) += "0123456789abcdef"[code & 15];
+      {
+      out += "u00";
+      out += "0123456789abcdef"[code >> 4];
+      out += "0123456789abcdef"[code & 15];
+    }
   }
   out += '"';
 }
 
-void print(const Json& value, std::string& out) {
+void print_integer(std::int64_t value, auto& out) {
+  char buffer[24];
+  out += std::string_view(buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, value).ptr - buffer));
+}
+
+const std::int64_t* print_flat(const std::int64_t* at, auto& out) {
+  const std::int64_t header = *at++;
+  out += '[';
+  for (std::int64_t k = 0; k < header / 2; ++k) {
+    if (k > 0) out += ',';
+    if (header % 2 == 1) at = print_flat(at, out);
+    else print_integer(*at++, out);
+  }
+  out += ']';
+  return at;
+}
+
+/// Compares what is printed with a text, without keeping it.
+struct Comparison {
+  std::string_view text;
+  std::size_t at = 0;
+  bool same = true;
+  void operator+=(std::string_view part) {
+    if (!same) return;
+    if (text.substr(at, part.size()) == part) {
+      at += part.size();
+      return;
+    }
+    same = false;
+    while (at < text.size() && !part.empty() && text[at] == part.front()) ++at, part.remove_prefix(1);
+  }
+  void operator+=(char c) { *this += std::string_view(&c, 1); }
+};
+
+}  // namespace
+
+template <class Out>
+void print_value(const Json& value, Out& out) {
+  if (value.is_flat()) {
+    print_flat(value.numbers()->data(), out);
+    return;
+  }
   if (value.is_null()) {
     out += "null";
   } else if (value.is_boolean()) {
     out += value.boolean() ? "true" : "false";
   } else if (value.is_integer()) {
-    out += std::to_string(value.integer());
+    print_integer(value.integer(), out);
   } else if (value.is_real()) {
     print_real(value.number(), out);
   } else if (value.is_string()) {
@@ -110,7 +194,7 @@ void print(const Json& value, std::string& out) {
     char separator = '[';
     for (const Json& member : value.array()) {
       out += std::exchange(separator, ',');
-      print(member, out);
+      print_value(member, out);
     }
     out += separator == '[' ? "[]" : "]";
   } else {
@@ -119,17 +203,15 @@ void print(const Json& value, std::string& out) {
       out += std::exchange(separator, ',');
       print_string(key, out);
       out += ':';
-      print(member, out);
+      print_value(member, out);
     }
     out += separator == '{' ? "{}" : "}";
   }
 }
 
-}  // namespace
-
 std::string print(const Json& value) {
   std::string out;
-  print(value, out);
+  print_value(value, out);
   return out;
 }
 
@@ -142,9 +224,10 @@ public:
   /// Reads a little more than canonical JSON, and then asks whether printing gives the same bytes.
   Json parse() {
     Json value = parse_value(0);
-    const std::string canonical = print(value);
-    at_ = static_cast<std::size_t>(std::mismatch(canonical.begin(), canonical.end(), text_.begin(), text_.end()).first - canonical.begin());
-    if (at_ != canonical.size()) fail("canonical form");
+    Comparison canonical{text_};
+    print_value(value, canonical);
+    at_ = canonical.at;
+    if (!canonical.same) fail("canonical form");
     if (text_.substr(at_) != "" && text_.substr(at_) != "\n") fail("the end of the text");
     return value;
   }
@@ -200,11 +283,44 @@ private:
       do {
         std::string key = parse_string();
         require(":");
-        members.emplace_hint(members.end(), std::move(key), parse_value(depth + 1));
+        Json member = key == "lists" || key == "segments" ? parse_table(depth + 1) : parse_value(depth + 1);
+        members.emplace_hint(members.end(), std::move(key), std::move(member));
       } while (take(','));
       require("}");
     }
     return Json(std::move(members));
+  }
+
+  /// Flat where nothing but nested lists of integers stands here; read again in full where something else does.
+  Json parse_table(int depth) {
+    const std::size_t start = at_;
+    Json::Numbers flat;
+    if (peek() == '[' && append_table(depth, flat)) return Json(std::move(flat));
+    at_ = start;
+    return parse_value(depth);
+  }
+
+  bool append_table(int depth, Json::Numbers& out) {
+    if (depth > 64 || !take('[')) return false;
+    poll();
+    const std::size_t header = out.size();
+    out.push_back(0);
+    if (take(']')) return true;
+    const bool lists = peek() == '[';
+    std::int64_t count = 0;
+    do {
+      if ((peek() == '[') != lists) return false;
+      if (lists) {
+        if (!append_table(depth + 1, out)) return false;
+      } else {
+        const auto [rest, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), out.emplace_back());
+        if (error != std::errc()) return false;
+        at_ = static_cast<std::size_t>(rest - text_.data());
+      }
+      ++count;
+    } while (take(','));
+    out[header] = 2 * count + (lists ? 1 : 0);
+    return take(']');
   }
 
   Json parse_number() {

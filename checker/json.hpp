@@ -24,9 +24,12 @@ struct Rejected : std::runtime_error {
 };
 
 /// A JSON value. Accessors throw Malformed when the value is of another kind. Integers are 64-bit; anything larger is a string.
+/// Tables of integers under the keys "lists" and "segments" (the patterns of a certificate, its bulk) are kept flat until array() is asked for.
 class Json {
 public:
   using Array = std::vector<Json>;
+  /// Nested lists of integers in reading order: a list is 2 * (how many members) + (1 where these are lists), then the members.
+  using Numbers = std::vector<std::int64_t>;
   using Object = std::map<std::string, Json, std::less<>>;
 
   Json() = default;
@@ -36,13 +39,14 @@ public:
   explicit Json(std::string value);
   explicit Json(Array value);
   explicit Json(Object value);
+  explicit Json(Numbers value);
 
   [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   [[nodiscard]] bool is_boolean() const { return std::holds_alternative<bool>(value_); }
   [[nodiscard]] bool is_integer() const { return std::holds_alternative<std::int64_t>(value_); }
   [[nodiscard]] bool is_real() const { return std::holds_alternative<double>(value_); }
   [[nodiscard]] bool is_string() const { return std::holds_alternative<std::shared_ptr<std::string>>(value_); }
-  [[nodiscard]] bool is_array() const { return std::holds_alternative<std::shared_ptr<Array>>(value_); }
+  [[nodiscard]] bool is_array() const { return std::holds_alternative<std::shared_ptr<Array>>(value_) || is_flat(); }
   [[nodiscard]] bool is_object() const { return std::holds_alternative<std::shared_ptr<Object>>(value_); }
 
   [[nodiscard]] bool boolean() const;
@@ -53,6 +57,8 @@ public:
   [[nodiscard]] const std::string& string() const;
   [[nodiscard]] const Array& array() const;
   [[nodiscard]] const Object& object() const;
+  /// The value as nested lists of integers, in which no list has both; Malformed when it is none.
+  [[nodiscard]] std::shared_ptr<const Numbers> numbers() const;
   [[nodiscard]] std::size_t size() const { return array().size(); }
   [[nodiscard]] const Json& operator[](std::size_t index) const;      ///< Malformed when out of range
   [[nodiscard]] const Json& operator[](std::string_view key) const;   ///< Malformed when absent
@@ -62,7 +68,11 @@ public:
   friend bool operator==(const Json& a, const Json& b);
 
 private:
-  std::variant<std::monostate, bool, std::int64_t, double, std::shared_ptr<std::string>, std::shared_ptr<Array>, std::shared_ptr<Object>> value_;
+  [[nodiscard]] bool is_flat() const { return std::holds_alternative<std::shared_ptr<Numbers>>(value_); }
+  template <class Out> friend void print_value(const Json& value, Out& out);
+
+  /// Mutable for array(), which writes a flat table out as lists.
+  mutable std::variant<std::monostate, bool, std::int64_t, double, std::shared_ptr<std::string>, std::shared_ptr<Array>, std::shared_ptr<Object>, std::shared_ptr<Numbers>> value_;
 };
 
 /// Reads canonical JSON: UTF-8, keys sorted and distinct, no spaces, integers without leading zeros, reals in the one form that

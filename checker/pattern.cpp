@@ -166,43 +166,73 @@ bool same_rows(const Pattern& a, const Pattern& b) {
   return true;
 }
 
+namespace {
+
+/// Walks nested lists of integers: Malformed where there is something else.
+class TableReader {
+public:
+  explicit TableReader(const Json& json) : numbers_(json.numbers()), at_(numbers_->data()) {}
+  /// Enters a list of lists, or of integers; how many members it has.
+  std::size_t enter(bool lists, const char* expected) {
+    const std::int64_t header = *at_++;
+    if (header != 0 && (header % 2 == 1) != lists) throw Malformed(expected);
+    return static_cast<std::size_t>(header / 2);
+  }
+  [[nodiscard]] std::int64_t integer() { return *at_++; }
+  [[nodiscard]] std::uint64_t natural(std::uint64_t limit) { return Json(*at_++).natural(limit); }
+
+private:
+  std::shared_ptr<const Json::Numbers> numbers_;
+  const std::int64_t* at_;
+};
+
+}  // namespace
+
 Pattern read_pattern(const Json& json, Vertex vertices) {
   if (json.object().size() != 3) throw Malformed("a pattern has the keys lists, segments and vertices");
   Pattern out;
   out.vertices = static_cast<Vertex>(json["vertices"].natural(vertices));
   if (out.vertices != vertices) throw Malformed("a pattern of " + std::to_string(out.vertices) + " vertices, not " + std::to_string(vertices));
   std::vector<std::uint64_t> farthest;  // of the moving ends of a list
-  for (const Json& list : json["lists"].array()) {
-    std::vector<MovingRun>& runs = out.lists.emplace_back();
+  constexpr const char *list_expected = "a list of runs is expected", *run_expected = "a run is [lo,hi,step,colour,lo_slope,hi_slope]",
+                       *segment_expected = "a segment is [first,count,list,tail]";
+  TableReader lists(json["lists"]);
+  for (std::size_t left = lists.enter(true, list_expected); left > 0; --left) {
+    std::vector<MovingRun>& runs = out.lists.emplace_back(lists.enter(true, list_expected));
     farthest.push_back(0);
-    for (const Json& run : list.array()) {
-      if (run.size() != 6) throw Malformed("a run is [lo,hi,step,colour,lo_slope,hi_slope]");
-      const auto get = [&](std::size_t k, std::uint64_t limit) { return static_cast<std::uint32_t>(run[k].natural(limit)); };
-      runs.push_back({get(0, vertices), get(1, vertices - 1), get(2, vertices), get(3, ~std::uint32_t{0}), static_cast<std::uint8_t>(get(4, 1)),
-                      static_cast<std::uint8_t>(get(5, 1))});
-      if (runs.back().step == 0 || runs.back().colour == 0) throw Malformed("a run has a step and a colour from 1 on");
-      if (runs.back().hi_slope == 1) farthest.back() = std::max<std::uint64_t>(farthest.back(), runs.back().hi);
+    for (MovingRun& run : runs) {
+      if (lists.enter(false, run_expected) != 6) throw Malformed(run_expected);
+      run.lo = static_cast<Vertex>(lists.natural(vertices));
+      run.hi = static_cast<Vertex>(lists.natural(vertices - 1));
+      run.step = static_cast<Vertex>(lists.natural(vertices));
+      run.colour = static_cast<std::uint32_t>(lists.natural(~std::uint32_t{0}));
+      run.lo_slope = static_cast<std::uint8_t>(lists.natural(1));
+      run.hi_slope = static_cast<std::uint8_t>(lists.natural(1));
+      if (run.step == 0 || run.colour == 0) throw Malformed("a run has a step and a colour from 1 on");
+      if (run.hi_slope == 1) farthest.back() = std::max<std::uint64_t>(farthest.back(), run.hi);
     }
   }
   std::uint64_t next = 0, runs = 0;
   std::vector<bool> used(out.lists.size(), false);
-  for (const Json& json_segment : json["segments"].array()) {
-    if (json_segment.size() != 4) throw Malformed("a segment is [first,count,list,tail]");
-    const std::uint64_t count = json_segment[1].natural(vertices - next);
-    if (json_segment[0].natural(vertices) != next || count == 0) throw Malformed("segments cover the readers in order");
+  TableReader segments(json["segments"]);
+  for (std::size_t left = segments.enter(true, segment_expected); left > 0; --left) {
+    if (segments.enter(false, segment_expected) != 4) throw Malformed(segment_expected);
+    if (segments.natural(vertices) != next) throw Malformed("segments cover the readers in order");
+    const std::uint64_t count = segments.natural(vertices - next);
+    if (count == 0) throw Malformed("segments cover the readers in order");
     Pattern::Segment& segment = out.segments.emplace_back();
     segment.first = static_cast<Vertex>(next);
     segment.count = static_cast<Vertex>(count);
-    const auto use = [&](const Json& number) {
-      const auto list = static_cast<std::uint32_t>(number.natural(used.size() - 1));
+    const auto use = [&](std::int64_t number) {
+      const auto list = static_cast<std::uint32_t>(Json(number).natural(used.size() - 1));
       used[list] = true;
       if (farthest[list] + count > vertices) throw Malformed("a run leads beyond the last vertex");
       runs += count * out.lists[list].size();
       return list;
     };
     if (used.empty()) throw Malformed("a segment without a list");
-    segment.list = use(json_segment[2]);
-    if (json_segment[3].integer() != -1) segment.tail = use(json_segment[3]);
+    segment.list = use(segments.integer());
+    if (const std::int64_t tail = segments.integer(); tail != -1) segment.tail = use(tail);
     next += count;
   }
   if (next != vertices) throw Malformed("segments cover the readers in order");

@@ -4,6 +4,7 @@
 // late, and colour_root gives them one hash. The first member (a root is always first in its class) and the second stand for the class, the
 // second for |C| - 1. What is missing then is only what these |C| - 1 tell each other: `others` adds it. Sums are those of colour_root.
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "field.hpp"
@@ -174,11 +175,20 @@ void PlaceColours::find_latest(Vertex root) {
 void PlaceColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash) {
   poll_now();
   const std::size_t places = vertex.size();
+  value_.resize(places);
+  for (std::size_t j = 0; j < places; ++j) value_[j] = count[j] * mix(hash[j] ^ salt);
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    for (std::size_t j = 0; j < places; ++j) prefix_[s][j + steps_[s]] = prefix_[s][j] + count[j] * mix(hash[j] ^ salt);
+    std::uint64_t* const prefix = prefix_[s].data();
+    const Vertex step = steps_[s];
+    for (std::size_t j = 0; j < places; ++j) prefix[j + step] = prefix[j] + value_[j];
     std::fill(change_[s].begin(), change_[s].end(), 0);
   }
+  const auto visible = [&](std::size_t i) { return latest_[i] >= 0 && static_cast<std::uint64_t>(latest_[i]) >= rows.first_layer; };
   for (std::size_t i = 0; i < places;) {
+    if (!visible(i)) {
+      ++i;
+      continue;
+    }
     const std::uint32_t list = rows.list[i];
     std::uint64_t read = 0, told = 0;
     for (std::size_t k = rows.begin[list]; k < rows.begin[list + 1]; ++k) {
@@ -186,11 +196,12 @@ void PlaceColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<s
       read += piece.weight * (prefix_[piece.step][std::size_t{piece.last} + steps_[piece.step]] - prefix_[piece.step][piece.first]);
     }
     for (; i < places && rows.list[i] == list; ++i) {
-      if (latest_[i] < 0 || static_cast<std::uint64_t>(latest_[i]) < rows.first_layer) continue;
-      const std::uint64_t own = rows.others[i] * mix(hash[i] ^ salt);
+      if (!visible(i)) continue;
+      const std::uint64_t own = rows.others[i] == 0 ? 0 : rows.others[i] * mix(hash[i] ^ salt);
       hash[i] = mix(hash[i] + mix(read + own + 3 * salt));
       const std::uint64_t says = mix(hash[i] + salt);
       told += count[i] * says;
+      if (rows.others[i] == 0) continue;
       change_[0][i] += rows.others[i] * says;
       change_[0][i + 1] -= rows.others[i] * says;
     }
@@ -202,7 +213,8 @@ void PlaceColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<s
     }
   }
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    for (std::size_t j = steps_[s]; j < places; ++j) change_[s][j] += change_[s][j - steps_[s]];
+    std::uint64_t* const change = change_[s].data();
+    for (std::size_t j = steps_[s]; j < places; ++j) change[j] += change[j - steps_[s]];
   }
   for (std::size_t j = 0; j < places; ++j) {
     if (latest_[j] < 0) continue;
@@ -210,6 +222,23 @@ void PlaceColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<s
     for (const std::vector<std::uint64_t>& change : change_) readers += change[j];
     hash[j] = mix(hash[j] + mix(readers ^ salt));
   }
+}
+
+/// Among the seen, in a table twice as large.
+std::size_t PlaceColours::count_distinct(const std::vector<std::uint64_t>& hash) {
+  slots_.assign(std::bit_ceil(2 * hash.size() + 2), 0);
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t distinct = 0;
+  bool zero = false;  // which marks an empty slot
+  for (std::size_t j = 0; j < hash.size(); ++j) {
+    if (latest_[j] < 0) continue;
+    zero = zero || hash[j] == 0;
+    std::size_t at = (hash[j] >> 7) & mask;
+    while (slots_[at] != 0 && slots_[at] != hash[j]) at = (at + 1) & mask;
+    distinct += slots_[at] == 0 && hash[j] != 0 ? 1 : 0;
+    slots_[at] = hash[j];
+  }
+  return distinct + (zero ? 1 : 0);
 }
 
 std::optional<ViewColours> PlaceColours::colour(Vertex root) {
@@ -229,14 +258,8 @@ std::optional<ViewColours> PlaceColours::colour(Vertex root) {
     hash[j] = mix(latest_[j] < 0 ? (vertex[j] < layout_.tokens ? 0 : times) : (2 * rank_[j] + (j == at ? 1 : 0)) * times + static_cast<std::uint64_t>(latest_[j]) + 1);
   }
   std::size_t colours = 0;
-  std::vector<std::uint64_t> sorted;
   for (int round = 0;; ++round) {
-    sorted.clear();
-    for (std::size_t j = 0; j < places; ++j) {
-      if (result.seen[j]) sorted.push_back(hash[j]);
-    }
-    std::sort(sorted.begin(), sorted.end());
-    const auto distinct = static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+    const std::size_t distinct = count_distinct(hash);
     result.at.discrete = distinct == seen;
     if (result.at.discrete || distinct == colours || round == most_rounds) break;
     colours = distinct;

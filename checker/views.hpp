@@ -88,6 +88,7 @@ private:
   void append(Rows& rows, const Run& run);
   void find_latest(Vertex root);
   void refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash);
+  [[nodiscard]] std::size_t count_distinct(const std::vector<std::uint64_t>& hash);
 
   const Layout& layout_;
   std::uint64_t depth_;
@@ -97,6 +98,7 @@ private:
   std::vector<Vertex> steps_{1};
   std::vector<std::int64_t> latest_;
   std::vector<std::vector<std::uint64_t>> prefix_, change_;
+  std::vector<std::uint64_t> value_, slots_;
 };
 
 /// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? Shown by what they keep of each vertex alone:

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "checker/check.hpp"
 #include "checker/json.hpp"
@@ -16,7 +17,6 @@
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
-#include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/certificate.hpp"
 #include "sightline/report/report.hpp"
 #include "sightline/sight/reach_memory.hpp"
@@ -89,11 +89,13 @@ void write_fixed_table(architecture::Architecture a, const verdict::Answer& answ
 
 /// Our own certificate, held to the independent checker before anything is printed. A rejection is our bug: the certificate is
 /// kept for a report, under the name asked for or in the folder for temporary files.
+/// @param memory  forgotten once the certificate is written: the checker finds out for itself, and needs the room
 std::string make_checked_certificate(const verdict::Context& context, const std::string& answer, const CertifyOptions& options, Clock::time_point start,
-                                     std::string_view& stage) {
+                                     std::string_view& stage, std::optional<sight::ReachMemory>& memory) {
   stage = "written";
   context.budget.report("writing the certificate", 0);
-  const std::string text = certificate::print_canonical(certificate::make_certificate(context, nlohmann::json::parse(answer))) + "\n";
+  const std::string text = certificate::print_certificate(context, nlohmann::json::parse(answer)) + "\n";
+  memory.reset();
   stage = "checked";
   context.budget.report("checking the certificate", 0);
   // The checker knows nothing of budgets: it asks now and then, seldom enough that the clock is read every time.
@@ -117,7 +119,7 @@ std::string make_checked_certificate(const verdict::Context& context, const std:
 }
 
 Exit certify_file(const std::string& file, const CertifyOptions& options) {
-  const sight::ReachMemory memory;
+  std::optional<sight::ReachMemory> memory{std::in_place};
   const Clock::time_point start = Clock::now();
   const Budget budget = make_budget(options.limits);
   architecture::Architecture a = load_architecture(file, options.import.options());
@@ -134,7 +136,7 @@ Exit certify_file(const std::string& file, const CertifyOptions& options) {
   if (certificate::is_complete(answer)) {
     std::string_view stage;
     try {
-      const std::string certificate = make_checked_certificate(context, json, options, start, stage);
+      const std::string certificate = make_checked_certificate(context, json, options, start, stage, memory);
       if (!options.save.empty()) write_file_atomically(options.save, certificate);
     } catch (const BudgetExhausted& limit) {
       verdict::cut_short(context, fmt::format("while the certificate was {}: {}", stage, limit.what()));

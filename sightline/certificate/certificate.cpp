@@ -64,7 +64,10 @@ bool is_complete(const verdict::Answer& answer) {
   });
 }
 
-json make_certificate(const Context& context, const json& answer) {
+namespace {
+
+/// All but the patterns.
+json make_rest(const Context& context, const json& answer) {
   if (!is_complete(context.answer)) throw ArgumentError("an answer that was cut short has no certificate");
   const architecture::Architecture& a = context.architecture;
   const bool ids = a.input.embedding == architecture::Embedding::table;
@@ -98,9 +101,28 @@ json make_certificate(const Context& context, const json& answer) {
                       {"digest", sha256(print_canonical(architecture))},
                       {"evidence", std::move(evidence)},
                       {"format", format_name},
-                      {"patterns", make_pattern_evidence(a, context.budget)},
                       {"version", 1}};
   return certificate;
+}
+
+}  // namespace
+
+json make_certificate(const Context& context, const json& answer) {
+  json certificate = make_rest(context, answer);
+  certificate["patterns"] = make_pattern_evidence(context.architecture, context.budget);
+  return certificate;
+}
+
+std::string print_certificate(const Context& context, const json& answer) {
+  json certificate = make_rest(context, answer);
+  certificate["patterns"] = nullptr;
+  std::string text;
+  for (const auto& [key, value] : certificate.items()) {
+    text += text.empty() ? "{" : ",";
+    text += print_canonical(key) + ":";
+    text += key == "patterns" ? write_pattern_evidence(context.architecture, context.budget) : print_canonical(value);
+  }
+  return text + "}";
 }
 
 }  // namespace sightline::certificate

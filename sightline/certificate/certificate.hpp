@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "sightline/verdict/context.hpp"
 
@@ -17,5 +18,7 @@ namespace sightline::certificate {
 /// @param answer   the object that `certify --json` prints
 /// Cost: the questions once or twice more. Throws ArgumentError for an answer that was cut short, BudgetExhausted.
 [[nodiscard]] nlohmann::json make_certificate(const verdict::Context& context, const nlohmann::json& answer);
+/// The same as canonical text; patterns never stand in memory as a tree.
+[[nodiscard]] std::string print_certificate(const verdict::Context& context, const nlohmann::json& answer);
 
 }  // namespace sightline::certificate

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sightline/architecture/json_text.hpp"
@@ -76,16 +78,18 @@ class Writer {
 public:
   explicit Writer(const Pattern& pattern) : pattern_(pattern) {}
 
-  nlohmann::json write() {
+  /// Canonical text.
+  void write(std::string& out) {
     const auto& segments = pattern_.segments();
     for (std::size_t s = 0; s < segments.size(); ++s) {
       const std::int64_t end = s + 1 < segments.size() ? segments[s + 1].begin : pattern_.vertex_count();
       for (std::int64_t i = segments[s].begin; i < end;) i = write_piece(pattern_.lists()[segments[s].list], i, end);
     }
-    nlohmann::json lists = nlohmann::json::array(), out_segments = nlohmann::json::array();
-    for (const auto* list : lists_) lists.push_back(*list);
-    for (const auto& segment : segments_) out_segments.push_back(segment);
-    return {{"lists", std::move(lists)}, {"segments", std::move(out_segments)}, {"vertices", pattern_.vertex_count()}};
+    out += "{\"lists\":[";
+    append_joined(lists_, out);
+    out += "],\"segments\":[";
+    append_joined(segments_, out);
+    fmt::format_to(std::back_inserter(out), "],\"vertices\":{}}}", pattern_.vertex_count());
   }
 
 private:
@@ -132,9 +136,40 @@ private:
     return static_cast<std::int64_t>(found->second);
   }
 
+  static void append_joined(const auto& members, std::string& out) {
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      if (k > 0) out += ',';
+      append(members[k], out);
+    }
+  }
+  static void append(std::int64_t number, std::string& out) {
+    char buffer[24];
+    out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr);
+  }
+  template <std::size_t size>
+  static void append(const std::array<std::int64_t, size>& numbers, std::string& out) {
+    out += '[';
+    append_joined(numbers, out);
+    out += ']';
+  }
+  static void append(const WrittenList* list, std::string& out) {
+    out += '[';
+    append_joined(*list, out);
+    out += ']';
+  }
+
   const Pattern& pattern_;
   std::vector<AffineRun> room_;
-  std::map<WrittenList, std::size_t> numbers_;
+  struct Hash {
+    std::size_t operator()(const WrittenList& list) const {
+      std::uint64_t hash = list.size();
+      for (const WrittenRun& run : list) {
+        for (const std::int64_t number : run) hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9e3779b97f4a7c15u + (hash >> 29);
+      }
+      return hash;
+    }
+  };
+  std::unordered_map<WrittenList, std::size_t, Hash> numbers_;
   std::vector<const WrittenList*> lists_;
   std::vector<std::array<std::int64_t, 4>> segments_;
   bool last_constant_ = false;
@@ -171,12 +206,16 @@ public:
     }
   }
 
-  nlohmann::json finish() { return std::move(out_); }
+  std::string finish() { return std::move(out_) + "]"; }
 
 private:
   std::vector<Pattern> make(const PatternSpec& spec, Vertex heads) const { return layout::make_patterns(spec, {tokens_, registers_, heads}, budget_); }
   std::string text_of(const PatternSpec& spec) const {
     return architecture::print_json(architecture::to_tree(spec, architecture::Detail::full, folder_));
+  }
+  void write(const Pattern& pattern) {
+    if (out_.size() > 1) out_ += ',';
+    Writer(pattern).write(out_);
   }
   bool is_new(const std::string& key) { return known_.insert(key).second; }
 
@@ -213,7 +252,7 @@ private:
     if (!is_new(fmt::format("{} {} {}", head, heads, text_of(spec)))) return;
     add_leaves(spec, head, heads);
     if (made.empty()) made = make(spec, heads);
-    out_.push_back(to_evidence(made.at(head)));
+    write(made.at(head));
   }
 
   void add_leaves(const PatternSpec& spec, std::size_t head, Vertex heads) {
@@ -235,7 +274,7 @@ private:
       drawn_ = make(spec, heads);
       drawn_key_ = key;
     }
-    out_.push_back(to_evidence(drawn_.at(head)));
+    write(drawn_.at(head));
   }
 
   void add_pooling(const std::vector<std::vector<std::int64_t>>& blocks) {
@@ -253,8 +292,8 @@ private:
     if (!is_new("pooling " + key)) return;
     std::sort(read.begin(), read.end());
     for (Vertex i = 0; i < tokens_; ++i) all_read[i] = read;
-    out_.push_back(to_evidence(layout::make_pattern_from_rows(tokens_ + registers_, all_read)));
-    out_.push_back(to_evidence(layout::make_pattern_from_rows(tokens_ + registers_, same_block)));
+    write(layout::make_pattern_from_rows(tokens_ + registers_, all_read));
+    write(layout::make_pattern_from_rows(tokens_ + registers_, same_block));
   }
 
   Vertex tokens_, registers_;
@@ -264,18 +303,24 @@ private:
   std::map<std::string, std::size_t> counts_;
   std::string drawn_key_;
   std::vector<Pattern> drawn_;
-  nlohmann::json out_ = nlohmann::json::array();
+  std::string out_ = "[";
 };
 
 }  // namespace
 
-nlohmann::json to_evidence(const Pattern& pattern) { return Writer(pattern).write(); }
+nlohmann::json to_evidence(const Pattern& pattern) {
+  std::string text;
+  Writer(pattern).write(text);
+  return nlohmann::json::parse(text);
+}
 
-nlohmann::json make_pattern_evidence(const architecture::Architecture& given, const Budget& budget) {
+std::string write_pattern_evidence(const architecture::Architecture& given, const Budget& budget) {
   const architecture::Architecture architecture = architecture::to_normal_form(given);
   Walk walk(architecture, budget);
   for (const architecture::LayerSpec& layer : architecture.layers) walk.add_mixer(layer.mixer);
   return walk.finish();
 }
+
+nlohmann::json make_pattern_evidence(const architecture::Architecture& given, const Budget& budget) { return nlohmann::json::parse(write_pattern_evidence(given, budget)); }
 
 }  // namespace sightline::certificate

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "sightline/architecture/architecture.hpp"
 #include "sightline/base/budget.hpp"
@@ -14,7 +15,10 @@ namespace sightline::certificate {
 [[nodiscard]] nlohmann::json to_evidence(const layout::Pattern& pattern);
 
 /// All of them, in the order in which the checker asks for them: layer by layer and head by head, each once; what a pattern takes on
-/// trust (the rows of bigbird, random and file before `causal`) stands before it. Throws as make_layout does.
+/// trust (the rows of bigbird, random and file before `causal`) stands before it. Throws as make_layout does. As canonical text: in a large
+/// certificate they are nearly everything.
+[[nodiscard]] std::string write_pattern_evidence(const architecture::Architecture& architecture, const Budget& budget);
+/// The same as a tree.
 [[nodiscard]] nlohmann::json make_pattern_evidence(const architecture::Architecture& architecture, const Budget& budget);
 
 }  // namespace sightline::certificate

@@ -123,6 +123,32 @@ TEST_CASE("one way to write every value") {
   }
 }
 
+TEST_CASE("tables of integers are kept flat and look as any list") {
+  for (const char* table : {"[]", "[1,-2,3]", "[[]]", "[[1,2],[3],[]]", "[[[0,5,1,1,0,0],[7,9,1,1,0,1]],[[1]],[]]", "[9223372036854775807,-9223372036854775808]",
+                            "[[1],2]", "[1,[2]]", "[[1],[[2]]]", "[1.5]", "[[1],[2.0]]", "[null]", "[[\"a\"]]", "[{\"lists\":[1]}]", "1", "{\"lists\":[[2]]}"}) {
+    INFO(table);
+    const std::string text = std::string("{\"lists\":") + table + ",\"other\":" + table + "}";
+    const checker::Json value = checker::parse(text);
+    CHECK(checker::print(value) == text);
+    CHECK(value["lists"] == value["other"]);
+    CHECK(value["other"] == value["lists"]);
+    CHECK(value["lists"].is_array() == value["other"].is_array());
+    const checker::Json again = checker::parse(text);
+    CHECK(again["lists"] == value["lists"]);
+    if (value["other"].is_array()) CHECK(value["lists"].array() == value["other"].array());
+    CHECK(checker::print(value) == text);
+  }
+  const checker::Json value = checker::parse("{\"lists\":[[[1,2],[]],[]],\"other\":[[[1,2],[]],[]],\"segments\":[[1],2]}");
+  CHECK(*value["lists"].numbers() == std::vector<std::int64_t>{5, 5, 4, 1, 2, 0, 0});
+  CHECK(*value["other"].numbers() == *value["lists"].numbers());
+  CHECK_THROWS_AS((void)value["segments"].numbers(), checker::Malformed);
+  for (const char* text : {"{\"lists\":[01]}", "{\"lists\":[-0]}", "{\"lists\":[+1]}", "{\"lists\":[1,]}", "{\"lists\":[1 ]}", "{\"lists\":[[1],]}", "{\"lists\":[1}", "{\"lists\":[9223372036854775808]}"}) {
+    INFO(text);
+    CHECK_FALSE(reads(text));
+  }
+  CHECK_FALSE(reads("{\"lists\":" + std::string(66, '[') + std::string(66, ']') + "}"));
+}
+
 TEST_CASE("accessors name what they expected") {
   const checker::Json value = checker::parse("{\"a\":[1,2.5,\"x\",true,-1]}");
   CHECK(value["a"].size() == 5);
