@@ -157,6 +157,14 @@ private:
   };
   using Cover = std::vector<Covered>;
 
+  const sight::ViewRecords::Discrete* find_discrete(Vertex a) const {
+    if (records_ == nullptr || equal_) return nullptr;
+    const auto depth = records_->discrete.find(depth_);
+    if (depth == records_->discrete.end()) return nullptr;
+    const auto found = depth->second.find(a);
+    return found == depth->second.end() ? nullptr : &found->second;
+  }
+
   const symmetry::SearchRecord* find_record(Vertex a) const {
     if (records_ == nullptr) return nullptr;
     const auto found = records_->by_root.find({depth_, a});
@@ -195,6 +203,7 @@ private:
   /// Roots whose views hashes do not tell apart; visits every root unless the layout is rigid.
   template <class Visit>
   Alike find_alike(const std::vector<Vertex>& number, const Visit& visit) {
+    if (!equal_ && records_ != nullptr && records_->explained.contains(depth_) && sight::are_classes_uniform(layout_group_, number)) return {};
     const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
     if (alike.front().empty() || sight::do_times_explain(layout_, depth_, alike.front(), number, budget_)) return {};
@@ -220,6 +229,7 @@ private:
       }
     } else {
       split([&](Vertex a) {
+        if (const auto* const known = find_discrete(a)) return known->invariant;
         const ViewColours::Colours colours = colour(a);
         visit(a, colours);
         return colours.at.invariant;
@@ -385,7 +395,7 @@ void SightEvidence::add_reach() {
   question.layout = &layout_;
   question.find_layers = true;
   if (sight::answer_by_intervals(question, budget_)) return;
-  const auto shorter = sight::shorten(layout_, budget_);
+  const auto shorter = sight::find_shorter(layout_, budget_);
   auto hints = find_reach_hints(shorter ? shorter->layout : layout_, budget_);
   if (!hints) return;
   auto& [columns, hub] = *hints;

@@ -41,7 +41,7 @@ std::optional<ViewColours> ViewColours::make(const Layout& layout, const group::
   if (layout.has_equal_registers()) return std::nullopt;
   const Vertex vertices = layout.vertices();
   ViewColours views(layout, depth, budget);
-  views.booking_.grow(std::uint64_t{vertices} * 12);
+  views.booking_.grow(std::uint64_t{vertices} * 16);
   std::vector<Vertex> stand_in(vertices), third(vertices, no_vertex);
   std::vector<std::uint64_t> count(vertices, 1);
   std::iota(stand_in.begin(), stand_in.end(), Vertex{0});
@@ -54,7 +54,9 @@ std::optional<ViewColours> ViewColours::make(const Layout& layout, const group::
   std::sort(colours.begin(), colours.end());
   colours.erase(std::unique(colours.begin(), colours.end()), colours.end());
   views.place_.resize(vertices);
+  views.below_.resize(std::size_t{vertices} + 1);
   for (Vertex j = 0; j < vertices; ++j) {
+    views.below_[j] = static_cast<Vertex>(views.vertex_.size());
     if (stand_in[j] != j) {
       views.place_[j] = views.place_[stand_in[j]];
       continue;
@@ -65,6 +67,7 @@ std::optional<ViewColours> ViewColours::make(const Layout& layout, const group::
     views.third_.push_back(third[j]);
     views.rank_.push_back(static_cast<std::uint64_t>(std::lower_bound(colours.begin(), colours.end(), layout.vertex_colour[j]) - colours.begin()));
   }
+  views.below_[vertices] = static_cast<Vertex>(views.vertex_.size());
   std::vector<std::uint64_t> first(layout.relations.size(), 0);
   for (std::size_t q = layout.order.size(); q >= 1; --q) {
     for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
@@ -75,7 +78,8 @@ std::optional<ViewColours> ViewColours::make(const Layout& layout, const group::
     if (first[r] != 0 && !views.write_rows(layout.relations[r], rows)) return std::nullopt;
   }
   const std::size_t places = views.vertex_.size();
-  views.booking_.grow(places * (40 + 16 * views.steps_.size()));
+  views.booking_.grow(places * (48 + 16 * views.steps_.size()));
+  views.value_.resize(places);
   views.latest_.resize(places);
   views.next_unseen_.resize(places + 1);
   for (const Vertex step : views.steps_) {
@@ -98,9 +102,8 @@ void ViewColours::append(Rows& rows, const layout::ColouredRun& run) {
     }
     rows.pieces.push_back({first, last, step, weight});
   };
-  const auto at_least = [this](Vertex j) { return static_cast<Vertex>(std::lower_bound(vertex_.begin(), vertex_.end(), j) - vertex_.begin()); };
   if (run.step == 1 && (run.colour_step == 0 || run.first == run.last)) {
-    const Vertex first = at_least(run.first), end = at_least(run.last + 1);
+    const Vertex first = below_[run.first], end = below_[std::size_t{run.last} + 1];
     if (first < end) add(first, end - 1, 0, root_hash::weigh(run.colour));
     return;
   }
@@ -123,50 +126,42 @@ void ViewColours::append(Rows& rows, const layout::ColouredRun& run) {
 
 bool ViewColours::write_rows(const layout::Relation& relation, Rows& rows) {
   const Vertex vertices = layout_->vertices();
-  const std::size_t places = vertex_.size();
-  booking_.grow(places * 25);
+  const auto places = static_cast<Vertex>(vertex_.size());
+  booking_.grow(std::uint64_t{places} * 25);
   rows.list.resize(places);
   rows.others.assign(places, 0);
   rows.repeats.assign(places, false);
   rows.begin.assign(1, 0);
   std::vector<layout::ColouredRun> row;
   std::vector<std::int64_t> colours;
-  std::uint64_t cut = 0;
-  bool same_repeats = false;
-  for (Vertex i = 0, same_until = 0, list_of = no_vertex; i < vertices; ++i) {
+  for (Vertex i = 0, end = 0, place = 0; i < vertices; i = end) {
     budget_->poll();
-    const Vertex place = place_[i];
-    const bool kept = vertex_[place] == i;
-    if (i >= same_until) {
-      same_until = relation.same_row_until(i);
-      relation.row(i, row);
-      for (const layout::ColouredRun& run : row) cut += run.step == 1 && run.colour_step == 0 ? 1 : run.size();
-      same_repeats = repeats_colour(row, colours);
-      list_of = no_vertex;
+    end = relation.same_row_until(i);
+    relation.row(i, row);
+    std::size_t coming = 0;
+    for (const layout::ColouredRun& run : row) coming += run.step == 1 && run.colour_step == 0 ? 1 : run.size();
+    if (place == places || vertex_[place] >= end) continue;
+    if (rows.pieces.size() + coming > rows.pieces.capacity()) {
+      const std::size_t grown = std::max(rows.pieces.size() + coming, 2 * rows.pieces.capacity());
+      if (grown > 2 * most_pieces) return false;
+      booking_.grow((grown - rows.pieces.capacity()) * sizeof(Piece));
+      rows.pieces.reserve(grown);
     }
-    if (!kept) continue;
-    if (list_of == no_vertex) {
-      std::size_t coming = 0;
-      for (const layout::ColouredRun& run : row) coming += run.step == 1 && run.colour_step == 0 ? 1 : run.size();
-      if (rows.pieces.size() + coming > rows.pieces.capacity()) {
-        const std::size_t grown = std::max(rows.pieces.size() + coming, 2 * rows.pieces.capacity());
-        if (grown > 2 * most_pieces) return false;
-        booking_.grow((grown - rows.pieces.capacity()) * sizeof(Piece));
-        rows.pieces.reserve(grown);
-      }
-      for (const layout::ColouredRun& run : row) append(rows, run);
-      if (rows.pieces.size() > most_pieces) return false;
-      list_of = static_cast<Vertex>(rows.begin.size() - 1);
-      rows.begin.push_back(rows.pieces.size());
+    for (const layout::ColouredRun& run : row) append(rows, run);
+    if (rows.pieces.size() > most_pieces) return false;
+    const auto list = static_cast<std::uint32_t>(rows.begin.size() - 1);
+    rows.begin.push_back(rows.pieces.size());
+    rows.cut.push_back(coming);
+    const bool repeats = repeats_colour(row, colours);
+    for (; place < places && vertex_[place] < end; ++place) {
+      rows.list[place] = list;
+      rows.repeats[place] = repeats;
+      if (third_[place] == no_vertex) continue;
+      const std::int64_t loop = find_run_colour(row, vertex_[place]), inner = find_run_colour(row, third_[place]);
+      const std::uint64_t own = loop < 0 ? 0 : root_hash::weigh(loop), other = inner < 0 ? 0 : root_hash::weigh(inner);
+      rows.others[place] = (count_[place] - 1) * (other - own);
     }
-    rows.list[place] = list_of;
-    rows.repeats[place] = same_repeats;
-    if (third_[place] == no_vertex) continue;
-    const std::int64_t loop = find_run_colour(row, i), inner = find_run_colour(row, third_[place]);
-    const std::uint64_t own = loop < 0 ? 0 : root_hash::weigh(loop), other = inner < 0 ? 0 : root_hash::weigh(inner);
-    rows.others[place] = (count_[place] - 1) * (other - own);
   }
-  rows.steps = 3 * std::uint64_t{vertices} + 2 * cut;
   return true;
 }
 
@@ -222,13 +217,15 @@ void ViewColours::find_latest(Vertex root) {
   }
 }
 
-void ViewColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
+std::uint64_t ViewColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
   const std::size_t places = vertex_.size();
+  std::uint64_t steps_taken = 3 * std::uint64_t{layout_->vertices()};
+  for (std::size_t j = 0; j < places; ++j) value_[j] = count_[j] * mix(hash[j] ^ salt);
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     std::vector<std::uint64_t>& prefix = prefix_[s];
     const Vertex step = steps_[s];
     // prefix[j + step]: sum up to and including j over its residue.
-    for (std::size_t j = 0; j < places; ++j) prefix[j + step] = prefix[j] + count_[j] * mix(hash[j] ^ salt);
+    for (std::size_t j = 0; j < places; ++j) prefix[j + step] = prefix[j] + value_[j];
     std::fill(change_[s].begin(), change_[s].end(), 0);
   }
   const auto visible = [&](std::size_t i) { return latest_[i] >= 0 && static_cast<std::uint64_t>(latest_[i]) >= rows.first_layer; };
@@ -238,6 +235,7 @@ void ViewColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<st
       continue;
     }
     const std::uint32_t list = rows.list[i];
+    steps_taken += 2 * rows.cut[list];
     const Piece *const begin = rows.pieces.data() + rows.begin[list], *const end = rows.pieces.data() + rows.begin[list + 1];
     std::uint64_t read = 0, told = 0;
     for (const Piece* piece = begin; piece != end; ++piece) {
@@ -273,6 +271,7 @@ void ViewColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<st
     for (std::size_t s = 1; s < steps_.size(); ++s) all += change_[s][j];
     hash[j] = mix(hash[j] + mix(all ^ salt));
   }
+  return steps_taken;
 }
 
 void ViewColours::refine(Colours& colours) {
@@ -290,8 +289,7 @@ void ViewColours::refine(Colours& colours) {
     for (const Rows& rows : relations_) {
       if (rows.first_layer == 0) continue;
       salt = mix(salt);
-      result.work += rows.steps;
-      refine_by(rows, salt, result.hash, colours.seen);
+      result.work += refine_by(rows, salt, result.hash, colours.seen);
     }
   }
   for (std::size_t j = 0; j < vertex_.size(); ++j) {

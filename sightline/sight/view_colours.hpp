@@ -58,7 +58,7 @@ private:
     std::vector<std::uint64_t> others;   ///< by place: what members of the same class, the place's own vertex corrected, add
     std::vector<bool> repeats;           ///< by place: does the row repeat a colour?
     std::uint64_t first_layer = 0;       ///< the row is visible from this layer on
-    std::uint64_t steps = 0;             ///< that refining by it takes per round on all vertices
+    std::vector<std::uint64_t> cut;      ///< of each list: pieces of one colour without steps, all vertices kept
   };
 
   ViewColours(const Layout& layout, std::uint64_t depth, const Budget& budget) : layout_(&layout), depth_(depth), budget_(&budget), booking_(budget) {}
@@ -66,7 +66,8 @@ private:
   void append(Rows& rows, const layout::ColouredRun& run);
   void find_latest(Vertex root);
   void refine(Colours& colours);
-  void refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash, const std::vector<bool>& seen);
+  /// The steps that compute_root_colours takes.
+  std::uint64_t refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash, const std::vector<bool>& seen);
 
   const Layout* layout_;
   std::uint64_t depth_;
@@ -74,6 +75,7 @@ private:
   Booking booking_;
   std::vector<Vertex> vertex_;             ///< by place
   std::vector<Vertex> place_;              ///< by vertex: the place that stands for it
+  std::vector<Vertex> below_;              ///< by vertex, and at the end: how many are kept below
   std::vector<std::uint64_t> count_;       ///< by place: vertices that it stands for
   std::vector<Vertex> third_;              ///< by place: another member of the class it stands for, or none
   std::vector<std::uint64_t> rank_;        ///< of the vertex colour, by place
@@ -82,6 +84,7 @@ private:
   std::vector<std::int64_t> latest_;       ///< of the present root, by place
   std::vector<Vertex> next_unseen_, active_;
   std::vector<std::vector<std::uint64_t>> prefix_, change_;  ///< by number of the step
+  std::vector<std::uint64_t> value_;       ///< by place: what it is read as in this round
   std::optional<root_hash::DistinctCounter> counter_;
 };
 

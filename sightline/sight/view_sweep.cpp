@@ -158,13 +158,21 @@ bool ViewSweep::run() {
     if (orbit[a] == a && !complete[a]) roots.push_back(a);
   }
   if (roots.empty()) return true;
-  if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_)) return true;
+  // Kept for the questions and the evidence that follow, where registers say nothing of their own.
+  ViewRecords* const records = layout.has_equal_registers() ? nullptr : question_.records;
+  const bool own_classes = records != nullptr && question_.target == question_.layout_group;
+  if (own_classes && records->explained.contains(depth_)) return true;
+  const auto explained = [&] {
+    if (own_classes) records->explained.insert(depth_);
+    return true;
+  };
+  if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_)) return explained();
   const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
   const bool rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_);
   if (!rigid && are_classes_uniform(*question_.layout_group, symmetric_class())) {
     if (auto views = ViewColours::make(layout, *question_.layout_group, depth_, budget_)) views_.emplace(std::move(*views));
   }
-  if (views_ && views_->explains_all(roots, symmetric_class())) return true;
+  if (views_ && views_->explains_all(roots, symmetric_class())) return explained();
   if (many) {
     if (first_only() && !sample_twins(roots)) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
@@ -179,10 +187,19 @@ bool ViewSweep::run() {
       if (!first_only() && sample_group(roots)) return true;
       charge(most_work);
     }
+    if (records != nullptr) {
+      const auto& known = records->discrete[depth_];
+      if (const auto found = known.find(a); found != known.end()) {
+        charge(found->second.work);
+        alike[found->second.invariant].push_back(a);
+        continue;
+      }
+    }
     const ViewColours::Colours colours = colour(a);
     charge(colours.at.work);
     if (!visit_root(a, colours)) return false;
     alike[colours.at.invariant].push_back(a);
+    if (records != nullptr && colours.at.discrete) records->discrete[depth_][a] = {colours.at.invariant, colours.at.work};
     if (first_only() || asked == symmetric_class()) continue;
     // The group has grown: perhaps it explains the rest.
     asked = symmetric_class();

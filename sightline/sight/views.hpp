@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,13 @@ enum class RegisterRows { frequencies, multisets };
 struct ViewRecords {
   static constexpr std::size_t most = 16;
   std::map<std::pair<std::uint64_t, Vertex>, symmetry::SearchRecord> by_root;
+  /// Views in which every token has a colour of its own: their invariant, and the steps it took to find out.
+  struct Discrete {
+    std::uint64_t invariant = 0, work = 0;
+  };
+  std::map<std::uint64_t, std::unordered_map<Vertex, Discrete>> discrete;  ///< by depth and root
+  /// Depths at which all isomorphisms of views are known to stay within the symmetric classes of the layout's own group.
+  std::set<std::uint64_t> explained;
 };
 
 /// The question "is every isomorphism of rooted views of depth m in G?".

@@ -62,6 +62,16 @@ sight::ViewQuestion Context::keep_records(sight::ViewQuestion question, std::siz
 
 sight::Needed Context::ask_needed(const sight::ViewQuestion& question) const {
   const std::size_t at = remember(question, ViewsAsked::What::needed, std::nullopt);
+  // What the published claim needs is mostly what was asked already.
+  const ViewsAsked& entry = asked[at];
+  const auto same = std::find_if(asked.begin(), asked.end() - 1, [&](const ViewsAsked& before) {
+    return before.needed && !before.target && !entry.target && before.views == entry.views && before.kind == entry.kind && before.rows == entry.rows;
+  });
+  if (same != asked.end() - 1) {
+    sight::Needed known = *same->needed;
+    asked.pop_back();
+    return known;
+  }
   return *(asked[at].needed = sight::compute_needed(keep_records(question, at), budget));
 }
 
