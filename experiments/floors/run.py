@@ -44,7 +44,7 @@ NORM = {"kind": "layernorm", "eps": 1.0}  # the floor holds for every eps; a sma
 # the printed floor of a collision compares two tokens; all that a token cannot tell apart is the average over the isomorphisms of its
 # view (theory 3.2). Petersen: half of E|F|^2 = 10 * 12/144. Longformer: x_6 is one of ten in the eyes of token 1, and so for 15.
 CASES = {
-    "petersen": ("Petersen graph, 2 layers", [sums(10, GRAPH, 2, d) for d in (4, 8, 16)], sums(10, GRAPH, 3, 16), "a third layer", fractions.Fraction(5, 12)),
+    "petersen": ("Petersen graph, 2 layers", [sums(10, GRAPH, 2, d) for d in (8, 16, 32)], sums(10, GRAPH, 3, 16), "a third layer", fractions.Fraction(5, 12)),
     "longformer": ("Longformer with a global token, 2 layers", [sums(16, LONGFORMER, 2, d, "layernorm") for d in (4, 8, 16)],
                    sums(16, LONGFORMER, 3, 16, "layernorm"), "a third layer",
                    fractions.Fraction(3, 20)),
@@ -57,7 +57,7 @@ CASES = {
                "no mask", None),
 }
 # How long each is trained, and how fast; the repaired Petersen and Longformer have the most to learn.
-STEPS = {"petersen": 1500, "longformer": 1500, "blocks": 1000, "prenorm": 1000, "odd": 600, "causal": 1000}
+STEPS = {"petersen": 4000, "longformer": 1500, "blocks": 1000, "prenorm": 1000, "odd": 600, "causal": 1000}
 REPAIR_STEPS = {"petersen": 2000, "longformer": 4000}
 QUICK_STEPS = {"petersen": 60, "longformer": 60, "blocks": 300, "prenorm": 200, "odd": 150, "causal": 300}
 RATE = {"longformer": 1e-2}
