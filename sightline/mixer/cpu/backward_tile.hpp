@@ -121,6 +121,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   Real* const most = arena.take<Real>(tile_readers);
   Real* const below = arena.take<Real>(tile_readers);
   Real* const totals = arena.take<Real>(tile_readers);
+  Real* const carries = arena.take<Real>(tile_readers);
   Real* const scales = arena.take<Real>(tile_readers);
   Real* const slopes = arena.take<Real>(strip_columns * tile_readers);
   Real* const ones = arena.take<Real>(tile_readers);
@@ -135,7 +136,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     const Real scale = exists ? head.statistics[reader * 2 + 1] : Real(0);
     scales[i] = scale;
     most[i] = exists ? head.statistics[reader * 2] : Real(0);
-    totals[i] = 0;
+    totals[i] = carries[i] = 0;
     ones[i] = 1;
     Real* const row = out_rows + i * value_length;
     if (exists) {
@@ -209,10 +210,10 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     is_first = false;
     bias.find(strip);
     if (program) {
-      differentiate_program<Real>(rule, head, strip, vectors, {most, below, scales, totals}, alone, bias, inputs, space,
+      differentiate_program<Real>(rule, head, strip, vectors, {most, below, scales, totals, carries}, alone, bias, inputs, space,
                                   scores, products, slopes, along);
     } else
-      differentiate_strip<Real>(rule, head, strip, vectors, {most, below, scales, totals}, alone, bias, scores,
+      differentiate_strip<Real>(rule, head, strip, vectors, {most, below, scales, totals, carries}, alone, bias, scores,
                                 products, slopes);
     bias.collect(strip, ones);
     if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {

@@ -126,13 +126,13 @@ public:
     clear(gradients.key, shape_.width);
     clear(gradients.value, shape_.value_width);
     if (gradients.bias != nullptr) {
-      bias_sums_.assign(static_cast<std::size_t>(shape_.batch * shape_.heads * bias_length()), Real(0));
+      bias_sums_.assign(static_cast<std::size_t>(shape_.batch * shape_.heads * bias_length()), 0.0);
       merged_.assign(static_cast<std::size_t>(shape_.batch * shape_.heads), 0);
     }
     run_tiles(gradients);
     run_sparse(gradients);
     if (gradients.bias != nullptr)
-      add_biases(gradients.bias);
+      set_biases(gradients.bias);
     if (gradients.sink != nullptr)
       add_sinks(gradients.sink);
     if (execution_.exact && !is_clean()) {
@@ -362,9 +362,9 @@ private:
     while (merged.load(std::memory_order_acquire) != static_cast<std::uint32_t>(task.part))
       std::this_thread::yield();
     const auto [begin, end] = coloured_ != nullptr ? find_colours(list) : find_offsets(list);
-    Real* const to = bias_sums_.data() + number * bias_length() + bias_zero();
+    double* const to = bias_sums_.data() + number * bias_length() + bias_zero();
     for (std::int64_t k = begin; k < end; ++k) {
-      to[k] += own[k];
+      to[k] += static_cast<double>(own[k]);
       own[k] = 0;
     }
     merged.store(static_cast<std::uint32_t>(task.part) + 1, std::memory_order_release);
@@ -425,11 +425,11 @@ private:
           const std::int64_t number = first * group() + k;
           const SparseList& rows = tiles_of(number % shape_.heads).rows;
           const Real* const from = exponents.data() + arcs_before[static_cast<std::size_t>(k)];
-          Real* const sums = bias_sums_.data() + number * bias_length() + bias_zero();
+          double* const sums = bias_sums_.data() + number * bias_length() + bias_zero();
           for (std::size_t r = 0; r < rows.rows.size(); ++r) {
             for (auto a = static_cast<std::size_t>(rows.offsets[r]); a < static_cast<std::size_t>(rows.offsets[r + 1]);
                  ++a)
-              sums[coloured_ != nullptr ? rows.colours[a] : rows.rows[r] - rows.columns[a]] += from[a];
+              sums[coloured_ != nullptr ? rows.colours[a] : rows.rows[r] - rows.columns[a]] += static_cast<double>(from[a]);
           }
         });
         for (std::int64_t g = 0; g < group(); ++g) { // heads that share a key head follow each other
@@ -467,16 +467,20 @@ private:
     return first;
   }
 
-  void add_biases(Real* out) {
-    for (std::int64_t k = 0; k < shape_.batch * shape_.heads; ++k) {
-      const Real* const sums = bias_sums_.data() + k * bias_length();
-      const std::int64_t h = k % shape_.heads, colours = plan_.colours();
-      if (coloured_ == nullptr) {
-        bias_.add_gradient(plan_, h, k < shape_.heads, sums, out);
-        continue;
+  void set_biases(Real* out) {
+    std::vector<double> sums(static_cast<std::size_t>(bias_length()));
+    for (std::int64_t h = 0; h < shape_.heads; ++h) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (std::int64_t b = 0; b < shape_.batch; ++b) {
+        const double* const from = bias_sums_.data() + (b * shape_.heads + h) * bias_length();
+        for (std::int64_t k = 0; k < bias_length(); ++k)
+          sums[static_cast<std::size_t>(k)] += from[k];
       }
-      for (std::int64_t c = 0; c < colours; ++c)
-        out[h * colours + c] = k < shape_.heads ? sums[c] : out[h * colours + c] + sums[c];
+      if (coloured_ == nullptr)
+        bias_.set_gradient(plan_, h, sums.data(), out);
+      else
+        std::transform(sums.begin(), sums.begin() + plan_.colours(), out + h * plan_.colours(),
+                       [](double sum) { return static_cast<Real>(sum); });
     }
   }
 
@@ -511,7 +515,9 @@ private:
   const Engine<Real>* engine_ = nullptr;
   int workers_ = 1;
   std::vector<SinkPart> sinks_;
-  std::vector<Real> bias_sums_;       // d loss / d exponent by i - j or colour, per batch element and head
+  // d loss / d exponent by i - j or colour, per batch element and head: sums of normalised rows cancel, so what is left is
+  // small beside what is added.
+  std::vector<double> bias_sums_;
   std::vector<std::uint32_t> merged_; // tiles of each that have been added
 };
 

@@ -7,7 +7,7 @@ namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
 /// Per lane of a tile: the largest exponents, d out . out, the rows' factors (see Head::statistics), sums of
 /// derivatives.
-template <class Real> struct LaneNumbers { Real *most, *middle, *scale, *totals; };
+template <class Real> struct LaneNumbers { Real *most, *middle, *scale, *totals, *carries; };
 
 /// The weight of scores and its derivative by the score, times `chain`.
 template <class Real, Weight kind>
@@ -151,7 +151,8 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
     store<Real>(along + c, zero);
   for (int v = 0; v < vectors; ++v) {
     const Vec<Real> shift = load<Real>(of.most + v * lanes);
-    Vec<Real> middle = load<Real>(of.middle + v * lanes), sum = load<Real>(of.totals + v * lanes), power;
+    Vec<Real> middle = load<Real>(of.middle + v * lanes), sum = load<Real>(of.totals + v * lanes),
+              carry = load<Real>(of.carries + v * lanes), power;
     const auto run = [&](int c) {
       const int count = strip.count - c < program_block ? strip.count - c : program_block;
       fill_program<Real>(program, c, count, v * lanes, tile_readers, inputs.reader_squares, inputs.read_squares, scores,
@@ -193,11 +194,15 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
           found.read = select(mask, found.read, zero);
         }
         store<Real>(products + at, found.pair);
-        sum += found.reader;
+        // x times this sum and a sum of y cancel where x and y are near (norm(x - y)): so it keeps what rounding takes.
+        const Vec<Real> kept = found.reader - carry, next = sum + kept;
+        carry = (next - sum) - kept;
+        sum = next;
         store<Real>(along + (c + k) * lanes, load<Real>(along + (c + k) * lanes) + found.read);
       }
     }
     store<Real>(of.totals + v * lanes, sum);
+    store<Real>(of.carries + v * lanes, carry);
   }
   for (int c = 0; c < strip.count; ++c) {
     for (int v = 0; v < vectors; ++v) {

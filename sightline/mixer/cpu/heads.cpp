@@ -78,13 +78,12 @@ std::int64_t OffsetBias<Real>::colour_of(const Plan& plan, const layout::Relatio
 }
 
 template <class Real>
-void OffsetBias<Real>::add_gradient(const Plan& plan, std::int64_t head, bool set, const Real* sums, Real* bias) const {
-  Real* const to = bias + head * plan.colours();
-  if (set)
-    std::fill_n(to, plan.colours(), Real(0));
+void OffsetBias<Real>::set_gradient(const Plan& plan, std::int64_t head, const double* sums, Real* bias) const {
+  std::vector<double> totals(static_cast<std::size_t>(plan.colours()), 0.0);
   const layout::Relation* const relation = plan.relation(plan.relation_of(first_head_ + head));
   for (std::int64_t offset = 1 - plan.readers(); offset < plan.readers(); ++offset)
-    to[colour_of(plan, relation, offset)] += sums[zero_ - offset];
+    totals[static_cast<std::size_t>(colour_of(plan, relation, offset))] += sums[zero_ - offset];
+  std::transform(totals.begin(), totals.end(), bias + head * plan.colours(), [](double total) { return static_cast<Real>(total); });
 }
 
 template <class Real>

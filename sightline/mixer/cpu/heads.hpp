@@ -40,8 +40,8 @@ public:
 
   [[nodiscard]] std::int64_t length() const { return length_; } ///< of a table
   [[nodiscard]] std::int64_t zero() const { return zero_; }     ///< where i - j = 0 is
-  /// Adds what belongs to the offsets of a head to the gradients of its biases, or sets them. `sums` [length].
-  void add_gradient(const Plan& plan, std::int64_t head, bool set, const Real* sums, Real* bias) const;
+  /// The gradients of a head's biases from those of its offsets, `sums` [length].
+  void set_gradient(const Plan& plan, std::int64_t head, const double* sums, Real* bias) const;
 
 private:
   [[nodiscard]] static std::int64_t colour_of(const Plan& plan, const layout::Relation* relation, std::int64_t offset);
