@@ -126,10 +126,9 @@ void print_string(std::string_view text, Out& out) {
     out += '\\';
     std::size_t k = 0;
     while (k < short_escapes.size() && short_escapes[k + 1] != c) k += 2;
-    if (k < short_escapes.size())
+    if (k < short_escapes.size()) {
       out += short_escapes[k];
-    else
-      {
+    } else {
       out += "u00";
       out += "0123456789abcdef"[code >> 4];
       out += "0123456789abcdef"[code & 15];

@@ -48,6 +48,26 @@ Rows mirror(Rows rows) {
   return both;
 }
 
+/// Every vertex reads the next one.
+Rows make_path(Vertex n) {
+  Rows rows(n);
+  for (Vertex i = 0; i + 1 < n; ++i) rows[i] = {i + 1};
+  return rows;
+}
+
+/// A path on which 3 and 7 read alike and are read by 2 alone; joined: they read each other too.
+Rows path_with_twins(Vertex n, bool joined) {
+  Rows rows = make_path(n);
+  rows[3] = rows[7] = {1, 2};
+  if (joined) {
+    rows[3].push_back(7);
+    rows[7] = {1, 2, 3};
+  }
+  rows[2] = {3, 7};
+  rows[6] = {8};
+  return rows;
+}
+
 }  // namespace
 
 TEST_CASE("small structures read into bits are the graph that rows, twins and arcs give") {
@@ -75,8 +95,7 @@ TEST_CASE("small structures read into bits are the graph that rows, twins and ar
 TEST_CASE("twins, coloured, hidden and large structures are left to the general way") {
   const auto declines = [](const Structure& structure) { return !symmetry::make_small_graph(structure, budget).has_value(); };
   const Vertex n = 12;
-  Rows path(n);
-  for (Vertex i = 0; i + 1 < n; ++i) path[i] = {i + 1};
+  const Rows path = make_path(n);
   {
     Sample sample(n);
     sample.add(sightline::layout::make_pattern_from_rows(n, path), {}, Cancels::nothing);
@@ -86,14 +105,7 @@ TEST_CASE("twins, coloured, hidden and large structures are left to the general 
   }
   // Twins that do not read each other, and twins that do.
   for (const bool joined : {false, true}) {
-    Rows rows = path;
-    rows[3] = rows[7] = {1, 2};
-    if (joined) {
-      rows[3].push_back(7);
-      rows[7] = {1, 2, 3};
-    }
-    rows[2] = {3, 7};
-    rows[6] = {8};
+    const Rows rows = path_with_twins(n, joined);
     Sample sample(n);
     sample.add(sightline::layout::make_pattern_from_rows(n, rows), {}, Cancels::nothing);
     CHECK(declines(sample.structure));
@@ -110,8 +122,7 @@ TEST_CASE("twins, coloured, hidden and large structures are left to the general 
   {
     // One row of runs, or equal rows, and a larger structure is not read vertex by vertex.
     const Vertex many = 1025;
-    Rows rows(many);
-    for (Vertex i = 0; i + 1 < many; ++i) rows[i] = {i + 1};
+    Rows rows = make_path(many);
     Sample apart(many), runs(many), equal(many);
     apart.add(rows);
     CHECK(agrees(apart.structure));
@@ -153,15 +164,7 @@ TEST_CASE("larger structures that are written out are the graph that rows, twins
   // Readers that others read alike, and that read each other.
   for (const bool joined : {false, true}) {
     const Vertex n = 1100;
-    Rows rows(n);
-    for (Vertex i = 0; i + 1 < n; ++i) rows[i] = {i + 1};
-    rows[3] = rows[7] = {1, 2};
-    if (joined) {
-      rows[3].push_back(7);
-      rows[7] = {1, 2, 3};
-    }
-    rows[2] = {3, 7};
-    rows[6] = {8};
+    const Rows rows = path_with_twins(n, joined);
     Sample sample(n);
     sample.add(rows);
     CHECK(!symmetry::make_small_graph(sample.structure, budget).has_value());
