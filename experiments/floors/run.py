@@ -157,7 +157,7 @@ def judge(name, result, quick):
 
 def draw(results):
     """Errors as multiples of the exact distance, one line per case, logarithmic."""
-    width, left, right, row, top = 760, 250, 30, 44, 54
+    width, left, right, row, top = 790, 280, 30, 44, 54
     low, high = -4.0, 1.0
     height = top + row * len(results) + 46
     x = lambda ratio: left + (min(max(math.log10(max(ratio, 1e-9)), low), high) - low) / (high - low) * (width - left - right)
