@@ -8,6 +8,7 @@
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/rooted.hpp"
+#include "sightline/sight/stepped_sums.hpp"
 #include "sightline/sight/view_sweep.hpp"
 #include "sightline/sight/wanted.hpp"
 #include "sightline/symmetry/automorphism.hpp"
@@ -317,24 +318,23 @@ private:
 /// For every vertex (how many it reads) * (how many read it), over the distinct layers.
 std::vector<double> compute_traffic(const Layout& layout) {
   const Vertex vertices = layout.vertices();
-  std::vector<double> reads(vertices, 0), readers(vertices, 0), change(std::size_t{vertices} + 1, 0);
+  std::vector<double> reads(vertices, 0);
+  sight::SteppedSums<double> readers(vertices);
   std::vector<layout::Run> row;
   for (const layout::Relation& relation : layout.relations) {
-    for (Vertex i = 0; i < vertices; ++i) {
+    for (Vertex i = 0, end = 0; i < vertices; i = end) {
+      end = relation.pattern().same_row_until(i);
       relation.pattern().row(i, row);
+      double degree = 0;
       for (const layout::Run& run : row) {
-        reads[i] += run.size();
-        for (std::uint64_t j = run.first; run.step > 1 && j <= run.last; j += run.step) readers[j] += 1;
-        change[run.first] += run.step == 1 ? 1 : 0;
-        change[std::size_t{run.last} + 1] -= run.step == 1 ? 1 : 0;
+        degree += run.size();
+        readers.add(run.first, run.last, run.step, end - i);
       }
+      for (Vertex reader = i; reader < end; ++reader) reads[reader] += degree;
     }
   }
-  double sum = 0;
-  for (Vertex j = 0; j < vertices; ++j) {
-    sum += change[j];
-    reads[j] *= readers[j] + sum;
-  }
+  const std::vector<double> read_by = std::move(readers).take();
+  for (Vertex j = 0; j < vertices; ++j) reads[j] *= read_by[j];
   return reads;
 }
 

@@ -1,8 +1,10 @@
 // Upper bounds on "connected" that read two layers only, on runs: rows that must meet columns.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/stepped_sums.hpp"
 
 namespace sightline::sight {
 
@@ -90,41 +92,60 @@ bool do_rows_cross(const ReachQuestion& question, const ReadLayer& earlier, cons
 bool does_core_suffice(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget) {
   const Vertex tokens = question.layout->tokens;
   const bool causal = question.wanted.kind == ClassKind::causal;
-  // How many of the readers i (causal: i >= k) read k, by differences over the readers of one list and over its ranges.
-  std::vector<std::int64_t> change(std::size_t{tokens} + 1, 0), single(tokens, 0);
+  // How many of the readers i (causal: i >= k) read k.
+  SteppedSums<std::int64_t> readers(tokens);
   std::uint64_t work = 0;
   for (const ReadGroup& group : later.groups) {
     if (group.begin >= tokens) break;
+    budget.poll();
     const Vertex end = std::min(group.end, tokens);
     for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
       const ReadRange& range = later.ranges[k];
-      const auto count = [&](Vertex j) { return static_cast<std::int64_t>(causal ? end - std::clamp(j, group.begin, end) : end - group.begin); };
-      if (range.step == 1 && (!causal || range.last <= group.begin)) {
-        change[range.first] += end - group.begin;
-        change[std::size_t{range.last} + 1] -= end - group.begin;
+      if (range.first >= tokens) continue;
+      const auto members_until = [&range](Vertex bound) { return bound - (bound - range.first) % range.step; };  // the last member up to a bound in it
+      const Vertex last = members_until(std::min(range.last, tokens - 1));
+      if (!causal || last <= group.begin) {
+        readers.add(range.first, last, range.step, end - group.begin);
         continue;
       }
-      work += (range.last - range.first) / range.step + 1;
-      if (work > 64 * std::uint64_t{tokens}) return false;
-      for (std::uint64_t j = range.first; j <= range.last && j < tokens; j += range.step) single[j] += count(static_cast<Vertex>(j));
+      // Members up to the first reader are read by all of the group, the others by those from there on.
+      std::uint64_t j = range.first;
+      if (range.first <= group.begin) {
+        readers.add(range.first, members_until(group.begin), range.step, end - group.begin);
+        j = std::uint64_t{members_until(group.begin)} + range.step;
+      }
+      for (; j <= last && j < end; j += range.step) {
+        if (++work > 64 * std::uint64_t{tokens}) return false;
+        readers.add(static_cast<Vertex>(j), static_cast<Vertex>(j), 1, end - static_cast<Vertex>(j));
+      }
     }
   }
+  const std::vector<std::int64_t> count = std::move(readers).take();
   std::vector<bool> core(tokens, false);
-  std::int64_t sum = 0;
   bool any = false;
   for (Vertex k = 0; k < tokens; ++k) {
-    sum += change[k];
-    core[k] = sum + single[k] >= static_cast<std::int64_t>(causal ? tokens - k : tokens);
+    core[k] = count[k] >= static_cast<std::int64_t>(causal ? tokens - k : tokens);
     any = any || core[k];
   }
   if (!any) return false;
-  // The first core token that reads j.
+  // The first core token that reads j. What has one is stepped over, by a list of successors for each step.
   std::vector<Vertex> by(tokens, nobody);
-  std::vector<Vertex> next(std::size_t{tokens} + 1);
-  for (Vertex j = 0; j <= tokens; ++j) next[j] = j;
-  const auto find = [&next](Vertex j) {
-    while (next[j] != j) j = next[j] = next[next[j]];
-    return j;
+  constexpr std::size_t most_steps = 5;
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> successors;
+  const auto successors_of = [&](Vertex step) -> std::vector<Vertex>* {
+    for (auto& [known, list] : successors) {
+      if (known == step) return &list;
+    }
+    if (successors.size() == most_steps) return nullptr;
+    std::vector<Vertex>& list = successors.emplace_back(step, tokens).second;
+    for (Vertex j = 0; j < tokens; ++j) list[j] = std::min<Vertex>(tokens, j + std::min(step, tokens - j));
+    return &list;
+  };
+  const auto find = [&](std::vector<Vertex>& next, Vertex j) {
+    Vertex found = j;
+    while (found < tokens && by[found] != nobody) found = next[found];
+    while (j < found && j < tokens) j = std::exchange(next[j], found);
+    return found;
   };
   for (const ReadGroup& group : earlier.groups) {
     budget.poll();
@@ -135,19 +156,11 @@ bool does_core_suffice(const ReachQuestion& question, const ReadLayer& earlier, 
         // Causal: j <= k only, so that the first core token found is one that every i >= it reads.
         const Vertex last = causal ? std::min(range.last, k) : std::min(range.last, tokens - 1);
         if (range.first > last) continue;
-        if (range.step == 1) {
-          for (Vertex j = find(range.first); j <= last; j = find(j)) {
-            by[j] = k;
-            next[j] = j + 1;
-          }
-        } else {
-          for (std::uint64_t j = range.first; j <= last; j += range.step) {
-            if (++work > 64 * std::uint64_t{tokens}) return false;
-            if (by[j] == nobody) by[j] = k, next[j] = static_cast<Vertex>(j) + 1;
-          }
-        }
+        std::vector<Vertex>* const next = successors_of(range.step);
+        if (next == nullptr) return false;
+        for (Vertex j = find(*next, range.first); j <= last; j = find(*next, j)) by[j] = k;
       }
-      if (by[k] == nobody) by[k] = k, next[k] = k + 1;
+      if (by[k] == nobody) by[k] = k;
       if (!causal) break;  // readers of one group read the same
     }
   }

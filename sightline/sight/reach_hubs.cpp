@@ -2,6 +2,7 @@
 
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
+#include "sightline/sight/stepped_sums.hpp"
 
 namespace sightline::sight {
 
@@ -10,7 +11,8 @@ namespace {
 // For every vertex (how many it reads) * (how many read it), over the distinct layers.
 std::vector<double> compute_traffic(const Layout& layout, const ReadLayers& layers, const Budget& budget) {
   const Vertex vertices = layout.vertices();
-  std::vector<double> reads(vertices, 0), change(static_cast<std::size_t>(vertices) + 1, 0), single(vertices, 0);
+  std::vector<double> reads(vertices, 0);
+  SteppedSums<double> readers(vertices);
   for (const auto& read : layers) {
     const ReadLayer& layer = *read;
     for (const ReadGroup& group : layer.groups) {
@@ -20,21 +22,13 @@ std::vector<double> compute_traffic(const Layout& layout, const ReadLayers& laye
       for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
         const ReadRange& range = layer.ranges[k];
         sum += (range.last - range.first) / range.step + 1;
-        if (range.step == 1) {
-          change[range.first] += count;
-          change[std::size_t{range.last} + 1] -= count;
-        } else {
-          for (std::uint64_t j = range.first; j <= range.last; j += range.step) single[j] += count;
-        }
+        readers.add(range.first, range.last, range.step, count);
       }
       for (Vertex i = group.begin; i < group.end; ++i) reads[i] += sum;
     }
   }
-  double readers = 0;
-  for (Vertex j = 0; j < vertices; ++j) {
-    readers += change[j];
-    reads[j] *= readers + single[j];
-  }
+  const std::vector<double> read_by = std::move(readers).take();
+  for (Vertex j = 0; j < vertices; ++j) reads[j] *= read_by[j];
   return reads;
 }
 

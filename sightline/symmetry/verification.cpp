@@ -162,17 +162,27 @@ bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map,
     }
     return true;
   };
-  const auto same_lists = [&](const SpanLists& from, const SpanLists& to, Vertex x, Vertex y) {
+  // Neighbours mostly share their lists, and what was found for one holds for the next.
+  struct Known {
+    const Span *from = nullptr, *from_end = nullptr, *to = nullptr, *to_end = nullptr;
+    bool operator==(const Known&) const = default;
+  };
+  std::vector<Known> known(2 * a.relations.size());
+  const auto same_lists = [&](const SpanLists& from, const SpanLists& to, Vertex x, Vertex y, Known& last) {
     budget.poll();
-    return equal(from.list_begin(x), from.list_end(x), to.list_begin(y), to.list_end(y));
+    const Known now{from.list_begin(x), from.list_end(x), to.list_begin(y), to.list_end(y)};
+    if (now == last) return true;
+    if (!equal(now.from, now.from_end, now.to, now.to_end)) return false;
+    last = now;
+    return true;
   };
   if (local && map.moved().size() * 2 <= a.vertices) {
     for (const auto& [x, y] : map.moved()) {
       if (!same_vertex(x, y)) return false;
       for (std::size_t r = 0; r < a.relations.size(); ++r) {
-        if (!same_lists(a.relations[r].rows, b.relations[r].rows, x, y)) return false;
+        if (!same_lists(a.relations[r].rows, b.relations[r].rows, x, y, known[2 * r])) return false;
         if (a.relations[r].symmetric && b.relations[r].symmetric) continue;
-        if (!same_lists(a.relations[r].by_read(), b.relations[r].by_read(), x, y)) return false;
+        if (!same_lists(a.relations[r].by_read(), b.relations[r].by_read(), x, y, known[2 * r + 1])) return false;
       }
     }
     return true;
@@ -181,7 +191,7 @@ bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map,
     const Vertex y = map(x);
     if (!same_vertex(x, y)) return false;
     for (std::size_t r = 0; r < a.relations.size(); ++r) {
-      if (!same_lists(a.relations[r].rows, b.relations[r].rows, x, y)) return false;
+      if (!same_lists(a.relations[r].rows, b.relations[r].rows, x, y, known[2 * r])) return false;
     }
   }
   return true;
