@@ -123,7 +123,20 @@ ViewSweep::ViewSweep(const ViewQuestion& question, std::uint64_t depth, const Bu
                                         : make_plain_roots(layout, depth);
 }
 
+bool ViewSweep::is_layout_generator(const group::Permutation& tau) const {
+  if (tau.is_identity()) return true;
+  const auto less = [](const group::Permutation& a, const group::Permutation& b) { return a.moved() != b.moved() ? a.moved() < b.moved() : a.image() < b.image(); };
+  const std::vector<group::Permutation>& all = question_.layout_group->generators;
+  if (generators_.empty() && !all.empty()) {
+    for (const group::Permutation& g : all) generators_.push_back(&g);
+    std::sort(generators_.begin(), generators_.end(), [&](const auto* a, const auto* b) { return less(*a, *b); });
+  }
+  const auto at = std::lower_bound(generators_.begin(), generators_.end(), tau, [&](const auto* g, const group::Permutation& t) { return less(*g, t); });
+  return at != generators_.end() && !less(tau, **at);
+}
+
 bool ViewSweep::is_layout_symmetry(const group::Permutation& tau) const {
+  if (is_layout_generator(tau)) return true;
   // Registers of different colours stay where they are.
   if (!question_.layout->has_equal_registers()) {
     if (tau.moved().size() == 2 && !layout_test_) {
@@ -377,6 +390,7 @@ bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {
     }
   }
   for (const group::Permutation& generator : group.generators) {
+    if (holds_layout_group() && is_layout_generator(generator)) continue;
     if (!judge(make_move(a, generator, rooted.seen, tokens))) return false;
   }
   return true;

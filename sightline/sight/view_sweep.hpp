@@ -51,11 +51,15 @@ protected:
   virtual bool found(const Move& move) = 0;
   /// Takes in the automorphisms of a whole view at once; false: the moves are to be judged one by one.
   virtual bool absorb(const group::Group& automorphisms) = 0;
+  /// Does the group hold the layout's own?
+  [[nodiscard]] virtual bool holds_layout_group() const = 0;
   /// Is any one move outside enough?
   [[nodiscard]] virtual bool first_only() const = 0;
 
   /// Is the permutation of the tokens in the layout's group? Exact without a stabiliser chain, unless registers start equal.
   [[nodiscard]] bool is_layout_symmetry(const group::Permutation& tau) const;
+  /// Is it one of the generators of the layout's group? O(what it moves).
+  [[nodiscard]] bool is_layout_generator(const group::Permutation& tau) const;
 
   const ViewQuestion& question_;
   const Budget& budget_;
@@ -78,6 +82,7 @@ private:
   [[nodiscard]] std::uint64_t allowed_work() const;
 
   std::unique_ptr<RootMaker> maker_;
+  mutable std::vector<const group::Permutation*> generators_;  ///< of the layout's group, sorted, once they were asked about
   symmetry::Structure layout_structure_;
   mutable std::unique_ptr<symmetry::AutomorphismTest> layout_test_;
   mutable std::vector<std::pair<std::uint64_t, Vertex>> slots_;

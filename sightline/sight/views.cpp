@@ -52,6 +52,7 @@ protected:
     return false;
   }
   bool absorb(const group::Group&) override { return false; }
+  bool holds_layout_group() const override { return question_.target == question_.layout_group; }
   bool first_only() const override { return true; }
 
 private:
@@ -121,6 +122,7 @@ protected:
     if (!known) grow(automorphisms);
     return true;
   }
+  bool holds_layout_group() const override { return true; }
   bool first_only() const override { return false; }
 
 private:

@@ -11,6 +11,10 @@ namespace {
 
 /// More slopes than this are not worth a table of powers each; their runs are expanded.
 constexpr std::size_t most_slopes = 6;
+/// After so many different rows with steps, no more of them are looked for unless most of those before were met again.
+constexpr std::size_t many_rows = 4096;
+
+bool has_same_arcs(const Span& a, const Span& b) { return a.first == b.first && a.last == b.last && a.step == b.step && a.slope == b.slope && a.base == b.base; }
 
 }  // namespace
 
@@ -41,6 +45,8 @@ RunGraphBuilder::RunGraphBuilder(Vertex vertices, std::vector<std::uint64_t> ver
 
 void RunGraphBuilder::begin_relation() {
   graph_.relations.emplace_back();
+  first_reader_.clear();
+  rows_met_ = 0;
   RunRelation& relation = graph_.relations.back();
   budget_.ask(std::uint64_t{graph_.vertices} * 9);
   relation.rows.begin.reserve(graph_.vertices);
@@ -93,16 +99,18 @@ void RunGraphBuilder::add_row(const std::vector<ColouredRun>& runs, bool visible
   }
   const auto by_first = [](const Span& a, const Span& b) { return a.first < b.first; };
   if (!std::is_sorted(row_.begin(), row_.end(), by_first)) std::sort(row_.begin(), row_.end(), by_first);
-  const auto same_arcs = [](const Span& a, const Span& b) {
-    return a.first == b.first && a.last == b.last && a.step == b.step && a.slope == b.slope && a.base == b.base;
-  };
   if (reader > 0) {
     const Span* previous = rows.list_begin(reader - 1);
-    if (std::equal(previous, static_cast<const Span*>(rows.list_end(reader - 1)), row_.data(), row_.data() + row_.size(), same_arcs)) {
+    if (std::equal(previous, static_cast<const Span*>(rows.list_end(reader - 1)), row_.data(), row_.data() + row_.size(), has_same_arcs)) {
       rows.begin.push_back(rows.begin.back());
       rows.end.push_back(rows.end.back());
       return;
     }
+  }
+  if (const std::optional<Vertex> equal = find_equal_row()) {
+    rows.begin.push_back(rows.begin[*equal]);
+    rows.end.push_back(rows.end[*equal]);
+    return;
   }
   if (rows.spans.size() + row_.size() > rows.spans.capacity()) {
     const std::size_t grown = std::max(rows.spans.size() + row_.size(), rows.spans.capacity() * 2);
@@ -125,6 +133,21 @@ void RunGraphBuilder::add_row(const std::vector<ColouredRun>& runs, bool visible
   rows.begin.push_back(static_cast<std::uint32_t>(rows.spans.size()));
   rows.spans.insert(rows.spans.end(), row_.begin(), row_.end());
   rows.end.push_back(static_cast<std::uint32_t>(rows.spans.size()));
+}
+
+// Columns of a grid, or members of a residue class, have the same row far apart.
+std::optional<Vertex> RunGraphBuilder::find_equal_row() {
+  if (std::none_of(row_.begin(), row_.end(), [](const Span& span) { return span.step > 1; })) return std::nullopt;
+  if (first_reader_.size() >= many_rows && rows_met_ < first_reader_.size()) return std::nullopt;
+  std::uint64_t hash = 0;
+  for (const Span& span : row_) hash = field::mix(field::mix(hash + span.first, span.last), (std::uint64_t{span.step} << 32) + static_cast<std::uint64_t>(span.base));
+  const SpanLists& rows = graph_.relations.back().rows;
+  const auto [at, fresh] = first_reader_.emplace(hash, static_cast<Vertex>(rows.begin.size()));
+  if (fresh) return std::nullopt;
+  ++rows_met_;
+  const Vertex known = at->second;
+  if (!std::equal(rows.list_begin(known), rows.list_end(known), row_.data(), row_.data() + row_.size(), has_same_arcs)) return std::nullopt;
+  return known;
 }
 
 void RunGraphBuilder::repeat_row(Vertex earlier) {

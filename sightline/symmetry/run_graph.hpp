@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
@@ -93,10 +94,14 @@ public:
 
 private:
   bool keep_slope(std::int64_t slope);
+  /// An earlier reader of the present relation with the row in row_, when that is worth looking for.
+  [[nodiscard]] std::optional<Vertex> find_equal_row();
 
   const Budget& budget_;
   RunGraph graph_;
   std::vector<Span> row_;
+  std::unordered_map<std::uint64_t, Vertex> first_reader_;  ///< of rows with steps, by hash
+  std::uint64_t rows_met_ = 0;                              ///< among those that were looked for
 };
 
 /// The rows of a structure. O(runs).

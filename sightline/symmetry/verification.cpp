@@ -88,7 +88,10 @@ public:
   bool operator()(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
     const auto has_steps = [](const Span& span) { return span.step > 1; };
     const bool stepped = std::any_of(begin, end, has_steps) || std::any_of(other_begin, other_end, has_steps);
-    if (stepped && !compare_stepped(begin, end, other_begin, other_end)) return compare_marked(begin, end, other_begin, other_end);
+    if (stepped && begin == other_begin && end == other_end && end - begin <= few_spans) return is_kept(begin, end);
+    if (stepped && !compare_stepped(begin, end, other_begin, other_end)) {
+      return other_end - other_begin <= few_spans ? compare_members(begin, end, other_begin, other_end) : compare_marked(begin, end, other_begin, other_end);
+    }
     mapped_.clear();
     expected_.clear();
     for (const Span* span = begin; span != end; ++span) {
@@ -103,6 +106,63 @@ public:
   }
 
 private:
+  /// Up to so many spans are looked through for every vertex.
+  static constexpr std::ptrdiff_t few_spans = 8;
+
+  /// Is (x, colour) mapped into the list?
+  [[nodiscard]] bool is_mapped_into(Vertex x, std::int64_t colour, const Span* begin, const Span* end) const {
+    const Vertex y = moves(x) ? map_(x) : x;
+    const Span* const span = std::find_if(begin, end, [y](const Span& s) { return s.contains(y); });
+    return span != end && span->colour(y) == colour;
+  }
+
+  [[nodiscard]] bool moves(Vertex x) const { return (moves_[x / 64] >> (x % 64) & 1) != 0; }
+
+  void find_moves() {
+    if (!moves_.empty()) return;
+    moves_.resize(std::size_t{vertices_} / 64 + 1);
+    for (const auto& [x, y] : map_.moved()) moves_[x / 64] |= std::uint64_t{1} << (x % 64);
+  }
+
+  /// The list and itself: members that stay need not be looked at, and what is mapped into a finite set is mapped onto it.
+  bool is_kept(const Span* begin, const Span* end) {
+    find_moves();
+    const auto& moved = map_.moved();
+    for (const Span* span = begin; span != end; ++span) {
+      const auto from = std::lower_bound(moved.begin(), moved.end(), span->first, [](const auto& pair, Vertex v) { return pair.first < v; });
+      const auto to = std::upper_bound(from, moved.end(), span->last, [](Vertex v, const auto& pair) { return v < pair.first; });
+      if (to - from <= (span->last - span->first) / span->step) {
+        for (auto at = from; at != to; ++at) {
+          if ((at->first - span->first) % span->step == 0 && !is_mapped_into(at->first, span->colour(at->first), begin, end)) return false;
+        }
+        continue;
+      }
+      for (std::uint64_t x = span->first; x <= span->last; x += span->step) {
+        const auto v = static_cast<Vertex>(x);
+        if (moves(v) && !is_mapped_into(v, span->colour(v), begin, end)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Vertex by vertex: as many, and all of them mapped into the other list.
+  bool compare_members(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
+    const auto count = [](const Span* from, const Span* to) {
+      std::uint64_t members = 0;
+      for (; from != to; ++from) members += (from->last - from->first) / from->step + 1;
+      return members;
+    };
+    if (count(begin, end) != count(other_begin, other_end)) return false;
+    find_moves();
+    for (const Span* span = begin; span != end; ++span) {
+      for (std::uint64_t x = span->first; x <= span->last; x += span->step) {
+        const auto v = static_cast<Vertex>(x);
+        if (!is_mapped_into(v, span->colour(v), other_begin, other_end)) return false;
+      }
+    }
+    return true;
+  }
+
   /// Do the runs with steps map to the same runs with steps? (If so, the others decide.)
   bool compare_stepped(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
     mapped_.clear();
@@ -148,6 +208,7 @@ private:
   std::vector<ColouredRun> mapped_, expected_;
   std::vector<Mark> marks_;
   std::uint64_t stamp_ = 0;
+  std::vector<std::uint64_t> moves_;  ///< one bit per vertex
 };
 
 }  // namespace

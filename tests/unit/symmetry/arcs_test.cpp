@@ -123,3 +123,51 @@ TEST_CASE("a map is judged alike on arcs and on spans") {
   }
   CHECK(kept > 100);
 }
+
+TEST_CASE("a map is judged by the definition on rows with steps that readers far apart share") {
+  std::mt19937_64 random(74);
+  int kept = 0;
+  for (int k = 0; k < 60; ++k) {
+    CAPTURE(k);
+    const auto height = static_cast<Vertex>(4 + random() % 5), width = static_cast<Vertex>(4 + random() % 5), n = height * width;
+    Sample sample(n);
+    Rows columns(n), lines(n);
+    std::vector<std::vector<std::uint32_t>> colours(n);
+    for (Vertex i = 0; i < n; ++i) {
+      for (Vertex j = 0; j < n; ++j) {
+        if (j % width == i % width) columns[i].push_back(j), colours[i].push_back(k % 3 == 0 && j < width ? 2 : 1);
+        if (j / width == i / width || (k % 2 == 0 && j % width == 0)) lines[i].push_back(j);
+      }
+    }
+    sample.add(sightline::layout::make_pattern_from_rows(n, columns, colours));
+    sample.add(lines);
+    const symmetry::RunGraph graph = make_graph(sample.structure, symmetry::Walk::spans);
+    REQUIRE(graph.relations[0].rows.begin[0] == graph.relations[0].rows.begin[width]);
+    const auto matrices = to_matrices(sample.structure);
+    const auto along = [&](bool columns_move) {
+      std::vector<Vertex> images(n), order(columns_move ? width : height);
+      std::iota(order.begin(), order.end(), Vertex{0});
+      if (random() % 2 == 0) std::shuffle(order.begin(), order.end(), random);
+      else std::swap(order[random() % order.size()], order[random() % order.size()]);
+      for (Vertex x = 0; x < n; ++x) images[x] = columns_move ? x / width * width + order[x % width] : order[x / width] * width + x % width;
+      return images;
+    };
+    std::vector<std::vector<Vertex>> maps{along(true), along(false), random_images(n, random)};
+    for (int m = 0; m < 2; ++m) {
+      maps.push_back(maps[static_cast<std::size_t>(m)]);
+      std::swap(maps.back()[random() % n], maps.back()[random() % n]);
+    }
+    for (const std::vector<Vertex>& images : maps) {
+      bool expected = true;
+      for (const auto& matrix : matrices) {
+        for (std::size_t i = 0; i < n; ++i) {
+          for (std::size_t j = 0; j < n; ++j) expected = expected && matrix[i * n + j] == matrix[std::size_t{images[i]} * n + images[j]];
+        }
+      }
+      const auto moved = symmetry::to_moved(images);
+      for (const bool local : {false, true}) REQUIRE(symmetry::is_isomorphism(graph, graph, symmetry::StretchMap(moved, n), local, budget) == expected);
+      kept += expected ? 1 : 0;
+    }
+  }
+  CHECK(kept > 60);
+}
