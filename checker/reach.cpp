@@ -210,6 +210,8 @@ struct ReachMemory::State {
         if (tried.size() == most_pairs) return std::nullopt;
         tried.push_back(pair);
         if (do_two_layers_suffice(layers().at(pair.first), layers().at(pair.second), layout.tokens, causal)) return known->second = q;
+        // Runs of one relation are disjoint, those of several heads need not be.
+        if (layout.layers[pair.second].size() == 1 && do_gatherers_suffice(layers().at(pair.first), layers().at(pair.second), layout.tokens, causal)) return known->second = q;
       }
     }
     return std::nullopt;

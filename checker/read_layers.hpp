@@ -42,6 +42,10 @@ struct SharedLayer {
 /// (crossing.cpp). O(ranges log of those in a row).
 [[nodiscard]] bool do_two_layers_suffice(const ReadLayer& earlier, const ReadLayer& later, Vertex tokens, bool causal);
 
+/// The same shown by tokens that all (causal: all from them on) read in the later layer, and that read everything in the earlier one
+/// (gathering.cpp). The ranges of a row of the later layer must be disjoint. O(ranges + tokens * steps).
+[[nodiscard]] bool do_gatherers_suffice(const ReadLayer& earlier, const ReadLayer& later, Vertex tokens, bool causal);
+
 /// When every row, with its reader, is an interval with monotone ends: i -> [lo[i], hi[i]]. Views are again such intervals.
 struct Intervals {
   std::vector<Vertex> lo, hi;
