@@ -16,25 +16,46 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+GLOBALS = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]"
+# SQRT: the width of a square, SUMMARY a 32nd of it, SPREAD 16 tokens spread over all. More than one pattern: layers in turn.
 LAYOUTS = {
-    "full": 'pattern = { kind = "full" }',
-    "causal": 'pattern = { kind = "full", causal = true }',
-    "window, radius 256": 'pattern = { kind = "window", radius = 256 }',
-    "ring, radius 8": 'pattern = { kind = "ring", radius = 8 }',
-    "Longformer, radius 256, 16 globals": 'pattern = { kind = "window", radius = 256, global = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] }',
-    "BigBird, blocks of 64": 'pattern = { kind = "bigbird", block = 64, random = 3, seed = 0 }',
-    "blocks of 64, shifted": None,
-    "star": 'pattern = { kind = "star" }\n[input]\nregisters = ["hub"]',
-    "strided both ways": 'pattern = { kind = "strided", stride = SQRT }',
+    "full": ['{ kind = "full" }'],
+    "causal": ['{ kind = "full", causal = true }'],
+    "window, radius 256": ['{ kind = "window", radius = 256 }'],
+    "dilated window, radius 256": ['{ kind = "window", radius = 256, dilation = 4 }'],
+    "ring, radius 8": ['{ kind = "ring", radius = 8 }'],
+    "Longformer, radius 256, 16 globals": ['{ kind = "window", radius = 256, global = %s }' % GLOBALS],
+    "Longformer, its globals spread": ['{ kind = "window", radius = 256, global = SPREAD }'],
+    "dilated Longformer, radius 8": ['{ kind = "window", radius = 8, dilation = 4, global = %s }' % GLOBALS],
+    "BigBird, blocks of 64": ['{ kind = "bigbird", block = 64, random = 3, seed = 0 }'],
+    "BigBird, 24 seeds": ['{ kind = "bigbird", block = 64, random = 3, globals = 2, seed = %d }' % k for k in range(24)],
+    "blocks of 64, shifted": ['{ kind = "blocks", size = 64 }', '{ kind = "shifted_blocks", size = 64, shift = 32 }'],
+    "Swin, windows of 7, shifted": ['{ kind = "grid", shape = [SQRT, SQRT], blocks = [7, 7] }', '{ kind = "grid", shape = [SQRT, SQRT], blocks = [7, 7], shift = [3, 3] }'],
+    "Swin, windows of 8, shifted": ['{ kind = "grid", shape = [SQRT, SQRT], blocks = [8, 8] }', '{ kind = "grid", shape = [SQRT, SQRT], blocks = [8, 8], shift = [4, 4] }'],
+    "windows of radius 3 on a grid": ['{ kind = "grid", shape = [SQRT, SQRT], window = [3, 3] }'],
+    "axial": ['{ kind = "grid", shape = [SQRT, SQRT], rows = true }', '{ kind = "grid", shape = [SQRT, SQRT], columns = true }'],
+    "star": ['{ kind = "star" }'],
+    "strided, causal": ['{ kind = "strided", stride = SQRT, causal = true }'],
+    "strided both ways": ['{ kind = "strided", stride = SQRT }'],
+    "fixed, causal": ['{ kind = "fixed", stride = SQRT, summary = SUMMARY, causal = true }'],
+    "fixed both ways": ['{ kind = "fixed", stride = SQRT, summary = SUMMARY }'],
+    "butterfly": ["BUTTERFLY"],
 }
 
 
 def architecture(name, n):
-    head = f"tokens = {n}\ndim = 64\n"
-    if name == "blocks of 64, shifted":
-        block = '[[layer]]\n[layer.mixer]\npattern = {{ kind = "{}", size = 64{} }}\n'
-        return head + (block.format("blocks", "") + block.format("shifted_blocks", ", shift = 32")) * 4
-    return head + "[mixer]\n" + LAYOUTS[name].replace("SQRT", str(1 << (n.bit_length() // 2))) + "\n[[layer]]\nrepeat = 8\n"
+    root = 1 << ((n.bit_length() - 1) // 2)
+    patterns = LAYOUTS[name]
+    if patterns == ["BUTTERFLY"]:
+        patterns = ['{ kind = "butterfly", distance = %d }' % (1 << k) for k in range(n.bit_length() - 1)]
+    names = {"SQRT": str(root), "SUMMARY": str(max(1, root // 32)), "SPREAD": str([g * n // 16 for g in range(16)])}
+    head = f"tokens = {n}\ndim = 64\n" + ('[input]\nregisters = ["hub"]\n' if name == "star" else "")
+    layer = "[[layer]]\npattern = {}\n"
+    # One pattern is repeated, a few take turns, many stand once.
+    text = layer.format(patterns[0]) + "repeat = 8\n" if len(patterns) == 1 else "".join(map(layer.format, patterns)) * max(1, 8 // len(patterns))
+    for word, value in names.items():
+        text = text.replace(word, value)
+    return head + text
 
 
 def run(arguments, limit):
