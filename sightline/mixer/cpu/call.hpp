@@ -99,7 +99,7 @@ public:
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t h = 0; h < shape_.heads; ++h) {
         const Tiles& tiles = tiles_of(h);
-        add_chunks(tasks, b, h, tiles.rows.chunk_count());
+        add_rows(tasks, b, h, tiles.rows);
         const auto count = static_cast<std::int64_t>(tiles.tiles.size());
         for (std::int64_t t = 0; t < count; ++t)
           tasks.push_back(tile_task(b, h, t));
@@ -169,6 +169,17 @@ private:
   static void add_chunks(std::vector<Task>& tasks, std::int64_t b, std::int64_t h, std::int64_t count) {
     for (std::int64_t c = 0; c < count; ++c)
       tasks.push_back({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), c, false});
+  }
+
+  /// Rows that make a chunk alone come last: they read what the others left in the caches, where the others go through
+  /// four arrays at once, which memory serves better.
+  static void add_rows(std::vector<Task>& tasks, std::int64_t b, std::int64_t h, const SparseList& rows) {
+    for (const bool alone : {false, true}) {
+      for (std::int64_t c = 0; c < rows.chunk_count(); ++c) {
+        if ((rows.chunks[static_cast<std::size_t>(c) + 1] - rows.chunks[static_cast<std::size_t>(c)] == 1) == alone)
+          tasks.push_back({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), c, false});
+      }
+    }
   }
 
   /// With the tile that `workers` threads in turn come to next; the rows' colours, where wanted, are listed in `spans`.
@@ -370,87 +381,7 @@ private:
     merged.store(static_cast<std::uint32_t>(task.part) + 1, std::memory_order_release);
   }
 
-  // Rows taken one by one, then their columns, for as many key heads at a time as stay in the caches and keep what is
-  // stored per arc small.
-  void run_sparse(const AttentionGradients<Real>& gradients) {
-    constexpr std::size_t most_bytes = std::size_t{8} << 20;
-    const std::int64_t chains = shape_.batch * shape_.key_heads;
-    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
-    for (std::int64_t first = 0; first < chains;) {
-      std::vector<Task> tasks;
-      std::vector<std::size_t> arcs_before; // of every head of these chains
-      std::size_t arcs = 0, bytes = 0;
-      std::int64_t last = first;
-      while (last < chains && (last - first < workers_ || bytes < most_bytes)) {
-        const std::int64_t b = last / shape_.key_heads;
-        for (std::int64_t g = 0; g < group(); ++g) {
-          const std::int64_t h = last % shape_.key_heads * group() + g;
-          const SparseList& rows = tiles_of(h).rows;
-          add_chunks(tasks, b, h, rows.chunk_count());
-          arcs_before.push_back(arcs);
-          arcs += rows.columns.size();
-          bytes +=
-              sizeof(Real) * (2 * rows.columns.size() + rows.rows.size() * static_cast<std::size_t>(6 * shape_.width));
-        }
-        ++last;
-      }
-      if (!tasks.empty()) {
-        std::vector<Real> weights(arcs), slopes(arcs), alongs(common_.program != nullptr ? arcs : 0),
-            exponents(bias_sums_.empty() ? 0 : arcs),
-            middles(common_has_extra() ? static_cast<std::size_t>((last - first) * group() * shape_.readers) : 0);
-        const auto to = [&](const Task& task) {
-          Gradients<Real> result = gradients_of(gradients, task.batch, task.head);
-          const std::int64_t number = task.batch * shape_.heads + task.head - first * group();
-          result.arc_weights = weights.data() + arcs_before[static_cast<std::size_t>(number)];
-          result.arc_slopes = slopes.data() + arcs_before[static_cast<std::size_t>(number)];
-          if (!exponents.empty())
-            result.arc_exponents = exponents.data() + arcs_before[static_cast<std::size_t>(number)];
-          if (!alongs.empty())
-            result.arc_alongs = alongs.data() + arcs_before[static_cast<std::size_t>(number)];
-          if (!middles.empty())
-            result.middles = middles.data() + number * shape_.readers;
-          return result;
-        };
-        const std::size_t first_sink = add_parts(tasks);
-        run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
-          const Task& task = tasks[static_cast<std::size_t>(t)];
-          const SparseList& rows = tiles_of(task.head).rows;
-          const auto part = static_cast<std::size_t>(task.part);
-          sinks_[first_sink + static_cast<std::size_t>(t)].value =
-              engine_->backward_rows(rule_of(task.head), head_of(task.batch, task.head), to(task), rows.view(),
-                                     rows.chunks[part], rows.chunks[part + 1], workspaces.of(worker));
-        });
-        const std::int64_t numbers = bias_sums_.empty() ? 0 : (last - first) * group();
-        run_tasks(numbers, workers_, [&](std::int64_t k, int) {
-          const std::int64_t number = first * group() + k;
-          const SparseList& rows = tiles_of(number % shape_.heads).rows;
-          const Real* const from = exponents.data() + arcs_before[static_cast<std::size_t>(k)];
-          double* const sums = bias_sums_.data() + number * bias_length() + bias_zero();
-          for (std::size_t r = 0; r < rows.rows.size(); ++r) {
-            for (auto a = static_cast<std::size_t>(rows.offsets[r]); a < static_cast<std::size_t>(rows.offsets[r + 1]);
-                 ++a)
-              sums[coloured_ != nullptr ? rows.colours[a] : rows.rows[r] - rows.columns[a]] += static_cast<double>(from[a]);
-          }
-        });
-        for (std::int64_t g = 0; g < group(); ++g) { // heads that share a key head follow each other
-          tasks.clear();
-          for (std::int64_t chain = first; chain < last; ++chain) {
-            const std::int64_t h = chain % shape_.key_heads * group() + g;
-            add_chunks(tasks, chain / shape_.key_heads, h, tiles_of(h).columns.chunk_count());
-          }
-          run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
-            const Task& task = tasks[static_cast<std::size_t>(t)];
-            const SparseList& columns = tiles_of(task.head).columns;
-            const auto part = static_cast<std::size_t>(task.part);
-            engine_->backward_columns(rule_of(task.head), head_of(task.batch, task.head), to(task), columns.view(),
-                                      columns.chunks[part], columns.chunks[part + 1],
-                                      g > 0 || !writes(task.head / group()), workspaces.of(worker));
-          });
-        }
-      }
-      first = last;
-    }
-  }
+  void run_sparse(const AttentionGradients<Real>& gradients); // sparse_backward.cpp
 
   [[nodiscard]] bool common_has_extra() const {
     return rule_.normalised && (rule_.sink != Sink::none || rule_.eps > 0);

@@ -14,23 +14,47 @@
 
 namespace sightline::mixer::cpu {
 
-/// Aligned memory for every worker.
+/// Aligned memory for every worker. A thread keeps the last block that it let go (up to most_kept bytes): pages that
+/// come fresh from the system for every call would cost more than a small call does.
 class Workspaces {
 public:
   Workspaces(std::size_t bytes, int workers) : bytes_((bytes + 4095) / 4096 * 4096 + 64) {
-    memory_.reset(static_cast<char*>(
-        std::aligned_alloc(4096, (bytes_ * static_cast<std::size_t>(workers) + 4095) / 4096 * 4096)));
-    if (!memory_)
+    const std::size_t all = (bytes_ * static_cast<std::size_t>(workers) + 4095) / 4096 * 4096;
+    memory_ = std::exchange(kept(), {});
+    if (memory_.bytes < all)
+      memory_ = {};
+    if (memory_.data != nullptr)
+      return;
+    memory_.data.reset(static_cast<char*>(std::aligned_alloc(4096, all)));
+    if (!memory_.data)
       throw std::bad_alloc();
+    memory_.bytes = all;
   }
-  [[nodiscard]] void* of(int worker) const { return memory_.get() + bytes_ * static_cast<std::size_t>(worker); }
+  ~Workspaces() {
+    if (memory_.bytes <= most_kept && memory_.bytes > kept().bytes)
+      kept() = std::move(memory_);
+  }
+  Workspaces(const Workspaces&) = delete;
+  Workspaces& operator=(const Workspaces&) = delete;
+  [[nodiscard]] void* of(int worker) const {
+    return memory_.data.get() + bytes_ * static_cast<std::size_t>(worker);
+  }
 
 private:
+  static constexpr std::size_t most_kept = std::size_t{8} << 20;
   struct Free {
     void operator()(char* memory) const { std::free(memory); }
   };
+  struct Block {
+    std::unique_ptr<char, Free> data;
+    std::size_t bytes = 0;
+  };
+  static Block& kept() {
+    thread_local Block block;
+    return block;
+  }
   std::size_t bytes_;
-  std::unique_ptr<char, Free> memory_;
+  Block memory_;
 };
 
 /// The vertices that a batch element's length leaves out.

@@ -13,6 +13,16 @@ template <class Real> SIGHTLINE_INLINE void prefetch_row(const Real* row, std::i
     __builtin_prefetch(row + k);
 }
 
+/// Fetches the row of an arc that comes soon, unless rows follow each other: then the processor sees that by itself, and
+/// fetches faster than it can be told to.
+template <class Real>
+SIGHTLINE_INLINE void fetch_ahead(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, int a,
+                                  int count, std::int64_t width) {
+  constexpr int ahead = 6, few = 8;
+  if (count > few && a + ahead < count && columns[a + ahead] - columns[a] != ahead)
+    prefetch_row<Real>(base + columns[a + ahead] * stride, width);
+}
+
 /// parts[a] = the products of scale * fixed with the row of columns[a], not yet added up over lanes. distance: squares
 /// of differences. vectors: whole vectors of the width, 0: any width.
 template <class Real, int vectors>
@@ -27,8 +37,7 @@ SIGHTLINE_INLINE void partial_products(bool distance, const Real* fixed, Real sc
       left[v] = load<Real>(fixed + v * lanes) * splat<Real>(scale);
     for (int a = 0; a < count; ++a) {
       const Real* const row = base + columns[a] * stride;
-      if (count > 8 && a + 6 < count)
-        prefetch_row<Real>(base + columns[a + 6] * stride, vectors * lanes);
+      fetch_ahead<Real>(base, stride, columns, a, count, vectors * lanes);
       Vec<Real> sum{};
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) {
@@ -67,18 +76,31 @@ SIGHTLINE_INLINE void partial_products(bool distance, const Real* fixed, Real sc
   }
 }
 
+/// The upper half of every vector joins the lower one, and neighbours that lie `half` apart share a vector: a
+/// transposition (simd.hpp) that adds as it goes.
+template <class Real, int half> SIGHTLINE_INLINE void fold_halves(Vec<Real>* rows) {
+  constexpr int count = Lanes<Real>::count;
+  IntVec<Real> first{}, second{};
+  for (int p = 0; p < count; ++p) {
+    first[p] = (p & half) ? p - half + count : p;
+    second[p] = (p & half) ? p + count : p + half;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < half; ++i)
+    rows[i] = __builtin_shuffle(rows[i], rows[i + half], first) + __builtin_shuffle(rows[i], rows[i + half], second);
+  if constexpr (half > 1)
+    fold_halves<Real, half / 2>(rows);
+}
+
 /// sums[a] = the lanes of parts[a] added up, for a whole number of vectors of arcs.
 template <class Real> void add_parts(const Real* parts, int count, Real* sums) {
   constexpr int lanes = Lanes<Real>::count;
   for (int a = 0; a < count; a += lanes) {
     Vec<Real> block[lanes];
+#pragma GCC unroll 16
     for (int i = 0; i < lanes; ++i)
       block[i] = load<Real>(parts + (a + i) * lanes);
-    transpose<Real>(block);
-    for (int half = lanes / 2; half > 0; half /= 2) {
-      for (int i = 0; i < half; ++i)
-        block[i] += block[i + half];
-    }
+    fold_halves<Real, lanes / 2>(block);
     store<Real>(sums + a, block[0]);
   }
 }
@@ -95,8 +117,7 @@ SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int
       sum[v] = add ? load<Real>(to + v * lanes) : Vec<Real>{};
     for (int a = 0; a < count; ++a) {
       const Real* const row = base + columns[a] * stride;
-      if (count > 8 && a + 6 < count)
-        prefetch_row<Real>(base + columns[a + 6] * stride, vectors * lanes);
+      fetch_ahead<Real>(base, stride, columns, a, count, vectors * lanes);
       const Vec<Real> weight = splat<Real>(weights[a]);
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v)

@@ -234,11 +234,134 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
   return sink;
 }
 
+/// Rows begin .. end - 1 of the list, `arcs` each: see rows_short.hpp.
+template <class Real, int vectors, int fixed_arcs>
+void backward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                            const SparseRows& list, std::int64_t begin, std::int64_t end, int arcs,
+                            ArcSpace<Real>& space) {
+  constexpr int lanes = Lanes<Real>::count;
+  const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + list.offsets[begin];
+  const int padded = arcs * lanes;
+  for (int a = 0; a < padded; ++a)
+    space.middles[a] = 0;
+  for (std::int64_t group = begin; group < end; group += lanes) {
+    const int rows = static_cast<int>(end - group < lanes ? end - group : lanes);
+    const std::int32_t* const columns = list.columns + list.offsets[group];
+    const auto for_rows = [&](auto work) {
+      for (int k = rows * lanes; k < lanes * lanes; ++k) { // rows that are not there
+        for (int a = 0; a < arcs; ++a)
+          space.parts[a * lanes * lanes + k] = 0;
+      }
+      for (int i = 0; i < rows; ++i)
+        work(i, list.rows[group + i]);
+    };
+    for_rows([&](int i, std::int64_t row) {
+      short_products<Real, vectors, fixed_arcs>(false, head.query + row * head.query_stride, rule.query_scale,
+                                                head.key, head.key_stride, columns + i * arcs, arcs, lanes * lanes,
+                                                space.parts + i * lanes);
+    });
+    add_parts<Real>(space.parts, padded, space.scores);
+    for_rows([&](int i, std::int64_t row) {
+      short_products<Real, vectors, fixed_arcs>(false, gradients.out + row * gradients.out_stride, Real(1), head.value,
+                                                head.value_stride, columns + i * arcs, arcs, lanes * lanes,
+                                                space.parts + i * lanes);
+    });
+    add_parts<Real>(space.parts, padded, space.products);
+    Real most[lanes] = {}, scale[lanes] = {};
+    for (int i = 0; i < rows; ++i) {
+      most[i] = head.statistics[list.rows[group + i] * 2];
+      scale[i] = head.statistics[list.rows[group + i] * 2 + 1];
+    }
+    for (int a = 0; a < padded; a += lanes) {
+      store<Real>(space.shifts + a, load<Real>(most));
+      store<Real>(space.scales + a, load<Real>(scale));
+    }
+    find_arc_slopes<Real>(rule, padded, space);
+    Vec<Real> middle{};
+    if (rule.normalised) {
+      middle = sum_arcs<Real>(marks, arcs, [&](int a) {
+        return load<Real>(space.scores + a * lanes) * load<Real>(space.products + a * lanes);
+      });
+    }
+    for (int a = 0; a < padded; a += lanes) {
+      const Vec<Real> above = load<Real>(space.products + a) - middle;
+      store<Real>(space.products + a, above * load<Real>(space.scales + a));
+    }
+    for (int i = 0; i < rows; ++i) {
+      const std::int64_t row = list.rows[group + i], first = list.offsets[group + i];
+      for (int a = 0; a < arcs; ++a) { // kept for the columns' turn
+        gradients.arc_weights[first + a] = space.scores[a * lanes + i];
+        gradients.arc_slopes[first + a] = space.products[a * lanes + i];
+      }
+      if (gradients.query == nullptr)
+        continue;
+      Real* const to = gradients.query + row * gradients.query_stride;
+      if (marks != nullptr)
+        short_sum<Real, vectors, fixed_arcs, true>(head.key, head.key_stride, columns + i * arcs, space.products + i,
+                                                   lanes, marks, arcs, rule.query_scale, true, to);
+      else
+        short_sum<Real, vectors, fixed_arcs, false>(head.key, head.key_stride, columns + i * arcs, space.products + i,
+                                                    lanes, nullptr, arcs, rule.query_scale, false, to);
+    }
+  }
+}
+
+/// Gradients of keys and values that columns begin .. end - 1 of the list have, `arcs` readers each; written.
+template <class Real, int vectors, int fixed_arcs>
+void backward_short_columns_of(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                               const SparseRows& list, std::int64_t begin, std::int64_t end, int arcs) {
+  const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + list.offsets[begin];
+  for (std::int64_t r = begin; r < end; ++r) {
+    const std::int64_t column = list.rows[r], first = list.offsets[r];
+    Real weights[most_short], slopes[most_short];
+    for (int a = 0; a < arcs; ++a) {
+      weights[a] = gradients.arc_weights[list.arcs[first + a]];
+      slopes[a] = gradients.arc_slopes[list.arcs[first + a]] * rule.query_scale;
+    }
+    const auto collect = [&](const Real* base, std::ptrdiff_t stride, const Real* numbers, Real* to) {
+      if (marks != nullptr)
+        short_sum<Real, vectors, fixed_arcs, true>(base, stride, list.columns + first, numbers, 1, marks, arcs,
+                                                   Real(1), true, to);
+      else
+        short_sum<Real, vectors, fixed_arcs, false>(base, stride, list.columns + first, numbers, 1, nullptr, arcs,
+                                                    Real(1), false, to);
+    };
+    if (gradients.value != nullptr)
+      collect(gradients.out, gradients.out_stride, weights, gradients.value + column * gradients.value_stride);
+    if (gradients.key != nullptr)
+      collect(head.query, head.query_stride, slopes, gradients.key + column * gradients.key_stride);
+  }
+}
+
+/// What the short kernels of the backward pass do; the rest is taken row by row.
+template <class Real> bool are_rows_short_backward(const Rule<Real>& rule, const Head<Real>& head) {
+  return are_rows_plain(rule, head) && rule.score == Score::dot && !rule.has_extra;
+}
+
 template <class Real>
 Real backward_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
                    const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace) {
   return with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
-    return backward_rows_of<Real, decltype(vectors)::value>(rule, head, gradients, list, begin, end, workspace);
+    constexpr int count = decltype(vectors)::value;
+    Real sink = 0;
+    const auto others = [&](std::int64_t from, std::int64_t to) {
+      sink += backward_rows_of<Real, count>(rule, head, gradients, list, from, to, workspace);
+    };
+    if constexpr (count > 0) {
+      if (are_rows_short_backward(rule, head) && gradients.arc_exponents == nullptr) {
+        ArcSpace<Real> space(workspace, head.width, head.value_width);
+        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
+          with_arcs(arcs, [&](auto fixed) {
+            backward_short_rows_of<Real, count, decltype(fixed)::value>(rule, head, gradients, list, from, to, arcs,
+                                                                        space);
+          });
+        };
+        for_row_stretches(list, begin, end, few, others);
+        return sink;
+      }
+    }
+    others(begin, end);
+    return sink;
   });
 }
 
@@ -337,7 +460,23 @@ template <class Real>
 void backward_columns(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
                       const SparseRows& list, std::int64_t begin, std::int64_t end, bool add, void* workspace) {
   with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
-    backward_columns_of<Real, decltype(vectors)::value>(rule, head, gradients, list, begin, end, add, workspace);
+    constexpr int count = decltype(vectors)::value;
+    const auto others = [&](std::int64_t from, std::int64_t to) {
+      backward_columns_of<Real, count>(rule, head, gradients, list, from, to, add, workspace);
+    };
+    if constexpr (count > 0) {
+      if (are_rows_short_backward(rule, head) && !add) {
+        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
+          with_arcs(arcs, [&](auto fixed) {
+            backward_short_columns_of<Real, count, decltype(fixed)::value>(rule, head, gradients, list, from, to,
+                                                                           arcs);
+          });
+        };
+        for_row_stretches(list, begin, end, few, others);
+        return;
+      }
+    }
+    others(begin, end);
   });
 }
 

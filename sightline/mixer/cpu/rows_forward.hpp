@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sightline/mixer/cpu/row_programs.hpp"
+#include "sightline/mixer/cpu/rows_short.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
@@ -164,7 +165,21 @@ template <class Real>
 void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
                   std::int64_t end, void* workspace) {
   with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
-    forward_rows_of<Real, decltype(vectors)::value>(rule, head, list, begin, end, workspace);
+    constexpr int count = decltype(vectors)::value;
+    const auto others = [&](std::int64_t from, std::int64_t to) {
+      forward_rows_of<Real, count>(rule, head, list, from, to, workspace);
+    };
+    if constexpr (count > 0) {
+      if (are_rows_plain(rule, head)) {
+        ArcSpace<Real> space(workspace, head.width, head.value_width);
+        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
+          forward_short_rows<Real, count>(rule, head, list, from, to, arcs, space);
+        };
+        for_row_stretches(list, begin, end, few, others);
+        return;
+      }
+    }
+    others(begin, end);
   });
 }
 

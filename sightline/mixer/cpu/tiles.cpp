@@ -363,6 +363,34 @@ void find_chunks(SparseList& list) {
   }
 }
 
+// When a chunk of columns may be taken. Readers of a column rise, and so do the rows of the list.
+void find_parts(const SparseList& rows, SparseList& columns) {
+  std::vector<std::int32_t> part_of(static_cast<std::size_t>(rows.rows.back()) + 1, 0);
+  for (std::size_t c = 0; c + 1 < rows.chunks.size(); ++c) {
+    for (std::int64_t r = rows.chunks[c]; r < rows.chunks[c + 1]; ++r)
+      part_of[static_cast<std::size_t>(rows.rows[static_cast<std::size_t>(r)])] = static_cast<std::int32_t>(c);
+  }
+  const auto part_at = [&](std::int64_t arc) {
+    return part_of[static_cast<std::size_t>(columns.columns[static_cast<std::size_t>(arc)])];
+  };
+  for (std::size_t c = 0; c + 1 < columns.chunks.size(); ++c) {
+    ColumnParts parts;
+    bool found = false;
+    for (auto r = static_cast<std::size_t>(columns.chunks[c]); r < static_cast<std::size_t>(columns.chunks[c + 1]); ++r) {
+      if (columns.offsets[r] == columns.offsets[r + 1])
+        continue;
+      const std::int32_t first = part_at(columns.offsets[r]), last = part_at(columns.offsets[r + 1] - 1);
+      parts = found ? ColumnParts{std::min(parts.first, first), std::max(parts.last, last)} : ColumnParts{first, last};
+      found = true;
+    }
+    columns.parts.push_back(parts);
+    columns.by_last.push_back(static_cast<std::int32_t>(c));
+  }
+  std::stable_sort(columns.by_last.begin(), columns.by_last.end(), [&](std::int32_t a, std::int32_t b) {
+    return columns.parts[static_cast<std::size_t>(a)].last < columns.parts[static_cast<std::size_t>(b)].last;
+  });
+}
+
 } // namespace
 
 void finish_rows(Tiles& tiles, std::int64_t reads) {
@@ -396,6 +424,7 @@ void finish_rows(Tiles& tiles, std::int64_t reads) {
     }
   }
   find_chunks(tiles.columns);
+  find_parts(rows, columns);
 }
 
 Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut, const std::vector<std::uint32_t>* classes) {

@@ -18,12 +18,19 @@ struct Tile {
   std::uint32_t turns_begin = 0, turns_end = 0;
 };
 
+/// The chunks of rows that hold the first and the last reader of a chunk of columns; 0 where there is none.
+struct ColumnParts {
+  std::int32_t first = 0, last = 0;
+};
+
 /// Rows in compressed form; chunks are stretches of rows that make one task.
 struct SparseList {
   std::vector<std::int32_t> rows, columns, arcs;
   std::vector<std::int64_t> offsets{0}, chunks{0};
   std::vector<std::uint8_t> marks;           ///< see SparseRows
   mutable std::vector<std::int32_t> colours; ///< of the arcs; found on first use (colours.hpp)
+  std::vector<ColumnParts> parts;    ///< of a list of columns, per chunk
+  std::vector<std::int32_t> by_last; ///< chunks by rising parts[..].last
   [[nodiscard]] SparseRows view() const {
     return {rows.data(),
             offsets.data(),

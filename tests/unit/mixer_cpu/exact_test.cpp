@@ -15,12 +15,13 @@ namespace {
 
 using Images = std::vector<std::int64_t>;
 
-Call make_call(const layout::Pattern& pattern, std::int64_t heads, const std::string& kernel) {
+Call make_call(const layout::Pattern& pattern, std::int64_t heads, const std::string& kernel,
+               std::int64_t width = 16) {
   Call call;
   const layout::Relation relation(pattern, {}, layout::Cancels::single_colour, pattern.vertex_count());
   call.plan = make_plan({&relation, 1}, Budget());
   const std::int64_t n = pattern.vertex_count();
-  call.shape = {1, heads, heads, n, n, 16, 16};
+  call.shape = {1, heads, heads, n, n, width, width};
   set_kernel(call, kernel);
   return call;
 }
@@ -30,8 +31,9 @@ std::vector<float> move(const Call& call, const std::vector<float>& from, const 
   const Shape& s = call.shape;
   for (std::int64_t h = 0; h < s.heads; ++h) {
     for (std::int64_t i = 0; i < s.readers; ++i) {
-      std::memcpy(&to[index_of(call, s.heads, s.readers, 16, 0, h, images[static_cast<std::size_t>(i)])],
-                  &from[index_of(call, s.heads, s.readers, 16, 0, h, i)], 16 * sizeof(float));
+      std::memcpy(&to[index_of(call, s.heads, s.readers, s.width, 0, h, images[static_cast<std::size_t>(i)])],
+                  &from[index_of(call, s.heads, s.readers, s.width, 0, h, i)],
+                  static_cast<std::size_t>(s.width) * sizeof(float));
     }
   }
   return to;
@@ -105,8 +107,8 @@ TEST_CASE("rotations: windows that wrap, dense and sparse") {
         },
         static_cast<layout::Vertex>(n));
     for (const auto* pattern : {&window, &sparse, &stripes}) {
-      for (const char* kernel : {"softmax", "cauchy"}) {
-        const Call call = make_call(*pattern, 2, kernel);
+      for (const std::int64_t width : {16, 32, 64}) { // 32, 64: vectors of 4 or 8 and 16 numbers, whole rows at a time
+        const Call call = make_call(*pattern, 2, width == 32 ? "cauchy" : "softmax", width);
         CHECK(call.plan->order().kind == SummationOrder::Kind::cyclic);
         check_move(call, random, rotation(n, pick(random, 1, n - 1), false), pattern == &sparse);
       }
@@ -117,14 +119,14 @@ TEST_CASE("rotations: windows that wrap, dense and sparse") {
 TEST_CASE("reflections: rings") {
   Random random(22);
   for (const std::int64_t n : {66, 129, 200}) {
-    for (const std::int64_t radius : {1, 5, 30}) {
+    for (const auto& [radius, width] : {std::pair<std::int64_t, std::int64_t>{1, 16}, {1, 64}, {2, 32}, {5, 64}, {5, 16}, {30, 16}}) {
       const Call call = make_call(make(
-                                      [&](layout::PatternSpec& s) {
+                                      [size = radius](layout::PatternSpec& s) {
                                         s.kind = layout::PatternKind::ring;
-                                        s.radius = radius;
+                                        s.radius = size;
                                       },
                                       static_cast<layout::Vertex>(n)),
-                                  1, "softmax");
+                                  1, "softmax", width);
       CHECK(call.plan->order().kind == SummationOrder::Kind::dihedral);
       // Rows of a narrow ring are taken one by one, with several sums each, backward too.
       check_move(call, random, rotation(n, pick(random, 0, n - 1), true), radius < 30);

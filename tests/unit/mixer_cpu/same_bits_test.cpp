@@ -1,9 +1,12 @@
 // One instruction set, any number of threads: the same bits.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "call.hpp"
+#include "sightline/layout/pattern_spec.hpp"
 #include "sightline/mixer/cpu/dispatch.hpp"
 
 using namespace sightline;
@@ -36,7 +39,98 @@ template <class Real> void check_threads(const Call& call, Random& random, Instr
   }
 }
 
+template <class Real> bool same_but_for_nan(const std::vector<Real>& a, const std::vector<Real>& b) {
+  if (a.size() != b.size())
+    return false;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (std::isnan(a[k]) != std::isnan(b[k]) || (!std::isnan(a[k]) && std::memcmp(&a[k], &b[k], sizeof(Real)) != 0))
+      return false;
+  }
+  return true;
+}
+
+// A slope of 0 has rows taken one by one; without it neighbours that read equally much share vectors.
+template <class Real>
+void check_short_rows(const layout::Pattern& pattern, std::int64_t width, const std::string& kernel, bool extra,
+                      bool non_finite, Random& random) {
+  Call call;
+  const std::int64_t n = pattern.vertex_count();
+  const layout::Relation relation(pattern, {}, layout::Cancels::nothing, pattern.vertex_count());
+  call.plan = make_plan({&relation, 1}, Budget());
+  call.shape = {1, 2, 2, n, n, width, width};
+  set_kernel(call, kernel);
+  call.rule.eps = extra ? 0.25 : 0;
+  Call one_by_one = call;
+  one_by_one.rule.slopes = {0, 0};
+  Numbers<Real> given = draw_numbers<Real>(call, random);
+  for (int k = 0; k < 3 && non_finite; ++k) {
+    given.key[random() % given.key.size()] = std::numeric_limits<Real>::quiet_NaN();
+    given.value[random() % given.value.size()] = std::numeric_limits<Real>::infinity();
+    given.grad_out[random() % given.grad_out.size()] = -std::numeric_limits<Real>::infinity();
+    given.query[random() % given.query.size()] = -std::numeric_limits<Real>::infinity();
+  }
+  for (const InstructionSet set : {InstructionSet::generic, InstructionSet::avx2, InstructionSet::avx512}) {
+    if (!cpu::has_instructions(set))
+      continue;
+    CAPTURE(static_cast<int>(set));
+    CAPTURE(kernel);
+    CAPTURE(width);
+    CAPTURE(n);
+    Execution execution;
+    execution.instructions = set;
+    Numbers<Real> together = given, alone = given;
+    run(call, together, execution);
+    run(one_by_one, alone, execution);
+    CHECK(same_but_for_nan(together.out, alone.out));
+    CHECK(same_but_for_nan(together.statistics, alone.statistics));
+    CHECK(same_but_for_nan(together.grad_query, alone.grad_query));
+    CHECK(same_but_for_nan(together.grad_key, alone.grad_key));
+    CHECK(same_but_for_nan(together.grad_value, alone.grad_value));
+  }
+}
+
 } // namespace
+
+TEST_CASE("short rows: a vector of rows at a time has the bits of rows one by one") {
+  Random random(12);
+  using layout::PatternKind;
+  for (const std::int64_t n : {9, 37, 300}) {
+    std::vector<layout::Pattern> patterns;
+    const auto add = [&](auto set) {
+      layout::PatternSpec spec;
+      set(spec);
+      patterns.push_back(layout::make_patterns(spec, {static_cast<layout::Vertex>(n), 0, 1}, Budget()).front());
+    };
+    for (const int radius : {1, 2, 3}) {
+      add([&](layout::PatternSpec& spec) {
+        spec.kind = PatternKind::ring;
+        spec.radius = radius;
+      });
+    }
+    add([](layout::PatternSpec& spec) { // a hub among a ring
+      spec.kind = PatternKind::window;
+      spec.radius = 1;
+      spec.wrap = true;
+      spec.global = {0};
+    });
+    add([](layout::PatternSpec& spec) {
+      spec.kind = PatternKind::circulant;
+      spec.offsets = {1, 4};
+    });
+    add([&](layout::PatternSpec& spec) {
+      spec.kind = PatternKind::random;
+      spec.degree = std::min<std::int64_t>(n - 1, 11);
+    });
+    for (const layout::Pattern& pattern : patterns) {
+      for (const std::int64_t width : {16, 32, 64}) {
+        check_short_rows<float>(pattern, width, "softmax", chance(random, 30), chance(random, 30), random);
+        check_short_rows<double>(pattern, width, "softmax", chance(random, 30), chance(random, 30), random);
+      }
+      check_short_rows<float>(pattern, 32, "gaussian", false, false, random);
+      check_short_rows<float>(pattern, 64, "laplace", false, chance(random, 50), random);
+    }
+  }
+}
 
 TEST_CASE("the number of threads changes no bit") {
   Random random(8);

@@ -1,0 +1,165 @@
+// Backward pass of rows taken one by one: rows leave weight and slope of every arc, columns collect what their readers
+// left. Columns are taken as soon as their last reader is done, while queries and output gradients are in the caches.
+#include <algorithm>
+#include <memory>
+
+#include "sightline/mixer/cpu/call.hpp"
+
+namespace sightline::mixer::cpu {
+namespace {
+
+/// Chunks of rows that one thread goes through in turn: part `number` of `count`.
+std::int64_t stretch_begin(std::int64_t chunks, std::int64_t count, std::int64_t number) {
+  return chunks * number / count;
+}
+
+/// All readers of a chunk of columns lie in one stretch: whoever goes through it takes them on the way.
+bool keeps_to_stretch(const SparseList& columns, std::int64_t chunks, std::int64_t stretches, std::size_t chunk) {
+  const auto stretch_of = [&](std::int64_t part) {
+    std::int64_t number = part * stretches / std::max<std::int64_t>(chunks, 1);
+    while (stretch_begin(chunks, stretches, number + 1) <= part)
+      ++number;
+    return number;
+  };
+  return stretch_of(columns.parts[chunk].first) == stretch_of(columns.parts[chunk].last);
+}
+
+} // namespace
+
+template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>& gradients) {
+  constexpr std::size_t most_bytes = std::size_t{8} << 20; // per arc, or of what columns come back to
+  const std::int64_t chains = shape_.batch * shape_.key_heads;
+  const bool on_the_way = group() == 1; // else columns of several heads add to each other, in their order
+  const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+  for (std::int64_t first = 0; first < chains;) {
+    std::vector<Task> tasks;               // chunks of rows
+    std::vector<std::size_t> arcs_before; // of every head of these chains
+    std::vector<std::size_t> tasks_before;
+    std::size_t arcs = 0, bytes = 0;
+    std::int64_t last = first;
+    while (last < chains && (last - first < workers_ || bytes < most_bytes)) {
+      const std::int64_t b = last / shape_.key_heads;
+      for (std::int64_t g = 0; g < group(); ++g) {
+        const std::int64_t h = last % shape_.key_heads * group() + g;
+        const SparseList& rows = tiles_of(h).rows;
+        tasks_before.push_back(tasks.size());
+        add_chunks(tasks, b, h, rows.chunk_count());
+        arcs_before.push_back(arcs);
+        arcs += rows.columns.size();
+        bytes += sizeof(Real) * 2 * rows.columns.size();
+        if (!on_the_way)
+          bytes += sizeof(Real) * rows.rows.size() * static_cast<std::size_t>(6 * shape_.width);
+      }
+      ++last;
+    }
+    if (tasks.empty()) {
+      first = last;
+      continue;
+    }
+    const auto per_arc = [&](bool wanted) { return std::unique_ptr<Real[]>(new Real[wanted ? arcs : 0]); };
+    const auto weights = per_arc(true), slopes = per_arc(true), alongs = per_arc(common_.program != nullptr),
+               exponents = per_arc(!bias_sums_.empty());
+    std::vector<Real> middles(
+        common_has_extra() ? static_cast<std::size_t>((last - first) * group() * shape_.readers) : 0);
+    const auto to = [&](const Task& task) {
+      Gradients<Real> result = gradients_of(gradients, task.batch, task.head);
+      const std::int64_t number = task.batch * shape_.heads + task.head - first * group();
+      const std::size_t before = arcs_before[static_cast<std::size_t>(number)];
+      result.arc_weights = weights.get() + before;
+      result.arc_slopes = slopes.get() + before;
+      if (!bias_sums_.empty())
+        result.arc_exponents = exponents.get() + before;
+      if (common_.program != nullptr)
+        result.arc_alongs = alongs.get() + before;
+      if (!middles.empty())
+        result.middles = middles.data() + number * shape_.readers;
+      return result;
+    };
+    const auto take_columns = [&](const Task& task, bool add, int worker) {
+      const SparseList& columns = tiles_of(task.head).columns;
+      const auto part = static_cast<std::size_t>(task.part);
+      engine_->backward_columns(rule_of(task.head), head_of(task.batch, task.head), to(task), columns.view(),
+                                columns.chunks[part], columns.chunks[part + 1], add, workspaces.of(worker));
+    };
+    // Several threads and few heads: each goes through stretches of the rows.
+    const std::int64_t heads = (last - first) * group();
+    const std::int64_t stretches = on_the_way ? std::max<std::int64_t>(1, 4 * workers_ / heads) : 1;
+    const auto stretches_of = [&](std::int64_t head) {
+      const std::int64_t chunks = tiles_of(head).rows.chunk_count();
+      return on_the_way && workers_ > 1 ? std::clamp<std::int64_t>(stretches, 1, std::max<std::int64_t>(chunks, 1))
+             : on_the_way               ? std::int64_t{1}
+                                        : std::max<std::int64_t>(chunks, 1);
+    };
+    struct Stretch {
+      std::size_t head = 0; // among those of these chains
+      std::int64_t begin = 0, end = 0;
+    };
+    std::vector<Stretch> jobs;
+    for (std::size_t k = 0; k < tasks_before.size(); ++k) {
+      const std::int64_t h = (first * group() + static_cast<std::int64_t>(k)) % shape_.heads;
+      const std::int64_t chunks = tiles_of(h).rows.chunk_count(), count = stretches_of(h);
+      for (std::int64_t s = 0; s < count; ++s)
+        jobs.push_back({k, stretch_begin(chunks, count, s), stretch_begin(chunks, count, s + 1)});
+    }
+    const std::size_t first_sink = add_parts(tasks);
+    run_tasks(static_cast<std::int64_t>(jobs.size()), workers_, [&](std::int64_t j, int worker) {
+      const Stretch& job = jobs[static_cast<std::size_t>(j)];
+      for (std::int64_t part = job.begin; part < job.end; ++part) {
+        const std::size_t t = tasks_before[job.head] + static_cast<std::size_t>(part);
+        const Task& task = tasks[t];
+        const Tiles& tiles = tiles_of(task.head);
+        const auto chunk = static_cast<std::size_t>(part);
+        sinks_[first_sink + t].value =
+            engine_->backward_rows(rule_of(task.head), head_of(task.batch, task.head), to(task), tiles.rows.view(),
+                                   tiles.rows.chunks[chunk], tiles.rows.chunks[chunk + 1], workspaces.of(worker));
+        if (!on_the_way)
+          continue;
+        const std::vector<ColumnParts>& parts = tiles.columns.parts;
+        for (auto c = std::lower_bound(tiles.columns.by_last.begin(), tiles.columns.by_last.end(), part,
+                                       [&](std::int32_t a, std::int64_t b) {
+                                         return parts[static_cast<std::size_t>(a)].last < b;
+                                       });
+             c != tiles.columns.by_last.end() && parts[static_cast<std::size_t>(*c)].last == part; ++c) {
+          if (parts[static_cast<std::size_t>(*c)].first >= job.begin)
+            take_columns({task.batch, task.head, *c, false}, !writes(task.head), worker);
+        }
+      }
+    });
+    const std::int64_t numbers = bias_sums_.empty() ? 0 : (last - first) * group();
+    run_tasks(numbers, workers_, [&](std::int64_t k, int) {
+      const std::int64_t number = first * group() + k;
+      const SparseList& rows = tiles_of(number % shape_.heads).rows;
+      const Real* const from = exponents.get() + arcs_before[static_cast<std::size_t>(k)];
+      double* const sums = bias_sums_.data() + number * bias_length() + bias_zero();
+      for (std::size_t r = 0; r < rows.rows.size(); ++r) {
+        for (auto a = static_cast<std::size_t>(rows.offsets[r]); a < static_cast<std::size_t>(rows.offsets[r + 1]);
+             ++a)
+          sums[coloured_ != nullptr ? rows.colours[a] : rows.rows[r] - rows.columns[a]] += static_cast<double>(from[a]);
+      }
+    });
+    for (std::int64_t g = 0; g < group(); ++g) { // heads that share a key head follow each other
+      tasks.clear();
+      for (std::int64_t chain = first; chain < last; ++chain) {
+        const std::int64_t h = chain % shape_.key_heads * group() + g;
+        const Tiles& tiles = tiles_of(h);
+        for (std::int64_t c = 0; c < tiles.columns.chunk_count(); ++c) {
+          if (!on_the_way || !keeps_to_stretch(tiles.columns, tiles.rows.chunk_count(), stretches_of(h),
+                                               static_cast<std::size_t>(c)))
+            tasks.push_back({static_cast<std::int32_t>(chain / shape_.key_heads), static_cast<std::int32_t>(h), c, false});
+        }
+      }
+      run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
+        const Task& task = tasks[static_cast<std::size_t>(t)];
+        take_columns(task, g > 0 || !writes(task.head / group()), worker);
+      });
+    }
+    first = last;
+  }
+}
+
+#define SIGHTLINE_INSTANTIATE(Real) template void Call<Real>::run_sparse(const AttentionGradients<Real>&);
+SIGHTLINE_INSTANTIATE(float)
+SIGHTLINE_INSTANTIATE(double)
+#undef SIGHTLINE_INSTANTIATE
+
+} // namespace sightline::mixer::cpu
