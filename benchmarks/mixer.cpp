@@ -1,7 +1,9 @@
 // One measurement of a token mixer, as a line of JSON; benchmarks/mixer.py asks for them, measures PyTorch beside and writes the table.
 //   bench_mixer machine
 //   bench_mixer aggregate convolution|linear|mean|max TOKENS WIDTH THREADS SECONDS
+//   bench_mixer rotate TOKENS HEADS THREADS SECONDS
 //   bench_mixer time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS
+// KERNEL: a name, performer:FEATURES or expr:TEXT; then, each with +: top_k=K, registers=R (the last R vertices), offset, t5, grid (learned biases).
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -34,10 +36,28 @@ constexpr std::int64_t width = 64;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-layout::Pattern make_layout(const std::string& name, layout::Vertex n) {
+layout::Pattern make_layout(const std::string& name, layout::Vertex n, layout::Vertex registers = 0) {
   using layout::PatternKind;
   layout::PatternSpec spec;
-  if (name == "causal") {
+  if (name == "wrapped") {  // rotations alone
+    spec.kind = PatternKind::window;
+    spec.before = 511;
+    spec.wrap = true;
+    if (n <= 2 * 511) spec.before = n / 3;
+  } else if (name == "wide-ring") {
+    spec.kind = PatternKind::ring;
+    spec.radius = std::min<std::int64_t>(128, n / 6);
+  } else if (name == "torus") {
+    layout::Vertex columns = 1;  // near the root of n
+    for (layout::Vertex c = 1; c * c <= n; ++c) columns = n % c == 0 ? c : columns;
+    std::vector<std::vector<layout::Vertex>> rows(n);
+    for (layout::Vertex i = 0; i < n; ++i) {
+      const layout::Vertex row = i / columns * columns, column = i % columns;
+      for (const layout::Vertex right : {0, 1, 2}) rows[i].push_back(row + (column + right) % columns);
+      rows[i].push_back((i + columns) % n);
+    }
+    return layout::make_pattern_from_rows(n, rows);
+  } else if (name == "causal") {
     spec.causal = true;
   } else if (name == "window") {
     spec.kind = PatternKind::window;
@@ -75,11 +95,53 @@ layout::Pattern make_layout(const std::string& name, layout::Vertex n) {
   } else if (name != "full") {
     throw std::runtime_error("no layout is called " + name);
   }
-  return layout::make_patterns(spec, {n, 0, 1}, Budget()).front();
+  return layout::make_patterns(spec, {n, registers, 1}, Budget()).front();
 }
 
-AttentionRule make_rule(const std::string& kernel) {
+/// What stands behind the kernel's name.
+struct Extras {
+  std::string kernel;
+  std::int64_t top_k = 0, registers = 0;
+  layout::RelativeKind bias = layout::RelativeKind::none;
+  [[nodiscard]] bool any() const { return top_k > 0 || registers > 0 || bias != layout::RelativeKind::none; }
+};
+
+Extras read_extras(const std::string& text) {
+  Extras extras;
+  const bool expression = text.rfind("expr:", 0) == 0;  // its + are its own
+  std::size_t at = expression ? std::string::npos : text.find('+');
+  extras.kernel = text.substr(0, at);
+  while (at != std::string::npos) {
+    const std::size_t next = text.find('+', at + 1);
+    const std::string word = text.substr(at + 1, next == std::string::npos ? next : next - at - 1);
+    if (word.rfind("top_k=", 0) == 0) extras.top_k = std::stoll(word.substr(6));
+    else if (word.rfind("registers=", 0) == 0) extras.registers = std::stoll(word.substr(10));
+    else if (word == "offset") extras.bias = layout::RelativeKind::offset;
+    else if (word == "t5") extras.bias = layout::RelativeKind::bucket;
+    else if (word == "grid") extras.bias = layout::RelativeKind::grid_offset;
+    else throw std::runtime_error("no extra is called " + word);
+    at = next;
+  }
+  return extras;
+}
+
+/// A layout of n vertices, registers among them.
+std::shared_ptr<const Plan> make_bench_plan(const std::string& layout_name, std::int64_t n, const Extras& extras, double* pairs = nullptr) {
+  const auto tokens = static_cast<layout::Vertex>(n - extras.registers);
+  layout::Relative relative;
+  relative.kind = extras.bias;
+  if (relative.kind == layout::RelativeKind::grid_offset) relative.grid_width = 64;
+  const layout::Relation relation(make_layout(layout_name, tokens, static_cast<layout::Vertex>(extras.registers)), relative,
+                                  layout::Cancels::single_colour, tokens);
+  if (pairs != nullptr) *pairs = static_cast<double>(relation.pattern().arc_count());
+  return make_plan({&relation, 1}, Budget());
+}
+
+AttentionRule make_rule(const std::string& text) {
+  const Extras extras = read_extras(text);
+  const std::string& kernel = extras.kernel;
   AttentionRule rule;
+  if (extras.top_k > 0) rule.top_k = extras.top_k;
   const std::size_t colon = kernel.find(':');  // performer:FEATURES, expr:TEXT
   rule.kernel.name = kernel.substr(0, colon);
   if (rule.kernel.name == "softmax") rule.scale = 1 / std::sqrt(static_cast<double>(width));
@@ -126,18 +188,20 @@ struct Attention {
   std::shared_ptr<const Plan> plan;
   AttentionRule rule;
   Shape shape;
-  Buffer<Real> query, key, value, grad_out, out, statistics, grad_query, grad_key, grad_value;
+  Buffer<Real> query, key, value, grad_out, out, statistics, grad_query, grad_key, grad_value, bias, grad_bias;
   std::int64_t count, tokens;
 
-  Attention(std::shared_ptr<const Plan> of, AttentionRule with, std::int64_t n, std::int64_t heads)
+  Attention(std::shared_ptr<const Plan> of, AttentionRule with, std::int64_t n, std::int64_t heads, bool has_bias = false)
       : plan(std::move(of)), rule(std::move(with)), query(n * heads * width), key(n * heads * width), value(n * heads * width), grad_out(n * heads * width),
         out(n * heads * width), statistics(n * heads * 2), grad_query(n * heads * width), grad_key(n * heads * width), grad_value(n * heads * width),
+        bias(has_bias ? heads * count_colours(*plan) : 0), grad_bias(bias.size),
         count(n * heads * width), tokens(n) {
     shape = {1, heads, heads, n, n, width, width};
     std::mt19937 random(1);
     for (Buffer<Real>* each : {&query, &key, &value, &grad_out}) {
       for (std::int64_t k = 0; k < count; ++k) each->data[k] = static_cast<Real>((static_cast<double>(random()) / 4294967296.0 - 0.5) * 3.46410161514);
     }
+    for (std::int64_t k = 0; k < bias.size; ++k) bias.data[k] = static_cast<Real>(static_cast<double>(random()) / 4294967296.0 - 0.5);
   }
   template <class T>
   View<T> view(T* data) const {
@@ -148,6 +212,7 @@ struct Attention {
     in.query = view<const Real>(query.data);
     in.key = view<const Real>(key.data);
     in.value = view<const Real>(value.data);
+    if (bias.size > 0) in.bias = bias.data;
     return in;
   }
   [[nodiscard]] AttentionOutputs<Real> outputs(bool with_statistics) const {
@@ -163,6 +228,7 @@ struct Attention {
     gradients.query = view<Real>(grad_query.data);
     gradients.key = view<Real>(grad_key.data);
     gradients.value = view<Real>(grad_value.data);
+    if (bias.size > 0) gradients.bias = grad_bias.data;
     attend_backward<Real>(*plan, rule, shape, inputs(), outputs(true), gradients, execution);
   }
 };
@@ -181,22 +247,28 @@ std::pair<double, double> compare(const Buffer<Real>& a, const Buffer<Real>& b) 
 
 // The same layout at a length the reference can do, forward and backward; then nobody is timed who is wrong.
 template <class Real>
-double check(const std::string& layout_name, std::int64_t tokens, const AttentionRule& rule, Execution execution) {
+double check(const std::string& layout_name, std::int64_t tokens, const AttentionRule& rule, const Extras& extras, Execution execution) {
   const std::int64_t n = std::min<std::int64_t>(tokens, rule.kernel.name == "performer" ? 260 : 700);
-  const layout::Relation relation(make_layout(layout_name, static_cast<layout::Vertex>(n)), {}, layout::Cancels::single_colour,
-                                  static_cast<layout::Vertex>(n));
-  const auto plan = make_plan({&relation, 1}, Budget());
-  Attention<Real> fast(plan, rule, n, 1), slow(plan, rule, n, 1);
+  const auto plan = make_bench_plan(layout_name, n, extras);
+  const bool has_bias = extras.bias != layout::RelativeKind::none;
+  Attention<Real> fast(plan, rule, n, 1, has_bias), slow(plan, rule, n, 1, has_bias);
+  if (rule.top_k) {  // ties between halves and quarters are exact: both must choose alike
+    for (Buffer<Real>* each : {&fast.query, &fast.key}) {
+      for (std::int64_t k = 0; k < each->size; ++k) each->data[k] = std::round(each->data[k] * 2) / 4;
+    }
+    std::copy_n(fast.query.data, fast.query.size, slow.query.data);
+    std::copy_n(fast.key.data, fast.key.size, slow.key.data);
+  }
   fast.forward(execution, true);
   fast.backward(execution);
   execution.implementation = Implementation::reference;
   slow.forward(execution, true);
   slow.backward(execution);
   const auto out = compare(fast.out, slow.out), query = compare(fast.grad_query, slow.grad_query), key = compare(fast.grad_key, slow.grad_key),
-             value = compare(fast.grad_value, slow.grad_value);
+             value = compare(fast.grad_value, slow.grad_value), bias = compare(fast.grad_bias, slow.grad_bias);
   // Both gradients through scores are sums of the same terms; an exponential sum's queries cancel altogether.
   const double scores = std::max(query.second, key.second) + 1e-30;
-  const double worst = std::max({out.first / (out.second + 1e-30), query.first / scores, key.first / scores, value.first / (value.second + 1e-30)});
+  const double worst = std::max({out.first / (out.second + 1e-30), query.first / scores, key.first / scores, value.first / (value.second + 1e-30), bias.first / (bias.second + scores)});
   return worst;
 }
 
@@ -244,20 +316,20 @@ nlohmann::json measure(const std::vector<std::string>& words) {
   const std::string& layout_name = words[1];
   const std::int64_t tokens = std::stoll(words[2]), heads = std::stoll(words[3]);
   const AttentionRule rule = make_rule(words[5]);
+  const Extras extras = read_extras(words[5]);
   Execution execution;
   execution.threads = std::stoi(words[4]);
   execution.exact = words[7] == "exact";
   const double budget = std::stod(words[9]);
   nlohmann::json result;
-  const layout::Relation relation(make_layout(layout_name, static_cast<layout::Vertex>(tokens)), {}, layout::Cancels::single_colour,
-                                  static_cast<layout::Vertex>(tokens));
-  const auto plan = make_plan({&relation, 1}, Budget());
+  double pairs = 0;
+  const auto plan = make_bench_plan(layout_name, tokens, extras, &pairs);
   const double before = now();
   if (!execution.exact) (void)mixer::cpu::find_compiled(*plan);
   result["compile_seconds"] = now() - before;
-  result["pairs"] = static_cast<double>(relation.pattern().arc_count()) * static_cast<double>(heads);
+  result["pairs"] = pairs * static_cast<double>(heads);
   if (!memory) {
-    const double worst = check<Real>(layout_name, tokens, rule, execution);
+    const double worst = check<Real>(layout_name, tokens, rule, extras, execution);
     result["difference"] = worst;
     // A Performer's float32 reference is 3e-5 from float64 itself: its exponents are differences of large numbers.
     const double most = (sizeof(Real) == 4 ? 2e-5 : 1e-12) * (rule.kernel.name == "performer" ? 5 : 1);
@@ -266,7 +338,7 @@ nlohmann::json measure(const std::vector<std::string>& words) {
       return result;
     }
   }
-  const Attention<Real> attention(plan, rule, tokens, heads);
+  const Attention<Real> attention(plan, rule, tokens, heads, extras.bias != layout::RelativeKind::none);
   if (memory) {
     malloc_trim(0);
     std::ofstream("/proc/self/clear_refs") << "5";
@@ -281,8 +353,8 @@ nlohmann::json measure(const std::vector<std::string>& words) {
   const auto fastest = [&](auto&& work) {
     work();  // pages, caches, threads
     double best = 1e30;
-    const double end = now() + budget;
-    for (int r = 0; r < 3 || (now() < end && r < 1000); ++r) {
+    const double begin = now(), end = begin + budget;
+    for (int r = 0; r == 0 || (r < 3 && now() < begin + 5 * budget) || (now() < end && r < 1000); ++r) {
       const double start = now();
       work();
       best = std::min(best, now() - start);
@@ -290,7 +362,7 @@ nlohmann::json measure(const std::vector<std::string>& words) {
     return best;
   };
   result["forward_seconds"] = fastest([&] { attention.forward(execution, backward); });
-  if (rule.kernel.name == "softmax" && sizeof(Real) == 4) {
+  if (rule.kernel.name == "softmax" && sizeof(Real) == 4 && !extras.any()) {
     const double worst = check_rows(attention);
     result["row_difference"] = worst;
     if (!(worst < 1e-5)) result["refused"] = "rows differ from their definition";
@@ -386,6 +458,35 @@ nlohmann::json measure_aggregate(const std::vector<std::string>& words) {
   return result;
 }
 
+/// Rotary positions beside the reference, checked at the length that is timed.
+nlohmann::json measure_rotate(const std::vector<std::string>& words) {
+  const std::int64_t n = std::stoll(words[1]), heads = std::stoll(words[2]);
+  const double budget = std::stod(words[4]);
+  const auto plan = make_bench_plan("full", n, {});
+  const Attention<float> given(plan, make_rule("softmax"), n, heads);
+  const Shape shape{1, heads, heads, n, n, width, width};
+  Execution execution;
+  execution.threads = std::stoi(words[3]);
+  nlohmann::json result;
+  Execution slow = execution;
+  slow.implementation = Implementation::reference;
+  const double begin = now();
+  rotate<float>(*plan, shape, given.view<const float>(given.query.data), given.view<float>(given.grad_query.data), false, slow);
+  const double reference = now() - begin;
+  double best = 1e30;
+  for (const double end = now() + budget; best > 1e29 || now() < end;) {
+    const double start = now();
+    rotate<float>(*plan, shape, given.view<const float>(given.query.data), given.view<float>(given.out.data), false, execution);
+    best = std::min(best, now() - start);
+  }
+  const auto found = compare(given.out, given.grad_query);
+  result["difference"] = found.first / found.second;
+  if (!(found.first < 2e-5 * found.second)) result["refused"] = "differs from the reference";
+  result["forward_seconds"] = best;
+  result["times_reference"] = reference / best;
+  return result;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -399,10 +500,12 @@ int main(int argc, char** argv) {
       }
     } else if (words.size() == 10 && (words[0] == "time" || words[0] == "memory")) {
       result = words[6] == "float64" ? measure<double>(words) : measure<float>(words);
+    } else if (words.size() == 5 && words[0] == "rotate") {
+      result = measure_rotate(words);
     } else if (words.size() == 6 && words[0] == "aggregate") {
       result = measure_aggregate(words);
     } else {
-      std::cerr << "bench_mixer machine | aggregate convolution|linear|mean|max TOKENS WIDTH THREADS SECONDS | time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS\n";
+      std::cerr << "bench_mixer machine | aggregate convolution|linear|mean|max TOKENS WIDTH THREADS SECONDS | rotate TOKENS HEADS THREADS SECONDS | time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS\n";
       return 2;
     }
     std::cout << result.dump() << std::endl;

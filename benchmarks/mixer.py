@@ -158,7 +158,8 @@ class Bench:
     def kernels(self, layout, n, heads, threads):
         plain = self.ours(layout, n, heads, threads)
         for kernel in ("gaussian", "cauchy", "relu2", "elu1", "cosine", "laplace", "exponential-sum", "performer:64", "performer:256",
-                       "expr:exp(dot(x,y)/8)", "expr:sigmoid(dot(x,y)/8)", "expr:cosh(dot(x,y)/8)", "expr:(1+norm2(x-y))^-0.5"):
+                       "expr:exp(dot(x,y)/8)", "expr:sigmoid(dot(x,y)/8)", "expr:cosh(dot(x,y)/8)", "expr:(1+norm2(x-y))^-0.5",
+                       "expr:exp(dot(tanh(x),y)/8)", "expr:exp(dot(tanh(x),sin(y))/8)"):
             features = int(kernel.split(":")[1]) if kernel.startswith("performer") else 0
             most = 1.2 * (features + WIDTH) / (2 * WIDTH) if features else 1.2
             for direction in ("forward", "backward"):
@@ -199,24 +200,64 @@ class Bench:
             for index, direction in enumerate(("forward", "backward")):
                 self.add(f"{case} {direction}", result["times_reference"][index], "x faster than reference", remark=f"{1e3 * result[f'{direction}_seconds']:.4g} ms")
 
-    def exact(self, n, heads, threads):
-        # The backward pass in exact mode runs through the reference but for sparse cyclic layouts: forward only.
-        for layout, most in (("ring", 1.05), ("swin64", 1.1), ("full", 1.1), ("window", 1.05), ("random32", 2)):
-            case = f"exact {layout} n={n} threads={threads} forward"
+    def biases(self, n, heads, threads):
+        """Learned biases of every colouring, alone and beside a register, on the full pattern: gradients of the biases with the others."""
+        plain = self.ours("full", n, heads, threads)
+        for extra in ("offset", "t5", "grid", "registers=1", "registers=1+offset", "registers=1+t5", "registers=1+grid"):
+            for direction in ("forward", "backward"):
+                case = f"bias {extra} full n={n} threads={threads} {direction}"
+                if not self.wants(case):
+                    continue
+                result = self.ours("full", n, heads, threads, kernel=f"softmax+{extra}")
+                if self.refused(case, result):
+                    continue
+                ratio = result[f"{direction}_seconds"] / plain[f"{direction}_seconds"]
+                self.add(case, ratio, "x without", goal="<= 1.2", met=ratio <= 1.2, remark=f"{1e3 * result[f'{direction}_seconds']:.4g} ms")
+
+    def largest(self, layout, n, heads, threads, most):
+        """The largest weights of every row: never slower than all of them."""
+        plain = self.ours(layout, n, heads, threads)
+        for direction in ("forward", "backward"):
+            case = f"top_k={most} {layout} n={n} threads={threads} {direction}"
             if not self.wants(case):
                 continue
-            plain, result = (self.ours(layout, n, heads, threads, "forward", mode=m) for m in ("plain", "exact"))
+            result = self.ours(layout, n, heads, threads, kernel=f"softmax+top_k={most}")
             if self.refused(case, result):
                 continue
-            ratio = result["forward_seconds"] / plain["forward_seconds"]
-            self.add(case, ratio, "x plain", goal=f"<= {most}", met=ratio <= most)
+            ratio = result[f"{direction}_seconds"] / plain[f"{direction}_seconds"]
+            self.add(case, ratio, "x all weights", goal="<= 1.03", met=ratio <= 1.03, remark=f"{1e3 * result[f'{direction}_seconds']:.4g} ms")
 
-    def memory(self, layout, n, heads, threads):
+    def rotation(self, n, heads, threads):
+        case = f"rotate n={n} heads={heads} threads={threads}"
+        if not self.wants(case):
+            return
+        result = self.run(["rotate", str(n), str(heads), str(threads), str(self.options.seconds)])
+        if self.refused(case, result):
+            return
+        part = 2 * 4 * n * heads * WIDTH / result["forward_seconds"] / self.machine["triad"][threads - 1]
+        self.add(case, part, "of triad bandwidth", goal=">= 0.5", met=part >= 0.5,
+                 remark=f"{1e3 * result['forward_seconds']:.4g} ms, {result['times_reference']:.3g} x faster than reference")
+
+    def exact(self, n, heads, threads):
+        # The group of each layout: reflections, rotations, a grid's translations; all permutations, of blocks, of nothing; others.
+        for layout, most, group in (("ring", 1.05, "dihedral"), ("wide-ring", 1.05, "dihedral"), ("wrapped", 1.05, "cyclic"), ("torus", 1.05, "torus"),
+                                    ("full", 1.1, "symmetric"), ("swin64", 1.1, "blocks"), ("window", 1.05, "trivial"), ("star", 2, "stabiliser")):
+            for direction in ("forward", "backward"):
+                case = f"exact {layout} n={n} threads={threads} {direction}"
+                if not self.wants(case):
+                    continue
+                plain, result = (self.ours(layout, n, heads, threads, "backward", mode=m) for m in ("plain", "exact"))
+                if self.refused(case, result):
+                    continue
+                ratio = result[f"{direction}_seconds"] / plain[f"{direction}_seconds"]
+                self.add(case, ratio, "x plain", goal=f"<= {most} ({group})", met=ratio <= most, remark=f"{1e3 * result[f'{direction}_seconds']:.4g} ms")
+
+    def memory(self, layout, n, heads, threads, kernel="softmax"):
         for direction in ("forward", "backward"):
-            case = f"memory {layout} n={n} heads={heads} threads={threads} {direction}"
+            case = f"memory {'' if kernel == 'softmax' else kernel + ' '}{layout} n={n} heads={heads} threads={threads} {direction}"
             if not self.wants(case):
                 continue
-            result = self.ours(layout, n, heads, threads, direction, what="memory")
+            result = self.ours(layout, n, heads, threads, direction, kernel=kernel, what="memory")
             most = result["output_bytes"] * 1.1 + 16e6
             self.add(case, result["peak_bytes"] / 1e6, "MB above inputs", goal=f"<= {most / 1e6:.1f} (outputs + 10 % + 16)", met=result["peak_bytes"] <= most,
                      remark=f"outputs {result['output_bytes'] / 1e6:.1f} MB")
@@ -263,9 +304,14 @@ def main():
     if not options.quick:
         bench.linear("full", 65536, 2)
     bench.aggregates(4096, 1)
-    bench.exact(2048, 4, 1)
+    bench.rotation(4096, 12, 1)
+    bench.biases(1024, 4, 1)
+    bench.largest("full", 2048, 4, 1, 32)
+    bench.largest("causal", 2048, 4, 1, 32)
+    bench.exact(1024 if options.quick else 2048, 2 if options.quick else 4, 1)
     for layout in ("full", "window", "bigbird", "ring", "random32"):
         bench.memory(layout, 4096, 12, 2)
+    bench.memory("window", 4096, 12, 2, "performer:256")
     if not options.quick:
         for layout in ("window", "bigbird", "ring", "star", "random32"):
             bench.memory(layout, 65536, 1, 2)
