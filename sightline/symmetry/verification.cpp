@@ -40,11 +40,31 @@ std::optional<ColouredRun> StretchMap::map_stepped(const ColouredRun& run) const
   const std::size_t k = find(run.first);
   if (k == moved_.size() || moved_[k].first > run.last) return run;
   if (moved_[k].first != run.first) return std::nullopt;
-  const std::size_t l = k + (run.last - run.first);
-  if (l > stretch_end_[k]) return std::nullopt;
-  const Vertex y = moved_[k].second, z = moved_[l].second;
-  if (y <= z) return ColouredRun{y, z, run.step, run.colour, run.colour_step};
-  return ColouredRun{z, y, run.step, run.colour + run.colour_step * std::int64_t{(run.last - run.first) / run.step}, -run.colour_step};
+  const std::vector<Chain>* const chains = find_chains(run.step);
+  if (chains == nullptr || run.last > (*chains)[k].last) return std::nullopt;
+  const std::int64_t gap = (*chains)[k].gap, members = (run.last - run.first) / run.step;
+  const Vertex y = moved_[k].second, z = static_cast<Vertex>(std::int64_t{y} + gap * members);
+  if (gap > 0) return ColouredRun{y, z, static_cast<Vertex>(gap), run.colour, run.colour_step};
+  return ColouredRun{z, y, static_cast<Vertex>(-gap), run.colour + run.colour_step * members, -run.colour_step};
+}
+
+const std::vector<StretchMap::Chain>* StretchMap::find_chains(Vertex step) const {
+  constexpr std::size_t most_steps = 4;
+  for (const auto& [known, chains] : chains_) {
+    if (known == step) return &chains;
+  }
+  if (chains_.size() == most_steps) return nullptr;
+  std::vector<Chain>& chains = chains_.emplace_back(step, std::vector<Chain>(moved_.size())).second;
+  std::size_t p = moved_.size();
+  for (std::size_t k = moved_.size(); k-- > 0;) {
+    const std::uint64_t next = std::uint64_t{moved_[k].first} + step;
+    while (p > 0 && moved_[p - 1].first >= next) --p;
+    chains[k] = {moved_[k].first, 0};
+    if (p == moved_.size() || moved_[p].first != next) continue;
+    const std::int64_t gap = std::int64_t{moved_[p].second} - moved_[k].second;
+    chains[k] = {chains[p].gap == gap ? chains[p].last : moved_[p].first, gap};
+  }
+  return &chains;
 }
 
 void StretchMap::map(const ColouredRun& run, std::vector<ColouredRun>& out) const {

@@ -19,18 +19,26 @@ public:
 
   [[nodiscard]] const std::vector<std::pair<Vertex, Vertex>>& moved() const { return moved_; }
   [[nodiscard]] Vertex operator()(Vertex x) const;
-  /// The image of a whole run with a step, when it lies in one stretch (or moves nowhere).
+  /// The image of a whole run with a step, when it moves nowhere, or when its members go to equal gaps again.
   [[nodiscard]] std::optional<ColouredRun> map_stepped(const ColouredRun& run) const;
   /// Appends the images of a run (with its colours).
   void map(const ColouredRun& run, std::vector<ColouredRun>& out) const;
 
 private:
+  /// From a vertex x on, x + step, x + 2 step, .. up to `last` move and have images `gap` apart.
+  struct Chain {
+    Vertex last;
+    std::int64_t gap;
+  };
   [[nodiscard]] std::size_t find(Vertex x) const;
+  /// Chains of a step by index of moved(), made when first asked for; null beyond the first few steps.
+  [[nodiscard]] const std::vector<Chain>* find_chains(Vertex step) const;
 
   std::vector<std::pair<Vertex, Vertex>> moved_;
   std::vector<std::uint32_t> stretch_end_;  ///< last index of the stretch that index k belongs to
   std::vector<std::uint32_t> index_;        ///< find() by table, when much moves
   Vertex limit_;
+  mutable std::vector<std::pair<Vertex, std::vector<Chain>>> chains_;
 };
 
 /// Is `map` an isomorphism from `a` to `b` (vertex colours, visibility, every coloured arc)? Both complete() when `local`:

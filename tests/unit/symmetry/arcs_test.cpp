@@ -171,3 +171,49 @@ TEST_CASE("a map is judged by the definition on rows with steps that readers far
   }
   CHECK(kept > 60);
 }
+
+TEST_CASE("a map is judged by the definition on dilated windows") {
+  std::mt19937_64 random(75);
+  int kept = 0;
+  for (int k = 0; k < 60; ++k) {
+    CAPTURE(k);
+    const auto step = static_cast<Vertex>(2 + random() % 4), length = static_cast<Vertex>(5 + random() % 6), n = step * length, radius = static_cast<Vertex>(1 + k % 4);
+    Sample sample(n);
+    Rows rows(n);
+    for (Vertex i = 0; i < n; ++i) {
+      for (Vertex j = i % step; j < n; j += step) {
+        if (std::max(i, j) - std::min(i, j) <= radius * step) rows[i].push_back(j);
+      }
+    }
+    Relative relative;
+    if (k % 2 == 0) relative.kind = k % 4 == 0 ? RelativeKind::distance : RelativeKind::offset;
+    sample.add(sightline::layout::make_pattern_from_rows(n, rows), relative);
+    const symmetry::RunGraph graph = make_graph(sample.structure, symmetry::Walk::spans);
+    const auto matrices = to_matrices(sample.structure);
+    std::vector<std::vector<Vertex>> maps;
+    for (int m = 0; m < 4; ++m) {
+      std::vector<Vertex> classes(step), images(n);
+      std::iota(classes.begin(), classes.end(), Vertex{0});
+      if (m > 0) std::swap(classes[random() % step], classes[random() % step]);
+      std::vector<bool> turned(step);
+      for (Vertex c = 0; c < step; ++c) turned[c] = random() % 2 == 0;
+      for (Vertex x = 0; x < n; ++x) {
+        const Vertex c = x % step, place = turned[c] ? length - 1 - x / step : x / step;
+        images[x] = place * step + classes[c];
+      }
+      maps.push_back(images);
+      std::swap(images[random() % n], images[random() % n]);
+      maps.push_back(images);
+    }
+    for (const std::vector<Vertex>& images : maps) {
+      bool expected = true;
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) expected = expected && matrices[0][i * n + j] == matrices[0][std::size_t{images[i]} * n + images[j]];
+      }
+      const auto moved = symmetry::to_moved(images);
+      for (const bool local : {false, true}) REQUIRE(symmetry::is_isomorphism(graph, graph, symmetry::StretchMap(moved, n), local, budget) == expected);
+      kept += expected && !moved.empty() ? 1 : 0;
+    }
+  }
+  CHECK(kept > 60);
+}
