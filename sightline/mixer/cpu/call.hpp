@@ -85,11 +85,16 @@ public:
     return execution_.exact && compiled_->by_content && tiles_ == &compiled_->exact;
   }
 
-  /// Exact sums over readers need lists of their own; tiles have none.
-  [[nodiscard]] bool has_backward() const {
-    if (!execution_.exact || tiles_ == &compiled_->relations)
+  /// Exact sums over readers need lists of their own; tiles have none. What the forward pass did by tiles then goes back
+  /// row by row: outputs and statistics mean the same.
+  [[nodiscard]] bool find_backward() {
+    if (!execution_.exact || tiles_ == &compiled_->relations ||
+        std::all_of(tiles_->begin(), tiles_->end(), [](const Tiles& tiles) { return tiles.tiles.empty(); }))
       return true;
-    return std::all_of(tiles_->begin(), tiles_->end(), [](const Tiles& tiles) { return tiles.tiles.empty(); });
+    const std::vector<Tiles>* const rows = goes_by_content() ? nullptr : find_exact_rows(plan_, *compiled_);
+    if (rows != nullptr)
+      tiles_ = rows;
+    return rows != nullptr;
   }
 
   void forward() {

@@ -17,8 +17,9 @@ struct Offsets {
   std::int64_t first = 0, last = 0;
 };
 
-/// Reads per row up to which a row of several sums stays in one piece, with room.
-constexpr std::int64_t most_marked = 64;
+/// Reads per row up to which rows of several sums are taken one by one where tiles would do, and up to which such a row
+/// stays in one piece (most_arcs in row_parts.hpp).
+constexpr std::int64_t most_marked = 64, most_in_piece = 1024;
 
 class ExactCompiler {
 public:
@@ -34,35 +35,49 @@ public:
         tiles += add_tile(i, std::min(i + tile_readers, n_));
     }
     rows = 30 * static_cast<double>(arcs_) + 60 * static_cast<double>(n_);
-    const bool dihedral = order_.kind == Kind::dihedral;
-    if (order_.kind == Kind::torus || (rows < tiles && (!dihedral || rows_are_short()))) {
+    if (order_.kind == Kind::torus ||
+        (rows < tiles && (order_.kind != Kind::dihedral || rows_are_short(most_marked)))) {
       out_ = {};
       add_rows();
     }
+    finish();
+  }
+
+  /// Row by row, whatever that costs; false where rows of several sums would not stay in one piece.
+  [[nodiscard]] bool run_rows() {
+    find_start();
+    if (order_.kind == Kind::dihedral && !rows_are_short(most_in_piece))
+      return false;
+    add_rows();
+    finish();
+    return true;
+  }
+
+private:
+  void finish() {
     out_.tiles_per_block.assign(static_cast<std::size_t>((n_ + block_columns - 1) / block_columns), 0);
     finish_rows(out_, n_);
     order_columns();
-    if (dihedral && out_.tiles.empty()) {
+    if (order_.kind == Kind::dihedral && out_.tiles.empty()) {
       mark_sums(out_.rows);
       mark_sums(out_.columns);
     }
   }
 
-private:
-  [[nodiscard]] bool rows_are_short() {
+  [[nodiscard]] bool rows_are_short(std::int64_t most) {
     std::vector<std::int64_t> readers(static_cast<std::size_t>(n_), 0);
     for (std::int64_t i = 0; i < n_; ++i) {
       plan_.row(relation_, i, row_);
       std::int64_t count = 0;
       for (const layout::ColouredRun& run : row_) {
         count += static_cast<std::int64_t>(run.size());
-        if (count > most_marked)
+        if (count > most)
           return false;
         for (std::int64_t j = run.first; j <= run.last; j += run.step)
           ++readers[static_cast<std::size_t>(j)];
       }
     }
-    return std::all_of(readers.begin(), readers.end(), [](std::int64_t count) { return count <= most_marked; });
+    return std::all_of(readers.begin(), readers.end(), [&](std::int64_t count) { return count <= most; });
   }
   [[nodiscard]] std::int64_t wrap(std::int64_t x) const { return ((x % n_) + n_) % n_; }
 
@@ -339,6 +354,27 @@ const std::vector<Tiles>* find_exact(const Plan& plan, const CompiledPlan& compi
     compiled.exact = std::move(tiles);
   });
   return compiled.exact.empty() ? nullptr : &compiled.exact;
+}
+
+const std::vector<Tiles>* find_exact_rows(const Plan& plan, const CompiledPlan& compiled) {
+  constexpr std::int64_t most_arcs = std::int64_t{1} << 23; // lists of columns, readers and arcs: 100 MB
+  const SummationOrder& order = plan.order();
+  if (order.kind != Kind::cyclic && order.kind != Kind::dihedral && order.kind != Kind::torus)
+    return nullptr;
+  std::call_once(compiled.exact_rows_once, [&] {
+    std::int64_t arcs = 0;
+    for (const Tiles& tiles : compiled.relations)
+      arcs += tiles.arcs;
+    if (arcs > most_arcs || order.first != 0 || order.extent != plan.readers())
+      return;
+    std::vector<Tiles> rows(plan.relation_count());
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (!ExactCompiler(plan, r, order, rows[r]).run_rows())
+        return;
+    }
+    compiled.exact_rows = std::move(rows);
+  });
+  return compiled.exact_rows.empty() ? nullptr : &compiled.exact_rows;
 }
 
 namespace {

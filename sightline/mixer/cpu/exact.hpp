@@ -13,6 +13,10 @@ namespace sightline::mixer::cpu {
 /// Null when the plan's order is none that tiles or rows can follow (the reference then answers).
 [[nodiscard]] const std::vector<Tiles>* find_exact(const Plan& plan, const CompiledPlan& compiled);
 
+/// The same order row by row, where it goes round a ring or torus: what the backward pass needs, whose sums over readers
+/// are lists. Null when there is none, or when it would hold too many arcs.
+[[nodiscard]] const std::vector<Tiles>* find_exact_rows(const Plan& plan, const CompiledPlan& compiled);
+
 /// Positions 0 .. reads-1 with the members of every twin class sorted by content (key, then value, by bits).
 template <class Real>
 [[nodiscard]] std::vector<std::int32_t>

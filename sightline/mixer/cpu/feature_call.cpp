@@ -247,7 +247,7 @@ private:
           call.forward();
           continue;
         }
-        if (!call.has_backward()) {
+        if (!call.find_backward()) {
           reference::attend_backward(plan_, rule_, shape_, in_, out_, *gradients, execution_);
           return true;
         }

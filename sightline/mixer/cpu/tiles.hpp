@@ -66,6 +66,8 @@ struct CompiledPlan {
   mutable std::once_flag exact_once, colours_once, arc_colours_once;
   mutable std::vector<ColourRows> colours; ///< found by find_colour_rows
   mutable std::vector<Tiles> exact;        ///< found by find_exact (exact.hpp)
+  mutable std::once_flag exact_rows_once;
+  mutable std::vector<Tiles> exact_rows; ///< found by find_exact_rows: `exact` row by row
   mutable std::once_flag twins_once;
   mutable std::vector<Tiles> twins; ///< exact, by content, backward: tiles that keep to one class (twins.cpp)
   mutable bool twins_stand = false; ///< `exact` serves in their place
