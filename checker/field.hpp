@@ -22,7 +22,8 @@ inline Element multiply(Element a, Element b) {
   const Element ah = a >> 32, al = a & 0xffffffffu, bh = b >> 32, bl = b & 0xffffffffu;
   const Element middle = ah * bl + al * bh, low = al * bl;  // a b = ah bh 2^64 + middle 2^32 + low, and 2^61 = 1
   const Element sum = (ah * bh << 3) + (middle >> 29) + ((middle & 0x1fffffffu) << 32) + (low & modulus) + (low >> 61);
-  return add((sum & modulus) % modulus, sum >> 61);
+  const Element folded = (sum & modulus) + (sum >> 61);  // at most modulus + 7
+  return folded >= modulus ? folded - modulus : folded;
 }
 inline Element random_element(std::uint64_t x) { return mix(x) % (modulus - 1) + 1; }
 inline Element power_of(Element base, std::int64_t exponent) {

@@ -1,6 +1,7 @@
 #include "group.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
@@ -76,26 +77,30 @@ Permutation Permutation::from_cycles(std::string_view text, Vertex degree) {
 std::string Permutation::cycles() const {
   std::string text;
   std::vector<bool> done(moves_.size(), false);
+  char number[16];
   for (std::size_t k = 0; k < moves_.size(); ++k) {
-    for (std::size_t at = k; !done[at];) {
-      text += (at == k ? "(" : " ") + std::to_string(moves_[at].first);
+    for (std::size_t at = k; !done[at]; at = find(moves_[at].second)) {
+      text += at == k ? (k == 0 ? "(" : ")(") : " ";
+      text.append(number, std::to_chars(number, number + sizeof number, moves_[at].first).ptr);
       done[at] = true;
-      at = static_cast<std::size_t>(std::lower_bound(moves_.begin(), moves_.end(), std::pair<Vertex, Vertex>{moves_[at].second, 0}) - moves_.begin());
-      if (done[at]) text += ')';
     }
   }
-  return text.empty() ? "()" : text;
+  return text.empty() ? "()" : text + ')';
 }
 
-Vertex Permutation::operator()(Vertex x) const {
-  if (moves_.empty() || x < moves_.front().first || x > moves_.back().first) return x;
+std::size_t Permutation::find(Vertex x) const {
   // The places are distinct, so x is at least as far from the end as its distance there says, and no farther from the beginning: where
   // few points between stay, little is left to search.
   const auto size = static_cast<std::ptrdiff_t>(moves_.size()), after = std::ptrdiff_t{moves_.back().first - x};
   const auto from = moves_.begin() + std::max<std::ptrdiff_t>(0, size - 1 - after);
   const auto to = moves_.begin() + std::min<std::ptrdiff_t>(size, std::ptrdiff_t{x - moves_.front().first} + 1);
-  const auto found = std::lower_bound(from, to, std::pair<Vertex, Vertex>{x, 0});
-  return found != to && found->first == x ? found->second : x;
+  return static_cast<std::size_t>(std::lower_bound(from, to, std::pair<Vertex, Vertex>{x, 0}) - moves_.begin());
+}
+
+Vertex Permutation::operator()(Vertex x) const {
+  if (moves_.empty() || x < moves_.front().first || x > moves_.back().first) return x;
+  const std::size_t at = find(x);
+  return at < moves_.size() && moves_[at].first == x ? moves_[at].second : x;
 }
 
 namespace {

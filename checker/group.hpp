@@ -29,6 +29,7 @@ public:
   [[nodiscard]] bool is_identity() const { return moves_.empty(); }
 
 private:
+  [[nodiscard]] std::size_t find(Vertex x) const;  ///< where x stands, or would, between the first and the last point moved
   [[nodiscard]] bool is_bijection() const;  ///< `moves_` sorted, no place twice
   std::vector<std::pair<Vertex, Vertex>> moves_;
 };

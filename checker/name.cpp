@@ -158,9 +158,11 @@ private:
   static Permutation product(const Permutation& a, const Permutation& b) {  // b first
     std::vector<std::pair<Vertex, Vertex>> moves;
     for (const auto& [x, y] : b.moves()) moves.emplace_back(x, a(y));
+    const auto more = static_cast<std::ptrdiff_t>(moves.size());
     for (const auto& [x, y] : a.moves()) {
       if (b(x) == x) moves.emplace_back(x, y);
     }
+    std::inplace_merge(moves.begin(), moves.begin() + more, moves.end());
     return Permutation(std::move(moves));
   }
 

@@ -40,12 +40,28 @@ ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>
 }
 
 SharedLayer share_ranges(const ReadLayer& layer) {
-  SharedLayer shared{layer.ranges, {}, layer.groups};
-  std::sort(shared.ranges.begin(), shared.ranges.end());
-  shared.ranges.erase(std::unique(shared.ranges.begin(), shared.ranges.end()), shared.ranges.end());
+  SharedLayer shared{std::vector<Range>(layer.ranges.size()), {}, layer.groups};
+  // Sorted by first vertices at once, and then those of one first vertex.
+  const Vertex vertices = layer.groups.empty() ? 0 : layer.groups.back().end;
+  std::vector<std::uint32_t> begin(std::size_t{vertices} + 2, 0);
+  for (const Range& range : layer.ranges) ++begin[range.first + 2];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  for (const Range& range : layer.ranges) shared.ranges[begin[range.first + 1]++] = range;
+  std::size_t kept = 0;
+  for (Vertex x = 0; x < vertices; ++x) {
+    const auto from = shared.ranges.begin() + begin[x], to = shared.ranges.begin() + begin[x + 1];
+    begin[x] = static_cast<std::uint32_t>(kept);
+    if (!std::is_sorted(from, to)) std::sort(from, to);
+    for (auto range = from; range != to; ++range) {
+      if (kept == begin[x] || shared.ranges[kept - 1] != *range) shared.ranges[kept++] = *range;
+    }
+  }
+  begin[vertices] = static_cast<std::uint32_t>(kept);
+  shared.ranges.resize(kept);
   shared.numbers.reserve(layer.ranges.size());
   for (const Range& range : layer.ranges) {
-    shared.numbers.push_back(static_cast<std::uint32_t>(std::lower_bound(shared.ranges.begin(), shared.ranges.end(), range) - shared.ranges.begin()));
+    const auto from = shared.ranges.begin() + begin[range.first], to = shared.ranges.begin() + begin[range.first + 1];
+    shared.numbers.push_back(static_cast<std::uint32_t>(std::lower_bound(from, to, range) - shared.ranges.begin()));
   }
   return shared;
 }

@@ -29,7 +29,7 @@ struct ReadLayer {
 
 /// The same with every range once: group k reads ranges[numbers[from]], .., ranges[numbers[to - 1]].
 struct SharedLayer {
-  std::vector<Range> ranges;  ///< distinct, sorted
+  std::vector<Range> ranges;  ///< distinct, by first vertices, those of one sorted
   std::vector<std::uint32_t> numbers;
   std::vector<ReadLayer::Group> groups;
 };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "graph.hpp"
 #include "poll.hpp"
@@ -202,42 +203,16 @@ bool colour_pairs(const Structure& a, const Structure& b, const std::vector<std:
   return true;
 }
 
-}  // namespace
-
-Structure make_structure(const Layout& layout) {
-  Structure structure{layout.vertices(), layout.vertex_colour, {}};
-  std::vector<bool> used(layout.relations.size(), false);  // relations of hidden layers are left out
-  for (const std::uint32_t layer : layout.order) {
-    for (const std::uint32_t r : layout.layers[layer]) used[r] = true;
-  }
-  for (std::size_t r = 0; r < used.size(); ++r) {
-    if (used[r]) structure.relations.push_back({&layout.relations[r], {}});
-  }
-  return structure;
-}
-
-struct AutomorphismTest::State {
-  Tower tower;
-};
-
-AutomorphismTest::AutomorphismTest(const Structure& structure) : state_(new State{Tower(structure, structure.colour)}) { state_->tower.graph.complete(); }
-AutomorphismTest::~AutomorphismTest() { delete state_; }
-
-bool AutomorphismTest::operator()(const Permutation& map) const {
-  const Graph& graph = state_->tower.graph;
-  return (map.moves().empty() || map.moves().back().first < graph.vertices) && maps(graph, graph, map.moves(), true);
-}
-
-bool is_isomorphism(const Structure& a, const Structure& b, const Permutation& map) {
-  if (a.vertices != b.vertices || a.relations.size() != b.relations.size()) return false;
-  if (!map.moves().empty() && map.moves().back().first >= a.vertices) return false;
+/// Does the bijection carry colours, visibility and rows of a to those of b: of all vertices, or of what moves?
+bool do_rows_agree(const Structure& a, const Structure& b, const Permutation& map, bool moved_only) {
   const StretchMap stretches(map.moves(), a.vertices, {});
   auto move = map.moves().begin();
   std::vector<Run> row, image;
   std::vector<Vertex> same_until(a.relations.size(), 0);  // rows that stay where they are, up to here all as one that was compared
   for (Vertex x = 0; x < a.vertices; ++x) {
-    Vertex y = x;
-    if (move != map.moves().end() && move->first == x) y = (move++)->second;
+    if (moved_only && move == map.moves().end()) break;
+    if (moved_only) x = move->first;
+    const Vertex y = move != map.moves().end() && move->first == x ? (move++)->second : x;
     if (a.colour[x] != b.colour[y]) return false;
     for (std::size_t r = 0; r < a.relations.size(); ++r) {
       const Structure::Shown &left = a.relations[r], &right = b.relations[r];
@@ -253,6 +228,44 @@ bool is_isomorphism(const Structure& a, const Structure& b, const Permutation& m
     }
   }
   return true;
+}
+
+}  // namespace
+
+Structure make_structure(const Layout& layout) {
+  Structure structure{layout.vertices(), layout.vertex_colour, {}};
+  std::vector<bool> used(layout.relations.size(), false);  // relations of hidden layers are left out
+  for (const std::uint32_t layer : layout.order) {
+    for (const std::uint32_t r : layout.layers[layer]) used[r] = true;
+  }
+  for (std::size_t r = 0; r < used.size(); ++r) {
+    if (used[r]) structure.relations.push_back({&layout.relations[r], {}});
+  }
+  return structure;
+}
+
+struct AutomorphismTest::State {
+  Structure structure;
+  std::optional<Tower> tower;
+};
+
+AutomorphismTest::AutomorphismTest(Structure structure) : state_(new State{std::move(structure), {}}) {}
+AutomorphismTest::~AutomorphismTest() = default;
+
+bool AutomorphismTest::operator()(const Permutation& map) const {
+  const Structure& structure = state_->structure;
+  if (map.moves().empty()) return true;
+  if (map.moves().back().first >= structure.vertices) return false;
+  // A map that is none mostly shows it in the row of something it moves, and no column is needed.
+  if (!state_->tower && !do_rows_agree(structure, structure, map, true)) return false;
+  if (!state_->tower) state_->tower.emplace(structure, structure.colour).graph.complete();
+  return maps(state_->tower->graph, state_->tower->graph, map.moves(), true);
+}
+
+bool is_isomorphism(const Structure& a, const Structure& b, const Permutation& map) {
+  if (a.vertices != b.vertices || a.relations.size() != b.relations.size()) return false;
+  if (!map.moves().empty() && map.moves().back().first >= a.vertices) return false;
+  return do_rows_agree(a, b, map, false);
 }
 
 JointColours refine(const Structure& a, const Structure& b, const std::vector<std::pair<Vertex, Vertex>>& pairs) {

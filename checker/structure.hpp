@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "exact.hpp"
@@ -27,18 +28,16 @@ struct Structure {
 /// Does `map` carry a to b: vertex colours, visibility, every coloured arc? Exact, O(runs).
 [[nodiscard]] bool is_isomorphism(const Structure& a, const Structure& b, const Permutation& map);
 
-/// is_isomorphism(s, s, map) for many maps of one structure: rows and columns are written down once, and what moves decides.
+/// is_isomorphism(s, s, map) for many maps of one structure: rows and columns are written down once, by the first map that needs them, and what moves decides.
 class AutomorphismTest {
 public:
-  explicit AutomorphismTest(const Structure& structure);
+  explicit AutomorphismTest(Structure structure);
   ~AutomorphismTest();
-  AutomorphismTest(const AutomorphismTest&) = delete;
-  AutomorphismTest& operator=(const AutomorphismTest&) = delete;
   [[nodiscard]] bool operator()(const Permutation& map) const;
 
 private:
   struct State;
-  State* state_;
+  std::unique_ptr<State> state_;
 };
 
 /// Colours after refinement of both structures together until nothing splits: equal colours on both sides mean nothing was found,

@@ -55,6 +55,7 @@ public:
     }
     if (from.size() == tokens_) {
       const Permutation permutation(std::move(moved));
+      if (std::ranges::any_of(group_.generators, [&](const Permutation& g) { return g.moves() == permutation.moves(); })) return true;
       return own_group_ ? is_layout_symmetry(permutation) : chain().contains(permutation);
     }
     for (const Vertex j : from) to.push_back(map(j));
