@@ -6,17 +6,7 @@
 
 namespace checker {
 
-namespace {
-
-/// Of every row, its own token included: the interval around the reader; and of all rows together how far apart members are.
-struct RowShape {
-  std::vector<Vertex> from, to;
-  Vertex gap = 1;  ///< next members of a row differ by at most this
-  Vertex latest_first = 0, earliest_last = ~Vertex{0};
-};
-
-/// Nothing when rows are so long that this is no shortcut.
-std::optional<RowShape> measure(const ReadLayer& layer, Vertex tokens) {
+std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens) {
   if (layer.ranges.size() > 64 * std::size_t{tokens}) return std::nullopt;
   RowShape shape;
   std::vector<Range> row;
@@ -50,13 +40,10 @@ std::optional<RowShape> measure(const ReadLayer& layer, Vertex tokens) {
   return shape;
 }
 
-}  // namespace
-
 // i reads k in the later layer and k reads j in the earlier one. All readers in [start, end], an interval around j, read j in the earlier layer.
 // A row that begins at `end` or before, ends at `start` or after and whose members are at most end - start + 1 apart has a member k there: else
 // the last member before `start` and the first behind `end` would be farther apart.
-bool do_two_layers_suffice(const ReadLayer& earlier, const ReadLayer& later, Vertex tokens, bool causal) {
-  const std::optional<RowShape> readers = measure(earlier, tokens), rows = measure(later, tokens);
+bool do_two_layers_suffice(const std::optional<RowShape>& readers, const std::optional<RowShape>& rows, Vertex tokens, bool causal) {
   if (!readers || !rows || !std::is_sorted(readers->from.begin(), readers->from.end()) || !std::is_sorted(readers->to.begin(), readers->to.end())) return false;
   for (Vertex j = 0, start = 0, end = 0; j < tokens; ++j) {
     while (start < j && readers->to[start] < j) ++start;

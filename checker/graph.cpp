@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <span>
 
 #include "field.hpp"
 #include "poll.hpp"
@@ -138,8 +137,8 @@ bool maps(const Graph& a, const Graph& b, const Moves& moves, bool local) {
         const Lists &from = rows ? left.rows : left.columns, &to = rows ? right.rows : right.columns;
         image.clear();
         there.clear();
-        for (std::uint32_t k = from.begin[x]; k < from.end[x]; ++k) map.map(a.run(from.spans[k]), image);
-        for (std::uint32_t k = to.begin[y]; k < to.end[y]; ++k) there.push_back(b.run(to.spans[k]));
+        for (const Span& span : from.of(x)) map.map(a.run(span), image);
+        for (const Span& span : to.of(y)) there.push_back(b.run(span));
         if (!same_runs(image, there)) return false;
       }
     }
@@ -160,9 +159,8 @@ Run Graph::run(const Span& span) const {
 }
 
 std::int64_t Graph::find_colour(std::size_t table, Vertex i, Vertex j) const {
-  const Lists& rows = tables[table].rows;
-  for (std::uint32_t k = rows.begin[i]; k < rows.end[i]; ++k) {
-    if (rows.spans[k].contains(j)) return rows.spans[k].base + slopes[rows.spans[k].slope] * std::int64_t{j};
+  for (const Span& span : tables[table].rows.of(i)) {
+    if (span.contains(j)) return span.base + slopes[span.slope] * std::int64_t{j};
   }
   return -1;
 }
@@ -188,7 +186,7 @@ void Graph::append(Lists& lists, Element scale, const Run& run) {
     }
     return;
   }
-  Span span{run.first, run.last, run.first == run.last ? 1 : run.step, slope, run.colour - slopes[slope] * std::int64_t{run.first}, 0};
+  Span span{run.first, run.last, run.first == run.last ? 1 : run.step, static_cast<std::uint16_t>(slope), 0, 0, run.colour - slopes[slope] * std::int64_t{run.first}, 0};
   constexpr std::size_t few_steps = 4;
   constexpr Vertex long_run = 16;
   if (span.step > 1 && run.size() >= long_run && steps.size() < few_steps && std::find(steps.begin(), steps.end(), span.step) == steps.end()) steps.push_back(span.step);
@@ -199,23 +197,43 @@ void Graph::append(Lists& lists, Element scale, const Run& run) {
 
 void Graph::add_table() { tables.emplace_back(); }
 
-void Graph::add_row(const std::vector<Run>& runs, bool visible) {
-  Table& table = tables.back();
-  Lists& rows = table.rows;
-  table.visible.push_back(visible);
-  const auto begin = static_cast<std::uint32_t>(rows.spans.size());
-  if (visible) {
-    for (const Run& run : runs) append(rows, scale_of(tables.size() - 1), run);
+void Lists::close() {
+  const auto v = static_cast<Vertex>(stretch_of.size());
+  const auto begin = stretches.empty() ? 0 : stretches.back().end, end = static_cast<std::uint32_t>(spans.size());
+  const auto goes_on = [&] {
+    if (stretches.empty() || end - begin != begin - stretches.back().begin) return false;
+    const Vertex k = v - stretches.back().first;
+    Span* const before = spans.data() + stretches.back().begin;
+    const Span* const here = spans.data() + begin;
+    for (std::uint32_t at = 0; at < end - begin; ++at) {
+      const Span &a = before[at], &b = here[at];
+      if (a.step != b.step || a.slope != b.slope || a.base != b.base) return false;
+      if (k > 1 && (b.first != a.first + a.first_moves * k || b.last != a.last + a.last_moves * k)) return false;
+      if (k == 1 && (b.first - a.first > 1 || b.last - a.last > 1 || (a.step > 1 && b.first - a.first != b.last - a.last))) return false;
+    }
+    for (std::uint32_t at = 0; k == 1 && at < end - begin; ++at) {
+      before[at].first_moves = static_cast<std::uint8_t>(here[at].first - before[at].first);
+      before[at].last_moves = static_cast<std::uint8_t>(here[at].last - before[at].last);
+    }
+    return true;
+  };
+  if (goes_on()) {
+    spans.resize(begin);
+  } else {
+    stretches.push_back({v, begin, end});
   }
-  const auto end = static_cast<std::uint32_t>(rows.spans.size());
-  rows.begin.push_back(begin);
-  rows.end.push_back(end);
-  if (rows.begin.size() < 2) return;
-  const std::uint32_t last_begin = rows.begin[rows.begin.size() - 2], last_end = rows.end[rows.end.size() - 2];
-  if (!std::equal(rows.spans.begin() + begin, rows.spans.end(), rows.spans.begin() + last_begin, rows.spans.begin() + last_end)) return;
-  rows.spans.resize(begin);
-  rows.begin.back() = last_begin;
-  rows.end.back() = last_end;
+  stretch_of.push_back(static_cast<std::uint32_t>(stretches.size() - 1));
+}
+
+void Graph::add_rows(const std::vector<Run>& runs, bool visible, Vertex count) {
+  Table& table = tables.back();
+  table.visible.resize(table.visible.size() + count, visible);
+  for (Vertex k = 0; k < std::min<Vertex>(count, 2); ++k) {
+    for (std::size_t r = 0; visible && r < runs.size(); ++r) append(table.rows, scale_of(tables.size() - 1), runs[r]);
+    table.rows.close();
+  }
+  // Two equal rows do not move, in one stretch or in two.
+  if (count > 2) table.rows.stretch_of.resize(table.rows.stretch_of.size() + count - 2, table.rows.stretch_of.back());
 }
 
 namespace {
@@ -226,20 +244,92 @@ public:
   Transposer(Graph& graph, std::size_t number) : graph_(graph), table_(graph.tables[number]), scale_(scale_of(number)) {}
 
   void run() {
+    const Lists& rows = table_.rows;
+    if (!run_by_stretches()) run_by_readers();
+    const auto all = std::views::iota(Vertex{0}, graph_.vertices);
+    if (!std::ranges::all_of(all, [&](Vertex v) { return std::ranges::equal(table_.columns.of(v), rows.of(v)); })) return;
+    table_.symmetric = true;
+    table_.columns = {};
+  }
+
+private:
+  /// A span of a stretch of readers is a region of arcs with straight sides: the vertices between two of its corners are read alike, or by readers
+  /// that move along with them. False, and nothing done, for other steps and colours and where corners are many.
+  bool run_by_stretches() {
+    struct Region {
+      Vertex begin, end, reader, count;  // first vertex and the one behind the last, first reader
+      Span span;
+    };
+    const Lists& rows = table_.rows;
+    std::vector<Region> regions;
+    std::vector<Vertex> corners{0, graph_.vertices};
+    for (std::size_t k = 0; k < rows.stretches.size(); ++k) {
+      const Lists::Stretch& stretch = rows.stretches[k];
+      const Vertex count = (k + 1 < rows.stretches.size() ? rows.stretches[k + 1].first : graph_.vertices) - stretch.first;
+      for (std::uint32_t at = stretch.begin; at < stretch.end; ++at) {
+        const Span& span = rows.spans[at];
+        if (span.step != 1 || span.slope != 0 || regions.size() > graph_.vertices / 16) return false;
+        regions.push_back({span.first, span.last + 1 + span.last_moves * (count - 1), stretch.first, count, span});
+        corners.insert(corners.end(), {span.first, regions.back().end});
+        if (span.first_moves != 0) corners.push_back(span.first + count - 1);
+        if (span.last_moves != 0) corners.push_back(span.last + 1);
+      }
+    }
+    std::sort(corners.begin(), corners.end());
+    corners.erase(std::unique(corners.begin(), corners.end()), corners.end());
+    const auto number = [&](Vertex corner) { return std::lower_bound(corners.begin(), corners.end(), corner) - corners.begin(); };
+    std::uint64_t work = 0;
+    for (const Region& region : regions) work += static_cast<std::uint64_t>(number(region.end) - number(region.begin));
+    if (work > 2 * std::uint64_t{graph_.vertices}) return false;
+    std::sort(regions.begin(), regions.end(), [](const Region& a, const Region& b) { return a.begin < b.begin; });
+    std::vector<Region> open;
+    Lists& columns = table_.columns;
+    std::vector<Span> here;
+    for (std::size_t k = 0, next = 0; k + 1 < corners.size(); ++k) {
+      poll();
+      const Vertex j = corners[k];
+      std::erase_if(open, [j](const Region& region) { return region.end <= j; });
+      for (; next < regions.size() && regions[next].begin == j; ++next) open.push_back(regions[next]);
+      here.clear();
+      for (const Region& region : open) {
+        Span span = region.span;
+        span.first_moves = span.last_moves != 0 && j > region.span.last ? 1 : 0;
+        span.last_moves = region.span.first_moves != 0 && j - region.begin < region.count - 1 ? 1 : 0;
+        span.first = region.reader + (span.first_moves != 0 ? j - region.span.last : 0);
+        span.last = region.reader + (region.span.first_moves != 0 ? std::min(j - region.begin, region.count - 1) : region.count - 1);
+        here.push_back(span);
+      }
+      std::sort(here.begin(), here.end(), [](const Span& a, const Span& b) { return a.first < b.first; });
+      const bool alone = corners[k + 1] - j == 1;
+      columns.stretches.push_back({j, static_cast<std::uint32_t>(columns.spans.size()), 0});
+      for (const Span& span : here) {
+        const bool joins = columns.spans.size() > columns.stretches.back().begin && columns.spans.back().last + 1 == span.first && columns.spans.back().base == span.base &&
+                           (alone || columns.spans.back().last_moves == span.first_moves);
+        if (!joins) columns.spans.push_back(span);
+        columns.spans.back().last = span.last;
+        columns.spans.back().last_moves = span.last_moves;
+      }
+      columns.stretches.back().end = static_cast<std::uint32_t>(columns.spans.size());
+      columns.stretch_of.resize(corners[k + 1], static_cast<std::uint32_t>(columns.stretches.size() - 1));
+    }
+    return true;
+  }
+
+  void run_by_readers() {
     struct Entry {
       Vertex step, residue, reader;
-      const Span* span;
+      std::uint32_t span;
     };
     const Lists& rows = table_.rows;
     std::vector<Entry> entries;
     for (Vertex i = 0; i < graph_.vertices; ++i) {
-      for (std::uint32_t k = rows.begin[i]; k < rows.end[i]; ++k) {
-        const Span& span = rows.spans[k];
-        entries.push_back({span.step, span.first % span.step, i, &span});
+      std::uint32_t number = rows.stretches[rows.stretch_of[i]].begin;
+      for (const Span& span : rows.of(i)) {
+        entries.push_back({span.step, span.first % span.step, i, number++});
         if (span.slope == 0 || i + 1 == graph_.vertices || along_.count(span.slope) != 0) continue;
-        for (std::uint32_t next = rows.begin[i + 1]; next < rows.end[i + 1]; ++next) {
-          if (rows.spans[next].slope != span.slope) continue;
-          const std::int64_t slope = rows.spans[next].base - span.base;
+        for (const Span& next : rows.of(i + 1)) {
+          if (next.slope != span.slope) continue;
+          const std::int64_t slope = next.base - span.base;
           along_[span.slope] = graph_.find_slope(slope) == none ? 0 : slope;
           break;
         }
@@ -247,9 +337,8 @@ public:
     }
     const auto before_in_kind = [](const Entry& a, const Entry& b) { return a.step != b.step ? a.step < b.step : a.residue < b.residue; };
     if (!std::is_sorted(entries.begin(), entries.end(), before_in_kind)) std::stable_sort(entries.begin(), entries.end(), before_in_kind);
-    open_.assign(graph_.vertices, none);
-    opener_.assign(graph_.vertices, nullptr);
-    std::vector<const Span*> before, after;
+    open_.resize(graph_.vertices);
+    std::vector<Span> before, after;
     for (std::size_t begin = 0, end = 0; begin < entries.size(); begin = end) {
       readers_.clear();
       for (; end < entries.size() && entries[end].step == entries[begin].step && entries[end].residue == entries[begin].residue; ++end) {
@@ -264,7 +353,9 @@ public:
       std::size_t k = begin;
       for (std::uint32_t time = 0; time <= readers_.size(); ++time) {
         after.clear();
-        for (; time < readers_.size() && k < end && entries[k].reader == readers_[time]; ++k) after.push_back(entries[k].span);
+        for (; time < readers_.size() && k < end && entries[k].reader == readers_[time]; ++k) {
+          after.push_back(rows.spans[entries[k].span].moved(entries[k].reader - rows.stretches[rows.stretch_of[entries[k].reader]].first));
+        }
         advance(before, after, time, entries[begin].step);
         before.swap(after);
       }
@@ -272,17 +363,16 @@ public:
     store();
   }
 
-private:
-  std::int64_t along(const Span& span) const {
-    const auto found = along_.find(span.slope);
+  std::int64_t along(std::uint32_t slope) const {
+    const auto found = along_.find(slope);
     return found == along_.end() ? 0 : found->second;
   }
 
-  /// Readers number open_[j] .. time-1 read j as the span that opened it began.
+  /// Readers number open_[j].time .. time-1 read j as the span that opened it began.
   void close(Vertex j, std::uint32_t time) {
-    const std::uint32_t from = open_[j];
-    const std::int64_t slope = along(*opener_[j]);
-    const std::int64_t base = opener_[j]->base + graph_.slopes[opener_[j]->slope] * std::int64_t{j} - slope * readers_[from];
+    const auto [base_there, from, number] = open_[j];
+    const std::int64_t slope = along(number);
+    const std::int64_t base = base_there + graph_.slopes[number] * std::int64_t{j} - slope * readers_[from];
     for (std::uint32_t t = from; t < time;) {
       const std::uint32_t stop = std::min(gap_end_[t], time - 1);
       const Vertex step = stop > t ? readers_[t + 1] - readers_[t] : 1;
@@ -291,67 +381,56 @@ private:
     }
   }
 
-  void advance(const std::vector<const Span*>& before, const std::vector<const Span*>& after, std::uint32_t time, Vertex step) {
+  void advance(const std::vector<Span>& before, const std::vector<Span>& after, std::uint32_t time, Vertex step) {
     const auto continues = [&](const Span& a, const Span& b) {
-      return a.slope == b.slope && a.base - along(a) * readers_[time - 1] == b.base - along(b) * readers_[time];
+      return a.slope == b.slope && a.base - along(a.slope) * readers_[time - 1] == b.base - along(b.slope) * readers_[time];
     };
     std::size_t a = 0, b = 0;
     std::uint64_t x = 0;
     while (a < before.size() || b < after.size()) {
-      const std::uint64_t start_a = a < before.size() ? std::max<std::uint64_t>(before[a]->first, x) : ~std::uint64_t{0};
-      const std::uint64_t start_b = b < after.size() ? std::max<std::uint64_t>(after[b]->first, x) : ~std::uint64_t{0};
+      const std::uint64_t start_a = a < before.size() ? std::max<std::uint64_t>(before[a].first, x) : ~std::uint64_t{0};
+      const std::uint64_t start_b = b < after.size() ? std::max<std::uint64_t>(after[b].first, x) : ~std::uint64_t{0};
       const std::uint64_t start = std::min(start_a, start_b);
       const bool in_a = start_a == start, in_b = start_b == start;
-      const std::uint64_t stop = std::min(in_a ? before[a]->last : start_a - step, in_b ? after[b]->last : start_b - step);
+      const std::uint64_t stop = std::min(in_a ? before[a].last : start_a - step, in_b ? after[b].last : start_b - step);
       poll();
-      if (!(in_a && in_b && continues(*before[a], *after[b]))) {
+      if (!(in_a && in_b && continues(before[a], after[b]))) {
         for (std::uint64_t j = start; j <= stop; j += step) {
           if (in_a) close(static_cast<Vertex>(j), time);
-          if (!in_b) continue;
-          open_[j] = time;
-          opener_[j] = after[b];
+          if (in_b) open_[j] = {after[b].base, time, after[b].slope};
         }
       }
       x = stop + step;
-      if (in_a && before[a]->last < x) ++a;
-      if (in_b && after[b]->last < x) ++b;
+      if (in_a && before[a].last < x) ++a;
+      if (in_b && after[b].last < x) ++b;
     }
   }
 
   void store() {
     // By the vertex that is read; one kind of runs gives its readers in order.
-    std::vector<std::uint32_t> at(std::size_t{graph_.vertices} + 1, 0);
+    std::vector<std::uint32_t> at(std::size_t{graph_.vertices} + 1, 0), sorted(out_.size());
     for (const auto& [j, run] : out_) ++at[std::size_t{j} + 1];
     std::partial_sum(at.begin(), at.end(), at.begin());
-    std::vector<Run> sorted(out_.size());
-    for (const auto& [j, run] : out_) sorted[at[j]++] = run;
-    std::vector<std::pair<Vertex, Run>>().swap(out_);
-    Lists& columns = table_.columns;
-    columns.begin.reserve(graph_.vertices);
-    columns.end.reserve(graph_.vertices);
-    columns.spans.reserve(sorted.size());
+    for (std::uint32_t k = 0; k < out_.size(); ++k) sorted[at[out_[k].first]++] = k;
     for (Vertex j = 0; j < graph_.vertices; ++j) {
-      columns.begin.push_back(static_cast<std::uint32_t>(columns.spans.size()));
       const auto begin = sorted.begin() + (j == 0 ? 0 : at[j - 1]), end = sorted.begin() + at[j];
-      if (!std::is_sorted(begin, end, by_first)) std::stable_sort(begin, end, by_first);
-      for (auto run = begin; run != end; ++run) graph_.append(columns, scale_, *run);
-      columns.end.push_back(static_cast<std::uint32_t>(columns.spans.size()));
+      const auto first = [&](std::uint32_t k) { return out_[k].second.first; };
+      if (!std::ranges::is_sorted(begin, end, {}, first)) std::ranges::stable_sort(begin, end, {}, first);
+      for (auto k = begin; k != end; ++k) graph_.append(table_.columns, scale_, out_[*k].second);
+      table_.columns.close();
     }
-    const Lists& rows = table_.rows;
-    const auto list = [](const Lists& lists, Vertex v) { return std::span(lists.spans).subspan(lists.begin[v], lists.end[v] - lists.begin[v]); };
-    for (Vertex v = 0; v < graph_.vertices; ++v) {
-      if (!std::ranges::equal(list(columns, v), list(rows, v))) return;
-    }
-    table_.symmetric = true;
-    columns = {};
   }
 
   Graph& graph_;
   Table& table_;
   Element scale_;
+  struct Open {
+    std::int64_t base;
+    std::uint32_t time, slope;
+  };
   std::map<std::uint32_t, std::int64_t> along_;  ///< slope over a row -> slope over readers
-  std::vector<std::uint32_t> open_, gap_end_;
-  std::vector<const Span*> opener_;
+  std::vector<Open> open_;
+  std::vector<std::uint32_t> gap_end_;
   std::vector<Vertex> readers_;
   std::vector<std::pair<Vertex, Run>> out_;
 };
@@ -359,7 +438,7 @@ private:
 }  // namespace
 
 void Graph::complete() {
-  if (!tables.empty() && (tables[0].symmetric || !tables[0].columns.begin.empty())) return;
+  if (!tables.empty() && (tables[0].symmetric || !tables[0].columns.stretches.empty())) return;
   for (std::size_t r = 0; r < tables.size(); ++r) Transposer(*this, r).run();
 }
 
@@ -405,13 +484,12 @@ std::uint32_t regroup(std::vector<std::uint32_t>& group, std::uint32_t names, st
 bool are_twins(const Graph& graph, Vertex x, Vertex y) {
   const auto alike = [&](const Lists& lists) {
     const auto colour = [&](Vertex v) {
-      for (std::uint32_t k = lists.begin[x]; k < lists.end[x]; ++k) {
-        if (lists.spans[k].contains(v)) return graph.run(lists.spans[k]).colour + graph.slopes[lists.spans[k].slope] * (std::int64_t{v} - lists.spans[k].first);
+      for (const Span& span : lists.of(x)) {
+        if (span.contains(v)) return span.base + graph.slopes[span.slope] * std::int64_t{v};
       }
       return std::int64_t{-1};
     };
-    const auto begin = lists.spans.begin();
-    return std::equal(begin + lists.begin[x], begin + lists.end[x], begin + lists.begin[y], begin + lists.end[y]) && colour(x) == colour(y);
+    return std::ranges::equal(lists.of(x), lists.of(y)) && colour(x) == colour(y);
   };
   const bool easy = std::ranges::all_of(graph.tables, [&](const Table& table) {
     return table.visible[x] == table.visible[y] && alike(table.rows) && (table.symmetric || alike(table.columns));
@@ -510,10 +588,12 @@ void Tower::add_rows(const Structure& structure) {
   std::vector<Run> row;
   for (const Structure::Shown& shown : structure.relations) {
     graph.add_table();
-    for (Vertex i = 0; i < graph.vertices; ++i) {
+    for (Vertex i = 0, end = 0; i < graph.vertices; i = end) {
       const bool visible = shown.visible.empty() || shown.visible[i];
+      const Vertex until = shown.relation->same_row_until(i);
+      for (end = i + 1; end < until && (shown.visible.empty() || shown.visible[end] == visible); ++end) {}
       if (visible) shown.relation->row(i, row);
-      graph.add_row(row, visible);
+      graph.add_rows(row, visible, end - i);
     }
   }
 }
@@ -570,8 +650,8 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
       const Vertex x = classes.members[k][0];
       const std::int64_t inside = classes.inner[k * tables + r];
       mapped.clear();
-      for (std::uint32_t s = table.rows.begin[x]; s < table.rows.end[x]; ++s) {
-        const Run run = graph.run(table.rows.spans[s]);
+      for (const Span& span : table.rows.of(x)) {
+        const Run run = graph.run(span);
         const bool whole = run.step == 1 && run.colour_step == 0;
         if (whole && rank[run.last + 1] > rank[run.first]) {  // around k itself, which is read with the inner colour
           const Vertex low = rank[run.first], high = rank[run.last + 1] - 1;
@@ -586,7 +666,7 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
       }
       if (inside >= 0) mapped.push_back({k, k, 1, inside, 0});
       std::sort(mapped.begin(), mapped.end(), by_first);
-      quotient.add_row(mapped, table.visible[x]);
+      quotient.add_rows(mapped, table.visible[x], 1);
     }
   }
   graph = std::move(quotient);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <ranges>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,23 +22,36 @@ struct Structure;
 /// first, first+step, .., last; x among them has the colour base + slopes[slope] x, and the weight weight * g^(slopes[slope] x).
 struct Span {
   Vertex first = 0, last = 0, step = 1;
-  std::uint32_t slope = 0;  ///< number of the slope, 0 for slope 0
+  std::uint16_t slope = 0;  ///< number of the slope, 0 for slope 0
+  std::uint8_t first_moves = 0, last_moves = 0;  ///< 1 where the end is one vertex further for every next vertex of the stretch
   std::int64_t base = 0;
   Element weight = 0;
   friend bool operator==(const Span&, const Span&) = default;
   [[nodiscard]] bool contains(Vertex x) const { return x >= first && x <= last && (x - first) % step == 0; }
+  [[nodiscard]] Span moved(Vertex k) const { return {first + first_moves * k, last + last_moves * k, step, slope, 0, 0, base, weight}; }
 };
 
-/// Lists of spans by vertex; equal neighbours share theirs.
+/// Lists of spans by vertex. Neighbours whose spans stay, or move along, are a stretch and share theirs.
 struct Lists {
-  std::vector<std::uint32_t> begin, end;
+  struct Stretch {
+    Vertex first;
+    std::uint32_t begin, end;
+  };
+  std::vector<std::uint32_t> stretch_of;  ///< by vertex
+  std::vector<Stretch> stretches;
   std::vector<Span> spans;
+  [[nodiscard]] auto of(Vertex v) const {
+    const Stretch& stretch = stretches[stretch_of[v]];
+    return std::span(spans).subspan(stretch.begin, stretch.end - stretch.begin) |
+           std::views::transform([k = v - stretch.first](const Span& span) { return span.moved(k); });
+  }
+  void close();  ///< the spans behind those of the last stretch are the next vertex's
 };
 
 struct Table {
-  Lists rows, columns;  ///< columns stay empty when they are written as the rows are
+  Lists rows, columns;
   std::vector<bool> visible;
-  bool symmetric = false;
+  bool symmetric = false;  ///< columns are written as the rows are, and only there
 };
 
 struct Graph {
@@ -48,7 +63,7 @@ struct Graph {
   std::vector<Vertex> steps;  ///< of long spans, other than 1; a few of them
 
   void add_table();
-  void add_row(const std::vector<Run>& runs, bool visible);  ///< of the last table, readers 0, 1, ..
+  void add_rows(const std::vector<Run>& runs, bool visible, Vertex count);  ///< of the last table, equal for so many readers
   void complete();                                           ///< columns; O(spans + changes from reader to reader)
   [[nodiscard]] Element power(std::uint32_t slope, Vertex x) const { return slope == 0 ? 1 : powers[slope][x]; }
   [[nodiscard]] Run run(const Span& span) const;
@@ -138,6 +153,13 @@ private:
     std::uint32_t slope;
     Element value;
   };
+  /// How a cell is touched in one round, and where its next record goes.
+  struct Tally {
+    Element difference;
+    Vertex touched;
+    std::uint32_t next;
+    bool mixed;
+  };
   struct Dense {
     Vertex step;
     std::uint32_t slope;
@@ -150,8 +172,9 @@ private:
   void spread_dense(const Long& span);
   void collect();
   void add(Vertex x, Element value);
+  [[nodiscard]] Element at_power(Element value, std::uint32_t slope, Vertex x) const;
   std::uint64_t split_touched();
-  void split(std::uint32_t cell, const std::vector<std::pair<Element, Vertex>>& touched);
+  void split(std::uint32_t cell, std::span<const std::pair<Element, Vertex>> touched);
   void relabel(std::uint32_t cell, Vertex start, Vertex size);
 
   const Graph& graph_;
@@ -160,7 +183,10 @@ private:
   std::vector<std::uint32_t> cell_, touched_cells_;
   std::vector<Split> log_;
   std::vector<Element> difference_;
-  std::vector<bool> is_touched_;
+  std::vector<std::uint8_t> is_touched_;
+  std::vector<Tally> tallies_;  ///< by cell
+  std::vector<std::pair<Element, Vertex>> records_;
+  std::vector<std::pair<Vertex, Vertex>> parts_;
   std::vector<Long> long_;
   std::vector<Dense> dense_arrays_;
   std::uint64_t work_ = 0;

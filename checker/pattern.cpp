@@ -146,11 +146,14 @@ void Pattern::row(Vertex i, std::vector<Run>& out) const {
   for (const std::uint32_t list : {segment.list, segment.tail}) {
     if (list == none) continue;
     for (const MovingRun& run : lists[list]) {
-      const std::int64_t lo = std::int64_t{run.lo} + run.lo_slope * k, hi = std::int64_t{run.hi} + run.hi_slope * k;
-      if (lo <= hi) append(lo, lo + (hi - lo) / run.step * run.step, run.step, {0, 0, 1, run.colour, 0}, out);
+      const Vertex lo = run.lo + run.lo_slope * k, hi = run.hi + run.hi_slope * k;
+      if (lo > hi) continue;
+      const Vertex last = run.step == 1 ? hi : lo + (hi - lo) / run.step * run.step;
+      out.push_back({lo, last, lo == last ? 1 : run.step, run.colour, 0});
     }
   }
-  if (!std::is_sorted(out.begin(), out.end(), less)) std::sort(out.begin(), out.end(), less);
+  const auto before = [](const Run& a, const Run& b) { return a.first < b.first; };
+  if (!std::is_sorted(out.begin(), out.end(), before)) std::sort(out.begin(), out.end(), less);
 }
 
 bool same_rows(const Pattern& a, const Pattern& b) {

@@ -115,13 +115,14 @@ void PlaceColours::append(Rows& rows, const Run& run) {
     }
     rows.pieces.push_back({first, last, step, weight});
   };
-  const auto place_from = [&](Vertex j) { return static_cast<Vertex>(std::lower_bound(vertex.begin(), vertex.end(), j) - vertex.begin()); };
+  const bool all = vertex.size() == layout_.vertices();
+  const auto place_from = [&](Vertex j) { return all ? j : static_cast<Vertex>(std::lower_bound(vertex.begin(), vertex.end(), j) - vertex.begin()); };
   if (run.step == 1 && (run.colour_step == 0 || run.first == run.last)) {
     const Vertex first = place_from(run.first), end = place_from(run.last + 1);
     if (first < end) add(first, end - 1, 0, weigh(run.colour));
     return;
   }
-  if (vertex.size() == layout_.vertices() && run.colour_step == 0 && run.size() > short_run) {
+  if (all && run.colour_step == 0 && run.size() > short_run) {
     const auto known = std::find(steps_.begin(), steps_.end(), run.step);
     const auto number = static_cast<std::uint32_t>(known - steps_.begin());
     if (known == steps_.end() && steps_.size() < most_steps) steps_.push_back(run.step);

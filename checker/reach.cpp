@@ -198,18 +198,24 @@ struct ReachMemory::State {
   /// A depth, at most two periods, by which two layers were met that suffice; nothing when none was found.
   std::optional<std::uint64_t> crossing(std::uint64_t skip, bool causal) {
     if (layout.registers > 0 || period == 0) return std::nullopt;
-    const auto [known, fresh] = crossing_.try_emplace({skip % period, causal});
-    if (!fresh) return known->second;
+    const auto [known, is_new] = crossing_.try_emplace({skip % period, causal});
+    if (!is_new) return known->second;
     const auto at = [&](std::uint64_t q) { return layout.order[(skip + q - 1) % layout.order.size()]; };
     constexpr std::size_t most_pairs = 12;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> tried;
+    std::map<std::uint32_t, std::optional<RowShape>> shapes;
+    const auto shape = [&](std::uint32_t l) -> const std::optional<RowShape>& {
+      const auto [found, fresh] = shapes.try_emplace(l);
+      if (fresh) found->second = measure_rows(layers().at(l), layout.tokens);
+      return found->second;
+    };
     for (std::uint64_t q = 2; q <= 2 * period; ++q) {
       for (std::uint64_t p = 1; p < q; ++p) {
         const std::pair<std::uint32_t, std::uint32_t> pair{at(p), at(q)};
         if (std::find(tried.begin(), tried.end(), pair) != tried.end()) continue;
         if (tried.size() == most_pairs) return std::nullopt;
         tried.push_back(pair);
-        if (do_two_layers_suffice(layers().at(pair.first), layers().at(pair.second), layout.tokens, causal)) return known->second = q;
+        if (do_two_layers_suffice(shape(pair.first), shape(pair.second), layout.tokens, causal)) return known->second = q;
         // Runs of one relation are disjoint, those of several heads need not be.
         if (layout.layers[pair.second].size() == 1 && do_gatherers_suffice(layers().at(pair.first), layers().at(pair.second), layout.tokens, causal)) return known->second = q;
       }

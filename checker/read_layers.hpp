@@ -38,9 +38,18 @@ struct SharedLayer {
 /// The length of the shortest list whose repetition is the layers' order (0 without layers).
 [[nodiscard]] std::uint64_t find_period(const std::vector<std::uint32_t>& order);
 
-/// Does every token see every token (causal: every one up to itself) after the two layers? Registers apart; false may mean: not found out
-/// (crossing.cpp). O(ranges log of those in a row).
-[[nodiscard]] bool do_two_layers_suffice(const ReadLayer& earlier, const ReadLayer& later, Vertex tokens, bool causal);
+/// Of every row, its own token included: the interval around the reader; and of all rows together how far apart members are.
+struct RowShape {
+  std::vector<Vertex> from, to;
+  Vertex gap = 1;  ///< next members of a row differ by at most this
+  Vertex latest_first = 0, earliest_last = ~Vertex{0};
+};
+/// Nothing when rows are so long that this is no shortcut (crossing.cpp). O(ranges log of those in a row).
+[[nodiscard]] std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens);
+
+/// Does every token see every token (causal: every one up to itself) after the two layers, the earlier one of the first shape? Registers apart;
+/// false may mean: not found out.
+[[nodiscard]] bool do_two_layers_suffice(const std::optional<RowShape>& readers, const std::optional<RowShape>& rows, Vertex tokens, bool causal);
 
 /// The same shown by tokens that all (causal: all from them on) read in the later layer, and that read everything in the earlier one
 /// (gathering.cpp). The ranges of a row of the later layer must be disjoint. O(ranges + tokens * steps).

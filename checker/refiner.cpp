@@ -17,46 +17,58 @@ constexpr std::size_t most_dense_arrays = 12;
 }  // namespace
 
 Refiner::Refiner(const Graph& graph)
-    : graph_(graph), elements_(graph.vertices), position_(graph.vertices), cell_(graph.vertices), difference_(graph.vertices, 0), is_touched_(graph.vertices, false) {
-  std::vector<std::uint64_t> keys(graph.vertices);
+    : graph_(graph), elements_(graph.vertices), position_(graph.vertices), cell_(graph.vertices), difference_(graph.vertices, 0), is_touched_(graph.vertices, 0) {
+  struct Alike {  // neighbours of one key
+    std::uint64_t key;
+    Vertex begin, end;
+  };
+  std::vector<Alike> keys;
   for (Vertex v = 0; v < graph.vertices; ++v) {
-    keys[v] = mix(graph.colour[v]);
+    std::uint64_t key = mix(graph.colour[v]);
     for (std::size_t r = 0; r < graph.tables.size(); ++r) {
-      keys[v] = mix(keys[v], graph.tables[r].visible[v] ? static_cast<std::uint64_t>(graph.find_colour(r, v, v)) + 2 : 0);
+      key = mix(key, graph.tables[r].visible[v] ? static_cast<std::uint64_t>(graph.find_colour(r, v, v)) + 2 : 0);
     }
+    if (keys.empty() || keys.back().key != key) keys.push_back({key, v, v});
+    ++keys.back().end;
   }
-  std::iota(elements_.begin(), elements_.end(), Vertex{0});
-  std::stable_sort(elements_.begin(), elements_.end(), [&](Vertex a, Vertex b) { return keys[a] < keys[b]; });
-  for (Vertex at = 0, end = 0; at < graph.vertices; at = end) {
-    while (end < graph.vertices && keys[elements_[end]] == keys[elements_[at]]) ++end;
-    start_.push_back(at);
-    size_.push_back(end - at);
-    keys_.push_back(keys[elements_[at]]);
-    relabel(cells() - 1, at, end - at);
+  std::ranges::stable_sort(keys, {}, &Alike::key);
+  Vertex at = 0;
+  for (const Alike& alike : keys) {
+    if (keys_.empty() || keys_.back() != alike.key) {
+      keys_.push_back(alike.key);
+      start_.push_back(at);
+      size_.push_back(0);
+    }
+    size_.back() += alike.end - alike.begin;
+    for (Vertex v = alike.begin; v < alike.end; ++v) {
+      elements_[at] = v;
+      position_[v] = at++;
+      cell_[v] = cells() - 1;
+    }
   }
 }
 
 void Refiner::relabel(std::uint32_t cell, Vertex start, Vertex size) {
   start_[cell] = start;
   size_[cell] = size;
-  for (Vertex at = start; at < start + size; ++at) {
-    position_[elements_[at]] = at;
-    cell_[elements_[at]] = cell;
-  }
+  for (Vertex at = start; at < start + size; ++at) cell_[elements_[at]] = cell;
 }
 
 /// `touched`: sorted by difference; the rest of the cell comes first. The largest part (the first of them) keeps the number.
-void Refiner::split(std::uint32_t cell, const std::vector<std::pair<Element, Vertex>>& touched) {
+void Refiner::split(std::uint32_t cell, std::span<const std::pair<Element, Vertex>> touched) {
   const Vertex start = start_[cell], size = size_[cell], rest = size - static_cast<Vertex>(touched.size());
   Vertex place = start + rest;
   for (const auto& [value, v] : touched) {  // swapped to the end of the cell, in order
-    const Vertex at = position_[v], other = elements_[place];
-    std::swap(elements_[at], elements_[place]);
-    position_[v] = place;
-    position_[other] = at;
-    ++place;
+    if (rest > 0) {
+      const Vertex at = position_[v], other = elements_[place];
+      elements_[at] = other;
+      position_[other] = at;
+    }
+    elements_[place] = v;
+    position_[v] = place++;
   }
-  std::vector<std::pair<Vertex, Vertex>> parts;
+  std::vector<std::pair<Vertex, Vertex>>& parts = parts_;
+  parts.clear();
   if (rest > 0) parts.emplace_back(start, rest);
   for (std::size_t begin = 0, end = 0; begin < touched.size(); begin = end) {
     while (end < touched.size() && touched[end].first == touched[begin].first) ++end;
@@ -92,9 +104,11 @@ void Refiner::undo(std::size_t mark) {
   }
 }
 
+Element Refiner::at_power(Element value, std::uint32_t slope, Vertex x) const { return slope == 0 ? value : multiply(value, graph_.powers[slope][x]); }
+
 void Refiner::add(Vertex x, Element value) {
-  if (!is_touched_[x]) {
-    is_touched_[x] = true;
+  if (is_touched_[x] == 0) {
+    is_touched_[x] = 1;
     touched_.push_back(x);
   }
   difference_[x] = checker::add(difference_[x], value);
@@ -105,7 +119,7 @@ void Refiner::spread_dense(const Long& span) {
   if (array == dense_arrays_.end()) {
     if (dense_arrays_.size() >= most_dense_arrays) {
       for (std::uint64_t x = span.first; x <= span.last; x += span.step) {
-        add(static_cast<Vertex>(x), multiply(span.value, graph_.power(span.slope, static_cast<Vertex>(x))));
+        add(static_cast<Vertex>(x), at_power(span.value, span.slope, static_cast<Vertex>(x)));
       }
       return;
     }
@@ -119,12 +133,11 @@ void Refiner::spread_dense(const Long& span) {
 }
 
 void Refiner::spread_list(const Lists& lists, Vertex v, Element value) {
-  for (std::uint32_t k = lists.begin[v]; k < lists.end[v]; ++k) {
-    const Span& span = lists.spans[k];
+  for (const Span& span : lists.of(v)) {
     const Element weighted = multiply(span.weight, value);
     if ((span.last - span.first) / span.step < short_span) {
       for (std::uint64_t x = span.first; x <= span.last; x += span.step) {
-        add(static_cast<Vertex>(x), multiply(weighted, graph_.power(span.slope, static_cast<Vertex>(x))));
+        add(static_cast<Vertex>(x), at_power(weighted, span.slope, static_cast<Vertex>(x)));
       }
       continue;
     }
@@ -152,7 +165,7 @@ void Refiner::spread(const Table& table, Vertex v, Element value) {
 std::vector<Element> Refiner::fingerprints(std::size_t table) {
   for (Vertex v = 0; v < graph_.vertices; ++v) spread(graph_.tables[table], v, value_of(v));
   collect();
-  for (const Vertex x : touched_) is_touched_[x] = false;
+  for (const Vertex x : touched_) is_touched_[x] = 0;
   touched_.clear();
   for (Vertex x = 0; x < graph_.vertices; ++x) {
     const std::int64_t loop = graph_.find_colour(table, x, x);
@@ -170,40 +183,46 @@ void Refiner::collect() {
     array.used = false;
     for (Vertex x = 0; x < graph_.vertices; ++x) {
       if (x >= array.step) array.steps[x] = checker::add(array.steps[x], array.steps[x - array.step]);
-      if (array.steps[x] != 0) add(x, multiply(array.steps[x], graph_.power(array.slope, x)));
+      if (array.steps[x] != 0) add(x, at_power(array.steps[x], array.slope, x));
     }
     std::fill(array.steps.begin(), array.steps.end(), 0);
   }
   struct Event {
-    Vertex place;
     std::uint32_t slope;
-    Element value;
     int opens;
+    Element value;
   };
   std::vector<Event> events;
+  std::vector<std::uint64_t> order;  // place and number of the event
+  const auto note = [&](Vertex place, const Event& event) {
+    order.push_back(std::uint64_t{place} << 32 | events.size());
+    events.push_back(event);
+  };
   for (const Long& span : long_) {
     if (span.step == 1) {
-      events.push_back({span.first, span.slope, span.value, 1});
-      events.push_back({span.last + 1, span.slope, subtract(0, span.value), -1});
+      note(span.first, {span.slope, 1, span.value});
+      note(span.last + 1, {span.slope, -1, subtract(0, span.value)});
       continue;
     }
     for (std::uint64_t x = span.first; x <= span.last; x += span.step) {
-      add(static_cast<Vertex>(x), multiply(span.value, graph_.power(span.slope, static_cast<Vertex>(x))));
+      add(static_cast<Vertex>(x), at_power(span.value, span.slope, static_cast<Vertex>(x)));
     }
   }
   long_.clear();
   work_ = 0;
   dense_ = false;
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.place < b.place; });
+  std::stable_sort(order.begin(), order.end());  // they come in a few ascending sequences, which is quickly merged
   std::vector<Element> sums(graph_.slopes.size(), 0);
   int open = 0;
-  for (std::size_t k = 0; k < events.size();) {
-    const Vertex place = events[k].place;
-    for (; k < events.size() && events[k].place == place; ++k) {
-      sums[events[k].slope] = checker::add(sums[events[k].slope], events[k].value);
-      open += events[k].opens;
+  for (std::size_t k = 0; k < order.size();) {
+    const auto place = static_cast<Vertex>(order[k] >> 32);
+    for (; k < order.size() && order[k] >> 32 == place; ++k) {
+      const Event& event = events[order[k] & ~std::uint32_t{0}];
+      sums[event.slope] = checker::add(sums[event.slope], event.value);
+      open += event.opens;
     }
-    for (Vertex x = place; open > 0 && x < events[k].place; ++x) {
+    const Vertex end = open > 0 ? static_cast<Vertex>(order[k] >> 32) : place;
+    for (Vertex x = place; x < end; ++x) {
       Element value = sums[0];
       for (std::uint32_t s = 1; s < sums.size(); ++s) {
         if (sums[s] != 0) value = checker::add(value, multiply(sums[s], graph_.power(s, x)));
@@ -216,18 +235,10 @@ void Refiner::collect() {
 std::uint64_t Refiner::split_touched() {
   std::uint64_t hash = 0;
   touched_cells_.clear();
-  std::vector<std::pair<std::uint32_t, std::pair<Element, Vertex>>> records;
-  struct Tally {
-    Element difference;
-    Vertex touched;
-    bool mixed;
-  };
-  // Most cells are touched evenly and stay whole; only the others are worth sorting.
-  thread_local std::vector<Tally> tallies;
-  if (tallies.size() < graph_.vertices) tallies.resize(graph_.vertices, {0, 0, false});
+  if (tallies_.empty()) tallies_.resize(graph_.vertices, {0, 0, 0, false});
   for (const Vertex x : touched_) {
     if (difference_[x] == 0) continue;
-    Tally& tally = tallies[cell_[x]];
+    Tally& tally = tallies_[cell_[x]];
     if (tally.touched++ == 0) {
       tally.difference = difference_[x];
       touched_cells_.push_back(cell_[x]);
@@ -235,30 +246,32 @@ std::uint64_t Refiner::split_touched() {
       tally.mixed = true;
     }
   }
+  std::sort(touched_cells_.begin(), touched_cells_.end());
+  // Most cells are touched evenly and stay whole; the others get their places among the records.
+  std::uint32_t places = 0;
+  const auto is_whole = [&](const Tally& tally, std::uint32_t cell) { return !tally.mixed && tally.touched == size_[cell]; };
+  for (const std::uint32_t cell : touched_cells_) {
+    tallies_[cell].next = places;
+    if (!is_whole(tallies_[cell], cell)) places += tallies_[cell].touched;
+  }
+  records_.resize(places);
   for (const Vertex x : touched_) {
-    const Tally& tally = tallies[cell_[x]];
-    if (difference_[x] != 0 && (tally.mixed || tally.touched < size_[cell_[x]])) records.push_back({cell_[x], {difference_[x], x}});
+    Tally& tally = tallies_[cell_[x]];
+    if (difference_[x] != 0 && !is_whole(tally, cell_[x])) records_[tally.next++] = {difference_[x], x};
     difference_[x] = 0;
-    is_touched_[x] = false;
+    is_touched_[x] = 0;
   }
   touched_.clear();
-  std::sort(records.begin(), records.end());
-  std::sort(touched_cells_.begin(), touched_cells_.end());
-  std::vector<std::pair<Element, Vertex>> part;
-  std::size_t at = 0;
   for (const std::uint32_t cell : touched_cells_) {
-    const Tally tally = tallies[cell];
-    tallies[cell] = {0, 0, false};
-    hash = mix(hash, mix(mix(cell, size_[cell]), tally.touched));
-    if (at == records.size() || records[at].first != cell) {
-      hash = mix(hash, tally.difference);
+    const Tally tally = std::exchange(tallies_[cell], {0, 0, 0, false});
+    hash = mix(mix(hash ^ (std::uint64_t{cell} << 32 | size_[cell])) ^ tally.touched);
+    if (is_whole(tally, cell)) {
+      hash = mix(hash ^ tally.difference);
       continue;
     }
-    part.clear();
-    for (; at < records.size() && records[at].first == cell; ++at) {
-      part.push_back(records[at].second);
-      hash = mix(hash, part.back().first);
-    }
+    const std::span part(records_.data() + tally.next - tally.touched, tally.touched);
+    if (tally.mixed) std::stable_sort(part.begin(), part.end());
+    for (const auto& [difference, x] : part) hash = mix(hash ^ difference);
     split(cell, part);
   }
   return mix(hash, cells());
@@ -306,7 +319,8 @@ bool Refiner::start(Trace* recorded, const Trace* expected) {
 
 bool Refiner::individualise(Vertex v, Trace* recorded, const Trace* expected) {
   const std::size_t from = log_.size();
-  split(cell_[v], {{1, v}});
+  const std::pair<Element, Vertex> alone(1, v);
+  split(cell_[v], {&alone, 1});
   return run(from, false, recorded, expected);
 }
 

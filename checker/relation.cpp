@@ -75,6 +75,7 @@ std::int64_t Relation::stretch_end(std::int64_t i, std::int64_t j, std::int64_t 
 }
 
 void Relation::raw_row(Vertex i, std::vector<Run>& out) const {
+  if (relative == RelativeKind::none) return pattern->row(i, out);
   thread_local std::vector<Run> runs;
   pattern->row(i, runs);
   out.clear();
@@ -96,12 +97,15 @@ void Relation::row(Vertex i, std::vector<Run>& out) const {
   raw_row(i, out);
   if (cancels == Cancels::nothing || out.empty()) return;
   // A weight is a product of a matrix part and a relative part: a part that is single in the row cancels.
-  const std::int64_t count = relative_count(), first_matrix = (out.front().colour - 1) / count, first_relative = (out.front().colour - 1) % count;
+  const std::int64_t count = relative_count();
+  const auto matrix_of = [&](const Run& run) { return count == 1 ? run.colour - 1 : (run.colour - 1) / count; };  // divisions cost
+  const auto relative_of = [&](const Run& run) { return count == 1 ? 0 : (run.colour - 1) % count; };
+  const std::int64_t first_matrix = matrix_of(out.front()), first_relative = relative_of(out.front());
   bool one_matrix = true, one_relative = true, scales = relative == RelativeKind::distance && i < tokens;
   std::int64_t smallest = count;
   for (const Run& run : out) {
-    const std::int64_t part = (run.colour - 1) % count, end = part + run.colour_step * (run.size() - std::int64_t{1});
-    one_matrix = one_matrix && (run.colour - 1) / count == first_matrix;
+    const std::int64_t part = relative_of(run), end = run.colour_step == 0 ? part : part + run.colour_step * (run.size() - std::int64_t{1});
+    one_matrix = one_matrix && matrix_of(run) == first_matrix;
     one_relative = one_relative && run.colour_step == 0 && part == first_relative;
     scales = scales && run.last < tokens;
     smallest = std::min({smallest, part, end});

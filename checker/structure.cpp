@@ -58,7 +58,7 @@ std::vector<Moves> read_generators(const Tower& tower, const std::vector<std::ui
     const Permutation permutation = Permutation::read(stretches, static_cast<Vertex>(index.size()));
     Moves moves;
     for (const auto& [x, y] : permutation.moves()) moves.emplace_back(to_quotient(index, x, claim), to_quotient(index, y, claim));
-    std::sort(moves.begin(), moves.end());
+    if (!std::is_sorted(moves.begin(), moves.end())) std::sort(moves.begin(), moves.end());
     if (!maps(tower.graph, tower.graph, moves, true)) throw Rejected(claim, "generator " + std::to_string(generators.size()) + " is no automorphism");
     generators.push_back(std::move(moves));
   }
