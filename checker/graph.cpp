@@ -664,8 +664,13 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
           if (rank[y + 1] > rank[y] && rank[y] != k) push(rank[y], rank[y], run.colour + j * run.colour_step);
         }
       }
+      for (std::size_t at = 0, end = mapped.size(); at < end; ++at) {  // two vertices are no progression
+        if (mapped[at].step == 1 || mapped[at].size() > 2) continue;
+        mapped.push_back({mapped[at].last, mapped[at].last, 1, mapped[at].colour, 0});
+        mapped[at] = {mapped[at].first, mapped[at].first, 1, mapped[at].colour, 0};
+      }
       if (inside >= 0) mapped.push_back({k, k, 1, inside, 0});
-      std::sort(mapped.begin(), mapped.end(), by_first);
+      if (!std::is_sorted(mapped.begin(), mapped.end(), by_first)) std::sort(mapped.begin(), mapped.end(), by_first);
       quotient.add_rows(mapped, table.visible[x], 1);
     }
   }

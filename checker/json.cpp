@@ -101,8 +101,7 @@ bool operator==(const Json& a, const Json& b) {
 namespace {
 
 /// The fewest digits that read back the same; plain from 0.0001 up to below 1e15, else with an exponent.
-template <class Out>
-void print_real(double value, Out& out) {
+void print_real(double value, std::string& out) {
   if (!std::isfinite(value)) throw Malformed("a number that is not finite");
   const bool plain = value == 0 || (std::abs(value) >= 1e-4 && std::abs(value) < 1e15);
   char buffer[64];
@@ -114,8 +113,7 @@ void print_real(double value, Out& out) {
 
 constexpr std::string_view short_escapes = "\"\"\\\\b\bf\fn\nr\rt\t";  // letter, character
 
-template <class Out>
-void print_string(std::string_view text, Out& out) {
+void print_string(std::string_view text, std::string& out) {
   out += '"';
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
@@ -137,12 +135,12 @@ void print_string(std::string_view text, Out& out) {
   out += '"';
 }
 
-void print_integer(std::int64_t value, auto& out) {
+void print_integer(std::int64_t value, std::string& out) {
   char buffer[24];
   out += std::string_view(buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, value).ptr - buffer));
 }
 
-const std::int64_t* print_flat(const std::int64_t* at, auto& out) {
+const std::int64_t* print_flat(const std::int64_t* at, std::string& out) {
   const std::int64_t header = *at++;
   out += '[';
   for (std::int64_t k = 0; k < header / 2; ++k) {
@@ -154,27 +152,9 @@ const std::int64_t* print_flat(const std::int64_t* at, auto& out) {
   return at;
 }
 
-/// Compares what is printed with a text, without keeping it.
-struct Comparison {
-  std::string_view text;
-  std::size_t at = 0;
-  bool same = true;
-  void operator+=(std::string_view part) {
-    if (!same) return;
-    if (text.substr(at, part.size()) == part) {
-      at += part.size();
-      return;
-    }
-    same = false;
-    while (at < text.size() && !part.empty() && text[at] == part.front()) ++at, part.remove_prefix(1);
-  }
-  void operator+=(char c) { *this += std::string_view(&c, 1); }
-};
-
 }  // namespace
 
-template <class Out>
-void print_value(const Json& value, Out& out) {
+void print_value(const Json& value, std::string& out) {
   if (value.is_flat()) {
     print_flat(value.numbers()->data(), out);
     return;
@@ -220,13 +200,8 @@ class Parser {
 public:
   explicit Parser(std::string_view text) : text_(text) {}
 
-  /// Reads a little more than canonical JSON, and then asks whether printing gives the same bytes.
   Json parse() {
     Json value = parse_value(0);
-    Comparison canonical{text_};
-    print_value(value, canonical);
-    at_ = canonical.at;
-    if (!canonical.same) fail("canonical form");
     if (text_.substr(at_) != "" && text_.substr(at_) != "\n") fail("the end of the text");
     return value;
   }
@@ -281,6 +256,7 @@ private:
     if (!take('}')) {
       do {
         std::string key = parse_string();
+        if (!members.empty() && key <= members.rbegin()->first) fail("canonical form: keys in order");
         require(":");
         Json member = key == "lists" || key == "segments" ? parse_table(depth + 1) : parse_value(depth + 1);
         members.emplace_hint(members.end(), std::move(key), std::move(member));
@@ -312,9 +288,7 @@ private:
       if (lists) {
         if (!append_table(depth + 1, out)) return false;
       } else {
-        const auto [rest, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), out.emplace_back());
-        if (error != std::errc()) return false;
-        at_ = static_cast<std::size_t>(rest - text_.data());
+        if (!take_integer(out.emplace_back())) return false;
       }
       ++count;
     } while (take(','));
@@ -322,16 +296,27 @@ private:
     return take(']');
   }
 
+  /// False, and nothing taken, where something else than an integer in canonical form stands.
+  bool take_integer(std::int64_t& value) {
+    const char *const begin = text_.data() + at_, *const end = text_.data() + text_.size();
+    const auto [rest, error] = std::from_chars(begin, end, value);
+    if (error != std::errc() || (rest != end && std::string_view("+-.eE").find(*rest) != std::string_view::npos)) return false;
+    if (*begin == '0' ? rest != begin + 1 : *begin == '-' && begin[1] == '0') return false;
+    at_ += static_cast<std::size_t>(rest - begin);
+    return true;
+  }
+
   Json parse_number() {
-    const std::size_t length = std::min(text_.find_first_not_of("+-.0123456789e", at_), text_.size()) - at_;
-    const char *const begin = text_.data() + at_, *const end = begin + length;
-    const auto read = [&](auto value) {
-      const auto [rest, error] = std::from_chars(begin, end, value);
-      if (error != std::errc() || rest != end) fail("a value");
-      at_ += length;
-      return Json(value);
-    };
-    return text_.substr(at_, length).find_first_of(".e") == std::string_view::npos ? read(std::int64_t{0}) : read(0.0);
+    if (std::int64_t integer = 0; take_integer(integer)) return Json(integer);
+    double real = 0;
+    const char* const begin = text_.data() + at_;
+    const auto [rest, error] = std::from_chars(begin, text_.data() + text_.size(), real);
+    if (error != std::errc() || !std::isfinite(real)) fail("a value");
+    std::string canonical;
+    print_real(real, canonical);
+    if (canonical != std::string_view(begin, static_cast<std::size_t>(rest - begin))) fail("canonical form: a number");
+    at_ += canonical.size();
+    return Json(real);
   }
 
   std::string parse_string() {
@@ -357,9 +342,11 @@ private:
         return;
       }
     require("u00");
-    unsigned code = 0;
-    if (text_.size() < at_ + 2 || std::from_chars(text_.data() + at_, text_.data() + at_ + 2, code, 16).ptr != text_.data() + at_ + 2)
-      fail("two hexadecimal digits");
+    const auto digit = [&](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 32; };
+    const int code = text_.size() < at_ + 2 ? 32 : 16 * digit(text_[at_]) + digit(text_[at_ + 1]);
+    bool canonical = code < 32;
+    for (std::size_t k = 0; k < short_escapes.size(); k += 2) canonical = canonical && short_escapes[k + 1] != code;
+    if (!canonical) fail("canonical form: an escape");
     at_ += 2;
     out += static_cast<char>(code);
   }

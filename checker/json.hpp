@@ -69,7 +69,7 @@ public:
 
 private:
   [[nodiscard]] bool is_flat() const { return std::holds_alternative<std::shared_ptr<Numbers>>(value_); }
-  template <class Out> friend void print_value(const Json& value, Out& out);
+  friend void print_value(const Json& value, std::string& out);
 
   /// Mutable for array(), which writes a flat table out as lists.
   mutable std::variant<std::monostate, bool, std::int64_t, double, std::shared_ptr<std::string>, std::shared_ptr<Array>, std::shared_ptr<Object>, std::shared_ptr<Numbers>> value_;
