@@ -1,0 +1,99 @@
+// Rows and columns of the checker's graphs, kept by stretches: every arc once in a row and once in a column, with its colour.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "checker/graph.hpp"
+
+namespace {
+
+using checker::Graph;
+using checker::Lists;
+using checker::Run;
+using checker::Span;
+using checker::Vertex;
+
+std::int64_t colour_in(const Graph& graph, const Lists& lists, Vertex v, Vertex x) {
+  std::int64_t found = -1;
+  for (const Span& span : lists.of(v)) {
+    if (!span.contains(x)) continue;
+    if (found >= 0) return -2;  // twice
+    found = span.base + graph.slopes[span.slope] * std::int64_t{x};
+  }
+  return found;
+}
+
+/// A run whose ends stay or move from reader to reader, cut at the ends.
+struct Moving {
+  int lo, hi, lo_moves, hi_moves;
+  Vertex step;
+};
+
+/// Rows of a few segments, written out, and their arcs.
+void compare(Vertex n, int segments, int runs_per_row, Vertex most_steps, std::mt19937_64& random) {
+  const auto draw = [&](int limit) { return static_cast<int>(random() % static_cast<std::uint64_t>(limit)); };
+  Graph graph;
+  graph.vertices = n;
+  graph.colour.assign(n, 0);
+  graph.add_table();
+  std::vector<std::vector<std::int64_t>> arcs(n, std::vector<std::int64_t>(n, -1));
+  std::vector<Moving> moving;
+  for (Vertex i = 0, next = 0, from = 0; i < n; ++i) {
+    if (i == next) {
+      from = i;
+      next = i + 1 + static_cast<Vertex>(draw(2 * static_cast<int>(n) / segments));
+      moving.clear();
+      for (int k = 0; k < runs_per_row; ++k) {
+        const int lo = draw(static_cast<int>(n)) - static_cast<int>(n) / 4;
+        moving.push_back({lo, lo + draw(static_cast<int>(n) / 3), draw(2), draw(2), 1 + static_cast<Vertex>(draw(static_cast<int>(most_steps)))});
+      }
+    }
+    std::vector<Run> row;
+    for (std::size_t k = 0; k < moving.size(); ++k) {
+      const Moving& run = moving[k];
+      const int by = static_cast<int>(i - from), colour = 1 + static_cast<int>(k % 2);
+      int first = run.lo + run.lo_moves * by, last = run.hi + run.hi_moves * by;
+      while (first < 0) first += static_cast<int>(run.step);
+      last = std::min(last, static_cast<int>(n) - 1);
+      if (first > last) continue;
+      last = first + (last - first) / static_cast<int>(run.step) * static_cast<int>(run.step);
+      bool free = true;
+      for (int j = first; j <= last; j += static_cast<int>(run.step)) free = free && arcs[i][static_cast<std::size_t>(j)] < 0;
+      if (!free) continue;
+      for (int j = first; j <= last; j += static_cast<int>(run.step)) arcs[i][static_cast<std::size_t>(j)] = colour;
+      row.push_back({static_cast<Vertex>(first), static_cast<Vertex>(last), first == last ? 1 : run.step, colour, 0});
+    }
+    std::sort(row.begin(), row.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
+    graph.add_rows(row, true, 1);
+  }
+  graph.complete();
+  const checker::Table& table = graph.tables[0];
+  const Lists& columns = table.symmetric ? table.rows : table.columns;
+  std::size_t wrong = 0;
+  for (Vertex i = 0; i < n; ++i) {
+    for (Vertex j = 0; j < n; ++j) wrong += colour_in(graph, table.rows, i, j) != arcs[i][j] || colour_in(graph, columns, j, i) != arcs[i][j] ? 1 : 0;
+  }
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("columns of a graph are its rows read the other way") {
+  std::mt19937_64 random(20);
+  for (int k = 0; k < 300; ++k) compare(160, 2, 2, 1, random);   // a few regions with straight sides
+  for (int k = 0; k < 100; ++k) compare(97, 30, 4, 1, random);   // reader by reader
+  for (int k = 0; k < 100; ++k) compare(120, 3, 3, 5, random);   // with steps
+}
+
+TEST_CASE("equal rows are one stretch, and so are rows that move along") {
+  Graph graph;
+  graph.vertices = 1000;
+  graph.colour.assign(1000, 0);
+  graph.add_table();
+  for (Vertex i = 0; i < 500; ++i) graph.add_rows({{i, i + 20, 1, 1, 0}}, true, 1);
+  graph.add_rows({{3, 9, 1, 1, 0}}, true, 500);
+  CHECK(graph.tables[0].rows.stretches.size() == 2);
+  graph.complete();
+  CHECK(graph.tables[0].columns.stretches.size() < 10);
+}
