@@ -85,7 +85,7 @@ void expect_shape(const Json& value, const std::string& shape, const std::string
 
 }  // namespace
 
-Report check_certificate(std::string_view text, const std::function<void()>& poll) {
+Report check_certificate(std::string_view text, const std::function<void()>& poll, unsigned threads) {
   const Watch watch(poll);
   const Json certificate = parse(text);
   if (!certificate.is_object()) throw Malformed("expected a certificate (a JSON object)");
@@ -103,7 +103,7 @@ Report check_certificate(std::string_view text, const std::function<void()>& pol
     if (const std::string digest = sha256(print(certificate["architecture"])); !certificate["digest"].is(digest)) {
       throw Rejected("/digest", "claimed " + print(certificate["digest"]) + ", but the embedded architecture has " + digest);
     }
-    compare(certificate["answer"], derive_answer(certificate, report.trusted), "/answer");
+    compare(certificate["answer"], derive_answer(certificate, report.trusted, threads), "/answer");
     report.confirmed = true;
   } catch (const Rejected& rejected) {
     report.claim = rejected.claim;

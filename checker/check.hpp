@@ -15,7 +15,8 @@ struct Report {
 };
 
 /// Throws Malformed when the text is no certificate (syntax, types, sizes): exit code 2.
-/// @param poll  called every few milliseconds at least, where it is not empty; what it throws ends the check and comes out here
-[[nodiscard]] Report check_certificate(std::string_view text, const std::function<void()>& poll = {});
+/// @param poll  called every few milliseconds at least, on this thread, where it is not empty; what it throws ends the check and comes out here
+/// @param threads  this one among them; the report is the same for any number. More than two are not used
+[[nodiscard]] Report check_certificate(std::string_view text, const std::function<void()>& poll = {}, unsigned threads = 1);
 
 }  // namespace checker

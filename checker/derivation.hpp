@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -87,7 +88,7 @@ struct Derivation {
   std::int64_t output_dim = 0, output_largest = 0;
   std::string verdict = "unknown";
   std::optional<ConfirmedGroup> expressed;
-  std::optional<Order> at_connected;
+  std::shared_ptr<const Order> at_connected;
   Json::Array floors, rules;
   std::vector<std::string> used;
   Json::Object witness;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "beside.hpp"
 #include "derivation.hpp"
 
 namespace checker {
@@ -73,14 +74,14 @@ Json group_answer(const Derivation& d, const ConfirmedGroup& group, const std::s
   const Json& claimed = d.claimed(key);
   if (!claimed.is_object()) throw Rejected(key, "the group is left out");
   Json::Object object;
-  add_order(object, group.order, claimed);
+  add_order(object, *group.order, claimed);
   Json::Array generators;
   for (const Permutation& g : list_generators(group.group, 100)) generators.push_back(text(g.cycles()));
   object["generators"] = Json(std::move(generators));
   // Where order or generators differ, these are the false claims, not the name.
   const auto is_claimed = [&](const auto& field) { return claimed.find(field.first) != nullptr && claimed[field.first] == field.second; };
   const bool agrees = std::all_of(object.begin(), object.end(), is_claimed);
-  if (agrees) check_name(claimed["name"], group.group, group.order, d.shown("names", key), "/answer/" + key + "/name");
+  if (agrees) check_name(claimed["name"], group.group, *group.order, d.shown("names", key), "/answer/" + key + "/name");
   object["name"] = claimed["name"];
   return Json(std::move(object));
 }
@@ -259,22 +260,22 @@ bool Derivation::uses_fixed_table() const {
 }
 bool Derivation::is_fixed_pooling() const { return a["layer"].size() == 1 && a["layer"][0]["mixer"]["projections"].is_object(); }
 
-Json derive_answer(const Json& certificate, std::vector<std::string>& trusted) {
-  Derivation d(certificate, trusted);
+namespace {
+
+/// All that follows from the layout and its group, but for their order and names.
+void derive_rest(Derivation& d) {
   const Json &input = d.a["input"], &layers = d.a["layer"];
-  d.layout = make_layout(d.a, certificate["patterns"], trusted);
   d.n = d.layout.tokens, d.ordinary = d.n - (input["bos"].boolean() ? 1 : 0), d.dim = d.a["dim"].integer(), d.raw = input["dim"].integer();
   if (!input["vocabulary"].is_null()) d.vocabulary = input["vocabulary"].natural();
   if (d.a["depth"].is("listed")) d.given = d.layout.order.size();
-  d.layout_group = confirm_automorphisms(make_structure(d.layout), d.layout.tokens, d.shown("groups", "layout"), "layout");
   d.sight.emplace(d.layout, d.shown("views", "layout"), &d.layout_group);
   d.connected = d.sight->connected(), d.class_kind = d.sight->class_kind();
   read_target(d);
   for (const Json& layer : layers.array()) {
     const Json& mixer = layer["mixer"];
-    d.kernel.push_back(has_kernel(mixer) ? kernel_facts(mixer["kernel"], d.dim, d.evidence, trusted) : KernelFacts{"??????????"});
-    d.alpha.push_back(mixer["kind"].is("bias") ? activation_facts(mixer["activation"], d.evidence, trusted) : ActivationFacts{std::string(14, '?')});
-    d.feedforward.push_back(feedforward_facts(layer["feedforward"], layer["norm"], d.dim, activation_facts(layer["feedforward"]["activation"], d.evidence, trusted)));
+    d.kernel.push_back(has_kernel(mixer) ? kernel_facts(mixer["kernel"], d.dim, d.evidence, d.trusted) : KernelFacts{"??????????"});
+    d.alpha.push_back(mixer["kind"].is("bias") ? activation_facts(mixer["activation"], d.evidence, d.trusted) : ActivationFacts{std::string(14, '?')});
+    d.feedforward.push_back(feedforward_facts(layer["feedforward"], layer["norm"], d.dim, activation_facts(layer["feedforward"]["activation"], d.evidence, d.trusted)));
     d.mixer.push_back(mixer_facts(mixer, d.kernel.back(), d.alpha.back(), d.dim));
   }
   hide_blind_layers(d);
@@ -283,6 +284,41 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted) {
   d.output_dim = d.a["output"]["dim"].is_null() ? d.rank.certified : d.a["output"]["dim"].integer();
   if (input["embedding"].is("table")) decide_ids(d);
   else decide_continuous(d);
+}
+
+}  // namespace
+
+Json derive_answer(const Json& certificate, std::vector<std::string>& trusted, unsigned threads) {
+  Derivation d(certificate, trusted);
+  d.layout = make_layout(d.a, certificate["patterns"], trusted);
+  // Once automorphisms are confirmed, what follows from them need not wait for the proof that there are no others.
+  const Structure structure = make_structure(d.layout);
+  GroupProof proof(structure, d.layout.tokens, d.shown("groups", "layout"), "layout");
+  d.layout_group = std::move(proof.confirmed);
+  if (threads < 2) proof.finish();
+  Json layout;
+  bool whole = false;
+  Beside beside(threads, [&] {
+    if (threads > 1) proof.finish();
+    whole = true;
+    layout = group_answer(d, d.layout_group, "layout");
+  });
+  const auto prefer_proof = [&] {  // what one thread alone would have come upon first
+    try {
+      beside.wait();
+    } catch (...) {
+      if (!whole) throw;
+    }
+  };
+  try {
+    derive_rest(d);
+  } catch (const Rejected&) {
+    prefer_proof();
+    throw;
+  } catch (const Malformed&) {
+    prefer_proof();
+    throw;
+  }
 
   Json::Array unseen;
   for (const auto& [value, repeat] : d.sight->unseen(d.given)) {
@@ -293,12 +329,13 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted) {
   Json::Object answer, depths{{"given", optional(d.given)}, {"connected", optional(d.connected)}, {"needed", optional(d.needed)}}, at_connected{{"order", Json()}};
   if (d.needed_between)
     depths["needed_between"] = Json(Json::Array{Json(static_cast<std::int64_t>(d.needed_between->first)), Json(static_cast<std::int64_t>(d.needed_between->second))});
+  beside.wait();
   if (d.at_connected) add_order(at_connected, *d.at_connected, d.claimed("at_connected"));
   const bool published = !d.published.theorem.empty();
   answer["file"] = certificate["conversion"]["file"];
   answer["name"] = d.a["name"];
   answer["verdict"] = text(d.verdict);
-  answer["layout"] = group_answer(d, d.layout_group, "layout");
+  answer["layout"] = std::move(layout);
   answer["expressed"] = d.expressed ? group_answer(d, *d.expressed, "expressed") : Json();
   if (d.certificate["evidence"]["names"].object().size() != (d.expressed ? 2 : 1)) throw Malformed("/evidence/names: one entry for every group of the answer");
   answer["layers"] = Json(std::move(depths));

@@ -284,18 +284,30 @@ JointColours refine(const Structure& a, const Structure& b, const std::vector<st
   return result;
 }
 
-ConfirmedGroup confirm_automorphisms(const Structure& structure, Vertex tokens, const Json& evidence, const std::string& claim) {
-  Tower tower(structure, evidence["twins"], claim);
-  Graph& graph = tower.graph;
-  graph.complete();
-  const std::vector<std::uint32_t> index = index_fibres(tower, structure.vertices);
-  const std::vector<Moves> generators = read_generators(tower, index, evidence["generators"], claim);
-  ConfirmedGroup confirmed;
+struct GroupProof::State {
+  Tower tower;
+  Vertex tokens;
+  const Json& evidence;
+  std::string claim;
+  std::vector<std::uint32_t> index;
+  std::vector<Moves> generators;
+  std::shared_ptr<Order> order;
+};
+
+GroupProof::~GroupProof() = default;
+
+GroupProof::GroupProof(const Structure& structure, Vertex tokens, const Json& evidence, std::string of)
+    : state_(new State{Tower(structure, evidence["twins"], of), tokens, evidence, std::move(of), {}, {}, confirmed.order}) {
+  const std::string& claim = state_->claim;
+  Tower& tower = state_->tower;
+  tower.graph.complete();
+  const std::vector<std::uint32_t>& index = state_->index = index_fibres(tower, structure.vertices);
+  const std::vector<Moves>& generators = state_->generators = read_generators(tower, index, evidence["generators"], claim);
   confirmed.group.degree = tokens;
   for (const Tower::Twins& twins : tower.twins) {
     const std::vector<Vertex>& vertices = twins.vertices;
     if (vertices[0] >= tokens) continue;
-    confirmed.order.multiply_factorial(vertices.size() / twins.length);
+    confirmed.order->multiply_factorial(vertices.size() / twins.length);
     if (twins.length == 1) confirmed.group.classes.push_back(vertices);
     for (std::size_t k = 0; twins.length > 1 && k + twins.length < vertices.size(); k += twins.length) {
       Moves moves;
@@ -315,7 +327,11 @@ ConfirmedGroup confirm_automorphisms(const Structure& structure, Vertex tokens, 
     Permutation permutation = restrict_to(std::move(moves), tokens, claim);
     if (!permutation.is_identity()) confirmed.group.generators.push_back(std::move(permutation));
   }
+}
 
+void GroupProof::finish() {
+  const auto& [tower, tokens, evidence, claim, index, generators, order] = *state_;
+  const Graph& graph = tower.graph;
   // The path: tokens first, until all of them are apart.
   std::vector<Vertex> vertices;
   std::size_t token_levels = 0;
@@ -354,7 +370,7 @@ ConfirmedGroup confirm_automorphisms(const Structure& structure, Vertex tokens, 
     const Path::Level& level = path.levels[l];
     refiner.undo(level.mark);
     const Vertex reached = orbits.size(level.vertex);
-    confirmed.order.multiply(reached);
+    order->multiply(reached);
     if (reached == refiner.size(level.target) && failed.count(l) == 0) continue;
     const std::vector<Vertex> members(refiner.members(level.target), refiner.members(level.target) + refiner.size(level.target));
     std::vector<Vertex> covered{orbits.find(level.vertex)};
@@ -376,7 +392,13 @@ ConfirmedGroup confirm_automorphisms(const Structure& structure, Vertex tokens, 
       }
     }
   }
-  return confirmed;
+  state_.reset();
+}
+
+ConfirmedGroup confirm_automorphisms(const Structure& structure, Vertex tokens, const Json& evidence, const std::string& claim) {
+  GroupProof proof(structure, tokens, evidence, claim);
+  proof.finish();
+  return std::move(proof.confirmed);
 }
 
 void confirm_no_isomorphism(const Structure& a, const Structure& b, const std::vector<std::pair<Vertex, Vertex>>& pairs, const Json& evidence,

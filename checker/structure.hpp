@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "exact.hpp"
@@ -49,12 +50,29 @@ struct JointColours {
 };
 [[nodiscard]] JointColours refine(const Structure& a, const Structure& b, const std::vector<std::pair<Vertex, Vertex>>& pairs);
 
+struct ConfirmedGroup {
+  Group group;                                             ///< on tokens; generators in the order of the answer
+  std::shared_ptr<Order> order = std::make_shared<Order>();  ///< copies have it in common: it may be found after them
+};
+
 /// Automorphisms restricted to 0 .. tokens-1, confirmed from both sides (docs/certificate.md, "group"): twin classes are found
 /// again here and verified, the quotient is held to `evidence` = {"failed":[[level,vertex,tree]..],"generators":[..],"path":[..]}.
-struct ConfirmedGroup {
-  Group group;                 ///< on tokens; generators in the order of the answer
-  Order order;
+class GroupProof {
+public:
+  /// From below: twins and generators are automorphisms. The structure and the evidence must outlive it.
+  GroupProof(const Structure& structure, Vertex tokens, const Json& evidence, std::string claim);
+  ~GroupProof();
+  GroupProof(const GroupProof&) = delete;
+  GroupProof& operator=(const GroupProof&) = delete;
+  ConfirmedGroup confirmed;
+  /// From above, once: there are no others. Gives the order, which nobody may read before.
+  void finish();
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
+/// Both.
 [[nodiscard]] ConfirmedGroup confirm_automorphisms(const Structure& structure, Vertex tokens, const Json& evidence, const std::string& claim);
 
 /// Confirms that no isomorphism a -> b exists that maps pairs[k].first to pairs[k].second for all k; `tree` as in docs/certificate.md.

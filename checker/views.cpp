@@ -531,7 +531,7 @@ std::optional<ConfirmedGroup> Sight::expressed(const ViewQuestion& all, std::opt
   }
   std::vector<std::uint64_t> classes;  // as the answer writes it: their factorials, then one integer
   for (const auto& members : group.classes) classes.push_back(members.size());
-  return ConfirmedGroup{group, Chain(group).order().keeping(classes)};
+  return ConfirmedGroup{group, std::make_shared<Order>(Chain(group).order().keeping(classes))};
 }
 
 }  // namespace checker

@@ -33,6 +33,7 @@ struct CertifyOptions {
   bool json = false;
   bool canonical = false;
   LimitOptions limits;
+  ThreadOptions threads;
   ImportFlags import;
 };
 
@@ -90,11 +91,16 @@ void write_fixed_table(architecture::Architecture a, const verdict::Answer& answ
 /// Our own certificate, held to the independent checker before anything is printed. A rejection is our bug: the certificate is
 /// kept for a report, under the name asked for or in the folder for temporary files.
 /// @param memory  forgotten once the certificate is written: the checker finds out for itself, and needs the room
-std::string make_checked_certificate(const verdict::Context& context, const std::string& answer, const CertifyOptions& options, Clock::time_point start,
+/// @param json  the answer as JSON, filled in
+std::string make_checked_certificate(const verdict::Context& context, std::string& json, const CertifyOptions& options, Clock::time_point start,
                                      std::string_view& stage, std::optional<sight::ReachMemory>& memory) {
   stage = "written";
   context.budget.report("writing the certificate", 0);
-  const std::string text = certificate::print_certificate(context, nlohmann::json::parse(answer)) + "\n";
+  const auto print_answer = [&] {
+    json = report::to_json(context.answer);
+    return nlohmann::json::parse(json);
+  };
+  const std::string text = certificate::print_certificate(context, print_answer) + "\n";
   memory.reset();
   stage = "checked";
   context.budget.report("checking the certificate", 0);
@@ -107,7 +113,7 @@ std::string make_checked_certificate(const verdict::Context& context, const std:
   };
   checker::Report report;
   try {
-    report = checker::check_certificate(text, watch);
+    report = checker::check_certificate(text, watch, context.budget.crew == nullptr ? 1 : options.threads.count());
   } catch (const checker::Malformed& malformed) {
     report.reason = malformed.what();
   }
@@ -118,10 +124,30 @@ std::string make_checked_certificate(const verdict::Context& context, const std:
   throw InternalError(fmt::format("our own checker rejects the certificate ({}); please report it with the file {}", report.reason, kept));
 }
 
-Exit certify_file(const std::string& file, const CertifyOptions& options) {
+/// The answer, its certificate held to the checker; what a limit ended says so.
+/// @param json  the answer as JSON, where it was needed; else empty
+verdict::Context make_answer(const architecture::Architecture& a, const Budget& budget, const CertifyOptions& options, Clock::time_point start, std::string& json) {
   std::optional<sight::ReachMemory> memory{std::in_place};
+  verdict::Context context = verdict::analyse(a, budget);
+  // An answer that was cut short proves too little to be worth keeping.
+  if (!certificate::is_complete(context.answer)) return context;
+  std::string_view stage;
+  try {
+    const std::string certificate = make_checked_certificate(context, json, options, start, stage, memory);
+    if (!options.save.empty()) write_file_atomically(options.save, certificate);
+  } catch (const BudgetExhausted& limit) {
+    verdict::cut_short(context, fmt::format("while the certificate was {}: {}", stage, limit.what()));
+  } catch (const std::bad_alloc&) {
+    verdict::cut_short(context, "the memory limit does not allow the certificate to be written and checked");
+  }
+  if (context.answer.limit) json.clear();
+  return context;
+}
+
+Exit certify_file(const std::string& file, const CertifyOptions& options, Crew* crew) {
   const Clock::time_point start = Clock::now();
-  const Budget budget = make_budget(options.limits);
+  Budget budget = make_budget(options.limits);
+  budget.crew = crew;
   architecture::Architecture a = load_architecture(file, options.import.options());
   apply_requirement(a, options.require);
   for (const std::string& warning : a.warnings) fmt::print(stderr, "sightline: warning: {}\n", warning);
@@ -129,26 +155,20 @@ Exit certify_file(const std::string& file, const CertifyOptions& options) {
     fmt::print("{}\n", architecture::to_canonical_json(a));
     return Exit::answered;
   }
-  verdict::Context context = verdict::analyse(a, budget);
-  const verdict::Answer& answer = context.answer;
-  std::string json = report::to_json(answer);
-  // An answer that was cut short proves too little to be worth keeping.
-  if (certificate::is_complete(answer)) {
-    std::string_view stage;
-    try {
-      const std::string certificate = make_checked_certificate(context, json, options, start, stage, memory);
-      if (!options.save.empty()) write_file_atomically(options.save, certificate);
-    } catch (const BudgetExhausted& limit) {
-      verdict::cut_short(context, fmt::format("while the certificate was {}: {}", stage, limit.what()));
-    } catch (const std::bad_alloc&) {
-      verdict::cut_short(context, "the memory limit does not allow the certificate to be written and checked");
-    }
-    if (answer.limit) json = report::to_json(answer);
-  } else if (!options.save.empty()) {
+  std::string json;
+  std::optional<verdict::Context> context = make_answer(a, budget, options, start, json);
+  if (context->answer.limit && crew != nullptr && !budget.is_late()) {
+    // Work that is done side by side needs its memory side by side: what one thread can do within the limit is done by one.
+    context.reset();
+    budget.crew = nullptr;
+    context.emplace(make_answer(a, budget, options, start, json));
+  }
+  const verdict::Answer& answer = context->answer;
+  if (!options.save.empty() && !certificate::is_complete(answer)) {
     fmt::print(stderr, "sightline: warning: {} is not written: the answer was cut short\n", options.save);
   }
   clear_progress();
-  if (options.json) fmt::print("{}\n", json);
+  if (options.json) fmt::print("{}\n", json.empty() ? report::to_json(answer) : json);
   else fmt::print("{}", report::to_text(answer, isatty(STDOUT_FILENO) != 0));
   std::fflush(stdout);
   if (!options.fix.empty()) write_fixed_table(a, answer, options.fix, budget);
@@ -168,14 +188,16 @@ void add_certify(CLI::App& app, Exit& exit) {
   command->add_option("--require", options->require, "universal, causal or symmetry=GROUP: exit code 1 when it is not certified");
   command->add_option("--fix", options->fix, "where fixed positions overlap: write the architecture with a table that works to this file");
   options->limits.add_to(*command);
+  options->threads.add_to(*command);
   options->import.add_to(*command);
   command->callback([options, &exit] {
     if (!options->save.empty() && options->files.size() > 1) throw InputError("--save: expected one FILE, found several");
+    const std::unique_ptr<Crew> crew = options->threads.make_crew();
     for (std::size_t k = 0; k < options->files.size(); ++k) {
       const std::string& file = options->files[k];
       if (k > 0 && !options->json && !options->canonical) fmt::print("\n");
       try {
-        worsen(exit, certify_file(file, *options));
+        worsen(exit, certify_file(file, *options, crew.get()));
       } catch (const InputError& error) {
         clear_progress();
         if (options->json) fmt::print("{}\n", report::to_json_error(file, error.what()));

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "cli/options.hpp"
+#include "cli/process.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/budget.hpp"
@@ -19,6 +20,7 @@ namespace {
 struct CheckOptions {
   std::vector<std::string> files;
   std::string architecture;
+  ThreadOptions threads;
   ImportFlags import;
 };
 
@@ -41,7 +43,7 @@ Exit check_file(const std::string& file, const CheckOptions& options) {
   try {
     report = checker::check_certificate(text, [] {
       if (Budget::interrupted.load(std::memory_order_relaxed)) throw Interrupted();
-    });
+    }, options.threads.count());
     if (report.confirmed && !options.architecture.empty()) {
       if (const auto difference = find_difference(text, options)) {
         report.confirmed = false;
@@ -69,8 +71,10 @@ void add_check(CLI::App& app, Exit& exit) {
   CLI::App* command = app.add_subcommand("check", "confirm every claim of a certificate or a proof, without search");
   command->add_option("CERT", options->files, "certificates (certify --save) or proofs (falsify --save)")->required();
   command->add_option("--architecture", options->architecture, "also compare with this architecture or config.json");
+  options->threads.add_to(*command);
   options->import.add_to(*command);
   command->callback([options, &exit] {
+    if (options->threads.count() > 1) share_one_heap();
     for (const std::string& file : options->files) exit = std::max(exit, check_file(file, *options));
   });
 }

@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <fstream>
+#include <system_error>
+#include <thread>
 
 #include "cli/numbers.hpp"
 #include "cli/process.hpp"
@@ -80,6 +82,24 @@ Budget make_budget(const LimitOptions& limits, bool whole_process) {
   Budget budget(limits.time_seconds, bytes);
   if (isatty(STDERR_FILENO) != 0) budget.listener = show_progress;
   return budget;
+}
+
+void ThreadOptions::add_to(CLI::App& command) {
+  command.add_option("--threads", given, "threads (default: all cores); the answer is the same for all numbers")->check(CLI::Range(1, 1024));
+}
+
+unsigned ThreadOptions::count() const { return given > 0 ? given : std::max(1U, std::thread::hardware_concurrency()); }
+
+std::unique_ptr<Crew> ThreadOptions::make_crew() const {
+  if (count() < 2) return nullptr;
+  share_one_heap();
+  auto crew = std::make_unique<Crew>(count() - 1);
+  // The checker's own thread takes over the stack of one that has ended: it is there before --memory looks at what the process holds.
+  try {
+    std::thread([] {}).join();
+  } catch (const std::system_error&) {  // then the checker does with one thread too
+  }
+  return crew;
 }
 
 void clear_progress() {

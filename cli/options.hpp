@@ -2,10 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/base/crew.hpp"
 #include "sightline/huggingface/import.hpp"
 
 namespace sightline::cli {
@@ -21,6 +23,15 @@ struct LimitOptions {
 [[nodiscard]] Budget make_budget(const LimitOptions& limits, bool whole_process = true);
 /// Removes the progress line, if there is one.
 void clear_progress();
+
+/// How many threads a command may use; the answer is the same for all numbers.
+struct ThreadOptions {
+  unsigned given = 0;  ///< 0: the user did not say
+  void add_to(CLI::App& command);
+  [[nodiscard]] unsigned count() const;  ///< the caller's among them
+  /// The other threads; none: there are none.
+  [[nodiscard]] std::unique_ptr<Crew> make_crew() const;
+};
 
 struct ImportFlags {
   std::optional<std::int64_t> tokens;

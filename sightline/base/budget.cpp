@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sightline/base/error.hpp"
 
 namespace sightline {
@@ -9,27 +11,50 @@ namespace sightline {
 std::atomic<bool> Budget::interrupted{false};
 
 Budget::Budget(std::optional<double> time_seconds, std::optional<std::uint64_t> memory_bytes)
-    : time_seconds_(time_seconds.value_or(0)), memory_bytes_(memory_bytes) {
+    : time_seconds_(time_seconds.value_or(0)), memory_bytes_(memory_bytes.value_or(0)) {
+  if (memory_bytes) booked_bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   if (time_seconds) {
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*time_seconds));
   }
 }
 
-void Budget::poll() const {
+Budget::Budget(const Budget& other)
+    : listener(other.listener), crew(other.crew), abandoned(other.abandoned), deadline_(other.deadline_), time_seconds_(other.time_seconds_),
+      memory_bytes_(other.memory_bytes_), booked_bytes_(other.booked_bytes_), polls_(other.polls_), stage_(other.stage_), fraction_(other.fraction_) {}
+
+Budget::~Budget() { give_back(own_bytes_); }
+
+void Budget::go_on() const {
   if (interrupted.load(std::memory_order_relaxed)) throw Interrupted();
-  if ((polls_++ & 255u) != 0) return;
+  if (abandoned != nullptr && abandoned->load(std::memory_order_relaxed)) throw Abandoned();
+}
+
+void Budget::poll() const {
+  go_on();
+  if ((polls_++ & 255u) == 0) poll_now();
+}
+
+void Budget::poll_now() const {
+  go_on();
   if (listener && !stage_.empty()) listener(stage_, fraction_);
-  if (deadline_ && Clock::now() > *deadline_) throw BudgetExhausted(fmt::format("the time limit of {} s was reached", time_seconds_));
+  if (is_late()) throw BudgetExhausted(fmt::format("the time limit of {} s was reached", time_seconds_));
 }
 
 void Budget::ask(std::uint64_t bytes) const {
-  if (memory_bytes_ && booked_bytes_ + bytes > *memory_bytes_) {
-    throw BudgetExhausted(fmt::format("the memory limit of {} bytes does not allow {} more bytes", *memory_bytes_, bytes));
+  if (!booked_bytes_) return;
+  if (booked_bytes_->fetch_add(bytes, std::memory_order_relaxed) + bytes > memory_bytes_) {
+    booked_bytes_->fetch_sub(bytes, std::memory_order_relaxed);
+    throw BudgetExhausted(fmt::format("the memory limit of {} bytes does not allow {} more bytes", memory_bytes_, bytes));
   }
-  booked_bytes_ += bytes;
+  own_bytes_ += bytes;
 }
 
-void Budget::give_back(std::uint64_t bytes) const noexcept { booked_bytes_ -= bytes < booked_bytes_ ? bytes : booked_bytes_; }
+void Budget::give_back(std::uint64_t bytes) const noexcept {
+  if (!booked_bytes_) return;
+  const std::uint64_t returned = std::min(bytes, own_bytes_);
+  own_bytes_ -= returned;
+  booked_bytes_->fetch_sub(returned, std::memory_order_relaxed);
+}
 
 void Budget::report(std::string_view stage, double fraction) const {
   // A finished stage is not what the next polls belong to.

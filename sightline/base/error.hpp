@@ -44,4 +44,10 @@ public:
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
+/// Inside of crew.hpp: nobody waits any more for what was computed.
+class Abandoned : public std::runtime_error {
+public:
+  Abandoned() : std::runtime_error("abandoned") {}
+};
+
 }  // namespace sightline

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sightline/architecture/write.hpp"
+#include "sightline/base/crew.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/base/sha256.hpp"
 #include "sightline/certificate/canonical_text.hpp"
@@ -66,8 +67,8 @@ bool is_complete(const verdict::Answer& answer) {
 
 namespace {
 
-/// All but the patterns.
-json make_rest(const Context& context, const json& answer) {
+/// All but the answer and the patterns.
+json make_rest(const Context& context) {
   if (!is_complete(context.answer)) throw ArgumentError("an answer that was cut short has no certificate");
   const architecture::Architecture& a = context.architecture;
   const bool ids = a.input.embedding == architecture::Embedding::table;
@@ -95,8 +96,7 @@ json make_rest(const Context& context, const json& answer) {
   if (ids) {
     if (json labels = to_evidence(verdict::compute_id_layers(context, context.target_class)); !labels.is_null()) evidence["ids"] = std::move(labels);
   }
-  json certificate = {{"answer", answer},
-                      {"architecture", architecture},
+  json certificate = {{"architecture", architecture},
                       {"conversion", {{"assumptions", a.assumptions}, {"file", context.answer.file}}},
                       {"digest", sha256(print_canonical(architecture))},
                       {"evidence", std::move(evidence)},
@@ -108,19 +108,23 @@ json make_rest(const Context& context, const json& answer) {
 }  // namespace
 
 json make_certificate(const Context& context, const json& answer) {
-  json certificate = make_rest(context, answer);
+  json certificate = make_rest(context);
+  certificate["answer"] = answer;
   certificate["patterns"] = make_pattern_evidence(context.architecture, context.budget);
   return certificate;
 }
 
-std::string print_certificate(const Context& context, const json& answer) {
-  json certificate = make_rest(context, answer);
-  certificate["patterns"] = nullptr;
+std::string print_certificate(const Context& context, const std::function<json()>& answer) {
+  // Both are long where the rest is short: they are written beside it.
+  Task patterns(context.budget, [&architecture = context.architecture](const Budget& own) { return write_pattern_evidence(architecture, own); });
+  Task printed(context.budget, [&answer](const Budget&) { return print_canonical(answer()); });
+  json certificate = make_rest(context);
+  certificate["answer"] = certificate["patterns"] = nullptr;
   std::string text;
   for (const auto& [key, value] : certificate.items()) {
     text += text.empty() ? "{" : ",";
     text += print_canonical(key) + ":";
-    text += key == "patterns" ? write_pattern_evidence(context.architecture, context.budget) : print_canonical(value);
+    text += key == "patterns" ? patterns.take() : key == "answer" ? printed.take() : print_canonical(value);
   }
   return text + "}";
 }

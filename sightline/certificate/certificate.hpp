@@ -1,6 +1,7 @@
 // The whole certificate of an answer (docs/certificate.md), from what the answer was derived from.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -18,7 +19,7 @@ namespace sightline::certificate {
 /// @param answer   the object that `certify --json` prints
 /// Cost: the questions once or twice more. Throws ArgumentError for an answer that was cut short, BudgetExhausted.
 [[nodiscard]] nlohmann::json make_certificate(const verdict::Context& context, const nlohmann::json& answer);
-/// The same as canonical text; patterns never stand in memory as a tree.
-[[nodiscard]] std::string print_certificate(const verdict::Context& context, const nlohmann::json& answer);
+/// The same as canonical text; patterns never stand in memory as a tree. `answer` is called once, from whatever thread.
+[[nodiscard]] std::string print_certificate(const verdict::Context& context, const std::function<nlohmann::json()>& answer);
 
 }  // namespace sightline::certificate

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "sightline/base/crew.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/group/expression.hpp"
 #include "sightline/symmetry/automorphism.hpp"
@@ -113,19 +114,12 @@ std::string describe_bounds(const Answer& answer) {
   return "; nothing was established yet";
 }
 
-void decide(Context& context) {
+/// All that follows from sight and symmetry.
+void decide_rest(Context& context) {
   const Architecture& a = context.architecture;
   Answer& answer = context.answer;
   const Budget& budget = context.budget;
   const bool ids = a.input.embedding == Embedding::table;
-  // Sight first: it is cheap, and what a limit must not take away.
-  budget.report("sight", 0);
-  answer.unseen = to_runs(sight::compute_unseen(context.layout, context.given, {sight::ClassKind::all, false}, budget));
-  answer.connected = sight::compute_connected(context.layout, budget).layers;
-  answer.class_kind = sight::compute_class_kind(context.layout, budget);
-  budget.report("symmetry", 0);
-  context.layout_group = symmetry::compute_layout_group(context.layout, budget, &context.layout_search);
-  answer.layout = to_group_answer(context.layout_group, budget);
   context.target = make_target(a, context.layout_group, budget);
   if (ids && context.target_class == sight::ClassKind::causal) context.mean_all_causal();
   // Inputs with the BOS at token 0 are all there are: only what fixes it acts on them (15.8 d).
@@ -145,6 +139,41 @@ void decide(Context& context) {
     answer.at_connected = context.figure("at_connected", [&] { return compute_order_at_connected(context, pattern_needed); });
     answer.published = compute_published(context, pattern_needed);
   }
+}
+
+void decide(Context& context) {
+  const Architecture& a = context.architecture;
+  Answer& answer = context.answer;
+  const Budget& budget = context.budget;
+  struct Symmetry {
+    group::Group group;
+    symmetry::SearchRecord search;
+  };
+  Task symmetry(budget, [&layout = context.layout](const Budget& own) {
+    Symmetry found;
+    found.group = symmetry::compute_layout_group(layout, own, &found.search);
+    return found;
+  });
+  // Sight first: it is cheap, and what a limit must not take away.
+  budget.report("sight", 0);
+  answer.unseen = to_runs(sight::compute_unseen(context.layout, context.given, {sight::ClassKind::all, false}, budget));
+  answer.connected = sight::compute_connected(context.layout, budget).layers;
+  answer.class_kind = sight::compute_class_kind(context.layout, budget);
+  budget.report("symmetry", 0);
+  Symmetry found = symmetry.take();
+  context.layout_group = std::move(found.group);
+  context.layout_search = std::move(found.search);
+  // Its name is found beside all the rest. Whatever ends that, the name is still there, unless a limit does not allow it.
+  Task name(budget, [&group = context.layout_group](const Budget& own) { return to_group_answer(group, own); });
+  const bool beside = budget.crew != nullptr && a.input.embedding != Embedding::table;  // ids ask for it
+  if (!beside) answer.layout = name.take();
+  try {
+    decide_rest(context);
+  } catch (const std::exception&) {
+    if (beside) answer.layout = name.take();
+    throw;
+  }
+  if (beside) answer.layout = name.take();
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ def main(command):
                 sources.append(file.name)
 
         def compile_one(source):
-            return subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O0", "-c", source], cwd=folder, capture_output=True, text=True)
+            return subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O0", "-pthread", "-c", source], cwd=folder, capture_output=True, text=True)
 
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for source, result in zip(sources, pool.map(compile_one, sources)):
@@ -36,7 +36,7 @@ def main(command):
                     print(f"{source} does not compile alone: {result.stderr[:500]}")
                     return 1
         objects = [source.replace(".cpp", ".o") for source in sources]
-        subprocess.run([os.environ.get("CXX", "c++"), *objects, "-o", "sightline-check"], cwd=folder, check=True)
+        subprocess.run([os.environ.get("CXX", "c++"), "-pthread", *objects, "-o", "sightline-check"], cwd=folder, check=True)
 
         good = folder / "good.json"
         subprocess.run([command, "certify", str(ROOT / "examples/petersen.toml"), "--save", str(good)], check=True, stdout=subprocess.DEVNULL)

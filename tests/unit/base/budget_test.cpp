@@ -44,3 +44,19 @@ TEST_CASE("progress goes to the listener") {
   budget.report("reach", 0.5);
   CHECK(last == 0.5);
 }
+
+TEST_CASE("copies count against one limit, and give back what they asked for when they go") {
+  const Budget budget(std::nullopt, 1000);
+  budget.ask(400);
+  {
+    const Budget copy = budget;
+    copy.ask(500);
+    CHECK_THROWS_AS(budget.ask(200), sightline::BudgetExhausted);
+    copy.give_back(5000);  // no more than it asked for
+    budget.ask(500);
+    CHECK_THROWS_AS(copy.ask(200), sightline::BudgetExhausted);
+    copy.ask(100);
+  }
+  budget.ask(100);
+  CHECK_THROWS_AS(budget.ask(1), sightline::BudgetExhausted);
+}
