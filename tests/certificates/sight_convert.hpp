@@ -59,8 +59,8 @@ inline checker::ConfirmedGroup to_checker(const group::Group& group) {
   result.group.degree = group.degree;
   result.group.classes = group.symmetric_classes;
   for (const group::Permutation& g : group.generators) result.group.generators.push_back(to_checker(g));
-  for (const auto& [k, exponent] : group.order.factorials()) result.order.multiply_factorial(k, exponent);
-  result.order.multiply(checker::Natural::from_decimal(group.order.rest().get_str()));
+  for (const auto& [k, exponent] : group.order.factorials()) result.order->multiply_factorial(k, exponent);
+  result.order->multiply(checker::Natural::from_decimal(group.order.rest().get_str()));
   return result;
 }
 

@@ -194,8 +194,8 @@ void same_expressed(Case& c, std::optional<std::uint64_t> depth) {
   const auto mine = look(evidence);
   REQUIRE(mine.has_value() == theirs.has_value());
   if (!mine) return;
-  CHECK(mine->order.decimal() == (theirs->order.value() ? theirs->order.value()->get_str() : ""));
-  CHECK(mine->order.factored() == theirs->order.factored());
+  CHECK(mine->order->decimal() == (theirs->order.value() ? theirs->order.value()->get_str() : ""));
+  CHECK(mine->order->factored() == theirs->order.factored());
   const auto expected = group::list_generators(*theirs, 100);
   const auto got = checker::list_generators(mine->group, 100);
   REQUIRE(got.size() == expected.size());
@@ -220,12 +220,12 @@ void same_expressed(Case& c, std::optional<std::uint64_t> depth) {
     for (const auto& [name, value] : evidence["groups"][at][part].items()) {
       lie = evidence;
       lie["groups"][at][part].erase(name);
-      std::string order = mine->order.decimal();
+      std::string order = mine->order->decimal();
       try {  // what is left may still be enough, but never for another group
-        order = look(lie)->order.decimal();
+        order = look(lie)->order->decimal();
       } catch (const std::runtime_error&) {
       }
-      CHECK(order == mine->order.decimal());
+      CHECK(order == mine->order->decimal());
     }
   }
 }
@@ -418,7 +418,7 @@ void check_cases(std::int64_t from, std::int64_t to) {
       if (reachable) {
         const auto mine = sight.expressed(c.ask_checker(ClassKind::all, true), std::nullopt);
         REQUIRE(mine.has_value() == group.has_value());
-        if (mine) CHECK(mine->order.factored() == group->order.factored());
+        if (mine) CHECK(mine->order->factored() == group->order.factored());
       }
       return 0;
     });
