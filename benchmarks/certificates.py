@@ -89,13 +89,13 @@ def main():
             for log in map(int, options.sizes.split(",")):
                 n, file, saved = 1 << log, f"{folder}/a.toml", f"{folder}/c.json"
                 pathlib.Path(file).write_text(architecture(name, n))
-                certify = run([options.sightline, "certify", file, "--save", saved], options.limit)
+                certify = run([options.sightline, "certify", file, "--save", saved, "--threads", "1"], options.limit)
                 if certify is None:
                     lines.append(f"| {name} | 2^{log} | - | | | | | |")
                     print(lines[-1], flush=True)
                     break
                 size = os.path.getsize(saved) / 1000
-                check = run([options.sightline, "check", saved], options.limit)
+                check = run([options.sightline, "check", saved, "--threads", "1"], options.limit)
                 search = max(certify[0] - check[0], 1e-3)
                 rows.append({"layout": name, "tokens": n, "certify_s": certify[0], "certify_mb": certify[1], "certificate_kb": size,
                              "check_s": check[0], "check_mb": check[1]})

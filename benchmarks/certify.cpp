@@ -123,7 +123,7 @@ public:
     std::filesystem::create_directories("build/bench");
     const std::string file = "build/bench/case.toml";
     std::ofstream(file, std::ios::trunc) << to_toml(family);
-    const Outcome outcome = run_command(options_.own_limit, {SIGHTLINE_COMMAND, "certify", file, "--json"});
+    const Outcome outcome = run_command(options_.own_limit, {SIGHTLINE_COMMAND, "certify", file, "--json", "--threads", "1"});
     const bool finished = outcome.end == Outcome::End::finished;
     Row row = limit(title, finished ? std::optional(outcome.seconds) : std::nullopt, "s", seconds);
     row.remark = finished ? summary(outcome.text) : outcome.end == Outcome::End::over_limit ? "over the limit" : outcome.text;

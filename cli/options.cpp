@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <system_error>
@@ -93,7 +94,8 @@ unsigned ThreadOptions::count() const { return given > 0 ? given : std::max(1U, 
 std::unique_ptr<Crew> ThreadOptions::make_crew() const {
   if (count() < 2) return nullptr;
   share_one_heap();
-  auto crew = std::make_unique<Crew>(count() - 1);
+  constexpr unsigned most_helpers = 2;  // there is never more to do side by side
+  auto crew = std::make_unique<Crew>(std::min(count() - 1, most_helpers));
   // The checker's own thread takes over the stack of one that has ended: it is there before --memory looks at what the process holds.
   try {
     std::thread([] {}).join();
