@@ -21,6 +21,8 @@ enum class Closure { unknown, full, zero_fixing, odd, homogeneous, affine };
 struct FeedforwardFacts {
   Closure closure = Closure::unknown;
   bool interpolates = false, polynomial = false, hidden_bias = false, dense_in_one = false, definition2 = false;
+  bool odd = false, homogeneous = false;  ///< for all weights (3.4, 3.5): also where there is no feedforward, or a linear one
+  bool optional = true;                   ///< some weights make it vanish
   std::string why;
 };
 
@@ -61,6 +63,8 @@ struct OutputRank {
 [[nodiscard]] MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim);
 [[nodiscard]] OutputRank output_rank(const Json& architecture);
 [[nodiscard]] inline bool has_kernel(const Json& mixer) { return mixer["kind"].is("attention") || mixer["kind"].is("linformer"); }
+/// A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
+[[nodiscard]] bool lacks_scale(const Json& mixer);
 [[nodiscard]] inline bool real(const Json& norm) { return !norm.is_null() && !norm["kind"].is("none"); }
 
 struct Derivation {
@@ -99,7 +103,7 @@ struct Derivation {
   [[nodiscard]] const Json& shown(std::string_view key, std::string_view part) const;  ///< of the evidence; null when absent
   [[nodiscard]] const Json& claimed(std::string_view key) const { return certificate["answer"][key]; }
   [[nodiscard]] bool every_mixer(bool MixerFacts::*fact) const { return std::all_of(mixer.begin(), mixer.end(), [&](const MixerFacts& m) { return m.*fact; }); }
-  [[nodiscard]] bool every_closure(Closure c) const { return std::all_of(feedforward.begin(), feedforward.end(), [&](const auto& f) { return f.closure == c; }); }
+  [[nodiscard]] bool every_feedforward(bool FeedforwardFacts::*fact) const { return std::all_of(feedforward.begin(), feedforward.end(), [&](const auto& f) { return f.*fact; }); }
   [[nodiscard]] bool every_row(bool RowFacts::*fact) const {
     return std::all_of(layout.relations.begin(), layout.relations.end(), [&](const Relation& r) { return row_facts(r, layout.tokens).*fact; });
   }
@@ -118,11 +122,20 @@ struct TargetLabels { std::uint64_t count = 0; bool exact = false; };
 struct OutputVerdict { bool impossible = false; std::string missing; };
 [[nodiscard]] OutputVerdict decide_output(Derivation& d, std::int64_t possible, const std::optional<TargetLabels>& targets);
 
+// tokenwise.cpp: feedforwards, norms and embeddings of real-valued tokens
+struct Tokenwise { bool impossible = false; std::vector<std::string> missing; };
+void decide_feedforward(Derivation& d, Tokenwise& result);
+void decide_norms(Derivation& d, Tokenwise& result);
+
 // floors.cpp: theory 3 and 15 as exact rationals, and fixed tables (3.9)
 void add_unseen_floor(Derivation& d, std::uint64_t pairs);
 void add_sphere_floor(Derivation& d);
 void add_output_rank_floor(Derivation& d, std::int64_t wanted);
 void add_input_rank_floor(Derivation& d, std::int64_t kept);
+void add_ray_floor(Derivation& d);
+void add_odd_floor(Derivation& d, bool to_the_end);
+void add_homogeneous_floor(Derivation& d);
+void add_affine_floor(Derivation& d);
 void add_pre_layernorm_floor(Derivation& d);
 void add_collision_floor(Derivation& d, const Collision& collision, const ViewQuestion& question);
 // distance.cpp: the exact distance of a collision's target, where the answer claims one

@@ -103,6 +103,10 @@ FeedforwardFacts one_feedforward(const Json& feedforward, const Json& norm, std:
   f.hidden_bias = biased || (norm["kind"].is("layernorm") && norm["affine"].boolean() && !place.is("after"));
   const bool in_front = real(norm) && (place.is("pre") || place.is("sandwich"));
   const auto say = [&](Closure closure, const char* why) { f.closure = closure, f.why = why; return f; };
+  const bool none = kind.is("none"), unit = glu || kind.is("mlp");  // parity and scaling; a gated unit has the parity that its gate lacks
+  f.odd = none || (bare && (!unit || s.is(glu ? A::even : A::odd)));
+  f.homogeneous = none || (bare && (!unit || (!glu && (s.is(A::homogeneous) || (s.is(A::affine) && s.is(A::odd))))));
+  f.optional = feedforward["spectral_norm_equals"].is_null();
 
   if (kind.is("none")) return say(Closure::affine, "no feedforward");
   if (kind.is("affine") || (!glu && s.is(A::affine)) || s.is(A::constant)) return say(Closure::affine, "the feedforward is affine");
@@ -153,7 +157,9 @@ FeedforwardFacts one_feedforward(const Json& feedforward, const Json& norm, std:
 FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, std::int64_t dim, const ActivationFacts& s) {
   FeedforwardFacts f = one_feedforward(feedforward, norm, dim, s);
   const bool narrow = f.closure == Closure::odd || f.closure == Closure::homogeneous || f.closure == Closure::affine;
-  if (!feedforward["kind"].is("moe") || feedforward["experts"].integer() <= 1 || !narrow) return f;
+  const bool routed = feedforward["kind"].is("moe") && feedforward["experts"].integer() > 1;
+  if (routed) f.odd = f.homogeneous = false;
+  if (!routed || !narrow) return f;
   f.closure = Closure::unknown;
   f.why = "experts of a small class behind a router that is not of it: not covered (theory 16.21)";
   return f;
@@ -169,7 +175,7 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
     m.softmax = kernel.is(K::softmax);
     m.normalised = mixer["normalised"].boolean() && exact;
     m.additive_only = kernel.is(K::reads_keys) ? 'n' : kernel.is(K::reads_keys, 'n') ? 'y' : '?';
-    m.linear = kernel.is(K::constant) && !top_k && !sink && !relative;
+    m.linear = kernel.is(K::constant) && !top_k && !relative;
     m.odd = kernel.is(K::even);
     m.homogeneous = m.linear || (m.normalised && kernel.is(K::homogeneous));
     if (relative && !m.softmax) m.why = "relative positions are proved for softmax only (theory 15.8 l)";
@@ -192,6 +198,8 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
   } else if (kind == "linformer") {
     const bool blocks = mixer["projections"].is_object();
     m.mean = blocks ? kernel.is(K::condition13, 'h') : kernel.is(K::nonzero_at_zero);
+    m.linear = kernel.is(K::constant) && !top_k && !relative, m.odd = kernel.is(K::even);  // keys and values are projected tokens
+    m.homogeneous = m.linear || (mixer["normalised"].boolean() && exact && kernel.is(K::homogeneous));
     m.why = blocks ? "fixed mean pooling: Lemma 1 on block means with a kernel of condition (13) (theory 2.5)"
                    : "W_Q = 0 makes the weights over the k columns uniform (theory 2.5)";
   } else if (kind == "bias") {
@@ -212,11 +220,15 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
     m.normalised = kind == "mean" && exact;
     m.why = m.blind ? "tokens do not interact" : "a linear mixer with trained weights (theory 2.3, 2.5)";
   }
-  // A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
+  if (lacks_scale(mixer)) m.mean = false, m.why = "W_V is not trained (theory 2.3, 15.4)";
+  return m;
+}
+
+bool lacks_scale(const Json& mixer) {
+  const std::string& kind = mixer["kind"].string();
   const bool scaled = kind == "linformer" ? mixer["projections"].is("trained") || mixer["projections"].is("tied")
                                           : kind != "attention" && kind != "mean" && kind != "sum" && kind != "max";
-  if (mixer["value"].is("identity") && !scaled) m.mean = false, m.why = "W_V is not trained (theory 2.3, 15.4)";
-  return m;
+  return mixer["value"].is("identity") && !scaled;
 }
 
 OutputRank output_rank(const Json& a) {

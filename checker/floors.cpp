@@ -172,9 +172,38 @@ void add_output_rank_floor(Derivation& d, std::int64_t wanted) {
 }
 
 void add_input_rank_floor(Derivation& d, std::int64_t kept) {
-  const Rational n = static_cast<std::int64_t>(d.n), dimension = n * d.raw, e = dimension - n * kept, half = dimension / 2;
+  const bool all = d.target_class == ClassKind::all;  // else every token is asked about itself
+  const Rational n = static_cast<std::int64_t>(d.n), asked = all ? n : Rational(1), dimension = asked * d.raw, e = dimension - asked * kept, half = dimension / 2;
   const Rational value = Rational(4) * e / ((e + 4) * (e + 2) * (e + 2)) * ((e / 2 + 1) * (e / 2 + 2)) / ((half + 1) * (half + 2));
-  d.add_floor(n * value, "F(X)_i = |X|^2 e_1", "the unit ball of the raw inputs", "input rank (theory 15.6 F)");
+  d.add_floor(n * value, all ? "F(X)_i = |X|^2 e_1" : "F(X)_i = |X_i|^2 e_1", all ? "the unit ball of the raw inputs" : "the unit ball of every raw token",
+              "input rank (theory 15.6 F)");
+}
+
+void add_ray_floor(Derivation& d) {
+  std::optional<Rational> value;
+  const Rational two = d.raw + 2;
+  if (!d.a["input"]["domain"].is("centred")) value = Rational(static_cast<std::int64_t>(d.n)) * 12 / (two * two * two * (two + 2));
+  d.add_floor(value, "F(X)_i = X[0][i]^2 e_1", "the unit ball of every raw token", "input rank (theory 15.6 F)");
+}
+
+void add_odd_floor(Derivation& d, bool to_the_end) {
+  const Rational n = static_cast<std::int64_t>(d.n);
+  if (to_the_end) d.add_floor(n, "F(X)_i = e_1 (a constant)", "[-1,1]^(d n)", "odd network (theory 3.4)");
+  else d.add_floor(n * 4 / 45, "F(X)_i = X[0][i]^2 e_1", "[-1,1]^(d n)", "odd network (theory 3.4)");
+}
+
+void add_homogeneous_floor(Derivation& d) {
+  const Rational n = static_cast<std::int64_t>(d.n), dimension = n * d.raw, one = dimension + 1, two = dimension + 2, three = dimension + 3;
+  const std::string domain = "the unit ball of R^(d n)", rule = "positively homogeneous network (theory 3.5)";
+  if (real(d.a["output"]["norm"])) d.add_floor({}, "F(X)_i = cos(20 X[0][i]) e_1", domain, rule);
+  else if (d.a["output"]["head"].is("none")) d.add_floor(n / (one * one), "F(X)_i = e_1 (a constant)", domain, rule);
+  else d.add_floor(n * 2 * one / (two * two * three * three * (dimension + 4)), "F(X)_i = X[0][i]^2 e_1", domain, rule);
+}
+
+void add_affine_floor(Derivation& d) {
+  const std::string domain = "[0,1]^(d n)", rule = "affine network (theory 3.6)";
+  if (real(d.a["output"]["norm"])) return d.add_floor({}, "F(X)_i = cos(20 X[0][i]) e_1", domain, rule);
+  d.add_floor(Rational(static_cast<std::int64_t>(d.n)) / 180, "F(X)_i = X[0][i]^2 e_1", domain, rule);
 }
 
 void add_unseen_ids_floor(Derivation& d, const Natural& pairs) {

@@ -40,11 +40,12 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
   return repeated;
 }
 
-void check_mixers(const Derivation& d, Missing& missing) {
+/// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
+void check_mixers(const Derivation& d, bool nothing_wanted, Missing& missing) {
   for (std::size_t k = 0; k < d.mixer.size(); ++k) {
     const Json& mixer = d.a["layer"][k]["mixer"];
     const MixerFacts& m = d.mixer[k];
-    if (m.blind) continue;
+    if (m.blind || (nothing_wanted && !lacks_scale(mixer))) continue;
     if (!m.mean) return missing.push_back("mixer: " + m.why);
     if (!m.bounded) return missing.push_back("mixer: " + m.why + "; on ids labels are necessary only (theory 15.4 L6, 15.8 l)");
     if (mixer["projections"].is_object()) return missing.push_back("fixed mean pooling on ids is not covered");
@@ -53,6 +54,15 @@ void check_mixers(const Derivation& d, Missing& missing) {
     if (!mixer["relative"].is("rotary") || !mixer["query_key"].is("tied")) continue;
     if (!d.every_row(&RowFacts::causal) && !(d.a["input"]["bos"].boolean() && d.every_row(&RowFacts::bos_in_every_row))) return missing.push_back("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
   }
+}
+
+/// The table alone holds targets of the own id, with every sublayer switched off (16.23).
+bool is_table_enough(const Derivation& d) {
+  const Json& input = d.a["input"];
+  const bool can_be_off = std::all_of(d.a["layer"].array().begin(), d.a["layer"].array().end(), [](const Json& layer) {
+    return !lacks_scale(layer["mixer"]) && layer["feedforward"]["spectral_norm_equals"].is_null() && !(real(layer["norm"]) && layer["norm"]["place"].is("post"));
+  });
+  return can_be_off && !real(input["norm"]) && d.a["block"]["residual"].boolean() && (input["positions"].is("none") || d.n == 1);
 }
 
 void check_norms(const Derivation& d, Missing& missing) {
@@ -135,14 +145,15 @@ void decide_ids(Derivation& d) {
   }
   d.use(layers.rule, layers.premises);
 
-  const bool repeated = check_feedforward(d, missing);
-  check_mixers(d, missing);
-  check_norms(d, missing);
+  const bool nothing_wanted = layers.layers && *layers.layers == 0, table_enough = nothing_wanted && is_table_enough(d);
+  const bool repeated = !table_enough && check_feedforward(d, missing);
+  check_mixers(d, nothing_wanted, missing);
+  if (!table_enough) check_norms(d, missing);
   if (one_id) missing.push_back("vocabulary: one id alone (theory 15 speaks of two at least)");
-  if (!decidable) missing.push_back("mixer: " + d.mixer.front().why);
+  if (!decidable && !nothing_wanted) missing.push_back("mixer: " + d.mixer.front().why);
   if (!block["residual"].boolean()) missing.push_back("no residual connection (theory 7.4)");
   if (block["tied"].boolean()) d.use("tied");
-  if (layers.only_necessary && !layers.never && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
+  if (layers.only_necessary && !layers.never && !nothing_wanted && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
   const std::uint64_t read_out = block["arrangement"].is("parallel") ? 1 : 0;  // a parallel block reads out one block later (15.4)
   if (read_out > 0 && adds_up_unfree_states(d) && layers.layers.value_or(layers.high) > 1 && missing.empty())
     missing.push_back("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");

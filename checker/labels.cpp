@@ -480,7 +480,7 @@ IdLayers absolute(const Stack& s, std::uint64_t reach) {
   const bool normed = (!before.is_null() && !before["kind"].is("none")) || (!norm["kind"].is("none") && (norm["place"].is("pre") || norm["place"].is("sandwich")));
   const IdMixer& first = s.q.mixers.front();
   IdLayers result = found(reach, "absolute-positions", {reach_premise(reach)});
-  result.only_necessary = s.every(Rule::set);
+  result.only_necessary = !s.heads.empty() && s.every(Rule::set);
   const Layout& seen = s.q.seen == nullptr ? s.layout : *s.q.seen;
   if (first.additive_only == 'n' || normed || reach == 0 || !s.a["layer"][0]["mixer"]["top_k"].is_null() || seen.layer(1).empty()) return result;
   const bool proved = first.additive_only == 'y';
@@ -631,7 +631,7 @@ IdLayers decide(const Stack& s) {
   const auto& colours = s.layout.vertex_colour;
   if (s.positions && std::set(colours.begin(), colours.begin() + static_cast<std::ptrdiff_t>(s.n)).size() == s.n) return absolute(s, *reach);
   for (const Json& layer : s.a["layer"].array()) {
-    if (!layer["mixer"]["top_k"].is_null()) return between(*reach, 0, "open", {"top-k attention on ids: labels are not necessary there (theory 15.8 l)"});
+    if (s.n > 1 && !layer["mixer"]["top_k"].is_null()) return between(*reach, 0, "open", {"top-k attention on ids: labels are not necessary there (theory 15.8 l)"});
   }
   if (s.lengths) return between(*reach, 0, "open", {"a layer shows the length of its rows alone"});
   if (auto result = labels(s)) return *result;

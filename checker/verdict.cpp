@@ -10,112 +10,6 @@ namespace {
 
 std::string number(std::uint64_t x) { return std::to_string(x); }
 using Missing = std::vector<std::string>;
-struct Tokenwise { bool impossible = false; Missing missing; };
-
-void decide_feedforward(Derivation& d, Tokenwise& result) {
-  const Json &input = d.a["input"], &output = d.a["output"], &norm = d.a["layer"].array().back()["norm"];
-  bool uniform = true, norm_free = true;
-  for (const Json& layer : d.a["layer"].array()) {
-    uniform = uniform && (layer["norm"] == norm || (!real(layer["norm"]) && !real(norm)));
-    norm_free = norm_free && !real(layer["norm"]);
-  }
-  const bool plain_inputs = input["positions"].is("none") && input["registers"].size() == 0, no_norm = uniform && norm_free;
-  const bool odd_norms = std::all_of(d.a["layer"].array().begin(), d.a["layer"].array().end(), [](const Json& layer) {
-    return !layer["norm"]["kind"].is("layernorm") || !layer["norm"]["affine"].boolean();
-  });
-  const bool ends_bare = output["norm"].is_null() && input["norm"].is_null();
-  const bool bare = input["embedding"].is("none") && output["head"].is("none") && ends_bare;
-  const std::string& why = d.feedforward.front().why;
-  const Rational n = static_cast<std::int64_t>(d.n);
-  const auto refuse = [&](const char* rule) { result.impossible = true, d.use(rule, {why}); };
-  if (d.every_closure(Closure::odd) && plain_inputs && odd_norms && bare && d.every_mixer(&MixerFacts::odd)) {
-    refuse("odd");
-    return d.add_floor(n, "F(X)_i = e_1 (a constant)", "[-1,1]^(d n)", "odd network (theory 3.4)");
-  }
-  if (d.every_closure(Closure::homogeneous) && plain_inputs && no_norm && bare && d.every_mixer(&MixerFacts::homogeneous)) {
-    refuse("homogeneous");
-    const Rational above = n * d.raw + 1;
-    return d.add_floor(n / (above * above), "F(X)_i = e_1 (a constant)", "the unit ball of R^(d n)", "positively homogeneous network (theory 3.5)");
-  }
-  if (d.every_closure(Closure::affine) && no_norm && !input["embedding"].is("mlp") && ends_bare && d.every_mixer(&MixerFacts::linear)) {
-    refuse("affine");
-    return d.add_floor(n / 180, "F(X)_i = X[0][i]^2 e_1", "[0,1]^(d n)", "affine network (theory 3.6)");
-  }
-  for (const FeedforwardFacts& f : d.feedforward) {
-    if (f.closure == Closure::full || f.closure == Closure::zero_fixing) continue;
-    result.missing.push_back("feedforward: " + f.why + (f.closure == Closure::affine ? ": attention alone is open here (theory 6 E)" : ""));
-    return;
-  }
-  d.use("feedforward", {why});
-}
-
-void decide_norms(Derivation& d, Tokenwise& result) {
-  const Json &input = d.a["input"], &output = d.a["output"], &layers = d.a["layer"], &norm = layers.array().back()["norm"], &embedding = input["embedding"];
-  const std::int64_t dim = d.dim, raw = d.raw;
-  const auto miss = [&](const char* reason) { result.missing.push_back(reason); };
-  const auto survives = [&](std::int64_t lost, bool mean_alone) {  // do raw tokens stay apart behind a norm that loses so many directions?
-    if (input["domain"].is("centred") && embedding.is("none")) return mean_alone;
-    return (embedding.is("linear") || embedding.is("mlp")) && raw <= dim - lost;
-  };
-  const auto lost_by = [](const Json& x) { return (x["kind"].is("layernorm") ? 1 : 0) + (x["eps"].number() == 0 ? 1 : 0); };
-  const auto refuse_rank = [&](std::int64_t kept) {
-    result.impossible = true;
-    d.use("input-rank", {"raw width " + std::to_string(raw) + " > " + std::to_string(kept)});
-    add_input_rank_floor(d, kept);
-  };
-  if (embedding.is("linear") && raw > dim) return refuse_rank(dim);
-  if (!d.uses_fixed_table() && norms_merge_rows(d.a)) miss("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
-  const auto mean_alone = [](const Json& x) { return x["kind"].is("layernorm") && x["eps"].number() > 0; };
-  if (real(input["norm"]) && lost_by(input["norm"]) > 0 && !survives(lost_by(input["norm"]), mean_alone(input["norm"])))
-    miss("the norm after the embedding loses a direction of the raw tokens (theory 15.3)");
-  const auto ball = [](const Json& x) { return x["kind"].is("rmsnorm") && x["eps"].number() > 0; };
-  bool uniform = true;
-  for (const Json& layer : layers.array()) uniform = uniform && (layer["norm"] == norm || (!real(layer["norm"]) && !real(norm)));
-  if (!uniform) {
-    for (const Json& layer : layers.array()) {
-      if (!real(layer["norm"]) || (ball(layer["norm"]) && layer["norm"]["place"].is("pre"))) continue;
-      return miss("layers with different norms are decided only when each is none or pre-RMSNorm with eps > 0");
-    }
-    return d.use("pre-rmsnorm", {"eps > 0: a homeomorphism onto a ball"});
-  }
-  if (!real(norm)) return;
-  const bool layernorm = norm["kind"].is("layernorm"), everywhere = input["domain"].is("all");
-  if (norm["place"].is("post")) {
-    for (const FeedforwardFacts& f : d.feedforward) {
-      if (!f.dense_in_one) return miss("behind a post-norm one feedforward sublayer must be dense by itself: non-polynomial, with hidden biases (theory 15.3)");
-    }
-    const std::int64_t lost = lost_by(norm);
-    if (lost > 0 && !survives(lost, mean_alone(norm))) return miss("post-norm: the raw tokens may lose a direction in the first norm (theory 15.3)");
-    if (dim - lost < 1 || dim < (layernorm ? 3 : 2)) return miss("post-norm: the width is too small for theory 15.3");
-    return d.use("post-norm");
-  }
-  if (!norm["place"].is("pre")) {
-    if (!ball(norm)) return miss("a LayerNorm, or eps = 0, inside the branch on real-valued tokens (theory 15.3, 15.8 a)");
-    return d.use("sandwich-rmsnorm");
-  }
-  if (ball(norm)) return d.use("pre-rmsnorm", {"eps > 0: a homeomorphism onto a ball"});
-  if (!layernorm) {
-    const Json& bias = layers[0]["feedforward"]["bias"];
-    if (dim < 2 || (bias.is_boolean() && !bias.boolean())) return miss("pre-RMSNorm with eps = 0 and no biases (theory 7.1)");
-    return d.use("pre-rmsnorm", {"eps = 0: biases translate away from 0 and back"});
-  }
-  const bool final_layernorm = !output["norm"].is_null() && output["norm"]["kind"].is("layernorm");
-  if (survives(1, true) && dim >= 3) {
-    return d.use("pre-layernorm", {input["domain"].is("centred") ? "centred input" : "raw width " + std::to_string(raw) + " <= " + std::to_string(dim - 1), "d >= 3"});
-  }
-  if (embedding.is("none") && everywhere) {
-    result.impossible = true;
-    d.use("pre-layernorm-translation", {"no embedding"});
-    return add_pre_layernorm_floor(d);
-  }
-  if (!embedding.is("linear") || raw < dim || !everywhere)
-    return miss("pre-LayerNorm: the raw tokens may lose a direction (theory 7.1; raw width at most d-1 and d >= 3 would do)");
-  if (final_layernorm) return refuse_rank(dim - 1);
-  result.impossible = true;
-  d.use("pre-layernorm-translation", {"a square embedding sends some raw direction to the all-ones vector, or to 0"});
-  d.add_floor({}, "F(X)_i = |X_i|^2 e_1", "the unit ball of the raw inputs", "pre-LayerNorm translation (theory 3.7)");
-}
-
 /// Rows of registers that start equal: frequencies when every layer that shows somebody is normalised, else counts.
 bool shows_frequencies(const Derivation& d) {
   return std::all_of(d.mixer.begin(), d.mixer.end(), [](const MixerFacts& m) { return m.normalised || m.blind; });
@@ -150,7 +44,8 @@ bool shows_lengths(const Derivation& d) {
   return false;
 }
 
-void decide_blocks(Derivation& d, Tokenwise& result) {
+/// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
+void decide_blocks(Derivation& d, bool nothing_wanted, Tokenwise& result) {
   const auto miss = [&](const std::string& reason) { result.missing.push_back(reason); };
   if (!d.a["block"]["residual"].boolean()) miss("no residual connection (theory 7.4)");
   const bool covered = d.a["input"]["embedding"].is("mlp") && std::all_of(d.feedforward.begin(), d.feedforward.end(), [](const auto& f) { return f.interpolates; });
@@ -158,14 +53,11 @@ void decide_blocks(Derivation& d, Tokenwise& result) {
   for (std::size_t k = 0; k < d.mixer.size(); ++k) {
     const Json& mixer = d.a["layer"][k]["mixer"];
     const MixerFacts& m = d.mixer[k];
+    if (nothing_wanted && !lacks_scale(mixer)) continue;
     if (!m.mean && !m.blind) return miss("mixer: " + m.why);
     if (!m.bounded && d.given) return miss("mixer: " + m.why + "; a list of layers needs such a bound");
-    if (mixer["relative"].is("rotary") && mixer["query_key"].is("tied") &&
-        !d.every_row(&RowFacts::causal))
-      return miss("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
-    if (mixer["projections"].is_object() && d.mixer.size() > 1) return miss("fixed mean pooling is decided for one repeated layer only (theory 2.5)");
   }
-  if (mixes_register_rows(d)) return miss("registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)");
+  if (!nothing_wanted && mixes_register_rows(d)) return miss("registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)");
   d.use("mixer", {d.mixer.front().why});
 }
 
@@ -187,6 +79,23 @@ auto figure(Derivation& d, const std::string& name, Figure compute) -> decltype(
   if (!d.left_out(name)) return compute();
   d.use("left-out", {name});
   return {};
+}
+
+/// Fixed pooling among other layers shows all of its blocks at once, views those of the tokens whose rows are in sight (16.23).
+bool pools_among_others(const Derivation& d) {
+  return d.mixer.size() > 1 && std::any_of(d.a["layer"].array().begin(), d.a["layer"].array().end(), [](const Json& l) { return l["mixer"]["projections"].is_object(); });
+}
+
+/// What views tell apart is told apart; the reach bounds the number of layers from below. `at_last`: what survives at every depth is final.
+Needed keep_bounds(Needed needed, bool at_last) {
+  const bool unseen = needed.never && needed.missed && !needed.below;
+  needed.below.reset();
+  if (unseen || (needed.never && at_last)) return needed;
+  needed.high = needed.never ? 0 : needed.layers.value_or(needed.high);
+  needed.low = needed.start;
+  if (needed.layers && *needed.layers != needed.start) needed.layers.reset();
+  needed.never = false;
+  return needed;
 }
 
 std::string published_theorem(const Derivation& d, bool& distinguishes) {
@@ -282,7 +191,8 @@ void decide_continuous(Derivation& d) {
   Sight* sight = d.whole ? &*d.sight : &*d.sighted_sight;
   const Layout* layout = d.whole ? &d.layout : &d.sighted;
   const ConfirmedGroup* own = d.whole ? &d.layout_group : &d.sighted_group;
-  const bool frequencies = shows_frequencies(d), lengths = shows_lengths(d);
+  const bool frequencies = shows_frequencies(d), lengths = shows_lengths(d), pooled = pools_among_others(d), coarse = pooled || lengths;
+  const bool views_at_last = !lengths && d.connected;
   const ViewQuestion own_group{layout, own, nullptr, ClassKind::all, frequencies};
   ViewQuestion of_layout = own_group;
   if (!d.whole) of_layout.target = &d.layout_group.group;
@@ -307,12 +217,12 @@ void decide_continuous(Derivation& d) {
     }
   } else {
     needed = sight->needed(question);
+    if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
     premises = describe(needed, d.target_class);
   }
   bool impossible = needed.never || (d.given && needed.layers.value_or(needed.low) > *d.given);
   bool undecided = !impossible && !needed.layers && !(needed.high > 0 && (!d.given || *d.given >= needed.high));
   if (!overlaps_are_exact && impossible && (needed.below || !(needed.never || needed.layers))) impossible = false, undecided = true;
-  if (lengths && !(impossible && sight->unseen_pairs(question, d.given, false).first > 0)) impossible = false, undecided = true;
   if (!decidable) impossible = false;
 
   bool unseen = false;
@@ -327,11 +237,12 @@ void decide_continuous(Derivation& d) {
   if (impossible || !undecided) d.use(fixed ? "fixed-positions" : "theorem-e", premises);
   OutputVerdict output = decide_output(d, d.rank.certified, {});
   Tokenwise rest;
-  decide_blocks(d, rest);
+  const bool nothing_wanted = needed.layers && *needed.layers == 0, counted = bounded || nothing_wanted;
+  decide_blocks(d, nothing_wanted, rest);
   decide_feedforward(d, rest);
   decide_norms(d, rest);
   if (!decidable) output.impossible = rest.impossible = false;
-  if (impossible && !unseen) {
+  if (impossible && !unseen && !coarse) {
     if (fixed) {
       if (needed.below) d.set_collision(*needed.below);
       add_overlap_floor(d, needed.below);
@@ -343,22 +254,22 @@ void decide_continuous(Derivation& d) {
     }
   }
   if (!output.missing.empty()) rest.missing.push_back(output.missing);
-  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
+  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && d.rank.sphere);
   settle_distances(d, sufficient && bounded);
   d.verdict = impossible || output.impossible || rest.impossible ? "impossible" : rest.missing.empty() ? "certified" : "unknown";
   for (const std::string& reason : rest.missing) d.use("open", {reason});
-  if (sufficient && bounded) {
+  if (sufficient && counted) {
     d.needed = needed.layers;
     if (!needed.layers && !needed.never && needed.high > 0) d.needed_between = {needed.low, needed.high};
   }
-  if (sufficient && !bounded) d.use("theorem-g");
+  if (sufficient && !counted) d.use("theorem-g");
 
-  if (sufficient && bounded && d.class_kind == d.target_class) d.class_layers = d.needed;
+  if (sufficient && counted && d.class_kind == d.target_class) d.class_layers = d.needed;
   else if (sufficient && bounded && !pooling && !fixed) {
     ViewQuestion other = question;
     other.kind = d.class_kind;
-    d.class_layers = figure(d, "class.layers", [&] { return sight->needed(other).layers; });
+    d.class_layers = figure(d, "class.layers", [&] { return coarse ? keep_bounds(sight->needed(other), views_at_last).layers : sight->needed(other).layers; });
   }
   if (sufficient && !output.impossible && d.connected) {
     ViewQuestion all = question;
@@ -366,6 +277,8 @@ void decide_continuous(Derivation& d) {
     const bool deep = !d.given || (bounded && d.needed && *d.given >= *d.needed);
     if (fixed || pooling || !bounded) {
       if (deep && !(fixed && !d.needed)) d.expressed = d.layout_group;
+    } else if (coarse && !(views_at_last && !d.given)) {
+      if (d.given && d.verdict == "certified" && d.target_is_layout && d.target_class == ClassKind::all) d.expressed = d.layout_group;
     } else if (d.given && d.target_is_layout && d.target_class == ClassKind::all && d.needed && deep) {
       d.expressed = d.layout_group;
     } else if (!d.given || *d.given >= *d.connected) {
@@ -380,9 +293,11 @@ void decide_continuous(Derivation& d) {
   if (pooling) pattern_needed.layers = d.connected;
   else if (d.target_is_layout && d.target_class == ClassKind::all && d.needed) pattern_needed.layers = d.needed;
   else pattern_needed = figure(d, "layers of the published claim", [&] { return pattern_sight.needed(of_layout); });
-  if (d.connected && bounded && !mixes_register_rows(d) && !lengths) {
+  if (d.connected && bounded && !mixes_register_rows(d)) {
     if (pooling || (pattern_needed.layers && *pattern_needed.layers <= *d.connected)) d.at_connected = d.layout_group.order;
-    else if (const auto group = figure(d, "at_connected", [&] { return pattern_sight.expressed(own_group, d.connected); })) d.at_connected = group->order;
+    else if (!coarse) {
+      if (const auto group = figure(d, "at_connected", [&] { return pattern_sight.expressed(own_group, d.connected); })) d.at_connected = group->order;
+    }
   }
   bool distinguishes = true;
   if (!d.connected || (d.given && *d.given < *d.connected)) return;

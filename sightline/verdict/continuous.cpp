@@ -9,6 +9,7 @@
 #include "sightline/verdict/context.hpp"
 #include "sightline/verdict/fixed_positions.hpp"
 #include "sightline/verdict/floors.hpp"
+#include "sightline/verdict/tokenwise.hpp"
 
 namespace sightline::verdict {
 
@@ -16,155 +17,6 @@ using namespace architecture;
 using sight::ClassKind;
 
 namespace {
-
-/// What the tokenwise side (feedforward, norms, embedding, output) contributes, independent of the layout.
-struct Tokenwise {
-  bool impossible = false;
-  std::vector<std::string> missing;  ///< hypotheses that no rule settles: verdict unknown
-};
-
-bool every(const std::vector<FeedforwardFacts>& facts, Closure closure) {
-  return std::all_of(facts.begin(), facts.end(), [&](const FeedforwardFacts& f) { return f.closure == closure; });
-}
-
-template <class Predicate>
-bool every_mixer(const Context& context, Predicate predicate) {
-  return std::all_of(context.facts.mixer.begin(), context.facts.mixer.end(), predicate);
-}
-
-void decide_feedforward(Context& context, Tokenwise& result) {
-  const auto& facts = context.facts.feedforward;
-  const bool no_norm = context.facts.norm.uniform && context.facts.norm.norm.kind == NormKind::none;
-  const bool fixed_inputs = context.architecture.input.positions != Positions::none || !context.architecture.input.registers.empty();
-  // Parity and scaling arguments need the whole network to be odd (homogeneous): no norm beside odd ones, nothing added.
-  const bool odd_norms = std::all_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const LayerSpec& layer) {
-    return layer.norm.kind != NormKind::layernorm || !layer.norm.affine;
-  });
-  const bool bare = context.architecture.input.embedding == Embedding::none && context.architecture.output.head == Head::none &&
-                    !context.architecture.output.norm && !context.architecture.input.norm;
-  if (every(facts, Closure::odd) && !fixed_inputs && odd_norms && bare &&
-      every_mixer(context, [](const MixerFacts& m) { return m.odd == Tri::yes; })) {
-    result.impossible = true;
-    context.use("odd", {facts.front().why});
-    context.add_floor(make_odd_floor(context));
-    return;
-  }
-  if (every(facts, Closure::homogeneous) && !fixed_inputs && no_norm && bare &&
-      every_mixer(context, [](const MixerFacts& m) { return m.homogeneous == Tri::yes; })) {
-    result.impossible = true;
-    context.use("homogeneous", {facts.front().why});
-    context.add_floor(make_homogeneous_floor(context));
-    return;
-  }
-  if (every(facts, Closure::affine) && no_norm && context.architecture.input.embedding != Embedding::mlp &&
-      !context.architecture.output.norm && !context.architecture.input.norm &&
-      every_mixer(context, [](const MixerFacts& m) { return m.linear; })) {
-    result.impossible = true;
-    context.use("affine", {facts.front().why});
-    context.add_floor(make_affine_floor(context));
-    return;
-  }
-  for (const FeedforwardFacts& f : facts) {
-    if (f.closure == Closure::full || f.closure == Closure::zero_fixing) continue;
-    result.missing.push_back("feedforward: " + (f.closure == Closure::affine ? f.why + ": attention alone is open here (theory 6 E)" : f.why));
-    return;
-  }
-  context.use("feedforward", {facts.front().why});
-}
-
-/// Do raw tokens arrive injectively behind a norm that loses so many directions? Centred ones do when the mean is all it loses.
-bool survives_norm(const Architecture& a, std::int64_t lost, bool mean_alone) {
-  if (a.input.domain == Domain::centred && a.input.embedding == Embedding::none) return mean_alone;
-  return (a.input.embedding == Embedding::linear || a.input.embedding == Embedding::mlp) && a.input.dim <= a.dim - lost;
-}
-
-void decide_norms(Context& context, Tokenwise& result) {
-  const Architecture& a = context.architecture;
-  const NormFacts& norms = context.facts.norm;
-  const Norm& norm = norms.norm;
-  const bool final_layernorm = a.output.norm && a.output.norm->kind == NormKind::layernorm;
-  if (a.input.embedding == Embedding::linear && a.input.dim > a.dim) {
-    result.impossible = true;
-    context.use("input-rank", {fmt::format("raw width {} > {}", a.input.dim, a.dim)});
-    context.add_floor(make_input_rank_floor(context, a.dim));
-    return;
-  }
-  if (!uses_fixed_table(a) && norms_merge_rows(a)) {
-    result.missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
-  }
-  if (a.input.norm && a.input.norm->kind != NormKind::none) {
-    const bool layernorm = a.input.norm->kind == NormKind::layernorm;
-    const std::int64_t lost = (layernorm ? 1 : 0) + (a.input.norm->eps == 0 ? 1 : 0);
-    if (lost > 0 && !survives_norm(a, lost, layernorm && a.input.norm->eps > 0)) {
-      result.missing.push_back("the norm after the embedding loses a direction of the raw tokens (theory 15.3)");
-    }
-  }
-  if (!norms.uniform) {
-    for (const LayerSpec& layer : a.layers) {
-      if (layer.norm.kind == NormKind::none || (layer.norm.kind == NormKind::rmsnorm && layer.norm.place == NormPlace::pre && layer.norm.eps > 0)) continue;
-      result.missing.push_back("layers with different norms are decided only when each is none or pre-RMSNorm with eps > 0");
-      return;
-    }
-    context.use("pre-rmsnorm", {"eps > 0: a homeomorphism onto a ball"});
-    return;
-  }
-  if (norm.kind == NormKind::none) return;
-  const bool layernorm = norm.kind == NormKind::layernorm;
-  switch (norm.place) {
-    case NormPlace::pre:
-      if (!layernorm && norm.eps > 0) {
-        context.use("pre-rmsnorm", {"eps > 0: a homeomorphism onto a ball"});
-      } else if (!layernorm) {
-        if (a.dim >= 2 && a.layers.front().feedforward.bias != Bias::no) {
-          context.use("pre-rmsnorm", {"eps = 0: biases translate away from 0 and back"});
-        } else {
-          result.missing.push_back("pre-RMSNorm with eps = 0 and no biases (theory 7.1)");
-        }
-      } else if (survives_norm(a, 1, true) && a.dim >= 3) {
-        context.use("pre-layernorm", {a.input.domain == Domain::centred ? "centred input" : fmt::format("raw width {} <= {}", a.input.dim, a.dim - 1), "d >= 3"});
-      } else if (a.input.embedding == Embedding::none && a.input.domain == Domain::all) {
-        result.impossible = true;
-        context.use("pre-layernorm-translation", {"no embedding"});
-        context.add_floor(make_pre_layernorm_floor(context));
-      } else if (!final_layernorm && a.input.embedding == Embedding::linear && a.input.dim >= a.dim && a.input.domain == Domain::all) {
-        result.impossible = true;
-        context.use("pre-layernorm-translation", {"a square embedding sends some raw direction to the all-ones vector, or to 0"});
-        context.add_floor({2, std::nullopt, "F(X)_i = |X_i|^2 e_1", "the unit ball of the raw inputs", "pre-LayerNorm translation (theory 3.7)"});
-      } else if (final_layernorm && a.input.embedding == Embedding::linear && a.input.dim >= a.dim && a.input.domain == Domain::all) {
-        result.impossible = true;
-        context.use("input-rank", {fmt::format("raw width {} > {}", a.input.dim, a.dim - 1)});
-        context.add_floor(make_input_rank_floor(context, a.dim - 1));
-      } else {
-        result.missing.push_back("pre-LayerNorm: the raw tokens may lose a direction (theory 7.1; raw width at most d-1 and d >= 3 would do)");
-      }
-      return;
-    case NormPlace::post: {
-      for (const FeedforwardFacts& f : context.facts.feedforward) {
-        if (!f.dense_in_one) {
-          result.missing.push_back("behind a post-norm one feedforward sublayer must be dense by itself: non-polynomial, with hidden biases (theory 15.3)");
-          return;
-        }
-      }
-      const std::int64_t lost = (layernorm ? 1 : 0) + (norm.eps == 0 ? 1 : 0);
-      if (lost > 0 && !survives_norm(a, lost, layernorm && norm.eps > 0)) {
-        result.missing.push_back("post-norm: the raw tokens may lose a direction in the first norm (theory 15.3)");
-      } else if (a.dim - lost < 1 || (layernorm ? a.dim < 3 : a.dim < 2)) {
-        result.missing.push_back("post-norm: the width is too small for theory 15.3");
-      } else {
-        context.use("post-norm");
-      }
-      return;
-    }
-    case NormPlace::sandwich:
-    case NormPlace::after:
-      if (!layernorm && norm.eps > 0) {
-        context.use("sandwich-rmsnorm");
-      } else {
-        result.missing.push_back("a LayerNorm, or eps = 0, inside the branch on real-valued tokens (theory 15.3, 15.8 a)");
-      }
-      return;
-  }
-}
 
 /// Layers that show nobody have no say.
 sight::RegisterRows register_rows(const Context& context) {
@@ -206,7 +58,8 @@ bool shows_lengths(const Context& context) {
   return false;
 }
 
-void decide_blocks(Context& context, Tokenwise& result) {
+/// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
+void decide_blocks(Context& context, bool nothing_wanted, Tokenwise& result) {
   const Architecture& a = context.architecture;
   if (!a.block.residual) result.missing.push_back("no residual connection (theory 7.4)");
   if (a.block.tied) {
@@ -217,6 +70,7 @@ void decide_blocks(Context& context, Tokenwise& result) {
   for (std::size_t k = 0; k < a.layers.size(); ++k) {
     const Mixer& mixer = a.layers[k].mixer;
     const MixerFacts& facts = context.facts.mixer[k];
+    if (nothing_wanted && !lacks_scale(mixer)) continue;
     if (facts.mean != Tri::yes && !facts.blind) {
       result.missing.push_back("mixer: " + facts.why);
       return;
@@ -225,16 +79,8 @@ void decide_blocks(Context& context, Tokenwise& result) {
       result.missing.push_back("mixer: " + facts.why + "; a list of layers needs such a bound");
       return;
     }
-    if (mixer.relative.scheme == RelativeScheme::rotary && mixer.query_key == QueryKey::tied && !context.every_row(&RowFacts::causal)) {  // else an even function of j - i names its offset (15.8 f)
-      result.missing.push_back("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
-      return;
-    }
-    if (mixer.kind == MixerKind::linformer && mixer.projections == ProjectionKind::blocks && a.layers.size() > 1) {
-      result.missing.push_back("fixed mean pooling is decided for one repeated layer only (theory 2.5)");
-      return;
-    }
   }
-  if (mixes_register_rows(context)) {
+  if (!nothing_wanted && mixes_register_rows(context)) {
     result.missing.push_back("registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)");
     return;
   }
@@ -313,6 +159,27 @@ bool is_fixed_pooling(const Architecture& a) {
          a.layers.front().mixer.projections == ProjectionKind::blocks;
 }
 
+/// Fixed pooling among other layers: networks see all of its blocks at once, views the blocks of the tokens whose rows are in sight. So
+/// what views tell apart is told apart, and the reach bounds the number of layers from below (docs/theory.md 16.23). Sums of constants (lengths of
+/// rows) are another such case.
+bool pools_among_others(const Architecture& a) {
+  return a.layers.size() > 1 && std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& layer) {
+           return layer.mixer.kind == MixerKind::linformer && layer.mixer.projections == ProjectionKind::blocks;
+         });
+}
+
+/// @param at_last  views come to show all that networks see, so what survives at every depth is final
+sight::Needed keep_bounds(sight::Needed needed, bool at_last) {
+  needed.below.reset();  // of views alone
+  if ((needed.never && needed.missing) || (needed.never && at_last)) return needed;
+  needed.high = needed.layers.value_or(needed.high);
+  needed.low = needed.start;
+  if (needed.layers != needed.start) needed.layers.reset();
+  if (needed.never) needed.high = 0;
+  needed.never = false;
+  return needed;
+}
+
 }  // namespace
 
 void decide_continuous(Context& context) {
@@ -332,6 +199,9 @@ void decide_continuous(Context& context) {
   const sight::ViewQuestion question{&sighted.layout, context.target_is_layout && sighted.is_whole ? &sighted.group : &context.target,
                                      &sighted.group, context.target_class, register_rows(context)};
 
+  // Views that are coarser than what networks see: what they tell apart is told apart, no more is claimed.
+  const bool pooled = pools_among_others(a), lengths = shows_lengths(context), coarse = pooled || lengths;
+  const bool views_at_last = !lengths && answer.connected;  // all rows of connected tokens come into sight
   SightVerdict sight_verdict;
   std::vector<std::string> premises;
   if (is_fixed_pooling(a)) {
@@ -348,16 +218,13 @@ void decide_continuous(Context& context) {
     }
     sight_verdict = judge(context, std::move(needed));
   } else {
-    sight_verdict = judge(context, context.ask_needed(question));
+    sight::Needed needed = context.ask_needed(question);
+    if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
+    sight_verdict = judge(context, std::move(needed));
     premises = describe_needed(sight_verdict.needed, context.target_class);
   }
   if (!overlaps_are_exact && sight_verdict.impossible && !sight_verdict.needed.missing) {
     // The collision may use pairs of rows too far apart for the box: only its absence would have been a proof.
-    sight_verdict.impossible = false;
-    sight_verdict.undecided = true;
-  }
-  const bool lengths = shows_lengths(context);
-  if (lengths && !(sight_verdict.impossible && sight::find_unseen_pairs(question, context.given, false, context.budget).count > 0)) {
     sight_verdict.impossible = false;
     sight_verdict.undecided = true;
   }
@@ -369,11 +236,12 @@ void decide_continuous(Context& context) {
   }
   OutputVerdict output = decide_output(context, context.rank.certified, std::nullopt);
   Tokenwise rest;
-  decide_blocks(context, rest);
+  const bool nothing_wanted = sight_verdict.needed.layers == 0;
+  decide_blocks(context, nothing_wanted, rest);
   decide_feedforward(context, rest);
   decide_norms(context, rest);
   if (!decidable) output.impossible = rest.impossible = false;
-  if (sight_verdict.impossible && !unseen) {
+  if (sight_verdict.impossible && !unseen && !coarse) {
     if (fixed_table) {
       answer.collision = sight_verdict.needed.below;
       context.add_floor(make_overlap_floor(context, sight_verdict.needed.below));
@@ -383,6 +251,7 @@ void decide_continuous(Context& context) {
   }
   if (output.missing) rest.missing.push_back(*output.missing);
   if (sight_verdict.undecided) rest.missing.push_back(lengths            ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)"
+                                                      : pooled             ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)"
                                                       : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps"
                                                                            : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
 
@@ -398,20 +267,24 @@ void decide_continuous(Context& context) {
                                                                                     : Verdict::unknown;
   for (const std::string& reason : rest.missing) context.use("open", {reason});
 
-  if (sufficient && is_bounded(context)) {
+  const bool bounded = is_bounded(context) || nothing_wanted;
+  if (sufficient && bounded) {
     answer.needed = needed.layers;
     if (!needed.layers && !needed.never && needed.high > 0) answer.needed_between = {needed.low, needed.high};
   }
-  if (sufficient && !is_bounded(context)) context.use("theorem-g");
+  if (sufficient && !bounded) context.use("theorem-g");
 
   // The class of the repeated list, and the smallest group at the given depth.
-  if (sufficient && is_bounded(context) && answer.class_kind) {
+  if (sufficient && bounded && answer.class_kind) {
     if (*answer.class_kind == context.target_class) {
       answer.class_layers = answer.needed;
-    } else if (!is_fixed_pooling(a) && !fixed_table) {
+    } else if (is_bounded(context) && !is_fixed_pooling(a) && !fixed_table) {
       sight::ViewQuestion other = question;
       other.target_class = *answer.class_kind;
-      answer.class_layers = context.figure("class.layers", [&] { return context.ask_needed(other).layers; });
+      answer.class_layers = context.figure("class.layers", [&] {
+        const sight::Needed found = context.ask_needed(other);
+        return coarse ? keep_bounds(found, views_at_last).layers : found.layers;
+      });
     }
   }
   if (sufficient && !output.impossible && answer.connected) {
@@ -421,8 +294,10 @@ void decide_continuous(Context& context) {
     if (fixed_table || is_fixed_pooling(a) || !is_bounded(context)) {
       if (fixed_table && !answer.needed) expressed = std::nullopt;  // overlapping rows: the group depends on the box
       else if (!context.given || (is_bounded(context) && answer.needed && *context.given >= *answer.needed)) expressed = context.layout_group;
-    } else if (!context.given) {
+    } else if (!context.given && (!coarse || views_at_last)) {
       expressed = context.figure("expressed", [&] { return context.ask_expressed(all, std::nullopt); });
+    } else if (coarse) {
+      if (answer.verdict == Verdict::certified && context.target_is_layout && context.target_class == ClassKind::all) expressed = context.layout_group;
     } else if (*context.given >= *answer.connected) {
       if (context.target_is_layout && context.target_class == ClassKind::all && answer.needed && *answer.needed <= *context.given) {
         expressed = context.layout_group;
@@ -445,8 +320,9 @@ sight::Needed compute_pattern_needed(const Context& context) {
 }
 
 std::optional<group::Order> compute_order_at_connected(const Context& context, const sight::Needed& pattern_needed) {
-  if (!context.answer.connected || !is_bounded(context) || mixes_register_rows(context) || shows_lengths(context)) return std::nullopt;
+  if (!context.answer.connected || !is_bounded(context) || mixes_register_rows(context)) return std::nullopt;
   if (is_fixed_pooling(context.architecture) || (pattern_needed.layers && *pattern_needed.layers <= *context.answer.connected)) return context.layout_group.order;
+  if (pools_among_others(context.architecture) || shows_lengths(context)) return std::nullopt;
   const Sighted& sighted = context.sighted();
   const sight::ViewQuestion question{&sighted.layout, &sighted.group, &sighted.group, ClassKind::all, register_rows(context)};
   const auto group = context.ask_expressed(question, context.answer.connected);

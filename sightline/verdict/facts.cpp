@@ -12,6 +12,12 @@ bool has_kernel(const Mixer& mixer) {
   return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::linformer;
 }
 
+bool lacks_scale(const Mixer& mixer) {
+  if (mixer.value != ValueMap::identity) return false;
+  if (mixer.kind == MixerKind::linformer) return mixer.projections == ProjectionKind::generic || mixer.projections == ProjectionKind::blocks;
+  return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::mean || mixer.kind == MixerKind::sum || mixer.kind == MixerKind::max;
+}
+
 namespace {
 
 /// The norm that the feedforward reads through, if any.
@@ -28,6 +34,15 @@ bool glu_gate_gives_bilinear(const attention_kernel::Activation& activation, con
          facts.even_quadratic == Tri::yes && facts.even == Tri::no;
 }
 
+/// Parity and scaling of every map of the family (3.4, 3.5); a gated unit has the parity that its gate lacks (16.21).
+void set_narrow_kinds(FeedforwardFacts& result, const Feedforward& feedforward, FeedforwardKind kind, const ActivationFacts& s) {
+  const bool biasless = feedforward.bias == Bias::no;
+  const bool unit = kind == FeedforwardKind::mlp || kind == FeedforwardKind::glu, glu = kind == FeedforwardKind::glu;
+  result.odd = kind == FeedforwardKind::none || (biasless && (!unit || (glu ? s.even : s.odd) == Tri::yes));
+  result.homogeneous = kind == FeedforwardKind::none ||
+                       (biasless && (!unit || (!glu && ((s.positively_homogeneous == Tri::yes && s.homogeneity_degree == 1u) || (s.affine == Tri::yes && s.odd == Tri::yes)))));
+}
+
 FeedforwardFacts compute_one_feedforward(const Feedforward& feedforward, const Norm& norm, std::int64_t dim) {
   FeedforwardFacts result;
   const FeedforwardKind kind = feedforward.kind == FeedforwardKind::moe ? feedforward.expert : feedforward.kind;
@@ -36,6 +51,8 @@ FeedforwardFacts compute_one_feedforward(const Feedforward& feedforward, const N
   const bool layernorm_bias = norm.kind == NormKind::layernorm && norm.affine && norm.place != NormPlace::after;
   result.hidden_bias = feedforward.bias == Bias::yes || layernorm_bias;
   const bool in_front = norm_in_front(norm);
+  set_narrow_kinds(result, feedforward, kind, s);
+  result.optional = !feedforward.spectral_norm_equals;
 
   if (kind == FeedforwardKind::none || kind == FeedforwardKind::affine || (!glu && s.affine == Tri::yes) || s.constant == Tri::yes) {
     result.closure = Closure::affine;
@@ -135,6 +152,7 @@ FeedforwardFacts compute_one_feedforward(const Feedforward& feedforward, const N
 FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm& norm, std::int64_t dim) {
   FeedforwardFacts result = compute_one_feedforward(feedforward, norm, dim);
   const bool narrow = result.closure == Closure::odd || result.closure == Closure::homogeneous || result.closure == Closure::affine;
+  if (feedforward.kind == FeedforwardKind::moe && feedforward.experts > 1) result.odd = result.homogeneous = false;
   if (feedforward.kind == FeedforwardKind::moe && feedforward.experts > 1 && narrow) {
     result.closure = Closure::unknown;
     result.why = "experts of a small class behind a router that is not of it: not covered (theory 16.21)";
@@ -142,11 +160,16 @@ FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm&
   return result;
 }
 
+/// Weights that do not depend on the tokens, whatever the denominator adds to their sum.
+bool is_linear(const Mixer& mixer, const KernelFacts& kernel) {
+  return kernel.constant == Tri::yes && mixer.top_k == std::nullopt && mixer.relative.scheme == RelativeScheme::none;
+}
+
 MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
   MixerFacts result;
   result.softmax = kernel.is_softmax;
   result.normalised = mixer.normalised && !mixer.sink && mixer.eps == 0;
-  result.linear = kernel.constant == Tri::yes && mixer.top_k == std::nullopt && !mixer.sink && mixer.relative.scheme == RelativeScheme::none;
+  result.linear = is_linear(mixer, kernel);
   result.odd = kernel.joint_sign_even;
   result.homogeneous = result.normalised ? kernel.homogeneous_mixer : Tri::unknown;
   if (result.linear) result.homogeneous = Tri::yes;
@@ -192,19 +215,15 @@ MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std:
   return result;
 }
 
-/// A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
-bool lacks_scale(const Mixer& mixer) {
-  if (mixer.value != ValueMap::identity) return false;
-  if (mixer.kind == MixerKind::linformer) return mixer.projections == ProjectionKind::generic || mixer.projections == ProjectionKind::blocks;
-  return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::mean || mixer.kind == MixerKind::sum || mixer.kind == MixerKind::max;
-}
-
 MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
   MixerFacts result;
   switch (mixer.kind) {
     case MixerKind::attention: return compute_attention(mixer, kernel, dim);
     case MixerKind::linformer:
       result.mean = kernel.nonzero_at_zero;
+      result.linear = is_linear(mixer, kernel);
+      result.odd = kernel.joint_sign_even;  // keys and values are projected tokens
+      result.homogeneous = result.linear ? Tri::yes : mixer.normalised && !mixer.sink && mixer.eps == 0 ? kernel.homogeneous_mixer : Tri::unknown;
       result.why = "W_Q = 0 makes the weights over the k columns uniform (theory 2.5)";
       if (mixer.projections == ProjectionKind::blocks) {
         // Lemma 1 on block means wants (13) (theory 2.5).

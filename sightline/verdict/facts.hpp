@@ -21,6 +21,9 @@ struct FeedforwardFacts {
   bool polynomial = false;    ///< polynomial activation: FI is false for one layer (15.1 d)
   bool hidden_bias = false;   ///< a free bias in the hidden units, or a LayerNorm with trained bias in front
   bool dense_in_one = false;  ///< one sublayer alone is dense in C(K) (needed behind post-norms, 15.3)
+  bool odd = false;           ///< f(-x) = -f(x) for all weights: also no feedforward, and a linear one (3.4)
+  bool homogeneous = false;   ///< f(cx) = c f(x), c > 0, for all weights: the same (3.5)
+  bool optional = true;       ///< some weights make it vanish
   bool definition2 = false;   ///< Definition 2 of the paper holds literally, with a Lipschitz map (format.md, `published`)
   std::string why;            ///< one clause for people
 };
@@ -56,6 +59,8 @@ struct Facts {
 [[nodiscard]] Facts compute_facts(const architecture::Architecture& architecture, const Budget& budget);
 
 [[nodiscard]] bool has_kernel(const architecture::Mixer& mixer);
+/// A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
+[[nodiscard]] bool lacks_scale(const architecture::Mixer& mixer);
 
 /// Largest number of outputs per token (15.2, 15.8 a, b): K is certified, more than A is impossible with a closed floor.
 struct OutputRank {

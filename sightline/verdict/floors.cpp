@@ -148,17 +148,32 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
   return floor;
 }
 
-Floor make_odd_floor(const Context& context) {
-  return {2, mpq_class(integer(context.tokens())), "F(X)_i = e_1 (a constant)", "[-1,1]^(d n)", "odd network (theory 3.4)"};
+Floor make_odd_floor(const Context& context, bool to_the_end) {
+  const std::string domain = "[-1,1]^(d n)", rule = "odd network (theory 3.4)";
+  if (to_the_end) return {2, mpq_class(integer(context.tokens())), "F(X)_i = e_1 (a constant)", domain, rule};
+  // F(X) + F(-X) is one constant: an even target is missed by its variance (16.23).
+  return {2, ratio(4 * integer(context.tokens()), 45), "F(X)_i = X[0][i]^2 e_1", domain, rule};
 }
 
 Floor make_homogeneous_floor(const Context& context) {
-  const mpz_class dimension = integer(context.tokens()) * static_cast<long>(context.architecture.input.dim);
-  return {2, ratio(integer(context.tokens()), (dimension + 1) * (dimension + 1)), "F(X)_i = e_1 (a constant)", "the unit ball of R^(d n)",
-          "positively homogeneous network (theory 3.5)"};
+  const mpz_class n = integer(context.tokens()), dimension = n * static_cast<long>(context.architecture.input.dim);
+  const std::string domain = "the unit ball of R^(d n)", rule = "positively homogeneous network (theory 3.5)";
+  const auto& output = context.architecture.output;
+  if (output.norm && output.norm->kind != architecture::NormKind::none) {  // monotone along every ray (16.23)
+    return {2, std::nullopt, "F(X)_i = cos(20 X[0][i]) e_1", domain, rule};
+  }
+  if (output.head != architecture::Head::none) {  // up to one constant (16.23)
+    const mpz_class two = (dimension + 2) * (dimension + 2), three = (dimension + 3) * (dimension + 3);
+    return {2, ratio(2 * n * (dimension + 1), two * three * (dimension + 4)), "F(X)_i = X[0][i]^2 e_1", domain, rule};
+  }
+  return {2, ratio(n, (dimension + 1) * (dimension + 1)), "F(X)_i = e_1 (a constant)", domain, rule};
 }
 
 Floor make_affine_floor(const Context& context) {
+  const auto& norm = context.architecture.output.norm;
+  if (norm && norm->kind != architecture::NormKind::none) {  // at most two monotone pieces along a line (16.23)
+    return {2, std::nullopt, "F(X)_i = cos(20 X[0][i]) e_1", "[0,1]^(d n)", "affine network (theory 3.6)"};
+  }
   return {2, ratio(integer(context.tokens()), 180), "F(X)_i = X[0][i]^2 e_1", "[0,1]^(d n)", "affine network (theory 3.6)"};
 }
 
@@ -223,11 +238,24 @@ Floor make_output_rank_floor(const Context& context, std::int64_t output_dim) {
 
 Floor make_input_rank_floor(const Context& context, std::int64_t kept_per_token) {
   const mpz_class n = integer(context.tokens());
-  const mpz_class dimension = n * static_cast<long>(context.architecture.input.dim);
-  const mpq_class e(dimension - n * static_cast<long>(kept_per_token));
+  // Targets of a class may look at fewer tokens: there every token is asked about itself.
+  const bool all = context.target_class == sight::ClassKind::all;
+  const mpz_class asked = all ? n : mpz_class(1);
+  const mpz_class dimension = asked * static_cast<long>(context.architecture.input.dim);
+  const mpq_class e(dimension - asked * static_cast<long>(kept_per_token));
   const mpq_class half = mpq_class(dimension) / 2;
   const mpq_class value = 4 * e / ((e + 4) * (e + 2) * (e + 2)) * ((e / 2 + 1) * (e / 2 + 2)) / ((half + 1) * (half + 2));
-  return {2, mpq_class(n) * value, "F(X)_i = |X|^2 e_1", "the unit ball of the raw inputs", "input rank (theory 15.6 F)"};
+  return {2, mpq_class(n) * value, all ? "F(X)_i = |X|^2 e_1" : "F(X)_i = |X_i|^2 e_1", all ? "the unit ball of the raw inputs" : "the unit ball of every raw token",
+          "input rank (theory 15.6 F)"};
+}
+
+Floor make_ray_floor(const Context& context) {
+  Floor floor{2, std::nullopt, "F(X)_i = X[0][i]^2 e_1", "the unit ball of every raw token", "input rank (theory 15.6 F)"};
+  if (context.architecture.input.domain == architecture::Domain::centred) return floor;
+  // The best constant on each ray leaves the variance of r^2 (docs/theory.md 16.23).
+  const mpz_class d(static_cast<long>(context.architecture.input.dim));
+  floor.squared_error = ratio(12 * integer(context.tokens()), (d + 2) * (d + 2) * (d + 2) * (d + 4));
+  return floor;
 }
 
 Floor make_unseen_ids_floor(const Context& context, const mpz_class& unseen_pairs) {

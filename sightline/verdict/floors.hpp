@@ -20,7 +20,7 @@ namespace sightline::verdict {
 /// isomorphisms of views.
 void add_distance(const Context& context, const sight::ViewQuestion& question, std::uint64_t depth, Floor& floor);
 /// 3.4, 3.5, 3.6, 3.7.
-[[nodiscard]] Floor make_odd_floor(const Context& context);
+[[nodiscard]] Floor make_odd_floor(const Context& context, bool to_the_end);  ///< nothing that shifts values stands behind the last layer
 [[nodiscard]] Floor make_homogeneous_floor(const Context& context);
 [[nodiscard]] Floor make_affine_floor(const Context& context);
 [[nodiscard]] Floor make_pre_layernorm_floor(const Context& context);
@@ -29,6 +29,7 @@ void add_distance(const Context& context, const sight::ViewQuestion& question, s
 /// 15.2: more outputs than an affine space of dimension A holds.
 [[nodiscard]] Floor make_output_rank_floor(const Context& context, std::int64_t output_dim);
 /// Linear embedding (or a norm behind it) that loses raw directions: the ball argument of 15.6 F with r lost to n d.
+[[nodiscard]] Floor make_ray_floor(const Context& context);  ///< raw tokens whose length is lost
 [[nodiscard]] Floor make_input_rank_floor(const Context& context, std::int64_t kept_per_token);
 /// D7: unseen ids.
 [[nodiscard]] Floor make_unseen_ids_floor(const Context& context, const mpz_class& unseen_pairs);

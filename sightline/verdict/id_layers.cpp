@@ -187,7 +187,7 @@ IdLayers decide_absolute(const Stack& stack, std::uint64_t reach, const layout::
   result.layers = reach;
   result.rule = "absolute-positions";
   result.premises = {fmt::format("layers until every token sees what it needs: {}", reach)};
-  result.only_necessary = stack.every_rule(RowRule::set);
+  result.only_necessary = !stack.rules.empty() && stack.every_rule(RowRule::set);
   const Architecture& a = context.architecture;
   const Norm& first = a.layers.front().norm;
   const bool normed = (a.input.norm && a.input.norm->kind != NormKind::none) ||
@@ -477,7 +477,7 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   if (auto constants = try_constants(stack)) return *constants;
   if (positions_differ(context)) return decide_absolute(stack, *reach.layers, seen);
   const bool top_k = std::any_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const LayerSpec& l) { return l.mixer.top_k.has_value(); });
-  if (top_k || lengths) {
+  if ((top_k && stack.n() > 1) || lengths) {
     IdLayers result;
     result.low = *reach.layers;
     result.rule = "open";

@@ -66,12 +66,13 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
   return repeated;
 }
 
-void check_mixers(const Context& context, std::vector<std::string>& missing) {
+/// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
+void check_mixers(const Context& context, bool nothing_wanted, std::vector<std::string>& missing) {
   const Architecture& a = context.architecture;
   for (std::size_t k = 0; k < a.layers.size(); ++k) {
     const Mixer& mixer = a.layers[k].mixer;
     const MixerFacts& facts = context.facts.mixer[k];
-    if (facts.blind) continue;
+    if (facts.blind || (nothing_wanted && !lacks_scale(mixer))) continue;
     if (facts.mean != Tri::yes) {
       missing.push_back("mixer: " + facts.why);
       return;
@@ -96,6 +97,16 @@ void check_mixers(const Context& context, std::vector<std::string>& missing) {
       }
     }
   }
+}
+
+/// Targets that ask for the own id alone: the table holds them, with every sublayer switched off (docs/theory.md 16.23).
+bool is_table_enough(const Context& context) {
+  const Architecture& a = context.architecture;
+  const bool can_be_off = std::all_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& layer) {
+    return !lacks_scale(layer.mixer) && !layer.feedforward.spectral_norm_equals && (layer.norm.kind == NormKind::none || layer.norm.place != NormPlace::post);
+  });
+  const bool own_state = !a.input.norm || a.input.norm->kind == NormKind::none;
+  return can_be_off && own_state && a.block.residual && (a.input.positions == Positions::none || context.tokens() == 1);
 }
 
 void check_norms(const Context& context, std::vector<std::string>& missing) {
@@ -213,14 +224,15 @@ void decide_ids(Context& context) {
   }
   context.use(layers.rule, layers.premises);
 
-  const bool repeated = check_feedforward(context, missing);
-  check_mixers(context, missing);
-  check_norms(context, missing);
+  const bool nothing_wanted = layers.layers == 0, table_enough = nothing_wanted && is_table_enough(context);
+  const bool repeated = !table_enough && check_feedforward(context, missing);
+  check_mixers(context, nothing_wanted, missing);
+  if (!table_enough) check_norms(context, missing);
   if (one_id) missing.push_back("vocabulary: one id alone (theory 15 speaks of two at least)");
-  if (!decidable) missing.push_back("mixer: " + context.facts.mixer.front().why);
+  if (!decidable && !nothing_wanted) missing.push_back("mixer: " + context.facts.mixer.front().why);
   if (!a.block.residual) missing.push_back("no residual connection (theory 7.4)");
   if (a.block.tied) context.use("tied");
-  if (layers.only_necessary && !layers.never && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
+  if (layers.only_necessary && !layers.never && !nothing_wanted && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
   if (parallel && adds_up_unfree_states(context) && layers.layers.value_or(layers.high) > 1 && missing.empty()) {
     missing.push_back("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");
   }
