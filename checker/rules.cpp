@@ -134,7 +134,10 @@ void read_target(Derivation& d) {
     d.target = parse_group(symmetry.string(), d.layout.tokens);
   } else {
     d.target = {d.layout.tokens, {}, {}};
-    for (const Json& cycles : symmetry.array()) d.target.generators.push_back(Permutation::from_cycles(cycles.string(), d.layout.tokens));
+    for (const Json& cycles : symmetry.array()) {
+      Permutation generator = Permutation::from_cycles(cycles.string(), d.layout.tokens);
+      if (!generator.is_identity()) d.target.generators.push_back(std::move(generator));  // no generators: trivial
+    }
   }
   if (ids && d.a["input"]["bos"].boolean()) d.target = fix_first(d.target);
 }

@@ -278,7 +278,7 @@ void decide_continuous(Derivation& d) {
     if (fixed || pooling || !bounded) {
       if (deep && !(fixed && !d.needed)) d.expressed = d.layout_group;
     } else if (coarse && !(views_at_last && !d.given)) {
-      if (d.given && d.verdict == "certified" && d.target_is_layout && d.target_class == ClassKind::all) d.expressed = d.layout_group;
+      if (d.verdict == "certified" && d.target_is_layout && d.target_class == ClassKind::all) d.expressed = d.layout_group;
     } else if (d.given && d.target_is_layout && d.target_class == ClassKind::all && d.needed && deep) {
       d.expressed = d.layout_group;
     } else if (!d.given || *d.given >= *d.connected) {
