@@ -164,7 +164,11 @@ Json assumptions(const Derivation& d) {
   const Json &input = d.a["input"], &embedding = input["embedding"], &pool = d.a["output"]["pool"];
   Json::Array list;
   if (embedding.is("table")) {
-    list.push_back(text("feedforward width is free (as many hidden units as the target needs)"));
+    const Json::Array& layers = d.a["layer"].array();
+    const bool hidden = std::any_of(layers.begin(), layers.end(), [](const Json& layer) {
+      return !layer["feedforward"]["kind"].is("none") && !layer["feedforward"]["kind"].is("affine");
+    });
+    if (hidden) list.push_back(text("feedforward width is free (as many hidden units as the target needs)"));
     list.push_back(text(input["bos"].boolean() ? "token 0 is an id that occurs nowhere else (BOS)" : "no token is known to be a BOS: any id may stand at token 0"));
     if (!d.vocabulary) list.push_back(text("the vocabulary is even and has at least as many ids as there are tokens"));
   } else {

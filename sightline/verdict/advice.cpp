@@ -14,7 +14,10 @@ void add_assumptions(Context& context) {
   auto& list = context.answer.assumptions;
   const bool ids = a.input.embedding == Embedding::table;
   if (ids) {
-    list.push_back("feedforward width is free (as many hidden units as the target needs)");
+    const bool hidden = std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& layer) {
+      return layer.feedforward.kind != FeedforwardKind::none && layer.feedforward.kind != FeedforwardKind::affine;
+    });
+    if (hidden) list.push_back("feedforward width is free (as many hidden units as the target needs)");
     list.push_back(a.input.bos ? "token 0 is an id that occurs nowhere else (BOS)" : "no token is known to be a BOS: any id may stand at token 0");
     if (!a.input.vocabulary) list.push_back("the vocabulary is even and has at least as many ids as there are tokens");
   } else {
