@@ -19,20 +19,13 @@ public:
   explicit SteppedSums(layout::Vertex vertices) : sums_(vertices, 0) {}
 
   void add(layout::Vertex first, layout::Vertex last, layout::Vertex step, Value value) {
-    if (last - first < std::uint64_t{short_range} * step) {
+    std::vector<Value>* const change = last - first < std::uint64_t{short_range} * step ? nullptr : find_change(step);
+    if (change == nullptr) {
       for (std::uint64_t j = first; j <= last; j += step) sums_[j] += value;
       return;
     }
-    auto at = std::find_if(changes_.begin(), changes_.end(), [step](const auto& entry) { return entry.first == step; });
-    if (at == changes_.end()) {
-      if (changes_.size() == most_steps) {
-        for (std::uint64_t j = first; j <= last; j += step) sums_[j] += value;
-        return;
-      }
-      at = changes_.emplace(at, step, std::vector<Value>(sums_.size() + step, 0));
-    }
-    at->second[first] += value;
-    at->second[std::size_t{last} + step] -= value;
+    (*change)[first] += value;
+    (*change)[std::size_t{last} + step] -= value;
   }
 
   [[nodiscard]] std::vector<Value> take() && {
@@ -44,6 +37,14 @@ public:
   }
 
 private:
+  /// The differences of a step; null beyond the first few steps.
+  std::vector<Value>* find_change(layout::Vertex step) {
+    const auto at = std::find_if(changes_.begin(), changes_.end(), [step](const auto& entry) { return entry.first == step; });
+    if (at != changes_.end()) return &at->second;
+    if (changes_.size() == most_steps) return nullptr;
+    return &changes_.emplace_back(step, std::vector<Value>(sums_.size() + step, 0)).second;
+  }
+
   static constexpr layout::Vertex short_range = 4;
   static constexpr std::size_t most_steps = 4;
   std::vector<Value> sums_;

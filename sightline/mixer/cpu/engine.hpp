@@ -10,6 +10,7 @@ namespace sightline::mixer::cpu {
 inline constexpr int tile_readers = 64;   ///< readers of one tile: one bit each in a Segment's mask
 inline constexpr int strip_columns = 128; ///< reads that a tile takes at once
 inline constexpr int block_columns = 128; ///< columns that share one turn counter of the backward pass
+inline constexpr int most_arcs = 1024;    ///< of rows, taken at once; a multiple of every vector's number of lanes
 
 inline constexpr int most_phases = 4;
 

@@ -18,8 +18,8 @@ struct Offsets {
 };
 
 /// Reads per row up to which rows of several sums are taken one by one where tiles would do, and up to which such a row
-/// stays in one piece (most_arcs in row_parts.hpp).
-constexpr std::int64_t most_marked = 64, most_in_piece = 1024;
+/// stays in one piece.
+constexpr std::int64_t most_marked = 64, most_in_piece = most_arcs;
 
 class ExactCompiler {
 public:
@@ -357,7 +357,7 @@ const std::vector<Tiles>* find_exact(const Plan& plan, const CompiledPlan& compi
 }
 
 const std::vector<Tiles>* find_exact_rows(const Plan& plan, const CompiledPlan& compiled) {
-  constexpr std::int64_t most_arcs = std::int64_t{1} << 23; // lists of columns, readers and arcs: 100 MB
+  constexpr std::int64_t most_listed = std::int64_t{1} << 23; // lists of columns, readers and arcs: 100 MB
   const SummationOrder& order = plan.order();
   if (order.kind != Kind::cyclic && order.kind != Kind::dihedral && order.kind != Kind::torus)
     return nullptr;
@@ -365,7 +365,7 @@ const std::vector<Tiles>* find_exact_rows(const Plan& plan, const CompiledPlan& 
     std::int64_t arcs = 0;
     for (const Tiles& tiles : compiled.relations)
       arcs += tiles.arcs;
-    if (arcs > most_arcs || order.first != 0 || order.extent != plan.readers())
+    if (arcs > most_listed || order.first != 0 || order.extent != plan.readers())
       return;
     std::vector<Tiles> rows(plan.relation_count());
     for (std::size_t r = 0; r < rows.size(); ++r) {

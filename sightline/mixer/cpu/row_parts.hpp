@@ -6,8 +6,6 @@
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
-inline constexpr int most_arcs = 1024; // taken at once; a multiple of every Lanes::count
-
 template <class Real> SIGHTLINE_INLINE void prefetch_row(const Real* row, std::int64_t width) {
   for (std::int64_t k = 0; k < width; k += 64 / static_cast<std::int64_t>(sizeof(Real)))
     __builtin_prefetch(row + k);
@@ -23,12 +21,12 @@ SIGHTLINE_INLINE void fetch_ahead(const Real* base, std::ptrdiff_t stride, const
     prefetch_row<Real>(base + columns[a + ahead] * stride, width);
 }
 
-/// parts[a] = the products of scale * fixed with the row of columns[a], not yet added up over lanes. distance: squares
-/// of differences. vectors: whole vectors of the width, 0: any width.
+/// parts[a * apart] = the products of scale * fixed with the row of columns[a], not yet added up over lanes. distance:
+/// squares of differences. vectors: whole vectors of the width, 0: any width.
 template <class Real, int vectors>
 SIGHTLINE_INLINE void partial_products(bool distance, const Real* fixed, Real scale, const Real* base,
                                        std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
-                                       int count, Real* parts) {
+                                       int count, Real* parts, int apart = Lanes<Real>::count) {
   constexpr int lanes = Lanes<Real>::count;
   if constexpr (vectors > 0) {
     Vec<Real> left[vectors];
@@ -49,7 +47,7 @@ SIGHTLINE_INLINE void partial_products(bool distance, const Real* fixed, Real sc
           sum = fma(left[v], right, sum);
         }
       }
-      store<Real>(parts + a * lanes, sum);
+      store<Real>(parts + a * apart, sum);
     }
   } else {
     for (int a = 0; a < count; ++a) {
@@ -71,7 +69,7 @@ SIGHTLINE_INLINE void partial_products(bool distance, const Real* fixed, Real sc
         }
         step(load<Real>(one), load<Real>(two));
       }
-      store<Real>(parts + a * lanes, sum);
+      store<Real>(parts + a * apart, sum);
     }
   }
 }
@@ -79,12 +77,7 @@ SIGHTLINE_INLINE void partial_products(bool distance, const Real* fixed, Real sc
 /// The upper half of every vector joins the lower one, and neighbours that lie `half` apart share a vector: a
 /// transposition (simd.hpp) that adds as it goes.
 template <class Real, int half> SIGHTLINE_INLINE void fold_halves(Vec<Real>* rows) {
-  constexpr int count = Lanes<Real>::count;
-  IntVec<Real> first{}, second{};
-  for (int p = 0; p < count; ++p) {
-    first[p] = (p & half) ? p - half + count : p;
-    second[p] = (p & half) ? p + count : p + half;
-  }
+  const auto [first, second] = halves_of<Real, half>();
 #pragma GCC unroll 16
   for (int i = 0; i < half; ++i)
     rows[i] = __builtin_shuffle(rows[i], rows[i + half], first) + __builtin_shuffle(rows[i], rows[i + half], second);
@@ -105,10 +98,10 @@ template <class Real> void add_parts(const Real* parts, int count, Real* sums) {
   }
 }
 
-/// to [width] = (to +) sum over arcs of weights[a] times the row of columns[a], all times factor.
+/// to [width] = (to +) sum over arcs of weights[a * apart] times the row of columns[a], all times factor.
 template <class Real, int vectors>
 SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
-                               const Real* weights, int count, bool add, Real factor, Real* to) {
+                               const Real* weights, int count, bool add, Real factor, Real* to, int apart = 1) {
   constexpr int lanes = Lanes<Real>::count;
   if constexpr (vectors > 0) {
     Vec<Real> sum[vectors];
@@ -118,7 +111,7 @@ SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int
     for (int a = 0; a < count; ++a) {
       const Real* const row = base + columns[a] * stride;
       fetch_ahead<Real>(base, stride, columns, a, count, vectors * lanes);
-      const Vec<Real> weight = splat<Real>(weights[a]);
+      const Vec<Real> weight = splat<Real>(weights[a * apart]);
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v)
         sum[v] = fma(weight, load<Real>(row + v * lanes), sum[v]);
@@ -131,13 +124,13 @@ SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int
     for (; k + lanes <= width; k += lanes) {
       Vec<Real> sum = add ? load<Real>(to + k) : Vec<Real>{};
       for (int a = 0; a < count; ++a)
-        sum = fma(splat<Real>(weights[a]), load<Real>(base + columns[a] * stride + k), sum);
+        sum = fma(splat<Real>(weights[a * apart]), load<Real>(base + columns[a] * stride + k), sum);
       store<Real>(to + k, sum * splat<Real>(factor));
     }
     for (; k < width; ++k) {
       Real sum = add ? to[k] : Real(0);
       for (int a = 0; a < count; ++a)
-        sum += weights[a] * base[columns[a] * stride + k];
+        sum += weights[a * apart] * base[columns[a] * stride + k];
       to[k] = sum * factor;
     }
   }
@@ -148,13 +141,14 @@ SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int
 template <class Real, int vectors>
 SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, std::int64_t width,
                                       const std::int32_t* columns, const Real* weights, const std::uint8_t* marks,
-                                      int count, Real factor, Real* to) {
+                                      int count, Real factor, Real* to, int apart = 1) {
   constexpr int lanes = Lanes<Real>::count;
   if constexpr (vectors > 0) {
     Vec<Real> sum[vectors] = {}, all[vectors] = {};
     for (int a = 0; a < count; ++a) {
       const Real* const row = base + columns[a] * stride;
-      const Vec<Real> weight = splat<Real>(weights[a]);
+      fetch_ahead<Real>(base, stride, columns, a, count, vectors * lanes);
+      const Vec<Real> weight = splat<Real>(weights[a * apart]);
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v)
         sum[v] = fma(weight, load<Real>(row + v * lanes), sum[v]);
@@ -173,7 +167,7 @@ SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, s
     for (std::int64_t k = 0; k < width; ++k) {
       Real sum = 0, all = 0;
       for (int a = 0; a < count; ++a) {
-        sum += weights[a] * base[columns[a] * stride + k];
+        sum += weights[a * apart] * base[columns[a] * stride + k];
         if (marks[a] != 0) {
           all += sum;
           sum = 0;

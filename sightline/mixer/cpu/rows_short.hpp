@@ -90,19 +90,7 @@ SIGHTLINE_INLINE void short_products(bool distance, const Real* fixed, Real scal
     for (int a = 0; a < arcs; ++a)
       store<Real>(parts + a * apart, sums[a]);
   } else {
-    Vec<Real> left[vectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v)
-      left[v] = load<Real>(fixed + v * lanes) * splat<Real>(scale);
-    for (int a = 0; a < count; ++a) {
-      const Real* const row = base + columns[a] * stride;
-      fetch_ahead<Real>(base, stride, columns, a, count, vectors * lanes);
-      Vec<Real> sum{};
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v)
-        sum = add(left[v], load<Real>(row + v * lanes), sum);
-      store<Real>(parts + a * apart, sum);
-    }
+    partial_products<Real, vectors>(distance, fixed, scale, base, stride, vectors * lanes, columns, count, parts, apart);
   }
 }
 
@@ -112,10 +100,6 @@ SIGHTLINE_INLINE void short_sum(const Real* base, std::ptrdiff_t stride, const s
                                 const Real* weights, int apart, const std::uint8_t* marks, int count, Real factor,
                                 bool clean, Real* to) {
   constexpr int lanes = Lanes<Real>::count;
-  const auto finish = [&](int v, Vec<Real> sum) {
-    const Vec<Real> result = sum * splat<Real>(factor);
-    store<Real>(to + v * lanes, clean ? canonical<Real>(result) : result);
-  };
   if constexpr (arcs > 0) {
     const Real* rows[arcs];
     Vec<Real> weight[arcs];
@@ -137,28 +121,17 @@ SIGHTLINE_INLINE void short_sum(const Real* base, std::ptrdiff_t stride, const s
           sum = Vec<Real>{};
         }
       }
-      finish(v, marked ? all : sum);
+      const Vec<Real> result = (marked ? all : sum) * splat<Real>(factor);
+      store<Real>(to + v * lanes, clean ? canonical<Real>(result) : result);
     }
   } else {
-    Vec<Real> sum[vectors] = {}, all[vectors] = {};
-    for (int a = 0; a < count; ++a) {
-      const Real* const row = base + columns[a] * stride;
-      fetch_ahead<Real>(base, stride, columns, a, count, vectors * lanes);
-      const Vec<Real> weight = splat<Real>(weights[a * apart]);
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v)
-        sum[v] = fma(weight, load<Real>(row + v * lanes), sum[v]);
-      if (!marked || marks[a] == 0)
-        continue;
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) {
-        all[v] += sum[v];
-        sum[v] = Vec<Real>{};
-      }
+    if constexpr (marked) {
+      add_rows_marked<Real, vectors>(base, stride, vectors * lanes, columns, weights, marks, count, factor, to, apart);
+    } else {
+      add_rows<Real, vectors>(base, stride, vectors * lanes, columns, weights, count, false, factor, to, apart);
+      if (clean)
+        make_canonical<Real>(to, vectors * lanes);
     }
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v)
-      finish(v, marked ? all[v] : sum[v]);
   }
 }
 

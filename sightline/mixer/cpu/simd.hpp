@@ -265,14 +265,22 @@ template <class Real> SIGHTLINE_INLINE Real add_lanes(Vec<Real> v) {
   return part[0];
 }
 
+/// Lane numbers for __builtin_shuffle(a, b, ..): the lanes of both without the bit `half`, where a's stay, and those with it.
+template <class Real> struct Halves { IntVec<Real> first{}, second{}; };
+template <class Real, int half> SIGHTLINE_INLINE Halves<Real> halves_of() {
+  constexpr int count = Lanes<Real>::count;
+  Halves<Real> of;
+  for (int p = 0; p < count; ++p) {
+    of.first[p] = (p & half) ? p - half + count : p;
+    of.second[p] = (p & half) ? p + count : p + half;
+  }
+  return of;
+}
+
 /// Transposes the square block of Lanes::count rows: log2 stages, each exchanges the halves of every pair of rows.
 template <class Real, int half> SIGHTLINE_INLINE void transpose_stage(Vec<Real>* rows) {
   constexpr int count = Lanes<Real>::count;
-  IntVec<Real> first{}, second{};
-  for (int p = 0; p < count; ++p) {
-    first[p] = (p & half) ? p - half + count : p;
-    second[p] = (p & half) ? p + count : p + half;
-  }
+  const auto [first, second] = halves_of<Real, half>();
 #pragma GCC unroll 16
   for (int i = 0; i < count; ++i) {
     if (i & half)

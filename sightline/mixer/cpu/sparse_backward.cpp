@@ -83,12 +83,11 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
     };
     // Several threads and few heads: each goes through stretches of the rows.
     const std::int64_t heads = (last - first) * group();
-    const std::int64_t stretches = on_the_way ? std::max<std::int64_t>(1, 4 * workers_ / heads) : 1;
     const auto stretches_of = [&](std::int64_t head) {
-      const std::int64_t chunks = tiles_of(head).rows.chunk_count();
-      return on_the_way && workers_ > 1 ? std::clamp<std::int64_t>(stretches, 1, std::max<std::int64_t>(chunks, 1))
-             : on_the_way               ? std::int64_t{1}
-                                        : std::max<std::int64_t>(chunks, 1);
+      const std::int64_t chunks = std::max<std::int64_t>(tiles_of(head).rows.chunk_count(), 1);
+      if (!on_the_way)
+        return chunks;
+      return workers_ > 1 ? std::clamp<std::int64_t>(4 * workers_ / heads, 1, chunks) : 1;
     };
     struct Stretch {
       std::size_t head = 0; // among those of these chains
