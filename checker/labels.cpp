@@ -1,5 +1,6 @@
 #include "labels.hpp"
 #include "poll.hpp"
+#include "reach.hpp"
 
 #include <algorithm>
 #include <map>
@@ -190,34 +191,6 @@ std::vector<Arcs> unpack(const Relation& relation, Rule rule) {
   return rows;
 }
 
-bool reads(const std::vector<Run>& row, Vertex j) {
-  return std::any_of(row.begin(), row.end(), [&](const Run& run) { return j >= run.first && j <= run.last && (j - run.first) % run.step == 0; });
-}
-
-/// Does every raw colour of the row stand there once? Colours of a run are a progression; two that overlap are compared along the coarser one.
-bool colours_differ(const std::vector<Run>& row) {
-  std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> sets;  // first, last, step
-  for (const Run& run : row) {
-    if (run.size() > 1 && run.colour_step == 0) return false;
-    const auto [low, high] = std::minmax({run.colour, run.colour + run.colour_step * (run.size() - 1)});
-    sets.emplace_back(low, high, std::max<std::int64_t>(1, std::abs(run.colour_step)));
-  }
-  std::sort(sets.begin(), sets.end());
-  for (std::size_t k = 0; k < sets.size(); ++k) {
-    for (std::size_t l = k + 1; l < sets.size() && std::get<0>(sets[l]) <= std::get<1>(sets[k]); ++l) {
-      auto [first, last, step] = sets[k];
-      auto [other_first, other_last, other_step] = sets[l];
-      if (step < other_step) std::swap(first, other_first), std::swap(last, other_last), std::swap(step, other_step);
-      if (first < other_first) first += (other_first - first + step - 1) / step * step;
-      for (; first <= std::min(last, other_last); first += step) {
-        if ((first - other_first) % other_step == 0) return false;
-        if (step == other_step) break;  // never, if not here
-      }
-    }
-  }
-  return true;
-}
-
 /// One head: its rows, what they reveal, its positions.
 struct Head {
   std::uint32_t relation = 0;
@@ -260,6 +233,13 @@ struct Stack {
     while (count > 0) count -= layer(++depth).empty() ? 0 : 1;
     return depth;
   }
+  /// Neither matrix colours nor a weight per column or pair.
+  [[nodiscard]] bool uncoloured(const Head& head) const {
+    const RelativeKind kind = layout.relations[head.relation].relative;
+    return head.rows->plain && kind != RelativeKind::column && kind != RelativeKind::pair;
+  }
+  /// What a causal target with a symmetry may ask for can be much less than the class allows (16.7).
+  [[nodiscard]] bool shrinks_class() const { return q.kind == ClassKind::causal && (target_is_layout ? !is_trivial(q.layout_group->group) : !is_trivial(*q.target)); }
   [[nodiscard]] ViewQuestion views(ClassKind kind, const Group* target) const { return {q.seen == nullptr ? q.layout : q.seen, q.layout_group, target, kind, false}; }
 
   const IdQuestion& q;
@@ -515,9 +495,9 @@ std::optional<IdLayers> labels(const Stack& s) {
 }
 
 /// Trained Linformer without positions: one layer shows the whole input, and equal ids of one input stay equal (15.4, 15.8 c).
-std::optional<IdLayers> linformer(const Stack& s) {
+std::optional<IdLayers> linformer(const Stack& s, std::uint64_t reach) {
   if (s.heads.empty() || !s.every(Rule::whole) || s.registers) return std::nullopt;
-  if (target_is_symmetric(s)) return found(s.after_mixing(s.n > 1 ? 1 : 0), "linformer-ids", {"the target does not ask where an id stands"});
+  if (target_is_symmetric(s)) return found(s.shrinks_class() ? reach : s.after_mixing(s.n > 1 ? 1 : 0), "linformer-ids", {"the target does not ask where an id stands"});
   const std::vector<Vertex> orbit = orbits(*s.q.target);
   if (std::count(orbit.begin() + (s.bos ? 1 : 0), orbit.end(), s.bos ? 1u : 0u) == static_cast<std::ptrdiff_t>(s.ordinary)) return std::nullopt;
   IdLayers result = found(std::nullopt, "linformer-ids", {"the target asks where an id stands"});
@@ -525,23 +505,48 @@ std::optional<IdLayers> linformer(const Stack& s) {
   return result;
 }
 
-/// D4, Theorem BOS (for the rows of one head, 15.8 k); exact counts with offsets (16.4).
-std::optional<IdLayers> injective(const Stack& s, std::uint64_t reach) {
-  const auto one_head = [](const auto& layer) { return layer.size() == 1; };
-  if (!s.every(&RowFacts::loops) || !s.every(&RowFacts::injective) || s.registers || !std::all_of(s.layers.begin(), s.layers.end(), one_head)) return std::nullopt;
-  if (!s.bos) {
-    const bool exact = s.q.kind != ClassKind::seen && s.every([](const Head& head) { return head.rule == Rule::multiset && head.scheme != "none"; });
-    return exact ? std::optional(found(reach, "exact-counts")) : std::nullopt;
+IdLayers between_or_at(std::uint64_t low, std::uint64_t high, const char* rule, std::string enough) {
+  IdLayers result = between(low, high, rule, {reach_premise(low), std::move(enough)});
+  if (low == high) result.layers = low;
+  return result;
+}
+
+/// D4, Theorem BOS (for the rows of one head, 15.8 k); exact counts (16.4). Layers that do not name offsets are left out: what is shown without
+/// them is shown with them (16.24).
+std::optional<IdLayers> named_offsets(const Stack& s, std::uint64_t reach, bool beside_others) {
+  Layout named = s.layout;
+  bool all = true, any = false;
+  for (std::size_t k = 0, depth = 0; k < s.layers.size(); depth += s.a["layer"][k++]["repeat"].natural()) {
+    const auto& heads = s.layers[k];
+    if (heads.empty()) continue;
+    const Head& head = s.heads[heads.front()];
+    const bool counts = s.bos ? head.rule != Rule::set && head.rule != Rule::whole : head.rule == Rule::multiset;
+    const bool names = heads.size() == 1 && head.rows->loops && head.rows->names_offsets && counts;
+    (names ? any : all) = names;
+    if (names) continue;
+    named.layers.emplace_back();
+    std::fill_n(named.order.begin() + static_cast<std::ptrdiff_t>(depth), s.a["layer"][k]["repeat"].natural(), static_cast<std::uint32_t>(named.layers.size() - 1));
   }
-  // The least depth at which at most one token lacks the BOS; then all labels differ.
+  if (s.registers || !any || all == beside_others || ((beside_others || !s.bos) && s.q.kind == ClassKind::seen)) return std::nullopt;
+  const Json nothing;
   const Group nobody{s.layout.tokens, {}, {}};
-  const std::uint64_t limit = s.q.sight->wanted_reach(s.views(s.q.kind, &nobody), false).layers.value_or(reach);
-  const auto unseen = [&](std::uint64_t depth, bool ordinary) { return s.q.sight->unseen_pairs(s.views(ClassKind::causal, &nobody), depth, ordinary).first; };
-  std::uint64_t m = reach;
-  while (m <= limit && unseen(m, false) - unseen(m, true) > 1) ++m;
-  if (m == reach) return found(reach, "theorem-bos", {reach_premise(reach), "all tokens but at most one see the BOS by then"});
-  if (m > limit) return std::nullopt;
-  return between(reach, m, "theorem-bos", {reach_premise(reach), "layers until all tokens but at most one see the BOS: " + std::to_string(m)});
+  const Sight own(named, nothing);
+  const auto views = [&](ClassKind kind, const Group* target) { return ViewQuestion{&named, s.q.layout_group, target, kind, false}; };
+  const auto whole = own.wanted_reach(views(s.q.kind, &nobody), false).layers;
+  if (!s.bos) {  // views that hold token 0 are translates of each other only when they are views of one token
+    if (!whole) return std::nullopt;
+    if (all && *whole == reach) return found(reach, "exact-counts");
+    return between_or_at(reach, *whole, "exact-counts", "layers by which exact rows that name offsets show every token of the class: " + std::to_string(*whole));
+  }
+  const auto low = all ? std::optional(reach) : own.wanted_reach(views(s.q.kind, s.target_is_layout ? nullptr : s.q.target), true).layers;
+  if (!low) return std::nullopt;
+  // The least depth at which at most one token lacks the BOS; then all labels differ.
+  const auto unseen = [&](std::uint64_t depth, bool ordinary) { return own.unseen_pairs(views(ClassKind::causal, &nobody), depth, ordinary).first; };
+  std::uint64_t m = *low;
+  while (m <= whole.value_or(*low) && unseen(m, false) - unseen(m, true) > 1) ++m;
+  if (m > whole.value_or(*low)) return std::nullopt;
+  return between_or_at(reach, m, "theorem-bos", !all ? "layers by which rows that name offsets show all that, and the BOS to all tokens but at most one: " + std::to_string(m)
+                                                : m == reach ? "all tokens but at most one see the BOS by then" : "layers until all tokens but at most one see the BOS: " + std::to_string(m));
 }
 
 /// Proved for targets without a symmetry, or with the layout's own; more symmetric ones may need less, down to the reach, and those that ask
@@ -555,15 +560,17 @@ IdLayers at_most(const Stack& s, std::uint64_t reach, std::uint64_t layers, cons
 /// Full or full causal patterns without absolute positions: D2, D3, D5.
 std::optional<IdLayers> full_rows(const Stack& s, std::uint64_t reach) {
   const bool full = s.every(&RowFacts::full), causal = s.every(&RowFacts::full_causal), none = s.every("none");
-  if (s.registers || s.heads.empty() || !s.every(&RowFacts::plain) || (!full && !causal)) return std::nullopt;
+  if (s.registers || s.heads.empty() || !s.every([&](const Head& head) { return s.uncoloured(head); }) || (!full && !causal)) return std::nullopt;
   const auto mixing = [&](bool two) { return std::max(reach, s.after_mixing(two ? 2 : 1)); };
-  if (full && s.every(Rule::set) && s.n >= (s.bos ? 4u : 3u)) {
+  const bool symmetric = target_is_symmetric(s);
+  if (full && s.every(Rule::set) && !s.shrinks_class() && s.n >= (s.bos ? 4u : 3u)) {
     IdLayers result = found(std::nullopt, "max-forgets-counts");
     if (s.n == 3 && s.vocabulary == 2u) result.floor = IdFloor::max_of_three;
     return result;
   }
   const bool counts = s.every([](const Head& head) { return head.rule == Rule::frequency || head.rule == Rule::multiset; });
-  if (full && none && counts && (s.target_is_layout || target_is_symmetric(s))) return found(s.after_mixing(s.n == 1 ? 0 : 1), "full-without-positions");
+  if (full && none && s.shrinks_class() && symmetric) return found(reach, "full-without-positions", {"the target asks for the multiset of ids alone"});
+  if (full && none && counts && (s.target_is_layout || symmetric)) return found(s.after_mixing(s.n == 1 ? 0 : 1), "full-without-positions");
   if (causal && none && s.every(Rule::frequency) && s.bos) return at_most(s, reach, mixing(s.n > 3), "causal-bos");
   if (causal && none && s.every(Rule::multiset)) return at_most(s, reach, mixing(s.n > (s.bos ? 3u : 2u)), "causal-sink");
   if (s.bos && full && s.every(Rule::alibi)) return at_most(s, reach, s.after_mixing(s.n <= 1 ? 0 : s.n <= 3 ? 1 : 2), "alibi-both-ways");
@@ -587,7 +594,8 @@ std::optional<IdLayers> mixed(const Stack& s, std::uint64_t reach) {
   for (std::uint64_t depth = 1; depth <= 2 * s.order.size(); ++depth) {
     if (s.layer(depth).size() != 1) return std::nullopt;
     const Head& head = s.heads[s.layer(depth).front()];
-    if (head.scheme != "rotary" && (head.scheme != "none" || !head.rows->full_causal)) return std::nullopt;
+    const bool counts = (head.rule == Rule::frequency || head.rule == Rule::multiset) && s.uncoloured(head);
+    if (head.scheme != "rotary" && (head.scheme != "none" || !head.rows->full_causal || !counts)) return std::nullopt;
     if (head.rows->full_causal) full.push_back(depth);
   }
   if (full.empty()) return std::nullopt;
@@ -636,10 +644,18 @@ IdLayers decide(const Stack& s) {
   if (s.lengths) return between(*reach, 0, "open", {"a layer shows the length of its rows alone"});
   if (auto result = labels(s)) return *result;
   if (s.positions) return by_views(s, *reach, question);
-  if (auto result = linformer(s)) return *result;
-  if (auto result = injective(s, *reach)) return *result;
+  if (auto result = linformer(s, *reach)) return *result;
+  if (auto result = named_offsets(s, *reach, false)) return *result;
   if (auto result = full_rows(s, *reach)) return *result;
   if (auto result = mixed(s, *reach)) return *result;
+  if (auto result = named_offsets(s, *reach, true)) {
+    const std::uint64_t low = result->layers ? 0 : by_views(s, *reach, question).low;
+    if (low <= result->low) return *result;
+    result->low = low;
+    result->layers = low == result->high ? std::optional(low) : std::nullopt;
+    result->premises.push_back("views of fewer than " + std::to_string(low) + " layers are confused");
+    return *result;
+  }
   return by_views(s, *reach, question);
 }
 
@@ -649,40 +665,6 @@ bool are_directions_settled(const Json& layer, const Layout& layout, const std::
   const Json& mixer = layer["mixer"];
   if (!keeps_directions(layer["norm"]) || averages(mixer) || mixer["kind"].is("linformer") || mixer["kind"].is("max") || mixer["kind"].is("tokenwise")) return true;
   return cancels(mixer, std::all_of(read.begin(), read.end(), [&](std::uint32_t r) { return row_facts(layout.relations[r], layout.tokens).plain; }), read.size() == 1);
-}
-
-RowFacts row_facts(const Relation& relation, Vertex tokens) {
-  RowFacts facts;
-  const RelativeKind kind = relation.relative;
-  const bool offsets = kind == RelativeKind::offset || kind == RelativeKind::grid_offset || kind == RelativeKind::column || kind == RelativeKind::pair;
-  std::vector<Run> row;
-  for (Vertex i = 0, end = 0; i < relation.pattern->vertices; i = end) {
-    end = relation.same_row_until(i);
-    if (i < tokens) end = i == 0 ? 1 : std::min(end, tokens);  // a BOS may be left out in the rows of others only
-    relation.pattern->row(i, row);
-    std::uint64_t read = 0, early = 0;
-    bool registers = false, own = i < tokens;
-    for (Vertex reader = i; reader < end && own; ++reader) own = reads(row, reader);
-    for (const Run& run : row) {
-      facts.plain = facts.plain && run.colour == 1;
-      registers = registers || run.last >= tokens;
-      if (i >= tokens || run.first >= tokens) continue;
-      const std::uint64_t size = (std::min(run.last, tokens - 1) - run.first) / run.step + 1;
-      read += size;
-      early += run.first <= i ? std::min<std::uint64_t>(size, (i - run.first) / run.step + 1) : 0;
-    }
-    if (i >= tokens) continue;
-    facts.nonempty = facts.nonempty && !row.empty();
-    facts.loops = facts.loops && own;
-    facts.causal = facts.causal && early == read;
-    facts.full = facts.full && read == tokens;
-    facts.full_causal = facts.full_causal && end - i == 1 && early == i + std::uint64_t{1} && read == early;
-    facts.bos_in_every_row = facts.bos_in_every_row && reads(row, 0);
-    if (!facts.injective || (offsets && !registers)) continue;
-    relation.raw_row(i, row);
-    facts.injective = colours_differ(row);
-  }
-  return facts;
 }
 
 IdLayers id_layers(const IdQuestion& question) {

@@ -32,12 +32,12 @@ struct IdLayers {
   IdFloor floor = IdFloor::none;
 };
 
-/// What rules ask about the rows of tokens. Exact; O(runs), more within a row whose colours must name their token.
+/// What rules ask about the rows of tokens. Exact; O(runs), and the arcs of rows with T5 buckets or matrix colours while these name offsets.
 struct RowFacts {
   bool nonempty = true, loops = true;                ///< every token reads something; itself
   bool causal = true, bos_in_every_row = true;       ///< no token reads a later one; every token reads token 0
   bool full = true, full_causal = true;              ///< every token reads exactly all tokens; exactly 0..i
-  bool injective = true;                             ///< in every row the raw colours name their token
+  bool names_offsets = true;                         ///< relative colours (without any the matrix colours) say how far ahead the token read lies, one way for all rows
   bool plain = true;                                 ///< every matrix colour is 1 (rows of registers too)
 };
 [[nodiscard]] RowFacts row_facts(const Relation& relation, Vertex tokens);

@@ -1,8 +1,10 @@
 // Real-valued tokens: Theorem E decides what the layout can tell apart, the other rules what the sublayers can do with it (theory 2-7, 15.3,
 // 15.6); and the published corollaries read literally.
+#include <map>
 #include <set>
 
 #include "derivation.hpp"
+#include "reach.hpp"
 
 namespace checker {
 
@@ -185,6 +187,41 @@ OutputVerdict decide_output(Derivation& d, std::int64_t possible, const std::opt
   return {true, ""};
 }
 
+namespace {
+
+/// One layer shows every block mean, and no depth more. Tokens that ask for themselves alone are exchanged with all that start alike before it, with
+/// those of their orbit behind it (theory 16.24).
+Needed decide_fixed_pooling(const Derivation& d, const Sight& sight, const ViewQuestion& question, const ConfirmedGroup& own, std::vector<std::string>& premises) {
+  const Reach reach = sight.wanted_reach(question, false);
+  Needed needed;
+  needed.layers = reach.layers, needed.never = !reach.layers, needed.missed = reach.missed;
+  premises = {reach.layers ? "fixed pooling: one layer shows every block mean" : "fixed pooling: some token is in no block"};
+  if (!reach.layers) return needed;
+  bool kept = true;  // by the target, what one layer cannot tell apart
+  if (*reach.layers == 0) {
+    const std::vector<Vertex> orbit = orbits(question.target != nullptr ? *question.target : own.group), of_layer = orbits(own.group);
+    std::map<std::uint64_t, Vertex> orbit_of;
+    for (Vertex i = 0; i < d.layout.tokens; ++i) {
+      if (orbit_of.try_emplace(question.layout->vertex_colour[i], orbit[i]).first->second != orbit[i]) needed.layers = 1;
+      kept = kept && orbit[i] == orbit[of_layer[i]];
+    }
+    if (needed.layers == 0u) return needed;
+  } else {
+    kept = target_contains(d, own);
+    const bool everything = d.target_class == ClassKind::all || (d.target_class == ClassKind::seen && d.class_kind == ClassKind::all);
+    if (!kept && !everything && !is_trivial(question.target != nullptr ? *question.target : own.group)) {  // what the class hides may excuse the rest
+      needed.layers.reset(), needed.low = *reach.layers;
+      return needed;
+    }
+  }
+  if (kept) return needed;
+  needed.layers.reset(), needed.never = true;
+  premises = {"fixed pooling: block means do not change when tokens of a block, or whole blocks, are exchanged"};
+  return needed;
+}
+
+}  // namespace
+
 void decide_continuous(Derivation& d) {
   const bool fixed = d.uses_fixed_table(), pooling = d.is_fixed_pooling(), decidable = d.every_mixer(&MixerFacts::decidable), bounded = d.every_mixer(&MixerFacts::bounded);
   bool overlaps_are_exact = true;
@@ -208,13 +245,7 @@ void decide_continuous(Derivation& d) {
   Needed needed;
   std::vector<std::string> premises;
   if (pooling) {
-    const Reach reach = sight->wanted_reach(question, false);
-    needed.layers = reach.layers, needed.never = !reach.layers, needed.missed = reach.missed;
-    premises = {reach.layers ? "fixed pooling: one layer shows every block mean" : "fixed pooling: some token is in no block"};
-    if (reach.layers && *reach.layers > 0 && !target_contains(d, fixed ? d.recoloured_group : d.layout_group)) {
-      needed.layers.reset(), needed.never = true;
-      premises = {"fixed pooling: block means do not change when tokens of a block, or whole blocks, are exchanged"};
-    }
+    needed = decide_fixed_pooling(d, *sight, question, fixed ? d.recoloured_group : d.layout_group, premises);
   } else {
     needed = sight->needed(question);
     if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
@@ -254,7 +285,7 @@ void decide_continuous(Derivation& d) {
     }
   }
   if (!output.missing.empty()) rest.missing.push_back(output.missing);
-  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
+  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : pooling ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && d.rank.sphere);
   settle_distances(d, sufficient && bounded);
   d.verdict = impossible || output.impossible || rest.impossible ? "impossible" : rest.missing.empty() ? "certified" : "unknown";

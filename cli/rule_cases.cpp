@@ -14,7 +14,7 @@ const std::vector<RuleCases>& rule_cases() {
       {"causal-sink", "", "verdict_cases/ids-nope-sink-64 verdict_cases/ids-nope-eps-64 verdict_cases/ids-causal-symmetric-sink"},
       {"constant-prefixes", "R19 R20 R42", ""},
       {"constant-sequences", "R46 R56 R82", ""},
-      {"exact-counts", "", "verdict_cases/ids-sink-window examples/gpt-oss-20b"},
+      {"exact-counts", "", "verdict_cases/ids-sink-window verdict_cases/linear-causal verdict_cases/attention-then-linear"},
       {"feedforward", "A01 A02 A04 A05 A07 A08 A10 A11 A13 A13b A15 A16 A18 A19 A21 A22 A24 A25 A27 A28 A30 A31 B01 B02 B04 B05 B07 B08 B10 B11 B13 B14 B16 B17 B19 B20 B22 B23 B25 B26 B28 B29 B31 B32 B34 B35 B37 B38 B40 B41 B43 B44 B46 B47 B49 B50 B53 B54 B56 B57 B58 B59 C02 C03 C05 C06 C08 C09 C11 C12 C14 C15 C17 C18 C20 D01 D03 D04 D06 D07 D12 D16 D18 D19 D21 D22 D24 D25 D26 D28 D29 D31 D32 D36 R49 R50 R51 R52 R54 R57 R60 R61 R62", ""},
       {"few-labels", "R85", ""},
       {"fixed-positions", "C17", ""},
@@ -24,7 +24,7 @@ const std::vector<RuleCases>& rule_cases() {
       {"labels", "R05 R21 R33 R35 R36 R64 R81 R83 R85 R87", ""},
       {"left-out", "", "rules/left-out"},
       {"limit", "", "rules/time-limit"},
-      {"linformer-ids", "", "verdict_cases/ids-linformer-64 verdict_cases/ids-linformer-s64"},
+      {"linformer-ids", "", "verdict_cases/ids-linformer-64 verdict_cases/ids-linformer-s64 verdict_cases/linformer-causal-symmetric"},
       {"max-forgets-counts", "", "verdict_cases/ids-max-64"},
       {"mixed-rotary", "R32", ""},
       {"mixer", "A01 A02 A04 A05 A07 A08 A10 A11 A13 A13b A15 A16 A18 A19 A21 A22 A24 A25 A27 A28 A30 A31 B01 B02 B04 B05 B07 B08 B10 B11 B13 B14 B16 B17 B19 B20 B22 B23 B25 B26 B28 B29 B31 B32 B34 B35 B37 B38 B40 B41 B43 B44 B46 B47 B49 B50 B53 B54 B56 B57 B58 B59 C02 C03 C05 C06 C08 C09 C11 C12 C14 C15 C17 C18 C20 D01 D03 D04 D06 D07 D09 D10 D12 D13 D15 D16 D18 D19 D21 D22 D24 D25 D26 D28 D29 D31 D32 D34 D35 D36 R49 R50 R51 R52 R54 R57 R60 R61 R62", ""},
@@ -43,7 +43,7 @@ const std::vector<RuleCases>& rule_cases() {
       {"theorem-g", "D24 D36 R57", ""},
       {"tied", "R68", ""},
       {"unseen", "R13", ""},
-      {"views", "", "rules/views"},
+      {"views", "", "rules/views verdict_cases/exact-counts-mirror verdict_cases/bos-t5-far"},
   };
   return cases;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "sightline/symmetry/automorphism.hpp"
@@ -159,6 +160,42 @@ bool is_fixed_pooling(const Architecture& a) {
          a.layers.front().mixer.projections == ProjectionKind::blocks;
 }
 
+/// One layer shows every block mean, and no depth more: the layout's group decides. Tokens that ask for themselves alone are exchanged with all that
+/// start alike before that layer, and with those of their orbit behind it (docs/theory.md 16.24).
+sight::Needed decide_fixed_pooling(const Context& context, const sight::ViewQuestion& question, const group::Group& own, std::vector<std::string>& premises) {
+  const auto reach = sight::compute_wanted_reach(question, false, context.budget);
+  sight::Needed needed;
+  needed.layers = reach.layers;
+  needed.never = !reach.layers;
+  needed.missing = reach.witness;
+  premises = {reach.layers ? "fixed pooling: one layer shows every block mean" : "fixed pooling: some token is in no block"};
+  if (!reach.layers) return needed;
+  const group::Group& target = context.target;
+  bool kept = true;  // by the target, what one layer cannot tell apart
+  if (*reach.layers == 0) {
+    std::map<std::uint64_t, group::Point> orbit_of;
+    const auto& colour = question.layout->vertex_colour;
+    for (group::Point i = 0; i < context.tokens(); ++i) {
+      if (orbit_of.try_emplace(colour[i], target.orbit[i]).first->second != target.orbit[i]) needed.layers = 1;
+    }
+    if (needed.layers == 0) return needed;
+    for (group::Point i = 0; i < context.tokens(); ++i) kept = kept && target.orbit[i] == target.orbit[own.orbit[i]];
+  } else {
+    kept = context.target_contains(own);
+    const bool everything = context.target_class == ClassKind::all || (context.target_class == ClassKind::seen && context.answer.class_kind == ClassKind::all);
+    if (!kept && !everything && !target.is_trivial()) {  // what the class hides may excuse the rest
+      needed.layers.reset();
+      needed.low = *reach.layers;
+      return needed;
+    }
+  }
+  if (kept) return needed;
+  needed.layers.reset();
+  needed.never = true;
+  premises = {"fixed pooling: block means do not change when tokens of a block, or whole blocks, are exchanged"};
+  return needed;
+}
+
 /// Fixed pooling among other layers: networks see all of its blocks at once, views the blocks of the tokens whose rows are in sight. So
 /// what views tell apart is told apart, and the reach bounds the number of layers from below (docs/theory.md 16.23). Sums of constants (lengths of
 /// rows) are another such case.
@@ -205,17 +242,7 @@ void decide_continuous(Context& context) {
   SightVerdict sight_verdict;
   std::vector<std::string> premises;
   if (is_fixed_pooling(a)) {
-    const auto reach = sight::compute_wanted_reach(question, false, context.budget);
-    sight::Needed needed;
-    needed.layers = reach.layers;
-    needed.never = !reach.layers;
-    needed.missing = reach.witness;
-    premises = {reach.layers ? "fixed pooling: one layer shows every block mean" : "fixed pooling: some token is in no block"};
-    if (reach.layers && *reach.layers > 0 && !context.target_contains(fixed_table ? sighted.group : context.layout_group)) {
-      needed.layers.reset();
-      needed.never = true;
-      premises = {"fixed pooling: block means do not change when tokens of a block, or whole blocks, are exchanged"};
-    }
+    sight::Needed needed = decide_fixed_pooling(context, question, fixed_table ? sighted.group : context.layout_group, premises);
     sight_verdict = judge(context, std::move(needed));
   } else {
     sight::Needed needed = context.ask_needed(question);
@@ -252,6 +279,7 @@ void decide_continuous(Context& context) {
   if (output.missing) rest.missing.push_back(*output.missing);
   if (sight_verdict.undecided) rest.missing.push_back(lengths            ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)"
                                                       : pooled             ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)"
+                                                      : is_fixed_pooling(a) ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)"
                                                       : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps"
                                                                            : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
 

@@ -7,7 +7,7 @@
 
 #include "sightline/sight/wanted.hpp"
 #include "sightline/verdict/additive.hpp"
-#include "sightline/verdict/row_facts.hpp"
+#include "sightline/verdict/id_stack.hpp"
 
 namespace sightline::verdict {
 
@@ -16,114 +16,6 @@ using sight::ClassKind;
 using sight::RowRule;
 
 namespace {
-
-/// Everything the closed forms look at, gathered once.
-struct Stack {
-  const Context& context;
-  ClassKind kind;
-  layout::Layout layout;             ///< the layout, with a relation written twice where layers read it by different rules or schemes
-  std::vector<RowFacts> rows;        ///< per relation
-  std::vector<RowRule> rules;        ///< per relation
-  std::vector<RelativeScheme> schemes;  ///< per relation
-  std::vector<bool> exact_counts;    ///< per relation: rows show multisets (L1), not frequencies
-
-  [[nodiscard]] bool every_relation(bool RowFacts::*fact) const {
-    return std::all_of(rows.begin(), rows.end(), [&](const RowFacts& f) { return f.*fact; });
-  }
-  [[nodiscard]] bool every_rule(RowRule rule) const {
-    return std::all_of(rules.begin(), rules.end(), [&](RowRule r) { return r == rule; });
-  }
-  /// Depth at which `count` layers that mix have been passed: closed forms count those alone.
-  [[nodiscard]] std::uint64_t after_mixing(std::uint64_t count) const {
-    std::uint64_t depth = 0;
-    while (count > 0) count -= layout.layer(++depth).relations.empty() ? 0 : 1;
-    return depth;
-  }
-  [[nodiscard]] std::uint64_t n() const { return context.tokens(); }
-  [[nodiscard]] bool bos() const { return context.architecture.input.bos; }
-};
-
-bool keeps_directions(const Norm& norm) {
-  return norm.kind != NormKind::none && norm.eps == 0 && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
-}
-
-/// Does a positive factor common to the whole row cancel when only the direction of the output is kept (16.17)?
-bool cancels_in_direction(const Mixer& mixer, bool plain, bool one_head) {
-  switch (mixer.kind) {
-    case MixerKind::attention:
-      return mixer.heads == 1 || (plain && one_head && !mixer.sink && mixer.eps == 0 && mixer.relative.scheme == RelativeScheme::none);
-    case MixerKind::mean: return mixer.heads == 1 || plain;
-    case MixerKind::sum: return plain;
-    case MixerKind::convolution: return true;
-    default: return false;
-  }
-}
-
-/// @param direction  only the direction of the row's output is kept, and common factors cancel in it
-RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation, bool softmax, bool direction) {
-  if (direction && mixer.kind == MixerKind::convolution) return RowRule::learned;
-  if (direction && mixer.kind == MixerKind::sum) return RowRule::frequency;
-  switch (mixer.kind) {
-    case MixerKind::max: return RowRule::set;
-    case MixerKind::linformer: return RowRule::whole;
-    case MixerKind::bias:
-    case MixerKind::convolution:
-    case MixerKind::linear:
-    case MixerKind::sum:
-    case MixerKind::lsh:
-    case MixerKind::tokenwise: return RowRule::multiset;
-    case MixerKind::mean: return !direction && (mixer.sink || mixer.eps > 0) ? RowRule::multiset : relation.pattern().is_plain() ? RowRule::frequency : RowRule::learned;
-    case MixerKind::attention: break;
-  }
-  if (!direction && (!mixer.normalised || mixer.sink || mixer.eps > 0)) return RowRule::multiset;
-  // L3 and L5 let factors cancel because exp turns a bias into a factor; of other kernels only mu/gcd is known (15.8 l).
-  if (!softmax && mixer.relative.scheme != RelativeScheme::none) return RowRule::rotary;
-  switch (mixer.relative.scheme) {
-    case RelativeScheme::none: return relation.pattern().is_plain() ? RowRule::frequency : RowRule::learned;
-    case RelativeScheme::rotary: return RowRule::rotary;
-    case RelativeScheme::alibi: return RowRule::alibi;
-    case RelativeScheme::learned:
-    case RelativeScheme::t5: return RowRule::learned;
-  }
-  return RowRule::frequency;
-}
-
-/// A sum and a maximum over one pattern share its relation, but not what their rows reveal; rotary and learned positions with
-/// a sink share relation and rule: such relations are split.
-Stack make_stack(const Context& context, ClassKind kind) {
-  Stack stack{context, kind, context.layout, {}, {}, {}, {}};
-  layout::Layout& layout = stack.layout;
-  std::vector<std::optional<RowRule>> rules(layout.relations.size());
-  stack.schemes.resize(layout.relations.size(), RelativeScheme::none);
-  std::size_t position = 0;
-  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
-    const LayerSpec& spec = context.architecture.layers[k];
-    layout::Layer layer = context.layout.layers[context.layout.order[position]];
-    for (std::uint32_t& r : layer.relations) {
-      const bool direction = keeps_directions(spec.norm) && cancels_in_direction(spec.mixer, layout.relations[r].pattern().is_plain(), layer.relations.size() == 1);
-      const RowRule rule = compute_rule(spec.mixer, layout.relations[r], context.facts.mixer[k].softmax, direction);
-      if (rules[r] && (*rules[r] != rule || stack.schemes[r] != spec.mixer.relative.scheme)) {
-        layout.relations.push_back(layout.relations[r]);
-        rules.emplace_back();
-        stack.schemes.push_back(spec.mixer.relative.scheme);
-        r = static_cast<std::uint32_t>(layout.relations.size() - 1);
-      }
-      rules[r] = rule;
-      stack.schemes[r] = spec.mixer.relative.scheme;
-    }
-    if (!(layer == layout.layers[layout.order[position]])) {
-      layout.layers.push_back(layer);
-      std::fill_n(layout.order.begin() + static_cast<std::ptrdiff_t>(position), spec.repeat, static_cast<std::uint32_t>(layout.layers.size() - 1));
-    }
-    position += static_cast<std::size_t>(spec.repeat);
-  }
-  for (std::size_t r = 0; r < layout.relations.size(); ++r) {
-    stack.rules.push_back(rules[r].value_or(RowRule::multiset));
-    stack.exact_counts.push_back(stack.rules.back() == RowRule::multiset);
-    stack.rows.push_back(compute_row_facts(layout.relations[r], layout.tokens, context.budget));
-  }
-  return stack;
-}
 
 bool has_absolute_positions(const Architecture& a) { return a.input.positions != Positions::none; }
 
@@ -143,6 +35,9 @@ bool target_is_symmetric(const Context& context) {
   }
   return true;
 }
+
+/// What a causal target with a symmetry may ask for can be much less than the class allows (16.7).
+bool shrinks_class(const Stack& stack) { return stack.kind == ClassKind::causal && !stack.context.target.is_trivial(); }
 
 /// Do constant id sequences keep one label for ever (15.8 c)? Normalised rows, none empty, no sink, no registers, no BOS.
 bool constants_merge(const Stack& stack) {
@@ -246,13 +141,13 @@ std::optional<IdLayers> try_labels(const Stack& stack) {
 }
 
 /// Trained Linformer without positions: equal ids of one input stay equal for ever, and all else is shown at once (15.4).
-std::optional<IdLayers> try_linformer(const Stack& stack) {
+std::optional<IdLayers> try_linformer(const Stack& stack, std::uint64_t reach) {
   const Context& context = stack.context;
   if (stack.rules.empty() || !stack.every_rule(RowRule::whole) || !context.architecture.input.registers.empty()) return std::nullopt;
   IdLayers result;
   result.rule = "linformer-ids";
   if (target_is_symmetric(context)) {
-    result.layers = stack.after_mixing(stack.n() > 1 ? 1 : 0);
+    result.layers = shrinks_class(stack) ? reach : stack.after_mixing(stack.n() > 1 ? 1 : 0);
     result.premises = {"the target does not ask where an id stands"};
     return result;
   }
@@ -262,27 +157,6 @@ std::optional<IdLayers> try_linformer(const Stack& stack) {
   result.never = true;
   result.premises = {"the target asks where an id stands"};
   result.floor = IdFloor::linformer;
-  return result;
-}
-
-/// Least m >= low at which at most one token lacks the BOS (then all labels differ, Theorem BOS ii), up to `limit`.
-std::optional<std::uint64_t> find_bos_seen(const Stack& stack, std::uint64_t low, std::uint64_t limit) {
-  const Context& context = stack.context;
-  for (std::uint64_t m = low; m <= limit; ++m) {
-    const auto all = sight::compute_unseen(context.layout, m, {ClassKind::causal, false}, context.budget);
-    const auto ordinary = sight::compute_unseen(context.layout, m, {ClassKind::causal, true}, context.budget);
-    std::uint64_t missing = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) missing += all[i] != ordinary[i];
-    if (missing <= 1) return m;
-  }
-  return std::nullopt;
-}
-
-IdLayers make_layers(std::uint64_t layers, std::string rule, std::vector<std::string> premises = {}) {
-  IdLayers result;
-  result.layers = layers;
-  result.premises = std::move(premises);
-  result.rule = std::move(rule);
   return result;
 }
 
@@ -300,36 +174,6 @@ IdLayers make_at_most(const Stack& stack, std::uint64_t reach, std::uint64_t lay
   return result;
 }
 
-/// D4, Theorem BOS; and the same with exact counts (sink, sums): then views are translated copies, and complete ones differ.
-std::optional<IdLayers> try_injective_colours(const Stack& stack, std::uint64_t reach) {
-  if (!stack.every_relation(&RowFacts::loops) || !stack.every_relation(&RowFacts::injective)) return std::nullopt;
-  if (!stack.context.architecture.input.registers.empty()) return std::nullopt;
-  const bool single = std::all_of(stack.layout.layers.begin(), stack.layout.layers.end(),
-                                  [](const layout::Layer& layer) { return layer.relations.size() == 1; });
-  if (!single) return std::nullopt;  // Theorem BOS speaks of the rows of one head (15.8 k)
-  const bool exact = std::all_of(stack.exact_counts.begin(), stack.exact_counts.end(), [](bool b) { return b; });
-  if (stack.bos()) {
-    const auto with_bos = sight::compute_class_reach(stack.context.layout, {stack.kind, false}, stack.context.budget);
-    const auto seen = find_bos_seen(stack, reach, with_bos.layers.value_or(reach));
-    if (seen == reach) {
-      return make_layers(reach, "theorem-bos",
-                         {fmt::format("layers until every token sees what it needs: {}", reach), "all tokens but at most one see the BOS by then"});
-    }
-    if (!seen) return std::nullopt;
-    IdLayers result;
-    result.low = reach;
-    result.high = *seen;
-    result.rule = "theorem-bos";
-    result.premises = {fmt::format("layers until every token sees what it needs: {}", reach), fmt::format("layers until all tokens but at most one see the BOS: {}", *seen)};
-    return result;
-  }
-  const bool offsets = std::all_of(stack.schemes.begin(), stack.schemes.end(), [](RelativeScheme s) { return s != RelativeScheme::none; });
-  if (exact && offsets && stack.kind != ClassKind::seen) {
-    return make_layers(reach, "exact-counts");
-  }
-  return std::nullopt;
-}
-
 /// Does some reader see two ordinary tokens other than itself in one T5 bucket? Token 0 is the BOS.
 bool has_bucket_clash(const layout::Relative& relative, std::uint64_t n, bool causal) {
   for (std::uint64_t i = 0; i < n; ++i) {
@@ -342,6 +186,11 @@ bool has_bucket_clash(const layout::Relative& relative, std::uint64_t n, bool ca
   return false;
 }
 
+/// Neither matrix colours nor a weight per column or pair.
+bool is_uncoloured(const layout::Relation& relation) {
+  return relation.pattern().is_plain() && relation.relative().kind != layout::RelativeKind::column && relation.relative().kind != layout::RelativeKind::pair;
+}
+
 /// Full or full causal patterns without absolute positions: D2, D3, D5.
 std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
   const Context& context = stack.context;
@@ -350,16 +199,17 @@ std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
   const bool no_schemes = std::all_of(stack.schemes.begin(), stack.schemes.end(), [](RelativeScheme s) { return s == RelativeScheme::none; });
   const bool counts = std::all_of(stack.rules.begin(), stack.rules.end(), [](RowRule r) { return r == RowRule::frequency || r == RowRule::multiset; });
   const bool full = stack.every_relation(&RowFacts::full), causal = stack.every_relation(&RowFacts::full_causal);
-  const bool plain = std::all_of(context.layout.relations.begin(), context.layout.relations.end(), [](const auto& r) { return r.pattern().is_plain(); });
-  if (!plain || (!full && !causal)) return std::nullopt;
-  if (full && stack.every_rule(RowRule::set) && n >= (stack.bos() ? 4u : 3u)) {
+  if (!std::all_of(stack.layout.relations.begin(), stack.layout.relations.end(), is_uncoloured) || (!full && !causal)) return std::nullopt;
+  const bool shrinks = shrinks_class(stack), symmetric = target_is_symmetric(context);
+  if (full && stack.every_rule(RowRule::set) && !shrinks && n >= (stack.bos() ? 4u : 3u)) {
     IdLayers result;
     result.never = true;
     result.rule = "max-forgets-counts";
     result.floor = n == 3 && context.architecture.input.vocabulary == 2 ? IdFloor::max_of_three : IdFloor::none;
     return result;
   }
-  if (full && no_schemes && counts && (context.target_is_layout || target_is_symmetric(context))) {
+  if (full && no_schemes && shrinks && symmetric) return make_layers(reach, "full-without-positions", {"the target asks for the multiset of ids alone"});
+  if (full && no_schemes && counts && (context.target_is_layout || symmetric)) {
     return make_layers(stack.after_mixing(n == 1 ? 0 : 1), "full-without-positions");
   }
   if (causal && no_schemes && stack.every_rule(RowRule::frequency) && stack.bos()) {
@@ -392,7 +242,10 @@ std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
     if (relations.size() != 1) return std::nullopt;
     const std::uint32_t r = relations.front();
     if (stack.schemes[r] != RelativeScheme::none && stack.schemes[r] != RelativeScheme::rotary) return std::nullopt;
-    if (stack.schemes[r] == RelativeScheme::none && !stack.rows[r].full_causal) return std::nullopt;
+    if (stack.schemes[r] == RelativeScheme::none) {
+      const bool counts = stack.rules[r] == RowRule::frequency || stack.rules[r] == RowRule::multiset;
+      if (!stack.rows[r].full_causal || !counts || !is_uncoloured(stack.layout.relations[r])) return std::nullopt;
+    }
     if (stack.rows[r].full_causal) full.push_back(q);
     else all_full = false;
   }
@@ -405,7 +258,7 @@ std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
   // Layers in front of the first one without positions stand for themselves: Theorem BOS (docs/theory.md 16.21).
   std::uint64_t named = 0;
   while (named < 2 * period && stack.schemes[stack.layout.layer(named + 1).relations.front()] == RelativeScheme::rotary) ++named;
-  if (named > 0 && reach <= named && find_bos_seen(stack, reach, reach)) {
+  if (named > 0 && reach <= named && find_bos_seen(context, context.layout, reach, reach)) {
     return make_layers(reach, "theorem-bos",
                        {fmt::format("layers until every token sees what it needs: {}", reach), "all tokens but at most one see the BOS by then"});
   }
@@ -443,16 +296,16 @@ IdLayers decide_by_views(const Stack& stack, std::uint64_t reach, const sight::V
   return result;
 }
 
-}  // namespace
-
-bool are_directions_settled(const LayerSpec& layer, const layout::Layout& layout, const layout::Layer& read) {
-  if (!keeps_directions(layer.norm)) return true;
-  const Mixer& mixer = layer.mixer;
-  const bool average = (mixer.kind == MixerKind::attention && mixer.normalised) || mixer.kind == MixerKind::mean;
-  if ((average && !mixer.sink && mixer.eps == 0) || mixer.kind == MixerKind::linformer || mixer.kind == MixerKind::max || mixer.kind == MixerKind::tokenwise) return true;
-  const bool plain = std::all_of(read.relations.begin(), read.relations.end(), [&](std::uint32_t r) { return layout.relations[r].pattern().is_plain(); });
-  return cancels_in_direction(mixer, plain, read.relations.size() == 1);
+/// The lower bound of `views` where it says more.
+IdLayers raise_bound(IdLayers named, const IdLayers& views) {
+  if (named.layers || views.low <= named.low) return named;
+  named.low = views.low;
+  if (named.low == named.high) named.layers = named.low;
+  named.premises.push_back(fmt::format("views of fewer than {} layers are confused", named.low));
+  return named;
 }
+
+}  // namespace
 
 IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   const Stack stack = make_stack(context, kind);
@@ -486,10 +339,11 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   }
   if (auto labels = try_labels(stack)) return *labels;
   if (!has_absolute_positions(context.architecture)) {  // else a table with equal rows, beyond enumeration
-    if (auto linformer = try_linformer(stack)) return *linformer;
-    if (auto injective = try_injective_colours(stack, *reach.layers)) return *injective;
+    if (auto linformer = try_linformer(stack, *reach.layers)) return *linformer;
+    if (auto named = try_named_offsets(stack, *reach.layers, Naming::all)) return *named;
     if (auto full = try_full(stack, *reach.layers)) return *full;
     if (auto mixed = try_mixed(stack, *reach.layers)) return *mixed;
+    if (auto named = try_named_offsets(stack, *reach.layers, Naming::some)) return raise_bound(*named, decide_by_views(stack, *reach.layers, question));
   }
   return decide_by_views(stack, *reach.layers, question);
 }

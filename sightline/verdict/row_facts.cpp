@@ -1,12 +1,11 @@
 #include "sightline/verdict/row_facts.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <map>
 #include <utility>
 
 namespace sightline::verdict {
 
-using layout::ColouredRun;
 using layout::RelativeKind;
 using layout::Run;
 using layout::Vertex;
@@ -17,73 +16,58 @@ bool contains(const std::vector<Run>& row, Vertex j) {
   return std::any_of(row.begin(), row.end(), [&](const Run& run) { return run.contains(j); });
 }
 
-/// Does first, first + step, ... (count numbers, step >= 1) share a number with the other progression? Exact (Euclid).
-struct Progression {
-  std::int64_t first = 0, step = 1, count = 1;
-  [[nodiscard]] std::int64_t last() const { return first + step * (count - 1); }
+/// Says for one relation, reader by reader, whether every colour stands for one offset j - i in all rows together.
+class OffsetNames {
+public:
+  explicit OffsetNames(const layout::Relation& relation) : relation_(relation) {}
+
+  [[nodiscard]] bool take(Vertex i, const std::vector<Run>& row) {
+    std::vector<Shifted> shifted;
+    shifted.reserve(row.size());
+    for (const Run& run : row) shifted.push_back({std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step, run.colour});
+    if (shifted == last_) return true;  // windows: the same offsets, row after row
+    last_ = std::move(shifted);
+    for (const Shifted& run : last_) {
+      for (std::int64_t offset = run.first; offset <= run.last; offset += run.step) {
+        const auto [place, fresh] = offset_.try_emplace(colour_of(run, offset), offset);
+        if (!fresh && place->second != offset) return false;
+      }
+    }
+    return true;
+  }
+
+private:
+  struct Shifted {
+    std::int64_t first, last, step;
+    std::uint32_t colour;
+    bool operator==(const Shifted&) const = default;
+  };
+  [[nodiscard]] std::uint32_t colour_of(const Shifted& run, std::int64_t offset) const {
+    return relation_.relative().kind == RelativeKind::bucket ? layout::compute_t5_bucket(offset, relation_.relative()) : run.colour;
+  }
+
+  const layout::Relation& relation_;
+  std::vector<Shifted> last_;
+  std::map<std::uint32_t, std::int64_t> offset_;
 };
-
-bool share_a_number(const Progression& a, const Progression& b) {
-  // Extended Euclid: g = gcd, u with a.step * u = g modulo b.step.
-  std::int64_t g = a.step, rest = b.step, u = 1, v = 0;
-  while (rest != 0) {
-    const std::int64_t q = g / rest;
-    g = std::exchange(rest, g - q * rest);
-    u = std::exchange(v, u - q * v);
-  }
-  if ((b.first - a.first) % g != 0) return false;
-  const std::int64_t modulus = b.step / g;
-  const auto wrap = [&](std::int64_t x) { return (x % modulus + modulus) % modulus; };
-  // The least number >= both firsts that lies on both, if neither ended.
-  std::int64_t common = a.first + a.step * (wrap((b.first - a.first) / g) * wrap(u) % modulus);
-  const std::int64_t period = a.step * modulus, low = std::max(a.first, b.first);
-  if (common < low) common += (low - common + period - 1) / period * period;
-  return common <= std::min(a.last(), b.last());
-}
-
-/// Do the raw colours of this row name their token?
-bool is_injective_row(const std::vector<ColouredRun>& row) {
-  std::vector<std::int64_t> single;
-  std::vector<Progression> several;
-  for (const ColouredRun& run : row) {
-    const auto count = static_cast<std::int64_t>(run.size());
-    if (count == 1) {
-      single.push_back(run.colour);
-    } else if (run.colour_step == 0) {
-      return false;
-    } else {
-      const std::int64_t last = run.colour + run.colour_step * (count - 1);
-      several.push_back({std::min(run.colour, last), std::abs(run.colour_step), count});
-    }
-  }
-  std::sort(single.begin(), single.end());
-  if (std::adjacent_find(single.begin(), single.end()) != single.end()) return false;
-  for (std::size_t k = 0; k < several.size(); ++k) {
-    for (std::size_t l = 0; l < k; ++l) {
-      if (share_a_number(several[k], several[l])) return false;
-    }
-    for (auto c = std::lower_bound(single.begin(), single.end(), several[k].first); c != single.end() && *c <= several[k].last(); ++c) {
-      if ((*c - several[k].first) % several[k].step == 0) return false;
-    }
-  }
-  return true;
-}
 
 }  // namespace
 
 RowFacts compute_row_facts(const layout::Relation& relation, Vertex tokens, const Budget& budget) {
   RowFacts facts;
-  const bool offsets = relation.relative().kind == RelativeKind::offset || relation.relative().kind == RelativeKind::grid_offset ||
-                       relation.relative().kind == RelativeKind::column || relation.relative().kind == RelativeKind::pair;
-  const bool any_colours = relation.relative().kind != RelativeKind::none || !relation.pattern().is_plain();
+  const RelativeKind kind = relation.relative().kind;
+  const bool looks = kind == RelativeKind::none || kind == RelativeKind::bucket;  // the other kinds are settled without a look at colours
+  facts.names_offsets = kind != RelativeKind::column;
+  bool left = false;
+  OffsetNames names(relation);
   std::vector<Run> row;
-  std::vector<ColouredRun> coloured;
   for (Vertex i = 0, end = 0; i < tokens; i = end) {
     budget.poll();
     end = std::min(tokens, relation.same_row_until(i));
     relation.pattern().row(i, row);
     std::uint64_t read = 0, early = 0;
     for (const Run& run : row) {
+      left = left || run.first + 1 < end;
       if (run.last >= tokens) facts.registers = true;
       if (run.first >= tokens) continue;
       const Vertex last = std::min<Vertex>(run.last, tokens - 1);
@@ -97,15 +81,11 @@ RowFacts compute_row_facts(const layout::Relation& relation, Vertex tokens, cons
     if (read != tokens) facts.full = false;
     if (end - i > 1 || early != i + 1ull || read != early) facts.full_causal = false;
     if (!contains(row, 0)) facts.bos_in_every_row = false;
-    if (facts.injective) {
-      if (!any_colours) {
-        facts.injective = read <= 1 && !facts.registers;
-      } else if (!offsets || facts.registers) {
-        relation.raw_row(i, coloured);
-        facts.injective = is_injective_row(coloured);
-      }
-    }
+    // Equal rows of two readers show one token at two offsets.
+    if (looks && facts.names_offsets) facts.names_offsets = row.empty() || (end - i == 1 && names.take(i, row));
   }
+  if (kind == RelativeKind::distance) facts.names_offsets = facts.causal || !left;
+  facts.names_offsets = facts.names_offsets && !facts.registers;
   return facts;
 }
 
