@@ -506,9 +506,8 @@ std::optional<IdLayers> linformer(const Stack& s, std::uint64_t reach) {
 }
 
 IdLayers between_or_at(std::uint64_t low, std::uint64_t high, const char* rule, std::string enough) {
-  IdLayers result = between(low, high, rule, {reach_premise(low), std::move(enough)});
-  if (low == high) result.layers = low;
-  return result;
+  std::vector<std::string> premises = {reach_premise(low), std::move(enough)};
+  return low == high ? found(low, rule, std::move(premises)) : between(low, high, rule, std::move(premises));
 }
 
 /// D4, Theorem BOS (for the rows of one head, 15.8 k); exact counts (16.4). Layers that do not name offsets are left out: what is shown without
@@ -652,7 +651,7 @@ IdLayers decide(const Stack& s) {
     const std::uint64_t low = result->layers ? 0 : by_views(s, *reach, question).low;
     if (low <= result->low) return *result;
     result->low = low;
-    result->layers = low == result->high ? std::optional(low) : std::nullopt;
+    if (low == result->high) result->layers = low, result->low = result->high = 0;
     result->premises.push_back("views of fewer than " + std::to_string(low) + " layers are confused");
     return *result;
   }

@@ -300,8 +300,10 @@ IdLayers decide_by_views(const Stack& stack, std::uint64_t reach, const sight::V
 IdLayers raise_bound(IdLayers named, const IdLayers& views) {
   if (named.layers || views.low <= named.low) return named;
   named.low = views.low;
-  if (named.low == named.high) named.layers = named.low;
   named.premises.push_back(fmt::format("views of fewer than {} layers are confused", named.low));
+  if (named.low < named.high) return named;
+  named.layers = named.low;
+  named.low = named.high = 0;
   return named;
 }
 

@@ -37,9 +37,12 @@ NamedLayers keep_named_layers(const Stack& stack) {
 /// Between what everybody must see and what is proved to be enough; exact where the two meet.
 IdLayers make_between(std::uint64_t low, std::uint64_t high, std::string rule, const std::string& enough) {
   IdLayers result;
-  if (low == high) result.layers = low;
-  result.low = low;
-  result.high = high;
+  if (low == high) {
+    result.layers = low;
+  } else {
+    result.low = low;
+    result.high = high;
+  }
   result.rule = std::move(rule);
   result.premises = {fmt::format("layers until every token sees what it needs: {}", low)};
   if (!enough.empty()) result.premises.push_back(enough);

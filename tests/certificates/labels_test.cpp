@@ -114,7 +114,7 @@ void compare(const Architecture& a, std::optional<sight::ClassKind> kind = {}) {
   const verdict::IdLayers found = verdict::compute_id_layers(context, kind.value_or(context.target_class));
   const json evidence = certificate::to_evidence(found);
   certificate::SightEvidence views(context.sighted_layout(), context.layout_group, sight::RegisterRows::multisets, budget);
-  if ((found.rule == "open" || found.rule == "views") && context.tokens() <= 512) {
+  if (!context.asked.empty()) {
     views.add_needed(context.question(context.sighted_layout(), kind.value_or(context.target_class), sight::RegisterRows::multisets));
   }
   Asked asked(context, kind.value_or(context.target_class), evidence, views.result());
