@@ -1,8 +1,9 @@
 // One measurement of a token mixer, as a line of JSON; benchmarks/mixer.py asks for them, measures PyTorch beside and writes the table.
 //   bench_mixer machine
-//   bench_mixer aggregate convolution|linear|mean|max TOKENS WIDTH THREADS SECONDS
+//   bench_mixer aggregate convolution|linear|mean|max|ring|hub TOKENS WIDTH THREADS SECONDS [exact]
 //   bench_mixer rotate TOKENS HEADS THREADS SECONDS
-//   bench_mixer time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS
+//   bench_mixer time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS [CHECKED]
+// CHECKED: tokens at which the result is compared with the reference's before anything is timed (700).
 // KERNEL: a name, performer:FEATURES or expr:TEXT; then, each with +: top_k=K, registers=R (the last R vertices), offset, t5, grid (learned biases).
 #include <algorithm>
 #include <chrono>
@@ -247,8 +248,8 @@ std::pair<double, double> compare(const Buffer<Real>& a, const Buffer<Real>& b) 
 
 // The same layout at a length the reference can do, forward and backward; then nobody is timed who is wrong.
 template <class Real>
-double check(const std::string& layout_name, std::int64_t tokens, const AttentionRule& rule, const Extras& extras, Execution execution) {
-  const std::int64_t n = std::min<std::int64_t>(tokens, rule.kernel.name == "performer" ? 260 : 700);
+double check(const std::string& layout_name, std::int64_t tokens, std::int64_t most, const AttentionRule& rule, const Extras& extras, Execution execution) {
+  const std::int64_t n = std::min<std::int64_t>(tokens, rule.kernel.name == "performer" ? std::min<std::int64_t>(most, 260) : most);
   const auto plan = make_bench_plan(layout_name, n, extras);
   const bool has_bias = extras.bias != layout::RelativeKind::none;
   Attention<Real> fast(plan, rule, n, 1, has_bias), slow(plan, rule, n, 1, has_bias);
@@ -329,7 +330,7 @@ nlohmann::json measure(const std::vector<std::string>& words) {
   result["compile_seconds"] = now() - before;
   result["pairs"] = pairs * static_cast<double>(heads);
   if (!memory) {
-    const double worst = check<Real>(layout_name, tokens, rule, extras, execution);
+    const double worst = check<Real>(layout_name, tokens, words.size() > 10 ? std::stoll(words[10]) : 700, rule, extras, execution);
     result["difference"] = worst;
     // A Performer's float32 reference is 3e-5 from float64 itself: its exponents are differences of large numbers.
     const double most = (sizeof(Real) == 4 ? 2e-5 : 1e-12) * (rule.kernel.name == "performer" ? 5 : 1);
@@ -384,6 +385,11 @@ std::shared_ptr<const Plan> make_aggregate_plan(const std::string& kind, std::in
     return make_plan({&relation, 1}, Budget());
   }
   if (kind == "mean") return make_full_plan(n, n);
+  if (kind == "ring" || kind == "hub") {  // sums over a ring of three; a star of the layouts above
+    const layout::Relation relation(make_layout(kind == "hub" ? "star" : "ring", static_cast<layout::Vertex>(n)), {}, layout::Cancels::nothing,
+                                    static_cast<layout::Vertex>(n));
+    return make_plan({&relation, 1}, Budget());
+  }
   layout::PatternSpec spec;
   spec.kind = layout::PatternKind::window;
   spec.radius = 32;
@@ -435,6 +441,7 @@ nlohmann::json measure_aggregate(const std::vector<std::string>& words) {
   };
   Execution execution;
   execution.threads = std::stoi(words[4]);
+  execution.exact = words.size() == 7;
   std::vector<float> fast, plain;
   const std::int64_t few = std::min<std::int64_t>(n, 512);
   const auto fast_few = run(few, execution, budget / 2, &fast);
@@ -498,14 +505,14 @@ int main(int argc, char** argv) {
         result["peak"].push_back(sightline::bench::measure_peak(threads));
         result["triad"].push_back(sightline::bench::measure_triad(threads));
       }
-    } else if (words.size() == 10 && (words[0] == "time" || words[0] == "memory")) {
+    } else if ((words.size() == 10 || words.size() == 11) && (words[0] == "time" || words[0] == "memory")) {
       result = words[6] == "float64" ? measure<double>(words) : measure<float>(words);
     } else if (words.size() == 5 && words[0] == "rotate") {
       result = measure_rotate(words);
-    } else if (words.size() == 6 && words[0] == "aggregate") {
+    } else if (words[0] == "aggregate" && (words.size() == 6 || (words.size() == 7 && words[6] == "exact"))) {
       result = measure_aggregate(words);
     } else {
-      std::cerr << "bench_mixer machine | aggregate convolution|linear|mean|max TOKENS WIDTH THREADS SECONDS | rotate TOKENS HEADS THREADS SECONDS | time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS\n";
+      std::cerr << "bench_mixer machine | aggregate convolution|linear|mean|max|ring|hub TOKENS WIDTH THREADS SECONDS [exact] | rotate TOKENS HEADS THREADS SECONDS | time|memory LAYOUT TOKENS HEADS THREADS KERNEL float32|float64 plain|exact forward|backward SECONDS [CHECKED]\n";
       return 2;
     }
     std::cout << result.dump() << std::endl;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "sightline/mixer/cpu/aggregate_exact.hpp"
 #include "sightline/mixer/cpu/colours.hpp"
 #include "sightline/mixer/cpu/dispatch.hpp"
 #include "sightline/mixer/cpu/pool.hpp"
@@ -38,8 +39,6 @@ public:
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (plan_.colours() >= most || plan_.readers() >= most || plan_.reads() >= most)
       return false;
-    if (exact_ && plan_.order().kind != SummationOrder::Kind::natural)
-      return false; // sums have an order there
     rows_ = &find_colour_rows(plan_);
     engine_ = &find_engine<Real>(execution.instructions);
     return true;
@@ -183,6 +182,9 @@ private:
 template <class Real>
 bool aggregate(const Plan& plan, Aggregation aggregation, const Shape& shape, const AggregateInputs<Real>& in,
                View<Real> out, const Execution& execution) {
+  const bool has_order = execution.exact && plan.order().kind != SummationOrder::Kind::natural;
+  if (has_order && aggregation != Aggregation::max)
+    return aggregate_exact(plan, aggregation, shape, in, out, execution);
   AggregateCall<Real> call(plan, aggregation, shape, in, execution);
   if (!call.prepare(execution))
     return false;
@@ -194,13 +196,21 @@ template <class Real>
 bool aggregate_backward(const Plan& plan, Aggregation aggregation, const Shape& shape, const AggregateInputs<Real>& in,
                         View<const Real> grad_out, View<Real> grad_value, Real* grad_weight,
                         const Execution& execution) {
+  const bool has_order = execution.exact && plan.order().kind != SummationOrder::Kind::natural;
   // Exact mode shares the gradient of a maximum among all that attain it.
-  if (execution.exact && aggregation == Aggregation::max)
+  if (execution.exact && !has_order && aggregation == Aggregation::max)
     return false;
   AggregateCall<Real> call(plan, aggregation, shape, in, execution);
   if (!call.prepare(execution))
     return false;
-  call.backward(grad_out, grad_value, grad_weight);
+  if (!has_order) {
+    call.backward(grad_out, grad_value, grad_weight);
+    return true;
+  }
+  if (grad_value.data != nullptr &&
+      !aggregate_exact_backward(plan, aggregation, shape, in, grad_out, grad_value, execution))
+    return false;
+  call.backward(grad_out, {}, grad_weight); // gradients of weights have no order to keep
   return true;
 }
 

@@ -71,7 +71,9 @@ public:
         return false;
       tiles_ = find_exact(plan_, *compiled_);
       // Equal features may belong to different tokens: content cannot order them.
-      if (tiles_ == nullptr || (has_features() && compiled_->by_content && tiles_ == &compiled_->exact))
+      if (tiles_ != nullptr && has_features() && goes_by_content())
+        tiles_ = find_exact_rows(plan_, *compiled_);
+      if (tiles_ == nullptr)
         return false;
       common_.canonical = true;
     }
@@ -86,12 +88,12 @@ public:
   }
 
   /// Exact sums over readers need lists of their own; tiles have none. What the forward pass did by tiles then goes back
-  /// row by row: outputs and statistics mean the same.
+  /// row by row: outputs and statistics mean the same. By content, twins.hpp knows better where it can.
   [[nodiscard]] bool find_backward() {
     if (!execution_.exact || tiles_ == &compiled_->relations ||
         std::all_of(tiles_->begin(), tiles_->end(), [](const Tiles& tiles) { return tiles.tiles.empty(); }))
       return true;
-    const std::vector<Tiles>* const rows = goes_by_content() ? nullptr : find_exact_rows(plan_, *compiled_);
+    const std::vector<Tiles>* const rows = find_exact_rows(plan_, *compiled_);
     if (rows != nullptr)
       tiles_ = rows;
     return rows != nullptr;
@@ -110,7 +112,7 @@ public:
           tasks.push_back(tile_task(b, h, t));
       }
     }
-    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+    const Workspaces workspaces(workspace_bytes(), workers_);
     run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
       const Task& task = tasks[static_cast<std::size_t>(t)];
       const Head<Real> head = head_of(task.batch, task.head);
@@ -152,6 +154,12 @@ public:
   [[nodiscard]] bool select(std::int64_t most, std::vector<Tiles>& chosen) const; // largest.cpp
 
 private:
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    std::int64_t longest = 0;
+    for (std::int64_t h = 0; h < shape_.heads; ++h)
+      longest = std::max({longest, tiles_of(h).rows.longest_free, tiles_of(h).columns.longest_free});
+    return engine_->workspace_bytes(shape_.width, shape_.value_width, longest);
+  }
   [[nodiscard]] bool is_scaled_softmax() const { return rule_.kernel.name == "softmax" && !has_bias(); }
   [[nodiscard]] std::int64_t first_head() const { return part_.first_head; }
   [[nodiscard]] bool has_features() const { return part_.reader_exponents != nullptr; }
@@ -277,7 +285,7 @@ private:
   [[nodiscard]] bool is_clean() const {
     return common_.score == Score::dot && common_.prepare == Prepare::nothing && common_.weight != Weight::program &&
            group() == 1 && std::all_of(tiles_->begin(), tiles_->end(), [](const Tiles& tiles) {
-             return tiles.tiles.empty() && !tiles.rows.marks.empty();
+             return tiles.tiles.empty() && (!tiles.rows.marks.empty() || tiles.rows.is_all_free());
            });
   }
 
@@ -342,7 +350,7 @@ private:
       return;
     std::vector<std::uint32_t> done(static_cast<std::size_t>(chains * blocks), 0);
     const std::size_t first_sink = add_parts(tasks);
-    const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+    const Workspaces workspaces(workspace_bytes(), workers_);
     std::vector<Real> own_sums(bias_sums_.empty() ? 0 : static_cast<std::size_t>(workers_ * bias_length()), Real(0));
     const auto run_one = [&](std::size_t t, int worker) {
       const Task& task = tasks[t];

@@ -50,8 +50,10 @@ ColourSpan find_span(const ColourRows& rows, std::int64_t reader) {
   return {rows.runs.data() + group->runs_begin, rows.runs.data() + group->runs_end};
 }
 
-void find_arc_colours(const ColourRows& coloured, const SparseList& rows) {
-  rows.colours.resize(rows.columns.size());
+namespace {
+
+void list_arc_colours(const ColourRows& coloured, const SparseList& rows, std::vector<std::int32_t>& colours) {
+  colours.resize(rows.columns.size());
   std::vector<std::pair<std::int32_t, std::int32_t>> reads; // with colours
   for (std::size_t r = 0; r < rows.rows.size(); ++r) {
     const ColourSpan span = find_span(coloured, rows.rows[r]);
@@ -63,8 +65,26 @@ void find_arc_colours(const ColourRows& coloured, const SparseList& rows) {
     }
     std::sort(reads.begin(), reads.end());
     for (auto a = static_cast<std::size_t>(rows.offsets[r]); a < static_cast<std::size_t>(rows.offsets[r + 1]); ++a)
-      rows.colours[a] = std::lower_bound(reads.begin(), reads.end(), std::pair(rows.columns[a], std::int32_t{0}))->second;
+      colours[a] = std::lower_bound(reads.begin(), reads.end(), std::pair(rows.columns[a], std::int32_t{0}))->second;
   }
+}
+
+} // namespace
+
+void find_arc_colours(const ColourRows& coloured, const SparseList& rows) {
+  list_arc_colours(coloured, rows, rows.colours);
+}
+
+const std::vector<std::vector<std::int32_t>>& find_exact_colours(const Plan& plan,
+                                                                 const std::vector<Tiles>& exact_rows) {
+  const CompiledPlan& compiled = find_compiled(plan);
+  std::call_once(compiled.exact_colours_once, [&] {
+    const std::vector<ColourRows>& coloured = find_colour_rows(plan);
+    compiled.exact_colours.resize(coloured.size());
+    for (std::size_t r = 0; r < coloured.size(); ++r)
+      list_arc_colours(coloured[r], exact_rows[r].rows, compiled.exact_colours[r]);
+  });
+  return compiled.exact_colours;
 }
 
 void find_arc_colours(const Plan& plan, const CompiledPlan& compiled) {

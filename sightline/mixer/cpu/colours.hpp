@@ -16,6 +16,10 @@ void find_arc_colours(const ColourRows& coloured, const SparseList& rows);
 /// The same for all relations of a compiled plan, once.
 void find_arc_colours(const Plan& plan, const CompiledPlan& compiled);
 
+/// The colours of the arcs of find_exact_rows (exact.hpp), by relation, once.
+[[nodiscard]] const std::vector<std::vector<std::int32_t>>& find_exact_colours(const Plan& plan,
+                                                                               const std::vector<Tiles>& exact_rows);
+
 /// Learned biases of any colouring and slopes beside registers, one table per head. What OffsetBias leaves.
 template <class Real> class ColourBiases {
 public:

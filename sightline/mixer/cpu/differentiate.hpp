@@ -187,8 +187,8 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
       for (int k = 0; k < count; ++k) {
         const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;
         PairSlopes<Real> found = take_slopes<Real>(k, space);
+        const std::uint64_t mask = strip.full ? ~std::uint64_t{0} : mask_of(c + k, v);
         if (!strip.full) {
-          const std::uint64_t mask = mask_of(c + k, v);
           found.pair = select(mask, found.pair, zero);
           found.reader = select(mask, found.reader, zero);
           found.read = select(mask, found.read, zero);
@@ -196,8 +196,9 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
         store<Real>(products + at, found.pair);
         // x times this sum and a sum of y cancel where x and y are near (norm(x - y)): so it keeps what rounding takes.
         const Vec<Real> kept = found.reader - carry, next = sum + kept;
-        carry = (next - sum) - kept;
-        sum = next;
+        // What is not read leaves even the rest as it is: exact mode's readers meet it before or behind what they read.
+        carry = strip.full ? (next - sum) - kept : select(mask, (next - sum) - kept, carry);
+        sum = strip.full ? next : select(mask, next, sum);
         store<Real>(along + (c + k) * lanes, load<Real>(along + (c + k) * lanes) + found.read);
       }
     }

@@ -134,6 +134,7 @@ template <class Real> struct Gradients {
   Real* offset_sums = nullptr; ///< tiles: offset_sums[i - j] collects d loss / d exponent of (i, j); or null
   Real* colour_sums = nullptr; ///< tiles: the same by colour; or null
   Real* arc_alongs = nullptr;  ///< the same for slopes along the read itself (programs)
+  Real* row_alongs = nullptr;  ///< slopes along the reader, by arc of the one row that is taken; or null
 };
 
 struct TileList {
@@ -176,6 +177,9 @@ struct SparseRows {
   /// Such rows are short, and everything exists. Or null.
   const std::uint8_t* marks = nullptr;
   const std::int32_t* colours = nullptr; ///< of the arcs, where biases go by colour; or null
+  /// Exact mode: 1 where the sums of a row have no order and are added up without one (free_sum.hpp); or null.
+  const std::uint8_t* free = nullptr;
+  std::int64_t longest_free = 0; ///< arcs of the longest of these
 };
 
 /// k(x, y) = sum over f of phi_f(x) phi_f(y), phi_f(x) = exp(w_f.x - half |x|^2): Performer, and the exponential sum
@@ -220,7 +224,8 @@ template <class Real> struct AggregateHead {
 inline constexpr int most_ranked = 128;
 
 template <class Real> struct Engine {
-  std::size_t (*workspace_bytes)(std::int64_t width, std::int64_t value_width);
+  /// longest_free: see SparseRows; of all lists that the workspace serves.
+  std::size_t (*workspace_bytes)(std::int64_t width, std::int64_t value_width, std::int64_t longest_free);
   void (*forward_tile)(const Rule<Real>&, const Head<Real>&, const TileList&, void* workspace);
   /// Returns the sum over readers of d out . out times the sink's share of the row.
   Real (*backward_tile)(const Rule<Real>&, const Head<Real>&, const Gradients<Real>&, const TileList&, const TurnList&,
@@ -272,6 +277,12 @@ template <class Real> struct Engine {
   /// Adds the gradients of the weights of groups begin .. end - 1; `space` holds `width` numbers.
   void (*aggregate_weights)(const AggregateHead<Real>&, Collect, std::int64_t begin, std::int64_t end, const Real* grad,
                             std::ptrdiff_t grad_stride, Real* to, Real* space);
+  std::size_t (*sum_bytes)(std::int64_t width);
+  /// to = the sum over a of weights[a] times the row of columns[a], in that order, or as several sums (marks, see
+  /// SparseRows). Without an order where is_free: columns null are all, weights null are 1.
+  void (*sum_rows)(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
+                   const Real* weights, const std::uint8_t* marks, std::int64_t count, bool is_free, Real* to,
+                   void* workspace);
   /// Every NaN the same, no -0.
   void (*make_canonical)(Real* row, std::int64_t width);
   /// How many of `count` keys, taken as whole numbers bit by bit, are smaller than each; at most most_ranked keys.

@@ -24,11 +24,16 @@ constexpr std::int64_t most_marked = 64, most_in_piece = most_arcs;
 class ExactCompiler {
 public:
   ExactCompiler(const Plan& plan, std::size_t relation, const SummationOrder& order, Tiles& out)
-      : plan_(plan), relation_(relation), order_(order), n_(plan.readers()), out_(out) {}
+      : plan_(plan), relation_(relation), order_(order), n_(order.extent), out_(out) {}
 
   // Rings by tiles where that is cheaper; tori, and sparse rings, by rows: with reflections several sums per row.
   void run() {
     find_start();
+    if (has_fixed()) {
+      add_rows();
+      finish();
+      return;
+    }
     double tiles = 0, rows = 0;
     if (order_.kind != Kind::torus) {
       for (std::int64_t i = 0; i < n_; i += tile_readers)
@@ -43,24 +48,63 @@ public:
     finish();
   }
 
-  /// Row by row, whatever that costs; false where rows of several sums would not stay in one piece.
-  [[nodiscard]] bool run_rows() {
+  /// Row by row, whatever that costs.
+  void run_rows() {
     find_start();
-    if (order_.kind == Kind::dihedral && !rows_are_short(most_in_piece))
-      return false;
     add_rows();
     finish();
-    return true;
+  }
+
+  /// Row by row, every sum without an order: right for every group.
+  void run_free() {
+    is_free_ = true;
+    add_rows();
+    finish();
   }
 
 private:
   void finish() {
-    out_.tiles_per_block.assign(static_cast<std::size_t>((n_ + block_columns - 1) / block_columns), 0);
-    finish_rows(out_, n_);
+    out_.tiles_per_block.assign(static_cast<std::size_t>((plan_.reads() + block_columns - 1) / block_columns), 0);
+    finish_rows(out_, plan_.reads());
+    if (!out_.tiles.empty())
+      return;
+    // Rows of several sums stay in one piece.
+    is_free_ = is_free_ || (order_.kind == Kind::dihedral && !(are_short(out_.rows) && are_short(out_.columns)));
+    note_free(out_.rows);
+    note_free(out_.columns);
+    if (is_free_)
+      return;
     order_columns();
-    if (order_.kind == Kind::dihedral && out_.tiles.empty()) {
+    if (order_.kind == Kind::dihedral) {
       mark_sums(out_.rows);
       mark_sums(out_.columns);
+    }
+  }
+
+  [[nodiscard]] bool inside(std::int64_t vertex) const {
+    return vertex >= order_.first && vertex < order_.first + order_.extent;
+  }
+  [[nodiscard]] bool has_fixed() const { return order_.first != 0 || order_.extent != plan_.readers(); }
+
+  /// Rows of the list that go in an order.
+  [[nodiscard]] bool are_short(const SparseList& list) const {
+    for (std::size_t r = 0; r < list.rows.size(); ++r) {
+      if (inside(list.rows[r]) && list.offsets[r + 1] - list.offsets[r] > most_in_piece)
+        return false;
+    }
+    return true;
+  }
+
+  /// Sums that belong to vertices which the whole group fixes have no order.
+  void note_free(SparseList& list) const {
+    if (!is_free_ && !has_fixed())
+      return;
+    list.free.assign(list.rows.size(), 0);
+    for (std::size_t r = 0; r < list.rows.size(); ++r) {
+      if (!is_free_ && inside(list.rows[r]))
+        continue;
+      list.free[r] = 1;
+      list.longest_free = std::max({list.longest_free, list.offsets[r + 1] - list.offsets[r], std::int64_t{1}});
     }
   }
 
@@ -81,7 +125,7 @@ private:
   }
   [[nodiscard]] std::int64_t wrap(std::int64_t x) const { return ((x % n_) + n_) % n_; }
 
-  /// Calls f with the stretches of offsets (read - reader) mod n of a row.
+  /// Calls f with the stretches of offsets (read - reader) mod n of a row. Nothing is fixed.
   template <class Function> void for_offsets(std::int64_t reader, Function f) {
     plan_.row(relation_, reader, row_);
     for (const layout::ColouredRun& run : row_) {
@@ -102,6 +146,8 @@ private:
   // A cyclic sum may start anywhere: behind the widest gap in the offsets of the first row, so that the reads of a tile
   // seldom have to be passed twice.
   void find_start() {
+    if (has_fixed())
+      return;
     std::vector<Offsets> found;
     for_offsets(0, [&](Offsets o) { found.push_back(o); });
     if (found.empty())
@@ -195,24 +241,30 @@ private:
     return cost;
   }
 
-  /// Where a read (or reader) comes in the sum of `owner`.
+  /// Where a read (or reader) comes in the sum of `owner`, which the group moves. Fixed vertices come first.
   [[nodiscard]] std::int64_t key(std::int64_t owner, std::int64_t other) const {
+    constexpr std::int64_t first = -(std::int64_t{1} << 40);
+    const std::int64_t sum = order_.kind == Kind::dihedral ? sum_of(owner, other) << 42 : 0;
+    if (!inside(other))
+      return sum + first + other;
+    const std::int64_t from = owner - order_.first, to = other - order_.first;
     if (order_.kind == Kind::torus) {
       const std::int64_t columns = order_.columns, rows = n_ / columns;
-      const std::int64_t row = (other / columns - owner / columns + rows) % rows,
-                         column = (other % columns - owner % columns + columns) % columns;
+      const std::int64_t row = (to / columns - from / columns + rows) % rows,
+                         column = (to % columns - from % columns + columns) % columns;
       return row * columns + column;
     }
     if (order_.kind == Kind::dihedral) {
-      const std::int64_t offset = wrap(other - owner), sum = sum_of(offset);
-      return sum * n_ + (sum == 1 ? n_ - offset : offset);
+      const std::int64_t offset = wrap(to - from);
+      return sum + (2 * offset > n_ ? n_ - offset : offset);
     }
-    return wrap(other - owner - start_);
+    return wrap(to - from - start_);
   }
 
-  /// Which of the four sums of a dihedral order an offset belongs to.
-  [[nodiscard]] std::int64_t sum_of(std::int64_t offset) const {
-    if (offset == 0)
+  /// Which of the four sums of a dihedral order a read belongs to.
+  [[nodiscard]] std::int64_t sum_of(std::int64_t owner, std::int64_t other) const {
+    const std::int64_t offset = wrap(other - owner);
+    if (!inside(other) || offset == 0)
       return 2;
     return 2 * offset == n_ ? 3 : 2 * offset < n_ ? 0 : 1;
   }
@@ -222,7 +274,7 @@ private:
     for (std::size_t r = 0; r < list.rows.size(); ++r) {
       for (auto a = static_cast<std::size_t>(list.offsets[r]); a < static_cast<std::size_t>(list.offsets[r + 1]); ++a) {
         const bool last = a + 1 == static_cast<std::size_t>(list.offsets[r + 1]);
-        const auto sum = [&](std::size_t arc) { return sum_of(wrap(list.columns[arc] - list.rows[r])); };
+        const auto sum = [&](std::size_t arc) { return sum_of(list.rows[r], list.columns[arc]); };
         list.marks[a] = last || sum(a) != sum(a + 1) ? 1 : 0;
       }
     }
@@ -230,12 +282,13 @@ private:
 
   void add_rows() {
     std::vector<std::pair<std::int64_t, std::int32_t>> reads;
-    for (std::int64_t i = 0; i < n_; ++i) {
+    for (std::int64_t i = 0; i < plan_.readers(); ++i) {
       plan_.row(relation_, i, row_);
       reads.clear();
+      const bool ordered = !is_free_ && inside(i);
       for (const layout::ColouredRun& run : row_) {
         for (std::int64_t j = run.first; j <= run.last; j += run.step)
-          reads.emplace_back(key(i, j), static_cast<std::int32_t>(j));
+          reads.emplace_back(ordered ? key(i, j) : j, static_cast<std::int32_t>(j));
       }
       std::sort(reads.begin(), reads.end());
       out_.rows.rows.push_back(static_cast<std::int32_t>(i));
@@ -249,6 +302,8 @@ private:
     SparseList& columns = out_.columns;
     std::vector<std::tuple<std::int64_t, std::int32_t, std::int32_t>> readers;
     for (std::size_t c = 0; c < columns.rows.size(); ++c) {
+      if (!inside(columns.rows[c]))
+        continue;
       readers.clear();
       for (auto a = static_cast<std::size_t>(columns.offsets[c]); a < static_cast<std::size_t>(columns.offsets[c + 1]);
            ++a) {
@@ -266,7 +321,8 @@ private:
   const Plan& plan_;
   std::size_t relation_;
   const SummationOrder& order_;
-  std::int64_t n_, start_ = 0, arcs_ = 0;
+  std::int64_t n_, start_ = 0, arcs_ = 0; // n_: vertices that are moved
+  bool is_free_ = false;
   Tiles& out_;
   std::vector<layout::ColouredRun> row_;
   std::vector<Event> events_[most_phases];
@@ -326,51 +382,66 @@ bool rows_hold_classes(const Plan& plan, const SummationOrder& order) {
 
 } // namespace
 
+namespace {
+
+/// Tiles whose reads are sorted by content before every call.
+bool compile_by_content(const Plan& plan, const SummationOrder& order, std::vector<Tiles>& tiles) {
+  if (plan.readers() != plan.reads() || plan.reader_tokens() != plan.readers())
+    return false;
+  if (plan.relation(0) != nullptr && (order.twin_class.empty() || !classes_are_intervals(order.twin_class) ||
+                                      !rows_hold_classes(plan, order)))
+    return false;
+  for (std::size_t r = 0; r < tiles.size(); ++r)
+    tiles[r] = compile_tiles(plan, r, Cut::tiles_only);
+  return true;
+}
+
+std::int64_t count_arcs(const CompiledPlan& compiled) {
+  std::int64_t arcs = 0;
+  for (const Tiles& tiles : compiled.relations)
+    arcs += tiles.arcs;
+  return arcs;
+}
+
+constexpr std::int64_t most_listed = std::int64_t{1} << 23; // lists of columns, readers and arcs: 100 MB
+
+} // namespace
+
 const std::vector<Tiles>* find_exact(const Plan& plan, const CompiledPlan& compiled) {
   const SummationOrder& order = plan.order();
   if (order.kind == Kind::natural)
     return &compiled.relations;
-  if (plan.readers() != plan.reads() || plan.reader_tokens() != plan.readers())
-    return nullptr;
   std::call_once(compiled.exact_once, [&] {
     std::vector<Tiles> tiles(plan.relation_count());
     if (order.kind == Kind::value) {
-      if (plan.relation(0) != nullptr) {
-        if (order.twin_class.empty() || !classes_are_intervals(order.twin_class))
-          return;
-        if (!rows_hold_classes(plan, order))
-          return;
-      }
-      for (std::size_t r = 0; r < tiles.size(); ++r)
-        tiles[r] = compile_tiles(plan, r, Cut::tiles_only);
-      compiled.by_content = true;
-    } else {
-      if (order.first != 0 || order.extent != plan.readers())
+      compiled.by_content = compile_by_content(plan, order, tiles);
+      if (!compiled.by_content)
         return;
-      for (std::size_t r = 0; r < tiles.size(); ++r) {
+    } else {
+      if ((order.first != 0 || order.extent != plan.readers()) && count_arcs(compiled) > most_listed)
+        return;
+      for (std::size_t r = 0; r < tiles.size(); ++r)
         ExactCompiler(plan, r, order, tiles[r]).run();
-      }
     }
     compiled.exact = std::move(tiles);
   });
-  return compiled.exact.empty() ? nullptr : &compiled.exact;
+  return compiled.exact.empty() ? find_exact_rows(plan, compiled) : &compiled.exact;
 }
 
 const std::vector<Tiles>* find_exact_rows(const Plan& plan, const CompiledPlan& compiled) {
-  constexpr std::int64_t most_listed = std::int64_t{1} << 23; // lists of columns, readers and arcs: 100 MB
   const SummationOrder& order = plan.order();
-  if (order.kind != Kind::cyclic && order.kind != Kind::dihedral && order.kind != Kind::torus)
+  if (order.kind == Kind::natural)
     return nullptr;
   std::call_once(compiled.exact_rows_once, [&] {
-    std::int64_t arcs = 0;
-    for (const Tiles& tiles : compiled.relations)
-      arcs += tiles.arcs;
-    if (arcs > most_listed || order.first != 0 || order.extent != plan.readers())
+    if (count_arcs(compiled) > most_listed)
       return;
     std::vector<Tiles> rows(plan.relation_count());
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (!ExactCompiler(plan, r, order, rows[r]).run_rows())
-        return;
+      ExactCompiler compiler(plan, r, order, rows[r]);
+      if (order.kind == Kind::value)
+        compiler.run_free();
+      else
+        compiler.run_rows();
     }
     compiled.exact_rows = std::move(rows);
   });

@@ -6,23 +6,10 @@
 #include "sightline/mixer/cpu/forward_tile.hpp"
 #include "sightline/mixer/cpu/linear.hpp"
 #include "sightline/mixer/cpu/rotate_rows.hpp"
-#include "sightline/mixer/cpu/rows_backward.hpp"
+#include "sightline/mixer/cpu/rows.hpp"
 #include "sightline/mixer/cpu/select.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
-
-template <class Real> std::size_t workspace_bytes(std::int64_t width, std::int64_t value_width) {
-  // Rows in workspaces may be a vector longer than they need (row_stride).
-  const std::int64_t padded = round_up(width, 16) + 16, value_padded = round_up(value_width, 16) + 16;
-  const std::int64_t tile = (padded + value_padded) * ((most_phases + 2) * tile_readers + 2 * strip_columns) +
-                            (4 * strip_columns + 16) * tile_readers + strip_columns * 20 +
-                            2 * most_slots * program_block * 16 +
-                            tile_readers * (3 * strip_columns + 32); // biases by colour
-  const std::int64_t rows =
-      2 * most_slots * program_block * 16 + most_arcs * (15 + 16 + padded) + 4 * (padded + value_padded);
-  const std::int64_t most = tile > rows ? tile : rows;
-  return static_cast<std::size_t>(most) * sizeof(Real) + most_arcs * (sizeof(Piece) + 8) + 64 * 40;
-}
 
 /// The weight, transposed in panels of product_columns columns: [panel][depth][column], padded with zeros.
 template <class Real> void pack_weight(const Real* weight, std::int64_t depth, std::int64_t columns, Real* out) {
@@ -79,7 +66,7 @@ template <class Real> constexpr Engine<Real> make_engine() {
       &backward_rows<Real>,     &backward_columns<Real>, &select_tile<Real>, &select_rows<Real>, &find_features<Real>,    &feature_gradient<Real>,
       &linear_bytes<Real>,      &linear_collect<Real>,   &linear_add<Real>,       &linear_forward<Real>,
       &linear_backward<Real>,   &linear_columns<Real>,   &aggregate_groups<Real>, &aggregate_back<Real>,
-      &aggregate_weights<Real>, &canonical_row<Real>,    &rank_keys<Real>,        &add_angles<Real>,
+      &aggregate_weights<Real>, &sum_bytes<Real>, &sum_rows<Real>, &canonical_row<Real>,    &rank_keys<Real>,        &add_angles<Real>,
       &rotate_row<Real>,        block_vectors * Lanes<Real>::count,
       &pack_weight<Real>,       &multiply_rows<Real>};
 }

@@ -33,7 +33,7 @@ bool Call<Real>::select(std::int64_t most, std::vector<Tiles>& chosen) const {
       counts(static_cast<std::size_t>(shape_.heads * shape_.readers)),
       columns(static_cast<std::size_t>(workers_ * to.stride));
   std::vector<Real> keys(static_cast<std::size_t>(workers_ * tile_readers * to.stride));
-  const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+  const Workspaces workspaces(workspace_bytes(), workers_);
   run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
     const Task& task = tasks[static_cast<std::size_t>(t)];
     const Tiles& tiles = tiles_of(task.head);

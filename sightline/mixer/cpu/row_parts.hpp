@@ -200,7 +200,7 @@ template <class Real> bool exists(std::int64_t vertex, std::int64_t cut_begin, s
 
 /// A row, or a piece of a long one.
 struct Piece {
-  std::int64_t row = 0;
+  std::int64_t row = 0, number = 0; // number: in the list
   int first = 0, count = 0; // among the arcs of its group
   bool begins = true, ends = true;
   std::int64_t first_arc = 0, last_arc = 0; // in the list, with those that do not exist
@@ -226,7 +226,7 @@ public:
       if (arc_ == first && arcs > 0 && stop - first > most_arcs - arcs)
         break;
       Piece& piece = pieces[count++];
-      piece = {list_.rows[row_], arcs, 0, arc_ == first, false, arc_, arc_};
+      piece = {list_.rows[row_], row_, arcs, 0, arc_ == first, false, arc_, arc_};
       const std::int64_t take = stop - arc_ < most_arcs - arcs ? stop - arc_ : most_arcs - arcs;
       for (std::int64_t a = arc_; a < arc_ + take; ++a) {
         if (list_.columns[a] < cut_begin_ || list_.columns[a] >= cut_end_)

@@ -75,6 +75,8 @@ SIGHTLINE_INLINE void keep_arcs(const SparseRows& list, const Piece& piece, std:
       gradients.arc_exponents[a] = there && here ? space.exponent_slopes[from] : Real(0);
     if (gradients.arc_alongs != nullptr)
       gradients.arc_alongs[a] = there ? space.read_slopes[from] : Real(0);
+    if (gradients.row_alongs != nullptr)
+      gradients.row_alongs[a - list.offsets[piece.number]] = there ? space.reader_slopes[from] : Real(0);
     from += there ? 1 : 0;
   }
 }
@@ -142,7 +144,10 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
       Real middle = 0;
-      if (list.marks != nullptr) {
+      if (list.free != nullptr && list.free[piece.number] != 0) { // no order of the row's own sum
+        middle = dot_rows<Real>(gradients.out + piece.row * gradients.out_stride,
+                                head.out + piece.row * head.out_stride, head.value_width);
+      } else if (list.marks != nullptr) {
         middle = sum_marked<Real>(list.marks + piece.first_arc, piece.count, [&](int a) {
           return space.scores[piece.first + a] * space.products[piece.first + a];
         });
@@ -338,33 +343,6 @@ template <class Real> bool are_rows_short_backward(const Rule<Real>& rule, const
   return are_rows_plain(rule, head) && rule.score == Score::dot && !rule.has_extra;
 }
 
-template <class Real>
-Real backward_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
-                   const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace) {
-  return with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
-    constexpr int count = decltype(vectors)::value;
-    Real sink = 0;
-    const auto others = [&](std::int64_t from, std::int64_t to) {
-      sink += backward_rows_of<Real, count>(rule, head, gradients, list, from, to, workspace);
-    };
-    if constexpr (count > 0) {
-      if (are_rows_short_backward(rule, head) && gradients.arc_exponents == nullptr) {
-        ArcSpace<Real> space(workspace, head.width, head.value_width);
-        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
-          with_arcs(arcs, [&](auto fixed) {
-            backward_short_rows_of<Real, count, decltype(fixed)::value>(rule, head, gradients, list, from, to, arcs,
-                                                                        space);
-          });
-        };
-        for_row_stretches(list, begin, end, few, others);
-        return sink;
-      }
-    }
-    others(begin, end);
-    return sink;
-  });
-}
-
 /// The list holds columns: rows[r] is read by columns[offsets[r] ..], whose arcs in the rows' list are arcs[..]. Every
 /// column collects what its readers kept. add: to what is there; else the gradients are written.
 template <class Real, int vectors>
@@ -454,30 +432,6 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
       space.sums[k] += total * given[k];
     prepare_gradient<Real>(rule.prepare, given, space.sums, head.width, Real(1), key, add);
   }
-}
-
-template <class Real>
-void backward_columns(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
-                      const SparseRows& list, std::int64_t begin, std::int64_t end, bool add, void* workspace) {
-  with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
-    constexpr int count = decltype(vectors)::value;
-    const auto others = [&](std::int64_t from, std::int64_t to) {
-      backward_columns_of<Real, count>(rule, head, gradients, list, from, to, add, workspace);
-    };
-    if constexpr (count > 0) {
-      if (are_rows_short_backward(rule, head) && !add) {
-        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
-          with_arcs(arcs, [&](auto fixed) {
-            backward_short_columns_of<Real, count, decltype(fixed)::value>(rule, head, gradients, list, from, to,
-                                                                           arcs);
-          });
-        };
-        for_row_stretches(list, begin, end, few, others);
-        return;
-      }
-    }
-    others(begin, end);
-  });
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

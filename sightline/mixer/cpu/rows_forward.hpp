@@ -6,6 +6,51 @@
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
+/// The scores of a group of arcs; exponents to base 2 where weights are powers. Programs: factors in `scores`, exponents in
+/// `products`.
+template <class Real, int vectors>
+SIGHTLINE_INLINE void find_group_scores(const Rule<Real>& rule, const Head<Real>& head, int pieces, int arcs,
+                                        const std::int32_t* counting, ArcSpace<Real>& space,
+                                        const ProgramSpace<Real>& program_space) {
+  constexpr int lanes = Lanes<Real>::count;
+  const bool program = rule.weight == Weight::program;
+  const std::int64_t reads = head.reads;
+  const ArcRows<Real> keys = find_arc_rows<Real>(rule.prepare, head.key, head.key_stride, head.width, space.columns,
+                                                 arcs, counting, space.prepared);
+  for (int p = 0; p < pieces; ++p) {
+    const Piece& piece = space.pieces[p];
+    if (p + 8 < pieces) { // most rows read near themselves
+      const std::int64_t soon = space.pieces[p + 8].row;
+      prefetch_row<Real>(head.query + soon * head.query_stride, head.width);
+      prefetch_row<Real>(head.out + soon * head.out_stride, head.value_width);
+      if (soon < reads) {
+        prefetch_row<Real>(head.key + soon * head.key_stride, head.width);
+        prefetch_row<Real>(head.value + soon * head.value_stride, head.value_width);
+      }
+    }
+    const Real* query = head.query + piece.row * head.query_stride;
+    if (rule.prepare != Prepare::nothing) {
+      prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
+      query = space.fixed;
+    }
+    if (!program) {
+      partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
+                                      head.width, keys.columns + piece.first, piece.count,
+                                      space.parts + piece.first * lanes);
+    }
+  }
+  const int padded = static_cast<int>(round_up(arcs, lanes));
+  if (program) {
+    find_program_scores<Real, vectors>(rule, head, pieces, arcs, space);
+    find_arc_parts<Real>(*rule.program, padded, space, program_space);
+  } else {
+    for (int a = arcs * lanes; a < padded * lanes; ++a)
+      space.parts[a] = 0;
+    add_parts<Real>(space.parts, padded, space.scores);
+    find_arc_exponents<Real>(rule, padded, space.scores);
+  }
+}
+
 template <class Real, int vectors>
 void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
                      std::int64_t end, void* workspace) {
@@ -28,42 +73,9 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
   Real most = 0, total = 0;
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
   int arcs = 0;
-  const std::int64_t reads = head.reads;
   while (const int pieces = source.next(space.pieces, most_arcs, space.columns, arcs)) {
-    const ArcRows<Real> keys = find_arc_rows<Real>(rule.prepare, head.key, head.key_stride, head.width, space.columns,
-                                                   arcs, counting, space.prepared);
-    for (int p = 0; p < pieces; ++p) {
-      const Piece& piece = space.pieces[p];
-      if (p + 8 < pieces) { // most rows read near themselves
-        const std::int64_t soon = space.pieces[p + 8].row;
-        prefetch_row<Real>(head.query + soon * head.query_stride, head.width);
-        prefetch_row<Real>(head.out + soon * head.out_stride, head.value_width);
-        if (soon < reads) {
-          prefetch_row<Real>(head.key + soon * head.key_stride, head.width);
-          prefetch_row<Real>(head.value + soon * head.value_stride, head.value_width);
-        }
-      }
-      const Real* query = head.query + piece.row * head.query_stride;
-      if (rule.prepare != Prepare::nothing) {
-        prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
-        query = space.fixed;
-      }
-      if (!program) {
-        partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
-                                        head.width, keys.columns + piece.first, piece.count,
-                                        space.parts + piece.first * lanes);
-      }
-    }
+    find_group_scores<Real, vectors>(rule, head, pieces, arcs, counting, space, program_space);
     const int padded = static_cast<int>(round_up(arcs, lanes));
-    if (program) {
-      find_program_scores<Real, vectors>(rule, head, pieces, arcs, space);
-      find_arc_parts<Real>(*rule.program, padded, space, program_space);
-    } else {
-      for (int a = arcs * lanes; a < padded * lanes; ++a)
-        space.parts[a] = 0;
-      add_parts<Real>(space.parts, padded, space.scores);
-      find_arc_exponents<Real>(rule, padded, space.scores);
-    }
     // The largest exponent of every piece; a row that goes on remembers it in `shifts`.
     Real carried = most;
     if (exponents) {
@@ -159,28 +171,6 @@ SIGHTLINE_INLINE auto with_vectors(std::int64_t width, std::int64_t value_width,
   if (width == value_width && width == 8 * lanes)
     return f(Constant<8>{});
   return f(Constant<0>{});
-}
-
-template <class Real>
-void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
-                  std::int64_t end, void* workspace) {
-  with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
-    constexpr int count = decltype(vectors)::value;
-    const auto others = [&](std::int64_t from, std::int64_t to) {
-      forward_rows_of<Real, count>(rule, head, list, from, to, workspace);
-    };
-    if constexpr (count > 0) {
-      if (are_rows_plain(rule, head)) {
-        ArcSpace<Real> space(workspace, head.width, head.value_width);
-        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
-          forward_short_rows<Real, count>(rule, head, list, from, to, arcs, space);
-        };
-        for_row_stretches(list, begin, end, few, others);
-        return;
-      }
-    }
-    others(begin, end);
-  });
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -30,7 +30,7 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
   constexpr std::size_t most_bytes = std::size_t{8} << 20; // per arc, or of what columns come back to
   const std::int64_t chains = shape_.batch * shape_.key_heads;
   const bool on_the_way = group() == 1; // else columns of several heads add to each other, in their order
-  const Workspaces workspaces(engine_->workspace_bytes(shape_.width, shape_.value_width), workers_);
+  const Workspaces workspaces(workspace_bytes(), workers_);
   for (std::int64_t first = 0; first < chains;) {
     std::vector<Task> tasks;               // chunks of rows
     std::vector<std::size_t> arcs_before; // of every head of these chains

@@ -2,6 +2,7 @@
 // taken row by row. Made once per plan.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -27,7 +28,8 @@ struct ColumnParts {
 struct SparseList {
   std::vector<std::int32_t> rows, columns, arcs;
   std::vector<std::int64_t> offsets{0}, chunks{0};
-  std::vector<std::uint8_t> marks;           ///< see SparseRows
+  std::vector<std::uint8_t> marks, free;     ///< see SparseRows
+  std::int64_t longest_free = 0;
   mutable std::vector<std::int32_t> colours; ///< of the arcs; found on first use (colours.hpp)
   std::vector<ColumnParts> parts;    ///< of a list of columns, per chunk
   std::vector<std::int32_t> by_last; ///< chunks by rising parts[..].last
@@ -37,7 +39,12 @@ struct SparseList {
             columns.data(),
             arcs.data(),
             marks.empty() ? nullptr : marks.data(),
-            colours.empty() ? nullptr : colours.data()};
+            colours.empty() ? nullptr : colours.data(),
+            free.empty() ? nullptr : free.data(),
+            longest_free};
+  }
+  [[nodiscard]] bool is_all_free() const {
+    return !free.empty() && std::all_of(free.begin(), free.end(), [](std::uint8_t is) { return is != 0; });
   }
   [[nodiscard]] std::int64_t chunk_count() const { return static_cast<std::int64_t>(chunks.size()) - 1; }
 };
@@ -68,6 +75,8 @@ struct CompiledPlan {
   mutable std::vector<Tiles> exact;        ///< found by find_exact (exact.hpp)
   mutable std::once_flag exact_rows_once;
   mutable std::vector<Tiles> exact_rows; ///< found by find_exact_rows: `exact` row by row
+  mutable std::once_flag exact_colours_once;
+  mutable std::vector<std::vector<std::int32_t>> exact_colours; ///< of the arcs of exact_rows
   mutable std::once_flag twins_once;
   mutable std::vector<Tiles> twins; ///< exact, by content, backward: tiles that keep to one class (twins.cpp)
   mutable bool twins_stand = false; ///< `exact` serves in their place

@@ -1,6 +1,8 @@
 // Exact mode of the fast implementation: f(sX) = s f(X) bit for bit, on layouts with many tiles.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -176,5 +178,130 @@ TEST_CASE("twins: everything, and blocks that change places") {
       CAPTURE(kernel);
       check_move(call, random, blocks, true);
     }
+  }
+}
+
+namespace {
+
+/// Vertices 0 .. fixed - 1 read everything and are read by everything; the others read `offsets` round a ring.
+layout::Pattern make_hubs(layout::Vertex fixed, layout::Vertex ring, const std::vector<std::int64_t>& offsets) {
+  std::vector<std::vector<layout::Vertex>> rows(fixed + ring);
+  for (layout::Vertex i = 0; i < fixed + ring; ++i) {
+    for (layout::Vertex j = 0; j < (i < fixed ? fixed + ring : fixed); ++j)
+      rows[i].push_back(j);
+    for (const std::int64_t offset : offsets) {
+      if (i >= fixed)
+        rows[i].push_back(fixed + static_cast<layout::Vertex>((i - fixed + offset + ring) % ring));
+    }
+    std::sort(rows[i].begin(), rows[i].end());
+  }
+  rows[0].erase(rows[0].begin()); // hubs are no twins
+  return layout::make_pattern_from_rows(fixed + ring, rows);
+}
+
+Images behind(std::int64_t fixed, const Images& images) {
+  Images all;
+  for (std::int64_t v = 0; v < fixed; ++v)
+    all.push_back(v);
+  for (const std::int64_t image : images)
+    all.push_back(fixed + image);
+  return all;
+}
+
+/// The largest error of every result, over the largest number of it.
+std::vector<double> errors_of(const Numbers<float>& found, const Numbers<double>& truth) {
+  std::vector<double> errors;
+  for (const auto& [a, b] : {std::pair(&found.out, &truth.out), std::pair(&found.grad_query, &truth.grad_query),
+                             std::pair(&found.grad_key, &truth.grad_key), std::pair(&found.grad_value, &truth.grad_value)}) {
+    double error = 0, size = 0;
+    for (std::size_t k = 0; k < a->size(); ++k) {
+      error = std::max(error, std::abs(static_cast<double>((*a)[k]) - (*b)[k]));
+      size = std::max(size, std::abs((*b)[k]));
+    }
+    errors.push_back(error / size);
+  }
+  return errors;
+}
+
+} // namespace
+
+// The sums of a hub have no order; those of the others go round the ring, the hubs first. Rows of 1,500 take several
+// pieces.
+TEST_CASE("hubs beside rotations and reflections") {
+  Random random(24);
+  const std::pair<std::int64_t, std::int64_t> sizes[] = {{1, 69}, {2, 64}, {1, 1500}};
+  for (const auto& [fixed, n] : sizes) {
+    for (const bool reflects : {true, false}) {
+      const std::vector<std::int64_t> offsets = reflects ? std::vector<std::int64_t>{-1, 0, 1} : std::vector<std::int64_t>{0, 1, 3};
+      const auto pattern = make_hubs(static_cast<layout::Vertex>(fixed), static_cast<layout::Vertex>(n), offsets);
+      for (const char* kernel : {"softmax", "gaussian", "cosine", "relu2", "(1+norm2(x-y))*exp(dot(x,y))"}) {
+        if (n > 1000 && kernel != std::string("softmax") && kernel != std::string("cosine"))
+          continue;
+        CAPTURE(fixed);
+        CAPTURE(n);
+        CAPTURE(reflects);
+        CAPTURE(kernel);
+        for (const std::int64_t width : {18, 64}) {
+          const Call call = make_call(pattern, 2, kernel, width);
+          CHECK(call.plan->order().kind == (reflects ? SummationOrder::Kind::dihedral : SummationOrder::Kind::cyclic));
+          check_move(call, random, behind(fixed, rotation(n, pick(random, 1, n - 1), reflects)), true);
+          check_move(call, random, behind(fixed, rotation(n, pick(random, 1, n - 1), false)), true);
+        }
+      }
+    }
+  }
+}
+
+// No order follows the group of a cube, and none in pieces a ring whose rows are longer than a piece.
+TEST_CASE("every sum without an order") {
+  Random random(25);
+  std::vector<std::vector<layout::Vertex>> rows(64);
+  for (layout::Vertex v = 0; v < 64; ++v) {
+    for (const layout::Vertex bit : {0, 1, 2, 4, 8, 16, 32})
+      rows[v].push_back(v ^ bit);
+    std::sort(rows[v].begin(), rows[v].end());
+  }
+  const layout::Pattern cube = layout::make_pattern_from_rows(64, rows);
+  Images images;
+  for (std::int64_t v = 0; v < 64; ++v) // bits 0 and 3 are exchanged, and some are turned over
+    images.push_back(((v & ~std::int64_t{9}) | ((v & 1) << 3) | ((v >> 3) & 1)) ^ 37);
+  for (const char* kernel : {"softmax", "laplace", "cauchy", "elu1", "sigmoid(dot(x,y))"}) {
+    const Call call = make_call(cube, 2, kernel);
+    CHECK(call.plan->order().kind == SummationOrder::Kind::value);
+    check_move(call, random, images, true);
+  }
+  const Call wide = make_call(make(
+                                  [](layout::PatternSpec& s) {
+                                    s.kind = layout::PatternKind::ring;
+                                    s.radius = 520;
+                                  },
+                                  1100),
+                              1, "softmax");
+  CHECK(wide.plan->order().kind == SummationOrder::Kind::dihedral);
+  check_move(wide, random, rotation(1100, 77, true), true);
+}
+
+TEST_CASE("sums without an order are as near to the truth as sums in order") {
+  Random random(26);
+  for (const std::int64_t n : {64, 3000}) {
+    const Call call = make_call(make_hubs(1, static_cast<layout::Vertex>(n), {-1, 0, 1}), 1, "softmax", 32);
+    Numbers<float> plain = draw_numbers<float>(call, random), exact = plain;
+    Numbers<double> truth = widen(plain), wide = truth;
+    Execution execution;
+    run(call, plain, execution);
+    run(call, truth, execution);
+    execution.exact = true;
+    run(call, exact, execution);
+    run(call, wide, execution);
+    const std::vector<double> before = errors_of(plain, truth), now = errors_of(exact, truth);
+    for (std::size_t k = 0; k < now.size(); ++k) {
+      CAPTURE(n);
+      CAPTURE(k);
+      CHECK(now[k] <= 1.5 * before[k]);
+    }
+    for (std::size_t k = 0; k < wide.out.size(); ++k)
+      REQUIRE(wide.out[k] == doctest::Approx(truth.out[k]).epsilon(1e-12).scale(1));
+    for (std::size_t k = 0; k < wide.grad_key.size(); ++k)
+      REQUIRE(wide.grad_key[k] == doctest::Approx(truth.grad_key[k]).epsilon(1e-12).scale(1));
   }
 }

@@ -1,0 +1,324 @@
+// Sums whose result does not depend on the order of their terms (exact mode, SummationOrder::Kind::value): nothing is
+// rounded but every term by itself. Two passes. The first finds the largest magnitude of each entry's terms, which has
+// no order. The second brings every term to a whole multiple of one unit, a power of two that depends on that magnitude
+// and on the number of terms alone, and adds those as whole numbers: t + anchor with anchor = 1.5 * 2^52 units leaves
+// t / unit, rounded, in the low bits of a double, and the bits of doubles are added as integers. 50 - log2(number of
+// terms) bits below the largest magnitude are kept, in double precision twice as many: what a term loses to its first
+// unit goes to a sum of its own.
+#pragma once
+
+#include "sightline/mixer/cpu/backward_tile.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+/// Bits of a double.
+SIGHTLINE_INLINE std::int64_t bits_of(double x) {
+  std::int64_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+SIGHTLINE_INLINE double double_of(std::int64_t bits) {
+  double x;
+  __builtin_memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/// Magnitudes are compared as whole numbers: what is not a number is larger than infinity, and that than all others.
+template <class Real> struct Magnitude;
+template <> struct Magnitude<float> {
+  static constexpr std::int32_t mask = 0x7fffffff, infinite = 0x7f800000;
+  static constexpr int mantissa = 23, bias = 127;
+};
+template <> struct Magnitude<double> {
+  static constexpr std::int64_t mask = 0x7fffffffffffffff, infinite = 0x7ff0000000000000;
+  static constexpr int mantissa = 52, bias = 1023;
+};
+template <class Real> SIGHTLINE_INLINE typename Lanes<Real>::Integer magnitude_of(Real x) {
+  typename Lanes<Real>::Integer bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return bits & Magnitude<Real>::mask;
+}
+
+/// As many numbers of a row as a vector of doubles holds.
+SIGHTLINE_INLINE Vec<double> load_doubles(const double* from) { return load<double>(from); }
+SIGHTLINE_INLINE Vec<double> load_doubles(const float* from) {
+  typedef float Half __attribute__((vector_size(SIGHTLINE_SIMD_BYTES / 2), aligned(4), may_alias));
+  typedef float Aligned __attribute__((vector_size(SIGHTLINE_SIMD_BYTES / 2)));
+  const Aligned half = *reinterpret_cast<const Half*>(from);
+  return __builtin_convertvector(half, Vec<double>);
+}
+
+/// The unit of sums of at most `count` terms, as the anchor of the first sum; the second's is that times `finer`.
+class Grid {
+public:
+  explicit Grid(std::int64_t count) {
+    int log = 0;
+    while (log < 30 && (std::int64_t{1} << log) < count)
+      ++log;
+    bits_ = 50 - log;
+  }
+  [[nodiscard]] double finer() const { return double_of(std::int64_t{1023 - bits_} << 52); }
+  /// exponent: the largest magnitude is below 2^exponent.
+  [[nodiscard]] double anchor(int exponent) const {
+    constexpr int least = -860; // the second sum's unit is still a normal number
+    const int e = exponent < least ? least : exponent;
+    return double_of((std::int64_t{1023 + 52 + e - bits_} << 52) | (std::int64_t{1} << 51));
+  }
+
+private:
+  int bits_;
+};
+
+/// Sums of a row of `width` entries. measure() all terms, settle(), add() the same terms, finish(). A term is a weight
+/// times an entry of a row, or the entry itself where there are no weights.
+template <class Real> class FreeSums {
+public:
+  static std::int64_t bytes(std::int64_t width) {
+    return (round_up(width, 16) + 16) * static_cast<std::int64_t>(sizeof(Real) * 2 + sizeof(double) * 4) + 64 * 6;
+  }
+  FreeSums(Arena& arena, std::int64_t width) : width_(width) {
+    const std::int64_t padded = round_up(width, 16);
+    tops_ = arena.take<Integer>(padded);
+    special_ = arena.take<Real>(padded);
+    anchors_ = arena.take<double>(padded);
+    scales_ = arena.take<double>(padded);
+    sums_ = arena.take<std::int64_t>(padded);
+    rests_ = arena.take<std::int64_t>(padded);
+  }
+
+  void begin() {
+    for (std::int64_t k = 0; k < width_; ++k) {
+      tops_[k] = 0;
+      sums_[k] = rests_[k] = 0;
+      special_[k] = 0;
+    }
+  }
+
+  /// columns null: rows 0, 1, .. ; weights null: all are 1.
+  void measure(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, const Real* weights, int count) {
+    constexpr int lanes = Lanes<Real>::count;
+    std::int64_t k = 0;
+    for (; k + 2 * lanes <= width_; k += 2 * lanes)
+      measure_vectors<2>(base, stride, columns, weights, count, k);
+    for (; k + lanes <= width_; k += lanes)
+      measure_vectors<1>(base, stride, columns, weights, count, k);
+    for (; k < width_; ++k) {
+      for (int a = 0; a < count; ++a) {
+        const Integer size = magnitude_of<Real>(term(base, stride, columns, weights, a, k));
+        tops_[k] = size > tops_[k] ? size : tops_[k];
+      }
+    }
+  }
+
+  /// count: at least the number of terms of every entry.
+  void settle(std::int64_t count) {
+    const Grid grid(count);
+    finer_ = grid.finer();
+    is_special_ = false;
+    for (std::int64_t k = 0; k < width_; ++k) {
+      const int exponent = static_cast<int>(tops_[k] >> Magnitude<Real>::mantissa) - Magnitude<Real>::bias + 1;
+      is_special_ = is_special_ || tops_[k] >= Magnitude<Real>::infinite;
+      const bool huge = exponent > most_exponent; // doubles alone
+      scales_[k] = huge ? shrink : 1.0;
+      anchors_[k] = grid.anchor(huge ? exponent - shrink_exponent : exponent);
+    }
+    terms_ = 0;
+  }
+
+  void add(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, const Real* weights, int count) {
+    constexpr int lanes = Lanes<double>::count;
+    std::int64_t k = 0;
+    for (; k + 4 * lanes <= width_; k += 4 * lanes)
+      add_vectors<4>(base, stride, columns, weights, count, k);
+    for (; k + lanes <= width_; k += lanes)
+      add_vectors<1>(base, stride, columns, weights, count, k);
+    for (; k < width_; ++k) {
+      for (int a = 0; a < count; ++a) {
+        const double x = static_cast<double>(base[row_of(columns, a) * stride + k]) * scales_[k];
+        const double w = weights == nullptr ? 1.0 : static_cast<double>(weights[a]);
+        const double at = __builtin_fma(w, x, anchors_[k]);
+        add_bits(sums_[k], at);
+        if constexpr (sizeof(Real) == 8)
+          add_bits(rests_[k], __builtin_fma(w, x, -(at - anchors_[k])) + anchors_[k] * finer_);
+      }
+    }
+    if (is_special_)
+      add_special(base, stride, columns, weights, count);
+    terms_ += count;
+  }
+
+  /// to = (to +) sum * factor
+  void finish(Real factor, bool add_to, Real* to) const {
+    for (std::int64_t k = 0; k < width_; ++k) {
+      const Real sum = tops_[k] >= Magnitude<Real>::infinite ? special_[k] * factor : total(k, factor);
+      to[k] = add_to ? to[k] + sum : sum;
+    }
+  }
+
+private:
+  using Integer = typename Lanes<Real>::Integer;
+  static constexpr int most_exponent = 900, shrink_exponent = 200;
+  static constexpr double shrink = 0x1p-200, grow = 0x1p200;
+
+  static SIGHTLINE_INLINE std::int64_t row_of(const std::int32_t* columns, int a) {
+    return columns == nullptr ? a : columns[a];
+  }
+  static SIGHTLINE_INLINE Real term(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
+                                    const Real* weights, int a, std::int64_t k) {
+    const Real x = base[row_of(columns, a) * stride + k];
+    return weights == nullptr ? x : weights[a] * x;
+  }
+  static SIGHTLINE_INLINE void add_bits(std::int64_t& sum, double x) { // modulo 2^64
+    sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(bits_of(x)));
+  }
+
+  template <int vectors>
+  SIGHTLINE_INLINE void measure_vectors(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
+                                        const Real* weights, int count, std::int64_t k) {
+    constexpr int lanes = Lanes<Real>::count;
+    const IntVec<Real> mask = Magnitude<Real>::mask - IntVec<Real>{};
+    IntVec<Real> top[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v)
+      top[v] = (IntVec<Real>)load<Real>(reinterpret_cast<const Real*>(tops_) + k + v * lanes);
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + row_of(columns, a) * stride + k;
+      const Vec<Real> weight = weights == nullptr ? splat<Real>(1) : splat<Real>(weights[a]);
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        const IntVec<Real> size = (IntVec<Real>)(weight * load<Real>(row + v * lanes)) & mask;
+        top[v] = size > top[v] ? size : top[v];
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v)
+      store<Real>(reinterpret_cast<Real*>(tops_) + k + v * lanes, (Vec<Real>)top[v]);
+  }
+
+  template <int vectors>
+  SIGHTLINE_INLINE void add_vectors(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
+                                    const Real* weights, int count, std::int64_t k) {
+    constexpr int lanes = Lanes<double>::count;
+    Vec<double> anchor[vectors];
+    IntVec<double> sum[vectors], rest[vectors];
+    const auto ints = [](std::int64_t* from) { return reinterpret_cast<double*>(from); };
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      anchor[v] = load<double>(anchors_ + k + v * lanes);
+      sum[v] = (IntVec<double>)load<double>(ints(sums_) + k + v * lanes);
+      if constexpr (sizeof(Real) == 8)
+        rest[v] = (IntVec<double>)load<double>(ints(rests_) + k + v * lanes);
+    }
+    const Vec<double> finer = splat<double>(finer_);
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + row_of(columns, a) * stride + k;
+      const Vec<double> weight = splat<double>(weights == nullptr ? 1.0 : static_cast<double>(weights[a]));
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        Vec<double> x = load_doubles(row + v * lanes);
+        if constexpr (sizeof(Real) == 8)
+          x = x * load<double>(scales_ + k + v * lanes);
+        const Vec<double> at = fma(weight, x, anchor[v]);
+        sum[v] += (IntVec<double>)at;
+        if constexpr (sizeof(Real) == 8)
+          rest[v] += (IntVec<double>)(fma(weight, x, anchor[v] - at) + anchor[v] * finer);
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      store<double>(ints(sums_) + k + v * lanes, (Vec<double>)sum[v]);
+      if constexpr (sizeof(Real) == 8)
+        store<double>(ints(rests_) + k + v * lanes, (Vec<double>)rest[v]);
+    }
+  }
+
+  /// Entries among whose terms one is not finite: the finite ones do not matter.
+  void add_special(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, const Real* weights,
+                   int count) {
+    for (std::int64_t k = 0; k < width_; ++k) {
+      if (tops_[k] < Magnitude<Real>::infinite)
+        continue;
+      for (int a = 0; a < count; ++a) {
+        const Real x = term(base, stride, columns, weights, a, k);
+        if (magnitude_of<Real>(x) >= Magnitude<Real>::infinite)
+          special_[k] += x;
+      }
+    }
+  }
+
+  [[nodiscard]] SIGHTLINE_INLINE double whole(std::int64_t sum, double anchor) const {
+    const auto before = static_cast<std::uint64_t>(terms_ - 1) * static_cast<std::uint64_t>(bits_of(anchor));
+    return double_of(static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) - before)) - anchor;
+  }
+  [[nodiscard]] SIGHTLINE_INLINE Real total(std::int64_t k, Real factor) const {
+    if (terms_ == 0)
+      return 0;
+    double sum = whole(sums_[k], anchors_[k]);
+    if constexpr (sizeof(Real) == 8) {
+      sum += whole(rests_[k], anchors_[k] * finer_);
+      return sum * factor * (scales_[k] == 1.0 ? 1.0 : grow);
+    }
+    return static_cast<Real>(sum * static_cast<double>(factor));
+  }
+
+  std::int64_t width_, terms_ = 0;
+  double finer_ = 1;
+  bool is_special_ = false;
+  Integer* tops_;
+  Real* special_;
+  double *anchors_, *scales_;
+  std::int64_t *sums_, *rests_;
+};
+
+/// Sum of `count` numbers in no order.
+template <class Real> Real free_total(const Real* terms, std::int64_t count) {
+  constexpr int lanes = Lanes<double>::count;
+  typename Lanes<Real>::Integer top = 0;
+  for (std::int64_t a = 0; a < count; ++a) {
+    const auto size = magnitude_of<Real>(terms[a]);
+    top = size > top ? size : top;
+  }
+  if (top >= Magnitude<Real>::infinite) {
+    Real special = 0;
+    for (std::int64_t a = 0; a < count; ++a) {
+      if (magnitude_of<Real>(terms[a]) >= Magnitude<Real>::infinite)
+        special += terms[a];
+    }
+    return special;
+  }
+  const Grid grid(count);
+  const int exponent = static_cast<int>(top >> Magnitude<Real>::mantissa) - Magnitude<Real>::bias + 1;
+  const bool huge = exponent > 900;
+  const double scale = huge ? 0x1p-200 : 1.0;
+  const double first = grid.anchor(huge ? exponent - 200 : exponent), second = first * grid.finer();
+  const Vec<double> anchor = splat<double>(first), finer = splat<double>(second);
+  IntVec<double> sum{}, rest{};
+  std::int64_t a = 0, steps = 0;
+  const auto step = [&](Vec<double> x) {
+    x = x * splat<double>(scale);
+    const Vec<double> at = x + anchor;
+    sum += (IntVec<double>)at - (IntVec<double>)anchor;
+    if constexpr (sizeof(Real) == 8)
+      rest += (IntVec<double>)((x - (at - anchor)) + finer) - (IntVec<double>)finer;
+    ++steps;
+  };
+  for (; a + lanes <= count; a += lanes)
+    step(load_doubles(terms + a));
+  if (a < count) {
+    Real last[lanes] = {};
+    for (std::int64_t k = a; k < count; ++k)
+      last[k - a] = terms[k];
+    step(load_doubles(last));
+  }
+  std::int64_t all = 0, rests = 0;
+  for (int lane = 0; lane < lanes; ++lane) {
+    all += sum[lane];
+    rests += rest[lane];
+  }
+  double total = double_of(bits_of(first) + all) - first;
+  if constexpr (sizeof(Real) == 8)
+    total += double_of(bits_of(second) + rests) - second;
+  return static_cast<Real>(total * (huge ? 0x1p200 : 1.0));
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

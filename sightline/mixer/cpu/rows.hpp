@@ -1,0 +1,150 @@
+// Rows taken one by one, as the table of kernels offers them: who goes how.
+#pragma once
+
+#include "sightline/mixer/cpu/rows_free.hpp"
+
+namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
+
+/// What tiles and rows need; where sums without an order begin.
+template <class Real> std::int64_t bytes_of_workspace(std::int64_t width, std::int64_t value_width) {
+  // Rows in workspaces may be a vector longer than they need (row_stride).
+  const std::int64_t padded = round_up(width, 16) + 16, value_padded = round_up(value_width, 16) + 16;
+  const std::int64_t tile = (padded + value_padded) * ((most_phases + 2) * tile_readers + 2 * strip_columns) +
+                            (4 * strip_columns + 16) * tile_readers + strip_columns * 20 +
+                            2 * most_slots * program_block * 16 +
+                            tile_readers * (3 * strip_columns + 32); // biases by colour
+  const std::int64_t rows =
+      2 * most_slots * program_block * 16 + most_arcs * (15 + 16 + padded) + 4 * (padded + value_padded);
+  const std::int64_t most = tile > rows ? tile : rows;
+  return round_up(most * static_cast<std::int64_t>(sizeof(Real)) + most_arcs * static_cast<std::int64_t>(sizeof(Piece) + 8) + 64 * 40, 64);
+}
+
+template <class Real>
+std::size_t workspace_bytes(std::int64_t width, std::int64_t value_width, std::int64_t longest_free) {
+  return static_cast<std::size_t>(
+      bytes_of_workspace<Real>(width, value_width) +
+      (longest_free > 0 ? FreeSpace<Real>::bytes(width, value_width, longest_free) : 0));
+}
+/// For aggregates.
+template <class Real> std::size_t sum_bytes(std::int64_t width) {
+  return static_cast<std::size_t>(FreeSums<Real>::bytes(width));
+}
+template <class Real>
+void sum_rows(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
+              const Real* weights, const std::uint8_t* marks, std::int64_t count, bool is_free, Real* to,
+              void* workspace) {
+  const int all = static_cast<int>(count);
+  if (is_free) {
+    Arena arena(workspace);
+    FreeSums<Real> sums(arena, width);
+    sums.begin();
+    sums.measure(base, stride, columns, weights, all);
+    sums.settle(count);
+    sums.add(base, stride, columns, weights, all);
+    sums.finish(Real(1), false, to);
+    return;
+  }
+  with_vectors<Real>(width, width, [&](auto vectors) {
+    constexpr int fixed = decltype(vectors)::value;
+    if (marks != nullptr)
+      add_rows_marked<Real, fixed>(base, stride, width, columns, weights, marks, all, Real(1), to);
+    else
+      add_rows<Real, fixed>(base, stride, width, columns, weights, all, false, Real(1), to);
+  });
+}
+
+template <class Real> SIGHTLINE_INLINE void* behind_workspace(const Head<Real>& head, void* workspace) {
+  return static_cast<char*>(workspace) + bytes_of_workspace<Real>(head.width, head.value_width);
+}
+
+template <class Real>
+void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
+                  std::int64_t end, void* workspace) {
+  with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
+    constexpr int count = decltype(vectors)::value;
+    const auto free_rows = [&](std::int64_t from, std::int64_t to) {
+      forward_free_rows<Real, count>(rule, head, list, from, to, workspace, behind_workspace(head, workspace));
+    };
+    const auto others = [&](std::int64_t from, std::int64_t to) {
+      forward_rows_of<Real, count>(rule, head, list, from, to, workspace);
+    };
+    if constexpr (count > 0) {
+      if (are_rows_plain(rule, head)) {
+        ArcSpace<Real> space(workspace, head.width, head.value_width);
+        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
+          forward_short_rows<Real, count>(rule, head, list, from, to, arcs, space);
+        };
+        for_free_stretches(list, begin, end, free_rows, [&](std::int64_t from, std::int64_t to) {
+          for_row_stretches(list, from, to, few, others);
+        });
+        return;
+      }
+    }
+    for_free_stretches(list, begin, end, free_rows, others);
+  });
+}
+
+template <class Real>
+Real backward_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                   const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace) {
+  return with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
+    constexpr int count = decltype(vectors)::value;
+    Real sink = 0;
+    const auto free_rows = [&](std::int64_t from, std::int64_t to) {
+      sink += backward_free_rows<Real, count>(rule, head, gradients, list, from, to, workspace,
+                                              behind_workspace(head, workspace));
+    };
+    const auto others = [&](std::int64_t from, std::int64_t to) {
+      sink += backward_rows_of<Real, count>(rule, head, gradients, list, from, to, workspace);
+    };
+    if constexpr (count > 0) {
+      if (are_rows_short_backward(rule, head) && gradients.arc_exponents == nullptr) {
+        ArcSpace<Real> space(workspace, head.width, head.value_width);
+        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
+          with_arcs(arcs, [&](auto fixed) {
+            backward_short_rows_of<Real, count, decltype(fixed)::value>(rule, head, gradients, list, from, to, arcs,
+                                                                        space);
+          });
+        };
+        for_free_stretches(list, begin, end, free_rows, [&](std::int64_t from, std::int64_t to) {
+          for_row_stretches(list, from, to, few, others);
+        });
+        return sink;
+      }
+    }
+    for_free_stretches(list, begin, end, free_rows, others);
+    return sink;
+  });
+}
+
+template <class Real>
+void backward_columns(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                      const SparseRows& list, std::int64_t begin, std::int64_t end, bool add, void* workspace) {
+  const auto free_columns = [&](std::int64_t from, std::int64_t to) {
+    backward_free_columns<Real>(rule, head, gradients, list, from, to, add, workspace,
+                                behind_workspace(head, workspace));
+  };
+  with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
+    constexpr int count = decltype(vectors)::value;
+    const auto others = [&](std::int64_t from, std::int64_t to) {
+      backward_columns_of<Real, count>(rule, head, gradients, list, from, to, add, workspace);
+    };
+    if constexpr (count > 0) {
+      if (are_rows_short_backward(rule, head) && !add) {
+        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
+          with_arcs(arcs, [&](auto fixed) {
+            backward_short_columns_of<Real, count, decltype(fixed)::value>(rule, head, gradients, list, from, to,
+                                                                           arcs);
+          });
+        };
+        for_free_stretches(list, begin, end, free_columns, [&](std::int64_t from, std::int64_t to) {
+          for_row_stretches(list, from, to, few, others);
+        });
+        return;
+      }
+    }
+    for_free_stretches(list, begin, end, free_columns, others);
+  });
+}
+
+} // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

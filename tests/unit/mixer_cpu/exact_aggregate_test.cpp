@@ -1,0 +1,140 @@
+// Exact mode of sums, means and maxima: f(sX) = s f(X) bit for bit beside rotations, reflections, hubs and twins.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "call.hpp"
+#include "sightline/layout/pattern_spec.hpp"
+
+using namespace sightline;
+using namespace sightline::mixer;
+
+namespace {
+
+constexpr std::int64_t entries = 20;
+
+struct Sums {
+  std::vector<float> value, weight, grad_out, out, grad_value, grad_weight;
+};
+
+std::vector<float> move_tokens(const std::vector<float>& from, const std::vector<std::int64_t>& images) {
+  std::vector<float> to(from.size());
+  for (std::size_t v = 0; v < images.size(); ++v)
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(v) * entries, entries, to.begin() + images[v] * entries);
+  return to;
+}
+
+void aggregate_both(const Plan& plan, Aggregation aggregation, Sums& sums, const Execution& execution) {
+  const std::int64_t n = plan.readers();
+  const Shape shape{1, 1, 1, n, n, 0, entries};
+  const auto view = [&](auto* data) {
+    return View<std::remove_pointer_t<decltype(data)>>{data, n * entries, n * entries, entries};
+  };
+  const AggregateInputs<float> in{view(static_cast<const float*>(sums.value.data())),
+                                  sums.weight.empty() ? nullptr : sums.weight.data(), nullptr};
+  sums.out.resize(sums.value.size());
+  sums.grad_value.resize(sums.value.size());
+  sums.grad_weight.resize(sums.weight.size());
+  aggregate<float>(plan, aggregation, shape, in, view(sums.out.data()), execution);
+  aggregate_backward<float>(plan, aggregation, shape, in, view(static_cast<const float*>(sums.grad_out.data())),
+                            view(sums.grad_value.data()), sums.weight.empty() ? nullptr : sums.grad_weight.data(),
+                            execution);
+}
+
+bool equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Moved, on several threads, and near the reference's result.
+void check_aggregates(const Plan& plan, const std::vector<std::int64_t>& images, bool weighted, Random& random) {
+  for (const Aggregation aggregation : {Aggregation::sum, Aggregation::mean, Aggregation::max}) {
+    if (weighted && aggregation == Aggregation::max)
+      continue;
+    for (const bool whole : {false, true}) { // whole numbers: many maxima tie
+      CAPTURE(static_cast<int>(aggregation));
+      CAPTURE(whole);
+      Sums sums;
+      const auto draw = [&](std::size_t count) {
+        std::vector<float> to(count);
+        for (float& x : to)
+          x = whole ? static_cast<float>(pick(random, -2, 2)) : static_cast<float>(pick(random, -1000000, 1000000)) / 7e5F;
+        return to;
+      };
+      const auto size = static_cast<std::size_t>(plan.readers() * entries);
+      sums.value = draw(size);
+      sums.grad_out = draw(size);
+      sums.weight = draw(weighted ? static_cast<std::size_t>(plan.colours()) : 0);
+      if (whole) {
+        sums.value[size / 2] = std::numeric_limits<float>::infinity();
+        sums.value[size / 3] = std::numeric_limits<float>::quiet_NaN();
+      }
+      Sums moved = sums, slow = sums;
+      moved.value = move_tokens(sums.value, images);
+      moved.grad_out = move_tokens(sums.grad_out, images);
+      Execution execution;
+      execution.exact = true;
+      aggregate_both(plan, aggregation, sums, execution);
+      execution.threads = 3;
+      aggregate_both(plan, aggregation, moved, execution);
+      CHECK(equal_bits(move_tokens(sums.out, images), moved.out));
+      CHECK(equal_bits(move_tokens(sums.grad_value, images), moved.grad_value));
+      execution.implementation = Implementation::reference;
+      aggregate_both(plan, aggregation, slow, execution);
+      for (std::size_t k = 0; k < size; ++k) {
+        if (slow.out[k] == slow.out[k] && slow.out[k] - slow.out[k] == 0)
+          REQUIRE(sums.out[k] == doctest::Approx(slow.out[k]).epsilon(1e-5).scale(10));
+        else
+          REQUIRE((sums.out[k] == slow.out[k] || (sums.out[k] != sums.out[k] && slow.out[k] != slow.out[k])));
+        REQUIRE(sums.grad_value[k] == doctest::Approx(slow.grad_value[k]).epsilon(1e-5).scale(10));
+      }
+    }
+  }
+}
+
+std::shared_ptr<const Plan> plan_of(const layout::Pattern& pattern) {
+  const layout::Relation relation(pattern, {}, layout::Cancels::nothing, pattern.vertex_count());
+  return make_plan({&relation, 1}, Budget());
+}
+
+} // namespace
+
+TEST_CASE("exact aggregates: rings, hubs, twins, taps") {
+  Random random(31);
+  constexpr std::int64_t n = 150;
+  std::vector<std::int64_t> turned(n), mirrored(n), around(n), shuffled(n);
+  for (std::int64_t v = 0; v < n; ++v) {
+    turned[static_cast<std::size_t>(v)] = (v + 40) % n;
+    mirrored[static_cast<std::size_t>(v)] = (n + 40 - v) % n;
+    around[static_cast<std::size_t>(v)] = v == 0 ? 0 : 1 + (v + 70) % (n - 1);
+    shuffled[static_cast<std::size_t>(v)] = v;
+  }
+  std::shuffle(shuffled.begin(), shuffled.end(), random);
+  layout::PatternSpec ring;
+  ring.kind = layout::PatternKind::ring;
+  ring.radius = 3;
+  const auto ring_plan = plan_of(layout::make_patterns(ring, {n, 0, 1}, Budget()).front());
+  check_aggregates(*ring_plan, turned, false, random);
+  check_aggregates(*ring_plan, mirrored, false, random);
+  std::vector<std::vector<layout::Vertex>> star(n);
+  for (layout::Vertex v = 0; v < n; ++v) {
+    star[0].push_back(v);
+    if (v > 0) {
+      star[v] = {0, v == 1 ? static_cast<layout::Vertex>(n - 1) : v - 1, v == n - 1 ? 1 : v + 1};
+      std::sort(star[v].begin(), star[v].end());
+    }
+  }
+  check_aggregates(*plan_of(layout::make_pattern_from_rows(n, star)), around, false, random);
+  check_aggregates(*plan_of(layout::make_patterns({}, {n, 0, 1}, Budget()).front()), shuffled, false, random);
+  layout::PatternSpec blocks;
+  blocks.kind = layout::PatternKind::blocks;
+  blocks.size = 30;
+  std::vector<std::int64_t> exchanged(n);
+  for (std::int64_t v = 0; v < n; ++v)
+    exchanged[static_cast<std::size_t>(v)] = (v / 30 + 2) % 5 * 30 + (v * 7 + v / 30) % 30;
+  check_aggregates(*plan_of(layout::make_patterns(blocks, {n, 0, 1}, Budget()).front()), exchanged, false, random);
+  const std::vector<std::int64_t> taps = {-2, 0, 1, 5};
+  check_aggregates(*make_convolution_plan(n, 0, taps, Budget()), turned, true, random);
+}
