@@ -496,14 +496,27 @@ Reach compute_reach(const Layout& layout, const ReachQuestion& question) {
 std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t depth, Vertex root, std::uint64_t skip) {
   std::vector<std::int64_t> latest(layout.vertices(), -1);
   latest[root] = static_cast<std::int64_t>(depth);
-  std::vector<Vertex> seen{root}, next(std::size_t{layout.vertices()} + 1);
+  std::vector<Vertex> seen{root};
   if (layout.order.empty()) return latest;
-  std::iota(next.begin(), next.end(), Vertex{0});
-  const auto unseen_from = [&](Vertex j) {  // the next vertex >= j that is not yet seen
-    while (next[j] != j) j = next[j] = next[next[j]];
+  // By step: the next vertex along it that is not yet seen, which is found out on the way. A few steps, further ones are gone through.
+  constexpr std::size_t most_steps = 4;
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> nexts;
+  const auto find_next = [&](Vertex step) -> std::vector<Vertex>* {
+    for (auto& [known, next] : nexts) {
+      if (known == step) return &next;
+    }
+    if (nexts.size() == most_steps) return nullptr;
+    std::vector<Vertex>& next = nexts.emplace_back(step, std::vector<Vertex>(std::size_t{layout.vertices()} + step)).second;
+    std::iota(next.begin(), next.end(), Vertex{0});
+    return &next;
+  };
+  const auto unseen_from = [&](std::vector<Vertex>& next, Vertex j, Vertex step) {
+    while (j < layout.vertices() && latest[j] >= 0) {
+      if (next[j] == j) next[j] = j + step;
+      j = next[j] = next[next[j]];
+    }
     return j;
   };
-  next[root] = root + 1;
   // Going down in q, a vertex hands on its time once per distinct layer: an earlier layer of the same kind has nothing better.
   std::vector<std::size_t> expanded(layout.layers.size(), 0);
   std::vector<Run> row;
@@ -524,12 +537,12 @@ std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t dep
         pattern.row(reader, row);
         read_until = std::min(read_until, pattern.same_row_until(reader));
         for (const Run& run : row) {
-          for (std::uint64_t j = run.step == 1 ? unseen_from(run.first) : run.first; j <= run.last;
-               j = run.step == 1 ? unseen_from(static_cast<Vertex>(j)) : j + run.step) {
+          std::vector<Vertex>* const next = find_next(run.step);
+          for (Vertex j = run.first; j <= run.last; j += run.step) {
+            if (next != nullptr && (j = unseen_from(*next, j, run.step)) > run.last) break;
             if (latest[j] >= 0) continue;
             latest[j] = static_cast<std::int64_t>(q - 1);
-            next[j] = static_cast<Vertex>(j + 1);
-            seen.push_back(static_cast<Vertex>(j));
+            seen.push_back(j);
           }
         }
       }

@@ -1,5 +1,6 @@
 // Two vertices per stretch of neighbours that read the same, are read alike by every row, and look alike.
 #include <algorithm>
+#include <set>
 
 #include "stretches.hpp"
 
@@ -19,20 +20,38 @@ struct Ends {
   std::size_t count = 0, most;
 };
 
+/// Runs of a row as intervals: `width` neighbours at first, first + step, .., last. Runs of one step and length that lie side by side are one.
+struct WideRun {
+  Vertex first, width, step, last;
+  std::int64_t colour;
+  friend auto operator<=>(const WideRun&, const WideRun&) = default;
+};
+
+void widen(const std::vector<Run>& row, std::vector<WideRun>& out) {
+  out.clear();
+  for (const Run& run : row) {
+    WideRun* const tail = out.empty() || run.step == 1 || out.back().width + 1 >= run.step ? nullptr : &out.back();
+    if (tail != nullptr && tail->step == run.step && tail->colour == run.colour && tail->first + tail->width == run.first && tail->last + tail->width == run.last) ++tail->width;
+    else if (run.step == 1) out.push_back({run.first, run.size(), run.size(), run.first, run.colour});
+    else out.push_back({run.first, 1, run.step, run.last, run.colour});
+  }
+}
+
 bool mark_rows(const Pattern& pattern, Ends& ends) {
-  constexpr Vertex few = 4;
   std::vector<Run> row;
+  std::vector<WideRun> wide;
+  std::set<WideRun> marked;  // those with steps
   for (Vertex i = 0, end = 0; i < pattern.vertices; i = end) {
     end = pattern.same_row_until(i);
     ends.mark(i);
     ends.mark(end);
     pattern.row(i, row);
-    for (const Run& run : row) {
-      if (run.step > 1 && run.size() > few) return false;
+    widen(row, wide);
+    for (const WideRun& run : wide) {
+      if (run.first != run.last && !marked.insert(run).second) continue;
       for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
         ends.mark(j);
-        ends.mark((run.step == 1 ? run.last : j) + std::uint64_t{1});
-        if (run.step == 1) break;
+        ends.mark(j + run.width);
       }
     }
     if (ends.count > ends.most) return false;
@@ -45,16 +64,14 @@ std::shared_ptr<const Pattern> shorten(const Pattern& pattern, const std::vector
   auto out = std::make_shared<Pattern>();
   out->vertices = place.back();
   std::vector<Run> row;
+  std::vector<WideRun> wide;
   for (Vertex i = 0, end = 0; i < pattern.vertices; i = end) {
     end = pattern.same_row_until(i);
     pattern.row(i, row);
     std::vector<MovingRun>& list = out->lists.emplace_back();
-    for (const Run& run : row) {
-      for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
-        const std::size_t last = run.step == 1 ? run.last : j;
-        list.push_back({place[j], place[last + 1] - 1, 1, static_cast<std::uint32_t>(run.colour), 0, 0});
-        if (run.step == 1) break;
-      }
+    widen(row, wide);
+    for (const WideRun& run : wide) {
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step) list.push_back({place[j], place[j + run.width] - 1, 1, static_cast<std::uint32_t>(run.colour), 0, 0});
     }
     out->segments.push_back({place[i], place[end] - place[i], static_cast<std::uint32_t>(out->lists.size() - 1), Pattern::none});
   }

@@ -41,21 +41,23 @@ public:
     // Most maps move little, and stay within classes: that is found out before anything of the layout's size is touched.
     const std::vector<bool> wanted = wanted_.everything() ? std::vector<bool>{} : wanted_.of(a);
     const auto counts = [&](Vertex j) { return seen[j] && (wanted.empty() || wanted[j]); };
-    Map moved;
+    Map moved, all;
     bool within = true;
     for (const auto& [j, image] : map.moves()) {
-      if (j >= tokens_ || !counts(j)) continue;
+      if (j >= tokens_) continue;
+      all.emplace_back(j, image);
+      if (!counts(j)) continue;
       moved.emplace_back(j, image);
       within = within && number_[j] == number_[image];
     }
     if (within || group_.generators.empty()) return within;
+    if (std::ranges::any_of(group_.generators, [&](const Permutation& g) { return g.moves() == all; })) return true;  // it agrees everywhere
     std::vector<Vertex> from, to;
     for (Vertex j = 0; j < tokens_; ++j) {
       if (counts(j)) from.push_back(j);
     }
     if (from.size() == tokens_) {
       const Permutation permutation(std::move(moved));
-      if (std::ranges::any_of(group_.generators, [&](const Permutation& g) { return g.moves() == permutation.moves(); })) return true;
       return own_group_ ? is_layout_symmetry(permutation) : chain().contains(permutation);
     }
     for (const Vertex j : from) to.push_back(map(j));
@@ -396,6 +398,9 @@ bool do_rows_name_tokens(const Layout& layout) {
     return x ^ (x >> 31);
   };
   std::vector<std::uint64_t> name(layout.vertices()), sum(std::size_t{layout.vertices()} + 1, 0);
+  constexpr std::size_t most_steps = 4;
+  constexpr Vertex long_run = 8;
+  std::vector<std::pair<Vertex, std::vector<std::uint64_t>>> along;  // by step: the sum of the names of j, j - step, ..
   std::vector<Run> row;
   for (Vertex i = 0; i < layout.vertices(); ++i) {
     std::uint64_t value = stir(layout.vertex_colour[i] + 1);
@@ -410,6 +415,18 @@ bool do_rows_name_tokens(const Layout& layout) {
           if (run.first < end) below += stir(static_cast<std::uint64_t>(run.colour) + 3) * (sum[end] - sum[run.first]);
           continue;
         }
+        if (run.colour_step == 0 && run.size() >= long_run) {
+          auto at = std::ranges::find(along, run.step, &std::pair<Vertex, std::vector<std::uint64_t>>::first);
+          if (at == along.end() && along.size() < most_steps) {
+            at = along.insert(at, {run.step, {name.begin(), name.begin() + i}});
+            for (Vertex j = run.step; j < i; ++j) at->second[j] += at->second[j - run.step];
+          }
+          const std::uint64_t last = run.first + (end - 1 - run.first) / run.step * run.step;
+          if (at != along.end()) {
+            below += stir(static_cast<std::uint64_t>(run.colour) + 3) * (at->second[last] - (run.first < run.step ? 0 : at->second[run.first - run.step]));
+            continue;
+          }
+        }
         std::int64_t colour = run.colour;
         for (std::uint64_t j = run.first; j < end; j += run.step, colour += run.colour_step) below += stir(static_cast<std::uint64_t>(colour) + 3) * name[j];
       }
@@ -417,6 +434,7 @@ bool do_rows_name_tokens(const Layout& layout) {
     }
     name[i] = value;
     sum[i + 1] = sum[i] + value;
+    for (auto& [step, sums] : along) sums.push_back(value + (i < step ? 0 : sums[i - step]));
   }
   std::sort(name.begin(), name.end());
   return std::adjacent_find(name.begin(), name.end()) == name.end();

@@ -3,24 +3,20 @@
 namespace sightline::layout {
 
 bool StretchMarks::mark_rows(const Pattern& pattern, const Budget& budget) {
-  constexpr Vertex few = 4;
   std::vector<Run> row;
+  std::vector<WideRun> wide;
   for (Vertex i = 0, end = 0; i < pattern.vertex_count(); i = end) {
     budget.poll();
     end = pattern.same_row_until(i);
     mark(i);
     mark(end);
     pattern.row(i, row);
-    for (const Run& run : row) {
-      if (run.step == 1) {
-        mark(run.first);
-        mark(std::uint64_t{run.last} + 1);
-        continue;
-      }
-      if (run.size() > few) return false;
-      for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
+    widen(row, wide);
+    for (const WideRun& run : wide) {
+      if (run.count > 1 && !stepped_.emplace(run.first, run.width, run.step, run.count).second) continue;
+      for (std::uint64_t k = 0, j = run.first; k < run.count; ++k, j += run.step) {
         mark(j);
-        mark(j + 1);
+        mark(j + run.width);
       }
     }
     if (too_many()) return false;

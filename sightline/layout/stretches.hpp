@@ -1,12 +1,34 @@
 // Stretches of neighbours that patterns do not tell apart: what block masks of a million tokens are made of.
 #pragma once
 
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
 #include "sightline/layout/pattern.hpp"
 
 namespace sightline::layout {
+
+/// `width` neighbours at first, first + step, .., count times: runs of one step and length that lie side by side.
+struct WideRun {
+  Vertex first = 0, width = 1, step = 1, count = 1;
+  std::int64_t colour = 1;
+};
+/// The runs of a row, sorted by first, those side by side as one. @tparam Runs  with one colour each (Run; ColouredRun without positions)
+template <class Runs>
+void widen(const Runs& row, std::vector<WideRun>& out) {
+  out.clear();
+  for (const auto& run : row) {
+    const bool stepped = run.step > 1;
+    if (stepped && !out.empty() && out.back().step == run.step && out.back().count == run.size() && out.back().colour == run.colour &&
+        out.back().first + out.back().width == run.first && out.back().width + 1 < run.step) {
+      ++out.back().width;
+    } else {
+      out.push_back({run.first, stepped ? 1 : run.size(), run.step, stepped ? run.size() : 1, run.colour});
+    }
+  }
+}
 
 /// Where stretches begin. Neighbours lie in one stretch as long as nothing marks a place between them; asked to mark the rows of patterns,
 /// every reader of a stretch has one row, and every row reads all of a stretch in one run or nothing of it.
@@ -23,7 +45,7 @@ public:
     begins_[vertex] = true;
     ++count_;
   }
-  /// False when there are too many stretches by now, or runs with a step that would be cut into their members. O(segments and runs of lists).
+  /// False when there are too many stretches by now. O(segments and runs of lists + stretches).
   [[nodiscard]] bool mark_rows(const Pattern& pattern, const Budget& budget);
   [[nodiscard]] bool too_many() const { return count_ > most_; }
   /// The first vertex of every stretch, ascending.
@@ -32,6 +54,7 @@ public:
 private:
   std::vector<bool> begins_;
   std::size_t count_ = 0, most_;
+  std::set<std::tuple<Vertex, Vertex, Vertex, Vertex>> stepped_;  ///< wide runs that are marked already, where they have a step
 };
 
 /// At most two vertices of every stretch, the first and the second, in order: the second stands for all but the first, so how any two vertices

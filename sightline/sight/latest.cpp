@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "sightline/base/error.hpp"
 #include "sightline/sight/reach_engine.hpp"
@@ -7,26 +9,48 @@ namespace sightline::sight {
 
 namespace {
 
-// The next vertex >= j that is not yet seen.
+// The next vertex of j, j + step, .. that is not yet seen, for each of the first few steps that occur. What is seen is found out on the way, so
+// that every vertex is passed once per step, however many runs hold it.
 class Unseen {
 public:
-  explicit Unseen(Vertex vertices) : next_(static_cast<std::size_t>(vertices) + 1) {
-    std::iota(next_.begin(), next_.end(), Vertex{0});
-  }
-  Vertex from(Vertex j) {
-    Vertex root = j;
-    while (next_[root] != root) root = next_[root];
-    while (next_[j] != root) {
-      const Vertex up = next_[j];
-      next_[j] = root;
-      j = up;
+  explicit Unseen(const std::vector<std::int64_t>& latest) : latest_(latest) {}
+
+  template <class See>
+  void visit(const layout::Run& run, const See& see) {
+    std::vector<Vertex>* const next = find_step(run.step);
+    if (next == nullptr) {
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
+        if (latest_[j] < 0) see(static_cast<Vertex>(j));
+      }
+      return;
     }
-    return root;
+    for (Vertex j = from(*next, run.first, run.step); j <= run.last; j = from(*next, j, run.step)) see(j);
   }
-  void remove(Vertex j) { next_[j] = j + 1; }
 
 private:
-  std::vector<Vertex> next_;
+  Vertex from(std::vector<Vertex>& next, Vertex j, Vertex step) const {
+    Vertex end = j;
+    while (true) {
+      if (next[end] != end) end = next[end];
+      else if (end < latest_.size() && latest_[end] >= 0) end = next[end] = end + step;
+      else break;
+    }
+    while (next[j] != end) j = std::exchange(next[j], end);
+    return end;
+  }
+
+  std::vector<Vertex>* find_step(Vertex step) {
+    constexpr std::size_t most_steps = 4;
+    const auto at = std::find_if(next_.begin(), next_.end(), [step](const auto& entry) { return entry.first == step; });
+    if (at != next_.end()) return &at->second;
+    if (next_.size() == most_steps) return nullptr;
+    std::vector<Vertex>& next = next_.emplace_back(step, std::vector<Vertex>(latest_.size() + step)).second;
+    std::iota(next.begin(), next.end(), Vertex{0});
+    return &next;
+  }
+
+  const std::vector<std::int64_t>& latest_;
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> next_;
 };
 
 }  // namespace
@@ -42,14 +66,14 @@ std::vector<std::int64_t> compute_latest_after(const Layout& layout, std::uint64
   latest[root] = static_cast<std::int64_t>(depth);
   std::vector<Vertex> active{root};
   if (layout.order.empty()) return latest;
-  Unseen unseen(layout.vertices());
-  unseen.remove(root);
+  Unseen unseen(latest);
   // Once layer q of kind l has handed time q-1 to a row, an earlier layer of the same kind has nothing better to give:
   // every vertex is expanded once per distinct layer, going down in q.
   std::vector<std::size_t> expanded(layout.layers.size(), 0);
   std::vector<bool> used(layout.layers.size(), false);
   for (const std::uint32_t l : layout.order) used[l] = true;
   std::vector<layout::Run> row;
+  Vertex read_from = 0, read_until = 0;  // readers of one row of this layer, which was read already
   for (std::uint64_t q = depth; q >= 1 && active.size() < layout.vertices(); --q) {
     const std::uint32_t l = layout.order[(skip + q - 1) % layout.order.size()];
     const std::size_t end = active.size();
@@ -59,24 +83,22 @@ std::vector<std::int64_t> compute_latest_after(const Layout& layout, std::uint64
       if (!pending) break;
       continue;
     }
-    const auto time = static_cast<std::int64_t>(q - 1);
+    read_until = 0;
     for (; expanded[l] < end; ++expanded[l]) {
+      const Vertex reader = active[expanded[l]];
+      if (reader >= read_from && reader < read_until) continue;
       budget.poll();
+      read_from = reader;
+      read_until = layout.vertices();
       for (const std::uint32_t r : layout.layers[l].relations) {
-        layout.relations[r].pattern().row(active[expanded[l]], row);
+        const layout::Pattern& pattern = layout.relations[r].pattern();
+        read_until = std::min(read_until, pattern.same_row_until(reader));
+        pattern.row(reader, row);
         for (const layout::Run& run : row) {
-          const auto see = [&](Vertex j) {
-            latest[j] = time;
-            unseen.remove(j);
+          unseen.visit(run, [&](Vertex j) {
+            latest[j] = static_cast<std::int64_t>(q - 1);
             active.push_back(j);
-          };
-          if (run.step == 1) {
-            for (Vertex j = unseen.from(run.first); j <= run.last; j = unseen.from(j)) see(j);
-          } else {
-            for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
-              if (latest[j] < 0) see(static_cast<Vertex>(j));
-            }
-          }
+          });
         }
       }
     }

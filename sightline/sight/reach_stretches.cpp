@@ -57,6 +57,7 @@ std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Ver
   result.layout.layers = layout.layers;
   result.layout.order = layout.order;
   std::vector<layout::Run> row;
+  std::vector<layout::WideRun> wide;
   std::vector<layout::AffineRun> mapped;
   for (std::size_t r = 0; r < used.size(); ++r) {
     const layout::Pattern& pattern = layout.relations[r].pattern();
@@ -66,12 +67,9 @@ std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Ver
       mapped.clear();
       if (used[r]) pattern.row(i, row);
       else row.clear();
-      for (const layout::Run& run : row) {
-        for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
-          const auto last = static_cast<Vertex>(run.step == 1 ? run.last : j);
-          mapped.push_back(layout::make_constant_run(place[j], place[std::size_t{last} + 1] - 1));
-          if (run.step == 1) break;
-        }
+      layout::widen(row, wide);
+      for (const layout::WideRun& run : wide) {
+        for (std::uint64_t k = 0, j = run.first; k < run.count; ++k, j += run.step) mapped.push_back(layout::make_constant_run(place[j], place[j + run.width] - 1));
       }
       builder.add_segment(place[i], builder.add_list(mapped));
     }

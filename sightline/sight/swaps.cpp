@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sightline/sight/view_sweep.hpp"
+#include "sightline/symmetry/span.hpp"
 
 namespace sightline::sight {
 
@@ -12,13 +13,14 @@ using Row = std::vector<layout::ColouredRun>;
 /// Colour of the arc to j, -1 when absent.
 std::int64_t find_colour(const Row& row, Vertex j) {
   for (const layout::ColouredRun& run : row) {
-    if (j >= run.first && j <= run.last) return run.colour;
+    if (j >= run.first && j <= run.last && (j - run.first) % run.step == 0) return run.colour;
   }
   return -1;
 }
 
-/// The row without x and y, neighbouring runs of one colour as one.
-Row leave_out(const Row& row, Vertex x, Vertex y) {
+/// The row without x and y, without steps, neighbouring runs of one colour as one.
+Row leave_out(Row row, Vertex x, Vertex y) {
+  if (std::any_of(row.begin(), row.end(), [](const layout::ColouredRun& run) { return run.step > 1; })) symmetry::canonicalise(row);
   const Vertex low = std::min(x, y), high = std::max(x, y);
   Row rest;
   const auto add = [&](std::uint64_t first, std::uint64_t end, std::int64_t colour) {
@@ -38,8 +40,8 @@ Row leave_out(const Row& row, Vertex x, Vertex y) {
   return rest;
 }
 
-bool is_simple(const Row& row) {
-  return std::all_of(row.begin(), row.end(), [](const layout::ColouredRun& run) { return run.step == 1 && run.colour_step == 0; });
+bool has_positions(const Row& row) {
+  return std::any_of(row.begin(), row.end(), [](const layout::ColouredRun& run) { return run.colour_step != 0; });
 }
 
 }  // namespace
@@ -59,7 +61,7 @@ std::optional<bool> is_swap_symmetric(const Layout& layout, const std::vector<st
     if (visible(x)) {
       relation.row(x, row);
       relation.row(y, other);
-      if (!is_simple(row) || !is_simple(other)) return std::nullopt;
+      if (has_positions(row) || has_positions(other)) return std::nullopt;
       if (find_colour(row, x) != find_colour(other, y) || find_colour(row, y) != find_colour(other, x) || leave_out(row, x, y) != leave_out(other, x, y)) return false;
     }
     for (Vertex i = 0, end = 0; i < layout.vertices(); i = end) {
@@ -69,7 +71,7 @@ std::optional<bool> is_swap_symmetric(const Layout& layout, const std::vector<st
       while (shown < end && (!visible(shown) || shown == x || shown == y)) ++shown;
       if (shown == end) continue;
       relation.row(shown, row);
-      if (!is_simple(row)) return std::nullopt;
+      if (has_positions(row)) return std::nullopt;
       if (find_colour(row, x) != find_colour(row, y)) return false;
     }
   }

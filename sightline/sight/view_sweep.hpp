@@ -109,7 +109,7 @@ private:
                                     const Budget& budget);
 
 /// Does the swap of x and y keep every visible row of the layout, and colours and times? Row q of j is visible when q <= latest[j]; `latest` empty: all are.
-/// Nothing when rows have steps or positions, which is left to others. O(vertices + runs of different rows).
+/// Nothing when rows have positions, which is left to others. O(vertices + runs of different rows).
 [[nodiscard]] std::optional<bool> is_swap_symmetric(const Layout& layout, const std::vector<std::int64_t>& latest, Vertex x, Vertex y, const Budget& budget);
 
 /// `count` of the roots, spread evenly, without repeats.

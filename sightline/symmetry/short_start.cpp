@@ -36,6 +36,7 @@ RunGraph make_kept_graph(const Structure& structure, const layout::KeptVertices&
   const auto count = static_cast<Vertex>(kept.first.size());
   RunGraphBuilder builder(count, std::move(colour), budget);
   std::vector<ColouredRun> row, mapped;
+  std::vector<layout::WideRun> wide;
   for (const VisibleRelation& relation : structure.relations) {
     builder.begin_relation();
     for (Vertex k = 0; k < count; ++k) {
@@ -48,13 +49,13 @@ RunGraph make_kept_graph(const Structure& structure, const layout::KeptVertices&
       mapped.clear();
       if (visible) relation.relation->row(kept.first[k], row);
       else row.clear();
-      for (const ColouredRun& run : row) {
-        for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
-          const std::size_t last = run.step == 1 ? run.last : j;
-          mapped.push_back({kept.place[j], kept.place[last + 1] - 1, 1, run.colour, 0});
-          if (run.step == 1) break;
+      layout::widen(row, wide);
+      for (const layout::WideRun& run : wide) {
+        for (std::uint64_t n = 0, j = run.first; n < run.count; ++n, j += run.step) {
+          mapped.push_back({kept.place[j], kept.place[j + run.width] - 1, 1, run.colour, 0});
         }
       }
+      if (wide.size() > 1 && mapped.size() > wide.size()) std::sort(mapped.begin(), mapped.end(), [](const ColouredRun& a, const ColouredRun& b) { return a.first < b.first; });
       builder.add_row(mapped, visible);
     }
   }

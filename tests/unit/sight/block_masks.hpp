@@ -11,7 +11,8 @@
 
 namespace sightline::sight::oracle {
 
-/// Blocks of random lengths; every row is a union of blocks, some rows leave out the reader's own, and a few differ inside of a block.
+/// Blocks of random lengths; every row is a union of blocks, some rows leave out the reader's own, and a few differ inside of a block. In some
+/// layers blocks have one length, and their tokens read what is in front of them and the same few places of all blocks, in runs with steps.
 inline Layout make_blocks(std::mt19937& random, Vertex tokens, std::uint32_t blocks) {
   const auto draw = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
   const Budget no_limit;
@@ -28,6 +29,19 @@ inline Layout make_blocks(std::mt19937& random, Vertex tokens, std::uint32_t blo
   const std::uint32_t layers = 1 + draw(2), dense = 1 + draw(4);
   for (std::uint32_t q = 0; q < layers; ++q) {
     layout::PatternBuilder builder(layout.vertices(), no_limit);
+    if (const Vertex length = 4 + draw(4); draw(4) == 0 && 2 * length <= tokens) {
+      for (Vertex begin = 0; begin < tokens; begin += length) {
+        const Vertex place = 1 + draw(length - 2), width = 1 + draw(length - place - 1);
+        std::vector<layout::AffineRun> runs{layout::make_constant_run(begin, std::min(begin + place, tokens) - 1)};
+        for (Vertex j = place; j < place + width; ++j) runs.push_back(layout::AffineRun{j, std::int64_t{tokens} - 1 - draw(2), tokens, length});
+        builder.add_segment(begin, builder.add_list(runs));
+      }
+      if (layout.registers > 0) builder.add_segment(tokens, builder.add_list(std::vector{layout::make_constant_run(draw(tokens), tokens)}));
+      layout.relations.emplace_back(builder.build(), layout::Relative{}, layout::Cancels::nothing, tokens);
+      layout.layers.push_back({{q}});
+      layout.order.push_back(q);
+      continue;
+    }
     for (std::size_t b = 0; b + 1 < begins.size(); ++b) {
       std::vector<layout::AffineRun> runs;
       const bool own = draw(3) > 0;

@@ -77,6 +77,26 @@ TEST_CASE("twins of block masks are the same on stretches") {
   }
 }
 
+TEST_CASE("twins of blocks whose summaries are read with steps are the same on stretches") {
+  constexpr Vertex n = 8192, block = 128, summary = 4;
+  for (const bool own : {true, false}) {
+    layout::PatternBuilder builder(n, unlimited);
+    for (Vertex begin = 0; begin < n; begin += block) {
+      std::vector<AffineRun> runs;
+      if (own || begin % 512 == 0) runs.push_back(make_constant_run(begin, begin + block - summary - 1));
+      for (Vertex j = block - summary; j < block; ++j) runs.push_back(AffineRun{j, n - 1, n, block});
+      builder.add_segment(begin, builder.add_list(runs));
+    }
+    const layout::Relation relation(builder.build(), {}, layout::Cancels::nothing, n);
+    Structure structure;
+    structure.vertices = n;
+    structure.vertex_colour.assign(n, 0);
+    structure.relations = {{&relation, {}}};
+    compare_towers(structure);
+    CHECK(TwinTower::make_shrunk(structure, unlimited).graph().vertices == (own ? 2 * n / block : 2 * n / block / 4 + 2));
+  }
+}
+
 TEST_CASE("a token that reads its block but not itself is alone in its stretch") {
   constexpr Vertex n = 8192, block = 64;
   layout::PatternBuilder builder(n, unlimited);
