@@ -211,13 +211,25 @@ Chain::Chain(const Group& group, const Order* known) {
   for (const Permutation& g : group.generators) {
     if (g.moves().size() == 2) join(g.moves()[0].first, g.moves()[1].first);
   }
-  // Sym(C) and its image Sym(g C) are in the group, and two that meet generate Sym of their union.
+  // Sym(C) and its image Sym(g C) are in the group, and two that meet generate Sym of their union: where g moves a part of C only, it meets its image.
+  std::vector<Vertex> members(group.degree, 0), moved(group.degree, 0);
   for (bool changed = true; changed;) {
     changed = false;
+    std::fill(members.begin(), members.end(), 0);
+    for (Vertex x = 0; x < group.degree; ++x) ++members[find(x)];
     for (const Permutation& g : group.generators) {
-      for (Vertex x = 0; x < group.degree; ++x) {
+      for (const auto& [x, y] : g.moves()) ++moved[find(x)];
+      std::vector<std::pair<Vertex, Vertex>> joins;
+      for (const auto& [x, y] : g.moves()) {
         const Vertex r = find(x);
-        if (r != x && join(g(x), g(r))) changed = true;
+        if (members[r] > 1) joins.emplace_back(y, moved[r] < members[r] ? r : g(r));
+      }
+      for (const auto& [x, y] : g.moves()) moved[find(x)] = 0;
+      for (const auto& [x, y] : joins) {
+        const Vertex a = find(x), b = find(y), both = members[a] + members[b];
+        if (!join(a, b)) continue;
+        members[find(a)] = both;
+        changed = true;
       }
     }
   }
@@ -238,8 +250,9 @@ Chain::Chain(const Group& group, const Order* known) {
   bool classes = false;
   for (const Permutation& g : group.generators) {
     std::vector<std::pair<Vertex, Vertex>> moves;
-    for (Vertex q = 0; q < state.points; ++q) {
-      if (const Vertex image = state.name[g(state.least[q])]; image != q) moves.emplace_back(q, image);
+    for (const auto& [x, y] : g.moves()) {
+      const Vertex q = state.name[x];
+      if (state.least[q] == x && state.name[y] != q) moves.emplace_back(q, state.name[y]);
     }
     if (moves.empty()) continue;
     classes = classes || moves.size() == 2;
@@ -273,15 +286,24 @@ bool Chain::contains(const Permutation& permutation) const {
   const auto stays = [&](const auto& move) { return state.name[move.first] == state.name[move.second]; };
   if (std::all_of(permutation.moves().begin(), permutation.moves().end(), stays)) return true;  // a product of the Sym(C)
   Images images(state.points);
-  for (Vertex q = 0; q < state.points; ++q) images[q] = state.name[permutation(state.least[q])];
+  std::iota(images.begin(), images.end(), Vertex{0});
   std::vector<std::pair<Vertex, Vertex>> moves;
-  for (Vertex x = 0; x < state.degree; ++x) {
-    if (state.name[permutation(x)] != images[state.name[x]]) return false;
+  for (const auto& [x, y] : permutation.moves()) {
+    const Vertex q = state.name[x];
+    if (state.least[q] != x || state.name[y] == q) continue;
+    images[q] = state.name[y];
+    moves.emplace_back(q, images[q]);
   }
-  for (Vertex q = 0; q < state.points; ++q) {
-    if (state.size[q] != state.size[images[q]]) return false;
-    if (images[q] != q) moves.emplace_back(q, images[q]);
+  std::uint64_t moving = 0;  // members of classes that move: all of them do, and as their first one does
+  for (const auto& [q, image] : moves) {
+    if (state.size[q] != state.size[image]) return false;
+    moving += state.size[q];
   }
+  for (const auto& [x, y] : permutation.moves()) {
+    if (state.name[y] != images[state.name[x]]) return false;
+    moving -= images[state.name[x]] != state.name[x] ? 1 : 0;
+  }
+  if (moving != 0) return false;
   return state.next ? state.next->contains(Permutation(std::move(moves))) : state.sims->contains(std::move(images));
 }
 

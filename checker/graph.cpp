@@ -158,6 +158,12 @@ Run Graph::run(const Span& span) const {
   return {span.first, span.last, span.step, span.base + slopes[span.slope] * std::int64_t{span.first}, slopes[span.slope] * std::int64_t{span.step}};
 }
 
+std::vector<Run> Graph::row(const Table& table, Vertex i) const {
+  std::vector<Run> runs;
+  for (const Span& span : table.rows.of(i)) runs.push_back(run(span));
+  return runs;
+}
+
 std::int64_t Graph::find_colour(std::size_t table, Vertex i, Vertex j) const {
   for (const Span& span : tables[table].rows.of(i)) {
     if (span.contains(j)) return span.base + slopes[span.slope] * std::int64_t{j};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
@@ -67,6 +68,7 @@ struct Graph {
   void complete();                                           ///< columns; O(spans + changes from reader to reader)
   [[nodiscard]] Element power(std::uint32_t slope, Vertex x) const { return slope == 0 ? 1 : powers[slope][x]; }
   [[nodiscard]] Run run(const Span& span) const;
+  [[nodiscard]] std::vector<Run> row(const Table& table, Vertex i) const;
   [[nodiscard]] std::int64_t find_colour(std::size_t table, Vertex i, Vertex j) const;  ///< -1 when absent
   std::uint32_t find_slope(std::int64_t slope);  ///< number of the slope, or none when there are too many
   void append(Lists& lists, Element scale, const Run& run);
@@ -104,12 +106,18 @@ public:
   Tower(const Structure& structure, const Json& inner, const std::string& claim);
   /// inner = [stage: [relation: [colour, ..], ..], ..] (evidence). Throws Rejected when proposed twins are none.
   static void shrink(const std::vector<Tower*>& towers, const Json& inner, const std::string& claim);
+  /// Makes rows of the quotient that many share vertices of the graph, behind those that stand for fibres. Where there are tables with at most one
+  /// different row per eight vertices; automorphisms go on to rows in exactly one way, so the group is the same.
+  void name_rows();
+  /// Moves of fibres with what the rows must do then; nothing when they cannot.
+  [[nodiscard]] std::optional<Moves> move_rows(Moves moves) const;
   struct Twins {
     std::vector<Vertex> vertices;  ///< fibres one after another
     std::size_t length = 1;
   };
   Graph graph;
   std::vector<Twins> twins;
+  [[nodiscard]] Vertex fibres() const { return static_cast<Vertex>(begin_.size() - 1); }
   [[nodiscard]] std::vector<Vertex> fibre(Vertex v) const { return {fibre_.begin() + begin_[v], fibre_.begin() + begin_[v + 1]}; }
   [[nodiscard]] Vertex first(Vertex v) const { return fibre_[begin_[v]]; }
 

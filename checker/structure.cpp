@@ -42,7 +42,7 @@ private:
 /// Where the vertices of the last quotient are, by the least original vertex of their fibres.
 std::vector<std::uint32_t> index_fibres(const Tower& tower, Vertex vertices) {
   std::vector<std::uint32_t> index(vertices, none);
-  for (Vertex v = 0; v < tower.graph.vertices; ++v) index[tower.first(v)] = v;
+  for (Vertex v = 0; v < tower.fibres(); ++v) index[tower.first(v)] = v;
   return index;
 }
 
@@ -59,7 +59,8 @@ std::vector<Moves> read_generators(const Tower& tower, const std::vector<std::ui
     Moves moves;
     for (const auto& [x, y] : permutation.moves()) moves.emplace_back(to_quotient(index, x, claim), to_quotient(index, y, claim));
     if (!std::is_sorted(moves.begin(), moves.end())) std::sort(moves.begin(), moves.end());
-    if (!maps(tower.graph, tower.graph, moves, true)) throw Rejected(claim, "generator " + std::to_string(generators.size()) + " is no automorphism");
+    const std::optional<Moves> all = tower.move_rows(moves);
+    if (!all || !maps(tower.graph, tower.graph, *all, true)) throw Rejected(claim, "generator " + std::to_string(generators.size()) + " is no automorphism");
     generators.push_back(std::move(moves));
   }
   return generators;
@@ -258,8 +259,13 @@ bool AutomorphismTest::operator()(const Permutation& map) const {
   if (map.moves().back().first >= structure.vertices) return false;
   // A map that is none mostly shows it in the row of something it moves, and no column is needed.
   if (!state_->tower && !do_rows_agree(structure, structure, map, true)) return false;
-  if (!state_->tower) state_->tower.emplace(structure, structure.colour).graph.complete();
-  return maps(state_->tower->graph, state_->tower->graph, map.moves(), true);
+  if (!state_->tower) {
+    state_->tower.emplace(structure, structure.colour).name_rows();
+    state_->tower->graph.complete();
+  }
+  const Tower& tower = *state_->tower;
+  const std::optional<Moves> moves = tower.move_rows(map.moves());
+  return moves && maps(tower.graph, tower.graph, *moves, true);
 }
 
 bool is_isomorphism(const Structure& a, const Structure& b, const Permutation& map) {
@@ -300,6 +306,7 @@ GroupProof::GroupProof(const Structure& structure, Vertex tokens, const Json& ev
     : state_(new State{Tower(structure, evidence["twins"], of), tokens, evidence, std::move(of), {}, {}, confirmed.order}) {
   const std::string& claim = state_->claim;
   Tower& tower = state_->tower;
+  if (tokens == structure.vertices) tower.name_rows();
   tower.graph.complete();
   const std::vector<std::uint32_t>& index = state_->index = index_fibres(tower, structure.vertices);
   const std::vector<Moves>& generators = state_->generators = read_generators(tower, index, evidence["generators"], claim);
@@ -343,7 +350,7 @@ void GroupProof::finish() {
   Refiner refiner(graph);
   Path path;
   path.follow(refiner, vertices, claim, [&](std::size_t level) {
-    for (Vertex v = 0; level == token_levels && v < graph.vertices; ++v) {
+    for (Vertex v = 0; level == token_levels && v < tower.fibres(); ++v) {
       if (tower.first(v) < tokens && refiner.size(refiner.cell(v)) > 1) throw Rejected(claim, "the path leaves tokens together");
     }
   });

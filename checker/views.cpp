@@ -37,7 +37,8 @@ public:
   [[nodiscard]] const std::vector<Vertex>& number() const { return number_; }
 
   /// @param seen  by vertex; what `map` does elsewhere does not count
-  [[nodiscard]] bool explains(Vertex a, const Permutation& map, const std::vector<bool>& seen) const {
+  /// @param whole  all tokens are seen
+  [[nodiscard]] bool explains(Vertex a, const Permutation& map, const std::vector<bool>& seen, bool whole) const {
     // Most maps move little, and stay within classes: that is found out before anything of the layout's size is touched.
     const std::vector<bool> wanted = wanted_.everything() ? std::vector<bool>{} : wanted_.of(a);
     const auto counts = [&](Vertex j) { return seen[j] && (wanted.empty() || wanted[j]); };
@@ -52,15 +53,16 @@ public:
     }
     if (within || group_.generators.empty()) return within;
     if (std::ranges::any_of(group_.generators, [&](const Permutation& g) { return g.moves() == all; })) return true;  // it agrees everywhere
-    std::vector<Vertex> from, to;
-    for (Vertex j = 0; j < tokens_; ++j) {
-      if (counts(j)) from.push_back(j);
-    }
-    if (from.size() == tokens_) {
+    if (whole && std::ranges::all_of(wanted, std::identity{})) {
       const Permutation permutation(std::move(moved));
       return own_group_ ? is_layout_symmetry(permutation) : chain().contains(permutation);
     }
-    for (const Vertex j : from) to.push_back(map(j));
+    std::vector<Vertex> from, to;
+    for (Vertex j = 0; j < tokens_; ++j) {
+      if (!counts(j)) continue;
+      from.push_back(j);
+      to.push_back(map(j));
+    }
     return chain().extends(from, to);
   }
 
@@ -201,7 +203,8 @@ private:
       std::erase_if(group.classes, [&](const auto& members) { return !rooted.seen[members.front()]; });
       if (keeps_met) met.push_back(group);
       std::erase_if(group.classes, [&](const auto& members) { return explainer_.explains_class(members); });
-      for (const Permutation& g : list_generators(group, ~std::size_t{0})) require(a, g, rooted.seen);
+      const bool whole = is_whole(rooted.seen);
+      for (const Permutation& g : list_generators(group, ~std::size_t{0})) require(a, g, rooted.seen, whole);
     } else if (!colours.at.discrete && !make_cover(colours)) {
       throw Rejected(claim_, "nothing shows that the symmetries of the view of token " + to_key(a) + " are harmless");
     }
@@ -231,8 +234,8 @@ private:
     return cover;
   }
 
-  void require(Vertex a, const Permutation& map, const std::vector<bool>& seen) const {
-    if (!explainer_.explains(a, map, seen)) throw Rejected(claim_, "the view of token " + to_key(a) + " has an isomorphism that is not one of the target's");
+  void require(Vertex a, const Permutation& map, const std::vector<bool>& seen, bool whole) const {
+    if (!explainer_.explains(a, map, seen, whole)) throw Rejected(claim_, "the view of token " + to_key(a) + " has an isomorphism that is not one of the target's");
   }
 
   void visit_pairs(const std::vector<Vertex>& roots) {
@@ -288,14 +291,18 @@ private:
         !is_isomorphism(first.structure, second.structure, map)) {
       throw Rejected(claim_, "the map given from the view of token " + to_key(a) + " to that of token " + to_key(b) + " is no isomorphism");
     }
-    require(a, map, first.seen);
-    if (!keeps_met || std::find(first.seen.begin(), first.seen.begin() + layout_.tokens, false) != first.seen.begin() + layout_.tokens) return;
+    const bool whole = is_whole(first.seen);
+    require(a, map, first.seen, whole);
+    if (!keeps_met || !whole) return;
     Map moved;
     for (const auto& [j, image] : map.moves()) {
       if (j < layout_.tokens) moved.emplace_back(j, image);
     }
     met.push_back({layout_.tokens, {}, {Permutation(std::move(moved))}});
   }
+
+  /// Are all tokens seen?
+  [[nodiscard]] bool is_whole(const std::vector<bool>& seen) const { return std::find(seen.begin(), seen.begin() + layout_.tokens, false) == seen.begin() + layout_.tokens; }
 
   void visit_difference(Vertex a, Vertex b, const Rooted& second, const Json* evidence) const {
     const Rooted first = maker_.make(a);
@@ -364,7 +371,7 @@ void require_layout_group(const Layout& layout, const Group& own, const Explaine
   std::erase_if(open.classes, [&](const auto& members) { return explainer.explains_class(members); });
   for (const Permutation& g : list_generators(open, ~std::size_t{0})) {
     for (Vertex a = 0; a < (explainer.wanted().everything() ? 1 : layout.tokens); ++a) {
-      if (!explainer.explains(a, g, all)) throw Rejected(claim, "a symmetry of the layout, " + g.cycles() + ", is not one of the target");
+      if (!explainer.explains(a, g, all, true)) throw Rejected(claim, "a symmetry of the layout, " + g.cycles() + ", is not one of the target");
     }
   }
 }
@@ -384,7 +391,7 @@ Collision confirm_collision(const Layout& layout, const ViewQuestion& question, 
     throw Rejected(claim, "the map of the collision is no isomorphism of the two views");
   }
   collision.tau = restrict(map, first.seen, layout.tokens);
-  if (explainer.explains(collision.a, map, first.seen)) throw Rejected(claim, "the map of the collision is one of the target's symmetries");
+  if (explainer.explains(collision.a, map, first.seen, collision.tau.size() == layout.tokens)) throw Rejected(claim, "the map of the collision is one of the target's symmetries");
   return collision;
 }
 

@@ -126,13 +126,10 @@ json to_evidence(const group::Permutation& permutation) {
 json make_group_evidence(const symmetry::Structure& structure, Vertex tokens, const Budget& callers_budget) {
   const Budget budget = callers_budget;
   TwinTower tower = TwinTower::make_shrunk(structure, budget);
-  symmetry::RunGraph& graph = tower.graph();
-  symmetry::complete(graph, budget);
-  std::vector<std::uint8_t> prefer;
-  if (tokens < structure.vertices) {
-    for (Vertex v = 0; v < graph.vertices; ++v) prefer.push_back(tower.first_of_fibre(v) < tokens ? 1 : 0);
-  }
-  const symmetry::Automorphisms found = symmetry::search_automorphisms(graph, prefer, budget);
+  tower.complete_for_search(tokens, budget);
+  const symmetry::RunGraph& graph = tower.graph();
+  const std::vector<std::uint8_t> prefer = tower.prefer_tokens(tokens);
+  const symmetry::Automorphisms found = tower.search(tokens, budget);
   json failed = json::array();
   Path path;
   std::size_t counted = 0, length = 0;

@@ -389,8 +389,10 @@ bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {
       if (!judge(make_move(a, swap, rooted.seen, tokens))) return false;
     }
   }
+  // A permutation of all tokens in view that preserves the layout need not be written down.
+  const bool whole = !question_.layout->has_equal_registers() && std::find(rooted.seen.begin(), rooted.seen.begin() + tokens, false) == rooted.seen.begin() + tokens;
   for (const group::Permutation& generator : group.generators) {
-    if (holds_layout_group() && is_layout_generator(generator)) continue;
+    if (holds_layout_group() && (whole ? is_layout_symmetry(generator) : is_layout_generator(generator))) continue;
     if (!judge(make_move(a, generator, rooted.seen, tokens))) return false;
   }
   return true;

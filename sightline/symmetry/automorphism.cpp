@@ -4,6 +4,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/symmetry/search.hpp"
+#include "sightline/symmetry/shared_rows.hpp"
 #include "sightline/symmetry/small_graph.hpp"
 #include "sightline/symmetry/tower.hpp"
 #include "sightline/symmetry/verification.hpp"
@@ -48,13 +49,8 @@ group::Group compute_token_automorphisms(const Structure& structure, Vertex toke
   std::optional<RunGraph> small = make_small_graph(structure, budget);
   const bool is_complete = small.has_value();
   TwinTower tower = is_complete ? TwinTower(std::move(*small)) : TwinTower::make_shrunk(structure, budget);
-  RunGraph& graph = tower.graph();
-  if (!is_complete) complete(graph, budget);
-  std::vector<std::uint8_t> prefer;
-  if (tokens < structure.vertices) {
-    for (Vertex v = 0; v < graph.vertices; ++v) prefer.push_back(tower.first_of_fibre(v) < tokens ? 1 : 0);
-  }
-  const Automorphisms found = search_automorphisms(graph, prefer, budget);
+  if (!is_complete) tower.complete_for_search(tokens, budget);
+  const Automorphisms found = tower.search(tokens, budget);
   if (record != nullptr) {
     *record = {found.is_tight, {}, {}, tower.inner_colours()};
     for (const MovedPairs& quotient : found.generators) {
@@ -152,21 +148,34 @@ bool is_automorphism(const Structure& structure, const group::Permutation& permu
 struct AutomorphismTest::State {
   Budget budget;  // a copy: what it books is given back with it
   RunGraph graph;
+  std::optional<NamedRows> named;  // instead of graph, where there are shared rows
+  std::optional<ArcComparison> arcs;
 };
 
-AutomorphismTest::AutomorphismTest(const Structure& structure, const Budget& budget) : state_(new State{budget, {}}) {
-  state_->graph = make_run_graph(structure, state_->budget);
-  complete(state_->graph, state_->budget);
+AutomorphismTest::AutomorphismTest(const Structure& structure, const Budget& budget) : state_(new State{budget, {}, {}, {}}) {
+  State& state = *state_;
+  state.graph = make_run_graph(structure, state.budget);
+  state.named = name_shared_rows(state.graph, state.budget);
+  if (state.named) state.graph = std::move(state.named->graph);
+  complete(state.graph, state.budget);
+  if (state.graph.arcs) state.arcs.emplace(state.graph, state.graph, state.budget);
 }
 
 AutomorphismTest::~AutomorphismTest() = default;
 
 bool AutomorphismTest::operator()(const group::Permutation& permutation) const {
-  const RunGraph& graph = state_->graph;
-  if (!permutation.is_identity() && permutation.moved().back() >= graph.vertices) throw ArgumentError("the permutation moves a point that is not a vertex");
+  State& state = *state_;
+  const Vertex vertices = state.named ? state.named->vertices : state.graph.vertices;
+  if (!permutation.is_identity() && permutation.moved().back() >= vertices) throw ArgumentError("the permutation moves a point that is not a vertex");
   MovedPairs moved;
   for (std::size_t k = 0; k < permutation.moved().size(); ++k) moved.emplace_back(permutation.moved()[k], permutation.image()[k]);
-  return is_isomorphism(graph, graph, StretchMap(std::move(moved), graph.vertices), true, state_->budget);
+  if (state.named) {
+    std::optional<MovedPairs> extended = state.named->extend(std::move(moved));
+    if (!extended) return false;
+    moved = *std::move(extended);
+  }
+  if (state.arcs && state.arcs->is_usable()) return state.arcs->is_isomorphism(moved, true);
+  return is_isomorphism(state.graph, state.graph, StretchMap(std::move(moved), state.graph.vertices), true, state.budget);
 }
 
 }  // namespace sightline::symmetry

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sightline/symmetry/shared_rows.hpp"
+
 namespace sightline::symmetry {
 
 TwinTower::TwinTower(RunGraph graph) : graph_(std::move(graph)), begin_(std::size_t{graph_.vertices} + 1), fibre_(graph_.vertices) {
@@ -44,6 +46,27 @@ void TwinTower::apply(const TwinClasses& classes, ColourNames& names, const Budg
   graph_ = make_quotient(graph_, classes, sizes, names, budget);
   begin_ = std::move(begin);
   fibre_ = std::move(members);
+}
+
+void TwinTower::complete_for_search(Vertex tokens, const Budget& budget) {
+  if (tokens == fibre_.size()) {
+    if (auto named = name_shared_rows(graph_, budget)) graph_ = std::move(named->graph);
+  }
+  complete(graph_, budget);
+}
+
+std::vector<std::uint8_t> TwinTower::prefer_tokens(Vertex tokens) const {
+  const std::size_t fibres = begin_.size() - 1;
+  std::vector<std::uint8_t> prefer;
+  if (tokens == fibre_.size() && graph_.vertices == fibres) return prefer;
+  for (Vertex v = 0; v < graph_.vertices; ++v) prefer.push_back(v < fibres && first_of_fibre(v) < tokens ? 1 : 0);
+  return prefer;
+}
+
+Automorphisms TwinTower::search(Vertex tokens, const Budget& budget) const {
+  Automorphisms found = search_automorphisms(graph_, prefer_tokens(tokens), budget);
+  for (MovedPairs& moved : found.generators) std::erase_if(moved, [this](const auto& pair) { return pair.first + 1 >= begin_.size(); });
+  return found;
 }
 
 TwinTower TwinTower::make_shrunk(const Structure& structure, const Budget& budget) {

@@ -6,6 +6,7 @@
 
 #include "sightline/base/budget.hpp"
 #include "sightline/symmetry/orbits.hpp"
+#include "sightline/symmetry/search.hpp"
 #include "sightline/symmetry/structure.hpp"
 #include "sightline/symmetry/twins.hpp"
 
@@ -38,6 +39,14 @@ public:
   [[nodiscard]] Vertex first_of_fibre(Vertex v) const { return fibre_[begin_[v]]; }
   /// The lift of a map of quotient vertices, here -> there.
   [[nodiscard]] MovedPairs lift(const MovedPairs& moved) const;
+
+  /// complete(graph()), to be searched with tokens first. Where all vertices are tokens, rows that many of them share become vertices of the
+  /// graph, behind those that stand for fibres (shared_rows.hpp).
+  void complete_for_search(Vertex tokens, const Budget& budget);
+  /// By vertex of graph(): does it stand for tokens? Empty: all do.
+  [[nodiscard]] std::vector<std::uint8_t> prefer_tokens(Vertex tokens) const;
+  /// search_automorphisms of graph() as complete_for_search leaves it, without what generators do to rows.
+  [[nodiscard]] Automorphisms search(Vertex tokens, const Budget& budget) const;
 
   /// Shrinks towers that are compared with each other, stage by stage, until there are no twins or sizes differ (then the
   /// structures do). Vertices that become twins only at a later stage have fibres that were joined at the stage before, so

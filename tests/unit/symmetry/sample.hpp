@@ -129,4 +129,22 @@ inline Rows structured_rows(Vertex n, std::mt19937_64& random) {
   return rows;
 }
 
+/// Rows of `count` kinds: blocks, residues or members taken at random, each read by many that are blocks, residues or at random themselves.
+inline Rows shared_rows(Vertex n, Vertex count, std::mt19937_64& random) {
+  const auto kinds = [&] {
+    const auto way = random() % 5;
+    std::vector<Vertex> kind(n);
+    for (Vertex i = 0; i < n; ++i) {
+      kind[i] = static_cast<Vertex>(way < 2 ? i % count : way < 4 ? std::uint64_t{i} * count / n : random() % count);
+    }
+    return kind;
+  };
+  const std::vector<Vertex> reads = kinds(), holds = kinds();
+  std::vector<std::vector<Vertex>> lists(count);
+  for (Vertex j = 0; j < n; ++j) lists[holds[j]].push_back(j);
+  Rows rows(n);
+  for (Vertex i = 0; i < n; ++i) rows[i] = lists[reads[i]];
+  return rows;
+}
+
 }  // namespace sample
