@@ -91,6 +91,7 @@ Exit run(const ExplainOptions& options) {
   const std::uint64_t asked = *options.token;
   const Budget budget = make_budget(options.limits);
   const architecture::Architecture a = load_architecture(options.file, options.import.options());
+  check_symmetry(a);
   if (asked >= static_cast<std::uint64_t>(a.tokens)) {
     throw InputError(fmt::format("--token: expected 0 to {}, found {}", a.tokens - 1, asked));
   }

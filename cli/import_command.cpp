@@ -20,11 +20,11 @@ struct ImportOptions {
 void run(const ImportOptions& options) {
   huggingface::Import imported = huggingface::import_config(architecture::read_file(options.file), options.file, options.flags.options());
   imported.architecture.comments = imported.assumptions;
+  const std::string text = architecture::to_toml(imported.architecture);
+  if (!options.save.empty()) write_file_atomically(options.save, text);  // first: what was assumed is of no use without the file
   for (const std::string& line : imported.assumptions) fmt::print(stderr, "assumed: {}\n", line);
   if (!imported.ignored.empty()) fmt::print(stderr, "ignored: {}\n", fmt::join(imported.ignored, ", "));
-  const std::string text = architecture::to_toml(imported.architecture);
   if (options.save.empty()) fmt::print("{}", text);
-  else write_file_atomically(options.save, text);
 }
 
 }  // namespace

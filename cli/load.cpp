@@ -31,6 +31,16 @@ void resolve_symmetry(architecture::Architecture& a, const std::string& folder) 
   if (target.symmetry_generators.empty()) target.symmetry_generators.push_back("()");
 }
 
+void check_symmetry(const architecture::Architecture& a) {
+  const auto tokens = static_cast<group::Point>(a.tokens);
+  try {
+    if (!a.target.symmetry_expression.empty()) (void)group::parse_group(a.target.symmetry_expression, tokens, {}, Budget{});
+    for (const std::string& cycles : a.target.symmetry_generators) (void)group::parse_cycles(cycles, tokens);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", architecture::locate(a, a.target.symmetry_where), error.what()));
+  }
+}
+
 architecture::Architecture load_architecture(const std::string& file, const huggingface::ImportOptions& options) {
   const std::string text = architecture::read_file(file);
   if (architecture::detect_kind(text, file) != architecture::FileKind::huggingface_config) {

@@ -16,4 +16,7 @@ namespace sightline::cli {
 /// The same for `--require symmetry=` and other texts of the command line: files relative to `folder`.
 void resolve_symmetry(architecture::Architecture& architecture, const std::string& folder);
 
+/// For commands that do not ask about the target: throws InputError where certify would, when its symmetry is no group on the tokens.
+void check_symmetry(const architecture::Architecture& architecture);
+
 }  // namespace sightline::cli

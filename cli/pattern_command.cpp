@@ -33,6 +33,7 @@ void draw(const layout::Pattern& pattern) {
 void run(const PatternOptions& options) {
   const Budget budget;
   const architecture::Architecture a = load_architecture(options.file, options.import.options());
+  check_symmetry(a);
   const layout::Layout layout = architecture::make_layout(a, budget);
   if (options.layer < 1 || options.layer > layout.order.size()) {
     throw InputError(fmt::format("--layer: expected 1 to {}, found {}", layout.order.size(), options.layer));

@@ -67,6 +67,11 @@ ConfigView::ConfigView(std::string file, std::string pointer, const nlohmann::js
 
 bool ConfigView::has(std::string_view name) const { return object_->contains(name); }
 
+bool ConfigView::is_null(std::string_view name) const {
+  const nlohmann::json* found = value(name);
+  return found != nullptr && found->is_null();
+}
+
 const nlohmann::json* ConfigView::value(std::string_view name) const {
   read_.emplace(name);
   const auto position = object_->find(name);
@@ -111,6 +116,15 @@ std::int64_t ConfigView::integer(Names names, std::int64_t fallback, std::int64_
   std::string_view name;
   const nlohmann::json* found = find(names, name);
   return found == nullptr ? fallback : checked_integer(*found, std::string(name), minimum);
+}
+
+std::int64_t ConfigView::interval(Names names, std::int64_t fallback, std::int64_t minimum) const {
+  std::optional<std::int64_t> chosen;
+  for (const std::string_view name : names) {
+    const nlohmann::json* found = value(name);
+    if (found != nullptr && !found->is_null() && !chosen) chosen = checked_integer(*found, std::string(name), minimum);
+  }
+  return chosen.value_or(fallback);
 }
 
 std::optional<std::int64_t> ConfigView::optional_integer(Names names, std::optional<std::int64_t> fallback,

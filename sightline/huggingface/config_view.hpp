@@ -26,8 +26,11 @@ public:
 
   /// Present, null or not.
   [[nodiscard]] bool has(std::string_view name) const;
+  [[nodiscard]] bool is_null(std::string_view name) const;
   /// An integer in minimum .. 2^40; null is an error.
   [[nodiscard]] std::int64_t integer(Names names, std::int64_t fallback, std::int64_t minimum = 1) const;
+  /// The same where null is no value: as if the key were absent (intervals, numbers of layers beside a list that overrides them).
+  [[nodiscard]] std::int64_t interval(Names names, std::int64_t fallback, std::int64_t minimum = 1) const;
   /// The same where null means "none" (no window, no rotary part).
   [[nodiscard]] std::optional<std::int64_t> optional_integer(Names names, std::optional<std::int64_t> fallback,
                                                              std::int64_t minimum = 1) const;

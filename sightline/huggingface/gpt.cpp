@@ -10,6 +10,12 @@ namespace {
 const SizeKeys gpt2_keys = {
     {"num_hidden_layers", "n_layer"}, {"hidden_size", "n_embd"}, {"num_attention_heads", "n_head"}};
 
+// `n_embed`, an older name, wins where it stands; null says it does not.
+const SizeKeys bloom_keys = {{"num_hidden_layers", "n_layer"}, {"hidden_size"}, {"num_attention_heads", "n_head"}};
+const SizeKeys old_bloom_keys = {{"num_hidden_layers", "n_layer"}, {"n_embed", "hidden_size"}, {"num_attention_heads", "n_head"}};
+const SizeKeys falcon_keys = {{"num_hidden_layers"}, {"hidden_size"}, {"num_attention_heads"}};
+const SizeKeys old_falcon_keys = {{"num_hidden_layers"}, {"n_embed", "hidden_size"}, {"num_attention_heads"}};
+
 // Pre-norm, causal, with a final norm: what all of this file but OPT 350m and one form of BLOOM are.
 LayerSpec make_pre_norm_layer(Draft& draft, double eps, Feedforward feedforward) {
   LayerSpec layer;
@@ -138,9 +144,7 @@ void import_bloom(Draft& draft) {
   LayerSpec layer = make_pre_norm_layer(draft, eps, mlp(gelu, true));
   draft.architecture.input.norm = layer_norm(eps);
   layer.mixer.relative.scheme = RelativeScheme::alibi;
-  const std::int64_t layers =
-      read_sizes(draft, layer, {2, 64, 8, 250880},
-                 {{"num_hidden_layers", "n_layer"}, {"n_embed", "hidden_size"}, {"num_attention_heads", "n_head"}});
+  const std::int64_t layers = read_sizes(draft, layer, {2, 64, 8, 250880}, config.is_null("n_embed") ? bloom_keys : old_bloom_keys);
   require_tokens(draft, "bloom has no length in its config");
   if (config.flag({"apply_residual_connection_post_layernorm"}, false)) {
     // The skip carries the normed value, so seen from behind each norm the block is post-norm, and its last norm is ln_f.
@@ -175,8 +179,7 @@ void import_falcon(Draft& draft) {
   LayerSpec layer =
       make_pre_norm_layer(draft, config.number({"layer_norm_epsilon"}, 1e-5),
                           mlp(read_activation(draft, {"activation"}, "gelu"), config.flag({"bias"}, false)));
-  const std::int64_t layers =
-      read_sizes(draft, layer, {32, 4544, 71, 65024}, {{"num_hidden_layers"}, {"n_embed", "hidden_size"}, {"num_attention_heads"}});
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4544, 71, 65024}, config.is_null("n_embed") ? falcon_keys : old_falcon_keys);
   const bool new_decoder = config.flag({"new_decoder_architecture"}, false);
   const bool parallel = config.flag({"parallel_attn"}, true);
   if (new_decoder || parallel) make_parallel(draft);

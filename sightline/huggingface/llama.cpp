@@ -55,7 +55,7 @@ void add_windowed_layers(Draft& draft, LayerSpec layer, const std::vector<bool>&
 
 // no_rope_layers: 1 = rotary, 0 = no positions; missing, null and (as the library has it for Llama 4) empty: every 4th has none.
 std::vector<bool> read_rotary_layers(const Draft& draft, std::int64_t layers) {
-  const std::int64_t interval = draft.config.integer({"no_rope_layer_interval"}, 4);
+  const std::int64_t interval = draft.config.interval({"no_rope_layer_interval"}, 4);
   const auto listed = draft.config.integers("no_rope_layers", 0);
   std::vector<bool> rotary;
   if (listed && !listed->empty() && static_cast<std::int64_t>(listed->size()) < layers)
@@ -117,7 +117,7 @@ void import_qwen2(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft);
   const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 151936});
   read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
-  const std::int64_t first_sliding = config.integer({"max_window_layers"}, 28, 0);
+  const std::int64_t first_sliding = config.interval({"max_window_layers"}, 28, 0);
   const bool may_slide = config.flag({"use_sliding_window"}, false);
   (void)config.value("sliding_window");  // counts for nothing unless use_sliding_window says so
   const auto window = may_slide ? config.optional_integer({"sliding_window"}, 4096) : std::nullopt;
@@ -156,8 +156,7 @@ void import_gemma3(Draft& draft) {
   const std::int64_t layers = read_sizes(draft, layer, {26, 2304, 8, 262208});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
   const auto size = config.optional_integer({"sliding_window"}, 4096);
-  const std::int64_t period = config.integer({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
-  (void)config.value("_sliding_window_pattern");
+  const std::int64_t period = config.interval({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
   const auto sliding = read_sliding_layers(draft, layers, size, [&](std::int64_t k) { return (k + 1) % period != 0; });
   if (!config.flag({"use_bidirectional_attention"}, false)) {
     add_windowed_layers(draft, layer, sliding, size);
@@ -182,8 +181,7 @@ void import_cohere2(Draft& draft) {
   const std::int64_t layers = read_sizes(draft, layer, {40, 8192, 64, 256000});
   read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
   const auto window = config.optional_integer({"sliding_window"}, 4096);
-  const std::int64_t period = config.integer({"sliding_window_pattern", "_sliding_window_pattern"}, 4);
-  (void)config.value("_sliding_window_pattern");
+  const std::int64_t period = config.interval({"sliding_window_pattern", "_sliding_window_pattern"}, 4);
   const RelativeScheme scheme = layer.mixer.relative.scheme;
   for (const bool slides :
        read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return (k + 1) % period != 0; })) {
@@ -232,7 +230,7 @@ void import_llama4(Draft& draft) {
   const auto chunk = config.optional_integer({"attention_chunk_size"}, 8192);
   const std::vector<bool> rotary = read_rotary_layers(draft, layers);
   const auto types = read_layer_types(draft, layers, {"full_attention", "chunked_attention"});
-  const std::int64_t step = config.integer({"interleave_moe_layer_step"}, 1);
+  const std::int64_t step = config.interval({"interleave_moe_layer_step"}, 1);
   const auto moe_layers = config.integers("moe_layers", 0);
   const Feedforward dense = layer.feedforward;
   const Feedforward mixture = read_experts(draft, layer, false, 16, 1);

@@ -126,7 +126,7 @@ void import_modernbert(Draft& draft) {
   draft.architecture.input.norm = layer_norm(eps);
   draft.architecture.output.norm = layer_norm(eps);
 
-  const std::int64_t every = config.integer({"global_attn_every_n_layers"}, 3);
+  const std::int64_t every = config.interval({"global_attn_every_n_layers"}, 3);
   const std::int64_t local = config.integer({"local_attention"}, 128);
   const auto types = read_layer_types(draft, layers, {"full_attention", "sliding_attention"});
   for (std::int64_t k = 0; k < layers; ++k) {

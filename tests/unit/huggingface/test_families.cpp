@@ -125,6 +125,23 @@ TEST_CASE("known model types are sorted and each can be imported") {
   CHECK(std::is_sorted(types.begin(), types.end()));
 }
 
+TEST_CASE("null sizes and intervals are absent ones") {
+  CHECK(import_json({{"model_type", "bloom"}, {"n_embed", nullptr}, {"hidden_size", 32}}, with_tokens(8)).architecture.dim == 32);
+  CHECK(import_json({{"model_type", "falcon"}, {"n_embed", nullptr}}, with_tokens(8)).architecture.dim == 4544);
+  const nlohmann::json types = {"sliding_attention", "full_attention"};
+  for (const char* type : {"gemma3_text", "cohere2"}) {
+    const nlohmann::json config = {{"model_type", type}, {"num_hidden_layers", 2}, {"sliding_window", 4}, {"layer_types", types}};
+    nlohmann::json with_null = config;
+    with_null["sliding_window_pattern"] = nullptr;
+    CHECK(import_json(with_null, with_tokens(9)).architecture.layers == import_json(config, with_tokens(9)).architecture.layers);
+  }
+  nlohmann::json every_second = {{"model_type", "gemma3_text"}, {"num_hidden_layers", 2}, {"sliding_window", 4}, {"sliding_window_pattern", nullptr}, {"_sliding_window_pattern", 2}};
+  CHECK(import_json(every_second, with_tokens(9)).architecture.layers.size() == 2);
+  CHECK(import_json({{"model_type", "qwen2"}, {"num_hidden_layers", 2}, {"max_window_layers", nullptr}}, with_tokens(9)).architecture.layers.size() == 1);
+  CHECK(import_json({{"model_type", "modernbert"}, {"num_hidden_layers", 2}, {"global_attn_every_n_layers", nullptr}}, with_tokens(9)).architecture.layers.size() == 2);
+  CHECK(import_json({{"model_type", "smollm3"}, {"num_hidden_layers", 4}, {"no_rope_layer_interval", nullptr}}, with_tokens(9)).architecture.layers.size() == 2);
+}
+
 TEST_CASE("position tables: padding rows are lost, the default length is the table") {
   CHECK(import_json({{"model_type", "roberta"}, {"max_position_embeddings", 514}}).architecture.tokens == 512);
   CHECK(import_json({{"model_type", "roberta"}, {"max_position_embeddings", 514}}).architecture.input.vocabulary == 50264);
