@@ -143,7 +143,7 @@ void add_distance(Derivation& d, const ViewQuestion& question, const std::vector
 void settle_distances(Derivation& d, bool exact);
 void add_unseen_ids_floor(Derivation& d, const Natural& pairs);
 void add_label_floor(Derivation& d, IdFloor kind);
-void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision);
+void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision, bool for_every_group);
 [[nodiscard]] bool recolour_by_overlap(const Derivation& d, Layout& layout);
 [[nodiscard]] bool norms_merge_rows(const Json& architecture);
 

@@ -250,12 +250,14 @@ void add_label_floor(Derivation& d, IdFloor kind) {
   }
 }
 
-void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision) {
+void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision, bool for_every_group) {
   const double box = d.a["target"]["box"].number();
   std::string side = print(d.a["target"]["box"]);
   if (side.size() > 2 && side.substr(side.size() - 2) == ".0") side.resize(side.size() - 2);
   const std::string domain = fill("[-{0},{0}]^(d n)", {side}), rule = "fixed positions overlap (theory 3.9)";
-  if (!collision || collision->a == collision->b) return d.add_floor({}, "a target that differs on two inputs which the table makes equal", domain, rule);
+  if (for_every_group) return d.add_floor({}, "F(X)_i = X_i + (sum over j of |X_j|^2) e_1", domain, rule);
+  const std::vector<Vertex> orbit = orbits(d.target_is_layout ? d.layout_group.group : d.target);
+  if (!collision || orbit[collision->a] == orbit[collision->b]) return d.add_floor({}, "a target that differs on two inputs which the table makes equal", domain, rule);
   const auto table = position_table(d);
   double share = 0.5;  // every factor is taken 2^-50 smaller, more than its rounding; 1e-9 covers the products and sines
   for (const auto& [i, j] : collision->tau) {

@@ -191,7 +191,13 @@ void decide_ids(Derivation& d) {
     ask.kind = d.class_kind, ask.witnesses = false;
     if (d.a["target"]["symmetry"].is("layout")) ask.target = d.class_kind == ClassKind::causal ? &trivial_group : &d.layout_group.group;
     const IdLayers other = id_layers(ask);
-    if (!other.only_necessary) d.class_layers = other.layers;
+    Missing lacking;  // a target that asks for nothing says nothing about the sublayers
+    if (nothing_wanted && other.layers != 0u) {
+      if (check_feedforward(d, lacking)) lacking.push_back("layers");
+      check_mixers(d, false, lacking);
+      check_norms(d, lacking);
+    }
+    if (!other.only_necessary && lacking.empty()) d.class_layers = other.layers;
   }
 }
 

@@ -46,20 +46,25 @@ bool shows_lengths(const Derivation& d) {
   return false;
 }
 
+/// What keeps mixers from telling apart all that views do; empty: nothing.
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
+std::string missing_mixer(const Derivation& d, bool nothing_wanted) {
+  for (std::size_t k = 0; k < d.mixer.size(); ++k) {
+    const MixerFacts& m = d.mixer[k];
+    if (nothing_wanted && !lacks_scale(d.a["layer"][k]["mixer"])) continue;
+    if (!m.mean && !m.blind) return "mixer: " + m.why;
+    if (!m.bounded && d.given) return "mixer: " + m.why + "; a list of layers needs such a bound";
+  }
+  if (!nothing_wanted && mixes_register_rows(d)) return "registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)";
+  return "";
+}
+
 void decide_blocks(Derivation& d, bool nothing_wanted, Tokenwise& result) {
   const auto miss = [&](const std::string& reason) { result.missing.push_back(reason); };
   if (!d.a["block"]["residual"].boolean()) miss("no residual connection (theory 7.4)");
   const bool covered = d.a["input"]["embedding"].is("mlp") && std::all_of(d.feedforward.begin(), d.feedforward.end(), [](const auto& f) { return f.interpolates; });
   if (d.a["block"]["tied"].boolean() && !covered) miss("layers that share weights on real-valued tokens (theory 7.4, 15.4)");
-  for (std::size_t k = 0; k < d.mixer.size(); ++k) {
-    const Json& mixer = d.a["layer"][k]["mixer"];
-    const MixerFacts& m = d.mixer[k];
-    if (nothing_wanted && !lacks_scale(mixer)) continue;
-    if (!m.mean && !m.blind) return miss("mixer: " + m.why);
-    if (!m.bounded && d.given) return miss("mixer: " + m.why + "; a list of layers needs such a bound");
-  }
-  if (!nothing_wanted && mixes_register_rows(d)) return miss("registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)");
+  if (const std::string missing = missing_mixer(d, nothing_wanted); !missing.empty()) return miss(missing);
   d.use("mixer", {d.mixer.front().why});
 }
 
@@ -207,7 +212,7 @@ Needed decide_fixed_pooling(const Derivation& d, const Sight& sight, const ViewQ
     }
     if (needed.layers == 0u) return needed;
   } else {
-    kept = target_contains(d, own);
+    kept = question.target != nullptr && is_trivial(*question.target) ? is_trivial(own.group) : target_contains(d, own);
     const bool everything = d.target_class == ClassKind::all || (d.target_class == ClassKind::seen && d.class_kind == ClassKind::all);
     if (!kept && !everything && !is_trivial(question.target != nullptr ? *question.target : own.group)) {  // what the class hides may excuse the rest
       needed.layers.reset(), needed.low = *reach.layers;
@@ -218,6 +223,28 @@ Needed decide_fixed_pooling(const Derivation& d, const Sight& sight, const ViewQ
   needed.layers.reset(), needed.never = true;
   premises = {"fixed pooling: block means do not change when tokens of a block, or whole blocks, are exchanged"};
   return needed;
+}
+
+}  // namespace
+
+namespace {
+
+/// A fixed table whose rows overlap, and a target that exchanges tokens of different rows: no such exchange is harmless, in G or not (16.24 f).
+enum class RowExchange { none, refused, open };
+
+RowExchange exchange_rows(const Derivation& d) {
+  if (d.target_is_layout) return RowExchange::none;
+  const std::vector<Vertex> orbit = orbits(d.target);
+  const auto& row = d.layout.vertex_colour;
+  std::map<std::uint64_t, std::uint64_t> row_of;
+  bool merges = false, swaps = false;
+  for (Vertex i = 0; i < d.layout.tokens; ++i) {
+    merges = merges || row_of.try_emplace(d.recoloured.vertex_colour[i], row[i]).first->second != row[i];
+    swaps = swaps || row[orbit[i]] != row[i];
+  }
+  if (!merges || !swaps) return RowExchange::none;
+  const bool distinct = std::set(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(d.n)).size() == d.n;
+  return distinct && d.target_class == ClassKind::all ? RowExchange::refused : RowExchange::open;
 }
 
 }  // namespace
@@ -240,7 +267,9 @@ void decide_continuous(Derivation& d) {
     d.recoloured_sight.emplace(d.recoloured, d.shown("views", "recoloured"));
     sight = &*d.recoloured_sight, layout = &d.recoloured, own = &d.recoloured_group;
   }
-  const ViewQuestion question{layout, own, d.target_is_layout && d.whole && !fixed ? nullptr : &d.target, d.target_class, frequencies};
+  const RowExchange exchange = fixed ? exchange_rows(d) : RowExchange::none;
+  const Group nobody{d.layout.tokens, {}, {}};
+  const ViewQuestion question{layout, own, exchange == RowExchange::refused ? &nobody : d.target_is_layout && d.whole && !fixed ? nullptr : &d.target, d.target_class, frequencies};
 
   Needed needed;
   std::vector<std::string> premises;
@@ -254,6 +283,10 @@ void decide_continuous(Derivation& d) {
   bool impossible = needed.never || (d.given && needed.layers.value_or(needed.low) > *d.given);
   bool undecided = !impossible && !needed.layers && !(needed.high > 0 && (!d.given || *d.given >= needed.high));
   if (!overlaps_are_exact && impossible && (needed.below || !(needed.never || needed.layers))) impossible = false, undecided = true;
+  if (exchange == RowExchange::open && !(needed.never && needed.missed && !needed.below)) {
+    impossible = needed.never = false, undecided = true;
+    needed.layers.reset(), needed.high = 0;
+  }
   if (!decidable) impossible = false;
 
   bool unseen = false;
@@ -276,7 +309,7 @@ void decide_continuous(Derivation& d) {
   if (impossible && !unseen && !coarse) {
     if (fixed) {
       if (needed.below) d.set_collision(*needed.below);
-      add_overlap_floor(d, needed.below);
+      add_overlap_floor(d, needed.below, exchange == RowExchange::refused);
     } else {
       std::optional<Collision> collision;
       if (d.given) collision = figure(d, "the collision at this depth", [&] { return sight->collision(question, *d.given); });
@@ -285,7 +318,7 @@ void decide_continuous(Derivation& d) {
     }
   }
   if (!output.missing.empty()) rest.missing.push_back(output.missing);
-  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : pooling ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
+  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : pooling ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)" : exchange == RowExchange::open ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && d.rank.sphere);
   settle_distances(d, sufficient && bounded);
   d.verdict = impossible || output.impossible || rest.impossible ? "impossible" : rest.missing.empty() ? "certified" : "unknown";
@@ -296,24 +329,34 @@ void decide_continuous(Derivation& d) {
   }
   if (sufficient && !counted) d.use("theorem-g");
 
+  // A target that asks for nothing says nothing about mixers.
+  const bool mixes = sufficient && (!nothing_wanted || missing_mixer(d, false).empty());
   if (sufficient && counted && d.class_kind == d.target_class) d.class_layers = d.needed;
-  else if (sufficient && bounded && !pooling && !fixed) {
+  else if (mixes && bounded && !pooling && !fixed) {
     ViewQuestion other = question;
     other.kind = d.class_kind;
     d.class_layers = figure(d, "class.layers", [&] { return coarse ? keep_bounds(sight->needed(other), views_at_last).layers : sight->needed(other).layers; });
   }
-  if (sufficient && !output.impossible && d.connected) {
+  if (mixes && !output.impossible && d.connected && overlaps_are_exact) {
     ViewQuestion all = question;
     all.kind = ClassKind::all;
     const bool deep = !d.given || (bounded && d.needed && *d.given >= *d.needed);
-    if (fixed || pooling || !bounded) {
-      if (deep && !(fixed && !d.needed)) d.expressed = d.layout_group;
-    } else if (coarse && !(views_at_last && !d.given)) {
-      if (d.verdict == "certified" && d.target_is_layout && d.target_class == ClassKind::all) d.expressed = d.layout_group;
-    } else if (d.given && d.target_is_layout && d.target_class == ClassKind::all && d.needed && deep) {
+    const auto is_own = [&](const ConfirmedGroup& group) {
+      const Chain chain(d.layout_group.group);
+      const std::vector<Permutation> left = list_generators(group.group, ~std::size_t{0});
+      return std::all_of(left.begin(), left.end(), [&](const Permutation& g) { return chain.contains(g); });
+    };
+    if (pooling || !bounded) {
+      if (deep && !(fixed && !is_own(d.recoloured_group))) d.expressed = d.layout_group;
+    } else if (deep && d.verdict == "certified" && d.given && d.target_is_layout && d.target_class == ClassKind::all) {
       d.expressed = d.layout_group;
     } else if (!d.given || *d.given >= *d.connected) {
       d.expressed = figure(d, "expressed", [&] { return sight->expressed(all, d.given); });
+      // Views that are too coarse show that nothing but the layout's own group is left, or nothing; rows that overlap leave no group but that.
+      if (((coarse && (d.given || !views_at_last)) || fixed) && d.expressed) {
+        if (is_own(*d.expressed)) d.expressed = d.layout_group;
+        else d.expressed.reset();
+      }
     }
   }
 

@@ -59,7 +59,20 @@ bool shows_lengths(const Context& context) {
   return false;
 }
 
+/// What keeps mixers from telling apart all that views do.
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
+std::optional<std::string> find_missing_mixer(const Context& context, bool nothing_wanted) {
+  const Architecture& a = context.architecture;
+  for (std::size_t k = 0; k < a.layers.size(); ++k) {
+    const MixerFacts& facts = context.facts.mixer[k];
+    if (nothing_wanted && !lacks_scale(a.layers[k].mixer)) continue;
+    if (facts.mean != Tri::yes && !facts.blind) return "mixer: " + facts.why;
+    if (!facts.bounded && context.given) return "mixer: " + facts.why + "; a list of layers needs such a bound";
+  }
+  if (!nothing_wanted && mixes_register_rows(context)) return "registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)";
+  return std::nullopt;
+}
+
 void decide_blocks(Context& context, bool nothing_wanted, Tokenwise& result) {
   const Architecture& a = context.architecture;
   if (!a.block.residual) result.missing.push_back("no residual connection (theory 7.4)");
@@ -68,21 +81,8 @@ void decide_blocks(Context& context, bool nothing_wanted, Tokenwise& result) {
                          std::all_of(context.facts.feedforward.begin(), context.facts.feedforward.end(), [](const auto& f) { return f.interpolates; });
     if (!covered) result.missing.push_back("layers that share weights on real-valued tokens (theory 7.4, 15.4)");
   }
-  for (std::size_t k = 0; k < a.layers.size(); ++k) {
-    const Mixer& mixer = a.layers[k].mixer;
-    const MixerFacts& facts = context.facts.mixer[k];
-    if (nothing_wanted && !lacks_scale(mixer)) continue;
-    if (facts.mean != Tri::yes && !facts.blind) {
-      result.missing.push_back("mixer: " + facts.why);
-      return;
-    }
-    if (!facts.bounded && context.given) {
-      result.missing.push_back("mixer: " + facts.why + "; a list of layers needs such a bound");
-      return;
-    }
-  }
-  if (!nothing_wanted && mixes_register_rows(context)) {
-    result.missing.push_back("registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)");
+  if (auto missing = find_missing_mixer(context, nothing_wanted)) {
+    result.missing.push_back(std::move(*missing));
     return;
   }
   context.use("mixer", {context.facts.mixer.front().why});
@@ -90,6 +90,24 @@ void decide_blocks(Context& context, bool nothing_wanted, Tokenwise& result) {
 
 bool is_bounded(const Context& context) {
   return every_mixer(context, [](const MixerFacts& m) { return m.bounded; });
+}
+
+/// A fixed table whose rows overlap, and a target with a symmetry that exchanges tokens of different rows (docs/theory.md 16.24 f): inputs that look
+/// alike differ by the rows as well as by the exchange, so no exchange of different rows is harmless, in G or not.
+enum class RowExchange { none, refused, open };
+
+RowExchange exchange_rows(const Context& context, const layout::Layout& recoloured) {
+  if (context.target_is_layout) return RowExchange::none;
+  const auto& row = context.layout.vertex_colour;
+  std::map<std::uint64_t, std::uint64_t> row_of;
+  bool merges = false, swaps = false;
+  for (layout::Vertex i = 0; i < context.tokens(); ++i) {
+    merges = merges || row_of.try_emplace(recoloured.vertex_colour[i], row[i]).first->second != row[i];
+    swaps = swaps || row[context.target.orbit[i]] != row[i];
+  }
+  if (!merges || !swaps) return RowExchange::none;
+  const bool distinct = std::set<std::uint64_t>(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(context.tokens())).size() == context.tokens();
+  return distinct && context.target_class == ClassKind::all ? RowExchange::refused : RowExchange::open;
 }
 
 /// What was found about views, in words that anyone can derive from the figures.
@@ -170,7 +188,7 @@ sight::Needed decide_fixed_pooling(const Context& context, const sight::ViewQues
   needed.missing = reach.witness;
   premises = {reach.layers ? "fixed pooling: one layer shows every block mean" : "fixed pooling: some token is in no block"};
   if (!reach.layers) return needed;
-  const group::Group& target = context.target;
+  const group::Group& target = *question.target;
   bool kept = true;  // by the target, what one layer cannot tell apart
   if (*reach.layers == 0) {
     std::map<std::uint64_t, group::Point> orbit_of;
@@ -181,7 +199,7 @@ sight::Needed decide_fixed_pooling(const Context& context, const sight::ViewQues
     if (needed.layers == 0) return needed;
     for (group::Point i = 0; i < context.tokens(); ++i) kept = kept && target.orbit[i] == target.orbit[own.orbit[i]];
   } else {
-    kept = context.target_contains(own);
+    kept = target.is_trivial() ? own.is_trivial() : context.target_contains(own);
     const bool everything = context.target_class == ClassKind::all || (context.target_class == ClassKind::seen && context.answer.class_kind == ClassKind::all);
     if (!kept && !everything && !target.is_trivial()) {  // what the class hides may excuse the rest
       needed.layers.reset();
@@ -233,7 +251,12 @@ void decide_continuous(Context& context) {
     context.recoloured->group = symmetry::compute_layout_group(context.recoloured->layout, context.budget);
   }
   const Sighted& sighted = fixed_table ? *context.recoloured : context.sighted();
-  const sight::ViewQuestion question{&sighted.layout, context.target_is_layout && sighted.is_whole ? &sighted.group : &context.target,
+  const RowExchange exchange = fixed_table ? exchange_rows(context, sighted.layout) : RowExchange::none;
+  const group::Group nobody = group::make_trivial_group(context.layout.tokens);
+  const sight::ViewQuestion question{&sighted.layout,
+                                     exchange == RowExchange::refused                 ? &nobody
+                                     : context.target_is_layout && sighted.is_whole ? &sighted.group
+                                                                                      : &context.target,
                                      &sighted.group, context.target_class, register_rows(context)};
 
   // Views that are coarser than what networks see: what they tell apart is told apart, no more is claimed.
@@ -255,6 +278,13 @@ void decide_continuous(Context& context) {
     sight_verdict.impossible = false;
     sight_verdict.undecided = true;
   }
+  if (exchange == RowExchange::open && !sight_verdict.needed.missing) {
+    sight_verdict.impossible = false;
+    sight_verdict.undecided = true;
+    sight_verdict.needed.layers.reset();
+    sight_verdict.needed.never = false;
+    sight_verdict.needed.high = 0;
+  }
   if (!decidable) sight_verdict.impossible = false;  // not even necessity: the pattern depends on the data
 
   const bool unseen = sight_verdict.impossible && add_unseen_floor(context, question);
@@ -271,7 +301,7 @@ void decide_continuous(Context& context) {
   if (sight_verdict.impossible && !unseen && !coarse) {
     if (fixed_table) {
       answer.collision = sight_verdict.needed.below;
-      context.add_floor(make_overlap_floor(context, sight_verdict.needed.below));
+      context.add_floor(make_overlap_floor(context, sight_verdict.needed.below, exchange == RowExchange::refused));
     } else {
       add_collision_floor(context, question, sight_verdict);
     }
@@ -280,6 +310,7 @@ void decide_continuous(Context& context) {
   if (sight_verdict.undecided) rest.missing.push_back(lengths            ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)"
                                                       : pooled             ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)"
                                                       : is_fixed_pooling(a) ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)"
+                                                      : exchange == RowExchange::open ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)"
                                                       : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps"
                                                                            : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
 
@@ -302,11 +333,12 @@ void decide_continuous(Context& context) {
   }
   if (sufficient && !bounded) context.use("theorem-g");
 
-  // The class of the repeated list, and the smallest group at the given depth.
+  // The class of the repeated list, and the smallest group at the given depth: a target that asks for nothing says nothing about mixers.
+  const bool mixes = sufficient && (!nothing_wanted || !find_missing_mixer(context, false));
   if (sufficient && bounded && answer.class_kind) {
     if (*answer.class_kind == context.target_class) {
       answer.class_layers = answer.needed;
-    } else if (is_bounded(context) && !is_fixed_pooling(a) && !fixed_table) {
+    } else if (mixes && is_bounded(context) && !is_fixed_pooling(a) && !fixed_table) {
       sight::ViewQuestion other = question;
       other.target_class = *answer.class_kind;
       answer.class_layers = context.figure("class.layers", [&] {
@@ -315,26 +347,25 @@ void decide_continuous(Context& context) {
       });
     }
   }
-  if (sufficient && !output.impossible && answer.connected) {
-    std::optional<group::Group> expressed;
-    sight::ViewQuestion all = question;
-    all.target_class = ClassKind::all;
-    if (fixed_table || is_fixed_pooling(a) || !is_bounded(context)) {
-      if (fixed_table && !answer.needed) expressed = std::nullopt;  // overlapping rows: the group depends on the box
-      else if (!context.given || (is_bounded(context) && answer.needed && *context.given >= *answer.needed)) expressed = context.layout_group;
-    } else if (!context.given && (!coarse || views_at_last)) {
-      expressed = context.figure("expressed", [&] { return context.ask_expressed(all, std::nullopt); });
-    } else if (coarse) {
-      if (answer.verdict == Verdict::certified && context.target_is_layout && context.target_class == ClassKind::all) expressed = context.layout_group;
-    } else if (*context.given >= *answer.connected) {
-      if (context.target_is_layout && context.target_class == ClassKind::all && answer.needed && *answer.needed <= *context.given) {
-        expressed = context.layout_group;
-      } else {
-        expressed = context.figure("expressed", [&] { return context.ask_expressed(all, context.given); });
-      }
+  if (!mixes || output.impossible || !answer.connected || !overlaps_are_exact) return;
+  sight::ViewQuestion all = question;
+  all.target_class = ClassKind::all;
+  const bool merged = fixed_table && !(sighted.group.order == context.layout_group.order);
+  const bool enough = !context.given || (is_bounded(context) && answer.needed && *context.given >= *answer.needed);
+  std::optional<group::Group> expressed;
+  if (is_fixed_pooling(a) || !is_bounded(context)) {
+    if (enough && !merged) expressed = context.layout_group;
+  } else if (enough && answer.verdict == Verdict::certified && context.given && context.target_is_layout && context.target_class == ClassKind::all) {
+    expressed = context.layout_group;
+  } else if (!context.given || *context.given >= *answer.connected) {
+    expressed = context.figure("expressed", [&] { return context.ask_expressed(all, context.given); });
+    // Views that are too coarse show that nothing but the layout's own group is left, or nothing; rows that overlap leave no group but that.
+    if (((coarse && (context.given || !views_at_last)) || fixed_table) && expressed) {
+      if (expressed->order == context.layout_group.order) expressed = context.layout_group;
+      else expressed.reset();
     }
-    if (expressed) answer.expressed = to_group_answer(*expressed, context.budget);
   }
+  if (expressed) answer.expressed = to_group_answer(*expressed, context.budget);
 }
 
 sight::Needed compute_pattern_needed(const Context& context) {

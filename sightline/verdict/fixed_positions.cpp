@@ -138,12 +138,17 @@ bool recolour_by_overlap(const Context& context, layout::Layout& layout) {
   return cliques;
 }
 
-Floor make_overlap_floor(const Context& context, const std::optional<sight::Collision>& collision) {
+Floor make_overlap_floor(const Context& context, const std::optional<sight::Collision>& collision, bool for_every_group) {
   Floor floor;
   floor.rule = "fixed positions overlap (theory 3.9)";
   floor.domain = fmt::format("[-{0},{0}]^(d n)", context.architecture.target.box);
   floor.target = "a target that differs on two inputs which the table makes equal";
-  if (!collision || collision->a == collision->b) return floor;
+  if (for_every_group) {
+    floor.target = "F(X)_i = X_i + (sum over j of |X_j|^2) e_1";
+    return floor;
+  }
+  const auto& orbit = context.target.orbit;
+  if (!collision || orbit[collision->a] == orbit[collision->b]) return floor;
   floor.target = fmt::format("F(X)_{} = 0, F(X)_{} = e_1", collision->a, collision->b);
   const auto table = make_table(context.architecture);
   double share = 0.5;

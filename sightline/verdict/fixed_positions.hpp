@@ -21,6 +21,6 @@ namespace sightline::verdict {
 [[nodiscard]] bool norms_merge_rows(const architecture::Architecture& architecture);
 
 /// 3.9 with tau of the collision: half the volume share of the inputs that have a partner, rounded down.
-[[nodiscard]] Floor make_overlap_floor(const Context& context, const std::optional<sight::Collision>& collision);
+[[nodiscard]] Floor make_overlap_floor(const Context& context, const std::optional<sight::Collision>& collision, bool for_every_group);
 
 }  // namespace sightline::verdict

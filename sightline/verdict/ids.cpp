@@ -284,7 +284,14 @@ void decide_ids(Context& context) {
     }
     if (*answer.class_kind == ClassKind::causal) of_class.mean_all_causal();
     const IdLayers other = compute_id_layers(of_class, *answer.class_kind);
-    if (!other.only_necessary) answer.class_layers = other.layers;
+    // A target that asks for nothing says nothing about the sublayers.
+    std::vector<std::string> lacking;
+    if (nothing_wanted && other.layers != 0) {
+      if (check_feedforward(context, lacking)) lacking.emplace_back("layers");
+      check_mixers(context, false, lacking);
+      check_norms(context, lacking);
+    }
+    if (!other.only_necessary && lacking.empty()) answer.class_layers = other.layers;
     context.asked = std::move(of_class.asked);
   }
 }
