@@ -330,7 +330,7 @@ void decide_continuous(Derivation& d) {
   if (sufficient && !counted) d.use("theorem-g");
 
   // A target that asks for nothing says nothing about mixers.
-  const bool mixes = sufficient && (!nothing_wanted || missing_mixer(d, false).empty());
+  const bool mixes = sufficient && (!nothing_wanted || d.n == 1 || missing_mixer(d, false).empty());
   if (sufficient && counted && d.class_kind == d.target_class) d.class_layers = d.needed;
   else if (mixes && bounded && !pooling && !fixed) {
     ViewQuestion other = question;

@@ -334,7 +334,7 @@ void decide_continuous(Context& context) {
   if (sufficient && !bounded) context.use("theorem-g");
 
   // The class of the repeated list, and the smallest group at the given depth: a target that asks for nothing says nothing about mixers.
-  const bool mixes = sufficient && (!nothing_wanted || !find_missing_mixer(context, false));
+  const bool mixes = sufficient && (!nothing_wanted || context.tokens() == 1 || !find_missing_mixer(context, false));
   if (sufficient && bounded && answer.class_kind) {
     if (*answer.class_kind == context.target_class) {
       answer.class_layers = answer.needed;
