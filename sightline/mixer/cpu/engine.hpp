@@ -128,6 +128,7 @@ template <class Real> struct Gradients {
   std::ptrdiff_t out_stride = 0;
   Real *query = nullptr, *key = nullptr, *value = nullptr;
   std::ptrdiff_t query_stride = 0, key_stride = 0, value_stride = 0;
+  bool past = false; ///< they are too many to stay in the caches: written past them where rows are written once
   Real* middles = nullptr;                            ///< workspace per reader of rows passes, or null without sinks
   Real *arc_weights = nullptr, *arc_slopes = nullptr; ///< per arc, from backward_rows to backward_columns
   Real* arc_exponents = nullptr;                      ///< d loss / d exponent of every arc, for biases; or null

@@ -17,10 +17,4 @@ namespace sightline::mixer::cpu {
 /// are lists. Null when there is none, or when it would hold too many arcs.
 [[nodiscard]] const std::vector<Tiles>* find_exact_rows(const Plan& plan, const CompiledPlan& compiled);
 
-/// Positions 0 .. reads-1 with the members of every twin class sorted by content (key, then value, by bits).
-template <class Real>
-[[nodiscard]] std::vector<std::int32_t>
-sort_by_content(const Plan& plan, View<const Real> key, std::int64_t width, View<const Real> value,
-                std::int64_t value_width, std::int64_t batch, std::int64_t head, const Engine<Real>& engine);
-
 } // namespace sightline::mixer::cpu

@@ -98,10 +98,18 @@ public:
   void measure(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, const Real* weights, int count) {
     constexpr int lanes = Lanes<Real>::count;
     std::int64_t k = 0;
-    for (; k + 2 * lanes <= width_; k += 2 * lanes)
-      measure_vectors<2>(base, stride, columns, weights, count, k);
-    for (; k + lanes <= width_; k += lanes)
-      measure_vectors<1>(base, stride, columns, weights, count, k);
+    for (; k + 4 * lanes <= width_; k += 4 * lanes) {
+      if (weights != nullptr)
+        measure_vectors<4, true>(base, stride, columns, weights, count, k);
+      else
+        measure_vectors<4, false>(base, stride, columns, weights, count, k);
+    }
+    for (; k + lanes <= width_; k += lanes) {
+      if (weights != nullptr)
+        measure_vectors<1, true>(base, stride, columns, weights, count, k);
+      else
+        measure_vectors<1, false>(base, stride, columns, weights, count, k);
+    }
     for (; k < width_; ++k) {
       for (int a = 0; a < count; ++a) {
         const Integer size = magnitude_of<Real>(term(base, stride, columns, weights, a, k));
@@ -172,7 +180,7 @@ private:
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(bits_of(x)));
   }
 
-  template <int vectors>
+  template <int vectors, bool weighted>
   SIGHTLINE_INLINE void measure_vectors(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
                                         const Real* weights, int count, std::int64_t k) {
     constexpr int lanes = Lanes<Real>::count;
@@ -183,10 +191,11 @@ private:
       top[v] = (IntVec<Real>)load<Real>(reinterpret_cast<const Real*>(tops_) + k + v * lanes);
     for (int a = 0; a < count; ++a) {
       const Real* const row = base + row_of(columns, a) * stride + k;
-      const Vec<Real> weight = weights == nullptr ? splat<Real>(1) : splat<Real>(weights[a]);
+      const Vec<Real> weight = weighted ? splat<Real>(weights[a]) : splat<Real>(1);
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) {
-        const IntVec<Real> size = (IntVec<Real>)(weight * load<Real>(row + v * lanes)) & mask;
+        const Vec<Real> x = load<Real>(row + v * lanes);
+        const IntVec<Real> size = (IntVec<Real>)(weighted ? weight * x : x) & mask;
         top[v] = size > top[v] ? size : top[v];
       }
     }

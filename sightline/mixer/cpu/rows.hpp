@@ -109,6 +109,8 @@ Real backward_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         for_free_stretches(list, begin, end, free_rows, [&](std::int64_t from, std::int64_t to) {
           for_row_stretches(list, from, to, few, others);
         });
+        if (gradients.past)
+          finish_streams();
         return sink;
       }
     }
@@ -140,6 +142,8 @@ void backward_columns(const Rule<Real>& rule, const Head<Real>& head, const Grad
         for_free_stretches(list, begin, end, free_columns, [&](std::int64_t from, std::int64_t to) {
           for_row_stretches(list, from, to, few, others);
         });
+        if (gradients.past)
+          finish_streams();
         return;
       }
     }

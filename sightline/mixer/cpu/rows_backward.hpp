@@ -239,6 +239,20 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
   return sink;
 }
 
+/// short_sum as the backward pass wants it.
+template <class Real, int vectors, int arcs>
+SIGHTLINE_INLINE void sum_short(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
+                                const Real* weights, int apart, const std::uint8_t* marks, int count, Real factor,
+                                bool past, Real* to) {
+  if (marks != nullptr)
+    short_sum<Real, vectors, arcs, true>(base, stride, columns, weights, apart, marks, count, factor, true, to);
+  else if (past && can_stream<Real>(to))
+    short_sum<Real, vectors, arcs, false, true>(base, stride, columns, weights, apart, nullptr, count, factor, false,
+                                                to);
+  else
+    short_sum<Real, vectors, arcs, false>(base, stride, columns, weights, apart, nullptr, count, factor, false, to);
+}
+
 /// Rows begin .. end - 1 of the list, `arcs` each: see rows_short.hpp.
 template <class Real, int vectors, int fixed_arcs>
 void backward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
@@ -301,12 +315,8 @@ void backward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, cons
       if (gradients.query == nullptr)
         continue;
       Real* const to = gradients.query + row * gradients.query_stride;
-      if (marks != nullptr)
-        short_sum<Real, vectors, fixed_arcs, true>(head.key, head.key_stride, columns + i * arcs, space.products + i,
-                                                   lanes, marks, arcs, rule.query_scale, true, to);
-      else
-        short_sum<Real, vectors, fixed_arcs, false>(head.key, head.key_stride, columns + i * arcs, space.products + i,
-                                                    lanes, nullptr, arcs, rule.query_scale, false, to);
+      sum_short<Real, vectors, fixed_arcs>(head.key, head.key_stride, columns + i * arcs, space.products + i, lanes,
+                                           marks, arcs, rule.query_scale, gradients.past, to);
     }
   }
 }
@@ -324,12 +334,8 @@ void backward_short_columns_of(const Rule<Real>& rule, const Head<Real>& head, c
       slopes[a] = gradients.arc_slopes[list.arcs[first + a]] * rule.query_scale;
     }
     const auto collect = [&](const Real* base, std::ptrdiff_t stride, const Real* numbers, Real* to) {
-      if (marks != nullptr)
-        short_sum<Real, vectors, fixed_arcs, true>(base, stride, list.columns + first, numbers, 1, marks, arcs,
-                                                   Real(1), true, to);
-      else
-        short_sum<Real, vectors, fixed_arcs, false>(base, stride, list.columns + first, numbers, 1, nullptr, arcs,
-                                                    Real(1), false, to);
+      sum_short<Real, vectors, fixed_arcs>(base, stride, list.columns + first, numbers, 1, marks, arcs, Real(1),
+                                           gradients.past, to);
     };
     if (gradients.value != nullptr)
       collect(gradients.out, gradients.out_stride, weights, gradients.value + column * gradients.value_stride);

@@ -95,7 +95,8 @@ SIGHTLINE_INLINE void short_products(bool distance, const Real* fixed, Real scal
 }
 
 /// to = sum over arcs of weights[a * apart] times the row of columns[a], times factor, in the order that marks ask for.
-template <class Real, int vectors, int arcs, bool marked>
+/// past: `to` need not stay in the caches, and lies at a multiple of a vector.
+template <class Real, int vectors, int arcs, bool marked, bool past = false>
 SIGHTLINE_INLINE void short_sum(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
                                 const Real* weights, int apart, const std::uint8_t* marks, int count, Real factor,
                                 bool clean, Real* to) {
@@ -110,20 +111,32 @@ SIGHTLINE_INLINE void short_sum(const Real* base, std::ptrdiff_t stride, const s
       weight[a] = splat<Real>(weights[a * apart]);
       ends[a] = marked && marks[a] != 0;
     }
+    const auto run = [&](auto every) { // every arc is a sum of its own
 #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) {
-      Vec<Real> sum{}, all{};
+      for (int v = 0; v < vectors; ++v) {
+        Vec<Real> sum{}, all{};
 #pragma GCC unroll 8
-      for (int a = 0; a < arcs; ++a) {
-        sum = fma(weight[a], load<Real>(rows[a] + v * lanes), sum);
-        if (marked && ends[a]) {
-          all += sum;
-          sum = Vec<Real>{};
+        for (int a = 0; a < arcs; ++a) {
+          sum = fma(weight[a], load<Real>(rows[a] + v * lanes), sum);
+          if (marked && (decltype(every)::value != 0 || ends[a])) {
+            all += sum;
+            sum = Vec<Real>{};
+          }
         }
+        const Vec<Real> raw = (marked ? all : sum) * splat<Real>(factor), result = clean ? canonical<Real>(raw) : raw;
+        if constexpr (past)
+          stream<Real>(to + v * lanes, result);
+        else
+          store<Real>(to + v * lanes, result);
       }
-      const Vec<Real> result = (marked ? all : sum) * splat<Real>(factor);
-      store<Real>(to + v * lanes, clean ? canonical<Real>(result) : result);
-    }
+    };
+    bool all_end = marked;
+    for (int a = 0; marked && a < arcs; ++a)
+      all_end = all_end && ends[a];
+    if (marked && all_end)
+      run(Constant<1>{});
+    else
+      run(Constant<0>{});
   } else {
     if constexpr (marked) {
       add_rows_marked<Real, vectors>(base, stride, vectors * lanes, columns, weights, marks, count, factor, to, apart);

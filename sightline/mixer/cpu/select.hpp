@@ -33,35 +33,63 @@ template <class Real> std::int64_t count_from(const Real* keys, std::int64_t cou
   return sum;
 }
 
-/// Writes the reads of one row that count, by rising position; returns their number.
+/// A border that at least `most` of the keys (whole vectors) reach, and as few more as it takes: bisection. `ties`: how many
+/// of those that equal it belong to the `most` largest.
+template <class Real> struct Border {
+  Whole<Real> least = not_read<Real> + 1;
+  std::int64_t ties = 0;
+};
 template <class Real>
-int take_largest(const Real* keys, std::int64_t count, const std::int32_t* columns, std::int64_t most,
-                 std::int32_t* to) {
-  constexpr int lanes = Lanes<Real>::count;
+Border<Real> find_border(const Real* keys, std::int64_t count, std::int64_t most, Whole<Real> from) {
   using Number = Whole<Real>;
-  Number least = not_read<Real> + 1;
-  std::int64_t ties = count;
-  const std::int64_t real = count_from<Real>(keys, count, least);
-  if (real > most) {
-    Number high = all_but_sign<Real>;
-    bool exactly = false;
-    while (least < high && !exactly) { // at least `most` keys from `least` on, fewer beyond `high`
-      const auto half = static_cast<Number>(
-          (static_cast<std::uint64_t>(static_cast<std::int64_t>(high) - static_cast<std::int64_t>(least)) + 1) / 2);
-      const Number middle = sizeof(Real) == 4 || high < 0 || least >= 0
-                                ? static_cast<Number>(least + half)
-                                : (least + 1 >= 0 ? least + 1 : 0); // 64 bits: the difference may not fit
-      const std::int64_t found = count_from<Real>(keys, count, middle);
-      exactly = found == most;
-      if (found >= most)
-        least = middle;
-      else
-        high = middle - 1;
-    }
-    if (!exactly)
-      ties = most - (least == all_but_sign<Real> ? 0 : count_from<Real>(keys, count, least + 1));
+  Number least = from, high = all_but_sign<Real>;
+  bool exactly = false;
+  while (least < high && !exactly) { // at least `most` keys from `least` on, fewer beyond `high`
+    const auto half = static_cast<Number>(
+        (static_cast<std::uint64_t>(static_cast<std::int64_t>(high) - static_cast<std::int64_t>(least)) + 1) / 2);
+    const Number middle = sizeof(Real) == 4 || high < 0 || least >= 0
+                              ? static_cast<Number>(least + half)
+                              : (least + 1 >= 0 ? least + 1 : 0); // 64 bits: the difference may not fit
+    const std::int64_t found = count_from<Real>(keys, count, middle);
+    exactly = found == most;
+    if (found >= most)
+      least = middle;
+    else
+      high = middle - 1;
   }
-  int taken = 0;
+  if (exactly)
+    return {least, count};
+  return {least, most - (least == all_but_sign<Real> ? 0 : count_from<Real>(keys, count, least + 1))};
+}
+
+/// Of every few keys the largest: the most-th largest of these is reached by at least `most` keys, and by few more. 0 where
+/// the keys are too few for that to pay.
+inline constexpr int most_tops = 1024;
+template <class Real>
+std::int64_t find_tops(const Real* keys, std::int64_t count, std::int64_t most, Real* tops) {
+  constexpr int lanes = Lanes<Real>::count;
+  const std::int64_t vectors = count / lanes;
+  std::int64_t depth = 8;
+  while (vectors / depth * lanes > most_tops)
+    depth *= 2;
+  const std::int64_t found = vectors / depth * lanes;
+  if (found < 2 * most)
+    return 0;
+  for (std::int64_t v = 0; v < found / lanes; ++v) {
+    IntVec<Real> top = (IntVec<Real>)load<Real>(keys + v * depth * lanes);
+    for (std::int64_t d = 1; d < depth; ++d) {
+      const IntVec<Real> key = (IntVec<Real>)load<Real>(keys + (v * depth + d) * lanes);
+      top = key > top ? key : top;
+    }
+    store<Real>(tops + v * lanes, (Vec<Real>)top);
+  }
+  return found;
+}
+
+/// Calls f(position, key) for the keys that reach a border, by rising position, until it says stop.
+template <class Real, class Function>
+SIGHTLINE_INLINE void for_keys_from(const Real* keys, std::int64_t count, Whole<Real> least, Function f) {
+  constexpr int lanes = Lanes<Real>::count;
   const IntVec<Real> border = least - IntVec<Real>{};
   for (std::int64_t k = 0; k < count; k += lanes) {
     const IntVec<Real> mine = (IntVec<Real>)load<Real>(keys + k), reached = mine >= border;
@@ -72,10 +100,60 @@ int take_largest(const Real* keys, std::int64_t count, const std::int32_t* colum
     if (joined == 0)
       continue;
     for (int lane = 0; lane < lanes; ++lane) {
-      if (mine[lane] > least || (mine[lane] == least && ties-- > 0))
-        to[taken++] = columns[k + lane];
+      if (mine[lane] >= least && !f(k + lane, mine[lane]))
+        return;
     }
   }
+}
+
+/// Writes the reads of one row that count, by rising position; returns their number.
+template <class Real>
+int take_largest(const Real* keys, std::int64_t count, const std::int32_t* columns, std::int64_t most,
+                 std::int32_t* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  using Number = Whole<Real>;
+  constexpr std::int64_t most_candidates = 1024;
+  constexpr Number lowest = not_read<Real> + 1, nothing = not_read<Real>;
+  alignas(64) Real tops[most_tops];
+  Number from = lowest;
+  const std::int64_t groups = find_tops<Real>(keys, count, most, tops);
+  if (groups > 0 && count_from<Real>(tops, groups, lowest) >= most)
+    from = find_border<Real>(tops, groups, most, lowest).least;
+  int taken = 0;
+  if (from > lowest) { // few keys are left
+    alignas(64) Real left[most_candidates + lanes];
+    std::int32_t places[most_candidates];
+    std::int64_t candidates = 0;
+    bool fits = true;
+    for_keys_from<Real>(keys, count, from, [&](std::int64_t place, Number key) {
+      fits = candidates < most_candidates;
+      if (!fits)
+        return false;
+      __builtin_memcpy(left + candidates, &key, sizeof key);
+      places[candidates++] = static_cast<std::int32_t>(place);
+      return true;
+    });
+    if (fits) {
+      const std::int64_t padded = round_up(candidates, lanes);
+      for (std::int64_t k = candidates; k < padded; ++k)
+        __builtin_memcpy(left + k, &nothing, sizeof nothing);
+      Border<Real> border = find_border<Real>(left, padded, most, from);
+      for_keys_from<Real>(left, padded, border.least, [&](std::int64_t k, Number key) {
+        if (key > border.least || border.ties-- > 0)
+          to[taken++] = columns[places[k]];
+        return true;
+      });
+      return taken;
+    }
+  }
+  Border<Real> border{lowest, count};
+  if (count_from<Real>(keys, count, lowest) > most)
+    border = find_border<Real>(keys, count, most, from);
+  for_keys_from<Real>(keys, count, border.least, [&](std::int64_t k, Number key) {
+    if (key > border.least || border.ties-- > 0)
+      to[taken++] = columns[k];
+    return true;
+  });
   return taken;
 }
 

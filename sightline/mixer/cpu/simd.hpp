@@ -52,6 +52,32 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> load(const Real* from) {
 template <class Real> SIGHTLINE_INLINE void store(Real* to, Vec<Real> value) {
   *reinterpret_cast<typename Lanes<Real>::Unaligned*>(to) = value;
 }
+/// Past the caches, for what nobody reads again soon: lines that are written whole need not be fetched first. `to` lies
+/// at a multiple of a vector; finish_streams() comes before anybody else reads it.
+template <class Real> SIGHTLINE_INLINE void stream(Real* to, Vec<Real> value) {
+#if defined(SIGHTLINE_USE_AVX512)
+  if constexpr (sizeof(Real) == 4)
+    _mm512_stream_ps(to, value);
+  else
+    _mm512_stream_pd(to, value);
+#elif defined(SIGHTLINE_USE_AVX2)
+  if constexpr (sizeof(Real) == 4)
+    _mm256_stream_ps(to, value);
+  else
+    _mm256_stream_pd(to, value);
+#else
+  store<Real>(to, value);
+#endif
+}
+inline void finish_streams() {
+#if defined(SIGHTLINE_USE_AVX512) || defined(SIGHTLINE_USE_AVX2)
+  _mm_sfence();
+#endif
+}
+template <class Real> SIGHTLINE_INLINE bool can_stream(const Real* to) {
+  return reinterpret_cast<std::uintptr_t>(to) % SIGHTLINE_SIMD_BYTES == 0;
+}
+
 template <class Real> SIGHTLINE_INLINE Vec<Real> splat(Real value) { return value - Vec<Real>{}; }
 
 /// splat() computes: it would turn -0 and signalling NaN into other bits.

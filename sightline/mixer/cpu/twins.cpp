@@ -1,12 +1,82 @@
 #include "sightline/mixer/cpu/twins.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "sightline/mixer/cpu/call.hpp"
 #include "sightline/mixer/cpu/slices.hpp"
 
 namespace sightline::mixer::cpu {
+namespace {
+
+/// Sorts a few items with different keys by counting, for each, the smaller ones: no branch depends on the numbers.
+/// False where keys are equal.
+template <class Real, class Bits>
+bool rank_small(const Engine<Real>& engine, std::pair<Bits, std::int32_t>* items, std::int64_t count) {
+  if (count > most_ranked)
+    return false;
+  Real keys[most_ranked];
+  std::int32_t ranks[most_ranked];
+  std::pair<Bits, std::int32_t> sorted[most_ranked];
+  bool taken[most_ranked] = {};
+  for (std::int64_t k = 0; k < count; ++k)
+    keys[k] = std::bit_cast<Real>(items[k].first);
+  engine.rank_keys(keys, static_cast<int>(count), ranks);
+  for (std::int64_t k = 0; k < count; ++k) {
+    if (taken[ranks[k]])
+      return false;
+    taken[ranks[k]] = true;
+    sorted[ranks[k]] = items[k];
+  }
+  std::copy_n(sorted, count, items);
+  return true;
+}
+
+} // namespace
+
+template <class Real>
+std::vector<std::int32_t> sort_by_content(const Plan& plan, View<const Real> key, std::int64_t width,
+                                          View<const Real> value, std::int64_t value_width, std::int64_t batch,
+                                          std::int64_t head, const Engine<Real>& engine) {
+  using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+  const std::int64_t n = plan.reads();
+  std::vector<std::pair<Bits, std::int32_t>> items(static_cast<std::size_t>(n));
+  for (std::int64_t j = 0; j < n; ++j)
+    items[static_cast<std::size_t>(j)] = {std::bit_cast<Bits>(*key.at(batch, head, j)), static_cast<std::int32_t>(j)};
+  const auto less = [&](const auto& a, const auto& b) {
+    if (a.first != b.first)
+      return a.first < b.first;
+    const int keys = std::memcmp(key.at(batch, head, a.second), key.at(batch, head, b.second),
+                                 sizeof(Real) * static_cast<std::size_t>(width));
+    if (keys != 0)
+      return keys < 0;
+    return std::memcmp(value.at(batch, head, a.second), value.at(batch, head, b.second),
+                       sizeof(Real) * static_cast<std::size_t>(value_width)) < 0;
+  };
+  const std::vector<std::uint32_t>& classes = plan.order().twin_class;
+  for (std::int64_t first = 0; first < n;) {
+    std::int64_t last = classes.empty() ? n : first + 1;
+    while (last < n && classes[static_cast<std::size_t>(last)] == classes[static_cast<std::size_t>(first)])
+      ++last;
+    if (!rank_small(engine, items.data() + first, last - first))
+      std::sort(items.begin() + first, items.begin() + last, less);
+    first = last;
+  }
+  std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+  for (std::size_t k = 0; k < order.size(); ++k)
+    order[k] = items[k].second;
+  return order;
+}
+
+template std::vector<std::int32_t> sort_by_content(const Plan&, View<const float>, std::int64_t, View<const float>,
+                                                   std::int64_t, std::int64_t, std::int64_t, const Engine<float>&);
+template std::vector<std::int32_t> sort_by_content(const Plan&, View<const double>, std::int64_t, View<const double>,
+                                                   std::int64_t, std::int64_t, std::int64_t, const Engine<double>&);
+
 namespace {
 
 /// Sizes of the classes, which are intervals.

@@ -16,6 +16,12 @@ template <class Real>
                                          const AttentionInputs<Real>& in, const AttentionOutputs<Real>& out,
                                          const AttentionGradients<Real>& gradients, const Execution& execution);
 
+/// Positions 0 .. reads-1 with the members of every twin class sorted by content (key, then value, by bits).
+template <class Real>
+[[nodiscard]] std::vector<std::int32_t>
+sort_by_content(const Plan& plan, View<const Real> key, std::int64_t width, View<const Real> value,
+                std::int64_t value_width, std::int64_t batch, std::int64_t head, const Engine<Real>& engine);
+
 /// to [token][width] = the rows of a head in the given order.
 template <class Real>
 void copy_rows(const View<const Real>& from, std::int64_t batch, std::int64_t head,

@@ -167,7 +167,7 @@ TEST_CASE("twins: everything, and blocks that change places") {
         blocks[static_cast<std::size_t>(size * b + k)] =
             size * place[static_cast<std::size_t>(b)] + inside[static_cast<std::size_t>(k)];
     }
-    for (const char* kernel : {"softmax", "gaussian", "cosine", "sigmoid(dot(x,y))", "exp(dot(tanh(x),y))"}) {
+    for (const char* kernel : {"softmax", "gaussian", "cosine", "sigmoid(dot(x,y))", "exp(dot(tanh(x),y))", "(1+norm2(x-y))*exp(dot(x,y)/4)"}) {
       Call call = make_call(make(
                                 [&](layout::PatternSpec& s) {
                                   s.kind = layout::PatternKind::blocks;

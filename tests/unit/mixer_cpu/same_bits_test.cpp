@@ -1,9 +1,12 @@
 // One instruction set, any number of threads: the same bits.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "call.hpp"
 #include "sightline/layout/pattern_spec.hpp"
@@ -151,6 +154,65 @@ TEST_CASE("the number of threads changes no bit of sums of features") {
     set_kernel(call, "performer");
     check_threads<float>(call, random, InstructionSet::best);
   }
+}
+
+// Gradients of 18 MB are written past the caches, those of one head are not.
+TEST_CASE("gradients that no cache would keep have the same bits") {
+  Random random(27);
+  constexpr std::int64_t n = 6000, heads = 4, width = 64, all = n * heads * width;
+  layout::PatternSpec spec;
+  spec.kind = layout::PatternKind::ring;
+  spec.radius = 1;
+  const layout::Relation relation(layout::make_patterns(spec, {n, 0, 1}, Budget()).front(), {},
+                                  layout::Cancels::single_colour, n);
+  const auto plan = make_plan({&relation, 1}, Budget());
+  struct Free {
+    void operator()(float* memory) const { std::free(memory); }
+  };
+  const auto allocate = [&] { // whole vectors, as tensors have them
+    return std::unique_ptr<float[], Free>(static_cast<float*>(std::aligned_alloc(64, all * sizeof(float))));
+  };
+  enum { query, key, value, grad_out, out, grad_query, grad_key, grad_value, kinds };
+  std::unique_ptr<float[], Free> numbers[kinds];
+  for (auto& each : numbers) {
+    each = allocate();
+    for (std::int64_t k = 0; k < all; ++k)
+      each[static_cast<std::size_t>(k)] = static_cast<float>(pick(random, -1000, 1000)) / 700.0F;
+  }
+  std::vector<float> statistics(static_cast<std::size_t>(n * heads * 2)), found[3];
+  AttentionRule rule;
+  rule.kernel.name = "softmax";
+  rule.scale = 0.125;
+  const auto run_heads = [&](std::int64_t first, std::int64_t count, int threads) {
+    const auto view = [&](int kind) { return View<float>{numbers[kind].get() + first * n * width, all, n * width, width}; };
+    const auto given = [&](int kind) {
+      return View<const float>{numbers[kind].get() + first * n * width, all, n * width, width};
+    };
+    const Shape shape{1, count, count, n, n, width, width};
+    AttentionInputs<float> in;
+    in.query = given(query);
+    in.key = given(key);
+    in.value = given(value);
+    const AttentionOutputs<float> to{view(out), statistics.data() + first * n * 2, nullptr};
+    AttentionGradients<float> gradients;
+    gradients.out = given(grad_out);
+    gradients.query = view(grad_query);
+    gradients.key = view(grad_key);
+    gradients.value = view(grad_value);
+    Execution execution;
+    execution.threads = threads;
+    attend<float>(*plan, rule, shape, in, to, execution);
+    attend_backward<float>(*plan, rule, shape, in, to, gradients, execution);
+  };
+  run_heads(0, heads, 3);
+  for (int k = 0; k < 3; ++k)
+    found[k].assign(numbers[grad_query + k].get(), numbers[grad_query + k].get() + all);
+  for (int k = 0; k < 3; ++k)
+    std::fill_n(numbers[grad_query + k].get(), all, 0.0F);
+  for (std::int64_t h = 0; h < heads; ++h)
+    run_heads(h, 1, 1);
+  for (int k = 0; k < 3; ++k)
+    CHECK(std::memcmp(found[k].data(), numbers[grad_query + k].get(), all * sizeof(float)) == 0);
 }
 
 TEST_CASE("rows of a product do not depend on the other rows") {
