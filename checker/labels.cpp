@@ -640,7 +640,7 @@ IdLayers decide(const Stack& s) {
   for (const Json& layer : s.a["layer"].array()) {
     if (s.n > 1 && !layer["mixer"]["top_k"].is_null()) return between(*reach, 0, "open", {"top-k attention on ids: labels are not necessary there (theory 15.8 l)"});
   }
-  if (s.lengths) return between(*reach, 0, "open", {"a layer shows the length of its rows alone"});
+  if (s.lengths && s.n > 1) return between(*reach, 0, "open", {"a layer shows the length of its rows alone"});
   if (auto result = labels(s)) return *result;
   if (s.positions) return by_views(s, *reach, question);
   if (auto result = linformer(s, *reach)) return *result;

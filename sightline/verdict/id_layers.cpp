@@ -332,7 +332,7 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   if (auto constants = try_constants(stack)) return *constants;
   if (positions_differ(context)) return decide_absolute(stack, *reach.layers, seen);
   const bool top_k = std::any_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const LayerSpec& l) { return l.mixer.top_k.has_value(); });
-  if ((top_k && stack.n() > 1) || lengths) {
+  if ((top_k || lengths) && stack.n() > 1) {
     IdLayers result;
     result.low = *reach.layers;
     result.rule = "open";
