@@ -37,7 +37,8 @@ json views_of(const Context& context, const std::string& name, const layout::Lay
     if (asked.views == name) rows = asked.rows;
   }
   const auto records = context.view_records.find(name);
-  SightEvidence evidence(layout, group, rows, context.budget, records != context.view_records.end() ? &records->second : nullptr);
+  SightEvidence evidence(layout, group, rows, context.budget, records != context.view_records.end() ? &records->second : nullptr,
+                         context.architecture.input.embedding == architecture::Embedding::table);
   for (const ViewsAsked& asked : context.asked) {
     if (asked.views != name) continue;
     const sight::ViewQuestion question{&layout, asked.target ? asked.target.get() : &group, &group, asked.kind, asked.rows};

@@ -382,19 +382,21 @@ std::optional<std::pair<std::vector<Vertex>, Vertex>> find_reach_hints(const Lay
 
 }  // namespace
 
-SightEvidence::SightEvidence(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget, const sight::ViewRecords* records)
+SightEvidence::SightEvidence(const Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget, const sight::ViewRecords* records, bool skips_first)
     : layout_(layout), layout_group_(layout_group), rows_(rows), records_(records), budget_(budget) {
-  add_reach();
+  add_reach(skips_first);
 }
 
-// Hints for layouts too large to follow every column: columns that come late, and a vertex through which all can see all.
-void SightEvidence::add_reach() {
+// Hints for layouts too large to follow every column: columns that come late, and a vertex through which all can see all. Intervals and grids
+// of products need none, as long as every token counts.
+void SightEvidence::add_reach(bool skips_first) {
   constexpr Vertex small_layout = 1024;
   if (layout_.vertices() <= small_layout || layout_.order.empty()) return;
   sight::ReachQuestion question;
   question.layout = &layout_;
   question.find_layers = true;
   if (sight::answer_by_intervals(question, budget_)) return;
+  if (!skips_first && sight::find_grid_factors(layout_, budget_)) return;
   const auto shorter = sight::find_shorter(layout_, budget_);
   auto hints = find_reach_hints(shorter ? shorter->layout : layout_, budget_);
   if (!hints) return;

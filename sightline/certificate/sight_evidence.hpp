@@ -15,8 +15,9 @@ namespace sightline::certificate {
 class SightEvidence {
 public:
   /// @param records  searches that were made for the answer: they are taken over (none: nullptr)
+  /// @param skips_first  is it also asked who sees all but token 0?
   SightEvidence(const layout::Layout& layout, const group::Group& layout_group, sight::RegisterRows rows, const Budget& budget,
-                const sight::ViewRecords* records = nullptr);
+                const sight::ViewRecords* records = nullptr, bool skips_first = false);
 
   /// compute_needed(question). The question's layout and layout group are the ones given above. `known`: the answer, when it was
   /// found already for the same question (here and below).
@@ -30,7 +31,7 @@ public:
   [[nodiscard]] nlohmann::json result() const { return evidence_; }
 
 private:
-  void add_reach();
+  void add_reach(bool skips_first);
   void add_views(const sight::ViewQuestion& question, std::uint64_t depth);
   void put_collision(const sight::ViewQuestion& question, const std::string& key, std::uint64_t depth, const sight::Collision& collision);
 

@@ -93,6 +93,14 @@ struct ReachAnswer {
 /// the same cyclic interval around its reader. Nothing otherwise. O(n log(layers)).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_intervals(const ReachQuestion& question, const Budget& budget);
 
+/// A grid of some width on which every row of every layer, with the own token, is a product: of what the grid row reads and of what the column reads.
+struct GridFactors {
+  Vertex width = 0;
+  Layout down, across;
+};
+/// Null where there is none, and with registers; from the memory where there is one. O(ranges).
+[[nodiscard]] std::shared_ptr<const GridFactors> find_grid_factors(const Layout& layout, const Budget& budget);
+
 /// Kind `all`: the token is a pair (r, c) on a grid of some width, and every row is a product of what r reads and what c reads
 /// (windows on grids, shifted blocks, rows and columns, dilated windows, butterflies). Nothing otherwise. O(ranges).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_grid(const ReachQuestion& question, const Budget& budget);

@@ -5,6 +5,7 @@
 
 #include "sightline/layout/pattern_builder.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_memory.hpp"
 
 namespace sightline::sight {
 
@@ -188,63 +189,81 @@ layout::Pattern to_pattern(const std::vector<Axis>& axes, const Budget& budget) 
   return builder.build();
 }
 
-}  // namespace
-
-// R_q[(r,c)] = D_q[r] x C_q[c] by induction, where D and C are the views of the two factors: a union of products
-// D[r'] x C[c'] over all r' in A(r) and c' in B(c) is the product of the two unions. So both factors are asked, with all
-// layers in order, and (r,c) misses something exactly as long as one of them does.
-std::optional<ReachAnswer> answer_by_grid(const ReachQuestion& question, const Budget& budget) {
-  const Layout& layout = *question.layout;
-  if (question.wanted.kind == ClassKind::causal || (question.wanted.kind == ClassKind::seen && question.count_unseen) || question.wanted.ordinary_only || layout.registers > 0 || layout.order.empty()) return std::nullopt;
-  const std::vector<LayerRun> period = make_period(layout, question.skip);
+std::shared_ptr<const GridFactors> make_grid_factors(const Layout& layout, const Budget& budget) {
+  if (layout.registers > 0 || layout.order.empty()) return nullptr;
   std::vector<bool> used(layout.layers.size(), false);
-  for (const LayerRun& run : period) used[run.layer] = true;
+  for (const std::uint32_t l : layout.order) used[l] = true;
   const ReadLayers layers = find_read_layers(layout, used, budget);
   for (const Vertex width : list_widths(layers, layout.tokens)) {
     const Vertex height = layout.tokens / width;
-    Layout down, across;
-    down.tokens = height;
-    across.tokens = width;
+    auto grid = std::make_shared<GridFactors>();
+    grid->width = width;
+    grid->down.tokens = height;
+    grid->across.tokens = width;
     bool splits = true;
     for (std::size_t l = 0; l < layers.size() && splits; ++l) {
       Splitter splitter(*layers[l], width, height, budget);
       splits = !used[l] || splitter.run();
       if (!splits) break;
       const Factors factors = std::move(splitter).result();
-      for (Layout* part : {&down, &across}) {
+      for (Layout* part : {&grid->down, &grid->across}) {
         part->layers.push_back({{static_cast<std::uint32_t>(part->relations.size())}});
-        part->relations.emplace_back(to_pattern(part == &down ? factors.down : factors.across, budget), layout::Relative{}, layout::Cancels::nothing, part->tokens);
+        part->relations.emplace_back(to_pattern(part == &grid->down ? factors.down : factors.across, budget), layout::Relative{}, layout::Cancels::nothing, part->tokens);
       }
     }
     if (!splits) continue;
-    down.vertex_colour.assign(height, 0);
-    across.vertex_colour.assign(width, 0);
-    down.order = across.order = layout.order;
-    ReachQuestion rows = question, columns = question;
-    rows.layout = &down;
-    columns.layout = &across;
-    const ReachAnswer by_row = answer_reach(rows, budget), by_column = answer_reach(columns, budget);
-    ReachAnswer answer;
-    if (question.count_unseen) {
-      answer.unseen.resize(layout.tokens);
-      for (Vertex r = 0; r < height; ++r) {
-        for (Vertex c = 0; c < width; ++c) answer.unseen[r * width + c] = layout.tokens - (height - by_row.unseen[r]) * (width - by_column.unseen[c]);
-      }
-    }
-    if (question.find_layers) {
-      // The factor that takes longer (or never gets there) decides, and its witness is one of the whole.
-      const auto later = [](const std::optional<std::uint64_t>& a, const std::optional<std::uint64_t>& b) { return b && (!a || *a >= *b); };
-      const bool by_rows = later(by_row.reach.layers, by_column.reach.layers) || !by_row.reach.layers;
-      answer.reach = by_rows ? by_row.reach : by_column.reach;
-      if (answer.reach.witness) {
-        UnreachablePair& pair = *answer.reach.witness;
-        const Vertex scale = by_rows ? width : 1;
-        pair = {pair.reader * scale, pair.unseen * scale};
-      }
-    }
-    return answer;
+    grid->down.vertex_colour.assign(height, 0);
+    grid->across.vertex_colour.assign(width, 0);
+    grid->down.order = grid->across.order = layout.order;
+    return grid;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<const GridFactors> find_grid_factors(const Layout& layout, const Budget& budget) {
+  ReachMemory::Entry* memory = ReachMemory::find(layout);
+  if (memory == nullptr) return make_grid_factors(layout, budget);
+  if (!memory->has_grid) {
+    memory->grid = make_grid_factors(layout, budget);
+    memory->has_grid = true;
+  }
+  return memory->grid;
+}
+
+// R_q[(r,c)] = D_q[r] x C_q[c] by induction, where D and C are the views of the two factors: a union of products
+// D[r'] x C[c'] over all r' in A(r) and c' in B(c) is the product of the two unions. So both factors are asked, with all
+// layers in order, and (r,c) misses something exactly as long as one of them does.
+std::optional<ReachAnswer> answer_by_grid(const ReachQuestion& question, const Budget& budget) {
+  const Layout& layout = *question.layout;
+  if (question.wanted.kind == ClassKind::causal || (question.wanted.kind == ClassKind::seen && question.count_unseen) || question.wanted.ordinary_only) return std::nullopt;
+  const std::shared_ptr<const GridFactors> grid = find_grid_factors(layout, budget);
+  if (!grid) return std::nullopt;
+  const Vertex width = grid->width, height = grid->down.tokens;
+  ReachQuestion rows = question, columns = question;
+  rows.layout = &grid->down;
+  columns.layout = &grid->across;
+  const ReachAnswer by_row = answer_reach(rows, budget), by_column = answer_reach(columns, budget);
+  ReachAnswer answer;
+  if (question.count_unseen) {
+    answer.unseen.resize(layout.tokens);
+    for (Vertex r = 0; r < height; ++r) {
+      for (Vertex c = 0; c < width; ++c) answer.unseen[r * width + c] = layout.tokens - (height - by_row.unseen[r]) * (width - by_column.unseen[c]);
+    }
+  }
+  if (question.find_layers) {
+    // The factor that takes longer (or never gets there) decides, and its witness is one of the whole.
+    const auto later = [](const std::optional<std::uint64_t>& a, const std::optional<std::uint64_t>& b) { return b && (!a || *a >= *b); };
+    const bool by_rows = later(by_row.reach.layers, by_column.reach.layers) || !by_row.reach.layers;
+    answer.reach = by_rows ? by_row.reach : by_column.reach;
+    if (answer.reach.witness) {
+      UnreachablePair& pair = *answer.reach.witness;
+      const Vertex scale = by_rows ? width : 1;
+      pair = {pair.reader * scale, pair.unseen * scale};
+    }
+  }
+  return answer;
 }
 
 }  // namespace sightline::sight

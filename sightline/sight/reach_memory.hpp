@@ -30,6 +30,8 @@ public:
     std::shared_ptr<const void> intervals[2];  ///< what reach_intervals.cpp found, by whether intervals may wrap
     std::shared_ptr<const Shortened> shorter;
     bool has_shorter = false;
+    std::shared_ptr<const GridFactors> grid;
+    bool has_grid = false;
     ReadLayers read_layers;  ///< those asked for
   };
 
