@@ -69,7 +69,7 @@ StretchMap::StretchMap(const Moves& moves, Vertex vertices, const std::vector<Ve
     stretches_.push_back({x, x, y, 1});
   }
   constexpr std::size_t much = 8;
-  if (steps.empty() || moves.size() * much < vertices) return;
+  if (moves.size() * much < vertices) return;
   image_.resize(vertices);
   std::iota(image_.begin(), image_.end(), Vertex{0});
   for (const auto& [x, y] : moves) image_[x] = y;
@@ -100,12 +100,18 @@ void StretchMap::map_stepped(const Run& run, const std::vector<Vertex>& until, s
 }
 
 void StretchMap::map(const Run& run, std::vector<Run>& out) const {
+  if (!image_.empty() && run.colour_step == 0 && run.last - run.first <= run.step) {  // one vertex, or two
+    const auto [first, last] = std::minmax(image_[run.first], image_[run.last]);
+    return void(out.push_back({first, last, std::max<Vertex>(1, last - first), run.colour, 0}));
+  }
   for (const auto& [step, until] : even_) {
     if (run.step == step && run.first != run.last) return map_stepped(run, until, out);
   }
-  auto at = std::lower_bound(stretches_.begin(), stretches_.end(), run.first, [](const Stretch& s, Vertex x) { return s.last < x; });
+  const auto ends_before = [](const Stretch& s, Vertex x) { return s.last < x; };
+  auto at = std::lower_bound(stretches_.begin(), stretches_.end(), run.first, ends_before);
   for (std::uint64_t x = run.first; x <= run.last;) {
-    while (at != stretches_.end() && at->last < x) ++at;
+    if (run.step > 1) at = std::lower_bound(at, stretches_.end(), static_cast<Vertex>(x), ends_before);
+    else while (at != stretches_.end() && at->last < x) ++at;
     const bool inside = at != stretches_.end() && at->first <= x;
     const Vertex stop = at == stretches_.end() ? run.last : std::min(run.last, inside ? at->last : at->first - 1);
     const std::uint64_t more = (stop - x) / run.step;

@@ -74,8 +74,8 @@ struct Graph {
   void append(Lists& lists, Element scale, const Run& run);
 };
 
-/// x -> image in stretches x + c or c - x, so that runs are mapped whole; where much moves, also runs of the given steps along which images
-/// are evenly spaced.
+/// x -> image in stretches x + c or c - x, so that runs are mapped whole; where much moves, also by vertex, and runs of the given steps along which
+/// images are evenly spaced.
 class StretchMap {
 public:
   StretchMap(const Moves& moves, Vertex vertices, const std::vector<Vertex>& steps);
