@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "field.hpp"
 #include "poll.hpp"
@@ -266,7 +267,7 @@ public:
 
 private:
   /// A span of a stretch of readers is a region of arcs with straight sides: the vertices between two of its corners are read alike, or by readers
-  /// that move along with them. False, and nothing done, for other steps and colours and where corners are many.
+  /// that move along with them. A short span with a step is so many regions. False, and nothing done, for longer ones, colours and where corners are many.
   bool run_by_stretches() {
     struct Region {
       Vertex begin, end, reader, count;  // first vertex and the one behind the last, first reader
@@ -279,12 +280,16 @@ private:
       const Lists::Stretch& stretch = rows.stretches[k];
       const Vertex count = (k + 1 < rows.stretches.size() ? rows.stretches[k + 1].first : graph_.vertices) - stretch.first;
       for (std::uint32_t at = stretch.begin; at < stretch.end; ++at) {
-        const Span& span = rows.spans[at];
-        if (span.step != 1 || span.slope != 0 || regions.size() > graph_.vertices / 16) return false;
-        regions.push_back({span.first, span.last + 1 + span.last_moves * (count - 1), stretch.first, count, span});
-        corners.insert(corners.end(), {span.first, regions.back().end});
-        if (span.first_moves != 0) corners.push_back(span.first + count - 1);
-        if (span.last_moves != 0) corners.push_back(span.last + 1);
+        const Span& whole = rows.spans[at];
+        constexpr Vertex few = 64;
+        if (whole.slope != 0 || (whole.step != 1 && (whole.last - whole.first) / whole.step >= few) || regions.size() > graph_.vertices / 16) return false;
+        for (Vertex first = whole.first; first <= whole.last; first = whole.step == 1 ? whole.last + 1 : first + whole.step) {
+          const Span span{first, whole.step == 1 ? whole.last : first, 1, 0, whole.first_moves, whole.last_moves, whole.base, whole.weight};
+          regions.push_back({span.first, span.last + 1 + span.last_moves * (count - 1), stretch.first, count, span});
+          corners.insert(corners.end(), {span.first, regions.back().end});
+          if (span.first_moves != 0) corners.push_back(span.first + count - 1);
+          if (span.last_moves != 0) corners.push_back(span.last + 1);
+        }
       }
     }
     std::sort(corners.begin(), corners.end());
@@ -321,10 +326,32 @@ private:
         columns.spans.back().last = span.last;
         columns.spans.back().last_moves = span.last_moves;
       }
+      for (std::size_t at = columns.stretches.back().begin; alone && at < columns.spans.size(); ++at) columns.spans[at].first_moves = columns.spans[at].last_moves = 0;
+      join_steps(columns.spans, columns.stretches.back().begin);
       columns.stretches.back().end = static_cast<std::uint32_t>(columns.spans.size());
       columns.stretch_of.resize(corners[k + 1], static_cast<std::uint32_t>(columns.stretches.size() - 1));
     }
     return true;
+  }
+
+  /// From `begin` on: three or more single vertices at equal gaps that all stay where they are, or all move along, as one span.
+  static void join_steps(std::vector<Span>& spans, std::size_t begin) {
+    const auto joins = [&](std::size_t a, std::size_t b) {
+      return b < spans.size() && spans[a].base == spans[b].base && spans[b].first == spans[b].last && spans[b].first_moves == spans[b].last_moves &&
+             spans[a].first_moves == spans[b].first_moves;
+    };
+    std::size_t out = begin;
+    for (std::size_t k = begin, end = 0; k < spans.size(); k = end) {
+      end = k + 1;
+      const bool single = joins(k, k) && joins(k, end);
+      const Vertex gap = single ? spans[end].first - spans[k].first : 0;
+      while (single && joins(k, end) && spans[end].first - spans[end - 1].first == gap) ++end;
+      if (end - k < 3) end = k + 1;
+      spans[out] = spans[k];
+      if (end - k > 1) spans[out].step = gap;
+      spans[out++].last = spans[end - 1].last;
+    }
+    spans.resize(out);
   }
 
   void run_by_readers() {
@@ -655,25 +682,36 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
           tail.last = last;
           return;
         }
+        if (tail.step > 1 && tail.last - tail.first == tail.step) {  // two vertices far apart: the second may begin a progression
+          const Vertex second = std::exchange(tail.last, tail.first);
+          tail.step = 1;
+          mapped.push_back({second, last, gap, colour, 0});
+          return;
+        }
       }
       mapped.push_back({first, last, 1, colour, 0});
     };
     for (Vertex k = 0; k < quotient.vertices; ++k) {
       const Vertex x = classes.members[k][0];
       const std::int64_t inside = classes.inner[k * tables + r];
+      bool inner_read = inside < 0;  // k itself is read with the inner colour
       mapped.clear();
       for (const Span& span : table.rows.of(x)) {
         const Run run = graph.run(span);
         const bool whole = run.step == 1 && run.colour_step == 0;
-        if (whole && rank[run.last + 1] > rank[run.first]) {  // around k itself, which is read with the inner colour
+        if (whole && rank[run.last + 1] > rank[run.first]) {
           const Vertex low = rank[run.first], high = rank[run.last + 1] - 1;
-          const bool cut = low <= k && k <= high;
+          const bool around = low <= k && k <= high, cut = around && run.colour != inside;
+          inner_read = inner_read || (around && !cut);
           if (!cut || k > low) push(low, cut ? k - 1 : high, run.colour);
           if (cut && k < high) push(k + 1, high, run.colour);
         }
         for (Vertex j = 0; !whole && j < run.size(); ++j) {
           const Vertex y = run.first + j * run.step;
-          if (rank[y + 1] > rank[y] && rank[y] != k) push(rank[y], rank[y], run.colour + j * run.colour_step);
+          const std::int64_t colour = run.colour + j * run.colour_step;
+          if (rank[y + 1] == rank[y] || (rank[y] == k && colour != inside)) continue;
+          inner_read = inner_read || rank[y] == k;
+          push(rank[y], rank[y], colour);
         }
       }
       for (std::size_t at = 0, end = mapped.size(); at < end; ++at) {  // two vertices are no progression
@@ -681,7 +719,7 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
         mapped.push_back({mapped[at].last, mapped[at].last, 1, mapped[at].colour, 0});
         mapped[at] = {mapped[at].first, mapped[at].first, 1, mapped[at].colour, 0};
       }
-      if (inside >= 0) mapped.push_back({k, k, 1, inside, 0});
+      if (!inner_read) mapped.push_back({k, k, 1, inside, 0});
       if (!std::is_sorted(mapped.begin(), mapped.end(), by_first)) std::sort(mapped.begin(), mapped.end(), by_first);
       quotient.add_rows(mapped, table.visible[x], 1);
     }

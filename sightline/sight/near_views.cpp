@@ -173,11 +173,14 @@ private:
     const std::size_t steps = views_.steps_.size();
     std::vector<std::vector<std::uint64_t>> keys(steps);
     std::vector<std::vector<std::size_t>> order(steps);
+    std::vector<std::pair<std::uint64_t, std::size_t>> by_key(near.size());
     for (std::uint32_t s = 0; s < steps; ++s) {
-      order[s].resize(near.size());
-      std::iota(order[s].begin(), order[s].end(), std::size_t{0});
-      std::sort(order[s].begin(), order[s].end(), [&](std::size_t x, std::size_t y) { return key(s, near[x]) < key(s, near[y]); });
-      for (const std::size_t x : order[s]) keys[s].push_back(key(s, near[x]));
+      for (std::size_t x = 0; x < near.size(); ++x) by_key[x] = {key(s, near[x]), x};
+      std::sort(by_key.begin(), by_key.end());
+      for (const auto& [at, x] : by_key) {
+        keys[s].push_back(at);
+        order[s].push_back(x);
+      }
     }
     std::vector<Located> located;
     for (std::size_t i = 0; i < inner; ++i) {
@@ -194,16 +197,17 @@ private:
       }
     }
     work_ += located.size() + near.size();
-    std::vector<std::uint64_t> hash(near.size()), read, told(near.size()), sums(near.size() + 1), sorted;
+    std::vector<std::uint64_t> hash(near.size()), read, told(near.size()), sums(near.size() + 1);
+    root_hash::DistinctCounter counter(inner);
     for (std::size_t x = 0; x < near.size(); ++x) {
       const std::uint64_t time = x < inner ? static_cast<std::uint64_t>(latest_[near[x]]) + 1 : 0;
       hash[x] = root_hash::mix(root_hash::mix(2 * views_.rank_[near[x]] + (near[x] == root ? 1 : 0)) + time);
     }
     for (std::size_t known = 0;;) {
-      sorted.assign(hash.begin(), hash.begin() + static_cast<std::ptrdiff_t>(inner));
-      std::sort(sorted.begin(), sorted.end());
-      const auto distinct = static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
-      if (distinct == inner) return std::accumulate(sorted.begin(), sorted.end(), std::uint64_t{0}, [](std::uint64_t sum, std::uint64_t h) { return sum + root_hash::mix(h); });
+      const std::size_t distinct = counter.count(hash, inner);
+      if (distinct == inner) {
+        return std::accumulate(hash.begin(), hash.begin() + static_cast<std::ptrdiff_t>(inner), std::uint64_t{0}, [](std::uint64_t sum, std::uint64_t h) { return sum + root_hash::mix(h); });
+      }
       if (distinct == known) return std::nullopt;
       known = distinct;
       read.assign(inner, 0);

@@ -24,11 +24,21 @@ public:
   explicit DistinctCounter(std::size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
 
   std::size_t count(const std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
+    return count_if(hash, hash.size(), [&](std::size_t j) { return seen[j]; });
+  }
+  /// Of the first `end` hashes.
+  std::size_t count(const std::vector<std::uint64_t>& hash, std::size_t end) {
+    return count_if(hash, end, [](std::size_t) { return true; });
+  }
+
+private:
+  template <class Counts>
+  std::size_t count_if(const std::vector<std::uint64_t>& hash, std::size_t end, const Counts& counts) {
     std::fill(slots_.begin(), slots_.end(), 0);
     const std::size_t mask = slots_.size() - 1;
     std::size_t distinct = 0;
-    for (std::size_t j = 0; j < hash.size(); ++j) {
-      if (!seen[j]) continue;
+    for (std::size_t j = 0; j < end; ++j) {
+      if (!counts(j)) continue;
       const std::uint64_t key = hash[j] == 0 ? 1 : hash[j];
       std::size_t at = key & mask;
       while (slots_[at] != 0 && slots_[at] != key) at = (at + 1) & mask;
@@ -40,7 +50,6 @@ public:
     return distinct;
   }
 
-private:
   std::vector<std::uint64_t> slots_;
 };
 

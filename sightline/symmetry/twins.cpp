@@ -250,7 +250,7 @@ public:
         const RunRelation& relation = graph_.relations[r];
         const std::int64_t inner = classes.inner[k * relations + r];
         // A hidden row says nothing, so it cannot contradict anything.
-        if (relation.visible[x]) {
+        if (relation.visible[x] && (relation.colour(x, x) != inner || !is_surely_constant(relation, x))) {
           replace_own(relation, x, inner, row);
           if (!is_constant_on_classes(row)) return false;
         }
@@ -359,6 +359,14 @@ private:
     for (Vertex x = 0; x < n; ++x) last_scattered_ = scattered[x] != 0 ? x : last_scattered_;
   }
 
+  /// Does every span of the row of x hold no twins, or whole classes of neighbours? Then it is constant on classes as it stands.
+  bool is_surely_constant(const RunRelation& relation, Vertex x) const {
+    return std::all_of(relation.rows.list_begin(x), relation.rows.list_end(x), [this](const Span& span) {
+      if (twin_after_[span.first] > span.last) return true;
+      return span.step == 1 && span.slope == 0 && scattered_after_[span.first] > span.last && lowest_[span.first] >= span.first && highest_[span.last] <= span.last;
+    });
+  }
+
   /// Canonical row: is its colour (or absence) the same on all members of every class?
   bool is_constant_on_classes(const std::vector<ColouredRun>& row) const {
     for (const ColouredRun& run : row) {
@@ -393,6 +401,30 @@ private:
   std::vector<Vertex> next_, previous_, lowest_, highest_, scattered_after_, twin_after_;
   Vertex last_scattered_ = 0;
 };
+
+/// The row of x in the quotient, span by span: nothing is replaced in it, and spans with steps or positions lose no vertex. False elsewhere.
+/// @param rank  of every vertex, and the end: how many vertices below stay
+bool map_whole(const RunRelation& relation, Vertex x, std::int64_t inner, const std::vector<std::uint32_t>& rank, std::vector<ColouredRun>& mapped) {
+  mapped.clear();
+  if (relation.colour(x, x) != inner) return false;
+  for (const Span* span = relation.rows.list_begin(x); span != relation.rows.list_end(x); ++span) {
+    const std::uint32_t first = rank[span->first], end = rank[std::size_t{span->last} + 1];
+    const bool plain = span->step == 1 && span->slope == 0;
+    if (!plain && end - first != span->last - span->first + 1) {
+      mapped.clear();
+      return false;
+    }
+    if (first == end) continue;
+    const ColouredRun run = to_run(*span);
+    if (plain && !mapped.empty() && mapped.back().last + 1 == first && mapped.back().step == 1 && mapped.back().colour_step == 0 && mapped.back().colour == run.colour) {
+      mapped.back().last = end - 1;
+      continue;
+    }
+    mapped.push_back({first, end - 1, plain ? 1 : span->step, run.colour, end - first > 1 ? run.colour_step : 0});
+  }
+  compress(mapped);
+  return true;
+}
 
 }  // namespace
 
@@ -455,7 +487,7 @@ RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, const 
       budget.poll();
       const Vertex x = classes.members[classes.begin[k]];
       mapped.clear();
-      if (graph.relations[r].visible[x]) {
+      if (graph.relations[r].visible[x] && !map_whole(graph.relations[r], x, classes.inner[k * relations + r], rank, mapped)) {
         replace_own(graph.relations[r], x, classes.inner[k * relations + r], row);
         for (const ColouredRun& run : row) {
           if (rank[run.last + 1] == rank[run.first]) continue;
