@@ -13,6 +13,9 @@ constexpr std::size_t most_inner_colours = 8;
 /// With more kinds of spans (slope, step) than this, spans of further kinds are expanded.
 constexpr std::size_t most_span_sums = 8;
 
+/// Spans with steps of at most this many members are gone through.
+constexpr Vertex short_span = 64;
+
 using field::Element;
 
 Element vertex_value(Vertex x) { return field::random(field::mix(0x7715, x)); }
@@ -363,6 +366,12 @@ private:
   bool is_surely_constant(const RunRelation& relation, Vertex x) const {
     return std::all_of(relation.rows.list_begin(x), relation.rows.list_end(x), [this](const Span& span) {
       if (twin_after_[span.first] > span.last) return true;
+      if (span.step > 1 && span.slope == 0 && (span.last - span.first) / span.step < short_span) {
+        Vertex x = span.first;
+        if (previous_[x] != alone) return false;
+        while (x < span.last && next_[x] == x + span.step) x += span.step;
+        return x == span.last && next_[x] == alone;
+      }
       return span.step == 1 && span.slope == 0 && scattered_after_[span.first] > span.last && lowest_[span.first] >= span.first && highest_[span.last] <= span.last;
     });
   }
@@ -402,7 +411,7 @@ private:
   Vertex last_scattered_ = 0;
 };
 
-/// The row of x in the quotient, span by span: nothing is replaced in it, and spans with steps or positions lose no vertex. False elsewhere.
+/// The row of x in the quotient, span by span: nothing is replaced in it, and long spans with steps or positions lose no vertex. False elsewhere.
 /// @param rank  of every vertex, and the end: how many vertices below stay
 bool map_whole(const RunRelation& relation, Vertex x, std::int64_t inner, const std::vector<std::uint32_t>& rank, std::vector<ColouredRun>& mapped) {
   mapped.clear();
@@ -410,18 +419,28 @@ bool map_whole(const RunRelation& relation, Vertex x, std::int64_t inner, const 
   for (const Span* span = relation.rows.list_begin(x); span != relation.rows.list_end(x); ++span) {
     const std::uint32_t first = rank[span->first], end = rank[std::size_t{span->last} + 1];
     const bool plain = span->step == 1 && span->slope == 0;
-    if (!plain && end - first != span->last - span->first + 1) {
-      mapped.clear();
-      return false;
-    }
     if (first == end) continue;
-    const ColouredRun run = to_run(*span);
-    if (plain && !mapped.empty() && mapped.back().last + 1 == first && mapped.back().step == 1 && mapped.back().colour_step == 0 && mapped.back().colour == run.colour) {
-      mapped.back().last = end - 1;
+    if (!plain && end - first != span->last - span->first + 1) {
+      if ((span->last - span->first) / span->step >= short_span) return false;
+      for (std::uint64_t y = span->first; y <= span->last; y += span->step) {
+        if (rank[y + 1] > rank[y]) mapped.push_back({rank[y], rank[y], 1, span->colour(static_cast<Vertex>(y)), 0});
+      }
       continue;
     }
+    const ColouredRun run = to_run(*span);
     mapped.push_back({first, end - 1, plain ? 1 : span->step, run.colour, end - first > 1 ? run.colour_step : 0});
   }
+  const auto by_first = [](const ColouredRun& a, const ColouredRun& b) { return a.first < b.first; };
+  if (!std::is_sorted(mapped.begin(), mapped.end(), by_first)) std::sort(mapped.begin(), mapped.end(), by_first);
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < mapped.size(); ++k) {
+    const ColouredRun& run = mapped[k];
+    ColouredRun* const tail = kept == 0 ? nullptr : &mapped[kept - 1];
+    const bool joins = tail != nullptr && tail->last + 1 == run.first && tail->step == 1 && run.step == 1 && tail->colour_step == 0 && run.colour_step == 0 && tail->colour == run.colour;
+    if (joins) tail->last = run.last;
+    else mapped[kept++] = run;
+  }
+  mapped.resize(kept);
   compress(mapped);
   return true;
 }
