@@ -84,6 +84,7 @@ TEST_CASE("columns of a graph are its rows read the other way") {
   for (int k = 0; k < 300; ++k) compare(160, 2, 2, 1, random);   // a few regions with straight sides
   for (int k = 0; k < 100; ++k) compare(97, 30, 4, 1, random);   // reader by reader
   for (int k = 0; k < 100; ++k) compare(120, 3, 3, 5, random);   // with steps
+  for (int k = 0; k < 60; ++k) compare(480, 1, 2, 50, random);   // with so few members that each is a region
 }
 
 TEST_CASE("equal rows are one stretch, and so are rows that move along") {
