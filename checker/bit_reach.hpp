@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <numeric>
+#include <span>
 
 #include "poll.hpp"
 #include "read_layers.hpp"
@@ -26,24 +27,58 @@ struct Lane {
   friend bool operator==(const Lane&, const Lane&) = default;
 };
 
+/// By vertex the groups of readers that read it, where rows are short: only those have something new to see that read what changed.
+class Readers {
+public:
+  /// False: rows are long.
+  bool list(const SharedLayer& layer, Vertex vertices) {
+    constexpr std::uint64_t most_arcs = 64;
+    std::uint64_t arcs = 0;
+    begin_.assign(std::size_t{vertices} + 2, 0);
+    const auto each_arc = [&](const auto& visit) {
+      for (std::size_t g = 0; g < layer.groups.size(); ++g) {
+        for (std::size_t k = layer.groups[g].from; k < layer.groups[g].to; ++k) {
+          const auto [step, first, last] = layer.ranges[layer.numbers[k]];
+          if ((arcs += (last - first) / step + 1) > most_arcs * vertices) return false;
+          for (std::uint64_t j = first; j <= last; j += step) visit(static_cast<std::uint32_t>(g), static_cast<Vertex>(j));
+        }
+      }
+      return true;
+    };
+    if (!each_arc([&](std::uint32_t, Vertex j) { ++begin_[j + 2]; })) return false;
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    groups_.resize(std::exchange(arcs, 0));
+    return each_arc([&](std::uint32_t g, Vertex j) { groups_[begin_[j + 1]++] = g; });
+  }
+  [[nodiscard]] std::span<const std::uint32_t> of(Vertex j) const { return std::span(groups_).subspan(begin_[j], begin_[j + 1] - begin_[j]); }
+
+private:
+  std::vector<std::uint32_t> begin_, groups_;
+};
+using LayerReaders = std::map<std::uint32_t, Readers>;  ///< empty: layers are gone through whole
+
 template <std::size_t words>
 class Strip {
 public:
   using Lane = checker::Lane<words>;
-  Strip(const Layout& layout, const SharedLayers& layers, std::vector<Vertex> columns)
-      : columns(std::move(columns)), layout_(layout), layers_(layers) {}
+  Strip(const Layout& layout, const SharedLayers& layers, const LayerReaders& readers, std::vector<Vertex> columns)
+      : columns(std::move(columns)), layout_(layout), layers_(layers), readers_(readers) {}
 
   // Calls visit(q) for q = 0 and after every layer that changes something, until it says false, nothing changes, or `depth`.
   template <class Visit>
   void run(std::uint64_t skip, std::uint64_t depth, const Visit& visit) {
     state.assign(layout_.vertices(), Lane{});
-    for (std::size_t k = 0; k < columns.size(); ++k) state[columns[k]].set(k);
+    for (const auto& [l, readers] : readers_) waiting_[l] = {{}, std::vector<std::uint8_t>(layers_.at(l).groups.size(), 0)};
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      state[columns[k]].set(k);
+      note(columns[k]);
+    }
     if (!visit(std::uint64_t{0})) return;
     std::vector<bool> quiet(layout_.layers.size(), false);
     std::size_t idle = 0;
     for (std::uint64_t q = 1; q <= depth && idle < layout_.order.size(); ++q) {
       const std::uint32_t l = layout_.order[(skip + q - 1) % layout_.order.size()];
-      if (quiet[l] || !apply(layers_.at(l))) {
+      if (quiet[l] || !(readers_.empty() ? apply(layers_.at(l)) : apply_to_waiting(l))) {
         quiet[l] = true;
         ++idle;
         continue;
@@ -58,6 +93,43 @@ public:
   std::vector<Lane> state;  // by vertex: which of the columns it sees
 
 private:
+  void note(Vertex j) {
+    for (const auto& [l, readers] : readers_) {
+      auto& [list, waits] = waiting_[l];
+      for (const std::uint32_t g : readers.of(j)) {
+        if (waits[g] == 0) list.push_back(g);
+        waits[g] = 1;
+      }
+    }
+  }
+
+  // A group sees what it saw when the layer was last applied, unless a vertex that it reads has changed since.
+  bool apply_to_waiting(std::uint32_t l) {
+    const SharedLayer& layer = layers_.at(l);
+    auto& [list, waits] = waiting_[l];
+    const std::vector<std::uint32_t> waiting = std::exchange(list, {});
+    std::vector<std::pair<Vertex, Lane>> changes;
+    for (const std::uint32_t g : waiting) {
+      poll();
+      waits[g] = 0;
+      Lane sum{};
+      for (std::size_t k = layer.groups[g].from; k < layer.groups[g].to; ++k) {
+        const auto [step, first, last] = layer.ranges[layer.numbers[k]];
+        for (std::uint64_t j = first; j <= last; j += step) sum |= state[j];
+      }
+      for (Vertex i = layer.groups[g].begin; i < layer.groups[g].end; ++i) {
+        Lane more = state[i];
+        more |= sum;
+        if (more != state[i]) changes.emplace_back(i, more);
+      }
+    }
+    for (const auto& [i, more] : changes) {
+      state[i] = more;
+      note(i);
+    }
+    return !changes.empty();
+  }
+
   bool apply(const SharedLayer& layer) {
     constexpr Vertex block = 64;
     blocks_.assign(state.size() / block + 1, Lane{});
@@ -94,6 +166,8 @@ private:
 
   const Layout& layout_;
   const SharedLayers& layers_;
+  const LayerReaders& readers_;
+  std::map<std::uint32_t, std::pair<std::vector<std::uint32_t>, std::vector<std::uint8_t>>> waiting_;  // by layer: which groups wait, and whether each does
   std::vector<Lane> blocks_, values_;
 };
 
@@ -104,7 +178,14 @@ public:
   using Lane = checker::Lane<words>;
   using Strip = checker::Strip<words>;
   BitReach(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question)
-      : layout_(layout), layers_(layers), question_(question) {}
+      : layout_(layout), layers_(layers), question_(question) {
+    constexpr Vertex small_layout = 1024;
+    for (const auto& [l, layer] : layers) {
+      if (layout.vertices() > small_layout && readers_[l].list(layer, layout.vertices())) continue;
+      readers_.clear();
+      break;
+    }
+  }
 
   Unseen unseen(std::optional<std::uint64_t> depth) {
     Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
@@ -151,9 +232,10 @@ private:
     std::vector<Vertex> all(question_.registers_too ? layout_.vertices() : layout_.tokens);
     std::iota(all.begin(), all.end(), Vertex{0});
     if (columns != nullptr) all = *columns;
+    else if (!readers_.empty() && question_.kind != ClassKind::causal && question_.sets == nullptr) gather_neighbours(all);
     for (std::size_t k = 0; k < all.size(); k += lane_bits) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(k);
-      Strip strip(layout_, layers_, {begin, begin + static_cast<std::ptrdiff_t>(std::min(lane_bits, all.size() - k))});
+      Strip strip(layout_, layers_, readers_, {begin, begin + static_cast<std::ptrdiff_t>(std::min(lane_bits, all.size() - k))});
       ever_.clear();
       if (question_.kind == ClassKind::seen && question_.sets == nullptr) {
         strip.run(question_.skip, never, [](std::uint64_t) { return true; });
@@ -164,6 +246,41 @@ private:
         if (strip.columns[c] != 0 || !question_.ordinary_only) common_.set(c);
       }
       if (!visit(strip)) return;
+    }
+  }
+
+  // Columns near each other come to a vertex within few layers of each other, so it changes in few: balls of one strip each.
+  void gather_neighbours(std::vector<Vertex>& columns) const {
+    const std::size_t count = columns.size();
+    std::vector<bool> met(layout_.vertices(), false);
+    std::vector<Vertex> queue;
+    columns.clear();
+    Vertex lowest = 0;
+    for (std::size_t at = 0; columns.size() < count;) {
+      if (at == queue.size()) {
+        while (met[lowest]) ++lowest;
+        met[lowest] = true;
+        queue.push_back(lowest);
+      }
+      const Vertex j = queue[at++];
+      if (j < count) columns.push_back(j);
+      if (j < count && columns.size() % lane_bits == 0 && at < queue.size()) {  // the next ball begins where this one ends
+        for (std::size_t k = at + 1; k < queue.size(); ++k) met[queue[k]] = false, lowest = std::min(lowest, queue[k]);
+        queue.resize(at + 1);
+        continue;
+      }
+      for (const auto& [l, readers] : readers_) {
+        for (const std::uint32_t g : readers.of(j)) {
+          for (Vertex i = layers_.at(l).groups[g].begin; i < layers_.at(l).groups[g].end; ++i) {
+            if (!met[i]) queue.push_back(i);
+            met[i] = true;
+          }
+        }
+      }
+    }
+    for (std::size_t k = 0; k < count; k += lane_bits) {
+      const auto begin = columns.begin() + static_cast<std::ptrdiff_t>(k);
+      std::sort(begin, begin + static_cast<std::ptrdiff_t>(std::min(lane_bits, count - k)));
     }
   }
 
@@ -191,6 +308,7 @@ private:
   const Layout& layout_;
   const SharedLayers& layers_;
   const ReachQuestion& question_;
+  LayerReaders readers_;
   std::vector<Lane> ever_;
   Lane common_;
 };

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "field.hpp"
 #include "poll.hpp"
@@ -102,6 +104,40 @@ std::unique_ptr<RootMaker> make_roots(const Layout& layout, bool frequencies, st
 
 // Every row that is ever visible is visible at a vertex that is seen within the layers after `base`. Labels of equal registers first
 // have to settle; then one whole period of rows must be visible.
+std::vector<Vertex> measure_components(const Layout& layout) {
+  std::vector<Vertex> parent(layout.vertices()), size(layout.vertices(), 0);
+  std::iota(parent.begin(), parent.end(), Vertex{0});
+  const auto find = [&](Vertex x) {
+    while (parent[x] != x) x = parent[x] = parent[parent[x]];
+    return x;
+  };
+  const auto join = [&](Vertex x, Vertex y) { parent[std::max(find(x), find(y))] = std::min(find(x), find(y)); };
+  std::vector<std::int64_t> linked(std::size_t{layout.vertices()} + 1, 0);  // differences: is x in one component with x + 1?
+  const auto link = [&](Vertex first, Vertex last) { ++linked[first], --linked[last]; };
+  std::vector<Run> row;
+  for (const std::uint32_t l : std::set<std::uint32_t>(layout.order.begin(), layout.order.end())) {
+    for (const std::uint32_t r : layout.layers[l]) {
+      for (Vertex i = 0, end = 0; i < layout.vertices(); i = end) {
+        end = layout.relations[r].pattern->same_row_until(i);
+        layout.relations[r].pattern->row(i, row);
+        if (!row.empty()) link(i, end - 1);
+        for (const Run& run : row) {
+          join(i, run.first);
+          if (run.step == 1) link(run.first, run.last);
+          else for (std::uint64_t x = run.first; x <= run.last; x += run.step) join(run.first, static_cast<Vertex>(x));
+        }
+      }
+    }
+  }
+  std::int64_t open = 0;
+  for (Vertex x = 0; x + 1 < layout.vertices(); ++x) {
+    if ((open += linked[x]) > 0) join(x, x + 1);
+  }
+  for (Vertex x = 0; x < layout.vertices(); ++x) ++size[find(x)];
+  for (Vertex x = 0; x < layout.vertices(); ++x) size[x] = size[find(x)];
+  return size;
+}
+
 std::uint64_t last_first_layer(const Layout& layout) {
   std::uint64_t last = 0;
   for (const std::uint64_t first : first_layers(layout)) last = first == absent ? last : std::max(last, first);

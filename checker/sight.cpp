@@ -56,6 +56,7 @@ std::optional<std::uint64_t> Sight::connected() const {
 ClassKind Sight::class_kind() const {
   const Layout& layout = state_->layout;
   ReachQuestion question = state_->ask();
+  if (compute_reach(layout, question).layers) return ClassKind::all;
   const Unseen of_all = compute_unseen(layout, question, std::nullopt);
   bool all = true, causal = true;
   for (Vertex i = 0; i < layout.tokens; ++i) {

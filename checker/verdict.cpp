@@ -370,7 +370,7 @@ void decide_continuous(Derivation& d) {
   if (d.connected && bounded && !mixes_register_rows(d)) {
     if (pooling || (pattern_needed.layers && *pattern_needed.layers <= *d.connected)) d.at_connected = d.layout_group.order;
     else if (!coarse) {
-      if (const auto group = figure(d, "at_connected", [&] { return pattern_sight.expressed(own_group, d.connected); })) d.at_connected = group->order;
+      if (const auto group = figure(d, "at_connected", [&] { return (d.whole ? *d.sight : *d.sighted_sight).expressed(own_group, d.connected); })) d.at_connected = group->order;
     }
   }
   bool distinguishes = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 namespace checker {
 
@@ -152,14 +153,22 @@ public:
   }
 
 private:
-  // With every row in view an isomorphism is an automorphism of the layout, in its group and so in the target's; and a view that
-  // has every row is isomorphic to none that has not. t_a(j) >= first: j comes into view within the last depth - first layers.
+  // With every row of its component in view an isomorphism moves the component onto itself or another one, and extends to an automorphism of
+  // the layout, in its group and so in the target's. A view isomorphic to it has as many rows in view, and if it is not the whole of its
+  // component nothing is concluded. t_a(j) >= first: j comes into view within the last depth - first layers.
   [[nodiscard]] std::vector<bool> find_complete_roots(const std::vector<Vertex>& orbit) const {
     std::vector<bool> complete(layout_.tokens, false);
     const std::uint64_t first = last_first_layer(layout_);
     if (registers_ || depth_ < first) return complete;
     const Unseen unseen = compute_unseen(layout_, {ClassKind::all, false, true, first, nullptr, &orbit, nullptr, nullptr, nullptr, &memory_}, depth_ - first);
     for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = unseen.count[a] == 0;
+    if (std::find(complete.begin(), complete.end(), true) != complete.end()) return complete;
+    const std::vector<Vertex> component = measure_components(layout_);
+    std::set<Vertex> doubtful;
+    for (Vertex a = 0; a < layout_.tokens; ++a) {
+      if (unseen.count[a] + component[a] != layout_.vertices()) doubtful.insert(unseen.count[a]);
+    }
+    for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = !doubtful.contains(unseen.count[a]);
     return complete;
   }
 
@@ -364,14 +373,18 @@ Group read_group(const Json& evidence, Vertex degree) {
   return group;
 }
 
-/// Does the group explain the layout's own, on what every token may depend on?
-void require_layout_group(const Layout& layout, const Group& own, const Explainer& explainer, const std::string& claim) {
-  const std::vector<bool> all(layout.tokens, true);
+/// Does the group explain the layout's own, on what every token sees and may depend on?
+void require_layout_group(const Layout& layout, const Group& own, const Explainer& explainer, std::uint64_t depth, const std::string& claim) {
   Group open = own;
   std::erase_if(open.classes, [&](const auto& members) { return explainer.explains_class(members); });
+  std::vector<bool> seen(layout.tokens);
   for (const Permutation& g : list_generators(open, ~std::size_t{0})) {
-    for (Vertex a = 0; a < (explainer.wanted().everything() ? 1 : layout.tokens); ++a) {
-      if (!explainer.explains(a, g, all, true)) throw Rejected(claim, "a symmetry of the layout, " + g.cycles() + ", is not one of the target");
+    for (Vertex a = 0; a < layout.tokens; ++a) {
+      const std::vector<std::int64_t> latest = compute_latest(layout, depth, a);
+      for (Vertex j = 0; j < layout.tokens; ++j) seen[j] = latest[j] >= 0;
+      const bool whole = std::ranges::all_of(seen, std::identity{});
+      if (!explainer.explains(a, g, seen, whole)) throw Rejected(claim, "a symmetry of the layout, " + g.cycles() + ", is not one of the target");
+      if (whole && explainer.wanted().everything()) break;  // one root says it all
     }
   }
 }
@@ -451,7 +464,7 @@ void confirm_no_collision(const Layout& layout, const ViewQuestion& question, st
                           const std::string& claim, ReachMemory& memory) {
   if (layout.tokens == 1) return;
   const Explainer explainer(layout, question, target_of(question), question.target == nullptr);
-  if (question.target != nullptr) require_layout_group(layout, question.layout_group->group, explainer, claim);
+  if (question.target != nullptr) require_layout_group(layout, question.layout_group->group, explainer, std::min(depth, limit.depth), claim);
   if (limit.everything && depth >= limit.depth) return;  // the views are the layout itself
   if (depth >= limit.depth && do_rows_name_tokens(layout)) return;  // no two tokens have isomorphic views, no view moves
   const auto maker = make_roots(layout, question.frequencies, std::min(depth, limit.depth));
@@ -543,7 +556,7 @@ std::optional<ConfirmedGroup> Sight::expressed(const ViewQuestion& all, std::opt
   const Group group = evidence == nullptr || evidence->find("classes") == nullptr ? own : read_group(*evidence, layout.tokens);
   const bool is_own = evidence == nullptr || evidence->find("classes") == nullptr;
   const Explainer explainer(layout, question, group, is_own);
-  if (!is_own) require_layout_group(layout, own, explainer, claim);
+  if (!is_own) require_layout_group(layout, own, explainer, m, claim);
   Sweep sweep(layout, *question.layout_group, *maker, std::min(m, limit.depth), explainer, evidence, claim, state_->memory);
   sweep.keeps_met = !is_own;
   if (layout.tokens > 1) sweep.run();

@@ -120,6 +120,8 @@ struct Limit {
 };
 /// The layer from which on every relation has occurred once.
 [[nodiscard]] std::uint64_t last_first_layer(const Layout& layout);
+/// By vertex: how many stand in its component, that is, are joined to it by arcs whichever way they point.
+[[nodiscard]] std::vector<Vertex> measure_components(const Layout& layout);
 /// @param ask  what is known about reach: orbits, hints, memory
 [[nodiscard]] Limit compute_limit(const Layout& layout, bool frequencies, const ReachQuestion& ask);
 

@@ -138,7 +138,11 @@ Connected compute_class_reach(const Layout& layout, const Wanted& wanted, const 
 }
 
 ClassKind compute_class_kind(const Layout& layout, const Budget& budget) {
-  if (layout.vertices() > small_layout && is_causal_chain(layout, budget)) return ClassKind::causal;
+  if (layout.vertices() > small_layout) {
+    if (is_causal_chain(layout, budget)) return ClassKind::causal;
+    // That is asked about anyway.
+    if (compute_connected(layout, budget).layers) return ClassKind::all;
+  }
   const std::vector<Vertex> of_all = compute_unseen(layout, std::nullopt, {ClassKind::all, false}, budget);
   bool all = true, causal = true;
   for (Vertex i = 0; i < layout.tokens; ++i) {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <map>
 #include <numeric>
+#include <span>
 
 #include "sightline/sight/reach_engine.hpp"
 
@@ -97,6 +98,68 @@ private:
   std::vector<std::vector<Lane<Words>>> table_;
 };
 
+/// Of a layer whose rows are short: which groups of readers read a vertex, and which of them have something to read that is new since the layer
+/// was last gone through. Where fields of view grow slowly (meshes, trees) that is all a layer does.
+class Pending {
+public:
+  /// Nothing where rows are long.
+  static std::optional<Pending> make(const ReadLayer& layer, Vertex vertices, const Budget& budget) {
+    std::uint64_t arcs = 0;
+    for (const ReadGroup& group : layer.groups) {
+      for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) arcs += (layer.ranges[k].last - layer.ranges[k].first) / layer.ranges[k].step + 1;
+      if (arcs > most_arcs * vertices) return std::nullopt;
+    }
+    Pending pending(budget, 4 * arcs + 8 * (std::uint64_t{vertices} + layer.groups.size()));
+    pending.begin_.assign(std::size_t{vertices} + 2, 0);
+    for_each_arc(layer, [&](std::uint32_t, Vertex j) { ++pending.begin_[j + 2]; });
+    for (Vertex j = 0; j < vertices; ++j) pending.begin_[j + 2] += pending.begin_[j + 1];
+    pending.groups_.resize(arcs);
+    for_each_arc(layer, [&](std::uint32_t g, Vertex j) { pending.groups_[pending.begin_[j + 1]++] = g; });
+    pending.waits_.assign(layer.groups.size(), 0);
+    return pending;
+  }
+
+  [[nodiscard]] std::span<const std::uint32_t> readers(Vertex j) const { return std::span(groups_).subspan(begin_[j], begin_[j + 1] - begin_[j]); }
+  /// j sees more than before.
+  void note(Vertex j) {
+    for (std::uint32_t k = begin_[j]; k < begin_[j + 1]; ++k) {
+      const std::uint32_t g = groups_[k];
+      if (waits_[g] != 0) continue;
+      waits_[g] = 1;
+      list_.push_back(g);
+    }
+  }
+  /// The groups that wait; none do afterwards.
+  void take(std::vector<std::uint32_t>& list) {
+    list.clear();
+    list.swap(list_);
+    for (const std::uint32_t g : list) waits_[g] = 0;
+  }
+  void clear() {
+    for (const std::uint32_t g : list_) waits_[g] = 0;
+    list_.clear();
+  }
+
+private:
+  static constexpr std::uint64_t most_arcs = 64;
+
+  Pending(const Budget& budget, std::uint64_t bytes) : booking_(budget, bytes) {}
+
+  template <class Visit>
+  static void for_each_arc(const ReadLayer& layer, const Visit& visit) {
+    for (std::size_t g = 0; g < layer.groups.size(); ++g) {
+      for (std::uint64_t k = layer.groups[g].ranges_begin; k < layer.groups[g].ranges_end; ++k) {
+        const ReadRange& range = layer.ranges[k];
+        for (std::uint64_t j = range.first; j <= range.last; j += range.step) visit(static_cast<std::uint32_t>(g), static_cast<Vertex>(j));
+      }
+    }
+  }
+
+  Booking booking_;
+  std::vector<std::uint32_t> begin_, groups_, list_;
+  std::vector<std::uint8_t> waits_;
+};
+
 template <unsigned Words>
 class BitReach {
 public:
@@ -120,6 +183,14 @@ public:
       }
     }
     quiet_.resize(layers_.size());
+    for (const std::uint32_t l : used_) {
+      auto made = layout_.vertices() > least_pending ? Pending::make(*layers_[l], layout_.vertices(), budget) : std::nullopt;
+      if (!made) {
+        pending_.clear();
+        break;
+      }
+      pending_.emplace(l, std::move(*made));
+    }
   }
 
   ReachAnswer answer(const std::vector<Vertex>* columns) {
@@ -130,6 +201,7 @@ public:
     if (columns == nullptr) {
       all.resize(question_.registers_too ? layout_.vertices() : layout_.tokens);
       std::iota(all.begin(), all.end(), Vertex{0});
+      if (!pending_.empty() && question_.wanted.kind != ClassKind::causal) gather_neighbours(all);
       columns = &all;
     }
     for (std::size_t begin = 0; begin < columns->size(); begin += 64 * Words) {
@@ -143,6 +215,47 @@ public:
   }
 
 private:
+  /// Columns of a strip that lie near each other come to a vertex within few layers of each other, so it changes in few: balls of one strip
+  /// each, ascending within.
+  void gather_neighbours(std::vector<Vertex>& columns) const {
+    const auto count = static_cast<Vertex>(columns.size());
+    std::vector<bool> met(layout_.vertices(), false);
+    std::vector<Vertex> queue, ordered;
+    std::size_t at = 0;
+    for (Vertex lowest = 0; ordered.size() < columns.size();) {
+      if (at == queue.size()) {
+        while (met[lowest]) ++lowest;
+        met[lowest] = true;
+        queue.push_back(lowest);
+      }
+      const Vertex j = queue[at++];
+      if (j < count) ordered.push_back(j);
+      if (ordered.size() % (64 * Words) == 0 && j < count) {
+        // The next ball begins where this one ended.
+        for (std::size_t k = at + 1; k < queue.size(); ++k) {
+          met[queue[k]] = false;
+          lowest = std::min(lowest, queue[k]);
+        }
+        if (at < queue.size()) queue.resize(at + 1);
+        continue;
+      }
+      for (const auto& [l, pending] : pending_) {
+        for (const std::uint32_t g : pending.readers(j)) {
+          const ReadGroup& group = layers_[l]->groups[g];
+          for (Vertex i = group.begin; i < group.end; ++i) {
+            if (met[i]) continue;
+            met[i] = true;
+            queue.push_back(i);
+          }
+        }
+      }
+    }
+    for (std::size_t k = 0; k < ordered.size(); k += 64 * Words) {
+      std::sort(ordered.begin() + static_cast<std::ptrdiff_t>(k), ordered.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(ordered.size(), k + 64 * Words)));
+    }
+    columns = std::move(ordered);
+  }
+
   void run_strip(ReachAnswer& answer) {
     if (question_.wanted.kind == ClassKind::seen) {
       run_seen(answer);
@@ -203,6 +316,12 @@ private:
     run_ = 0;
     in_run_ = 0;
     std::fill(quiet_.begin(), quiet_.end(), false);
+    for (auto& [l, pending] : pending_) pending.clear();
+    for (const Vertex column : strip_) note(column);
+  }
+
+  void note(Vertex j) {
+    for (auto& [l, pending] : pending_) pending.note(j);
   }
 
   // Goes on until a layer changes something; q counts the layers gone through. False: nothing ever changes again (or
@@ -233,7 +352,37 @@ private:
     }
   }
 
-  bool apply(std::uint32_t l) {
+  bool apply(std::uint32_t l) { return pending_.empty() ? apply_to_all(l) : apply_to_waiting(l); }
+
+  bool apply_to_waiting(std::uint32_t l) {
+    const ReadLayer& layer = *layers_[l];
+    pending_.at(l).take(waiting_);
+    next_.clear();
+    moved_.clear();
+    for (const std::uint32_t g : waiting_) {
+      budget_.poll();
+      const ReadGroup& group = layer.groups[g];
+      Lane<Words> sum{};
+      for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
+        const ReadRange& range = layer.ranges[k];
+        for (std::uint64_t j = range.first; j <= range.last; j += range.step) sum |= state_[j];
+      }
+      for (Vertex i = group.begin; i < group.end; ++i) {
+        Lane<Words> more = state_[i];
+        more |= sum;
+        if (more == state_[i]) continue;
+        moved_.push_back(i);
+        next_.push_back(more);
+      }
+    }
+    for (std::size_t k = 0; k < moved_.size(); ++k) {
+      state_[moved_[k]] = next_[k];
+      note(moved_[k]);
+    }
+    return !moved_.empty();
+  }
+
+  bool apply_to_all(std::uint32_t l) {
     const ReadLayer& layer = *layers_[l];
     std::map<Vertex, RangeTable<Words>> tables;
     std::uint64_t bytes = 0;
@@ -339,6 +488,10 @@ private:
   std::vector<bool> quiet_;
   std::vector<Vertex> strip_;
   std::vector<Lane<Words>> state_, next_, old_;
+  static constexpr Vertex least_pending = 1024;
+  std::map<std::uint32_t, Pending> pending_;  // by layer; empty: layers are gone through whole
+  std::vector<std::uint32_t> waiting_;
+  std::vector<Vertex> moved_;
   std::size_t run_ = 0;
   std::uint64_t in_run_ = 0;
 };

@@ -228,25 +228,6 @@ bool ViewSweep::run() {
   return true;
 }
 
-std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth, const Budget& budget) {
-  std::vector<bool> complete(layout.tokens, false);
-  const std::uint64_t first = compute_first_occurrence(layout);
-  if (layout.has_equal_registers() || depth < first) return complete;
-  // t_a(j) >= first: j comes into view within the last depth - first layers.
-  ReachQuestion question;
-  question.layout = &layout;
-  question.skip = first;
-  question.depth = depth - first;
-  question.registers_too = true;
-  question.count_unseen = true;
-  constexpr Vertex few = 16384;
-  const std::optional<ReachAnswer> answer = layout.vertices() <= few ? answer_reach(question, budget) : answer_cheaply(question, budget);
-  if (!answer) return complete;
-  const std::vector<Vertex>& unseen = answer->unseen;
-  for (Vertex a = 0; a < layout.tokens; ++a) complete[a] = unseen[a] == 0;
-  return complete;
-}
-
 // Rigid views have no automorphisms, and most differ soon after the root: longer walks only for those that do not.
 bool ViewSweep::run_rigid(std::vector<Vertex> roots) {
   std::vector<std::vector<Vertex>> alike{std::move(roots)};

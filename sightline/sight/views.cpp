@@ -66,15 +66,17 @@ private:
     if (question_.target == question_.layout_group) return true;
     const Vertex tokens = question_.layout->tokens;
     const auto check = [&](const group::Permutation& g) {
-      // With all tokens in view one root says it all; a root that moves gives the larger floor.
       if (wanted_.everything() && member().contains(g)) return true;
-      for (std::size_t k = 0; k < (wanted_.everything() ? 1 : tokens); ++k) {
-        const Vertex a = wanted_.everything() ? g.moved().front() : static_cast<Vertex>(k);
+      // A root that moves gives the larger floor, and with all tokens in view it says it all.
+      const Vertex mover = wanted_.everything() ? g.moved().front() : 0;
+      for (Vertex k = 0; k < tokens; ++k) {
+        const Vertex a = k == 0 ? mover : k <= mover ? k - 1 : k;
         const std::vector<std::int64_t> latest = compute_latest(*question_.layout, depth_, a, budget_);
         std::vector<bool> seen(tokens);
         for (Vertex j = 0; j < tokens; ++j) seen[j] = latest[j] >= 0;
         const Move move = make_move(a, g, seen, tokens);
         if (!explains(move)) return found(move);
+        if (wanted_.everything() && move.tau.size() == tokens) break;
       }
       return true;
     };

@@ -291,6 +291,8 @@ TEST_CASE("reach is found again by columns and by end points") {
     }
     same_reach(oracle::make_layout(n, 0, {{{rows[0], {}, {}, layout::Cancels::nothing}}, {{rows[1], {}, {}, layout::Cancels::nothing}}}));
   }
+  // Short rows on more than 1,024 tokens: only readers of what changed are gone through.
+  for (int k = 0; k < 4; ++k) same_reach(oracle::make_layout(1100, 0, oracle::make_short_rows(random, 1100, k)));
 }
 
 TEST_CASE("a hub and a few columns give the reach of a layout too large for all columns") {
@@ -321,6 +323,10 @@ TEST_CASE("needed layers, collisions and expressed groups of random layouts are 
     const bool coloured = random() % 3 == 0;
     check_layout(random, oracle::make_random_layout(random, 1 + static_cast<Vertex>(random() % 7), static_cast<Vertex>(random() % 3), false, coloured),
                  RegisterRows::frequencies, 3);
+  }
+  for (int k = 0; k < 60; ++k) {
+    CAPTURE(k);
+    check_layout(random, oracle::make_parts(random, 2 + static_cast<Vertex>(random() % 2), 2 + static_cast<Vertex>(random() % 2)), RegisterRows::frequencies, 3);
   }
   CHECK(collisions_met > 500);
   CHECK(groups_met > 50);

@@ -101,7 +101,7 @@ void compare(const SmallModel& model) {
   CHECK(answer.class_kind == to_kind(e.kind));
   if (mixes_counts_and_shares(model)) {
     const bool enough = needed && (!model.listed || *needed <= model.unroll().size());
-    CHECK(answer.verdict != verdict::Verdict::certified);
+    CHECK((answer.verdict != verdict::Verdict::certified || needed == 0u));  // of what nothing is asked, 16.23 h
     CHECK_FALSE((enough && answer.verdict == verdict::Verdict::impossible));
     return;
   }

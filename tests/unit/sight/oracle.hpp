@@ -260,6 +260,55 @@ inline group::Group to_group(Vertex n, const std::set<Images>& elements) {
   return group::make_group(n, generators, Budget{});
 }
 
+/// Layers of few arcs on many tokens, places shuffled: a strip of neighbours (k even) or a tree (k odd), one or two layers in turn, arcs one way
+/// only in the second; some tokens stand apart.
+inline std::vector<std::vector<Head>> make_short_rows(std::mt19937_64& random, Vertex tokens, int k) {
+  std::vector<Vertex> place(tokens);
+  std::iota(place.begin(), place.end(), Vertex{0});
+  std::shuffle(place.begin(), place.end(), random);
+  std::vector<std::vector<Head>> layers;
+  for (int l = 0; l < (k < 2 ? 1 : 2); ++l) {
+    std::vector<std::set<Vertex>> rows(tokens);
+    for (Vertex v = 1; v < tokens - 7; ++v) {
+      const Vertex other = v - 1 - static_cast<Vertex>(random() % std::min<Vertex>(v, k % 2 == 0 ? 4 : 40));
+      rows[place[v]].insert(place[other]);
+      if (l == 0) rows[place[other]].insert(place[v]);
+    }
+    Head head;
+    for (const auto& row : rows) head.rows.emplace_back(row.begin(), row.end());
+    head.cancels = layout::Cancels::nothing;
+    layers.push_back({head});
+  }
+  return layers;
+}
+
+/// One or two layers of `parts` small digraphs side by side, most of them copies of the first; now and then a copy is read from outside, so that
+/// its views stay those of the first but nothing moves one onto the other.
+inline Layout make_parts(std::mt19937_64& random, Vertex parts, Vertex size) {
+  const std::size_t layers = 1 + random() % 2;
+  const bool outsider = random() % 2 == 0;
+  const Vertex tokens = parts * size + (outsider ? 1 : 0);
+  std::vector<std::vector<Head>> heads;
+  for (std::size_t l = 0; l < layers; ++l) {
+    Rows rows(tokens), part(size);
+    const bool cycle = l == 0 && random() % 3 != 0;  // everybody in a part sees everybody
+    for (Vertex p = 0; p < parts; ++p) {
+      for (Vertex i = 0; i < size; ++i) {
+        if (p == 0 || random() % 12 == 0) {
+          std::set<Vertex> row;
+          if (cycle) row.insert((i + 1) % size);
+          if (random() % 2 == 0) row.insert(static_cast<Vertex>(random() % size));
+          part[i].assign(row.begin(), row.end());
+        }
+        for (const Vertex j : part[i]) rows[p * size + i].push_back(p * size + j);
+      }
+    }
+    if (outsider && l == 0) rows[tokens - 1] = {static_cast<Vertex>((parts - 1) * size), tokens - 1};
+    heads.push_back({{rows, {}, {}, layout::Cancels::nothing}});
+  }
+  return make_layout(tokens, 0, heads);
+}
+
 inline Layout make_random_layout(std::mt19937_64& random, Vertex tokens, Vertex registers, bool equal_registers, bool coloured) {
   const auto below = [&](std::uint64_t k) { return static_cast<Vertex>(random() % k); };
   const Vertex n = tokens + registers;

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <bitset>
+
 #include "oracle.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "tests/unlimited.hpp"
@@ -243,6 +245,51 @@ TEST_CASE("several hundred tokens use more than one strip") {
       CHECK_FALSE(before[connected.witness->reader][connected.witness->unseen]);
       for (Vertex i = 0; i < n; ++i) REQUIRE(std::count(after[i].begin(), after[i].end(), false) == 0);
     }
+  }
+}
+
+TEST_CASE("short rows: readers of what changed, columns near each other") {
+  std::mt19937_64 random(8);
+  for (int k = 0; k < 4; ++k) {
+    CAPTURE(k);
+    constexpr Vertex n = 1100;
+    const Layout layout = oracle::make_layout(n, 0, oracle::make_short_rows(random, n, k));
+    using Sets = std::vector<std::bitset<n>>;
+    Sets now(n);
+    for (Vertex i = 0; i < n; ++i) now[i].set(i);
+    std::uint64_t last = 0;  // the last layer that showed somebody something
+    Sets before;
+    std::vector<layout::Run> row;
+    for (std::uint64_t q = 1; q <= last + 2; ++q) {
+      Sets next = now;
+      for (Vertex i = 0; i < n; ++i) {
+        layout.relations[layout.layer(q).relations.front()].pattern().row(i, row);
+        for (const layout::Run& run : row) {
+          for (Vertex j = run.first; j <= run.last; j += run.step) next[i] |= now[j];
+        }
+      }
+      if (q <= 5 || q == 40) {
+        const std::vector<Vertex> unseen = compute_unseen(layout, q, {}, unlimited);
+        for (Vertex i = 0; i < n; ++i) REQUIRE(unseen[i] == n - next[i].count());
+        const std::vector<Vertex> causal = compute_unseen(layout, q, {ClassKind::causal, true}, unlimited);
+        for (Vertex i = 0; i < n; i += 97) {
+          Vertex missed = 0;
+          for (Vertex j = 1; j <= i; ++j) missed += next[i][j] ? 0 : 1;
+          REQUIRE(causal[i] == missed);
+        }
+      }
+      if (next != now) {
+        last = q;
+        before = std::exchange(now, next);
+      }
+    }
+    const Connected seen = compute_class_reach(layout, {ClassKind::seen, false}, unlimited);
+    REQUIRE(seen.layers == last);
+    CHECK(now[seen.witness->reader][seen.witness->unseen]);
+    CHECK_FALSE(before[seen.witness->reader][seen.witness->unseen]);
+    CHECK_FALSE(compute_connected(layout, unlimited).layers);
+    const std::vector<Vertex> ever = compute_unseen(layout, std::nullopt, {}, unlimited);
+    for (Vertex i = 0; i < n; ++i) REQUIRE(ever[i] == n - now[i].count());
   }
 }
 

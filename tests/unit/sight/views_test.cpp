@@ -188,6 +188,16 @@ TEST_CASE("views agree with labels for targets with a symmetry of their own") {
   }
 }
 
+TEST_CASE("views agree with labels where the layout comes apart") {
+  std::mt19937_64 random(14);
+  // 0 and 2 have the same views at every depth, but 4 reads 2.
+  check_views(oracle::make_layout(5, {{0, 1}, {0, 1}, {2, 3}, {2, 3}, {2, 4}}), RegisterRows::frequencies);
+  for (int k = 0; k < 12; ++k) {
+    CAPTURE(k);
+    check_views(oracle::make_parts(random, 2, 2), RegisterRows::frequencies);
+  }
+}
+
 TEST_CASE("two layers of the Petersen graph cannot tell its vertices apart") {
   oracle::Rows rows(10);
   const auto join = [&](Vertex a, Vertex b) {
