@@ -33,7 +33,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0)
       return app.exit(error);
-    return fail(2, fmt::format("{} (see sightline train --help)", error.what()));
+    const auto named = app.get_subcommands([&](const CLI::App* command) { return argc > 1 && command->get_name() == argv[1]; });
+    return fail(2, fmt::format("{} (see sightline {} --help)", error.what(), named.empty() ? "train" : named.front()->get_name()));
   } catch (const sightline::InputError& error) {
     return fail(2, error.what());
   } catch (const sightline::ArgumentError& error) {

@@ -119,6 +119,7 @@ refused("nan", "train", arch, "--data", "nan.npz", "--out", "x2")
 numpy.savez(work / "shape.npz", x=x[:, :5], y=y)
 refused("x", "train", arch, "--data", "shape.npz", "--out", "x2")
 refused("x", "predict", "run", "--data", "shape.npz", "--out", "q.npz")
+refused("see sightline predict --help", "predict", "run", "--data", data, "--out", "q.npz", "--exakt")
 refused("layer", "predict", "run", "--data", data, "--out", "q.npz", "--attention", 1)
 refused("No space", "predict", "run", "--data", data, "--out", "/dev/full") if os.path.exists("/dev/full") else None
 raw = (work / "run/best.safetensors").read_bytes()
