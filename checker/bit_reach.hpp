@@ -178,14 +178,7 @@ public:
   using Lane = checker::Lane<words>;
   using Strip = checker::Strip<words>;
   BitReach(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question)
-      : layout_(layout), layers_(layers), question_(question) {
-    constexpr Vertex small_layout = 1024;
-    for (const auto& [l, layer] : layers) {
-      if (layout.vertices() > small_layout && readers_[l].list(layer, layout.vertices())) continue;
-      readers_.clear();
-      break;
-    }
-  }
+      : layout_(layout), layers_(layers), question_(question) {}
 
   Unseen unseen(std::optional<std::uint64_t> depth) {
     Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
@@ -232,7 +225,8 @@ private:
     std::vector<Vertex> all(question_.registers_too ? layout_.vertices() : layout_.tokens);
     std::iota(all.begin(), all.end(), Vertex{0});
     if (columns != nullptr) all = *columns;
-    else if (!readers_.empty() && question_.kind != ClassKind::causal && question_.sets == nullptr) gather_neighbours(all);
+    else list_readers();
+    if (!readers_.empty() && question_.kind != ClassKind::causal && question_.sets == nullptr) gather_neighbours(all);
     for (std::size_t k = 0; k < all.size(); k += lane_bits) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(k);
       Strip strip(layout_, layers_, readers_, {begin, begin + static_cast<std::ptrdiff_t>(std::min(lane_bits, all.size() - k))});
@@ -246,6 +240,17 @@ private:
         if (strip.columns[c] != 0 || !question_.ordinary_only) common_.set(c);
       }
       if (!visit(strip)) return;
+    }
+  }
+
+  // For all layers or none; a few columns alone are not worth the lists.
+  void list_readers() {
+    constexpr Vertex small_layout = 1024;
+    if (layout_.vertices() <= small_layout) return;
+    for (const auto& [l, layer] : layers_) {
+      if (readers_[l].list(layer, layout_.vertices())) continue;
+      readers_.clear();
+      return;
     }
   }
 

@@ -252,7 +252,8 @@ RowExchange exchange_rows(const Derivation& d) {
 void decide_continuous(Derivation& d) {
   const bool fixed = d.uses_fixed_table(), pooling = d.is_fixed_pooling(), decidable = d.every_mixer(&MixerFacts::decidable), bounded = d.every_mixer(&MixerFacts::bounded);
   bool overlaps_are_exact = true;
-  Sight* sight = d.whole ? &*d.sight : &*d.sighted_sight;
+  Sight* const sighted = d.whole ? &*d.sight : &*d.sighted_sight;
+  Sight* sight = sighted;
   const Layout* layout = d.whole ? &d.layout : &d.sighted;
   const ConfirmedGroup* own = d.whole ? &d.layout_group : &d.sighted_group;
   const bool frequencies = shows_frequencies(d), lengths = shows_lengths(d), pooled = pools_among_others(d), coarse = pooled || lengths;
@@ -370,7 +371,7 @@ void decide_continuous(Derivation& d) {
   if (d.connected && bounded && !mixes_register_rows(d)) {
     if (pooling || (pattern_needed.layers && *pattern_needed.layers <= *d.connected)) d.at_connected = d.layout_group.order;
     else if (!coarse) {
-      if (const auto group = figure(d, "at_connected", [&] { return (d.whole ? *d.sight : *d.sighted_sight).expressed(own_group, d.connected); })) d.at_connected = group->order;
+      if (const auto group = figure(d, "at_connected", [&] { return sighted->expressed(own_group, d.connected); })) d.at_connected = group->order;
     }
   }
   bool distinguishes = true;

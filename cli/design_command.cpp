@@ -140,18 +140,10 @@ std::optional<architecture::Architecture> find_base(const DesignOptions& options
 design::Request make_request_from(const DesignOptions& options, const architecture::Architecture& a,
                                   const layout::Layout& layout, const Budget& budget) {
   design::Request request;
-  const auto degree = static_cast<group::Point>(a.tokens);
-  if (a.target.symmetry_is_layout) {
-    request.group = symmetry::compute_layout_group(layout, budget);
-  } else if (!a.target.symmetry_expression.empty()) {
-    request.group = group::parse_group(a.target.symmetry_expression, degree, budget);
+  request.group = a.target.symmetry_is_layout ? symmetry::compute_layout_group(layout, budget)
+                                              : architecture::parse_symmetry(a, budget);
+  if (!a.target.symmetry_is_layout)
     request.symmetry = request.closed_form = a.target.symmetry_expression;
-  } else {
-    std::vector<group::Permutation> generators;
-    for (const std::string& cycles : a.target.symmetry_generators)
-      generators.push_back(group::parse_cycles(cycles, degree));
-    request.group = group::make_group(degree, std::move(generators), budget);
-  }
   request.layers = options.layers;
   request.registers = options.registers;
   if (!options.kernel.empty())

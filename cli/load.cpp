@@ -32,10 +32,9 @@ void resolve_symmetry(architecture::Architecture& a, const std::string& folder) 
 }
 
 void check_symmetry(const architecture::Architecture& a) {
-  const auto tokens = static_cast<group::Point>(a.tokens);
   try {
-    if (!a.target.symmetry_expression.empty()) (void)group::parse_group(a.target.symmetry_expression, tokens, {}, Budget{});
-    for (const std::string& cycles : a.target.symmetry_generators) (void)group::parse_cycles(cycles, tokens);
+    if (!a.target.symmetry_expression.empty()) (void)architecture::parse_symmetry(a, Budget{});
+    (void)architecture::parse_symmetry_cycles(a);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", architecture::locate(a, a.target.symmetry_where), error.what()));
   }

@@ -9,6 +9,7 @@
 
 #include "sightline/attention_kernel/activation.hpp"
 #include "sightline/attention_kernel/kernel.hpp"
+#include "sightline/group/expression.hpp"
 #include "sightline/layout/layout.hpp"
 #include "sightline/layout/pattern_spec.hpp"
 
@@ -208,6 +209,12 @@ void forget_unused(LayerSpec& layer);
 /// The relations of one mixing layer, one per head that differs (convolution: one per tap; linformer: those of its
 /// landmarks), with the colours of make_layout and what normalisation forgets of them. Empty for tokenwise. Throws as make_layout.
 [[nodiscard]] std::vector<layout::Relation> make_relations(const Architecture& architecture, const Mixer& mixer, const Budget& budget);
+
+/// The generators that target.symmetry writes as cycles, on the tokens. Throws InputError without a place.
+[[nodiscard]] std::vector<group::Permutation> parse_symmetry_cycles(const Architecture& architecture);
+/// The group that target.symmetry names or generates ("layout" names none). `bound_order`: see group::parse_group. Throws InputError without a
+/// place, BudgetExhausted.
+[[nodiscard]] group::Group parse_symmetry(const Architecture& architecture, const Budget& budget, const group::BoundOrder& bound_order = {});
 
 /// The layout of an architecture (format.md `layout`: token, register and arc colours), with equal layers and heads shared.
 /// Linformer's `blocks` become one register per block; `linear`, linformer trained/tied/generic become token colours.

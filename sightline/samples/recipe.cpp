@@ -29,12 +29,8 @@ struct Frame {
 group::Group make_target_group(const Architecture& a, const Budget& budget) {
   const auto degree = static_cast<group::Point>(a.tokens);
   group::Group group;
-  if (!a.target.symmetry_is_layout && !a.target.symmetry_expression.empty()) {
-    group = group::parse_group(a.target.symmetry_expression, degree, budget);
-  } else if (!a.target.symmetry_is_layout) {
-    std::vector<group::Permutation> generators;
-    for (const std::string& cycles : a.target.symmetry_generators) generators.push_back(group::parse_cycles(cycles, degree));
-    group = group::make_group(degree, std::move(generators), budget);
+  if (!a.target.symmetry_is_layout) {
+    group = architecture::parse_symmetry(a, budget);
   } else if (a.input.embedding == architecture::Embedding::table && a.target.target_class == architecture::TargetClass::causal) {
     group = group::make_trivial_group(degree);
   } else {

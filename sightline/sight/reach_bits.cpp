@@ -183,14 +183,6 @@ public:
       }
     }
     quiet_.resize(layers_.size());
-    for (const std::uint32_t l : used_) {
-      auto made = layout_.vertices() > least_pending ? Pending::make(*layers_[l], layout_.vertices(), budget) : std::nullopt;
-      if (!made) {
-        pending_.clear();
-        break;
-      }
-      pending_.emplace(l, std::move(*made));
-    }
   }
 
   ReachAnswer answer(const std::vector<Vertex>* columns) {
@@ -201,6 +193,7 @@ public:
     if (columns == nullptr) {
       all.resize(question_.registers_too ? layout_.vertices() : layout_.tokens);
       std::iota(all.begin(), all.end(), Vertex{0});
+      list_readers();
       if (!pending_.empty() && question_.wanted.kind != ClassKind::causal) gather_neighbours(all);
       columns = &all;
     }
@@ -215,6 +208,19 @@ public:
   }
 
 private:
+  /// For all layers or none; a few columns alone are not worth the lists.
+  void list_readers() {
+    if (layout_.vertices() <= least_pending) return;
+    for (const std::uint32_t l : used_) {
+      auto made = Pending::make(*layers_[l], layout_.vertices(), budget_);
+      if (!made) {
+        pending_.clear();
+        return;
+      }
+      pending_.emplace(l, std::move(*made));
+    }
+  }
+
   /// Columns of a strip that lie near each other come to a vertex within few layers of each other, so it changes in few: balls of one strip
   /// each, ascending within.
   void gather_neighbours(std::vector<Vertex>& columns) const {

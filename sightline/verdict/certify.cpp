@@ -31,7 +31,6 @@ namespace {
 
 group::Group make_target(const Architecture& a, const group::Group& layout_group, const Budget& budget) {
   if (a.target.symmetry_is_layout) return layout_group;
-  const auto degree = static_cast<group::Point>(a.tokens);
   // Mostly the layout has the wanted symmetries and no others: its order then spares a proof of theirs, which is long where the base is long.
   const group::BoundOrder bound = [&](group::Point points, const std::vector<group::Permutation>& generators) -> std::optional<group::Order> {
     constexpr group::Point quickly_proved = 200, most_points = 5000;
@@ -45,11 +44,7 @@ group::Group make_target(const Architecture& a, const group::Group& layout_group
     }
   };
   try {
-    if (!a.target.symmetry_expression.empty()) return group::parse_group(a.target.symmetry_expression, degree, {}, budget, bound);
-    std::vector<group::Permutation> generators;
-    for (const std::string& cycles : a.target.symmetry_generators) generators.push_back(group::parse_cycles(cycles, degree));
-    const std::optional<group::Order> at_most = bound(degree, generators);
-    return group::make_group(degree, std::move(generators), at_most, budget);
+    return architecture::parse_symmetry(a, budget, bound);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", locate(a, a.target.symmetry_where), error.what()));
   }

@@ -102,19 +102,8 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
     const ArcRows<Real> keys = find_arc_rows<Real>(rule.prepare, head.key, head.key_stride, head.width, space.columns,
                                                    arcs, counting, space.prepared);
     const int padded = static_cast<int>(round_up(arcs, lanes));
-    for (int p = 0; p < pieces; ++p) {
-      const Piece& piece = space.pieces[p];
-      const Real* query = head.query + piece.row * head.query_stride;
-      if (rule.prepare != Prepare::nothing) {
-        prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
-        query = space.fixed;
-      }
-      if (!program) {
-        partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
-                                        head.width, keys.columns + piece.first, piece.count,
-                                        space.parts + piece.first * lanes);
-      }
-    }
+    for (int p = 0; p < pieces; ++p)
+      find_piece_parts<Real, vectors>(rule, head, space.pieces[p], keys, space);
     if (program)
       find_program_scores<Real, vectors>(rule, head, pieces, arcs, space);
     for (int a = arcs * lanes; a < padded * lanes; ++a)
@@ -349,6 +338,21 @@ template <class Real> bool are_rows_short_backward(const Rule<Real>& rule, const
   return are_rows_plain(rule, head) && rule.score == Score::dot && !rule.has_extra;
 }
 
+/// d loss / d key of a column from the sum of its readers' queries by their slopes: what distances and slopes along the
+/// key itself add to it, `total` of them together, and back through what was done to the key.
+template <class Real>
+SIGHTLINE_INLINE void finish_key(const Rule<Real>& rule, const Head<Real>& head, std::int64_t column, Real total,
+                                 bool along, Real* sums, Real* to, bool add) {
+  const Real* const given = head.key + column * head.key_stride;
+  if (rule.score == Score::distance) {
+    for (std::int64_t k = 0; k < head.width; ++k)
+      sums[k] = total * given[k] - sums[k];
+  }
+  for (std::int64_t k = 0; along && k < head.width; ++k)
+    sums[k] += total * given[k];
+  prepare_gradient<Real>(rule.prepare, given, sums, head.width, Real(1), to, add);
+}
+
 /// The list holds columns: rows[r] is read by columns[offsets[r] ..], whose arcs in the rows' list are arcs[..]. Every
 /// column collects what its readers kept. add: to what is there; else the gradients are written.
 template <class Real, int vectors>
@@ -429,14 +433,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
         key[k] = 0;
       continue;
     }
-    const Real* const given = head.key + column * head.key_stride;
-    if (distance) {
-      for (std::int64_t k = 0; k < head.width; ++k)
-        space.sums[k] = total * given[k] - space.sums[k];
-    }
-    for (std::int64_t k = 0; along && k < head.width; ++k)
-      space.sums[k] += total * given[k];
-    prepare_gradient<Real>(rule.prepare, given, space.sums, head.width, Real(1), key, add);
+    finish_key(rule, head, column, total, along, space.sums, key, add);
   }
 }
 

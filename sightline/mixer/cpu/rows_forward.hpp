@@ -6,6 +6,22 @@
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
+/// The partial products of a row's query, prepared where the rule asks for that, with the reads of one piece. None for programs.
+template <class Real, int vectors>
+SIGHTLINE_INLINE void find_piece_parts(const Rule<Real>& rule, const Head<Real>& head, const Piece& piece,
+                                       const ArcRows<Real>& keys, ArcSpace<Real>& space) {
+  const Real* query = head.query + piece.row * head.query_stride;
+  if (rule.prepare != Prepare::nothing) {
+    prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
+    query = space.fixed;
+  }
+  if (rule.weight != Weight::program) {
+    partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
+                                    head.width, keys.columns + piece.first, piece.count,
+                                    space.parts + piece.first * Lanes<Real>::count);
+  }
+}
+
 /// The scores of a group of arcs; exponents to base 2 where weights are powers. Programs: factors in `scores`, exponents in
 /// `products`.
 template <class Real, int vectors>
@@ -28,16 +44,7 @@ SIGHTLINE_INLINE void find_group_scores(const Rule<Real>& rule, const Head<Real>
         prefetch_row<Real>(head.value + soon * head.value_stride, head.value_width);
       }
     }
-    const Real* query = head.query + piece.row * head.query_stride;
-    if (rule.prepare != Prepare::nothing) {
-      prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
-      query = space.fixed;
-    }
-    if (!program) {
-      partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
-                                      head.width, keys.columns + piece.first, piece.count,
-                                      space.parts + piece.first * lanes);
-    }
+    find_piece_parts<Real, vectors>(rule, head, piece, keys, space);
   }
   const int padded = static_cast<int>(round_up(arcs, lanes));
   if (program) {

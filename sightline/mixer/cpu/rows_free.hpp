@@ -235,7 +235,6 @@ void backward_free_columns(const Rule<Real>& rule, const Head<Real>& head, const
                         simple && add, rule.query_scale, simple ? key : space.sums, sums, counting.numbers,
                         space.prepared);
     if (!simple) {
-      const Real* const given = head.key + column * head.key_stride;
       Real total = 0;
       if (along) {
         std::int64_t kept = 0;
@@ -247,13 +246,7 @@ void backward_free_columns(const Rule<Real>& rule, const Head<Real>& head, const
       } else if (distance) {
         total = free_total<Real>(all.weights, count);
       }
-      if (distance) {
-        for (std::int64_t k = 0; k < head.width; ++k)
-          space.sums[k] = total * given[k] - space.sums[k];
-      }
-      for (std::int64_t k = 0; along && k < head.width; ++k)
-        space.sums[k] += total * given[k];
-      prepare_gradient<Real>(rule.prepare, given, space.sums, head.width, Real(1), key, add);
+      finish_key(rule, head, column, total, along, space.sums, key, add);
     }
     make_canonical<Real>(key, head.width);
   }

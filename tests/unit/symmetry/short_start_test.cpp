@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "sample.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 #include "sightline/symmetry/tower.hpp"
 #include "tests/unlimited.hpp"
@@ -87,13 +88,10 @@ TEST_CASE("twins of blocks whose summaries are read with steps are the same on s
       for (Vertex j = block - summary; j < block; ++j) runs.push_back(AffineRun{j, n - 1, n, block});
       builder.add_segment(begin, builder.add_list(runs));
     }
-    const layout::Relation relation(builder.build(), {}, layout::Cancels::nothing, n);
-    Structure structure;
-    structure.vertices = n;
-    structure.vertex_colour.assign(n, 0);
-    structure.relations = {{&relation, {}}};
-    compare_towers(structure);
-    CHECK(TwinTower::make_shrunk(structure, unlimited).graph().vertices == (own ? 2 * n / block : 2 * n / block / 4 + 2));
+    sample::Sample sample(n);
+    sample.add(builder.build());
+    compare_towers(sample.structure);
+    CHECK(TwinTower::make_shrunk(sample.structure, unlimited).graph().vertices == (own ? 2 * n / block : 2 * n / block / 4 + 2));
   }
 }
 
@@ -108,12 +106,9 @@ TEST_CASE("a token that reads its block but not itself is alone in its stretch")
     if (i >= 256) runs.push_back(make_constant_run(begin, end));
     builder.add_segment(i, builder.add_list_once(runs));
   }
-  const layout::Relation relation(builder.build(), {}, layout::Cancels::nothing, n);
-  Structure structure;
-  structure.vertices = n;
-  structure.vertex_colour.assign(n, 0);
-  structure.relations = {{&relation, {}}};
-  compare_towers(structure);
+  sample::Sample sample(n);
+  sample.add(builder.build());
+  compare_towers(sample.structure);
 }
 
 }  // namespace sightline::symmetry
