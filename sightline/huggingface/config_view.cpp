@@ -18,13 +18,13 @@ constexpr std::int64_t largest_integer = std::int64_t{1} << 40;
 // but neither who reads whom nor what the rules ask about. Listing them as "ignored" would bury the ones that matter.
 constexpr std::array harmless_keys = {
     "_attn_implementation", "_commit_hash", "_name_or_path", "add_cross_attention", "alibi_bias_max", "architectures",
-    "attention_bias", "attention_layers", "attn_implementation", "attn_logit_softcapping", "attn_scale", "auto_map",
+    "attention_bias", "attn_implementation", "attn_logit_softcapping", "attn_scale", "auto_map",
     "beam_size", "cache_implementation", "chunk_size_feed_forward", "d_ff", "d_kv", "decoder_attention_heads", "decoder_bias",
-    "decoder_ffn_dim", "decoder_layers", "dense_act_fn", "deterministic_flash_attn", "dtype", "embedding_fraction",
+    "decoder_ffn_dim", "decoder_layers", "deterministic_flash_attn", "dtype", "embedding_fraction",
     "encoder_ffn_dim", "encoder_stride", "expansion_ratio", "experts_per_token", "ffn_dim", "ffn_hidden_size",
     "final_logit_softcapping", "finetuning_task", "gradient_checkpointing", "head_dim", "hidden_dim", "id2label", "init_device",
     "init_std", "init_xavier_std", "inner_dim", "intermediate_size", "intermediate_size_mlp", "is_encoder_decoder",
-    "is_gated_act", "label2id", "language", "layerdrop", "logit_scale", "mlp_ratio", "multi_query", "n_ctx", "n_inner",
+    "label2id", "language", "layerdrop", "logit_scale", "mlp_ratio", "multi_query", "n_ctx", "n_inner",
     "norm_type", "num_decoder_layers", "num_key_value_heads", "num_kv_heads", "num_labels", "onnx_export",
     "original_max_position_embeddings", "pad_token_id", "pretraining_tp", "problem_type", "pruned_heads", "qk_layernorm",
     "qkv_bias", "quantization_config", "query_pre_attn_scalar", "reorder_and_upcast_attn", "rescale_embeddings", "return_dict",
@@ -148,15 +148,20 @@ bool ConfigView::flag(Names names, bool fallback) const {
   std::string_view name;
   const nlohmann::json* found = find(names, name);
   if (found == nullptr) return fallback;
-  if (found->is_null()) return false;
   if (!found->is_boolean()) fail(name, "true or false");
   return found->get<bool>();
+}
+
+bool ConfigView::flag_or_null(Names names, bool fallback) const {
+  std::string_view name;
+  const nlohmann::json* found = find(names, name);
+  return found != nullptr && found->is_null() ? false : flag(names, fallback);
 }
 
 std::string ConfigView::text(Names names, std::string fallback) const {
   std::string_view name;
   const nlohmann::json* found = find(names, name);
-  if (found == nullptr || found->is_null()) return fallback;
+  if (found == nullptr) return fallback;
   if (!found->is_string()) fail(name, "a string");
   return found->get<std::string>();
 }

@@ -36,9 +36,11 @@ public:
                                                              std::int64_t minimum = 1) const;
   /// A finite number >= 0.
   [[nodiscard]] double number(Names names, double fallback) const;
-  /// A truth value; null is false, as in the library's language.
+  /// A truth value; null is an error.
   [[nodiscard]] bool flag(Names names, bool fallback) const;
-  /// A string; null means the default.
+  /// The same for the few keys that the library lets be null: false then, as in its language.
+  [[nodiscard]] bool flag_or_null(Names names, bool fallback) const;
+  /// A string; null is an error.
   [[nodiscard]] std::string text(Names names, std::string fallback) const;
   /// A list of strings; absent and null: nullopt.
   [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view name) const;

@@ -27,7 +27,41 @@ void note_default(Draft& draft, Names names, std::string_view what, std::int64_t
     draft.assume(fmt::format("{} is not in the file: the library's default {}", what, value));
 }
 
+// The name under which a size stands in the file, for an error.
+std::string_view find_name(const Draft& draft, Names names) {
+  const auto* found = std::find_if(names.begin(), names.end(), [&](std::string_view name) { return draft.config.has(name); });
+  return found == names.end() ? *names.begin() : *found;
+}
+
+void check_heads(const Draft& draft, const SizeKeys& keys, std::int64_t heads, HeadWidth width) {
+  const std::int64_t dim = draft.architecture.dim;
+  if (width == HeadWidth::divides_dim && dim % heads != 0)
+    draft.config.fail(find_name(draft, keys.heads), fmt::format("a divisor of the width {}", dim), fmt::format("{}", heads));
+  const auto groups = draft.config.optional_integer({"num_key_value_heads"}, std::nullopt);
+  if (groups && heads % *groups != 0)
+    draft.config.fail("num_key_value_heads", fmt::format("a divisor of the {} heads", heads), fmt::format("{}", *groups));
+}
+
 }  // namespace
+
+void check_unused_values(const Draft& draft) {
+  const ConfigView config = draft.config;  // a copy: looking at a key here is no use of it, so it stays among the ignored ones
+  for (const std::string_view width :
+       {"intermediate_size", "intermediate_size_mlp", "ffn_dim", "ffn_hidden_size", "hidden_dim", "d_ff", "d_kv", "n_inner",
+        "head_dim", "num_kv_heads", "encoder_ffn_dim", "expansion_ratio", "type_vocab_size"})
+    (void)config.optional_integer({width}, std::nullopt);
+  for (const std::string_view bound : {"attn_logit_softcapping", "final_logit_softcapping"})
+    if (!config.is_null(bound)) (void)config.number({bound}, 0);
+  for (const std::string_view flag : {"attention_bias", "qkv_bias", "qk_layernorm", "use_qk_norm", "add_cross_attention",
+                                      "scale_attn_weights", "scale_attn_by_inverse_layer_idx", "tie_word_embeddings"})
+    (void)config.flag({flag}, false);
+  (void)config.flag_or_null({"multi_query"}, false);
+  if (const auto types = config.texts("layer_types"); types && types->size() != draft.layers.size())
+    config.fail("layer_types", fmt::format("one entry for each of the {} layers", draft.layers.size()));
+  const nlohmann::json* per_layer = config.value("per_layer_config");
+  if (per_layer != nullptr && !per_layer->is_null() && *per_layer != nlohmann::json::object())
+    config.fail("per_layer_config", "null (settings per layer other than layer_types are not modelled)");
+}
 
 std::int64_t read_layer_count(const Draft& draft, Names names, std::int64_t fallback) {
   const std::int64_t layers = draft.config.integer(names, fallback);
@@ -41,6 +75,7 @@ std::int64_t read_sizes(Draft& draft, LayerSpec& layer, const Sizes& defaults, c
   const std::int64_t layers = read_layer_count(draft, keys.layers, defaults.layers);
   draft.architecture.dim = config.integer(keys.dim, defaults.dim);
   layer.mixer.heads = config.integer(keys.heads, defaults.heads);
+  check_heads(draft, keys, layer.mixer.heads, defaults.head_width);
   note_default(draft, keys.layers, "the number of layers", layers);
   note_default(draft, keys.dim, "the width", draft.architecture.dim);
   if (draft.front != Front::no_ids) {
@@ -158,6 +193,8 @@ std::optional<std::vector<std::string>> read_layer_types(const Draft& draft, std
   if (!types) return std::nullopt;
   if (static_cast<std::int64_t>(types->size()) != layers)
     draft.config.fail("layer_types", fmt::format("one entry for each of the {} layers", layers));
+  // An older name, which the library still takes.
+  std::replace(types->begin(), types->end(), std::string("attention"), std::string("full_attention"));
   for (std::size_t k = 0; k < types->size(); ++k)
     if (std::find(allowed.begin(), allowed.end(), (*types)[k]) == allowed.end())
       draft.config.fail(fmt::format("layer_types/{}", k), fmt::format("one of {}", fmt::join(allowed, ", ")),

@@ -39,12 +39,15 @@ struct Draft {
   void assume(std::string line) { assumptions.push_back(std::move(line)); }
 };
 
+/// How wide a head is: the library refuses widths that heads do not divide, unless the type has a width of its own for heads.
+enum class HeadWidth { divides_dim, own };
 /// Number of layers, dim, heads, and for id models the table: vocabulary and embedding. Default values are the library's.
 struct Sizes {
   std::int64_t layers;
   std::int64_t dim;
   std::int64_t heads;
   std::int64_t vocabulary;
+  HeadWidth head_width = HeadWidth::divides_dim;
 };
 /// Keys of the three sizes; each list starts with the library's canonical name.
 struct SizeKeys {
@@ -53,7 +56,11 @@ struct SizeKeys {
   Names heads = {"num_attention_heads"};
 };
 /// Reads sizes; writes dim, mixer.heads (into `layer`), the table, vocabulary and the linear head. Returns the layer count.
+/// A number of heads that does not divide the width, or of key heads that does not divide it, is an InputError.
 std::int64_t read_sizes(Draft& draft, LayerSpec& layer, const Sizes& defaults, const SizeKeys& keys = {});
+/// Values that no family reads but that shape the library's model (widths, switches, `layer_types` of a type without them):
+/// one that the library cannot build from is an InputError, and so are settings per layer (`per_layer_config`).
+void check_unused_values(const Draft& draft);
 /// Layer count alone, 1 .. 100,000.
 [[nodiscard]] std::int64_t read_layer_count(const Draft& draft, Names names, std::int64_t fallback);
 

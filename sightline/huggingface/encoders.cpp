@@ -30,7 +30,8 @@ void read_bert(Draft& draft, const Sizes& defaults) {
   const std::int64_t layers = read_sizes(draft, layer, defaults);
   apply_is_decoder(draft, layer);
   draft.layers.assign(static_cast<std::size_t>(layers), layer);
-  if (draft.config.text({"position_embedding_type"}, "absolute") != "absolute")
+  const nlohmann::json* positions = draft.config.value("position_embedding_type");
+  if (positions != nullptr && *positions != "absolute")
     draft.assume("position_embedding_type: taken as absolute, as the library does today");
 }
 
@@ -78,13 +79,16 @@ void import_t5(Draft& draft) {
   layer.norm = rms_norm(eps);
   const std::string projection = config.text({"feed_forward_proj"}, "relu");
   constexpr std::string_view gated = "gated-";
-  const bool is_gated = projection.starts_with(gated);
-  const auto activation =
-      to_activation(draft, "feed_forward_proj", is_gated ? projection.substr(gated.size()) : projection);
+  const bool says_gated = projection.starts_with(gated);
+  // Saved files repeat what feed_forward_proj says in two keys, and on loading those win.
+  const bool is_gated = config.flag({"is_gated_act"}, says_gated);
+  const bool is_repeated = config.has("dense_act_fn");
+  const auto activation = is_repeated ? read_activation(draft, {"dense_act_fn"}, "relu")
+                                      : to_activation(draft, "feed_forward_proj", says_gated ? projection.substr(gated.size()) : projection);
   layer.feedforward = is_gated ? glu(activation, false) : mlp(activation, false);
 
   const std::int64_t layers =
-      read_sizes(draft, layer, {6, 512, 8, 32128},
+      read_sizes(draft, layer, {6, 512, 8, 32128, HeadWidth::own},
                  {{"num_hidden_layers", "num_layers"}, {"hidden_size", "d_model"}, {"num_attention_heads", "num_heads"}});
   layer.mixer.relative.scheme = RelativeScheme::t5;
   layer.mixer.relative.buckets = config.integer({"relative_attention_num_buckets"}, 32, 2);

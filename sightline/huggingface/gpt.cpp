@@ -29,8 +29,25 @@ LayerSpec make_pre_norm_layer(Draft& draft, double eps, Feedforward feedforward)
 
 void make_parallel(Draft& draft) { draft.architecture.block.arrangement = architecture::Arrangement::parallel; }
 
+// attention_layers: a name per layer. The library writes it out from attention_types when it saves, and takes it for what it
+// says when it loads, whatever attention_types says beside it.
+std::optional<std::vector<bool>> read_attention_layers(Draft& draft, std::int64_t layers) {
+  const auto names = draft.config.texts("attention_layers");
+  if (!names) return std::nullopt;
+  if (static_cast<std::int64_t>(names->size()) != layers)
+    draft.config.fail("attention_layers", fmt::format("one entry for each of the {} layers", layers));
+  std::vector<bool> local;
+  for (std::size_t k = 0; k < names->size(); ++k) {
+    if ((*names)[k] != "global" && (*names)[k] != "local")
+      draft.config.fail(fmt::format("attention_layers/{}", k), "\"global\" or \"local\"", fmt::format("\"{}\"", printable((*names)[k])));
+    local.push_back((*names)[k] == "local");
+  }
+  (void)draft.config.value("attention_types");
+  return local;
+}
+
 // attention_types: [[["global", "local"], 12]], each list of names repeated, in order.
-std::vector<bool> read_local_layers(const Draft& draft, std::int64_t layers) {
+std::vector<bool> read_attention_types(const Draft& draft, std::int64_t layers) {
   constexpr std::string_view key = "attention_types";
   const std::string shape = "a list of [[\"global\" or \"local\", ...], count]";
   const nlohmann::json fallback = nlohmann::json::array({{{"global", "local"}, 12}});
@@ -81,7 +98,8 @@ void import_gpt_neo(Draft& draft) {
                  {{"num_hidden_layers", "num_layers"}, {"hidden_size"}, {"num_attention_heads", "num_heads"}});
   read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::table);
   const std::int64_t size = draft.config.integer({"window_size"}, 256);
-  for (const bool local : read_local_layers(draft, layers)) {
+  auto listed = read_attention_layers(draft, layers);
+  for (const bool local : listed ? *listed : read_attention_types(draft, layers)) {
     layer.mixer.pattern = local ? causal_window(size) : causal();
     draft.layers.push_back(layer);
   }
@@ -178,14 +196,14 @@ void import_falcon(Draft& draft) {
   const ConfigView& config = draft.config;
   LayerSpec layer =
       make_pre_norm_layer(draft, config.number({"layer_norm_epsilon"}, 1e-5),
-                          mlp(read_activation(draft, {"activation"}, "gelu"), config.flag({"bias"}, false)));
+                          mlp(read_activation(draft, {"activation"}, "gelu"), config.flag_or_null({"bias"}, false)));
   const std::int64_t layers = read_sizes(draft, layer, {32, 4544, 71, 65024}, config.is_null("n_embed") ? falcon_keys : old_falcon_keys);
-  const bool new_decoder = config.flag({"new_decoder_architecture"}, false);
-  const bool parallel = config.flag({"parallel_attn"}, true);
+  const bool new_decoder = config.flag_or_null({"new_decoder_architecture"}, false);
+  const bool parallel = config.flag_or_null({"parallel_attn"}, true);
   if (new_decoder || parallel) make_parallel(draft);
   (void)config.value("num_ln_in_parallel_attn");
   read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
-  if (config.flag({"alibi"}, false))
+  if (config.flag_or_null({"alibi"}, false))
     layer.mixer.relative.scheme = RelativeScheme::alibi;
   else
     add_rotary(draft, layer, 1.0);
@@ -196,7 +214,7 @@ void import_phi(Draft& draft) {
   LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_eps"}, 1e-5),
                                         mlp(read_activation(draft, {"hidden_act"}, "gelu_new"), true));
   make_parallel(draft);
-  const std::int64_t layers = read_sizes(draft, layer, {24, 2048, 32, 51200});
+  const std::int64_t layers = read_sizes(draft, layer, {24, 2048, 32, 51200, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
   add_rotary(draft, layer, 0.5);
   add_layers(draft, layer, layers);
@@ -207,7 +225,7 @@ void import_starcoder2(Draft& draft) {
   LayerSpec layer = make_pre_norm_layer(
       draft, config.number({"norm_epsilon"}, 1e-5),
       mlp(read_activation(draft, {"hidden_act"}, "gelu_pytorch_tanh"), config.flag({"use_bias"}, true)));
-  const std::int64_t layers = read_sizes(draft, layer, {30, 3072, 24, 49152});
+  const std::int64_t layers = read_sizes(draft, layer, {30, 3072, 24, 49152, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
   add_rotary(draft, layer, 1.0);
   if (const auto size = config.optional_integer({"sliding_window"}, std::nullopt)) layer.mixer.pattern = causal_window(*size);

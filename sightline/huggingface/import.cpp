@@ -171,9 +171,11 @@ Import import_config(std::string_view json_text, const std::string& file, const 
   Draft draft{config, options, family.front, {}, {}, {}};
   draft.architecture.file = file;
   draft.architecture.name = family.model_type;
-  if (const std::string name = config.text({"_name_or_path"}, ""); !name.empty()) draft.architecture.name = printable(name);
+  const nlohmann::json* name = config.value("_name_or_path");
+  if (name != nullptr && name->is_string() && *name != "") draft.architecture.name = printable(name->get<std::string>());
   if (family.is_nested) draft.assume("the text decoder (text_config) is imported; image tokens are not modelled");
   family.import(draft);
+  check_unused_values(draft);
   set_front(draft, family.model_type);
   merge_layers(draft);
   if (config.flag({"tie_word_embeddings"}, false)) draft.assume("head: tied to the table in the model, taken as free");

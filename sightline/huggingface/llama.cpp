@@ -1,4 +1,6 @@
 // Decoders with gated feedforwards: Llama and what grew out of it.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "sightline/huggingface/families.hpp"
@@ -54,10 +56,12 @@ void add_windowed_layers(Draft& draft, LayerSpec layer, const std::vector<bool>&
 }
 
 // no_rope_layers: 1 = rotary, 0 = no positions; missing, null and (as the library has it for Llama 4) empty: every 4th has none.
-std::vector<bool> read_rotary_layers(const Draft& draft, std::int64_t layers) {
+std::vector<bool> read_rotary_layers(const Draft& draft, std::int64_t layers, bool empty_is_default) {
   const std::int64_t interval = draft.config.interval({"no_rope_layer_interval"}, 4);
   const auto listed = draft.config.integers("no_rope_layers", 0);
   std::vector<bool> rotary;
+  if (listed && listed->empty() && !empty_is_default)
+    draft.config.fail("no_rope_layers", fmt::format("one entry for each of the {} layers", layers));
   if (listed && !listed->empty() && static_cast<std::int64_t>(listed->size()) < layers)
     draft.config.fail("no_rope_layers", fmt::format("one entry for each of the {} layers", layers));
   for (std::int64_t k = 0; k < layers; ++k)
@@ -73,7 +77,7 @@ Feedforward read_experts(const Draft& draft, const LayerSpec& layer, bool bias, 
 }
 
 void reject_bidirectional(const Draft& draft) {
-  if (draft.config.flag({"use_bidirectional_attention"}, false))
+  if (draft.config.flag_or_null({"use_bidirectional_attention"}, false))
     draft.config.fail("use_bidirectional_attention", "false (what true does here depends on the attention implementation)");
 }
 
@@ -89,7 +93,7 @@ void import_llama(Draft& draft) {
 
 void import_mistral(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft);
-  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32000});
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32000, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
   apply_single_window(draft, layer, 4096);
   add_layers(draft, layer, layers);
@@ -97,7 +101,7 @@ void import_mistral(Draft& draft) {
 
 void import_mixtral(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft, 1e-5);
-  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32000});
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32000, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
   apply_single_window(draft, layer, std::nullopt);
   layer.feedforward = read_experts(draft, layer, false, 8, 2);
@@ -106,7 +110,7 @@ void import_mixtral(Draft& draft) {
 
 void import_phi3(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft, 1e-5);
-  const std::int64_t layers = read_sizes(draft, layer, {32, 3072, 32, 32064});
+  const std::int64_t layers = read_sizes(draft, layer, {32, 3072, 32, 32064, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
   apply_single_window(draft, layer, std::nullopt);
   add_layers(draft, layer, layers);
@@ -115,12 +119,15 @@ void import_phi3(Draft& draft) {
 void import_qwen2(Draft& draft) {
   const ConfigView& config = draft.config;
   LayerSpec layer = make_llama_layer(draft);
-  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 151936});
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 151936, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
   const std::int64_t first_sliding = config.interval({"max_window_layers"}, 28, 0);
   const bool may_slide = config.flag({"use_sliding_window"}, false);
   (void)config.value("sliding_window");  // counts for nothing unless use_sliding_window says so
   const auto window = may_slide ? config.optional_integer({"sliding_window"}, 4096) : std::nullopt;
+  const auto types = config.texts("layer_types");
+  if (!may_slide && types && std::find(types->begin(), types->end(), "sliding_attention") != types->end())
+    config.fail("use_sliding_window", "true, because layer_types has sliding layers", config.has("use_sliding_window") ? "false" : "nothing");
   add_windowed_layers(
       draft, layer,
       read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return window.has_value() && k >= first_sliding; }),
@@ -131,7 +138,7 @@ void import_gemma(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft, 1e-6, {"hidden_act"}, "gelu_pytorch_tanh");
   (void)draft.config.value("hidden_activation");  // an older name with the same meaning
   reject_bidirectional(draft);
-  const std::int64_t layers = read_sizes(draft, layer, {28, 3072, 16, 256000});
+  const std::int64_t layers = read_sizes(draft, layer, {28, 3072, 16, 256000, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
   add_layers(draft, layer, layers);
 }
@@ -155,10 +162,11 @@ void import_gemma3(Draft& draft) {
   layer.norm.place = NormPlace::sandwich;
   const std::int64_t layers = read_sizes(draft, layer, {26, 2304, 8, 262208});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
-  const auto size = config.optional_integer({"sliding_window"}, 4096);
+  const bool bidirectional = config.flag_or_null({"use_bidirectional_attention"}, false);
+  const auto size = config.optional_integer({"sliding_window"}, 4096, bidirectional ? 0 : 1);
   const std::int64_t period = config.interval({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
   const auto sliding = read_sliding_layers(draft, layers, size, [&](std::int64_t k) { return (k + 1) % period != 0; });
-  if (!config.flag({"use_bidirectional_attention"}, false)) {
+  if (!bidirectional) {
     add_windowed_layers(draft, layer, sliding, size);
     return;
   }
@@ -178,7 +186,7 @@ void import_cohere2(Draft& draft) {
   layer.norm = layer_norm(eps);
   draft.architecture.output.norm = layer_norm(eps);
   draft.architecture.block.arrangement = architecture::Arrangement::parallel;
-  const std::int64_t layers = read_sizes(draft, layer, {40, 8192, 64, 256000});
+  const std::int64_t layers = read_sizes(draft, layer, {40, 8192, 64, 256000, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
   const auto window = config.optional_integer({"sliding_window"}, 4096);
   const std::int64_t period = config.interval({"sliding_window_pattern", "_sliding_window_pattern"}, 4);
@@ -196,11 +204,11 @@ void import_smollm3(Draft& draft) {
   const ConfigView& config = draft.config;
   LayerSpec layer = make_llama_layer(draft);
   if (config.flag({"mlp_bias"}, false)) layer.feedforward.bias = architecture::Bias::yes;
-  const std::int64_t layers = read_sizes(draft, layer, {36, 2048, 16, 128256});
+  const std::int64_t layers = read_sizes(draft, layer, {36, 2048, 16, 128256, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
   const auto window = config.optional_integer({"sliding_window"}, std::nullopt);
   const bool may_slide = config.flag({"use_sliding_window"}, false) && window;
-  const std::vector<bool> rotary = read_rotary_layers(draft, layers);
+  const std::vector<bool> rotary = read_rotary_layers(draft, layers, false);
   const auto sliding = read_sliding_layers(
       draft, layers, window, [&](std::int64_t k) { return may_slide && !rotary[static_cast<std::size_t>(k)]; });
   for (std::size_t k = 0; k < sliding.size(); ++k) {
@@ -212,7 +220,7 @@ void import_smollm3(Draft& draft) {
 
 void import_gpt_oss(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft, 1e-5);
-  const std::int64_t layers = read_sizes(draft, layer, {36, 2880, 64, 201088});
+  const std::int64_t layers = read_sizes(draft, layer, {36, 2880, 64, 201088, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
   layer.feedforward = read_experts(draft, layer, true, 128, 4);
   layer.mixer.sink = true;
@@ -225,10 +233,10 @@ void import_gpt_oss(Draft& draft) {
 void import_llama4(Draft& draft) {
   const ConfigView& config = draft.config;
   LayerSpec layer = make_llama_layer(draft, 1e-5);
-  const std::int64_t layers = read_sizes(draft, layer, {48, 5120, 40, 202048});
+  const std::int64_t layers = read_sizes(draft, layer, {48, 5120, 40, 202048, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
   const auto chunk = config.optional_integer({"attention_chunk_size"}, 8192);
-  const std::vector<bool> rotary = read_rotary_layers(draft, layers);
+  const std::vector<bool> rotary = read_rotary_layers(draft, layers, true);
   const auto types = read_layer_types(draft, layers, {"full_attention", "chunked_attention"});
   const std::int64_t step = config.interval({"interleave_moe_layer_step"}, 1);
   const auto moe_layers = config.integers("moe_layers", 0);
@@ -261,7 +269,7 @@ void import_llama4(Draft& draft) {
 void import_olmo2(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft, 1e-5);
   layer.norm.place = NormPlace::after;
-  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 50304});
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 50304, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
   add_layers(draft, layer, layers);
 }

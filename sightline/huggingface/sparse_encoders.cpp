@@ -19,7 +19,7 @@ LayerSpec make_bert_layer(Draft& draft, double eps, const std::string& activatio
 }
 
 // attention_window: one total width, or one per layer.
-std::vector<std::int64_t> read_attention_windows(const Draft& draft, std::int64_t layers) {
+std::vector<std::int64_t> read_attention_windows(Draft& draft, std::int64_t layers) {
   const ConfigView& config = draft.config;
   const nlohmann::json* value = config.value("attention_window");
   std::vector<std::int64_t> widths;
@@ -32,6 +32,14 @@ std::vector<std::int64_t> read_attention_windows(const Draft& draft, std::int64_
   }
   for (const std::int64_t width : widths)
     if (width % 2 != 0) config.fail("attention_window", "even widths (half of it on each side)", fmt::format("{}", width));
+  // The input is padded to whole stretches of the widest, and every layer cuts it into stretches of its own.
+  const std::int64_t widest = *std::max_element(widths.begin(), widths.end());
+  const std::int64_t padded = (draft.architecture.tokens + widest - 1) / widest * widest;
+  const auto uneven = std::find_if(widths.begin(), widths.end(), [&](std::int64_t width) { return padded % width != 0; });
+  if (uneven != widths.end())
+    draft.assume(fmt::format("attention_window: the library stops at this length ({} does not divide {}, the length padded to the "
+                             "widest); what it would see is answered",
+                             *uneven, padded));
   return widths;
 }
 
@@ -96,7 +104,9 @@ void import_big_bird(Draft& draft) {
     return;
   }
 
-  if (is_decoder) config.fail("is_decoder", "false (block-sparse attention has no causal form in the library)");
+  if (random == 0) config.fail("num_random_blocks", "at least 1 (the library cannot run block-sparse attention without)", "0");
+  if (is_decoder)
+    draft.assume("is_decoder: has no effect on block-sparse attention in the library, so tokens read later ones too");
   const std::int64_t padded = (tokens + block - 1) / block * block;
   if (padded > config.integer({"max_position_embeddings"}, 4096))
     config.fail("max_position_embeddings", fmt::format("at least {} (the input is padded to whole blocks)", padded));
@@ -127,11 +137,13 @@ void import_modernbert(Draft& draft) {
   draft.architecture.output.norm = layer_norm(eps);
 
   const std::int64_t every = config.interval({"global_attn_every_n_layers"}, 3);
-  const std::int64_t local = config.integer({"local_attention"}, 128);
+  // `sliding_window`, one side of the window, is the library's other name for it and wins.
+  const std::int64_t total = config.integer({"local_attention"}, 128, 0);
+  const std::int64_t radius = config.integer({"sliding_window"}, total / 2, 0);
   const auto types = read_layer_types(draft, layers, {"full_attention", "sliding_attention"});
   for (std::int64_t k = 0; k < layers; ++k) {
     const bool full = types ? (*types)[static_cast<std::size_t>(k)] == "full_attention" : k % every == 0;
-    layer.mixer.pattern = full ? layout::PatternSpec{} : window(local / 2);
+    layer.mixer.pattern = full ? layout::PatternSpec{} : window(radius);
     draft.layers.push_back(layer);
   }
   draft.assume("norms: the attention of layer 0 reads the embedding's LayerNorm directly; a second norm changes nothing");

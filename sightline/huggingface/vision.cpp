@@ -110,6 +110,9 @@ void import_swin(Draft& draft) {
   layer.norm = layer_norm(eps);
   layer.feedforward = mlp(read_activation(draft, {"hidden_act"}, "gelu"), true);
   layer.mixer.heads = heads[stage];
+  if (architecture.dim % heads[stage] != 0)
+    config.fail(fmt::format("num_heads/{}", stage), fmt::format("a divisor of the width {}", architecture.dim),
+                fmt::format("{}", heads[stage]));
   layer.mixer.relative.scheme = RelativeScheme::learned;
   if (depths[stage] > 100'000) config.fail("depths", "at most 100000 layers in a stage");
   for (std::int64_t k = 0; k < depths[stage]; ++k) {
@@ -118,6 +121,8 @@ void import_swin(Draft& draft) {
   }
   draft.assume(fmt::format("stage: number {} of {} ({} x {} tokens of width {}); patch merging between stages is not modelled",
                            stage + 1, depths.size(), height, width, architecture.dim));
+  draft.assume("shifted windows: what came round the border is masked by -100 in the library, a weight of at most e^-100, and "
+               "counts as not read");
   const std::int64_t side = std::min({height, width, window});
   if (height % side != 0 || width % side != 0)
     draft.assume("padding: the library fills the last windows with constant tokens, which are not modelled");

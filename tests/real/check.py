@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares `sightline import` + `certify --json` with what real models depend on (exact zeros of the Jacobian of a randomly
-weighted model): the `unseen` of every config of this folder.
+weighted model): the `unseen` of every config of this folder and of `generated`.
 
 usage: check.py SIGHTLINE      exit code 1 when one differs"""
 import json
@@ -13,7 +13,7 @@ here = pathlib.Path(__file__).resolve().parent
 command = sys.argv[1]
 passed = failed = 0
 with tempfile.TemporaryDirectory() as folder:
-    for path in sorted(here.glob("*.json")):
+    for path in sorted(here.rglob("*.json")):
         case = json.loads(path.read_text())
         config, saved = pathlib.Path(folder) / "config.json", pathlib.Path(folder) / "architecture.toml"
         config.write_text(json.dumps(case["config"]))

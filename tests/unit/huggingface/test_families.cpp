@@ -188,6 +188,9 @@ TEST_CASE("switches of single types") {
   CHECK(import_type("t5", {{"feed_forward_proj", "gated-silu"}}).feedforward.activation.name == "silu");
   CHECK(import_type("t5", {{"relative_attention_num_buckets", 8}}).mixer.relative.buckets == 8);
   CHECK_FALSE(import_type("t5", {{"is_decoder", true}}).mixer.relative.bidirectional);
+  CHECK(import_type("t5", {{"dense_act_fn", "silu"}, {"is_gated_act", true}}).feedforward.kind == FeedforwardKind::glu);
+  CHECK(import_type("t5", {{"dense_act_fn", "silu"}, {"is_gated_act", true}}).feedforward.activation.name == "silu");
+  CHECK(import_type("big_bird", {{"is_decoder", true}, {"block_size", 2}, {"num_random_blocks", 1}}).target.target_class == TargetClass::all);
   CHECK(import_type("bert").norm.eps == doctest::Approx(1e-12));
   CHECK(import_type("llama", {{"rms_norm_eps", 1e-5}}).norm.eps == doctest::Approx(1e-5));
 }
@@ -220,4 +223,7 @@ TEST_CASE("what is assumed is said, once per line") {
   CHECK_FALSE(says(import_json({{"model_type", "llama4_text"}}, with_tokens(8191)), "query scale"));
   CHECK_FALSE(says(import_json({{"model_type", "llama4_text"}, {"attn_temperature_tuning", 0}}, with_tokens(8192)), "query scale"));
   CHECK(says(import_json({{"model_type", "big_bird"}}, with_tokens(512)), "full, because 512 tokens"));
+  const json uneven = {{"model_type", "longformer"}, {"num_hidden_layers", 2}, {"attention_window", {6, 8}}};
+  CHECK(says(import_json(uneven, with_tokens(16)), "6 does not divide 16"));
+  CHECK_FALSE(says(import_json(uneven, with_tokens(24)), "does not divide"));
 }

@@ -11,9 +11,9 @@ using namespace sightline::huggingface::test;
 
 namespace {
 
-std::vector<nlohmann::json> read_real_models() {
+std::vector<nlohmann::json> read_real_models(const std::string& folder = "/tests/real") {
   std::vector<nlohmann::json> models;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(SIGHTLINE_SOURCE_DIR) + "/tests/real"))
+  for (const auto& entry : std::filesystem::directory_iterator(SIGHTLINE_SOURCE_DIR + folder))
     if (entry.path().extension() == ".json") models.push_back(read_json(entry.path().string()));
   return models;
 }
@@ -39,6 +39,12 @@ void check_reach(const nlohmann::json& model, const nlohmann::json& config) {
 TEST_CASE("imported models see what the library's models depend on") {
   const auto models = read_real_models();
   CHECK(models.size() == 42);
+  for (const auto& model : models) check_reach(model, model["config"]);
+}
+
+TEST_CASE("random configs as people write them: few keys, older names, lists and switches of every family") {
+  const auto models = read_real_models("/tests/real/generated");
+  CHECK(models.size() > 100);
   for (const auto& model : models) check_reach(model, model["config"]);
 }
 
