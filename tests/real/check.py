@@ -17,6 +17,7 @@ with tempfile.TemporaryDirectory() as folder:
         case = json.loads(path.read_text())
         config, saved = pathlib.Path(folder) / "config.json", pathlib.Path(folder) / "architecture.toml"
         config.write_text(json.dumps(case["config"]))
+        saved.unlink(missing_ok=True)
         call = [command, "import", str(config), "--tokens", str(case["tokens"]), "--save", str(saved)]
         if case["extra"].get("global"):
             call += ["--global", ",".join(map(str, case["extra"]["global"]))]
