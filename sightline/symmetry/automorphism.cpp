@@ -5,7 +5,6 @@
 #include "sightline/base/error.hpp"
 #include "sightline/symmetry/search.hpp"
 #include "sightline/symmetry/shared_rows.hpp"
-#include "sightline/symmetry/small_graph.hpp"
 #include "sightline/symmetry/tower.hpp"
 #include "sightline/symmetry/verification.hpp"
 
@@ -46,10 +45,7 @@ Structure make_structure(const layout::Layout& layout) {
 group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& callers_budget, SearchRecord* record) {
   const Budget budget = callers_budget;
   if (tokens > structure.vertices) throw ArgumentError("a structure has at least as many vertices as tokens");
-  std::optional<RunGraph> small = make_small_graph(structure, budget);
-  const bool is_complete = small.has_value();
-  TwinTower tower = is_complete ? TwinTower(std::move(*small)) : TwinTower::make_shrunk(structure, budget);
-  if (!is_complete) tower.complete_for_search(tokens, budget);
+  const TwinTower tower = TwinTower::make_for_search(structure, tokens, budget);
   const Automorphisms found = tower.search(tokens, budget);
   if (record != nullptr) {
     *record = {found.is_tight, {}, {}, tower.inner_colours()};

@@ -143,6 +143,42 @@ void Refinement::spread_arcs(std::span<const Vertex> members, field::Element dif
   }
 }
 
+/// What all vertices together add when each is worth `value`: by the numbers of neighbours, no arc is walked through.
+void Refinement::spread_evenly(field::Element value) {
+  // Bundles weigh what their vertex gives to the neighbour; here it receives.
+  constexpr field::Element undo_backward = field::power(field::backward_weight, -1);
+  const ArcLists& arcs = *graph_.arcs;
+  Adder add(*this);
+  std::uint32_t begin = 0;
+  for (Vertex v = 0; v < graph_.vertices; ++v) {
+    field::Element sum = 0;
+    for (std::uint32_t bundle = arcs.first_bundle[v]; bundle < arcs.first_bundle[v + 1]; ++bundle) {
+      const ArcLists::Bundle& here = arcs.bundles[bundle];
+      field::Element weight = field::multiply(here.weight, here.end - begin);
+      if (here.kind % 3 == ArcLists::reader) weight = field::multiply(weight, field::backward_weight);
+      if (here.kind % 3 == ArcLists::read) weight = field::multiply(weight, undo_backward);
+      sum = field::add(sum, weight);
+      begin = here.end;
+    }
+    add(v, field::multiply(sum, value));
+  }
+}
+
+void Refinement::spread_initial() {
+  field::Element even = 0;
+  if (graph_.arcs) {
+    Cell largest = 0;
+    for (Cell cell = 1; cell < partition_.cells(); ++cell) {
+      if (partition_.size(cell) > partition_.size(largest)) largest = cell;
+    }
+    even = values_[largest];
+    spread_evenly(even);
+  }
+  for (Cell cell = 0; cell < partition_.cells(); ++cell) {
+    if (values_[cell] != even) spread_cell(cell, field::subtract(values_[cell], even));
+  }
+}
+
 void Refinement::spread_spans(Vertex v, field::Element difference) {
   const field::Element backward = field::multiply(difference, field::backward_weight);
   const field::Element both = field::add(difference, backward);
@@ -360,7 +396,7 @@ bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trac
     dense_ = !graph_.arcs && (initial || prefers_dense(from));
     extend_values();
     if (initial) {
-      for (Cell cell = 0; cell < partition_.cells(); ++cell) spread_cell(cell, values_[cell]);
+      spread_initial();
     } else {
       for (std::size_t k = from; k < partition_.log().size(); ++k) {
         const field::Element old_value = values_[partition_.log()[k].cell];

@@ -64,6 +64,8 @@ private:
 
   [[nodiscard]] std::span<const Vertex> touched() const { return {touched_list_.data(), touched_count_}; }
   bool run(std::size_t from, bool initial, Trace* recorded, const Trace* expected);
+  void spread_initial();
+  void spread_evenly(field::Element value);
   void spread_cell(Cell cell, field::Element difference);
   void spread_spans(Vertex v, field::Element difference);
   void spread_counted(std::span<const Vertex> members, field::Element difference);

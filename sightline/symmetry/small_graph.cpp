@@ -4,13 +4,13 @@
 #include <bit>
 #include <span>
 
+#include "sightline/symmetry/plain_graph.hpp"
+
 namespace sightline::symmetry {
 
 namespace {
 
 constexpr Vertex most_small_vertices = 1024;
-/// Block masks and other structures of many relations have twins as a rule, or are few.
-constexpr std::size_t most_small_relations = 8;
 
 using Word = std::uint64_t;
 
@@ -131,74 +131,12 @@ private:
   }
 };
 
-/// The graph of plain relations of which rows and columns are known.
-template <class PlainRelation>
-RunGraph make_graph(const Structure& structure, const std::vector<PlainRelation>& relations, std::uint64_t arcs, const Budget& budget) {
-  const Vertex n = structure.vertices;
-  RunGraph graph;
-  graph.vertices = n;
-  graph.vertex_colour = structure.vertex_colour;
-  if (graph.vertex_colour.empty()) graph.vertex_colour.assign(n, 0);
-  graph.initial_keys.resize(n);
-  for (Vertex v = 0; v < n; ++v) {
-    InitialKey key(graph.vertex_colour[v]);
-    for (const PlainRelation& relation : relations) key.add(true, relation.has_loop(v) ? relation.colour : -1);
-    graph.initial_keys[v] = key.value();
-  }
-  struct Weights {
-    field::Element reader, read, both;
-  };
-  std::vector<Weights> weights;
-  std::uint64_t listed = 0;
-  for (const PlainRelation& relation : relations) {
-    const field::Element weight = arc_weight(static_cast<std::uint32_t>(weights.size()), relation.colour);
-    weights.push_back({weight, field::multiply(field::backward_weight, weight), field::multiply(field::add(1, field::backward_weight), weight)});
-    RunRelation& shown = graph.relations.emplace_back();
-    shown.visible.assign(n, 1);
-    shown.symmetric = relation.symmetric;
-    listed += relation.symmetric ? 1 : 2;
-  }
-  budget.ask(arcs * 8 + n * (listed * sizeof(ArcLists::Bundle) + 4));
-  ArcLists lists;
-  lists.first_bundle.reserve(std::size_t{n} + 1);
-  lists.bundles.reserve(n * listed);
-  lists.neighbours.resize(arcs * 2);
-  Vertex* const begin = lists.neighbours.data();
-  Vertex* out = begin;
-  const auto close = [&](const Vertex* from, std::uint32_t kind, std::int64_t colour, field::Element weight) {
-    if (out != from) lists.bundles.push_back({colour, weight, kind, static_cast<std::uint32_t>(out - begin)});
-  };
-  for (Vertex v = 0; v < n; ++v) {
-    budget.poll();
-    lists.first_bundle.push_back(static_cast<std::uint32_t>(lists.bundles.size()));
-    for (std::uint32_t r = 0; r < relations.size(); ++r) {
-      const PlainRelation& relation = relations[r];
-      const Vertex* from = out;
-      if (relation.symmetric) {
-        out = relation.copy_row(v, out);
-        close(from, 3 * r + ArcLists::both, relation.colour, weights[r].both);
-        continue;
-      }
-      out = relation.copy_column(v, out);
-      close(from, 3 * r + ArcLists::reader, relation.colour, weights[r].reader);
-      from = out;
-      out = relation.copy_row(v, out);
-      close(from, 3 * r + ArcLists::read, relation.colour, weights[r].read);
-    }
-  }
-  lists.first_bundle.push_back(static_cast<std::uint32_t>(lists.bundles.size()));
-  lists.neighbours.resize(static_cast<std::size_t>(out - begin));
-  add_matrix(lists, n);
-  graph.arcs = std::move(lists);
-  return graph;
-}
-
 class SmallReader {
 public:
   SmallReader(const Structure& structure, const Budget& budget) : structure_(structure), n_(structure.vertices), budget_(budget) {}
 
   std::optional<RunGraph> read() {
-    if (n_ == 0 || n_ > most_small_vertices || structure_.relations.empty() || structure_.relations.size() > most_small_relations) return std::nullopt;
+    if (n_ == 0 || n_ > most_small_vertices || structure_.relations.empty() || structure_.relations.size() > most_plain_relations) return std::nullopt;
     if (!structure_.vertex_colour.empty() && structure_.vertex_colour.size() != n_) return std::nullopt;
     for (const VisibleRelation& relation : structure_.relations) {
       const bool fits = relation.relation != nullptr && relation.relation->vertex_count() == n_ && relation.visible.empty() && relation.relation->is_plain();
@@ -212,7 +150,7 @@ public:
       relation.symmetric = relation.rows == relation.columns;
     }
     if (!std::any_of(relations_.begin(), relations_.end(), [this](const SmallRelation& relation) { return tells_all_apart(relation); })) return std::nullopt;
-    return make_graph(structure_, relations_, arcs_, budget_);
+    return make_plain_graph(n_, structure_.vertex_colour, relations_, arcs_ * 2, budget_);
   }
 
 private:
@@ -300,127 +238,8 @@ private:
   std::uint64_t arcs_ = 0;
 };
 
-/// Rows or columns as lists of heads, ascending.
-struct HeadLists {
-  std::vector<std::uint32_t> begin;
-  std::vector<Vertex> heads;
-
-  [[nodiscard]] std::span<const Vertex> of(Vertex v) const { return std::span(heads).subspan(begin[v], begin[v + 1] - begin[v]); }
-  friend bool operator==(const HeadLists&, const HeadLists&) = default;
-};
-
-struct WrittenRelation {
-  HeadLists rows, columns;
-  std::vector<std::uint8_t> loops;
-  std::int64_t colour = 0;
-  bool symmetric = false;
-
-  [[nodiscard]] bool has_loop(Vertex v) const { return loops[v] != 0; }
-  Vertex* copy_row(Vertex v, Vertex* out) const { return std::copy(rows.of(v).begin(), rows.of(v).end(), out); }
-  Vertex* copy_column(Vertex v, Vertex* out) const { return std::copy(columns.of(v).begin(), columns.of(v).end(), out); }
-};
-
-/// Larger structures whose rows are written out vertex by vertex, hardly any twice.
-class WrittenReader {
-public:
-  WrittenReader(const Structure& structure, const Budget& budget) : structure_(structure), n_(structure.vertices), budget_(budget) {}
-
-  std::optional<RunGraph> read() {
-    if (n_ <= most_small_vertices || structure_.relations.empty() || structure_.relations.size() > most_small_relations) return std::nullopt;
-    if (!structure_.vertex_colour.empty() && structure_.vertex_colour.size() != n_) return std::nullopt;
-    for (const VisibleRelation& relation : structure_.relations) {
-      const bool fits = relation.relation != nullptr && relation.relation->vertex_count() == n_ && relation.visible.empty() && relation.relation->is_plain() &&
-                        relation.relation->relative().kind == layout::RelativeKind::none;
-      if (!fits || !is_written(relation.relation->pattern())) return std::nullopt;
-    }
-    if (!prefers_written_arcs()) return std::nullopt;
-    budget_.ask(arcs_ * 8 + structure_.relations.size() * n_ * 24);
-    for (const VisibleRelation& relation : structure_.relations) read_relation(*relation.relation);
-    if (!std::any_of(relations_.begin(), relations_.end(), [this](const WrittenRelation& relation) { return tells_all_apart(relation); })) return std::nullopt;
-    return make_graph(structure_, relations_, arcs_, budget_);
-  }
-
-private:
-  bool is_written(const layout::Pattern& pattern) {
-    if (pattern.lists().size() * 2 <= n_ || !pattern.affine_runs().empty()) return false;
-    arcs_ += pattern.arc_count();
-    return true;
-  }
-
-  bool prefers_written_arcs() {
-    std::uint64_t spans = 0;
-    if (arcs_are_cheaper(arcs_, spans)) return true;
-    for (const VisibleRelation& relation : structure_.relations) {
-      const layout::Pattern& pattern = relation.relation->pattern();
-      for (Vertex i = 0; i < n_; ++i) {
-        layout::split_into_runs(pattern.written(pattern.lists()[pattern.list_of(i)]), [&spans](Vertex, Vertex, Vertex) { ++spans; });
-        if (arcs_are_cheaper(arcs_, spans)) return true;
-      }
-    }
-    return false;
-  }
-
-  void read_relation(const layout::Relation& relation) {
-    WrittenRelation& read = relations_.emplace_back();
-    const layout::Pattern& pattern = relation.pattern();
-    HeadLists& rows = read.rows;
-    HeadLists& columns = read.columns;
-    read.loops.assign(n_, 0);
-    rows.begin.reserve(std::size_t{n_} + 1);
-    rows.begin.push_back(0);
-    rows.heads.reserve(pattern.arc_count());
-    columns.begin.assign(std::size_t{n_} + 2, 0);
-    bool coloured = false;
-    for (Vertex i = 0; i < n_; ++i) {
-      budget_.poll();
-      const auto row = pattern.written(pattern.lists()[pattern.list_of(i)]);
-      rows.heads.insert(rows.heads.end(), row.begin(), row.end());
-      rows.begin.push_back(static_cast<std::uint32_t>(rows.heads.size()));
-      for (const Vertex x : row) {
-        ++columns.begin[x + 2];
-        if (x == i) read.loops[i] = 1;
-      }
-      if (!coloured && !row.empty()) {
-        coloured = true;
-        read.colour = relation.colour(i, row.front());
-      }
-    }
-    for (Vertex v = 0; v < n_; ++v) columns.begin[v + 2] += columns.begin[v + 1];
-    columns.heads.resize(rows.heads.size());
-    for (Vertex i = 0; i < n_; ++i) {
-      for (const Vertex x : rows.of(i)) columns.heads[columns.begin[x + 1]++] = i;
-    }
-    columns.begin.pop_back();
-    read.symmetric = rows == columns;
-  }
-
-  bool tells_all_apart(const WrittenRelation& relation) {
-    constexpr Word backward = 0x9e3779b97f4a7c15u;
-    std::vector<Word> value(n_), set(n_), cleared(n_);
-    for (Vertex x = 0; x < n_; ++x) value[x] = mix(0x7715 + Word{x});
-    for (Vertex x = 0; x < n_; ++x) {
-      budget_.poll();
-      Word row = 0, column = 0;
-      for (const Vertex y : relation.rows.of(x)) row += value[y];
-      for (const Vertex y : relation.columns.of(x)) column += value[y];
-      cleared[x] = row + backward * column - (relation.has_loop(x) ? value[x] * (1 + backward) : 0);
-      set[x] = cleared[x] + value[x] * (1 + backward);
-    }
-    return all_differ(set) && all_differ(cleared);
-  }
-
-  const Structure& structure_;
-  Vertex n_;
-  const Budget& budget_;
-  std::vector<WrittenRelation> relations_;
-  std::uint64_t arcs_ = 0;
-};
-
 }  // namespace
 
-std::optional<RunGraph> make_small_graph(const Structure& structure, const Budget& budget) {
-  if (std::optional<RunGraph> graph = SmallReader(structure, budget).read()) return graph;
-  return WrittenReader(structure, budget).read();
-}
+std::optional<RunGraph> make_small_graph(const Structure& structure, const Budget& budget) { return SmallReader(structure, budget).read(); }
 
 }  // namespace sightline::symmetry

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "sightline/symmetry/shared_rows.hpp"
+#include "sightline/symmetry/small_graph.hpp"
 
 namespace sightline::symmetry {
 
@@ -24,7 +25,7 @@ MovedPairs TwinTower::lift(const MovedPairs& moved) const {
   return lifted;
 }
 
-void TwinTower::apply(const TwinClasses& classes, ColourNames& names, const Budget& budget) {
+std::vector<std::uint32_t> TwinTower::join(const TwinClasses& classes) {
   std::vector<std::uint32_t> begin{0}, sizes;
   std::vector<Vertex> members;
   members.reserve(fibre_.size());
@@ -43,9 +44,14 @@ void TwinTower::apply(const TwinClasses& classes, ColourNames& names, const Budg
     sizes.push_back((static_cast<std::uint32_t>(members.size()) - begin.back()) / (begin_[classes.members[first] + 1] - begin_[classes.members[first]]));
     begin.push_back(static_cast<std::uint32_t>(members.size()));
   }
-  graph_ = make_quotient(graph_, classes, sizes, names, budget);
   begin_ = std::move(begin);
   fibre_ = std::move(members);
+  return sizes;
+}
+
+void TwinTower::apply(const TwinClasses& classes, ColourNames& names, const Budget& budget) {
+  const std::vector<std::uint32_t> sizes = join(classes);
+  graph_ = make_quotient(graph_, classes, sizes, names, budget);
 }
 
 void TwinTower::complete_for_search(Vertex tokens, const Budget& budget) {
@@ -64,6 +70,7 @@ std::vector<std::uint8_t> TwinTower::prefer_tokens(Vertex tokens) const {
 }
 
 Automorphisms TwinTower::search(Vertex tokens, const Budget& budget) const {
+  if (is_rigid_) return {};
   Automorphisms found = search_automorphisms(graph_, prefer_tokens(tokens), budget);
   for (MovedPairs& moved : found.generators) std::erase_if(moved, [this](const auto& pair) { return pair.first + 1 >= begin_.size(); });
   return found;
@@ -75,6 +82,14 @@ TwinTower TwinTower::make_shrunk(const Structure& structure, const Budget& budge
   if (!tower) tower.emplace(make_run_graph(structure, budget));
   shrink_on({&*tower}, names, budget);
   return *std::move(tower);
+}
+
+TwinTower TwinTower::make_for_search(const Structure& structure, Vertex tokens, const Budget& budget) {
+  if (std::optional<RunGraph> small = make_small_graph(structure, budget)) return TwinTower(*std::move(small));
+  if (std::optional<TwinTower> written = make_written(structure, budget)) return *std::move(written);
+  TwinTower tower = make_shrunk(structure, budget);
+  tower.complete_for_search(tokens, budget);
+  return tower;
 }
 
 void TwinTower::shrink(const std::vector<TwinTower*>& towers, const Budget& budget) {

@@ -29,6 +29,8 @@ public:
   /// The tower of a structure, shrunk. Large block masks never stand there with all their vertices: their first stage is divided on two
   /// vertices of every stretch of neighbours that are alike (short_start.cpp), with the same result.
   [[nodiscard]] static TwinTower make_shrunk(const Structure& structure, const Budget& budget);
+  /// make_shrunk and complete_for_search, without spans where small_graph.hpp or written_graph.hpp do.
+  [[nodiscard]] static TwinTower make_for_search(const Structure& structure, Vertex tokens, const Budget& budget);
 
   [[nodiscard]] const RunGraph& graph() const { return graph_; }
   [[nodiscard]] RunGraph& graph() { return graph_; }
@@ -58,10 +60,15 @@ private:
   TwinTower(RunGraph graph, const std::vector<Vertex>& first, Vertex vertices);
   /// The first stage of a structure of long stretches. Nothing where there are none, or where some stretch is no part of one class.
   [[nodiscard]] static std::optional<TwinTower> start_short(const Structure& structure, ColourNames& names, const Budget& budget);
+  /// The tower of a structure with hardly any row twice, shrunk and complete (written_graph.hpp). Nothing elsewhere.
+  [[nodiscard]] static std::optional<TwinTower> make_written(const Structure& structure, const Budget& budget);
   static void shrink_on(const std::vector<TwinTower*>& towers, ColourNames& names, const Budget& budget);
+  /// Joins the fibres of every class; the sizes of classes, for make_quotient.
+  std::vector<std::uint32_t> join(const TwinClasses& classes);
   void apply(const TwinClasses& classes, ColourNames& names, const Budget& budget);
 
   RunGraph graph_;
+  bool is_rigid_ = false;  ///< found out on the way: nothing moves, and graph_ holds no arcs
   std::vector<std::uint32_t> begin_;
   std::vector<Vertex> fibre_;
   std::vector<TwinFibres> twins_;

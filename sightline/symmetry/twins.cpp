@@ -148,7 +148,7 @@ private:
   std::vector<SpanSums> sums_;
 };
 
-constexpr std::uint32_t alone = ~std::uint32_t{0};
+constexpr std::uint32_t alone = no_group;
 
 /// Neighbouring vertices of one key: on block masks there are few of these.
 struct Stretch {
@@ -208,36 +208,10 @@ public:
   }
 
   TwinClasses make_classes(bool trivial) const {
-    const Vertex n = graph_.vertices;
-    const std::size_t relations = graph_.relations.size();
-    TwinClasses classes;
-    classes.class_of.assign(n, alone);
-    std::vector<std::uint32_t> name_of_group;
-    std::uint32_t names = 0;
-    std::vector<std::uint32_t> sizes;
-    for (Vertex x = 0; x < n; ++x) {
-      const std::uint32_t group = trivial ? alone : group_[x];
-      if (group == alone) {
-        classes.class_of[x] = names++;
-        sizes.push_back(1);
-        for (std::size_t r = 0; r < relations; ++r) classes.inner.push_back(graph_.relations[r].colour(x, x));
-        continue;
-      }
-      if (group >= name_of_group.size()) name_of_group.resize(group + 1, alone);
-      if (name_of_group[group] == alone) {
-        name_of_group[group] = names++;
-        sizes.push_back(0);
-        for (std::size_t r = 0; r < relations; ++r) classes.inner.push_back(inner_[r][x]);
-      }
-      classes.class_of[x] = name_of_group[group];
-      ++sizes[name_of_group[group]];
-    }
-    classes.begin.assign(std::size_t{names} + 1, 0);
-    for (std::uint32_t k = 0; k < names; ++k) classes.begin[k + 1] = classes.begin[k] + sizes[k];
-    classes.members.resize(n);
-    std::vector<std::uint32_t> place(classes.begin.begin(), classes.begin.end() - 1);
-    for (Vertex x = 0; x < n; ++x) classes.members[place[classes.class_of[x]]++] = x;
-    return classes;
+    const std::vector<std::uint32_t> nobody(trivial ? graph_.vertices : 0, alone);
+    const std::vector<std::uint32_t>& group = trivial ? nobody : group_;
+    return make_twin_classes(group, graph_.relations.size(),
+                             [&](Vertex x, std::size_t r) { return group[x] == alone ? graph_.relations[r].colour(x, x) : inner_[r][x]; });
   }
 
   /// Is every class really one of twins?

@@ -22,6 +22,36 @@ struct TwinClasses {
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(begin.size() - 1); }
 };
 
+inline constexpr std::uint32_t no_group = ~std::uint32_t{0};
+
+/// Classes from the groups of vertices, no_group for a class of one.
+/// @param inner  of a vertex and a relation: the inner colour of its group, or of a vertex without group the colour of its loop
+template <class Inner>
+[[nodiscard]] TwinClasses make_twin_classes(const std::vector<std::uint32_t>& group, std::size_t relations, Inner&& inner) {
+  const auto n = static_cast<Vertex>(group.size());
+  TwinClasses classes;
+  classes.class_of.resize(n);
+  std::vector<std::uint32_t> class_of_group, sizes;
+  for (Vertex x = 0; x < n; ++x) {
+    if (group[x] != no_group && group[x] >= class_of_group.size()) class_of_group.resize(group[x] + 1, no_group);
+    const std::uint32_t known = group[x] == no_group ? no_group : class_of_group[group[x]];
+    const auto fresh = static_cast<std::uint32_t>(sizes.size());
+    classes.class_of[x] = known == no_group ? fresh : known;
+    if (known == no_group) {
+      if (group[x] != no_group) class_of_group[group[x]] = fresh;
+      sizes.push_back(0);
+      for (std::size_t r = 0; r < relations; ++r) classes.inner.push_back(inner(x, r));
+    }
+    ++sizes[classes.class_of[x]];
+  }
+  classes.begin.assign(sizes.size() + 1, 0);
+  for (std::size_t k = 0; k < sizes.size(); ++k) classes.begin[k + 1] = classes.begin[k] + sizes[k];
+  classes.members.resize(n);
+  std::vector<std::uint32_t> place(classes.begin.begin(), classes.begin.end() - 1);
+  for (Vertex x = 0; x < n; ++x) classes.members[place[classes.class_of[x]]++] = x;
+  return classes;
+}
+
 /// Exact names for tuples of colours, shared by all graphs that are compared with each other.
 class ColourNames {
 public:

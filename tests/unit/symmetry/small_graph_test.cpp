@@ -120,53 +120,8 @@ TEST_CASE("twins, coloured, hidden and large structures are left to the general 
     CHECK(declines(sample.structure));
   }
   {
-    // One row of runs, or equal rows, and a larger structure is not read vertex by vertex.
-    const Vertex many = 1025;
-    Rows rows = make_path(many);
-    Sample apart(many), runs(many), equal(many);
-    apart.add(rows);
-    CHECK(agrees(apart.structure));
-    for (Vertex j = 0; j < 100; ++j) rows[0].push_back(j);
-    std::sort(rows[0].begin(), rows[0].end());
-    rows[0].erase(std::unique(rows[0].begin(), rows[0].end()), rows[0].end());
-    runs.add(rows);
-    CHECK(declines(runs.structure));
-    for (Vertex i = 0; i < many; ++i) rows[i] = {i / 3};
-    equal.add(rows);
-    CHECK(declines(equal.structure));
-  }
-}
-
-TEST_CASE("larger structures that are written out are the graph that rows, twins and arcs give") {
-  std::mt19937_64 random(82);
-  int read = 0, left = 0;
-  for (int k = 0; k < 40; ++k) {
-    CAPTURE(k);
-    const auto n = static_cast<Vertex>(1025 + random() % 300);
-    Sample sample(n);
-    const auto relations = 1 + random() % 2;
-    for (std::uint64_t r = 0; r < relations; ++r) {
-      Rows rows(n);
-      for (auto& row : rows) {
-        for (std::uint64_t m = random() % (k % 4 == 0 ? 60 : 12); m-- > 0;) row.push_back(static_cast<Vertex>(random() % n));
-      }
-      for (auto& row : rows) {
-        std::sort(row.begin(), row.end());
-        row.erase(std::unique(row.begin(), row.end()), row.end());
-      }
-      if (random() % 2 == 0) rows = mirror(std::move(rows));
-      if (k % 5 == 0) rows[3] = rows[7] = {1, 3, 7};  // twins, unless somebody reads one of them
-      sample.add(sightline::layout::make_pattern_from_rows(n, rows), {}, random() % 2 == 0 ? Cancels::nothing : Cancels::single_colour);
-    }
-    (agrees(sample.structure) ? read : left) += 1;
-  }
-  CHECK(read > 20);
-  // Readers that others read alike, and that read each other.
-  for (const bool joined : {false, true}) {
-    const Vertex n = 1100;
-    const Rows rows = path_with_twins(n, joined);
-    Sample sample(n);
-    sample.add(rows);
-    CHECK(!symmetry::make_small_graph(sample.structure, budget).has_value());
+    Sample large(1025);
+    large.add(make_path(1025));
+    CHECK(declines(large.structure));
   }
 }

@@ -1,0 +1,382 @@
+#include "sightline/symmetry/written_graph.hpp"
+
+#include <algorithm>
+
+#include "sightline/symmetry/tower.hpp"
+
+namespace sightline::symmetry {
+
+namespace {
+
+/// Smaller structures are read into bits (small_graph.hpp).
+constexpr Vertex least_vertices = 1025;
+constexpr std::uint64_t backward = 0x9e3779b97f4a7c15u;
+/// Rounds of hashes, and those before different ones are counted first; where fewer than one vertex in `few_left` has a hash of its own by then, no more.
+constexpr std::size_t most_rounds = 6, first_count = 3, few_left = 2;
+
+struct Print {
+  std::uint64_t hash;
+  Vertex vertex;
+};
+
+/// Calls group(first, last + 1) for prints of one hash, vertices ascending, that are at least two.
+template <class Group>
+void for_each_group(std::vector<Print>& prints, Group&& group) {
+  std::sort(prints.begin(), prints.end(), [](const Print& a, const Print& b) { return a.hash != b.hash ? a.hash < b.hash : a.vertex < b.vertex; });
+  for (std::size_t begin = 0; begin < prints.size();) {
+    std::size_t end = begin + 1;
+    while (end < prints.size() && prints[end].hash == prints[begin].hash) ++end;
+    if (end - begin > 1) group(begin, end);
+    begin = end;
+  }
+}
+
+/// Columns from rows.
+HeadLists transpose(const HeadLists& rows, Vertex n) {
+  HeadLists columns;
+  columns.begin.assign(std::size_t{n} + 2, 0);
+  for (const Vertex x : rows.heads) ++columns.begin[x + 2];
+  for (Vertex v = 0; v < n; ++v) columns.begin[v + 2] += columns.begin[v + 1];
+  columns.heads.resize(rows.heads.size());
+  for (Vertex i = 0; i < n; ++i) {
+    for (const Vertex x : rows.of(i)) columns.heads[columns.begin[x + 1]++] = i;
+  }
+  columns.begin.pop_back();
+  return columns;
+}
+
+void find_loops(WrittenRelation& relation, Vertex n) {
+  relation.loops.resize(n);
+  for (Vertex v = 0; v < n; ++v) {
+    const auto row = relation.rows.of(v);
+    relation.loops[v] = std::binary_search(row.begin(), row.end(), v) ? 1 : 0;
+  }
+}
+
+/// Are the lists of x and y the same once x stands in its own and y in its own, or neither does?
+bool are_alike(const HeadLists& lists, Vertex x, Vertex y, bool own, std::vector<Vertex>& room) {
+  const auto with_own = [&](Vertex v, std::vector<Vertex>& out) {
+    const auto list = lists.of(v);
+    const auto place = std::lower_bound(list.begin(), list.end(), v);
+    out.insert(out.end(), list.begin(), place);
+    if (own) out.push_back(v);
+    out.insert(out.end(), place != list.end() && *place == v ? place + 1 : place, list.end());
+  };
+  room.clear();
+  with_own(x, room);
+  const std::size_t size = room.size();
+  with_own(y, room);
+  const auto middle = room.begin() + static_cast<std::ptrdiff_t>(size);
+  return std::equal(room.begin(), middle, middle, room.end());
+}
+
+class Reader {
+public:
+  Reader(const Structure& structure, const Budget& budget) : structure_(structure), n_(structure.vertices), budget_(budget) {}
+
+  [[nodiscard]] bool fits() {
+    if (n_ < least_vertices || structure_.relations.empty() || structure_.relations.size() > most_plain_relations) return false;
+    if (!structure_.vertex_colour.empty() && structure_.vertex_colour.size() != n_) return false;
+    for (const VisibleRelation& relation : structure_.relations) {
+      const bool plain = relation.relation != nullptr && relation.relation->vertex_count() == n_ && relation.visible.empty() && relation.relation->is_plain() &&
+                         relation.relation->relative().kind == layout::RelativeKind::none;
+      // Rows that many readers share are cheaper as they are.
+      if (!plain || relation.relation->pattern().lists().size() * 2 <= n_) return false;
+      arcs_ += relation.relation->pattern().arc_count();
+    }
+    return prefers_arcs();
+  }
+
+  std::vector<WrittenRelation> read() {
+    budget_.ask(arcs_ * 8 + structure_.relations.size() * n_ * 24);
+    std::vector<WrittenRelation> relations;
+    for (const VisibleRelation& relation : structure_.relations) {
+      WrittenRelation& read = relations.emplace_back();
+      HeadLists& rows = read.rows;
+      rows.begin.reserve(std::size_t{n_} + 1);
+      rows.begin.push_back(0);
+      rows.heads.reserve(relation.relation->pattern().arc_count());
+      bool coloured = false;
+      for (Vertex i = 0; i < n_; ++i) {
+        budget_.poll();
+        append_row(relation.relation->pattern(), i, rows.heads);
+        if (!coloured && !rows.heads.empty()) {
+          coloured = true;
+          read.colour = relation.relation->colour(i, rows.heads.back());
+        }
+        rows.begin.push_back(static_cast<std::uint32_t>(rows.heads.size()));
+      }
+      find_loops(read, n_);
+    }
+    return relations;
+  }
+
+private:
+  /// The symmetry engine's prefers_arcs, without counting all runs where some are enough.
+  bool prefers_arcs() {
+    std::uint64_t spans = 0;
+    if (arcs_are_cheaper(arcs_, spans)) return true;
+    for (const VisibleRelation& relation : structure_.relations) {
+      const layout::Pattern& pattern = relation.relation->pattern();
+      for (Vertex i = 0; i < n_; ++i) {
+        const layout::Pattern::RunList& list = pattern.lists()[pattern.list_of(i)];
+        layout::split_into_runs(pattern.written(list), [&spans](Vertex, Vertex, Vertex) { ++spans; });
+        spans += list.runs_count + list.shared_count;
+        if (arcs_are_cheaper(arcs_, spans)) return true;
+      }
+    }
+    return false;
+  }
+
+  void append_row(const layout::Pattern& pattern, Vertex i, std::vector<Vertex>& heads) {
+    const auto written = pattern.written(pattern.lists()[pattern.list_of(i)]);
+    if (!written.empty()) {
+      heads.insert(heads.end(), written.begin(), written.end());
+      return;
+    }
+    pattern.row(i, row_);
+    const auto from = static_cast<std::ptrdiff_t>(heads.size());
+    for (const layout::Run& run : row_) {
+      for (std::uint64_t x = run.first; x <= run.last; x += run.step) heads.push_back(static_cast<Vertex>(x));
+    }
+    // Runs with steps may lie one in the other.
+    if (!std::is_sorted(heads.begin() + from, heads.end())) std::sort(heads.begin() + from, heads.end());
+  }
+
+  const Structure& structure_;
+  Vertex n_;
+  const Budget& budget_;
+  std::vector<layout::Run> row_;
+  std::uint64_t arcs_ = 0;
+};
+
+}  // namespace
+
+std::optional<WrittenGraph> WrittenGraph::read(const Structure& structure, const Budget& budget) {
+  Reader reader(structure, budget);
+  if (!reader.fits()) return std::nullopt;
+  WrittenGraph graph;
+  graph.vertices_ = structure.vertices;
+  graph.vertex_colour_ = structure.vertex_colour;
+  if (graph.vertex_colour_.empty()) graph.vertex_colour_.assign(structure.vertices, 0);
+  graph.relations_ = reader.read();
+  return graph;
+}
+
+void WrittenGraph::add_columns(const Budget& budget) {
+  for (WrittenRelation& relation : relations_) {
+    budget.poll();
+    relation.columns = transpose(relation.rows, vertices_);
+    relation.symmetric = relation.rows == relation.columns;
+    if (relation.symmetric) relation.columns = {};
+  }
+}
+
+bool WrittenGraph::is_surely_rigid(const Budget& callers_budget) const {
+  const Budget budget = callers_budget;
+  const Vertex n = vertices_;
+  budget.ask(std::uint64_t{n} * 32);
+  std::vector<std::uint64_t> hash(n), next(n), sorted;
+  for (Vertex x = 0; x < n; ++x) hash[x] = make_initial_key(x);
+  for (const WrittenRelation& relation : relations_) {
+    std::vector<std::uint32_t> readers(n, 0);
+    for (const Vertex y : relation.rows.heads) ++readers[y];
+    for (Vertex x = 0; x < n; ++x) hash[x] = field::mix(hash[x], readers[x]);
+  }
+  const auto count_different = [&] {
+    sorted = hash;
+    std::sort(sorted.begin(), sorted.end());
+    return static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+  };
+  for (std::size_t round = 1, before = 0; round <= most_rounds; ++round) {
+    for (const WrittenRelation& relation : relations_) {
+      const std::uint64_t* const values = hash.data();
+      for (Vertex x = 0; x < n; ++x) {
+        std::uint64_t sum = 0;
+        for (const Vertex y : relation.rows.of(x)) sum += values[y];
+        next[x] = mix(values[x] + backward * sum);
+      }
+      hash.swap(next);
+    }
+    budget.poll();
+    if (round < first_count) continue;
+    const std::size_t different = count_different();
+    if (different == n) return true;
+    // Symmetric structures stand still soon, and meshes take as many rounds as they are wide.
+    if (different == before || different * few_left < n) return false;
+    before = different;
+  }
+  return false;
+}
+
+std::uint64_t WrittenGraph::make_initial_key(Vertex v) const {
+  InitialKey key(vertex_colour_[v]);
+  for (const WrittenRelation& relation : relations_) key.add(true, relation.has_loop(v) ? relation.colour : -1);
+  return key.value();
+}
+
+std::uint64_t WrittenGraph::count_listed() const {
+  std::uint64_t listed = 0;
+  for (const WrittenRelation& relation : relations_) listed += relation.rows.heads.size() + relation.columns.heads.size();
+  return listed;
+}
+
+std::vector<std::vector<std::int64_t>> WrittenGraph::list_inner_colours() const {
+  std::vector<std::vector<std::int64_t>> lists;
+  for (const WrittenRelation& relation : relations_) {
+    lists.emplace_back();
+    if (!relation.rows.heads.empty()) lists.back().push_back(relation.colour);
+  }
+  return lists;
+}
+
+struct WrittenGraph::Proposal {
+  std::vector<std::uint32_t> group;              ///< no_group: a class of its own
+  std::vector<std::vector<std::int64_t>> inner;  ///< [relation][vertex]
+};
+
+std::optional<WrittenGraph::Proposal> WrittenGraph::propose(const Budget& budget) const {
+  const Vertex n = vertices_;
+  std::vector<std::uint64_t> value(n), cleared(n), key(n);
+  for (Vertex x = 0; x < n; ++x) {
+    value[x] = mix(0x7715 + std::uint64_t{x});
+    key[x] = make_initial_key(x);
+  }
+  std::vector<Vertex> left(n), rest;  // vertices that may still have twins
+  for (Vertex x = 0; x < n; ++x) left[x] = x;
+  Proposal proposal{std::vector<std::uint32_t>(n, no_group), {}};
+  std::vector<Print> prints;
+  for (const WrittenRelation& relation : relations_) {
+    std::vector<std::int64_t>& inner = proposal.inner.emplace_back(n, -1);
+    for (const Vertex x : left) {
+      budget.poll();
+      std::uint64_t row = 0, column = 0;
+      for (const Vertex y : relation.rows.of(x)) row += value[y];
+      if (relation.symmetric) column = row;
+      else for (const Vertex y : relation.columns.of(x)) column += value[y];
+      cleared[x] = row + backward * column - (relation.has_loop(x) ? value[x] * (1 + backward) : 0);
+    }
+    std::uint32_t groups = 0;
+    std::fill(proposal.group.begin(), proposal.group.end(), no_group);
+    for (const bool own : {false, true}) {
+      prints.clear();
+      for (const Vertex x : left) {
+        if (proposal.group[x] == no_group) prints.push_back({field::mix(cleared[x] + (own ? value[x] * (1 + backward) : 0), key[x]), x});
+      }
+      for_each_group(prints, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) {
+          proposal.group[prints[k].vertex] = groups;
+          inner[prints[k].vertex] = own ? relation.colour : -1;
+        }
+        ++groups;
+      });
+    }
+    if (groups == 0) return std::nullopt;
+    rest.clear();
+    for (const Vertex x : left) {
+      if (proposal.group[x] == no_group) continue;
+      rest.push_back(x);
+      key[x] = proposal.group[x];
+    }
+    left.swap(rest);
+  }
+  return proposal;
+}
+
+bool WrittenGraph::are_twins(Vertex x, Vertex y, const std::int64_t* inner) const {
+  if (vertex_colour_[x] != vertex_colour_[y]) return false;
+  std::vector<Vertex> room;
+  for (std::size_t r = 0; r < relations_.size(); ++r) {
+    const WrittenRelation& relation = relations_[r];
+    const bool own = inner[r] >= 0;
+    if (relation.has_loop(x) != relation.has_loop(y) || !are_alike(relation.rows, x, y, own, room)) return false;
+    if (!relation.symmetric && !are_alike(relation.columns, x, y, own, room)) return false;
+  }
+  return true;
+}
+
+std::optional<TwinClasses> WrittenGraph::find_twins(const Budget& budget) const {
+  const std::optional<Proposal> proposal = propose(budget);
+  if (!proposal) return std::nullopt;
+  const std::size_t relations = relations_.size();
+  TwinClasses classes = make_twin_classes(proposal->group, relations, [&](Vertex x, std::size_t r) {
+    if (proposal->group[x] != no_group) return proposal->inner[r][x];
+    return relations_[r].has_loop(x) ? relations_[r].colour : -1;
+  });
+  for (std::uint32_t k = 0; k < classes.size(); ++k) {
+    const Vertex x = classes.members[classes.begin[k]];
+    for (std::uint32_t m = classes.begin[k] + 1; m < classes.begin[k + 1]; ++m) {
+      budget.poll();
+      // A collision of hashes: without a quotient everything is still right.
+      if (!are_twins(x, classes.members[m], classes.inner.data() + k * relations)) return std::nullopt;
+    }
+  }
+  return classes;
+}
+
+WrittenGraph WrittenGraph::make_quotient(const TwinClasses& classes, const std::vector<std::uint32_t>& sizes, ColourNames& names, const Budget& budget) const {
+  const std::size_t relations = relations_.size();
+  WrittenGraph quotient;
+  quotient.vertices_ = classes.size();
+  std::vector<std::int64_t> tuple;
+  std::vector<std::uint8_t> stays(vertices_, 0);
+  for (std::uint32_t k = 0; k < classes.size(); ++k) {
+    const Vertex x = classes.members[classes.begin[k]];
+    stays[x] = 1;
+    tuple.assign({static_cast<std::int64_t>(vertex_colour_[x]), sizes[k]});
+    for (std::size_t r = 0; r < relations; ++r) {
+      tuple.push_back(classes.inner[k * relations + r]);
+      tuple.push_back(relations_[r].has_loop(x) ? relations_[r].colour : -1);
+    }
+    quotient.vertex_colour_.push_back(names.name(tuple));
+  }
+  for (std::size_t r = 0; r < relations; ++r) {
+    WrittenRelation& relation = quotient.relations_.emplace_back();
+    relation.colour = relations_[r].colour;
+    relation.rows.begin.push_back(0);
+    std::vector<Vertex>& heads = relation.rows.heads;
+    heads.reserve(relations_[r].rows.heads.size());
+    for (std::uint32_t k = 0; k < classes.size(); ++k) {
+      budget.poll();
+      const Vertex x = classes.members[classes.begin[k]];
+      // Classes are numbered by their least member, so the list stays ascending.
+      bool own = classes.inner[k * relations + r] >= 0;
+      for (const Vertex y : relations_[r].rows.of(x)) {
+        if (stays[y] == 0 || y == x) continue;
+        if (own && y > x) {
+          heads.push_back(k);
+          own = false;
+        }
+        heads.push_back(classes.class_of[y]);
+      }
+      if (own) heads.push_back(k);
+      relation.rows.begin.push_back(static_cast<std::uint32_t>(heads.size()));
+    }
+    find_loops(relation, quotient.vertices_);
+  }
+  return quotient;
+}
+
+std::optional<TwinTower> TwinTower::make_written(const Structure& structure, const Budget& budget) {
+  std::optional<WrittenGraph> graph = WrittenGraph::read(structure, budget);
+  if (!graph) return std::nullopt;
+  RunGraph start;
+  start.vertices = structure.vertices;
+  TwinTower tower(std::move(start));
+  if (graph->is_surely_rigid(budget)) {
+    tower.is_rigid_ = true;
+    return tower;
+  }
+  graph->add_columns(budget);
+  ColourNames names;
+  while (const std::optional<TwinClasses> classes = graph->find_twins(budget)) {
+    tower.inner_colours_.push_back(graph->list_inner_colours());
+    const std::vector<std::uint32_t> sizes = tower.join(*classes);
+    graph = graph->make_quotient(*classes, sizes, names, budget);
+    graph->add_columns(budget);
+  }
+  tower.graph_ = graph->make_graph(budget);
+  return tower;
+}
+
+}  // namespace sightline::symmetry
