@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "field.hpp"
@@ -128,8 +129,58 @@ void StretchMap::map(const Run& run, std::vector<Run>& out) const {
   }
 }
 
+namespace {
+
+/// Rows of a few vertices and one colour, compared by marking the images of one in an array: maps that turn rows of a grid into columns
+/// leave nothing of their runs.
+class ShortRows {
+public:
+  ShortRows(const StretchMap& map, Vertex vertices) : image_(map.images()) {
+    if (!image_.empty()) mark_.assign(vertices, 0);
+  }
+
+  /// Nothing where rows are long or coloured, or little moves. @param x, y  disjoint spans
+  template <class Spans>
+  std::optional<bool> agree(const Spans& x, const Spans& y) {
+    if (image_.empty() || x.empty()) return std::nullopt;
+    const std::int64_t base = (*x.begin()).base;
+    if (++round_ == 0) return std::nullopt;
+    const auto size = count(x, base), other = count(y, base);
+    if (!size || !other) return std::nullopt;
+    if (*size != *other) return false;
+    for (const Span& span : x) {
+      for (std::uint64_t v = span.first; v <= span.last; v += span.step) mark_[image_[v]] = round_;
+    }
+    for (const Span& span : y) {
+      for (std::uint64_t v = span.first; v <= span.last; v += span.step) {
+        if (mark_[v] != round_) return false;
+      }
+    }
+    return true;
+  }
+
+private:
+  template <class Spans>
+  static std::optional<Vertex> count(const Spans& spans, std::int64_t base) {
+    constexpr Vertex few = 256;
+    Vertex sum = 0;
+    for (const Span& span : spans) {
+      if (span.slope != 0 || span.base != base || (span.last - span.first) / span.step >= few) return std::nullopt;
+      sum += (span.last - span.first) / span.step + 1;
+    }
+    return sum > few ? std::nullopt : std::optional(sum);
+  }
+
+  const std::vector<Vertex>& image_;
+  std::vector<std::uint32_t> mark_;  // by vertex: the last round that met it
+  std::uint32_t round_ = 0;
+};
+
+}  // namespace
+
 bool maps(const Graph& a, const Graph& b, const Moves& moves, bool local) {
   const StretchMap map(moves, a.vertices, a.steps);
+  ShortRows short_rows(map, a.vertices);
   std::vector<Run> image, there;
   const auto agree = [&](Vertex x, Vertex y) {
     poll();
@@ -140,6 +191,10 @@ bool maps(const Graph& a, const Graph& b, const Moves& moves, bool local) {
       for (const bool rows : {true, false}) {
         if (!rows && (!local || left.symmetric)) continue;
         const Lists &from = rows ? left.rows : left.columns, &to = rows ? right.rows : right.columns;
+        if (const auto found = short_rows.agree(from.of(x), to.of(y))) {
+          if (!*found) return false;
+          continue;
+        }
         image.clear();
         there.clear();
         for (const Span& span : from.of(x)) map.map(a.run(span), image);

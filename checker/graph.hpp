@@ -80,6 +80,8 @@ class StretchMap {
 public:
   StretchMap(const Moves& moves, Vertex vertices, const std::vector<Vertex>& steps);
   void map(const Run& run, std::vector<Run>& out) const;
+  /// Of all vertices; empty where little moves.
+  [[nodiscard]] const std::vector<Vertex>& images() const { return image_; }
 
 private:
   struct Stretch {
