@@ -104,6 +104,15 @@ bool split(const Pattern& pattern, Vertex width, Factors& factors) {
   return true;
 }
 
+/// Of layers that do not occur: everybody reads himself.
+bool stand_alone(Vertex tokens, Vertex width, Factors& factors) {
+  for (Vertex r = 0; r < tokens / width; ++r)
+    factors.down.push_back({{r, r}});
+  for (Vertex c = 0; c < width; ++c)
+    factors.across.push_back({{c, c}});
+  return true;
+}
+
 /// Steps, lengths and distances of runs of some rows, those near the square root first.
 std::vector<Vertex> list_widths(const Layout& layout) {
   std::map<Vertex, int> votes;
@@ -152,8 +161,11 @@ std::shared_ptr<const Pattern> to_pattern(const std::vector<Axis>& axes) {
 std::optional<Grid> find_grid(const Layout& layout) {
   // Several heads read a union, which need not be a product even where each of them does.
   if (layout.registers > 0 || layout.order.empty() ||
-      std::any_of(layout.layers.begin(), layout.layers.end(), [](const auto& layer) { return layer.size() != 1; }))
+      std::any_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.layers[l].size() != 1; }))
     return std::nullopt;
+  std::vector<bool> used(layout.relations.size(), false);
+  for (const std::uint32_t l : layout.order)
+    used[layout.layers[l].front()] = true;
   for (const Vertex width : list_widths(layout)) {
     Grid grid{width, {}, {}};
     grid.down.tokens = layout.tokens / width;
@@ -161,7 +173,7 @@ std::optional<Grid> find_grid(const Layout& layout) {
     bool splits = true;
     for (std::size_t r = 0; r < layout.relations.size() && splits; ++r) {
       Factors factors;
-      splits = split(*layout.relations[r].pattern, width, factors);
+      splits = used[r] ? split(*layout.relations[r].pattern, width, factors) : stand_alone(layout.tokens, width, factors);
       for (Layout* part : {&grid.down, &grid.across}) {
         Relation& relation = part->relations.emplace_back();
         if (splits)

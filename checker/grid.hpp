@@ -18,4 +18,8 @@ struct Grid {
 /// A width that the rows suggest and all of them confirm; nothing when there is none, and with registers. O(runs).
 [[nodiscard]] std::optional<Grid> find_grid(const Layout& layout);
 
+class ReachMemory;
+/// The same for the layout of a memory, found once; nullptr for nothing.
+[[nodiscard]] const Grid* find_grid(ReachMemory& memory);
+
 } // namespace checker

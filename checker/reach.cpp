@@ -293,6 +293,8 @@ private:
 ReachMemory::ReachMemory(const Layout& layout) : state(std::make_unique<State>(layout)) {}
 ReachMemory::~ReachMemory() = default;
 
+const Grid* find_grid(ReachMemory& memory) { return memory.state->grid() ? &*memory.state->grid() : nullptr; }
+
 namespace {
 
 using State = ReachMemory::State;

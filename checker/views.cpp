@@ -1,9 +1,12 @@
 #include "views.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
+
+#include "product_views.hpp"
 
 namespace checker {
 
@@ -67,6 +70,12 @@ public:
     return chain().extends(from, to);
   }
 
+  /// Which automorphisms of the layout are in the group; none: all.
+  [[nodiscard]] std::function<bool(const Permutation&)> membership() const {
+    if (own_group_) return {};
+    return [this](const Permutation& permutation) { return chain().contains(permutation); };
+  }
+
   /// Is every permutation of the class within equal numbers?
   [[nodiscard]] bool explains_class(const std::vector<Vertex>& members) const {
     return std::all_of(members.begin(), members.end(), [&](Vertex x) { return number_[x] == number_[members.front()]; });
@@ -128,6 +137,10 @@ public:
     }
     if (roots.empty()) return;
     if (do_times_explain(layout_, depth_, roots, explainer_.number())) {
+      if (keeps_met) meet_given(roots);
+      return;
+    }
+    if (!registers_ && do_products_explain(layout_, find_grid(memory_), depth_, roots, explainer_.number(), explainer_.membership())) {
       if (keeps_met) meet_given(roots);
       return;
     }

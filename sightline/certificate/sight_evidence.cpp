@@ -6,6 +6,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/group_evidence.hpp"
+#include "sightline/sight/product_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/stepped_sums.hpp"
@@ -39,8 +40,9 @@ public:
       : layout_(layout), layout_group_(layout_group), budget_(budget), depth_(depth), records_(records),
         equal_(layout.has_equal_registers()), maker_(equal_ ? sight::make_register_roots(layout, rows, depth, budget) : sight::make_plain_roots(layout, depth)) {}
 
-  /// Evidence that all isomorphisms are in a group whose symmetric classes are given.
-  json write(const std::vector<Vertex>& number) {
+  /// Evidence that all isomorphisms are in a group whose symmetric classes are given. @param holds_layout_group  does that hold the layout's own?
+  json write(const std::vector<Vertex>& number, bool holds_layout_group) {
+    holds_layout_group_ = holds_layout_group;
     json roots = std::move(contributed_roots_), pairs = std::move(contributed_pairs_);
     for (const auto& members : find_alike(number, [&](Vertex a, const ViewColours::Colours& colours) {
            const std::string key = std::to_string(a);
@@ -208,6 +210,7 @@ private:
     const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
     if (alike.front().empty() || sight::do_times_explain(layout_, depth_, alike.front(), number, budget_)) return {};
+    if (!equal_ && holds_layout_group_ && sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
     use_places(number);
     if (!rigid && places_ && places_->explains_all(alike.front(), number)) return {};
     const auto split = [&](const auto& invariant) {
@@ -309,7 +312,7 @@ private:
   const Budget& budget_;
   std::uint64_t depth_;
   const sight::ViewRecords* records_;
-  bool equal_;
+  bool equal_, holds_layout_group_ = true;
   std::unique_ptr<sight::RootMaker> maker_;
   std::optional<ViewColours> places_;
   json contributed_roots_ = json::object(), contributed_pairs_ = json::object();
@@ -419,7 +422,8 @@ void SightEvidence::add_views(const ViewQuestion& question, std::uint64_t depth)
   std::vector<Vertex> number(layout_.tokens);
   std::iota(number.begin(), number.end(), Vertex{0});
   if (question.target == question.layout_group) number = sight::number_symmetric_classes(*question.target);
-  json views = writer.write(number);
+  // Without a collision, a target of class `all` has every symmetry of the layout.
+  json views = writer.write(number, question.target == question.layout_group || question.target_class == sight::ClassKind::all);
   if (!views.empty()) evidence_["views"][question_key(question)][std::to_string(depth)] = std::move(views);
 }
 
@@ -465,7 +469,7 @@ void SightEvidence::add_expressed(std::optional<std::uint64_t> depth, const std:
   ViewWriter writer(layout_, layout_group_, rows_, std::min(m, limit.depth), records_, budget_);
   const bool grown = !(group->order == layout_group_.order);
   if (grown) writer.find_contributions(*group);
-  json evidence = writer.write(sight::number_symmetric_classes(*group));
+  json evidence = writer.write(sight::number_symmetric_classes(*group), true);
   if (grown) {
     evidence["classes"] = group->symmetric_classes;
     evidence["generators"] = json::array();

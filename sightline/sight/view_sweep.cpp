@@ -180,6 +180,12 @@ bool ViewSweep::run() {
     return true;
   };
   if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_)) return explained();
+  // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
+  if (!layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all)) {
+    const ProductViews::Answer products = explain_products(layout, depth_, roots, symmetric_class(), budget_);
+    if (products.explained) return explained();
+    if (first_only() && !try_suspects(products.suspects)) return false;
+  }
   const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
   const bool rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_);
   if (!rigid && are_classes_uniform(*question_.layout_group, symmetric_class())) {
@@ -224,6 +230,16 @@ bool ViewSweep::run() {
       if (members.size() > 1 && members.front() == a && !visit_pairs(members)) return false;
     }
     if (alike.size() == roots.size()) break;
+  }
+  return true;
+}
+
+bool ViewSweep::try_suspects(const std::vector<ProductViews::Suspect>& suspects) {
+  const Vertex tokens = question_.layout->tokens;
+  for (const auto& [a, x, y] : suspects) {
+    const group::Permutation swap = group::Permutation::transposition(x, y);
+    const Move move = make_move(a, swap, std::vector<bool>(tokens, true), tokens);
+    if (!explains(move) && is_swap_of_view(a, swap)) return found(move);
   }
   return true;
 }

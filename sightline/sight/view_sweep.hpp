@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sightline/sight/product_views.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_colours.hpp"
 #include "sightline/symmetry/automorphism.hpp"
@@ -67,6 +68,7 @@ protected:
 private:
   using Cluster = std::vector<Vertex>;
 
+  bool try_suspects(const std::vector<ProductViews::Suspect>& suspects);
   bool run_rigid(std::vector<Vertex> roots);
   bool sample_twins(const std::vector<Vertex>& roots);
   bool sample_group(const std::vector<Vertex>& roots);
