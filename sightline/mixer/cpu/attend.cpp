@@ -3,6 +3,7 @@
 
 #include "sightline/mixer/cpu/call.hpp"
 #include "sightline/mixer/cpu/feature_call.hpp"
+#include "sightline/mixer/cpu/rings.hpp"
 #include "sightline/mixer/cpu/twins.hpp"
 #include "sightline/mixer/cpu/wrapped_call.hpp"
 #include "sightline/mixer/reference/reference.hpp"
@@ -26,6 +27,8 @@ bool attend_pairs(const Plan& plan, const AttentionRule& rule, const Shape& shap
   if (gradients == nullptr)
     call.forward();
   else if (call.goes_by_content() && attend_twins_backward(plan, rule, shape, in, out, *gradients, execution))
+    return true;
+  else if (call.goes_round() && attend_rings_backward(plan, rule, shape, in, out, *gradients, execution))
     return true;
   else if (call.find_backward())
     call.backward(*gradients);

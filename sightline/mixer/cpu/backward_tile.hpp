@@ -29,6 +29,8 @@ public:
     }
   }
   void release(std::int64_t first) {
+    if (list_.hold && first != INT64_MAX)
+      return;
     for (; released_ < acquired_ && list_.turns[released_].block < first; ++released_) {
       std::uint32_t* const done = list_.done + list_.turns[released_].block;
       __atomic_store_n(done, __atomic_load_n(done, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
@@ -84,6 +86,18 @@ __attribute__((noinline)) void scatter_carefully(const Strip& strip, int readers
       }
       store<Real>(at, sum);
     }
+  }
+}
+
+/// The rows of a strip's columns: to `rows`, or back from there.
+template <class Real>
+SIGHTLINE_INLINE void move_rows(const Strip& strip, std::int64_t width, Real* of_columns, std::ptrdiff_t stride,
+                                Real* rows, std::int64_t length, bool back) {
+  for (int c = 0; c < strip.count; ++c) {
+    Real* const there = of_columns + strip.columns[c] * stride;
+    Real* const here = rows + c * length;
+    for (std::int64_t k = 0; k < width; ++k)
+      (back ? there : here)[k] = (back ? here : there)[k];
   }
 }
 
@@ -206,7 +220,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     else
       score_strip<Real>(rule.score, strip, vectors, width, keys, key_stride, queries, scores, &ahead);
     score_strip<Real>(Score::dot, strip, vectors, value_width, values, value_stride, outs, products, &ahead);
-    const bool alone = is_first && source.is_at_end();
+    const bool alone = is_first && source.is_at_end() && !tile.in_order; // readers elsewhere might have more strips
     is_first = false;
     bias.find(strip);
     if (program) {
@@ -216,7 +230,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       differentiate_strip<Real>(rule, head, strip, vectors, {most, below, scales, totals, carries}, alone, bias, scores,
                                 products, slopes);
     bias.collect(strip, ones);
-    if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
+    if (tile.again) { // what readers want was taken in the first turn
+    } else if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
       gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
     } else {
       gather_strip<Real>(strip, vectors, width, keys, key_stride, products, sums, &ahead);
@@ -228,12 +243,19 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       else
         scatter_strip<Real>(strip, tile.readers, size, weights, rows, row_length, to, stride, add);
     };
+    if (strip.late != tile.again)
+      continue;
     if (gradients.value != nullptr) {
       const bool direct = strip.contiguous && value_padded == value_width;
       if (direct) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         scatter(scores, out_rows, value_length, value_padded,
                 gradients.value + strip.columns[0] * gradients.value_stride, gradients.value_stride, true);
+      } else if (tile.in_order) {
+        keeper.acquire(strip.columns[strip.count - 1] / block_columns);
+        move_rows<Real>(strip, value_width, gradients.value, gradients.value_stride, value_sums, value_padded, false);
+        scatter(scores, out_rows, value_length, value_padded, value_sums, value_padded, true);
+        move_rows<Real>(strip, value_width, gradients.value, gradients.value_stride, value_sums, value_padded, true);
       } else {
         scatter(scores, out_rows, value_length, value_padded, value_sums, value_padded, false);
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
@@ -250,6 +272,11 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         scatter(products, query_rows, length, padded, gradients.key + strip.columns[0] * gradients.key_stride,
                 gradients.key_stride, true);
+      } else if (tile.in_order) { // kernels of x.y alone
+        keeper.acquire(strip.columns[strip.count - 1] / block_columns);
+        move_rows<Real>(strip, width, gradients.key, gradients.key_stride, key_sums, padded, false);
+        scatter(products, query_rows, length, padded, key_sums, padded, true);
+        move_rows<Real>(strip, width, gradients.key, gradients.key_stride, key_sums, padded, true);
       } else {
         scatter(products, query_rows, length, padded, key_sums, padded, false);
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
@@ -281,6 +308,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     }
   }
   keeper.finish();
+  if (tile.again)
+    return 0;
   Real sink = 0; // a row that reads nothing gives 0 whatever its gradient holds
   for (int i = 0; i < tile.readers; ++i)
     sink += (touched >> i & 1) != 0 ? sinks[i] : Real(0);
@@ -310,8 +339,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       Real* const to = gradients.query + reader * gradients.query_stride;
       if ((active & touched) >> i & 1) {
         prepare_gradient<Real>(rule.prepare, head.query + reader * head.query_stride, query_rows + i * length, width,
-                               rule.query_scale, to, false);
-      } else {
+                               rule.query_scale, to, gradients.add_query);
+      } else if (!gradients.add_query) {
         for (std::int64_t k = 0; k < width; ++k)
           to[k] = 0;
       }

@@ -87,6 +87,13 @@ public:
     return execution_.exact && compiled_->by_content && tiles_ == &compiled_->exact;
   }
 
+  /// Rings by tiles: see rings.hpp for the way back.
+  [[nodiscard]] bool goes_round() const {
+    return execution_.exact && tiles_ == &compiled_->exact && !compiled_->by_content &&
+           common_.score == Score::dot && common_.prepare == Prepare::nothing && common_.weight != Weight::features &&
+           common_.weight != Weight::program;
+  }
+
   /// Exact sums over readers need lists of their own; tiles have none. What the forward pass did by tiles then goes back
   /// row by row: outputs and statistics mean the same. By content, twins.hpp knows better where it can.
   [[nodiscard]] bool find_backward() {
@@ -204,6 +211,9 @@ private:
     TileList list{tile.first_reader, tile.readers, tiles.segments.data() + tile.segments_begin,
                   static_cast<int>(tile.segments_end - tile.segments_begin)};
     list.rows = coloured_ != nullptr ? spans : nullptr;
+    list.in_order = tiles.in_order;
+    list.again = tile.again;
+    list.ring = tiles.ring;
     const auto next = static_cast<std::size_t>(part + workers_);
     if (next < tiles.tiles.size() && shape_.readers == shape_.reads) {
       list.next_reader = tiles.tiles[next].first_reader;
@@ -255,7 +265,9 @@ private:
 
   [[nodiscard]] Gradients<Real> gradients_of(const AttentionGradients<Real>& from, std::int64_t b,
                                              std::int64_t h) const {
-    return make_gradients(from, b, h, h / group());
+    Gradients<Real> to = make_gradients(from, b, h, h / group());
+    to.add_query = part_.add_query;
+    return to;
   }
 
   /// Columns of rows taken one by one write the gradients of this key head; else they are added to.
@@ -359,6 +371,7 @@ private:
       TurnList turns;
       turns.turns = tiles.turns.data() + tile.turns_begin;
       turns.count = static_cast<int>(tile.turns_end - tile.turns_begin);
+      turns.hold = tile.hold;
       turns.done = done.data() + (task.batch * shape_.key_heads + task.head / group()) * blocks;
       if (!bases.empty())
         turns.base = bases.data() + task.head * blocks;

@@ -90,6 +90,7 @@ template <class Real> struct CallPart {
   const Real *reader_exponents = nullptr, *read_exponents = nullptr;
   const std::vector<Tiles>* tiles = nullptr;       ///< in place of the plan's: one per head
   const std::vector<Tiles>* by_relation = nullptr; ///< in place of the plan's
+  bool add_query = false;                          ///< the queries' gradients of tiles are added to
 };
 
 /// All i - j of a tile lie in [first, second).

@@ -65,7 +65,9 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
         added = feature_exponent<Real>(head, strip, c, v * lanes, bias.biases);
       else if (biased)
         added = bias.biases.get(c, v * lanes);
-      return weight_of<Real, kind>(s, factor, added, shift, chained, slope);
+      const Vec<Real> weight = weight_of<Real, kind>(s, factor, added, shift, chained, slope);
+      slope = halve<Real>(strip, c, v * lanes, slope);
+      return halve<Real>(strip, c, v * lanes, weight);
     };
     if (alone) {
       Vec<Real> mean{};

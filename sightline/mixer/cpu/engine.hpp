@@ -12,15 +12,15 @@ inline constexpr int strip_columns = 128; ///< reads that a tile takes at once
 inline constexpr int block_columns = 128; ///< columns that share one turn counter of the backward pass
 inline constexpr int most_arcs = 1024;    ///< of rows, taken at once; a multiple of every vector's number of lanes
 
-inline constexpr int most_phases = 4;
+inline constexpr int most_phases = 2;
 
 /// The reads first, first + step, ... (count of them, step 1 or -1), each read by the same readers of the tile.
-/// Segments of one phase make one sum; the sums of the phases are added up at the end, as ((0 + 1) + 2) + 3 (exact
-/// mode).
+/// Segments of one phase make one sum; the sums of the phases are added up at the end (exact mode).
 struct Segment {
   std::int32_t first = 0, count = 0;
   std::uint64_t mask = 0;
   std::int16_t step = 1, phase = 0;
+  bool late = false; ///< exact rings, backward: adds to the gradients of its reads in the tile's second turn
 };
 
 /// A column block that a tile touches, and how many tiles of the same head touch it before.
@@ -128,6 +128,7 @@ template <class Real> struct Gradients {
   std::ptrdiff_t out_stride = 0;
   Real *query = nullptr, *key = nullptr, *value = nullptr;
   std::ptrdiff_t query_stride = 0, key_stride = 0, value_stride = 0;
+  bool add_query = false; ///< tiles: the query gradient is added to as well
   bool past = false; ///< they are too many to stay in the caches: written past them where rows are written once
   Real* middles = nullptr;                            ///< workspace per reader of rows passes, or null without sinks
   Real *arc_weights = nullptr, *arc_slopes = nullptr; ///< per arc, from backward_rows to backward_columns
@@ -147,6 +148,10 @@ struct TileList {
   std::int64_t next_reader = 0;
   int next_readers = 0;
   const ColourSpan* rows = nullptr; ///< of every reader, where biases go by colour; or null
+  /// Exact rings: `again` is the second turn of a tile, which takes late segments for the gradients of keys and values
+  /// alone; ring > 0: pairs of a vertex with itself and with its antipode among `ring` count half, being met twice.
+  bool in_order = false, again = false;
+  std::int64_t ring = 0;
 };
 
 /// Who waits for whom when tiles add to the gradients of the same keys: see docs/mixers-speed.md.
@@ -155,6 +160,7 @@ struct TurnList {
   int count = 0;
   std::uint32_t* done = nullptr;       ///< per column block: how many tiles have added
   const std::uint32_t* base = nullptr; ///< per column block, joins the rank (heads that share a key head); or null
+  bool hold = false; ///< the tile's blocks do not rise: all are let go at its end
 };
 
 /// Which reads of every reader have the largest weights: at most `most`, by rising place in the row's list.

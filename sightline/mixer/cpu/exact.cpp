@@ -53,6 +53,30 @@ public:
     finish();
   }
 
+  /// By tiles, for the backward pass. With reflections: reads at or before the reader, up to its antipode.
+  void run_back() {
+    is_half_ = order_.kind == Kind::dihedral;
+    find_start();
+    for_offsets(0, [&](Offsets o) { reach_ = std::max(reach_, wrap(o.last - start_)); });
+    for (std::int64_t i = 0; i < n_; i += tile_readers)
+      add_back_tile(i, std::min(i + tile_readers, n_));
+    const std::size_t tiles = out_.tiles.size();
+    for (std::size_t t = 0; t < tiles; ++t) {
+      Tile tile = out_.tiles[t];
+      while (tile.segments_end > tile.segments_begin && !out_.segments[tile.segments_end - 1].late)
+        --tile.segments_end;
+      tile.again = true;
+      if (tile.segments_end > tile.segments_begin)
+        out_.tiles.push_back(tile);
+    }
+    out_.tiles_per_block.assign(static_cast<std::size_t>((plan_.reads() + block_columns - 1) / block_columns), 0);
+    for (Tile& tile : out_.tiles)
+      find_turns(tile);
+    out_.in_order = true;
+    out_.ring = is_half_ ? n_ : 0;
+    finish_rows(out_, plan_.reads());
+  }
+
   /// Row by row, every sum without an order: right for every group.
   void run_free() {
     is_free_ = true;
@@ -64,8 +88,10 @@ private:
   void finish() {
     out_.tiles_per_block.assign(static_cast<std::size_t>((plan_.reads() + block_columns - 1) / block_columns), 0);
     finish_rows(out_, plan_.reads());
-    if (!out_.tiles.empty())
+    if (!out_.tiles.empty()) {
+      out_.ring = order_.kind == Kind::dihedral ? n_ : 0;
       return;
+    }
     // Rows of several sums stay in one piece.
     is_free_ = is_free_ || (order_.kind == Kind::dihedral && !(are_short(out_.rows) && are_short(out_.columns)));
     note_free(out_.rows);
@@ -123,8 +149,21 @@ private:
   }
   [[nodiscard]] std::int64_t wrap(std::int64_t x) const { return ((x % n_) + n_) % n_; }
 
-  /// Calls f with the stretches of offsets (read - reader) mod n of a row. Nothing is fixed.
+  /// Calls f with the stretches of offsets (read - reader) mod n of a row, or of half of it. Nothing is fixed.
   template <class Function> void for_offsets(std::int64_t reader, Function f) {
+    if (!is_half_) {
+      for_all_offsets(reader, f);
+      return;
+    }
+    for_all_offsets(reader, [&](Offsets o) {
+      if (o.first == 0)
+        f(Offsets{0, 0});
+      const std::int64_t least = std::max((n_ + 1) / 2, o.first);
+      if (least <= o.last)
+        f(Offsets{least, o.last});
+    });
+  }
+  template <class Function> void for_all_offsets(std::int64_t reader, Function f) {
     plan_.row(relation_, reader, row_);
     for (const layout::ColouredRun& run : row_) {
       if (run.step == 1) {
@@ -187,13 +226,12 @@ private:
           add(0, lane, lane + b - n_);
           return;
         }
-        const std::int64_t half = (n_ - 1) / 2, lane = i - first, mirrored = last - 1 - i;
-        add(0, lane + std::max<std::int64_t>(o.first, 1), lane + std::min(o.last, half));
-        add(1, mirrored + std::max<std::int64_t>(n_ - o.last, 1), mirrored + std::min(n_ - o.first, half));
+        // To the right and to the left; own and antipode are met on both sides.
+        const std::int64_t half = n_ / 2, lane = i - first, mirrored = last - 1 - i;
+        add(0, lane + o.first, lane + std::min(o.last, half));
+        add(1, mirrored + n_ - o.last, mirrored + std::min(n_ - o.first, half));
         if (o.first == 0)
-          add(2, lane, lane);
-        if (n_ % 2 == 0 && o.first <= n_ / 2 && n_ / 2 <= o.last)
-          add(3, lane + n_ / 2, lane + n_ / 2);
+          add(1, mirrored, mirrored);
       });
     }
     Tile tile;
@@ -206,6 +244,50 @@ private:
     tile.segments_end = static_cast<std::uint32_t>(out_.segments.size());
     out_.tiles.push_back(tile);
     return cost;
+  }
+
+  void add_back_tile(std::int64_t first, std::int64_t last) {
+    events_[0].clear();
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::uint64_t mask = std::uint64_t{1} << (i - first);
+      for_offsets(i, [&](Offsets o) {
+        const std::int64_t from = i - first + wrap(o.first - start_);
+        out_.arcs += o.last - o.first + 1;
+        events_[0].push_back({from, mask});
+        events_[0].push_back({from + o.last - o.first + 1, mask});
+      });
+    }
+    Tile tile;
+    tile.first_reader = first;
+    tile.readers = static_cast<int>(last - first);
+    tile.segments_begin = static_cast<std::uint32_t>(out_.segments.size());
+    // The readers of a read go from `reach_` behind the start on. Where that lies behind the ring's end, others, which
+    // are met before, come later.
+    late_until_ = reach_ - first;
+    add_segments(0, first, last);
+    tile.segments_end = static_cast<std::uint32_t>(out_.segments.size());
+    out_.tiles.push_back(tile);
+  }
+
+  /// The blocks that a tile adds to in this turn of it.
+  void find_turns(Tile& tile) {
+    std::vector<std::uint32_t> blocks;
+    std::int64_t before = -1;
+    for (std::uint32_t s = tile.segments_begin; s < tile.segments_end; ++s) {
+      const Segment& segment = out_.segments[s];
+      if (segment.late != tile.again)
+        continue;
+      tile.hold = tile.hold || segment.first < before;
+      before = segment.first;
+      for (std::int64_t b = segment.first / block_columns; b <= (segment.first + segment.count - 1) / block_columns; ++b)
+        blocks.push_back(static_cast<std::uint32_t>(b));
+    }
+    std::sort(blocks.begin(), blocks.end());
+    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+    tile.turns_begin = static_cast<std::uint32_t>(out_.turns.size());
+    for (const std::uint32_t b : blocks)
+      out_.turns.push_back({b, out_.tiles_per_block[b]++});
+    tile.turns_end = static_cast<std::uint32_t>(out_.turns.size());
   }
 
   double add_segments(int phase, std::int64_t first, std::int64_t last) {
@@ -224,10 +306,13 @@ private:
               ((63 - std::countl_zero(mask)) / 16 - std::countr_zero(mask) / 16 + 1);
       while (at < events[e].at) { // cut where the ring closes
         const std::int64_t column =
-            backward ? wrap(last - 1 - at) : wrap(first + (order_.kind == Kind::cyclic ? start_ : 0) + at);
-        const std::int64_t count = std::min(events[e].at - at, backward ? column + 1 : n_ - column);
+            backward ? wrap(last - 1 - at) : wrap(first + (order_.kind == Kind::cyclic || is_half_ ? start_ : 0) + at);
+        std::int64_t count = std::min(events[e].at - at, backward ? column + 1 : n_ - column);
         Segment segment;
         segment.first = static_cast<std::int32_t>(column);
+        segment.late = at < late_until_;
+        if (segment.late)
+          count = std::min(count, late_until_ - at);
         segment.count = static_cast<std::int32_t>(count);
         segment.mask = mask;
         segment.step = backward ? -1 : 1;
@@ -320,7 +405,8 @@ private:
   std::size_t relation_;
   const SummationOrder& order_;
   std::int64_t n_, start_ = 0, arcs_ = 0; // n_: vertices that are moved
-  bool is_free_ = false;
+  std::int64_t reach_ = 0, late_until_ = 0; // run_back: the last place in a row, where a tile's late places end
+  bool is_free_ = false, is_half_ = false;
   Tiles& out_;
   std::vector<layout::ColouredRun> row_;
   std::vector<Event> events_[most_phases];
@@ -424,6 +510,22 @@ const std::vector<Tiles>* find_exact(const Plan& plan, const CompiledPlan& compi
     compiled.exact = std::move(tiles);
   });
   return compiled.exact.empty() ? find_exact_rows(plan, compiled) : &compiled.exact;
+}
+
+const std::vector<Tiles>* find_exact_back(const Plan& plan, const CompiledPlan& compiled) {
+  std::call_once(compiled.exact_back_once, [&] {
+    const SummationOrder& order = plan.order();
+    const bool by_tiles =
+        (order.kind == Kind::cyclic || order.kind == Kind::dihedral) && !compiled.exact.empty() &&
+        std::none_of(compiled.exact.begin(), compiled.exact.end(), [](const Tiles& tiles) { return tiles.tiles.empty(); });
+    if (!by_tiles)
+      return;
+    std::vector<Tiles> back(plan.relation_count());
+    for (std::size_t r = 0; r < back.size(); ++r)
+      ExactCompiler(plan, r, order, back[r]).run_back();
+    compiled.exact_back = std::move(back);
+  });
+  return compiled.exact_back.empty() ? nullptr : &compiled.exact_back;
 }
 
 const std::vector<Tiles>* find_exact_rows(const Plan& plan, const CompiledPlan& compiled) {

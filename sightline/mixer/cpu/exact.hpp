@@ -17,4 +17,7 @@ namespace sightline::mixer::cpu {
 /// are lists. Null when there is none, or when it would hold too many arcs.
 [[nodiscard]] const std::vector<Tiles>* find_exact_rows(const Plan& plan, const CompiledPlan& compiled);
 
+/// What find_exact() took by tiles, for the backward pass (rings.hpp). Null where a relation has no tiles.
+[[nodiscard]] const std::vector<Tiles>* find_exact_back(const Plan& plan, const CompiledPlan& compiled);
+
 } // namespace sightline::mixer::cpu

@@ -22,8 +22,8 @@ inline std::uint64_t find_active(const TileList& tile, std::int64_t cut_begin, s
 template <class Real>
 SIGHTLINE_INLINE const Real* gather_rows(const Strip& strip, const Real* base, std::ptrdiff_t stride,
                                          std::int64_t width, Prepare prepare, Real* copy, std::ptrdiff_t& out_stride) {
-  if (prepare == Prepare::nothing && strip.contiguous && stride == width) {
-    out_stride = stride;
+  if (prepare == Prepare::nothing && (strip.contiguous || strip.falling) && (stride == width || stride == -width)) {
+    out_stride = strip.contiguous ? stride : -stride;
     return base + strip.columns[0] * stride;
   }
   constexpr int lanes = Lanes<Real>::count;
@@ -260,6 +260,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
           } else {
             weight = exp2_shifted<Real>(weight, now);
           }
+          weight = halve<Real>(strip, c, v * lanes, weight);
           store<Real>(at, weight);
           sum += weight;
         }

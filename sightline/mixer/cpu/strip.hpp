@@ -10,9 +10,13 @@ struct Strip {
   int count = 0;
   bool full = true;       // every active lane reads every column
   bool contiguous = true; // columns first .. first + count - 1
+  bool falling = false;   // columns first .. first - count + 1
+  bool late = false;      // see Segment
+  bool halved = false;    // some pairs count half: `halves`, lanes per column
   int phase = 0;
   std::int32_t columns[strip_columns];
   std::uint64_t masks[strip_columns];
+  std::uint64_t halves[strip_columns];
 };
 
 /// Walks over the segments of a tile, strip by strip; skips reads that do not exist.
@@ -21,19 +25,20 @@ public:
   StripSource(const TileList& tile, std::uint64_t active, std::int64_t cut_begin, std::int64_t cut_end,
               const std::int32_t* order)
       : segment_(tile.segments), end_(tile.segments + tile.segment_count), active_(active), cut_begin_(cut_begin),
-        cut_end_(cut_end), order_(order) {
+        cut_end_(cut_end), order_(order), ring_(tile.ring), first_reader_(tile.first_reader), readers_(tile.readers) {
     if (segment_ != end_)
       position_ = segment_->first;
   }
 
   bool next(Strip& strip) {
     strip.count = 0;
-    strip.full = strip.contiguous = true;
+    strip.full = strip.contiguous = strip.falling = true;
     while (segment_ != end_ && strip.count < strip_columns) {
-      if (segment_->step < 0 || segment_->phase != strip.phase) {
-        if (strip.count > 0 && segment_->phase != strip.phase)
+      if (segment_->step < 0 || segment_->phase != strip.phase || segment_->late != strip.late) {
+        if (strip.count > 0 && (segment_->phase != strip.phase || segment_->late != strip.late))
           break;
         strip.phase = segment_->phase;
+        strip.late = segment_->late;
         if (segment_->step < 0) {
           take_backward(strip);
           continue;
@@ -62,6 +67,7 @@ public:
         strip.contiguous = false;
       if (mask != active_)
         strip.full = false;
+      strip.falling = false;
       for (int i = 0; i < take; ++i) {
         strip.columns[strip.count + i] =
             order_ != nullptr ? order_[position_ + i] : static_cast<std::int32_t>(position_ + i);
@@ -74,6 +80,9 @@ public:
       else if (take < strip_columns && strip.count < strip_columns && strip.full)
         break;
     }
+    strip.halved = false;
+    if (ring_ > 0)
+      find_halves(strip);
     return strip.count > 0;
   }
 
@@ -90,12 +99,27 @@ private:
       strip.contiguous = false;
     if (mask != active_)
       strip.full = false;
+    if (strip.count > 0 && strip.columns[strip.count - 1] - 1 != position_)
+      strip.falling = false;
     for (; position_ > stop && strip.count < strip_columns; --position_) {
       strip.columns[strip.count] = static_cast<std::int32_t>(position_);
       strip.masks[strip.count++] = mask;
     }
     if (position_ == stop)
       advance();
+  }
+  void find_halves(Strip& strip) const {
+    for (int c = 0; c < strip.count; ++c) {
+      std::uint64_t lanes = 0;
+      const std::int64_t own = strip.columns[c] - first_reader_;
+      if (own >= 0 && own < readers_)
+        lanes |= std::uint64_t{1} << own;
+      const std::int64_t turned = own + ring_ / 2, antipode = turned < 0 ? turned + ring_ : turned % ring_;
+      if (ring_ % 2 == 0 && antipode < readers_)
+        lanes |= std::uint64_t{1} << antipode;
+      strip.halves[c] = lanes & strip.masks[c];
+      strip.halved = strip.halved || strip.halves[c] != 0;
+    }
   }
   void advance() {
     ++segment_;
@@ -106,6 +130,8 @@ private:
   std::uint64_t active_;
   std::int64_t cut_begin_, cut_end_, position_ = 0;
   const std::int32_t* order_;
+  std::int64_t ring_, first_reader_;
+  int readers_;
 };
 
 /// The lanes, in vectors, that some column of a group reads.
@@ -113,6 +139,11 @@ struct VectorRange {
   int begin = 0, end = 0;
   friend bool operator==(const VectorRange&, const VectorRange&) = default;
 };
+
+/// A weight (or what is proportional to it) of column c for the lanes from `lane` on.
+template <class Real> SIGHTLINE_INLINE Vec<Real> halve(const Strip& strip, int c, int lane, Vec<Real> weight) {
+  return strip.halved ? select(strip.halves[c] >> lane, weight * splat<Real>(Real(0.5)), weight) : weight;
+}
 
 template <class Real> SIGHTLINE_INLINE VectorRange find_vectors(std::uint64_t mask) {
   constexpr int lanes = Lanes<Real>::count;

@@ -17,6 +17,7 @@ struct Tile {
   int readers = 0;
   std::uint32_t segments_begin = 0, segments_end = 0;
   std::uint32_t turns_begin = 0, turns_end = 0;
+  bool again = false, hold = false; ///< see TileList, TurnList
 };
 
 /// The chunks of rows that hold the first and the last reader of a chunk of columns; 0 where there is none.
@@ -57,6 +58,8 @@ struct Tiles {
   SparseList rows;                            ///< readers taken one by one
   SparseList columns;                         ///< what they read, by read; every read where there are no tiles
   std::int64_t arcs = 0;
+  bool in_order = false; ///< exact rings: what tiles add up is one chain (TileList)
+  std::int64_t ring = 0; ///< see TileList
 };
 
 /// Rows with their colours, for `aggregate`; chunks are stretches of groups that make one task.
@@ -75,6 +78,8 @@ struct CompiledPlan {
   mutable std::vector<Tiles> exact;        ///< found by find_exact (exact.hpp)
   mutable std::once_flag exact_rows_once;
   mutable std::vector<Tiles> exact_rows; ///< found by find_exact_rows: `exact` row by row
+  mutable std::once_flag exact_back_once;
+  mutable std::vector<Tiles> exact_back; ///< found by find_exact_back
   mutable std::once_flag exact_colours_once;
   mutable std::vector<std::vector<std::int32_t>> exact_colours; ///< of the arcs of exact_rows
   mutable std::once_flag twins_once;

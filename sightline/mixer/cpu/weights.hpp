@@ -263,6 +263,7 @@ SIGHTLINE_INLINE void find_weights(const Rule<Real>& rule, const Strip& strip, i
       Vec<Real> s = weight_alone<Real>(rule.weight, load<Real>(at));
       if (!strip.full)
         s = select(strip.masks[c] >> (v * lanes), s, Vec<Real>{});
+      s = halve<Real>(strip, c, v * lanes, s);
       store<Real>(at, s);
       sum += s;
     }
