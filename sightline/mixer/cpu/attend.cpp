@@ -26,6 +26,8 @@ bool attend_pairs(const Plan& plan, const AttentionRule& rule, const Shape& shap
     return attend_mapped(plan, rule, shape, in, out, gradients, execution);
   if (gradients == nullptr)
     call.forward();
+  else if (call.goes_by_content() && call.find_in_place(gradients->out))
+    call.backward(*gradients);
   else if (call.goes_by_content() && attend_twins_backward(plan, rule, shape, in, out, *gradients, execution))
     return true;
   else if (call.goes_round() && attend_rings_backward(plan, rule, shape, in, out, *gradients, execution))

@@ -49,12 +49,19 @@ private:
 /// to [columns][padded] (+)= W [columns][lanes] rows [lanes][length]. Wide rows a few vectors at a time: what is
 /// multiplied stays in the first cache.
 template <class Real>
-SIGHTLINE_INLINE void scatter_strip(const Strip& strip, int readers, std::int64_t padded, const Real* weights,
-                                    const Real* rows, std::int64_t length, Real* to, std::ptrdiff_t stride, bool add) {
+SIGHTLINE_INLINE void scatter_strip(const Strip& strip, int readers, const std::int32_t* order, std::int64_t padded,
+                                    const Real* weights, const Real* rows, std::int64_t length, Real* to,
+                                    std::ptrdiff_t stride, bool add) {
   constexpr int lanes = Lanes<Real>::count;
   const auto run = [&](int first, int count, int begin, int end) {
     const std::int64_t step = padded > 2 * block_vectors * lanes ? block_vectors * lanes : padded;
     for (std::int64_t k = 0; k < padded; k += step) {
+      if (order != nullptr) {
+        multiply_ordered<Real, Along::k>(count, static_cast<int>((padded - k < step ? padded - k : step) / lanes),
+                                         end - begin, order + begin, weights + first * tile_readers, tile_readers,
+                                         rows + k, length, to + first * stride + k, stride, add);
+        continue;
+      }
       multiply<Real, Along::k>(count, static_cast<int>((padded - k < step ? padded - k : step) / lanes), end - begin,
                                weights + first * tile_readers + begin, tile_readers, rows + begin * length + k, length,
                                to + first * stride + k, stride, add);
@@ -62,6 +69,18 @@ SIGHTLINE_INLINE void scatter_strip(const Strip& strip, int readers, std::int64_
   };
   if (strip.full) {
     run(0, strip.count, 0, readers);
+    return;
+  }
+  if (order != nullptr) { // whole classes of readers
+    for (int first = 0; first < strip.count;) {
+      const std::uint64_t mask = strip.masks[first];
+      int end = first + 1;
+      while (end < strip.count && strip.masks[end] == mask)
+        ++end;
+      if (mask != 0)
+        run(first, end - first, __builtin_ctzll(mask), 64 - __builtin_clzll(mask));
+      first = end;
+    }
     return;
   }
   for_vector_ranges<Real>(strip, [&](int first, int count, VectorRange range) {
@@ -72,15 +91,16 @@ SIGHTLINE_INLINE void scatter_strip(const Strip& strip, int readers, std::int64_
 
 /// The same, bit for bit, where a reader's row holds infinities: only readers of a column meet it.
 template <class Real>
-__attribute__((noinline)) void scatter_carefully(const Strip& strip, int readers, std::int64_t padded,
-                                                 const Real* weights, const Real* rows, std::int64_t length, Real* to,
+__attribute__((noinline)) void scatter_carefully(const Strip& strip, int readers, const std::int32_t* order,
+                                                 std::int64_t padded, const Real* weights, const Real* rows, std::int64_t length, Real* to,
                                                  std::ptrdiff_t stride, bool add) {
   constexpr int lanes = Lanes<Real>::count;
   for (int c = 0; c < strip.count; ++c) {
     for (std::int64_t k = 0; k < padded; k += lanes) {
       Real* const at = to + c * stride + k;
       Vec<Real> sum = add ? load<Real>(at) : Vec<Real>{};
-      for (int i = 0; i < readers; ++i) {
+      for (int place = 0; place < readers; ++place) {
+        const int i = order != nullptr ? order[place] : place;
         if ((strip.masks[c] >> i & 1) != 0)
           sum = fma(splat<Real>(weights[c * tile_readers + i]), load<Real>(rows + i * length + k), sum);
       }
@@ -203,6 +223,10 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
                 value_width * bytes, tile.next_readers);
     }
   }
+  std::int32_t lane_order[tile_readers];
+  const std::int32_t* const lanes_in_order = tile.in_place ? lane_order : nullptr;
+  for (int i = 0; tile.in_place && i < tile.readers; ++i)
+    lane_order[i] = head.reader_order[tile.first_reader + i] - static_cast<std::int32_t>(tile.first_reader);
   bool is_first = true;
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
@@ -239,9 +263,9 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     const auto scatter = [&](const Real* weights, const Real* rows, std::int64_t row_length, std::int64_t size,
                              Real* to, std::ptrdiff_t stride, bool add) {
       if (!strip.full && rows_non_finite)
-        scatter_carefully<Real>(strip, tile.readers, size, weights, rows, row_length, to, stride, add);
+        scatter_carefully<Real>(strip, tile.readers, lanes_in_order, size, weights, rows, row_length, to, stride, add);
       else
-        scatter_strip<Real>(strip, tile.readers, size, weights, rows, row_length, to, stride, add);
+        scatter_strip<Real>(strip, tile.readers, lanes_in_order, size, weights, rows, row_length, to, stride, add);
     };
     if (strip.late != tile.again)
       continue;
@@ -306,6 +330,12 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         }
       }
     }
+    for (int c = 0; tile.in_place && c < strip.count; ++c) { // while they are near; sums go on from them as well
+      if (gradients.value != nullptr)
+        make_canonical<Real>(gradients.value + strip.columns[c] * gradients.value_stride, value_width);
+      if (gradients.key != nullptr)
+        make_canonical<Real>(gradients.key + strip.columns[c] * gradients.key_stride, width);
+    }
   }
   keeper.finish();
   if (tile.again)
@@ -344,6 +374,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         for (std::int64_t k = 0; k < width; ++k)
           to[k] = 0;
       }
+      if (tile.in_place)
+        make_canonical<Real>(to, width);
     }
   }
   return sink;

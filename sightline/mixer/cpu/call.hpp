@@ -84,8 +84,12 @@ public:
 
   /// Twins are ordered by content: see twins.hpp for the way back.
   [[nodiscard]] bool goes_by_content() const {
-    return execution_.exact && compiled_->by_content && tiles_ == &compiled_->exact;
+    return execution_.exact && compiled_->by_content && (tiles_ == &compiled_->exact || stays_in_place_);
   }
+
+  /// Twins, backward: tiles hold whole classes of readers and reads, so that sums change their order and nothing is
+  /// copied. Finds the orders.
+  [[nodiscard]] bool find_in_place(const View<const Real>& grad_out); // twins.cpp
 
   /// Rings by tiles: see rings.hpp for the way back.
   [[nodiscard]] bool goes_round() const {
@@ -180,6 +184,17 @@ private:
   [[nodiscard]] std::int64_t bias_length() const { return coloured_ != nullptr ? plan_.colours() : bias_.length(); }
   [[nodiscard]] std::int64_t bias_zero() const { return coloured_ != nullptr ? 0 : bias_.zero(); }
 
+  /// The reads of a tile, which are whole classes, follow each other in one strip.
+  [[nodiscard]] static bool reads_in_place(const Tiles& tiles, const Tile& tile) {
+    std::int64_t count = 0;
+    for (std::uint32_t s = tile.segments_begin; s < tile.segments_end; ++s) {
+      if (tiles.segments[s].first != tiles.segments[tile.segments_begin].first + count)
+        return false;
+      count += tiles.segments[s].count;
+    }
+    return count < strip_columns;
+  }
+
   /// The order of every chain's reads; copies in that order where tiles read much more than their own readers.
   void sort_reads(); // twins.cpp
 
@@ -214,6 +229,7 @@ private:
     list.in_order = tiles.in_order;
     list.again = tile.again;
     list.ring = tiles.ring;
+    list.in_place = goes_by_content() && !orders_.empty() && sorted_keys_.empty() && reads_in_place(tiles, tile);
     const auto next = static_cast<std::size_t>(part + workers_);
     if (next < tiles.tiles.size() && shape_.readers == shape_.reads) {
       list.next_reader = tiles.tiles[next].first_reader;
@@ -257,6 +273,8 @@ private:
       head.value_stride = shape_.value_width;
     } else if (!orders_.empty()) {
       head.order = orders_[static_cast<std::size_t>(chain)].data();
+      if (!reader_orders_.empty())
+        head.reader_order = reader_orders_[static_cast<std::size_t>(b * shape_.heads + h)].data();
     }
     if (in_.lengths != nullptr)
       set_cuts(plan_, in_.lengths[b], head);
@@ -293,12 +311,9 @@ private:
     });
   }
 
-  /// Rows of several sums write gradients as exact mode wants them, where nothing is done to them afterwards.
+  /// Rows taken one by one, and tiles that stay in place, write gradients as exact mode wants them.
   [[nodiscard]] bool is_clean() const {
-    return common_.score == Score::dot && common_.prepare == Prepare::nothing && common_.weight != Weight::program &&
-           group() == 1 && std::all_of(tiles_->begin(), tiles_->end(), [](const Tiles& tiles) {
-             return tiles.tiles.empty() && (!tiles.rows.marks.empty() || tiles.rows.is_all_free());
-           });
+    return stays_in_place_ || std::all_of(tiles_->begin(), tiles_->end(), [](const Tiles& tiles) { return tiles.tiles.empty(); });
   }
 
   // Exact mode writes no -0 and every NaN alike.
@@ -468,6 +483,8 @@ private:
   const CompiledPlan* compiled_ = nullptr;
   const std::vector<Tiles>* tiles_ = nullptr;
   std::vector<std::vector<std::int32_t>> orders_; // exact mode, twins: reads by content, per batch element and key head
+  std::vector<std::vector<std::int32_t>> reader_orders_; // backward, in place: of readers, per batch element and head
+  bool stays_in_place_ = false;
   std::vector<Real> sorted_keys_, sorted_values_; // in those orders, or empty
   const Engine<Real>* engine_ = nullptr;
   int workers_ = 1;

@@ -71,7 +71,8 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
     };
     if (alone) {
       Vec<Real> mean{};
-      for (int c = 0; c < strip.count; ++c) {
+      for (int place = 0; place < strip.count; ++place) {
+        const int c = column_at(strip, place);
         const std::ptrdiff_t at = c * tile_readers + v * lanes;
         Vec<Real> weight = weigh(c), product = weight * load<Real>(products + at);
         if (!full) {

@@ -115,7 +115,9 @@ template <class Real> struct Head {
   std::int64_t width = 0, value_width = 0, reads = 0;
   std::int64_t reader_cut_begin = 0, reader_cut_end = 0; ///< readers that do not exist
   std::int64_t read_cut_begin = 0, read_cut_end = 0;     ///< reads that do not exist
-  const std::int32_t* order = nullptr; ///< reads stand for order[read] (exact mode: twins by content), or null
+  /// Exact mode, twins by content: reads stand for order[read]; or null. Where a tile stays in place (TileList), sums over
+  /// reads go in this order, those over readers in the other.
+  const std::int32_t *order = nullptr, *reader_order = nullptr;
   const Real* offset_bias = nullptr;   ///< offset_bias[i - j]: joins the exponent of (i, j), base 2; or null
   const ColourBias<Real>* colours = nullptr; ///< what joins exponents instead; or null
   /// Weight::features: whole exponents to base 2 that queries and keys (features by now) were divided by.
@@ -152,6 +154,9 @@ struct TileList {
   /// alone; ring > 0: pairs of a vertex with itself and with its antipode among `ring` count half, being met twice.
   bool in_order = false, again = false;
   std::int64_t ring = 0;
+  /// Exact mode, twins: reads follow each other in one strip and are whole classes (backward: readers too), so that nothing
+  /// but the order of sums need change.
+  bool in_place = false;
 };
 
 /// Who waits for whom when tiles add to the gradients of the same keys: see docs/mixers-speed.md.

@@ -59,7 +59,8 @@ template <class Real>
 __attribute__((noinline)) void gather_carefully(const Strip& strip, int vectors, std::int64_t width, const Real* rows,
                                                 std::ptrdiff_t stride, const Real* weights, Real* to) {
   constexpr int lanes = Lanes<Real>::count;
-  for (int c = 0; c < strip.count; ++c) {
+  for (int place = 0; place < strip.count; ++place) {
+    const int c = column_at(strip, place);
     for (std::int64_t k = 0; k < width; ++k) {
       const Vec<Real> left = splat<Real>(rows[c * stride + k]);
       for (int v = 0; v < vectors; ++v) {
@@ -245,7 +246,8 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
           store<Real>(largest + v * lanes, now);
         }
         Vec<Real> sum = load<Real>(total + v * lanes);
-        for (int c = 0; c < strip.count; ++c) {
+        for (int place = 0; place < strip.count; ++place) {
+          const int c = column_at(strip, place);
           Real* const at = scores + c * tile_readers + v * lanes;
           Vec<Real> weight = load<Real>(at);
           if (features) {

@@ -15,6 +15,8 @@ inline constexpr int block_rows = 6, block_vectors = 2;
 inline constexpr int block_rows = 4, block_vectors = 2;
 #endif
 
+template <int number> struct Constant { static constexpr int value = number; };
+
 /// Rows that are wanted soon, fetched a few at a time between blocks of a product: what a tile reads first would else
 /// be waited for while nothing is computed.
 class Ahead {
@@ -49,9 +51,11 @@ private:
 
 enum class Along { k, rows }; ///< where neighbours in memory of A lie: A[row][k] or A[k][row]
 
-template <class Real, int rows, int vectors, Along along>
+/// order: null, or which k comes at each place.
+template <class Real, int rows, int vectors, Along along, bool ordered = false>
 SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_stride, const Real* b,
-                                     std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add) {
+                                     std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add,
+                                     const std::int32_t* order = nullptr) {
   constexpr int lanes = Lanes<Real>::count;
   Vec<Real> sum[rows][vectors];
   if (add) {
@@ -70,19 +74,23 @@ SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_
     }
   }
   for (int k = 0; k < depth; ++k) {
+    const Real* const left_at = ordered ? a + order[k] * (along == Along::k ? 1 : a_stride) : a;
+    const Real* const right_at = ordered ? b + order[k] * b_stride : b;
     Vec<Real> right[vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v)
-      right[v] = load<Real>(b + v * lanes);
+      right[v] = load<Real>(right_at + v * lanes);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
-      const Vec<Real> left = splat<Real>(along == Along::k ? a[r * a_stride] : a[r]);
+      const Vec<Real> left = splat<Real>(along == Along::k ? left_at[r * a_stride] : left_at[r]);
 #pragma GCC unroll 16
       for (int v = 0; v < vectors; ++v)
         sum[r][v] = fma(left, right[v], sum[r][v]);
     }
-    a += along == Along::k ? 1 : a_stride;
-    b += b_stride;
+    if constexpr (!ordered) {
+      a += along == Along::k ? 1 : a_stride;
+      b += b_stride;
+    }
   }
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
@@ -125,6 +133,11 @@ __attribute__((noinline)) void multiply(int rows, int vectors, int depth, const 
                                         bool add, Ahead* ahead = nullptr) {
   int r = 0;
   const auto at = [&](int row) { return a + (along == Along::k ? row * a_stride : row); };
+  for (; vectors == 1 && r + 2 * block_rows <= rows; r += 2 * block_rows) { // one vector: twice as many chains
+    multiply_block<Real, 2 * block_rows, 1, along>(depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
+    if (ahead != nullptr)
+      ahead->step();
+  }
   for (; r + block_rows <= rows; r += block_rows) {
     multiply_vectors<Real, block_rows, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride,
                                               add);
@@ -152,6 +165,33 @@ __attribute__((noinline)) void multiply(int rows, int vectors, int depth, const 
   default:
     break;
   }
+}
+
+/// C (+)= A B with the k in the order given; they count from where a and b lie.
+template <class Real, Along along>
+__attribute__((noinline)) void multiply_ordered(int rows, int vectors, int depth, const std::int32_t* order,
+                                                const Real* a, std::ptrdiff_t a_stride, const Real* b,
+                                                std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add) {
+  constexpr int lanes = Lanes<Real>::count;
+  const auto at = [&](int row) { return a + (along == Along::k ? row * a_stride : row); };
+  const auto run = [&](auto some, int r) {
+    constexpr int count = decltype(some)::value;
+    int v = 0;
+    for (; v + block_vectors <= vectors; v += block_vectors) {
+      multiply_block<Real, count, block_vectors, along, true>(depth, at(r), a_stride, b + v * lanes, b_stride,
+                                                              c + r * c_stride + v * lanes, c_stride, add, order);
+    }
+    for (; v < vectors; ++v)
+      multiply_block<Real, count, 1, along, true>(depth, at(r), a_stride, b + v * lanes, b_stride,
+                                                  c + r * c_stride + v * lanes, c_stride, add, order);
+  };
+  int r = 0;
+  for (; r + block_rows <= rows; r += block_rows)
+    run(Constant<block_rows>{}, r);
+  for (; r + 4 <= rows; r += 4)
+    run(Constant<4>{}, r);
+  for (; r < rows; ++r)
+    run(Constant<1>{}, r);
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

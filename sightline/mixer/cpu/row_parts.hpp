@@ -192,8 +192,6 @@ template <class Real, class Term> SIGHTLINE_INLINE Real sum_marked(const std::ui
   return all;
 }
 
-template <int number> struct Constant { static constexpr int value = number; };
-
 template <class Real> bool exists(std::int64_t vertex, std::int64_t cut_begin, std::int64_t cut_end) {
   return vertex < cut_begin || vertex >= cut_end;
 }

@@ -207,6 +207,8 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
         for (int a = piece.first; a < piece.first + piece.count && marks == nullptr; ++a)
           total += space.reader_slopes[a];
       }
+      if (rule.canonical && simple && marks == nullptr)
+        make_canonical<Real>(to, head.width);
       if (simple || !piece.ends)
         continue;
       if (!here || !reads) {
@@ -223,6 +225,8 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
           space.sums[k] += total * (rule.query_scale * query[k]);
       }
       prepare_gradient<Real>(rule.prepare, query, space.sums, head.width, rule.query_scale, to, false);
+      if (rule.canonical)
+        make_canonical<Real>(to, head.width);
     }
   }
   return sink;
@@ -232,14 +236,14 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
 template <class Real, int vectors, int arcs>
 SIGHTLINE_INLINE void sum_short(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
                                 const Real* weights, int apart, const std::uint8_t* marks, int count, Real factor,
-                                bool past, Real* to) {
+                                bool past, bool clean, Real* to) {
   if (marks != nullptr)
     short_sum<Real, vectors, arcs, true>(base, stride, columns, weights, apart, marks, count, factor, true, to);
-  else if (past && can_stream<Real>(to))
+  else if (past && !clean && can_stream<Real>(to))
     short_sum<Real, vectors, arcs, false, true>(base, stride, columns, weights, apart, nullptr, count, factor, false,
                                                 to);
   else
-    short_sum<Real, vectors, arcs, false>(base, stride, columns, weights, apart, nullptr, count, factor, false, to);
+    short_sum<Real, vectors, arcs, false>(base, stride, columns, weights, apart, nullptr, count, factor, clean, to);
 }
 
 /// Rows begin .. end - 1 of the list, `arcs` each: see rows_short.hpp.
@@ -305,7 +309,7 @@ void backward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, cons
         continue;
       Real* const to = gradients.query + row * gradients.query_stride;
       sum_short<Real, vectors, fixed_arcs>(head.key, head.key_stride, columns + i * arcs, space.products + i, lanes,
-                                           marks, arcs, rule.query_scale, gradients.past, to);
+                                           marks, arcs, rule.query_scale, gradients.past, rule.canonical, to);
     }
   }
 }
@@ -324,7 +328,7 @@ void backward_short_columns_of(const Rule<Real>& rule, const Head<Real>& head, c
     }
     const auto collect = [&](const Real* base, std::ptrdiff_t stride, const Real* numbers, Real* to) {
       sum_short<Real, vectors, fixed_arcs>(base, stride, list.columns + first, numbers, 1, marks, arcs, Real(1),
-                                           gradients.past, to);
+                                           gradients.past, rule.canonical, to);
     };
     if (gradients.value != nullptr)
       collect(gradients.out, gradients.out_stride, weights, gradients.value + column * gradients.value_stride);
@@ -426,6 +430,10 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
       }
       first = false;
     }
+    if (rule.canonical && value != nullptr)
+      make_canonical<Real>(value, head.value_width);
+    if (rule.canonical && key != nullptr && simple)
+      make_canonical<Real>(key, head.width);
     if (key == nullptr || simple)
       continue;
     if (found == 0) { // nobody reads it: 0 whatever it holds
@@ -434,6 +442,8 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
       continue;
     }
     finish_key(rule, head, column, total, along, space.sums, key, add);
+    if (rule.canonical)
+      make_canonical<Real>(key, head.width);
   }
 }
 

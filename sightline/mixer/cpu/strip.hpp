@@ -13,8 +13,9 @@ struct Strip {
   bool falling = false;   // columns first .. first - count + 1
   bool late = false;      // see Segment
   bool halved = false;    // some pairs count half: `halves`, lanes per column
+  bool ordered = false;   // sums go through the columns in the order of `order` (places in the strip)
   int phase = 0;
-  std::int32_t columns[strip_columns];
+  std::int32_t columns[strip_columns], order[strip_columns];
   std::uint64_t masks[strip_columns];
   std::uint64_t halves[strip_columns];
 };
@@ -25,7 +26,8 @@ public:
   StripSource(const TileList& tile, std::uint64_t active, std::int64_t cut_begin, std::int64_t cut_end,
               const std::int32_t* order)
       : segment_(tile.segments), end_(tile.segments + tile.segment_count), active_(active), cut_begin_(cut_begin),
-        cut_end_(cut_end), order_(order), ring_(tile.ring), first_reader_(tile.first_reader), readers_(tile.readers) {
+        cut_end_(cut_end), order_(order), ring_(tile.ring), first_reader_(tile.first_reader), readers_(tile.readers),
+        in_place_(tile.in_place) {
     if (segment_ != end_)
       position_ = segment_->first;
   }
@@ -63,14 +65,14 @@ public:
         if (to_border < take)
           take = to_border;
       }
-      if (order_ != nullptr || (strip.count > 0 && strip.columns[strip.count - 1] + 1 != position_))
+      if ((order_ != nullptr && !in_place_) || (strip.count > 0 && strip.columns[strip.count - 1] + 1 != position_))
         strip.contiguous = false;
       if (mask != active_)
         strip.full = false;
       strip.falling = false;
       for (int i = 0; i < take; ++i) {
         strip.columns[strip.count + i] =
-            order_ != nullptr ? order_[position_ + i] : static_cast<std::int32_t>(position_ + i);
+            order_ != nullptr && !in_place_ ? order_[position_ + i] : static_cast<std::int32_t>(position_ + i);
         strip.masks[strip.count + i] = mask;
       }
       strip.count += take;
@@ -80,6 +82,9 @@ public:
       else if (take < strip_columns && strip.count < strip_columns && strip.full)
         break;
     }
+    strip.ordered = in_place_ && order_ != nullptr;
+    for (int c = 0; strip.ordered && c < strip.count; ++c)
+      strip.order[c] = order_[strip.columns[c]] - strip.columns[0];
     strip.halved = false;
     if (ring_ > 0)
       find_halves(strip);
@@ -132,7 +137,11 @@ private:
   const std::int32_t* order_;
   std::int64_t ring_, first_reader_;
   int readers_;
+  bool in_place_;
 };
+
+/// The column whose turn it is in sums.
+SIGHTLINE_INLINE int column_at(const Strip& strip, int place) { return strip.ordered ? strip.order[place] : place; }
 
 /// The lanes, in vectors, that some column of a group reads.
 struct VectorRange {

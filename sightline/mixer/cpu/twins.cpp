@@ -170,6 +170,41 @@ template <class Real> void Call<Real>::sort_reads() {
   });
 }
 
+template <class Real> bool Call<Real>::find_in_place(const View<const Real>& grad_out) {
+  const std::vector<Tiles>* const tiles = find_tiles(plan_, *compiled_);
+  if (tiles == nullptr || common_.score != Score::dot || common_.weight == Weight::program)
+    return false;
+  const std::vector<std::uint32_t>& classes = plan_.order().twin_class;
+  const auto begins = [&](std::int64_t v) { // a class, or everything behind the last
+    return v == 0 || v == shape_.readers ||
+           (!classes.empty() && classes[static_cast<std::size_t>(v)] != classes[static_cast<std::size_t>(v - 1)]);
+  };
+  for (const Tiles& each : *tiles) {
+    for (const Tile& tile : each.tiles) {
+      if (!begins(tile.first_reader) || !begins(tile.first_reader + tile.readers) || !reads_in_place(each, tile))
+        return false;
+    }
+  }
+  tiles_ = tiles;
+  stays_in_place_ = true;
+  const std::int64_t chains = shape_.batch * shape_.key_heads, rows = shape_.batch * shape_.heads;
+  orders_.resize(static_cast<std::size_t>(chains));
+  reader_orders_.resize(static_cast<std::size_t>(rows));
+  run_tasks(chains + rows, workers_, [&](std::int64_t task, int) {
+    if (task < chains) {
+      orders_[static_cast<std::size_t>(task)] =
+          sort_by_content(plan_, in_.key, shape_.width, in_.value, shape_.value_width, task / shape_.key_heads,
+                          task % shape_.key_heads, *engine_);
+      return;
+    }
+    task -= chains;
+    reader_orders_[static_cast<std::size_t>(task)] =
+        sort_by_content(plan_, in_.query, shape_.width, grad_out, shape_.value_width, task / shape_.heads,
+                        task % shape_.heads, *engine_);
+  });
+  return true;
+}
+
 template <class Real>
 bool attend_twins_backward(const Plan& plan, const AttentionRule& rule, const Shape& shape,
                            const AttentionInputs<Real>& in, const AttentionOutputs<Real>& out,
@@ -261,6 +296,7 @@ bool attend_twins_backward(const Plan& plan, const AttentionRule& rule, const Sh
 
 #define SIGHTLINE_INSTANTIATE(Real)                                                                                    \
   template void Call<Real>::sort_reads();                                                                              \
+  template bool Call<Real>::find_in_place(const View<const Real>&);                                                    \
   template void copy_rows(const View<const Real>&, std::int64_t, std::int64_t, const std::vector<std::int32_t>&,       \
                           std::int64_t, Real*);                                                                        \
   template bool attend_twins_backward(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<Real>&,   \

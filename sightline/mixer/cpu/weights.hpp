@@ -130,6 +130,11 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
                                    std::ptrdiff_t stride, const Real* weights, Real* to, Ahead* ahead) {
   constexpr int lanes = Lanes<Real>::count;
   const auto run = [&](int first, int count, int begin, int end) {
+    if (strip.ordered) {
+      multiply_ordered<Real, Along::rows>(static_cast<int>(width), end - begin, count, strip.order + first, rows, stride,
+                                          weights + begin * lanes, tile_readers, to + begin * lanes, tile_readers, true);
+      return;
+    }
     multiply<Real, Along::rows>(static_cast<int>(width), end - begin, count, rows + first * stride, stride,
                                 weights + first * tile_readers + begin * lanes, tile_readers, to + begin * lanes,
                                 tile_readers, true, ahead);
@@ -138,7 +143,7 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
     run(0, strip.count, 0, vectors);
     return;
   }
-  int first[tile_readers] = {}, last[tile_readers] = {}, total = 0;
+  int first[tile_readers] = {}, last[tile_readers] = {};
   for (int v = 0; v < vectors; ++v) {
     const std::uint64_t mine = (lanes == 64 ? ~std::uint64_t{0} : ((std::uint64_t{1} << (lanes % 64)) - 1))
                                << (v * lanes);
@@ -149,10 +154,41 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
       --b;
     first[v] = a;
     last[v] = b;
-    total += b - a;
   }
-  if (total * 8 > strip.count * vectors * 7) {
+  // One product for all, one for each vector, or one for every stretch of columns that the same vectors read. Single
+  // vectors take half as long again, and every product loads and stores what it adds to.
+  constexpr int most_stretches = 12;
+  const auto cost = [](int columns, int wide) { return (columns + 2) * (wide * 2 + (wide % block_vectors == 1 ? 1 : 0)); };
+  struct Stretch {
+    int first, end;
+    VectorRange range;
+  };
+  Stretch stretches[most_stretches];
+  int count = 0, by_stretch = 0, by_vector = 0;
+  for (int c = 0; c < strip.count && count <= most_stretches;) {
+    const VectorRange range = find_vectors<Real>(strip.masks[c]);
+    int end = c + 1;
+    while (end < strip.count && (strip.masks[end] == strip.masks[c] || find_vectors<Real>(strip.masks[end]) == range))
+      ++end;
+    if (count < most_stretches)
+      stretches[count] = {c, end, range};
+    ++count;
+    by_stretch += cost(end - c, range.end - range.begin);
+    c = end;
+  }
+  for (int v = 0; v < vectors; ++v)
+    by_vector += cost(last[v] - first[v], 1);
+  const int at_once = cost(strip.count, vectors);
+  if (at_once <= by_vector && (at_once <= by_stretch || count > most_stretches)) {
     run(0, strip.count, 0, vectors);
+    return;
+  }
+  if (count <= most_stretches && by_stretch < by_vector) {
+    for (int k = 0; k < count; ++k) {
+      const Stretch& some = stretches[k];
+      if (some.range.begin < some.range.end)
+        run(some.first, some.end - some.first, some.range.begin, some.range.end);
+    }
     return;
   }
   for (int v = 0; v < vectors;) {
@@ -258,7 +294,8 @@ SIGHTLINE_INLINE void find_weights(const Rule<Real>& rule, const Strip& strip, i
   constexpr int lanes = Lanes<Real>::count;
   for (int v = 0; v < vectors; ++v) {
     Vec<Real> sum = load<Real>(sums + v * lanes);
-    for (int c = 0; c < strip.count; ++c) {
+    for (int place = 0; place < strip.count; ++place) {
+      const int c = column_at(strip, place);
       Real* const at = scores + c * tile_readers + v * lanes;
       Vec<Real> s = weight_alone<Real>(rule.weight, load<Real>(at));
       if (!strip.full)
