@@ -142,14 +142,7 @@ void check_problem(Problem problem, Random& random) {
       number *= shrink;
   Numbers<double> truth = convert<double>(fast32), fast64 = truth;
   Numbers<float> slow32 = fast32, again = fast32;
-#if defined(__x86_64__)
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-  const bool avx2 = false;
-#endif
-  const InstructionSet sets[] = {InstructionSet::best, InstructionSet::generic,
-                                 avx2 ? InstructionSet::avx2 : InstructionSet::generic};
-  Execution fast{Implementation::cpu, static_cast<int>(pick(random, 1, 3)), chance(random, 25), sets[random() % 3]};
+  Execution fast{Implementation::cpu, static_cast<int>(pick(random, 1, 3)), chance(random, 25), draw_set(random)};
   run(problem, truth, {Implementation::reference});
   run(problem, slow32, {Implementation::reference});
   run(problem, fast64, fast);

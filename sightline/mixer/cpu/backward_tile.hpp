@@ -227,7 +227,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   const std::int32_t* const lanes_in_order = tile.in_place ? lane_order : nullptr;
   for (int i = 0; tile.in_place && i < tile.readers; ++i)
     lane_order[i] = head.reader_order[tile.first_reader + i] - static_cast<std::int32_t>(tile.first_reader);
-  bool is_first = true;
+  bool is_first = true, by_rows = false; // sums [reader][width]
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   while (source.next(strip)) {
@@ -244,7 +244,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     else
       score_strip<Real>(rule.score, strip, vectors, width, keys, key_stride, queries, scores, &ahead);
     score_strip<Real>(Score::dot, strip, vectors, value_width, values, value_stride, outs, products, &ahead);
-    const bool alone = is_first && source.is_at_end() && !tile.in_order; // readers elsewhere might have more strips
+    const bool is_all = is_first && source.is_at_end();
+    const bool alone = is_all && !tile.in_order; // readers elsewhere might have more strips
     is_first = false;
     bias.find(strip);
     if (program) {
@@ -255,6 +256,9 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
                                 products, slopes);
     bias.collect(strip, ones);
     if (tile.again) { // what readers want was taken in the first turn
+    } else if (is_all && !distance && !along_readers && active == touched &&
+               gather_rows_alone<Real>(strip, tile.readers, width, keys, key_stride, products, sums, &ahead)) {
+      by_rows = true;
     } else if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
       gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
     } else {
@@ -363,12 +367,15 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         }
       }
     }
-    unpack_lanes<Real>(sums, ones, tile.readers, width, query_rows, length);
+    if (!by_rows)
+      unpack_lanes<Real>(sums, ones, tile.readers, width, query_rows, length);
+    const Real* const found = by_rows ? sums : query_rows;
+    const std::int64_t found_length = by_rows ? width : length;
     for (int i = 0; i < tile.readers; ++i) {
       const std::int64_t reader = tile.first_reader + i;
       Real* const to = gradients.query + reader * gradients.query_stride;
       if ((active & touched) >> i & 1) {
-        prepare_gradient<Real>(rule.prepare, head.query + reader * head.query_stride, query_rows + i * length, width,
+        prepare_gradient<Real>(rule.prepare, head.query + reader * head.query_stride, found + i * found_length, width,
                                rule.query_scale, to, gradients.add_query);
       } else if (!gradients.add_query) {
         for (std::int64_t k = 0; k < width; ++k)

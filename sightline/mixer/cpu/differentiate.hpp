@@ -74,6 +74,8 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
       for (int place = 0; place < strip.count; ++place) {
         const int c = column_at(strip, place);
         const std::ptrdiff_t at = c * tile_readers + v * lanes;
+        if (!is_read<Real>(strip, c, v))
+          continue;
         Vec<Real> weight = weigh(c), product = weight * load<Real>(products + at);
         if (!full) {
           const std::uint64_t mask = strip.masks[c] >> (v * lanes);
@@ -89,6 +91,11 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
     }
     for (int c = 0; c < strip.count; ++c) {
       const std::ptrdiff_t at = c * tile_readers + v * lanes;
+      if (!is_read<Real>(strip, c, v)) {
+        store<Real>(scores + at, zero);
+        store<Real>(products + at, zero);
+        continue;
+      }
       if (alone) {
         slope = load<Real>(slopes + at);
       } else {

@@ -202,10 +202,13 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   begin_phases(1);
 
   Ahead ahead = rows_ahead(head, tile, head.out, head.out_stride, head.value_width);
+  bool is_first = true, by_rows = false; // sums [reader][width]
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   while (source.next(strip)) {
     begin_phases(strip.phase + 1);
+    const bool alone = is_first && source.is_at_end();
+    is_first = false;
     Real* const sums = all_sums + strip.phase * sum_size;
     Real* const total = all_totals + strip.phase * tile_readers;
     std::ptrdiff_t key_stride = 0, value_stride = 0;
@@ -249,6 +252,10 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
         for (int place = 0; place < strip.count; ++place) {
           const int c = column_at(strip, place);
           Real* const at = scores + c * tile_readers + v * lanes;
+          if (!is_read<Real>(strip, c, v)) {
+            store<Real>(at, Vec<Real>{});
+            continue;
+          }
           Vec<Real> weight = load<Real>(at);
           if (features) {
             const Vec<Real> e = feature_exponent<Real>(head, strip, c, v * lanes, bias.biases);
@@ -271,7 +278,9 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     } else {
       find_weights<Real>(rule, strip, vectors, scores, total);
     }
-    if (!strip.full && strip_has_non_finite<Real>(values, value_stride, strip.count, head.value_width)) {
+    if (alone && gather_rows_alone<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, sums, &ahead)) {
+      by_rows = true;
+    } else if (!strip.full && strip_has_non_finite<Real>(values, value_stride, strip.count, head.value_width)) {
       gather_carefully<Real>(strip, vectors, head.value_width, values, value_stride, scores, sums);
     } else {
       gather_strip<Real>(strip, vectors, head.value_width, values, value_stride, scores, sums, &ahead);
@@ -299,8 +308,14 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     }
     store<Real>(top + v * lanes, factor);
   }
-  unpack_lanes<Real>(sums, top, tile.readers, head.value_width, head.out + tile.first_reader * head.out_stride,
-                     head.out_stride);
+  for (int i = 0; by_rows && i < tile.readers; ++i) {
+    Real* const to = head.out + (tile.first_reader + i) * head.out_stride;
+    for (std::int64_t k = 0; k < head.value_width; k += lanes)
+      store<Real>(to + k, load<Real>(sums + i * head.value_width + k) * splat<Real>(top[i]));
+  }
+  if (!by_rows)
+    unpack_lanes<Real>(sums, top, tile.readers, head.value_width, head.out + tile.first_reader * head.out_stride,
+                       head.out_stride);
   for (int i = 0; rule.canonical && i < tile.readers; ++i)
     make_canonical<Real>(head.out + (tile.first_reader + i) * head.out_stride, head.value_width);
   for (int i = 0; i < tile.readers; ++i) { // readers that do not exist

@@ -219,8 +219,11 @@ void select_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList&
       to.columns[count + c] = strip.columns[c];
     count += strip.count;
   }
+  // Behind the last read: a strip of whole vectors that begins anywhere leaves there what the list before held.
+  const Vec<Real> behind = (Vec<Real>)(not_read<Real> - IntVec<Real>{});
   for (int i = 0; i < tile.readers; ++i) {
     const std::int64_t reader = tile.first_reader + i;
+    store<Real>(to.keys + i * to.stride + count, behind);
     to.counts[reader] = (active >> i & 1) == 0
                             ? 0
                             : take_largest<Real>(to.keys + i * to.stride, round_up(count, lanes), to.columns, to.most,

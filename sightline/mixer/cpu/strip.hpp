@@ -57,6 +57,8 @@ public:
         advance();
         continue;
       }
+      if (breaks_here(strip, mask, piece))
+        break;
       int take = static_cast<int>(piece - position_ < strip_columns - strip.count ? piece - position_
                                                                                   : strip_columns - strip.count);
       if (strip.count == 0 && mask == active_ && take == strip_columns) {
@@ -113,6 +115,18 @@ private:
     if (position_ == stop)
       advance();
   }
+  /// What every lane reads and what only some read are worth strips of their own, where both are long: masks cost time.
+  [[nodiscard]] bool breaks_here(const Strip& strip, std::uint64_t mask, std::int64_t piece) const {
+    constexpr int least = 32;
+    if (strip.count < least || strip.full == (mask == active_))
+      return false;
+    if (!strip.full)
+      return piece - position_ >= least;
+    std::int64_t rest = piece - position_;
+    for (const Segment* s = segment_ + 1; s != end_ && rest < least; ++s)
+      rest += s->count;
+    return rest >= least;
+  }
   void find_halves(Strip& strip) const {
     for (int c = 0; c < strip.count; ++c) {
       std::uint64_t lanes = 0;
@@ -148,6 +162,12 @@ struct VectorRange {
   int begin = 0, end = 0;
   friend bool operator==(const VectorRange&, const VectorRange&) = default;
 };
+
+/// Some lane of vector v reads column c.
+template <class Real> SIGHTLINE_INLINE bool is_read(const Strip& strip, int c, int v) {
+  constexpr int lanes = Lanes<Real>::count;
+  return strip.full || ((strip.masks[c] >> (v * lanes)) & ((std::uint64_t{1} << lanes) - 1)) != 0;
+}
 
 /// A weight (or what is proportional to it) of column c for the lanes from `lane` on.
 template <class Real> SIGHTLINE_INLINE Vec<Real> halve(const Strip& strip, int c, int lane, Vec<Real> weight) {

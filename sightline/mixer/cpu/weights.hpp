@@ -201,6 +201,25 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
   }
 }
 
+/// A tile of one strip that every lane reads: to [readers][width] = W^T rows at once, with a row per reader, so that
+/// nothing need be transposed and lanes that no reader has cost nothing. The same chains as gather_strip's. False where
+/// vectors do not divide the width.
+template <class Real>
+SIGHTLINE_INLINE bool gather_rows_alone(const Strip& strip, int readers, std::int64_t width, const Real* rows,
+                                        std::ptrdiff_t stride, const Real* weights, Real* to, Ahead* ahead) {
+  constexpr int lanes = Lanes<Real>::count;
+  if (!strip.full || width % lanes != 0)
+    return false;
+  const int vectors = static_cast<int>(width / lanes);
+  if (strip.ordered)
+    multiply_ordered<Real, Along::rows>(readers, vectors, strip.count, strip.order, weights, tile_readers, rows, stride,
+                                        to, width, false);
+  else
+    multiply<Real, Along::rows>(readers, vectors, strip.count, weights, tile_readers, rows, stride, to, width, false,
+                                ahead);
+  return true;
+}
+
 template <class Real> SIGHTLINE_INLINE bool any_differs(Vec<Real> a, Vec<Real> b) {
 #if defined(SIGHTLINE_USE_AVX512)
   if constexpr (sizeof(Real) == 4)
@@ -233,6 +252,10 @@ SIGHTLINE_INLINE void find_exponents(const Rule<Real>& rule, const Strip& strip,
     } else {
       for (int c = 0; c < strip.count; ++c) {
         Real* const at = scores + c * tile_readers + v * lanes;
+        if (!is_read<Real>(strip, c, v)) {
+          store<Real>(at, nothing);
+          continue;
+        }
         Vec<Real> s = load<Real>(at);
         if (root)
           s = square_root<Real>(s);
@@ -297,6 +320,10 @@ SIGHTLINE_INLINE void find_weights(const Rule<Real>& rule, const Strip& strip, i
     for (int place = 0; place < strip.count; ++place) {
       const int c = column_at(strip, place);
       Real* const at = scores + c * tile_readers + v * lanes;
+      if (!is_read<Real>(strip, c, v)) {
+        store<Real>(at, Vec<Real>{});
+        continue;
+      }
       Vec<Real> s = weight_alone<Real>(rule.weight, load<Real>(at));
       if (!strip.full)
         s = select(strip.masks[c] >> (v * lanes), s, Vec<Real>{});

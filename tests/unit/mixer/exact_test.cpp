@@ -101,7 +101,7 @@ void check_element(const Problem& problem, const std::vector<group::Permutation>
   const std::int64_t batch = problem.shape.batch;
   const Images s = draw_element(generators, problem.shape.readers, random);
   const Execution execution{chance(random, 50) ? Implementation::reference : Implementation::cpu,
-                            static_cast<int>(pick(random, 1, 3)), true};
+                            static_cast<int>(pick(random, 1, 3)), true, draw_set(random)};
   Execution other = execution;
   other.threads = static_cast<int>(pick(random, 1, 3));
   Numbers<Real> x = draw_numbers<Real>(problem, random);

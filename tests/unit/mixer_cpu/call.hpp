@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../instruction_sets.hpp"
 #include "sightline/mixer/mixer.hpp"
 #include "sightline/mixer/plan.hpp"
 

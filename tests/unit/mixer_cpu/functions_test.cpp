@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "call.hpp"
-#include "sightline/mixer/cpu/dispatch.hpp"
 
 using namespace sightline;
 using namespace sightline::mixer;
@@ -98,9 +97,7 @@ const std::vector<Function>& functions() {
 
 TEST_CASE("functions of expressions are right to a few units in the last place") {
   for (const Function& function : functions()) {
-    for (const InstructionSet set : {InstructionSet::generic, InstructionSet::avx2, InstructionSet::avx512}) {
-      if (!cpu::has_instructions(set))
-        continue;
+    for (const InstructionSet set : available_sets()) {
       check<float>(function, set);
       check<double>(function, set);
     }

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "call.hpp"
-#include "sightline/mixer/cpu/dispatch.hpp"
 
 using namespace sightline;
 using namespace sightline::mixer;
@@ -90,7 +89,7 @@ TEST_CASE("infinities and NaN behind the mask reach nobody") {
       set_full(call, pick(random, 1, 300), true, random);
       set_kernel(call, k % 2 == 0 ? "performer" : "exponential-sum");
     }
-    const InstructionSet set = k % 3 == 0 ? InstructionSet::generic : InstructionSet::best;
+    const InstructionSet set = draw_set(random);
     check_leaks(call, random, set, std::numeric_limits<float>::quiet_NaN());
     check_leaks(call, random, set, std::numeric_limits<float>::infinity());
   }

@@ -7,7 +7,6 @@
 
 #include "call.hpp"
 #include "sightline/layout/pattern_spec.hpp"
-#include "sightline/mixer/cpu/dispatch.hpp"
 
 using namespace sightline;
 using namespace sightline::mixer;
@@ -106,9 +105,7 @@ template <class Real> void check_rotation(Random& random, std::int64_t most_toke
   const std::vector<long double> truth = rotation.truth();
   const double plain = find_rotation_error(rotation.run(execution), truth);
   execution.implementation = Implementation::cpu;
-  for (const InstructionSet set : {InstructionSet::generic, InstructionSet::avx2, InstructionSet::avx512}) {
-    if (!cpu::has_instructions(set))
-      continue;
+  for (const InstructionSet set : available_sets()) {
     execution.instructions = set;
     execution.threads = static_cast<int>(pick(random, 1, 3));
     const std::vector<Real> fast = rotation.run(execution);

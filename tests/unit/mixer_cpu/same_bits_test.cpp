@@ -10,7 +10,6 @@
 
 #include "call.hpp"
 #include "sightline/layout/pattern_spec.hpp"
-#include "sightline/mixer/cpu/dispatch.hpp"
 
 using namespace sightline;
 using namespace sightline::mixer;
@@ -72,9 +71,7 @@ void check_short_rows(const layout::Pattern& pattern, std::int64_t width, const 
     given.grad_out[random() % given.grad_out.size()] = -std::numeric_limits<Real>::infinity();
     given.query[random() % given.query.size()] = -std::numeric_limits<Real>::infinity();
   }
-  for (const InstructionSet set : {InstructionSet::generic, InstructionSet::avx2, InstructionSet::avx512}) {
-    if (!cpu::has_instructions(set))
-      continue;
+  for (const InstructionSet set : available_sets()) {
     CAPTURE(static_cast<int>(set));
     CAPTURE(kernel);
     CAPTURE(width);
@@ -140,9 +137,9 @@ TEST_CASE("the number of threads changes no bit") {
   for (int k = 0; k < 30; ++k) {
     Call call = draw_call(random, 900);
     if (k % 2 == 0)
-      check_threads<float>(call, random, InstructionSet::best);
+      check_threads<float>(call, random, draw_set(random));
     else
-      check_threads<double>(call, random, k % 4 == 1 ? InstructionSet::best : InstructionSet::generic);
+      check_threads<double>(call, random, draw_set(random));
   }
 }
 
@@ -152,7 +149,7 @@ TEST_CASE("the number of threads changes no bit of sums of features") {
     Call call = draw_call(random, 40);
     set_full(call, pick(random, 1025, 4000), k % 2 == 0, random);
     set_kernel(call, "performer");
-    check_threads<float>(call, random, InstructionSet::best);
+    check_threads<float>(call, random, draw_set(random));
   }
 }
 

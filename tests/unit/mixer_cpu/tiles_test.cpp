@@ -11,6 +11,14 @@
 using namespace sightline;
 using namespace sightline::mixer;
 
+TEST_CASE("the instruction sets of this processor, which all cases go through") {
+  std::string names;
+  for (const InstructionSet set : available_sets())
+    names += set == InstructionSet::avx512 ? " AVX-512" : set == InstructionSet::avx2 ? " AVX2" : " generic";
+  MESSAGE("instruction sets:" << names);
+  CHECK(!names.empty());
+}
+
 TEST_CASE("tiles and rows together are the pattern") {
   Random random(4);
   for (int k = 0; k < 80; ++k) {
