@@ -13,26 +13,24 @@
 namespace sightline::mixer::cpu {
 namespace {
 
-/// Sorts a few items with different keys by counting, for each, the smaller ones: no branch depends on the numbers.
-/// False where keys are equal.
-template <class Real, class Bits>
-bool rank_small(const Engine<Real>& engine, std::pair<Bits, std::int32_t>* items, std::int64_t count) {
+/// Sorts a few numbers that differ by counting, for each, the smaller ones: no branch depends on the numbers. order: of
+/// first .. first + count - 1. False where there are too many, or equal ones.
+template <class Real, class Number>
+bool rank_small(const Engine<Real>& engine, std::int64_t first, std::int64_t count, Number number, std::int32_t* order) {
   if (count > most_ranked)
     return false;
   Real keys[most_ranked];
   std::int32_t ranks[most_ranked];
-  std::pair<Bits, std::int32_t> sorted[most_ranked];
   bool taken[most_ranked] = {};
   for (std::int64_t k = 0; k < count; ++k)
-    keys[k] = std::bit_cast<Real>(items[k].first);
+    keys[k] = number(first + k);
   engine.rank_keys(keys, static_cast<int>(count), ranks);
   for (std::int64_t k = 0; k < count; ++k) {
     if (taken[ranks[k]])
       return false;
     taken[ranks[k]] = true;
-    sorted[ranks[k]] = items[k];
+    order[ranks[k]] = static_cast<std::int32_t>(first + k);
   }
-  std::copy_n(sorted, count, items);
   return true;
 }
 
@@ -44,9 +42,7 @@ std::vector<std::int32_t> sort_by_content(const Plan& plan, View<const Real> key
                                           std::int64_t head, const Engine<Real>& engine) {
   using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
   const std::int64_t n = plan.reads();
-  std::vector<std::pair<Bits, std::int32_t>> items(static_cast<std::size_t>(n));
-  for (std::int64_t j = 0; j < n; ++j)
-    items[static_cast<std::size_t>(j)] = {std::bit_cast<Bits>(*key.at(batch, head, j)), static_cast<std::int32_t>(j)};
+  const auto number = [&](std::int64_t j) { return *key.at(batch, head, j); };
   const auto less = [&](const auto& a, const auto& b) {
     if (a.first != b.first)
       return a.first < b.first;
@@ -58,17 +54,21 @@ std::vector<std::int32_t> sort_by_content(const Plan& plan, View<const Real> key
                        sizeof(Real) * static_cast<std::size_t>(value_width)) < 0;
   };
   const std::vector<std::uint32_t>& classes = plan.order().twin_class;
+  std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+  std::vector<std::pair<Bits, std::int32_t>> items;
   for (std::int64_t first = 0; first < n;) {
     std::int64_t last = classes.empty() ? n : first + 1;
     while (last < n && classes[static_cast<std::size_t>(last)] == classes[static_cast<std::size_t>(first)])
       ++last;
-    if (!rank_small(engine, items.data() + first, last - first))
-      std::sort(items.begin() + first, items.begin() + last, less);
+    if (!rank_small(engine, first, last - first, number, order.data() + first)) {
+      items.clear();
+      for (std::int64_t j = first; j < last; ++j)
+        items.emplace_back(std::bit_cast<Bits>(number(j)), static_cast<std::int32_t>(j));
+      std::sort(items.begin(), items.end(), less);
+      std::transform(items.begin(), items.end(), order.begin() + first, [](const auto& item) { return item.second; });
+    }
     first = last;
   }
-  std::vector<std::int32_t> order(static_cast<std::size_t>(n));
-  for (std::size_t k = 0; k < order.size(); ++k)
-    order[k] = items[k].second;
   return order;
 }
 

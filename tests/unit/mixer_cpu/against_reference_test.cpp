@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "call.hpp"
+#include "sightline/layout/pattern_spec.hpp"
 
 using namespace sightline;
 using namespace sightline::mixer;
@@ -188,6 +189,28 @@ TEST_CASE("the largest weights of a row, with ties") {
       check_call<float>(call, random, set, static_cast<int>(pick(random, 1, 3)), round);
       check_call<double>(call, random, set, 2, round);
     }
+  }
+}
+
+// Strips that begin between whole vectors: nothing of the list before may stand behind the last read.
+TEST_CASE("the largest weights of a row: long windows beside a global token") {
+  Random random(9);
+  for (const layout::Vertex n : {650, 700, 727}) {
+    Call call = draw_call(random, 40);
+    layout::PatternSpec spec;
+    spec.kind = layout::PatternKind::window;
+    spec.radius = 256;
+    spec.global = {0};
+    const layout::Relation relation(layout::make_patterns(spec, {n, 0, 1}, Budget()).front(), {}, layout::Cancels::nothing, n);
+    call.plan = make_plan({&relation, 1}, Budget());
+    call.shape = {1, 1, 1, n, n, 16, 16};
+    call.has_bias = false;
+    call.lengths.clear();
+    call.rule = {};
+    set_kernel(call, "softmax");
+    call.rule.top_k = 32;
+    for (const InstructionSet set : available_sets())
+      check_call<double>(call, random, set, 1);
   }
 }
 
