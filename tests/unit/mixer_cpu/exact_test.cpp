@@ -31,10 +31,11 @@ Call make_call(const layout::Pattern& pattern, std::int64_t heads, const std::st
 std::vector<float> move(const Call& call, const std::vector<float>& from, const Images& images) {
   std::vector<float> to(from.size());
   const Shape& s = call.shape;
-  for (std::int64_t h = 0; h < s.heads; ++h) {
+  const std::int64_t heads = static_cast<std::int64_t>(from.size()) / (s.readers * s.width); // of queries, or of keys
+  for (std::int64_t h = 0; h < heads; ++h) {
     for (std::int64_t i = 0; i < s.readers; ++i) {
-      std::memcpy(&to[index_of(call, s.heads, s.readers, s.width, 0, h, images[static_cast<std::size_t>(i)])],
-                  &from[index_of(call, s.heads, s.readers, s.width, 0, h, i)],
+      std::memcpy(&to[index_of(call, heads, s.readers, s.width, 0, h, images[static_cast<std::size_t>(i)])],
+                  &from[index_of(call, heads, s.readers, s.width, 0, h, i)],
                   static_cast<std::size_t>(s.width) * sizeof(float));
     }
   }
