@@ -181,6 +181,7 @@ private:
   void spread_list(const Lists& lists, Vertex v, Element value);
   void spread_dense(const Long& span);
   void collect();
+  void collect_ends(std::span<const Long> spans);
   void add(Vertex x, Element value);
   [[nodiscard]] Element at_power(Element value, std::uint32_t slope, Vertex x) const;
   std::uint64_t split_touched();

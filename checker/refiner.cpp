@@ -147,7 +147,7 @@ void Refiner::spread_list(const Lists& lists, Vertex v, Element value) {
       continue;
     }
     long_.push_back(whole);
-    work_ += span.step == 1 ? 12 : (span.last - span.first) / span.step;
+    work_ += 12;
     if (work_ < graph_.vertices / 2) continue;
     dense_ = true;  // so much that whole sweeps are cheaper
     for (const Long& waiting : long_) spread_dense(waiting);
@@ -176,8 +176,16 @@ std::vector<Element> Refiner::fingerprints(std::size_t table) {
   return std::exchange(difference_, std::vector<Element>(graph_.vertices, 0));
 }
 
-/// Long spans: by difference arrays, or by their sorted ends when they are few.
+/// Long spans: by difference arrays, or by their sorted ends when they are few and hold little.
 void Refiner::collect() {
+  std::ranges::stable_sort(long_, {}, &Long::step);
+  for (std::size_t begin = 0, end = 0; begin < long_.size(); begin = end) {
+    while (end < long_.size() && long_[end].step == long_[begin].step) ++end;
+    collect_ends({long_.data() + begin, end - begin});
+  }
+  long_.clear();
+  work_ = 0;
+  dense_ = false;
   for (Dense& array : dense_arrays_) {
     if (!array.used) continue;
     array.used = false;
@@ -187,6 +195,10 @@ void Refiner::collect() {
     }
     std::fill(array.steps.begin(), array.steps.end(), 0);
   }
+}
+
+/// Spans of one step, in its order: by residue, then by size, so that they have no gaps.
+void Refiner::collect_ends(std::span<const Long> spans) {
   struct Event {
     std::uint32_t slope;
     int opens;
@@ -194,35 +206,39 @@ void Refiner::collect() {
   };
   std::vector<Event> events;
   std::vector<std::uint64_t> order;  // place and number of the event
+  const Vertex step = spans[0].step, width = graph_.vertices / step + 2;
+  const auto place_of = [&](Vertex x) { return x % step * width + x / step; };
   const auto note = [&](Vertex place, const Event& event) {
     order.push_back(std::uint64_t{place} << 32 | events.size());
     events.push_back(event);
   };
-  for (const Long& span : long_) {
-    if (span.step == 1) {
-      note(span.first, {span.slope, 1, span.value});
-      note(span.last + 1, {span.slope, -1, subtract(0, span.value)});
-      continue;
-    }
-    for (std::uint64_t x = span.first; x <= span.last; x += span.step) {
-      add(static_cast<Vertex>(x), at_power(span.value, span.slope, static_cast<Vertex>(x)));
-    }
+  for (const Long& span : spans) {
+    note(place_of(span.first), {span.slope, 1, span.value});
+    note(place_of(span.last) + 1, {span.slope, -1, subtract(0, span.value)});
   }
-  long_.clear();
-  work_ = 0;
-  dense_ = false;
   std::stable_sort(order.begin(), order.end());  // they come in a few ascending sequences, which is quickly merged
-  std::vector<Element> sums(graph_.slopes.size(), 0);
+  const auto at = [&](std::size_t k) { return static_cast<Vertex>(order[k] >> 32); };
   int open = 0;
+  std::uint64_t held = 0;
+  for (std::size_t k = 0; k < order.size() && step > 1; ++k) {
+    if (open > 0) held += at(k) - at(k - 1);
+    open += events[order[k] & ~std::uint32_t{0}].opens;
+  }
+  if (held > graph_.vertices / 8) {
+    for (const Long& span : spans) spread_dense(span);
+    return;
+  }
+  std::vector<Element> sums(graph_.slopes.size(), 0);
   for (std::size_t k = 0; k < order.size();) {
-    const auto place = static_cast<Vertex>(order[k] >> 32);
-    for (; k < order.size() && order[k] >> 32 == place; ++k) {
+    const Vertex place = at(k);
+    for (; k < order.size() && at(k) == place; ++k) {
       const Event& event = events[order[k] & ~std::uint32_t{0}];
       sums[event.slope] = checker::add(sums[event.slope], event.value);
       open += event.opens;
     }
-    const Vertex end = open > 0 ? static_cast<Vertex>(order[k] >> 32) : place;
-    for (Vertex x = place; x < end; ++x) {
+    if (open == 0) continue;
+    Vertex x = place % width * step + place / width;
+    for (Vertex left = at(k) - place; left > 0; --left, x += step) {
       Element value = sums[0];
       for (std::uint32_t s = 1; s < sums.size(); ++s) {
         if (sums[s] != 0) value = checker::add(value, multiply(sums[s], graph_.power(s, x)));
@@ -246,29 +262,33 @@ std::uint64_t Refiner::split_touched() {
       tally.mixed = true;
     }
   }
-  std::sort(touched_cells_.begin(), touched_cells_.end());
-  // Most cells are touched evenly and stay whole; the others get their places among the records.
+  // Most cells are touched evenly and stay whole: they count in any order, and are forgotten. The others get their places among the records.
   std::uint32_t places = 0;
-  const auto is_whole = [&](const Tally& tally, std::uint32_t cell) { return !tally.mixed && tally.touched == size_[cell]; };
+  std::size_t splitting = 0;
   for (const std::uint32_t cell : touched_cells_) {
-    tallies_[cell].next = places;
-    if (!is_whole(tallies_[cell], cell)) places += tallies_[cell].touched;
+    Tally& tally = tallies_[cell];
+    if (!tally.mixed && tally.touched == size_[cell]) {
+      hash += mix(mix(std::uint64_t{cell} << 32 | size_[cell]) ^ tally.difference);
+      tally.touched = 0;
+      continue;
+    }
+    tally.next = places;
+    places += tally.touched;
+    touched_cells_[splitting++] = cell;
   }
+  touched_cells_.resize(splitting);
+  std::sort(touched_cells_.begin(), touched_cells_.end());
   records_.resize(places);
   for (const Vertex x : touched_) {
-    Tally& tally = tallies_[cell_[x]];
-    if (difference_[x] != 0 && !is_whole(tally, cell_[x])) records_[tally.next++] = {difference_[x], x};
-    difference_[x] = 0;
     is_touched_[x] = 0;
+    if (const Element difference = std::exchange(difference_[x], 0); difference != 0) {
+      if (Tally& tally = tallies_[cell_[x]]; tally.touched != 0) records_[tally.next++] = {difference, x};
+    }
   }
   touched_.clear();
   for (const std::uint32_t cell : touched_cells_) {
     const Tally tally = std::exchange(tallies_[cell], {0, 0, 0, false});
     hash = mix(mix(hash ^ (std::uint64_t{cell} << 32 | size_[cell])) ^ tally.touched);
-    if (is_whole(tally, cell)) {
-      hash = mix(hash ^ tally.difference);
-      continue;
-    }
     const std::span part(records_.data() + tally.next - tally.touched, tally.touched);
     if (tally.mixed) std::stable_sort(part.begin(), part.end());
     for (const auto& [difference, x] : part) hash = mix(hash ^ difference);

@@ -102,8 +102,6 @@ std::unique_ptr<RootMaker> make_roots(const Layout& layout, bool frequencies, st
   return std::make_unique<PlainRoots>(layout, depth);
 }
 
-// Every row that is ever visible is visible at a vertex that is seen within the layers after `base`. Labels of equal registers first
-// have to settle; then one whole period of rows must be visible.
 std::vector<Vertex> measure_components(const Layout& layout) {
   std::vector<Vertex> parent(layout.vertices()), size(layout.vertices(), 0);
   std::iota(parent.begin(), parent.end(), Vertex{0});
@@ -112,26 +110,37 @@ std::vector<Vertex> measure_components(const Layout& layout) {
     return x;
   };
   const auto join = [&](Vertex x, Vertex y) { parent[std::max(find(x), find(y))] = std::min(find(x), find(y)); };
-  std::vector<std::int64_t> linked(std::size_t{layout.vertices()} + 1, 0);  // differences: is x in one component with x + 1?
-  const auto link = [&](Vertex first, Vertex last) { ++linked[first], --linked[last]; };
+  // By step, as differences along it: how many runs hold both x and x + step? Runs of further steps are gone through.
+  constexpr std::size_t most_steps = 8;
+  std::map<Vertex, std::vector<std::int64_t>> linked;
+  const auto link = [&](Vertex first, Vertex last, Vertex step) {
+    if (first == last) return;
+    if (!linked.contains(step) && linked.size() < most_steps) linked[step].resize(layout.vertices(), 0);
+    if (const auto at = linked.find(step); at != linked.end()) {
+      ++at->second[first], --at->second[last];
+      return;
+    }
+    for (std::uint64_t x = first; x < last; x += step) join(static_cast<Vertex>(x), static_cast<Vertex>(x + step));
+  };
   std::vector<Run> row;
   for (const std::uint32_t l : std::set<std::uint32_t>(layout.order.begin(), layout.order.end())) {
     for (const std::uint32_t r : layout.layers[l]) {
       for (Vertex i = 0, end = 0; i < layout.vertices(); i = end) {
         end = layout.relations[r].pattern->same_row_until(i);
         layout.relations[r].pattern->row(i, row);
-        if (!row.empty()) link(i, end - 1);
+        if (!row.empty()) link(i, end - 1, 1);
         for (const Run& run : row) {
           join(i, run.first);
-          if (run.step == 1) link(run.first, run.last);
-          else for (std::uint64_t x = run.first; x <= run.last; x += run.step) join(run.first, static_cast<Vertex>(x));
+          link(run.first, run.last, run.step);
         }
       }
     }
   }
-  std::int64_t open = 0;
-  for (Vertex x = 0; x + 1 < layout.vertices(); ++x) {
-    if ((open += linked[x]) > 0) join(x, x + 1);
+  for (auto& [step, open] : linked) {
+    for (Vertex x = 0; std::uint64_t{x} + step < layout.vertices(); ++x) {
+      if (x >= step) open[x] += open[x - step];
+      if (open[x] > 0) join(x, x + step);
+    }
   }
   for (Vertex x = 0; x < layout.vertices(); ++x) ++size[find(x)];
   for (Vertex x = 0; x < layout.vertices(); ++x) size[x] = size[find(x)];
@@ -144,6 +153,8 @@ std::uint64_t last_first_layer(const Layout& layout) {
   return last;
 }
 
+// Every row that is ever visible is visible at a vertex that is seen within the layers after `base`. Labels of equal registers first
+// have to settle; then one whole period of rows must be visible.
 Limit compute_limit(const Layout& layout, bool frequencies, const ReachQuestion& ask) {
   const bool equal = has_equal_registers(layout);
   std::uint64_t base = 0;

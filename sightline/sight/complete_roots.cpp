@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/rooted.hpp"
@@ -9,36 +10,71 @@ namespace sightline::sight {
 
 namespace {
 
-/// Vertices that arcs join, whichever way they point: by vertex, how many stand in its component. O(ranges, and members of those with steps).
+/// Components of vertices that ranges hold together, joined only when all ranges are known: by differences, for each of the first few steps.
+class RangeJoiner {
+public:
+  RangeJoiner(symmetry::Orbits& components, Vertex vertices, const Budget& budget) : components_(components), vertices_(vertices), booking_(budget) {}
+
+  /// first, first + step, .., last are in one component.
+  void join(Vertex first, Vertex last, Vertex step) {
+    if (first == last) return;
+    std::vector<std::int32_t>* const linked = find_linked(step);
+    if (linked == nullptr) {
+      for (std::uint64_t x = first; x < last; x += step) components_.join(first, static_cast<Vertex>(x + step));
+      return;
+    }
+    ++(*linked)[first];
+    --(*linked)[last];
+  }
+
+  void finish() {
+    for (auto& [step, linked] : linked_) {
+      for (Vertex x = 0; std::uint64_t{x} + step < vertices_; ++x) {
+        if (x >= step) linked[x] += linked[x - step];
+        if (linked[x] > 0) components_.join(x, x + step);
+      }
+    }
+  }
+
+private:
+  /// By vertex x, as differences along the step: how many ranges hold both x and x + step? Null beyond the first few steps.
+  std::vector<std::int32_t>* find_linked(Vertex step) {
+    constexpr std::size_t most_steps = 8;
+    const auto at = std::find_if(linked_.begin(), linked_.end(), [step](const auto& entry) { return entry.first == step; });
+    if (at != linked_.end()) return &at->second;
+    if (linked_.size() == most_steps) return nullptr;
+    booking_.grow(std::uint64_t{vertices_} * sizeof(std::int32_t));
+    return &linked_.emplace_back(step, std::vector<std::int32_t>(vertices_, 0)).second;
+  }
+
+  symmetry::Orbits& components_;
+  Vertex vertices_;
+  Booking booking_;
+  std::vector<std::pair<Vertex, std::vector<std::int32_t>>> linked_;
+};
+
+/// Vertices that arcs join, whichever way they point: by vertex, how many stand in its component. O(ranges + vertices), and members of ranges
+/// beyond the first few steps.
 std::vector<Vertex> measure_components(const Layout& layout, const Budget& budget) {
   const Vertex vertices = layout.vertices();
-  const Booking booking(budget, std::uint64_t{vertices} * 24);
+  const Booking booking(budget, std::uint64_t{vertices} * 16);
   symmetry::Orbits components(vertices);
-  std::vector<std::int64_t> linked(std::size_t{vertices} + 1, 0);  // differences: is x in one component with x + 1?
-  const auto link = [&](Vertex first, Vertex last) {
-    ++linked[first];
-    --linked[last];
-  };
+  RangeJoiner joiner(components, vertices, budget);
   std::vector<bool> used(layout.layers.size(), false);
   for (const std::uint32_t l : layout.order) used[l] = true;
   for (const auto& layer : find_read_layers(layout, used, budget)) {
     for (const ReadGroup& group : layer->groups) {
       budget.poll();
       if (group.ranges_begin == group.ranges_end) continue;
-      link(group.begin, group.end - 1);
+      joiner.join(group.begin, group.end - 1, 1);
       for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
         const ReadRange& range = layer->ranges[k];
         components.join(group.begin, range.first);
-        if (range.step == 1) link(range.first, range.last);
-        else for (std::uint64_t x = range.first; x <= range.last; x += range.step) components.join(range.first, static_cast<Vertex>(x));
+        joiner.join(range.first, range.last, range.step);
       }
     }
   }
-  std::int64_t open = 0;
-  for (Vertex x = 0; x + 1 < vertices; ++x) {
-    open += linked[x];
-    if (open > 0) components.join(x, x + 1);
-  }
+  joiner.finish();
   std::vector<Vertex> size(vertices);
   for (Vertex x = 0; x < vertices; ++x) size[x] = components.size(x);
   return size;

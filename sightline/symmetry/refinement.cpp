@@ -10,6 +10,8 @@ namespace {
 constexpr Vertex short_span = 8;
 /// With more difference arrays than this, further steps are expanded.
 constexpr std::size_t most_dense_arrays = 12;
+/// Spans of further steps are added vertex by vertex where there are no difference arrays.
+constexpr std::size_t most_steps = 4;
 
 /// Sets of at least this many vertices are counted in the matrix of bytes, where there is one.
 constexpr std::size_t least_counted = 6;
@@ -77,15 +79,7 @@ void Refinement::spread_list(const Span* begin, const Span* end, field::Element 
     const std::uint32_t slope_index = graph_.slope_index(span->slope);
     const bool is_short = std::uint64_t{span->last} - span->first < std::uint64_t{short_span} * span->step;
     if (!is_short && dense_) {
-      auto array = std::find_if(dense_arrays_.begin(), dense_arrays_.end(), [&](const Dense& d) {
-        return d.slope_index == slope_index && d.step == span->step;
-      });
-      if (array == dense_arrays_.end() && dense_arrays_.size() < most_dense_arrays) {
-        budget_.ask((std::uint64_t{graph_.vertices} + span->step) * sizeof(field::Element));
-        dense_arrays_.push_back({slope_index, span->step, std::vector<field::Element>(std::size_t{graph_.vertices} + span->step, 0), false});
-        array = std::prev(dense_arrays_.end());
-      }
-      if (array != dense_arrays_.end()) {
+      if (Dense* const array = find_dense(slope_index, span->step)) {
         array->used = true;
         array->steps[span->first] = field::add(array->steps[span->first], value);
         const std::size_t after = std::size_t{span->last} + span->step;
@@ -93,9 +87,9 @@ void Refinement::spread_list(const Span* begin, const Span* end, field::Element 
         continue;
       }
     }
-    if (!is_short && span->step == 1) {
-      events_.push_back({span->first, slope_index, value, true});
-      if (span->last + 1 < graph_.vertices) events_.push_back({span->last + 1, slope_index, field::subtract(0, value), false});
+    if (Ends* const ends = is_short || (dense_ && span->step > 1) ? nullptr : find_ends(span->step)) {
+      ends->events.push_back({ends->place(span->first), slope_index, value, true});
+      if (span->step > 1 || span->last + 1 < graph_.vertices) ends->events.push_back({ends->place(span->last) + 1, slope_index, field::subtract(0, value), false});
       continue;
     }
     for (std::uint64_t x = span->first; x <= span->last; x += span->step) {
@@ -206,25 +200,64 @@ void Refinement::spread_cell(Cell cell, field::Element difference) {
   }
 }
 
-void Refinement::collect_events() {
-  if (events_.empty()) return;
+Refinement::Ends* Refinement::find_ends(Vertex step) {
+  const auto at = std::find_if(ends_.begin(), ends_.end(), [step](const Ends& ends) { return ends.step == step; });
+  if (at != ends_.end()) return &*at;
+  if (ends_.size() == most_steps) return nullptr;
+  return &ends_.emplace_back(Ends{step, graph_.vertices / step + 2, {}});
+}
+
+Refinement::Dense* Refinement::find_dense(std::uint32_t slope_index, Vertex step) {
+  const auto at = std::find_if(dense_arrays_.begin(), dense_arrays_.end(), [&](const Dense& d) { return d.slope_index == slope_index && d.step == step; });
+  if (at != dense_arrays_.end()) return &*at;
+  if (dense_arrays_.size() == most_dense_arrays) return nullptr;
+  budget_.ask((std::uint64_t{graph_.vertices} + step) * sizeof(field::Element));
+  return &dense_arrays_.emplace_back(Dense{slope_index, step, std::vector<field::Element>(std::size_t{graph_.vertices} + step, 0), false});
+}
+
+/// Spans with steps that hold much of the layout are passed more quickly in the order of the vertices.
+bool Refinement::move_to_dense(Ends& ends) {
+  if (ends.step == 1 || dense_arrays_.size() + graph_.slopes.size() + 1 > most_dense_arrays) return false;
+  std::uint64_t held = 0, open = 0;
+  for (std::size_t k = 0; k < ends.events.size(); ++k) {
+    if (open > 0) held += ends.events[k].place - ends.events[k - 1].place;
+    open += ends.events[k].opens ? 1 : ~std::uint64_t{0};
+  }
+  if (held < graph_.vertices / 8) return false;
+  for (const Event& event : ends.events) {
+    Dense* const array = find_dense(event.slope_index, ends.step);
+    field::Element& change = array->steps[ends.vertex(event.place)];
+    change = field::add(change, event.value);
+    array->used = true;
+  }
+  return true;
+}
+
+void Refinement::collect_events(Ends& ends) {
+  std::vector<Event>& events = ends.events;
+  if (events.empty()) return;
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.place < b.place; });
+  if (move_to_dense(ends)) {
+    events.clear();
+    return;
+  }
   Adder add(*this);
-  std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.place < b.place; });
   std::vector<field::Element> sums(graph_.slopes.size() + 1, 0);
   std::size_t open = 0;
-  for (std::size_t k = 0; k < events_.size();) {
-    const Vertex place = events_[k].place;
-    for (; k < events_.size() && events_[k].place == place; ++k) {
-      sums[events_[k].slope_index] = field::add(sums[events_[k].slope_index], events_[k].value);
-      if (events_[k].opens) {
+  for (std::size_t k = 0; k < events.size();) {
+    const Vertex place = events[k].place;
+    for (; k < events.size() && events[k].place == place; ++k) {
+      sums[events[k].slope_index] = field::add(sums[events[k].slope_index], events[k].value);
+      if (events[k].opens) {
         ++open;
       } else {
         --open;
       }
     }
     if (open == 0) continue;
-    const Vertex stop = k < events_.size() ? events_[k].place : graph_.vertices;
-    for (Vertex x = place; x < stop; ++x) {
+    const Vertex stop = k < events.size() ? events[k].place : graph_.vertices;
+    auto x = static_cast<Vertex>(ends.vertex(place));
+    for (Vertex at = place; at < stop; ++at, x += ends.step) {
       field::Element value = sums[0];
       for (std::uint32_t s = 1; s < sums.size(); ++s) {
         if (sums[s] != 0) value = field::add(value, field::multiply(sums[s], graph_.power(s, x)));
@@ -232,7 +265,7 @@ void Refinement::collect_events() {
       add(x, value);
     }
   }
-  events_.clear();
+  events.clear();
 }
 
 void Refinement::collect_dense() {
@@ -368,7 +401,7 @@ void Refinement::split_touched() {
 }
 
 bool Refinement::prefers_dense(std::size_t from) const {
-  // Work of the sparse way: events to be sorted, and every member of a stepped span by itself.
+  // Work of the sparse way: events to be sorted.
   std::uint64_t work = 0;
   const std::uint64_t limit = graph_.vertices / 2;
   for (std::size_t k = from; k < partition_.log().size(); ++k) {
@@ -377,7 +410,7 @@ bool Refinement::prefers_dense(std::size_t from) const {
         for (const RunRelation& relation : graph_.relations) {
           for (const SpanLists* lists : {&relation.rows, &relation.by_read()}) {
             for (const Span* span = lists->list_begin(v); span != lists->list_end(v); ++span) {
-              if (span->last - span->first >= short_span) work += span->step == 1 ? 12 : (span->last - span->first) / span->step;
+              if ((span->last - span->first) / span->step >= short_span) work += 12;
             }
             if (relation.symmetric) break;
           }
@@ -407,8 +440,8 @@ bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trac
     }
     initial = false;
     from = partition_.log().size();
-    collect_events();
-    if (dense_) collect_dense();
+    for (Ends& ends : ends_) collect_events(ends);
+    collect_dense();
     const std::uint64_t found = tally_round();
     if (recorded != nullptr) recorded->push_back(found);
     if (expected != nullptr && (round >= expected->size() || (*expected)[round] != found)) {

@@ -41,6 +41,7 @@ public:
   void undo_to(std::size_t splits) { partition_.undo_to(splits); }
 
 private:
+  /// An end of a span. In the order of its step (by residue, then by size) a span has no gaps.
   struct Event {
     Vertex place;
     std::uint32_t slope_index;
@@ -71,7 +72,26 @@ private:
   void spread_counted(std::span<const Vertex> members, field::Element difference);
   void spread_arcs(std::span<const Vertex> members, field::Element difference);
   void spread_list(const Span* begin, const Span* end, field::Element difference);
-  void collect_events();
+  /// The ends of spans of one step.
+  struct Ends {
+    Vertex step;
+    Vertex width;  ///< places of one residue, two more than it has vertices
+    std::vector<Event> events;
+    [[nodiscard]] Vertex place(Vertex x) const { return step == 1 ? x : x % step * width + x / step; }
+    [[nodiscard]] std::size_t vertex(Vertex place) const { return step == 1 ? place : std::size_t{place} % width * step + place / width; }
+  };
+  /// Difference arrays by (slope index, step).
+  struct Dense {
+    std::uint32_t slope_index;
+    Vertex step;
+    std::vector<field::Element> steps;
+    bool used;
+  };
+  /// Null beyond the first few.
+  [[nodiscard]] Ends* find_ends(Vertex step);
+  [[nodiscard]] Dense* find_dense(std::uint32_t slope_index, Vertex step);
+  void collect_events(Ends& ends);
+  bool move_to_dense(Ends& ends);
   void collect_dense();
   /// What the round did to every cell, and the number that it adds to the trace.
   [[nodiscard]] std::uint64_t tally_round();
@@ -88,15 +108,8 @@ private:
   std::vector<std::uint8_t> is_touched_;
   std::vector<Vertex> touched_list_;  ///< room for all vertices and one more
   std::size_t touched_count_ = 0;
-  std::vector<Event> events_;
+  std::vector<Ends> ends_;
   bool dense_ = false;
-  /// Difference arrays by (slope index, step).
-  struct Dense {
-    std::uint32_t slope_index;
-    Vertex step;
-    std::vector<field::Element> steps;
-    bool used;
-  };
   std::vector<Dense> dense_arrays_;
   std::vector<Record> records_;
   std::vector<Tally> tallies_;
