@@ -105,6 +105,10 @@ private:
 /// its colour, the time t_a(j) left to it, whether it is the root, and the colours of its visible rows. False may mean: not found out.
 [[nodiscard]] bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number);
 
+/// Is every isomorphism between two views of this depth what an automorphism of the layout does there? Shown from rows that are one another's
+/// translates (translates.cpp). False may mean: not found out.
+[[nodiscard]] bool do_translates_explain(const Layout& layout, std::uint64_t depth);
+
 /// Makes H_a at one depth. A row is visible from the first layer that contains its relation, and t_a(j) says which those are.
 class RootMaker {
 public:

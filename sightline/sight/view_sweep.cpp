@@ -164,13 +164,6 @@ bool ViewSweep::run() {
   const Layout& layout = *question_.layout;
   // Tokens that all start different cannot be moved.
   if (layout.tokens == 1 || are_distinct(layout.vertex_colour, layout.tokens)) return true;
-  const std::vector<group::Point>& orbit = question_.layout_group->orbit;
-  std::vector<Vertex> roots;
-  const std::vector<bool> complete = find_complete_roots(layout, depth_, budget_);
-  for (Vertex a = 0; a < layout.tokens; ++a) {
-    if (orbit[a] == a && !complete[a]) roots.push_back(a);
-  }
-  if (roots.empty()) return true;
   // Kept for the questions and the evidence that follow, where registers say nothing of their own.
   ViewRecords* const records = layout.has_equal_registers() ? nullptr : question_.records;
   const bool own_classes = records != nullptr && question_.target == question_.layout_group;
@@ -179,6 +172,14 @@ bool ViewSweep::run() {
     if (own_classes) records->explained.insert(depth_);
     return true;
   };
+  if (do_translates_explain(layout, depth_, budget_)) return explained();
+  const std::vector<group::Point>& orbit = question_.layout_group->orbit;
+  std::vector<Vertex> roots;
+  const std::vector<bool> complete = find_complete_roots(layout, depth_, budget_);
+  for (Vertex a = 0; a < layout.tokens; ++a) {
+    if (orbit[a] == a && !complete[a]) roots.push_back(a);
+  }
+  if (roots.empty()) return true;
   if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_)) return explained();
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
   if (!layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all)) {

@@ -110,6 +110,11 @@ private:
 [[nodiscard]] bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number,
                                     const Budget& budget);
 
+/// Is every isomorphism between two views of this depth what an automorphism of the layout does there? Shown from rows that are one another's
+/// translates: rows that go down, whose readers name all tokens, and strided rows both ways (docs/theory.md 16.27). False may mean: not found out.
+/// O(runs).
+[[nodiscard]] bool do_translates_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
+
 /// Does the swap of x and y keep every visible row of the layout, and colours and times? Row q of j is visible when q <= latest[j]; `latest` empty: all are.
 /// Nothing when rows have positions, which is left to others. O(vertices + runs of different rows).
 [[nodiscard]] std::optional<bool> is_swap_symmetric(const Layout& layout, const std::vector<std::int64_t>& latest, Vertex x, Vertex y, const Budget& budget);

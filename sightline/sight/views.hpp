@@ -40,7 +40,7 @@ struct ViewRecords {
     std::uint64_t invariant = 0, work = 0;
   };
   std::map<std::uint64_t, std::unordered_map<Vertex, Discrete>> discrete;  ///< by depth and root
-  /// Depths at which all isomorphisms of views are known to stay within the symmetric classes of the layout's own group.
+  /// Depths at which all isomorphisms of views are known to be in the layout's own group.
   std::set<std::uint64_t> explained;
 };
 

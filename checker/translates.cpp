@@ -1,0 +1,174 @@
+// Views of layouts whose rows are translates of one another: i reads i + d for the same d everywhere, cut off at both ends of the line.
+//
+// Rows that go down. y = a - j: the paths from a to j stay between them, so t_a(j) = T(y) and the visible readers of j stand at y - d whatever the root
+// is. c(y), a hash of T(y) and of the c of the readers of y, is kept by every isomorphism of views. Where all are seen and all c differ, an
+// isomorphism keeps y: it moves nothing, and goes from no root to another, whose view has another size.
+//
+// Strided rows: |d| <= s or s | d, with s >= 3 and n >= 5 s, in every layer. From two layers on isomorphisms of views are the identity or the
+// reflection, restricted (docs/theory.md 16.27).
+#include <algorithm>
+#include <cstdlib>
+
+#include "field.hpp"
+#include "poll.hpp"
+#include "views.hpp"
+
+namespace checker {
+
+namespace {
+
+constexpr std::uint64_t absent = ~std::uint64_t{0};
+
+/// The offsets of a relation, all of one colour.
+struct Offsets {
+  struct Span {
+    std::int64_t first, last, step;
+  };
+  std::int64_t tokens;
+  std::vector<Span> spans;   ///< may overlap
+  std::vector<bool> member;  ///< by offset + tokens
+  std::int64_t colour = -1;
+
+  explicit Offsets(Vertex n) : tokens(n), member(2 * std::size_t{n} + 1, false) {}
+  [[nodiscard]] bool has(std::int64_t d) const { return member[static_cast<std::size_t>(d + tokens)]; }
+
+  /// Takes in the row of i; false where it has several colours or too many runs.
+  bool take(const Relation& relation, Vertex i) {
+    std::vector<Run> row;
+    relation.row(i, row);
+    for (const Run& run : row) {
+      if (colour < 0) colour = run.colour;
+      if (run.colour_step != 0 || run.colour != colour) return false;
+      const Span span{std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step};
+      spans.push_back(span);
+      for (std::int64_t d = span.first; d <= span.last; d += span.step) member[static_cast<std::size_t>(d + tokens)] = true;
+    }
+    return spans.size() <= 16;
+  }
+
+  /// Stretches of neighbours on both sides of 0 are one.
+  void join_middle() {
+    Span middle{0, 0, 1};
+    for (const Span& span : spans) {
+      if (span.step != 1 || span.first > 0 || span.last < 0) continue;
+      middle.first = std::min(middle.first, span.first);
+      middle.last = std::max(middle.last, span.last);
+    }
+    if (middle.first < middle.last) spans.push_back(middle);
+  }
+
+  [[nodiscard]] bool holds(const Span& part, std::uint64_t& work) const {
+    for (const Span& span : spans) {
+      if (part.first < span.first || part.last > span.last || (part.first - span.first) % span.step != 0) continue;
+      if (part.first == part.last || part.step % span.step == 0) return true;
+    }
+    for (std::int64_t d = part.first; d <= part.last; d += part.step, ++work) {
+      if (!has(d)) return false;
+    }
+    return true;
+  }
+};
+
+/// Runs of one row are disjoint: as many members as there should be, none of them elsewhere.
+bool are_translates(const Relation& relation, const Offsets& offsets) {
+  const std::int64_t n = offsets.tokens;
+  std::vector<Run> row;
+  std::uint64_t work = 0;
+  std::int64_t due = 0;
+  for (std::int64_t d = 0; d < n; ++d) due += offsets.has(d) ? 1 : 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    poll();
+    relation.row(static_cast<Vertex>(i), row);
+    std::int64_t found = 0;
+    for (const Run& run : row) {
+      found += run.size();
+      if (run.colour_step != 0 || run.colour != offsets.colour || !offsets.holds({run.first - i, run.last - i, run.step}, work)) return false;
+    }
+    if (found != due || work > 64 * static_cast<std::uint64_t>(n)) return false;
+    due += (offsets.has(-i - 1) ? 1 : 0) - (offsets.has(n - 1 - i) ? 1 : 0);
+  }
+  return true;
+}
+
+bool do_readers_name_tokens(const Layout& layout, std::uint64_t depth, const std::vector<std::pair<std::size_t, Offsets>>& used, const std::vector<std::uint64_t>& first) {
+  constexpr std::size_t most_sums = 8;
+  const std::int64_t n = layout.tokens;
+  const std::vector<std::int64_t> latest = compute_latest(layout, depth, layout.tokens - 1);
+  if (std::find(latest.begin(), latest.end(), -1) != latest.end()) return false;
+  struct Source {
+    std::size_t relation;
+    Offsets::Span span;
+    std::size_t sums;
+  };
+  std::vector<Source> sources;
+  std::map<std::pair<std::size_t, std::int64_t>, std::size_t> numbers;  // by relation and step
+  for (const auto& [r, offsets] : used) {
+    for (Offsets::Span span : offsets.spans) {
+      if (span.last == 0) span.last -= span.step;  // loops: all have one, or none
+      if (span.last < span.first) continue;
+      sources.push_back({r, span, numbers.emplace(std::pair(r, span.step), numbers.size()).first->second});
+    }
+  }
+  if (numbers.size() > most_sums) return false;
+  // sums[k][y]: names of the visible readers at y, y - step, ..
+  std::vector<std::vector<std::uint64_t>> sums(numbers.size(), std::vector<std::uint64_t>(static_cast<std::size_t>(n)));
+  std::vector<std::uint64_t> names;
+  for (std::int64_t y = 0; y < n; ++y) {
+    const auto left = static_cast<std::uint64_t>(latest[static_cast<std::size_t>(n - 1 - y)]);
+    std::uint64_t value = mix(left);
+    for (const Source& source : sources) {
+      const std::int64_t to = y + source.span.last, from = std::max(y + source.span.first, to % source.span.step);
+      if (to < 0) continue;
+      const std::vector<std::uint64_t>& sum = sums[source.sums];
+      // Linear in the readers: which span they stand in is nothing that isomorphisms keep.
+      value += (mix(source.relation) | 1) * (sum[static_cast<std::size_t>(to)] - (from < source.span.step ? 0 : sum[static_cast<std::size_t>(from - source.span.step)]));
+    }
+    names.push_back(value = mix(value));
+    for (const auto& [key, k] : numbers) {
+      const std::uint64_t before = y < key.second ? 0 : sums[k][static_cast<std::size_t>(y - key.second)];
+      sums[k][static_cast<std::size_t>(y)] = before + (left >= first[key.first] ? value : 0);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) == names.end();
+}
+
+bool is_strided(const Offsets& offsets) {
+  const std::int64_t n = offsets.tokens;
+  std::int64_t s = 0;
+  while (s + 1 < n && offsets.has(s + 1)) ++s;
+  if (s < 3 || n < 5 * s) return false;
+  for (std::int64_t d = 1 - n; d < n; ++d) {
+    if (offsets.has(d) != (std::abs(d) <= s || d % s == 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool do_translates_explain(const Layout& layout, std::uint64_t depth) {
+  const Vertex n = layout.tokens;
+  if (layout.registers > 0 || n < 2 || layout.order.empty()) return false;
+  if (std::any_of(layout.vertex_colour.begin(), layout.vertex_colour.end(), [&](std::uint64_t c) { return c != layout.vertex_colour[0]; })) return false;
+  const std::vector<std::uint64_t> first = first_layers(layout);
+  std::vector<std::pair<std::size_t, Offsets>> used;
+  bool down = true;
+  for (std::size_t r = 0; r < first.size(); ++r) {
+    if (first[r] == absent) continue;
+    Offsets& offsets = used.emplace_back(r, Offsets(n)).second;
+    if (!offsets.take(layout.relations[r], n - 1) || !offsets.take(layout.relations[r], 0)) return false;
+    for (const Offsets::Span& span : offsets.spans) down = down && span.last <= 0;
+  }
+  if (!down) {
+    // One relation in every layer: none that is without one, none that is never used.
+    const bool everywhere = used.size() == 1 && std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.layers[l].size() == 1; });
+    if (!everywhere || depth < 2 || !is_strided(used[0].second)) return false;
+  }
+  for (auto& [r, offsets] : used) {
+    if (!down) offsets.join_middle();
+    if (!are_translates(layout.relations[r], offsets)) return false;
+  }
+  return !down || do_readers_name_tokens(layout, depth, used, first);
+}
+
+}  // namespace checker

@@ -1,0 +1,186 @@
+// Layouts whose rows are translates of each other, cut off at both ends of the line: the views of all roots are cut out of one, and what names the
+// tokens there names them in all of them (docs/theory.md 16.27).
+#include <algorithm>
+
+#include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/root_hash.hpp"
+#include "sightline/sight/view_sweep.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+using root_hash::mix;
+
+/// What every reader i of a relation reads: i + these, as far as that is on the line.
+struct Offsets {
+  struct Run {
+    std::int64_t first, last, step;
+  };
+  std::vector<Run> runs;   ///< 0 may be in two of them
+  std::vector<bool> has;   ///< by offset + tokens - 1
+  std::int64_t colour = 0;
+  bool down = true;        ///< none above 0
+};
+constexpr std::size_t most_runs = 16;
+
+/// From the first row and the last one, which are not cut off above and below. Nothing where they are not short, or not of one colour.
+std::optional<Offsets> read_offsets(const layout::Relation& relation, Vertex tokens) {
+  Offsets offsets;
+  std::vector<layout::ColouredRun> row;
+  offsets.has.assign(2 * std::size_t{tokens} - 1, false);
+  std::int64_t below = 1, above = -1;  // the run of the last row that ends at 0, and of the first that starts there
+  for (const Vertex i : {tokens - 1, Vertex{0}}) {
+    relation.row(i, row);
+    if (offsets.runs.size() + row.size() > most_runs) return std::nullopt;
+    for (const layout::ColouredRun& run : row) {
+      if (offsets.runs.empty()) offsets.colour = run.colour;
+      if (run.colour_step != 0 || run.colour != offsets.colour) return std::nullopt;
+      const Offsets::Run found{std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step};
+      offsets.down = offsets.down && found.last <= 0;
+      offsets.runs.push_back(found);
+      for (std::int64_t d = found.first; d <= found.last; d += found.step) offsets.has[static_cast<std::size_t>(d + tokens - 1)] = true;
+      if (found.step == 1 && found.last == 0) below = found.first;
+      if (found.step == 1 && found.first == 0) above = found.last;
+    }
+  }
+  if (below <= 0 && above > 0 && below < 0) offsets.runs.insert(offsets.runs.begin(), {below, above, 1});
+  return offsets;
+}
+
+bool has_all(const Offsets& offsets, const Offsets::Run& run, Vertex tokens, std::uint64_t& work) {
+  for (const Offsets::Run& whole : offsets.runs) {
+    if (run.first >= whole.first && run.last <= whole.last && (run.first - whole.first) % whole.step == 0 && (run.first == run.last || run.step % whole.step == 0)) return true;
+  }
+  work += static_cast<std::uint64_t>((run.last - run.first) / run.step) + 1;
+  for (std::int64_t d = run.first; d <= run.last; d += run.step) {
+    if (!offsets.has[static_cast<std::size_t>(d + tokens - 1)]) return false;
+  }
+  return true;
+}
+
+/// Is every row the translate of these offsets? Runs of a row are disjoint: as many members, all among those expected, are all of them.
+bool are_translates(const layout::Relation& relation, const Offsets& offsets, Vertex tokens, const Budget& budget) {
+  std::vector<layout::ColouredRun> row;
+  std::uint64_t work = 0;
+  std::int64_t expected = std::count(offsets.has.begin() + (tokens - 1), offsets.has.end(), true);
+  for (Vertex i = 0; i < tokens; ++i) {
+    budget.poll();
+    relation.row(i, row);
+    std::int64_t found = 0;
+    for (const layout::ColouredRun& run : row) {
+      found += run.size();
+      if (run.colour_step != 0 || run.colour != offsets.colour) return false;
+      if (!has_all(offsets, {std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step}, tokens, work)) return false;
+      if (work > 64 * std::uint64_t{tokens}) return false;
+    }
+    if (found != expected) return false;
+    // The next reader may reach one further down, and one less far up.
+    if (i + 1 < tokens) expected += (offsets.has[tokens - 2 - i] ? 1 : 0) - (offsets.has[2 * std::size_t{tokens} - 2 - i] ? 1 : 0);
+  }
+  return true;
+}
+
+/// Hashes of visible readers summed along one step.
+class Told {
+public:
+  Told(Vertex tokens, std::int64_t step, Booking& booking) : step_(step) {
+    booking.grow((tokens + static_cast<std::uint64_t>(step)) * 8);
+    sums_.assign(tokens + static_cast<std::size_t>(step), 0);
+  }
+  [[nodiscard]] std::int64_t step() const { return step_; }
+  void put(std::int64_t y, std::uint64_t value) { sums_[static_cast<std::size_t>(y + step_)] = sums_[static_cast<std::size_t>(y)] + value; }
+  [[nodiscard]] std::uint64_t over(std::int64_t first, std::int64_t last) const { return sums_[static_cast<std::size_t>(last + step_)] - sums_[static_cast<std::size_t>(first)]; }
+
+private:
+  std::int64_t step_;
+  std::vector<std::uint64_t> sums_;
+};
+
+/// Rows that go down. y = a - j: in the view of every root a, j is seen with the time T(y) that the last root leaves to tokens - 1 - y, and is read at
+/// y - d by those that are read from there. So c(y) = hash of T(y) and of the c of what visibly reads y is preserved by isomorphisms of all views.
+bool do_readers_name_tokens(const Layout& layout, std::uint64_t depth, const std::vector<std::optional<Offsets>>& offsets, const std::vector<std::uint64_t>& first,
+                            const Budget& budget) {
+  constexpr std::size_t most_steps = 8;
+  const Vertex tokens = layout.tokens;
+  Booking booking(budget, std::uint64_t{tokens} * 32);
+  std::vector<std::int64_t> latest = compute_latest(layout, depth, tokens - 1, budget);
+  std::reverse(latest.begin(), latest.end());
+  if (std::any_of(latest.begin(), latest.end(), [](std::int64_t t) { return t < 0; })) return false;
+  struct Source {
+    std::size_t relation, told;
+    Offsets::Run run;
+  };
+  std::vector<Source> sources;
+  std::vector<std::pair<std::size_t, Told>> told;  // with its relation
+  for (std::size_t r = 0; r < offsets.size(); ++r) {
+    if (!offsets[r]) continue;
+    for (Offsets::Run run : offsets[r]->runs) {
+      if (run.first == 0) continue;  // loops: all have one, or none
+      if (run.last == 0) run.last -= run.step;
+      std::size_t at = 0;
+      while (at < told.size() && (told[at].first != r || told[at].second.step() != run.step)) ++at;
+      if (at == most_steps) return false;
+      if (at == told.size()) told.emplace_back(r, Told(tokens, run.step, booking));
+      sources.push_back({r, at, run});
+    }
+  }
+  std::vector<std::uint64_t> name(tokens);
+  for (std::int64_t y = 0; y < std::int64_t{tokens}; ++y) {
+    const std::uint64_t left = static_cast<std::uint64_t>(latest[static_cast<std::size_t>(y)]);
+    std::uint64_t value = mix(left + 1);
+    for (const Source& source : sources) {
+      std::int64_t from = y + source.run.first;
+      if (from < 0) from += (-from + source.run.step - 1) / source.run.step * source.run.step;
+      if (from <= y + source.run.last) value += (mix(source.relation + 3) | 1) * told[source.told].second.over(from, y + source.run.last);
+    }
+    name[static_cast<std::size_t>(y)] = value = mix(value);
+    for (auto& [relation, sums] : told) sums.put(y, left >= first[relation] ? value : 0);
+  }
+  std::sort(name.begin(), name.end());
+  return std::adjacent_find(name.begin(), name.end()) == name.end();
+}
+
+/// i reads what is at most s away, and every s-th: at least five of each residue.
+bool is_strided(const Offsets& offsets, std::int64_t tokens) {
+  const auto has = [&](std::int64_t d) { return offsets.has[static_cast<std::size_t>(d + tokens - 1)]; };
+  std::int64_t s = 1;
+  while (5 * s <= tokens && has(s)) ++s;
+  if (--s < 3 || 5 * s > tokens) return false;
+  for (std::int64_t d = 1 - tokens; d < tokens; ++d) {
+    if (has(d) != (std::abs(d) <= s || d % s == 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool do_translates_explain(const Layout& layout, std::uint64_t depth, const Budget& budget) {
+  const Vertex tokens = layout.tokens;
+  if (layout.registers > 0 || tokens < 2 || layout.order.empty()) return false;
+  if (std::any_of(layout.vertex_colour.begin(), layout.vertex_colour.end(), [&](std::uint64_t c) { return c != layout.vertex_colour[0]; })) return false;
+  std::vector<std::uint64_t> first(layout.relations.size(), 0);
+  for (std::size_t q = layout.order.size(); q >= 1; --q) {
+    for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
+  }
+  const Booking booking(budget, layout.relations.size() * std::uint64_t{tokens} / 4);
+  std::vector<std::optional<Offsets>> offsets(layout.relations.size());
+  bool down = true;
+  std::size_t used = 0, last = 0;
+  for (std::size_t r = 0; r < first.size(); ++r) {
+    if (first[r] == 0) continue;
+    offsets[r] = read_offsets(layout.relations[r], tokens);
+    if (!offsets[r] || offsets[r]->runs.empty()) return false;
+    down = down && offsets[r]->down;
+    ++used;
+    last = r;
+  }
+  const bool one = used == 1 && std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.layers[l].relations.size() == 1; });
+  if (used == 0 || (!down && !(one && depth >= 2 && is_strided(*offsets[last], tokens)))) return false;
+  for (std::size_t r = 0; r < first.size(); ++r) {
+    if (offsets[r] && !are_translates(layout.relations[r], *offsets[r], tokens, budget)) return false;
+  }
+  return !down || do_readers_name_tokens(layout, depth, offsets, first, budget);
+}
+
+}  // namespace sightline::sight
