@@ -23,6 +23,7 @@ struct FeedforwardFacts {
   bool interpolates = false, polynomial = false, hidden_bias = false, dense_in_one = false, definition2 = false;
   bool odd = false, homogeneous = false;  ///< for all weights (3.4, 3.5): also where there is no feedforward, or a linear one
   bool optional = true;                   ///< some weights make it vanish
+  bool tells_multiples = true;            ///< FI also for points of one ray (15.1 c)
   std::string why;
 };
 
@@ -65,6 +66,10 @@ struct OutputRank {
 [[nodiscard]] inline bool has_kernel(const Json& mixer) { return mixer["kind"].is("attention") || mixer["kind"].is("linformer"); }
 /// A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
 [[nodiscard]] bool lacks_scale(const Json& mixer);
+/// One number per arc and no value map: a row of the reader's own state alone adds a multiple of it, of which a post-norm with eps = 0
+/// (`forgets_multiples`, of a layer) keeps the sign alone (16.29).
+[[nodiscard]] bool adds_multiples(const Json& mixer);
+[[nodiscard]] bool forgets_multiples(const Json& layer);
 [[nodiscard]] inline bool real(const Json& norm) { return !norm.is_null() && !norm["kind"].is("none"); }
 
 struct Derivation {

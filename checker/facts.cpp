@@ -107,6 +107,7 @@ FeedforwardFacts one_feedforward(const Json& feedforward, const Json& norm, std:
   f.odd = none || (bare && (!unit || s.is(glu ? A::even : A::odd)));
   f.homogeneous = none || (bare && (!unit || (!glu && (s.is(A::homogeneous) || (s.is(A::affine) && s.is(A::odd))))));
   f.optional = feedforward["spectral_norm_equals"].is_null();
+  f.tells_multiples = f.hidden_bias || s.is(A::analytic);
 
   if (kind.is("none")) return say(Closure::affine, "no feedforward");
   if (kind.is("affine") || (!glu && s.is(A::affine)) || s.is(A::constant)) return say(Closure::affine, "the feedforward is affine");
@@ -224,6 +225,11 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
   return m;
 }
 
+bool adds_multiples(const Json& mixer) { return mixer["kind"].is("convolution") || (mixer["kind"].is("linear") && mixer["heads"].natural() == 1); }
+bool forgets_multiples(const Json& layer) {
+  const Json& norm = layer["norm"];
+  return adds_multiples(layer["mixer"]) && real(norm) && norm["place"].is("post") && norm["eps"].number() == 0;
+}
 bool lacks_scale(const Json& mixer) {
   const std::string& kind = mixer["kind"].string();
   const bool scaled = kind == "linformer" ? mixer["projections"].is("trained") || mixer["projections"].is("tied")

@@ -1,5 +1,8 @@
 // Token ids: labels say what can be told apart (labels.hpp); here the premises of sufficiency, widths and the verdict (theory 15).
+#include <set>
+
 #include "derivation.hpp"
+#include "reach.hpp"
 
 namespace checker {
 
@@ -40,6 +43,22 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
   return repeated;
 }
 
+/// Rows of one state can only be the reader's own where tokens start alike and no BOS is in the row.
+bool rows_hold_own_state(const Derivation& d) {
+  const auto& colours = d.layout.vertex_colour;
+  return std::set(colours.begin(), colours.begin() + static_cast<std::ptrdiff_t>(d.n)).size() < d.n && !(d.a["input"]["bos"].boolean() && d.every_row(&RowFacts::bos_in_every_row));
+}
+
+/// A sum that is a multiple of the own state, with no trained gain in between, in front of a norm that keeps directions, or of a feedforward that
+/// need not tell points of one ray apart (16.29).
+bool confuses_multiples(const Json& layer, const FeedforwardFacts& f) {
+  const Json& norm = layer["norm"];
+  if (!adds_multiples(layer["mixer"])) return false;
+  if (forgets_multiples(layer)) return true;
+  if (real(norm) && !norm["place"].is("post") && norm["affine"].boolean()) return false;
+  return !f.tells_multiples || (real(norm) && norm["place"].is("pre") && norm["eps"].number() == 0);
+}
+
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
 void check_mixers(const Derivation& d, bool nothing_wanted, Missing& missing) {
   for (std::size_t k = 0; k < d.mixer.size(); ++k) {
@@ -51,6 +70,8 @@ void check_mixers(const Derivation& d, bool nothing_wanted, Missing& missing) {
     if (mixer["projections"].is_object()) return missing.push_back("fixed mean pooling on ids is not covered");
     if (mixer["kind"].is("linformer") && mixer["projections"].is("generic"))
       return missing.push_back("fixed projections on ids: different sets of tokens may have equal sums (theory 16.21)");
+    if (confuses_multiples(d.a["layer"][k], d.feedforward[k]) && rows_hold_own_state(d))
+      return missing.push_back("one number per arc scales a row of the own state, and what reads it takes multiples for the same (theory 16.29)");
     if (!mixer["relative"].is("rotary") || !mixer["query_key"].is("tied")) continue;
     if (!d.every_row(&RowFacts::causal) && !(d.a["input"]["bos"].boolean() && d.every_row(&RowFacts::bos_in_every_row))) return missing.push_back("rotary positions with W_Q = W_K: weights are even in j - i (theory 15.8 f)");
   }
@@ -178,7 +199,13 @@ void decide_ids(Derivation& d) {
   d.verdict = impossible || output.impossible ? "impossible" : missing.empty() && enough ? "certified" : "unknown";
   for (const std::string& reason : missing) d.use("open", {reason});
   const bool general = d.vocabulary.value_or(d.ordinary) >= d.ordinary, trivial = d.layout_group.group.classes.empty() && d.layout_group.group.generators.empty();
-  if (d.verdict == "certified" && d.target_class == ClassKind::all && d.target_is_layout && (general || trivial)) d.expressed = d.layout_group;
+  const auto inside = [&] {  // then a certified target has the layout's own group, whichever way it was written down
+    if (d.target_is_layout || is_trivial(d.target)) return true;
+    const Chain chain(d.layout_group.group);
+    const std::vector<Permutation> all = list_generators(d.target, ~std::size_t{0});
+    return std::all_of(all.begin(), all.end(), [&](const Permutation& g) { return chain.contains(g); });
+  };
+  if (d.verdict == "certified" && d.target_class == ClassKind::all && (general || trivial) && inside()) d.expressed = d.layout_group;
   if (!premises || d.rank.sphere) return;
   if (repeated) return d.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
   if (layers.layers && (read_out == 0 || *layers.layers == 0)) d.needed = layers.layers;

@@ -1,4 +1,5 @@
 #include "labels.hpp"
+#include "derivation.hpp"
 #include "poll.hpp"
 #include "reach.hpp"
 
@@ -445,7 +446,7 @@ std::optional<IdLayers> constants(const Stack& s) {
   const std::vector<Vertex> orbit = orbits(*s.q.target);
   const auto other = std::find_if(orbit.begin(), orbit.end(), [](Vertex least) { return least != 0; });
   const Json::Array& specs = s.a["layer"].array();
-  const bool merged = !s.bos && !s.positions && !s.registers && std::all_of(specs.begin(), specs.end(), averages) && s.every(&RowFacts::nonempty);
+  const bool merged = !s.bos && !s.positions && s.every([](const Head& head) { return !head.rows->registers; }) && std::all_of(specs.begin(), specs.end(), averages) && s.every(&RowFacts::nonempty);
   if (!merged || other == orbit.end()) return std::nullopt;
   const bool causal = s.every(&RowFacts::causal);
   IdLayers result = found(std::nullopt, causal ? "constant-prefixes" : "constant-sequences");
@@ -454,17 +455,22 @@ std::optional<IdLayers> constants(const Stack& s) {
   return result;
 }
 
+/// Does the first layer add up raw ids and positions (15.8 h): y, n or ? (it could not be shown that it weighs its keys differently).
+char adds_positions(const Stack& s) {
+  const Json &norm = s.a["layer"][0]["norm"], &before = s.a["input"]["norm"];
+  const Layout& seen = s.q.seen == nullptr ? s.layout : *s.q.seen;
+  const bool normed = real(before) || (real(norm) && (norm["place"].is("pre") || norm["place"].is("sandwich")));
+  return normed || !s.a["layer"][0]["mixer"]["top_k"].is_null() || seen.layer(1).empty() ? 'n' : s.q.mixers.front().additive_only;
+}
+
 /// D1; sums of raw id + position may need more (15.8 h, 16.22).
 IdLayers absolute(const Stack& s, std::uint64_t reach) {
-  const Json &norm = s.a["layer"][0]["norm"], &before = s.a["input"]["norm"];
-  const bool normed = (!before.is_null() && !before["kind"].is("none")) || (!norm["kind"].is("none") && (norm["place"].is("pre") || norm["place"].is("sandwich")));
-  const IdMixer& first = s.q.mixers.front();
   IdLayers result = found(reach, "absolute-positions", {reach_premise(reach)});
   result.only_necessary = !s.heads.empty() && s.every(Rule::set);
-  const Layout& seen = s.q.seen == nullptr ? s.layout : *s.q.seen;
-  if (first.additive_only == 'n' || normed || reach == 0 || !s.a["layer"][0]["mixer"]["top_k"].is_null() || seen.layer(1).empty()) return result;
-  const bool proved = first.additive_only == 'y';
-  const auto [low, high] = additive_layers({&seen, s.q.target, s.q.kind, s.bos}, reach, proved);
+  const char additive = adds_positions(s);
+  if (additive == 'n' || reach == 0) return result;
+  const bool proved = additive == 'y';
+  const auto [low, high] = additive_layers({s.q.seen == nullptr ? s.q.layout : s.q.seen, s.q.target, s.q.kind, s.bos}, reach, proved);
   if (high == reach) return result;
   result.rule = "additive-positions";
   if (!proved) result.premises.push_back("it could not be shown that the first layer weighs its keys differently");
@@ -491,6 +497,11 @@ std::optional<IdLayers> labels(const Stack& s) {
   if (result.never || s.q.given.value_or(*result.layers) < *result.layers) result.floor = IdFloor::collision;
   if (s.every(Rule::whole)) result.floor = IdFloor::linformer;
   if (s.every(Rule::set) && s.every(&RowFacts::full) && !s.bos && s.n == 3 && s.vocabulary == 2u) result.floor = IdFloor::max_of_three;
+  if (s.positions && result.layers.value_or(0) > 0 && adds_positions(s) != 'n') {  // labels of (id, row) show more; one period later states are free (16.28)
+    result.low = *result.layers, result.high = result.low + (s.layers.size() == 1 ? 1 : s.order.size());
+    result.layers.reset();
+    result.premises.push_back("the first layer adds up ids and positions");
+  }
   return result;
 }
 
@@ -559,15 +570,19 @@ IdLayers at_most(const Stack& s, std::uint64_t reach, std::uint64_t layers, cons
 /// Full or full causal patterns without absolute positions: D2, D3, D5.
 std::optional<IdLayers> full_rows(const Stack& s, std::uint64_t reach) {
   const bool full = s.every(&RowFacts::full), causal = s.every(&RowFacts::full_causal), none = s.every("none");
-  if (s.registers || s.heads.empty() || !s.every([&](const Head& head) { return s.uncoloured(head); }) || (!full && !causal)) return std::nullopt;
+  if (s.heads.empty() || !s.every([&](const Head& head) { return s.uncoloured(head); }) || (!full && !causal)) return std::nullopt;
   const auto mixing = [&](bool two) { return std::max(reach, s.after_mixing(two ? 2 : 1)); };
   const bool symmetric = target_is_symmetric(s);
+  const bool counts = s.every([](const Head& head) { return head.rule == Rule::frequency || head.rule == Rule::multiset; });
+  if (s.registers) {  // ids are counted among all tokens, whatever else is read (16.30)
+    if (!full || !none || !counts || !symmetric || s.shrinks_class()) return std::nullopt;
+    return found(s.after_mixing(s.n == 1 ? 0 : 1), "full-without-positions");
+  }
   if (full && s.every(Rule::set) && !s.shrinks_class() && s.n >= (s.bos ? 4u : 3u)) {
     IdLayers result = found(std::nullopt, "max-forgets-counts");
     if (s.n == 3 && s.vocabulary == 2u) result.floor = IdFloor::max_of_three;
     return result;
   }
-  const bool counts = s.every([](const Head& head) { return head.rule == Rule::frequency || head.rule == Rule::multiset; });
   if (full && none && s.shrinks_class() && symmetric) return found(reach, "full-without-positions", {"the target asks for the multiset of ids alone"});
   if (full && none && counts && (s.target_is_layout || symmetric)) return found(s.after_mixing(s.n == 1 ? 0 : 1), "full-without-positions");
   if (causal && none && s.every(Rule::frequency) && s.bos) return at_most(s, reach, mixing(s.n > 3), "causal-bos");

@@ -39,6 +39,7 @@ struct RowFacts {
   bool full = true, full_causal = true;              ///< every token reads exactly all tokens; exactly 0..i
   bool names_offsets = true;                         ///< relative colours (without any the matrix colours) say how far ahead the token read lies, one way for all rows
   bool plain = true;                                 ///< every matrix colour is 1 (rows of registers too)
+  bool registers = false;                            ///< some token reads a register
 };
 [[nodiscard]] RowFacts row_facts(const Relation& relation, Vertex tokens);
 

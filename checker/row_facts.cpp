@@ -62,6 +62,7 @@ RowFacts row_facts(const Relation& relation, Vertex tokens) {
   }
   if (kind == RelativeKind::distance) facts.names_offsets = facts.causal || !left;
   facts.names_offsets = facts.names_offsets && !registers;
+  facts.registers = registers;
   return facts;
 }
 

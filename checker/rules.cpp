@@ -287,8 +287,9 @@ void derive_rest(Derivation& d) {
   }
   hide_blind_layers(d);
   d.rank = output_rank(d.a);
-  d.output_largest = d.rank.certified;
-  d.output_dim = d.a["output"]["dim"].is_null() ? d.rank.certified : d.a["output"]["dim"].integer();
+  d.output_largest = std::max<std::int64_t>(0, d.rank.certified);
+  const std::int64_t least = d.rank.sphere ? 0 : 1;  // no outputs at all would be no target (16.30)
+  d.output_dim = d.a["output"]["dim"].is_null() ? std::max(least, d.rank.certified) : d.a["output"]["dim"].integer();
   if (input["embedding"].is("table")) decide_ids(d);
   else decide_continuous(d);
 }

@@ -46,6 +46,27 @@ bool shows_lengths(const Derivation& d) {
   return false;
 }
 
+/// Rows of the own token alone, scaled by one number, show a sign at most behind a post-norm that keeps directions (16.29).
+bool forgets_own_rows(const Derivation& d) {
+  const auto& colours = d.layout.vertex_colour;
+  if (std::set(colours.begin(), colours.begin() + static_cast<std::ptrdiff_t>(d.n)).size() == d.n) return false;
+  std::vector<Run> row;
+  std::size_t position = 0;
+  for (const Json& layer : d.a["layer"].array()) {
+    const auto& read = d.layout.layers[d.layout.order[position]];
+    position += layer["repeat"].natural();
+    for (Vertex i = 0; i < d.layout.tokens && forgets_multiples(layer); ++i) {
+      std::set<Vertex> seen;  // up to two are enough
+      for (const std::uint32_t r : read) {
+        d.layout.relations[r].pattern->row(i, row);
+        for (const Run& run : row) seen.insert(run.first), seen.insert(run.last);
+      }
+      if (seen == std::set{i}) return true;
+    }
+  }
+  return false;
+}
+
 /// What keeps mixers from telling apart all that views do; empty: nothing.
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
 std::string missing_mixer(const Derivation& d, bool nothing_wanted) {
@@ -55,6 +76,7 @@ std::string missing_mixer(const Derivation& d, bool nothing_wanted) {
     if (!m.mean && !m.blind) return "mixer: " + m.why;
     if (!m.bounded && d.given) return "mixer: " + m.why + "; a list of layers needs such a bound";
   }
+  if (!nothing_wanted && forgets_own_rows(d)) return "one number per arc scales a row of the own token, and a post-norm with eps = 0 keeps directions alone (theory 16.29)";
   if (!nothing_wanted && mixes_register_rows(d)) return "registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)";
   return "";
 }

@@ -123,8 +123,9 @@ void decide_rest(Context& context) {
   context.facts = compute_facts(a, budget);
   answer.condition13 = compute_condition13(context);
   context.rank = compute_output_rank(a, context.facts.norm);
-  answer.output_largest = context.rank.certified;
-  answer.output_dim = a.output.dim ? *a.output.dim : context.rank.certified;
+  // No outputs at all would be no target (docs/theory.md 16.30).
+  answer.output_dim = a.output.dim.value_or(context.rank.sphere ? context.rank.certified : std::max<std::int64_t>(1, context.rank.certified));
+  answer.output_largest = std::max<std::int64_t>(0, context.rank.certified);
   budget.report("views", 0);
   if (ids) {
     decide_ids(context);

@@ -59,6 +59,30 @@ bool shows_lengths(const Context& context) {
   return false;
 }
 
+/// A row of the own token alone, read with one number per arc in front of a post-norm that keeps directions, shows a sign at most; views count it
+/// (docs/theory.md 16.29).
+bool forgets_own_rows(const Context& context) {
+  const auto& colour = context.layout.vertex_colour;
+  if (std::set<std::uint64_t>(colour.begin(), colour.begin() + context.layout.tokens).size() == context.layout.tokens) return false;
+  std::size_t position = 0;
+  for (const LayerSpec& layer : context.architecture.layers) {
+    const auto& relations = context.layout.layers[context.layout.order[position]].relations;
+    position += static_cast<std::size_t>(layer.repeat);
+    if (!forgets_multiples(layer)) continue;
+    std::vector<layout::Run> row;
+    for (layout::Vertex i = 0; i < context.layout.tokens; ++i) {
+      context.budget.poll();
+      bool reads = false, others = false;
+      for (const std::uint32_t r : relations) {
+        context.layout.relations[r].pattern().row(i, row);
+        for (const layout::Run& run : row) (run.first == i && run.size() == 1 ? reads : others) = true;
+      }
+      if (reads && !others) return true;
+    }
+  }
+  return false;
+}
+
 /// What keeps mixers from telling apart all that views do.
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
 std::optional<std::string> find_missing_mixer(const Context& context, bool nothing_wanted) {
@@ -69,6 +93,7 @@ std::optional<std::string> find_missing_mixer(const Context& context, bool nothi
     if (facts.mean != Tri::yes && !facts.blind) return "mixer: " + facts.why;
     if (!facts.bounded && context.given) return "mixer: " + facts.why + "; a list of layers needs such a bound";
   }
+  if (!nothing_wanted && forgets_own_rows(context)) return "one number per arc scales a row of the own token, and a post-norm with eps = 0 keeps directions alone (theory 16.29)";
   if (!nothing_wanted && mixes_register_rows(context)) return "registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)";
   return std::nullopt;
 }

@@ -18,6 +18,14 @@ bool lacks_scale(const Mixer& mixer) {
   return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::mean || mixer.kind == MixerKind::sum || mixer.kind == MixerKind::max;
 }
 
+bool adds_multiples(const Mixer& mixer) {
+  return mixer.kind == MixerKind::convolution || (mixer.kind == MixerKind::linear && mixer.heads == 1);
+}
+
+bool forgets_multiples(const LayerSpec& layer) {
+  return adds_multiples(layer.mixer) && layer.norm.kind != NormKind::none && layer.norm.place == NormPlace::post && layer.norm.eps == 0;
+}
+
 namespace {
 
 /// The norm that the feedforward reads through, if any.
@@ -53,6 +61,7 @@ FeedforwardFacts compute_one_feedforward(const Feedforward& feedforward, const N
   const bool in_front = norm_in_front(norm);
   set_narrow_kinds(result, feedforward, kind, s);
   result.optional = !feedforward.spectral_norm_equals;
+  result.tells_multiples = result.hidden_bias || s.analytic == Tri::yes;
 
   if (kind == FeedforwardKind::none || kind == FeedforwardKind::affine || (!glu && s.affine == Tri::yes) || s.constant == Tri::yes) {
     result.closure = Closure::affine;

@@ -21,6 +21,7 @@ struct FeedforwardFacts {
   bool polynomial = false;    ///< polynomial activation: FI is false for one layer (15.1 d)
   bool hidden_bias = false;   ///< a free bias in the hidden units, or a LayerNorm with trained bias in front
   bool dense_in_one = false;  ///< one sublayer alone is dense in C(K) (needed behind post-norms, 15.3)
+  bool tells_multiples = true; ///< FI also for points p, cp, c > 0, of one ray (15.1 c)
   bool odd = false;           ///< f(-x) = -f(x) for all weights: also no feedforward, and a linear one (3.4)
   bool homogeneous = false;   ///< f(cx) = c f(x), c > 0, for all weights: the same (3.5)
   bool optional = true;       ///< some weights make it vanish
@@ -61,6 +62,10 @@ struct Facts {
 [[nodiscard]] bool has_kernel(const architecture::Mixer& mixer);
 /// A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
 [[nodiscard]] bool lacks_scale(const architecture::Mixer& mixer);
+/// One number per arc and no value map: a row that holds the reader's own state alone adds a multiple of it (docs/theory.md 16.29).
+[[nodiscard]] bool adds_multiples(const architecture::Mixer& mixer);
+/// A post-norm with eps = 0 keeps the sign of that multiple alone.
+[[nodiscard]] bool forgets_multiples(const architecture::LayerSpec& layer);
 
 /// Largest number of outputs per token (15.2, 15.8 a, b): K is certified, more than A is impossible with a closed floor.
 struct OutputRank {

@@ -42,7 +42,8 @@ bool shrinks_class(const Stack& stack) { return stack.kind == ClassKind::causal 
 /// Do constant id sequences keep one label for ever (15.8 c)? Normalised rows, none empty, no sink, no registers, no BOS.
 bool constants_merge(const Stack& stack) {
   const Architecture& a = stack.context.architecture;
-  if (stack.n() < 2 || a.input.bos || has_absolute_positions(a) || !a.input.registers.empty()) return false;
+  if (stack.n() < 2 || a.input.bos || has_absolute_positions(a)) return false;
+  if (std::any_of(stack.rows.begin(), stack.rows.end(), [](const RowFacts& rows) { return rows.registers; })) return false;
   for (const LayerSpec& layer : a.layers) {
     const Mixer& m = layer.mixer;
     const bool averages = ((m.kind == MixerKind::attention && m.normalised) || m.kind == MixerKind::mean || m.kind == MixerKind::max) &&
@@ -75,6 +76,16 @@ std::optional<IdLayers> try_constants(const Stack& stack) {
   return result;
 }
 
+/// Does the first layer add up raw ids and positions (15.8 h)? `unknown`: it could not be shown that it weighs its keys differently.
+attention_kernel::Tri adds_positions(const Context& context, const layout::Layout& seen) {
+  const Architecture& a = context.architecture;
+  const Norm& first = a.layers.front().norm;
+  const bool normed = (a.input.norm && a.input.norm->kind != NormKind::none) ||
+                      (first.kind != NormKind::none && (first.place == NormPlace::pre || first.place == NormPlace::sandwich));
+  if (normed || a.layers.front().mixer.top_k || seen.layer(1).relations.empty()) return attention_kernel::Tri::no;
+  return context.facts.mixer.front().additive_only;
+}
+
 /// D1: (id, position) states are all different, so sight alone decides; sums of raw id + position need one layer more (15.8 h).
 IdLayers decide_absolute(const Stack& stack, std::uint64_t reach, const layout::Layout& seen) {
   const Context& context = stack.context;
@@ -83,12 +94,8 @@ IdLayers decide_absolute(const Stack& stack, std::uint64_t reach, const layout::
   result.rule = "absolute-positions";
   result.premises = {fmt::format("layers until every token sees what it needs: {}", reach)};
   result.only_necessary = !stack.rules.empty() && stack.every_rule(RowRule::set);
-  const Architecture& a = context.architecture;
-  const Norm& first = a.layers.front().norm;
-  const bool normed = (a.input.norm && a.input.norm->kind != NormKind::none) ||
-                      (first.kind != NormKind::none && (first.place == NormPlace::pre || first.place == NormPlace::sandwich));
-  const attention_kernel::Tri additive = context.facts.mixer.front().additive_only;
-  if (additive == attention_kernel::Tri::no || normed || reach == 0 || a.layers.front().mixer.top_k || seen.layer(1).relations.empty()) return result;
+  const attention_kernel::Tri additive = adds_positions(context, seen);
+  if (additive == attention_kernel::Tri::no || reach == 0) return result;
   const bool proved = additive == attention_kernel::Tri::yes;
   const AdditiveLayers depths = compute_additive_layers(context, seen, stack.kind, reach, proved);
   if (depths.high == reach) return result;
@@ -138,6 +145,18 @@ std::optional<IdLayers> try_labels(const Stack& stack) {
   const bool full_max = stack.every_rule(RowRule::set) && stack.every_relation(&RowFacts::full) && !stack.bos();
   if (full_max && stack.n() == 3 && context.architecture.input.vocabulary == 2) result.floor = IdFloor::max_of_three;
   return result;
+}
+
+/// A position table with equal rows, added up with the ids by the first layer: labels of (id, row) show more than that does. One period later the
+/// same layers read states that a feedforward has moved (docs/theory.md 16.28).
+IdLayers may_need_another_period(const Stack& stack, const layout::Layout& seen, IdLayers labels) {
+  if (!has_absolute_positions(stack.context.architecture) || labels.layers.value_or(0) == 0) return labels;
+  if (adds_positions(stack.context, seen) == attention_kernel::Tri::no) return labels;
+  labels.low = *labels.layers;
+  labels.high = labels.low + (stack.context.architecture.layers.size() == 1 ? 1 : stack.context.layout.order.size());
+  labels.layers.reset();
+  labels.premises.push_back("the first layer adds up ids and positions");
+  return labels;
 }
 
 /// Trained Linformer without positions: equal ids of one input stay equal for ever, and all else is shown at once (15.4).
@@ -194,13 +213,17 @@ bool is_uncoloured(const layout::Relation& relation) {
 /// Full or full causal patterns without absolute positions: D2, D3, D5.
 std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
   const Context& context = stack.context;
-  if (!context.architecture.input.registers.empty() || stack.rules.empty()) return std::nullopt;
+  if (stack.rules.empty()) return std::nullopt;
   const std::uint64_t n = stack.n();
   const bool no_schemes = std::all_of(stack.schemes.begin(), stack.schemes.end(), [](RelativeScheme s) { return s == RelativeScheme::none; });
   const bool counts = std::all_of(stack.rules.begin(), stack.rules.end(), [](RowRule r) { return r == RowRule::frequency || r == RowRule::multiset; });
   const bool full = stack.every_relation(&RowFacts::full), causal = stack.every_relation(&RowFacts::full_causal);
   if (!std::all_of(stack.layout.relations.begin(), stack.layout.relations.end(), is_uncoloured) || (!full && !causal)) return std::nullopt;
   const bool shrinks = shrinks_class(stack), symmetric = target_is_symmetric(context);
+  if (!context.architecture.input.registers.empty()) {  // how often each id occurs among all tokens shows whatever else is read (docs/theory.md 16.30)
+    if (!full || !no_schemes || !counts || !symmetric || shrinks) return std::nullopt;
+    return make_layers(stack.after_mixing(n == 1 ? 0 : 1), "full-without-positions");
+  }
   if (full && stack.every_rule(RowRule::set) && !shrinks && n >= (stack.bos() ? 4u : 3u)) {
     IdLayers result;
     result.never = true;
@@ -339,7 +362,7 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
     result.premises = {top_k ? "top-k attention on ids: labels are not necessary there (theory 15.8 l)" : "a layer shows the length of its rows alone"};
     return result;
   }
-  if (auto labels = try_labels(stack)) return *labels;
+  if (auto labels = try_labels(stack)) return may_need_another_period(stack, seen, std::move(*labels));
   if (!has_absolute_positions(context.architecture)) {  // else a table with equal rows, beyond enumeration
     if (auto linformer = try_linformer(stack, *reach.layers)) return *linformer;
     if (auto named = try_named_offsets(stack, *reach.layers, Naming::all)) return *named;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sightline/sight/wanted.hpp"
 #include "sightline/verdict/context.hpp"
@@ -66,6 +67,23 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
   return repeated;
 }
 
+/// Tokens that all start differently never share a state, and rows that hold the BOS never hold one state alone.
+bool rows_hold_own_state(const Context& context) {
+  if (context.architecture.input.bos && context.every_row(&RowFacts::bos_in_every_row)) return false;
+  const auto& colour = context.layout.vertex_colour;
+  return std::set<std::uint64_t>(colour.begin(), colour.begin() + context.layout.tokens).size() < context.tokens();
+}
+
+/// Does what stands behind a mixer with one number per arc take multiples of one state, but for their sign, for the same (docs/theory.md 16.29)?
+/// Trained gains in between turn them away from each other.
+bool confuses_multiples(const LayerSpec& layer, const FeedforwardFacts& feedforward) {
+  const Norm& norm = layer.norm;
+  const bool post = norm.kind != NormKind::none && norm.place == NormPlace::post;
+  if (norm.kind != NormKind::none && !post && norm.affine) return false;
+  const bool by_direction = norm.kind != NormKind::none && norm.place == NormPlace::pre && norm.eps == 0;
+  return adds_multiples(layer.mixer) && (by_direction || forgets_multiples(layer) || !feedforward.tells_multiples);
+}
+
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
 void check_mixers(const Context& context, bool nothing_wanted, std::vector<std::string>& missing) {
   const Architecture& a = context.architecture;
@@ -89,6 +107,10 @@ void check_mixers(const Context& context, bool nothing_wanted, std::vector<std::
       missing.push_back("fixed projections on ids: different sets of tokens may have equal sums (theory 16.21)");
       return;
     }
+    if (confuses_multiples(a.layers[k], context.facts.feedforward[k]) && rows_hold_own_state(context)) {
+      missing.push_back("one number per arc scales a row of the own state, and what reads it takes multiples for the same (theory 16.29)");
+      return;
+    }
     if (mixer.relative.scheme == RelativeScheme::rotary && mixer.query_key == QueryKey::tied) {
       const bool harmless = context.every_row(&RowFacts::causal) || (a.input.bos && context.every_row(&RowFacts::bos_in_every_row));
       if (!harmless) {
@@ -97,6 +119,14 @@ void check_mixers(const Context& context, bool nothing_wanted, std::vector<std::
       }
     }
   }
+}
+
+/// Then a certified target has the layout's own group, whichever way it was written down.
+bool target_is_inside_layout(const Context& context) {
+  if (context.target_is_layout || context.target.is_trivial()) return true;
+  const group::Membership member(context.layout_group, context.budget);
+  const auto generators = group::list_generators(context.target, static_cast<std::size_t>(-1));
+  return std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return member.contains(g); });
 }
 
 /// Targets that ask for the own id alone: the table holds them, with every sublayer switched off (docs/theory.md 16.23).
@@ -258,8 +288,7 @@ void decide_ids(Context& context) {
 
   // With as many ids as tokens, inputs in general position exist: every G that is served contains the layout's own group.
   const bool general = !a.input.vocabulary || *a.input.vocabulary >= static_cast<std::int64_t>(context.ordinary());
-  if (answer.verdict == Verdict::certified && context.target_class == ClassKind::all && context.target_is_layout &&
-      (general || context.layout_group.is_trivial())) {
+  if (answer.verdict == Verdict::certified && context.target_class == ClassKind::all && (general || context.layout_group.is_trivial()) && target_is_inside_layout(context)) {
     answer.expressed = answer.layout;
   }
   if (!premises || context.rank.sphere) return;

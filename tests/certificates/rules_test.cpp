@@ -168,6 +168,26 @@ TEST_CASE("claims about the answer that rest on nothing are refused by name") {
   CHECK(lie("/expressed/name", nullptr) != "");
 }
 
+TEST_CASE("verdicts that narrow premises do not support are refused") {
+  std::size_t told = 0;
+  for (const auto& found : read_verdict_cases(1)) {
+    const bool narrow = found.name.starts_with("multiples-") || found.name.starts_with("additive-equal-rows") || found.name.starts_with("no-width") ||
+                        found.name.starts_with("one-token-post") || found.name.starts_with("full-with-registers");
+    if (!narrow) continue;
+    INFO(found.name);
+    const Certified original = certify(found.architecture);
+    CHECK(judge(original.certificate) == "");
+    for (const char* verdict : {"certified", "impossible", "unknown"}) {
+      json lie = original.certificate;
+      if (lie["answer"]["verdict"] == verdict) continue;
+      lie["answer"]["verdict"] = verdict;
+      CHECK(judge(lie).find("/answer/verdict") == 0);
+      ++told;
+    }
+  }
+  CHECK(told == 34);
+}
+
 TEST_CASE("a published promise inside the bounds on the layers is neither called right nor wrong") {
   sightline::verdict::Answer answer;
   answer.tokens = 4096;
