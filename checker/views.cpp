@@ -130,6 +130,7 @@ public:
     // Tokens that all start different cannot be moved.
     if (layout_.tokens == 1 || std::adjacent_find(colours.begin(), colours.end()) == colours.end()) return;
     if (do_translates_explain(layout_, depth_)) return;  // the layout's group is in the target's
+    if (do_offsets_explain(layout_, depth_, memory_)) return;
     std::vector<Vertex> roots;
     const std::vector<Vertex> orbit = orbits(layout_group_.group);
     const std::vector<bool> complete = find_complete_roots(orbit);

@@ -109,6 +109,9 @@ private:
 /// translates (translates.cpp). False may mean: not found out.
 [[nodiscard]] bool do_translates_explain(const Layout& layout, std::uint64_t depth);
 
+/// No isomorphisms of views but identities: every colour stands at one offset, and every token sees every token (offset_views.cpp).
+[[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, ReachMemory& memory);
+
 /// Makes H_a at one depth. A row is visible from the first layer that contains its relation, and t_a(j) says which those are.
 class RootMaker {
 public:

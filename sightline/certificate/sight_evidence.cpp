@@ -207,7 +207,7 @@ private:
   template <class Visit>
   Alike find_alike(const std::vector<Vertex>& number, const Visit& visit) {
     if (!equal_ && records_ != nullptr && records_->explained.contains(depth_) && sight::are_classes_uniform(layout_group_, number)) return {};
-    if (sight::do_translates_explain(layout_, depth_, budget_)) return {};
+    if (sight::do_translates_explain(layout_, depth_, budget_) || sight::do_offsets_explain(layout_, depth_, budget_)) return {};
     const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
     if (alike.front().empty() || sight::do_times_explain(layout_, depth_, alike.front(), number, budget_)) return {};

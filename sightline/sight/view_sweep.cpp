@@ -172,7 +172,7 @@ bool ViewSweep::run() {
     if (own_classes) records->explained.insert(depth_);
     return true;
   };
-  if (do_translates_explain(layout, depth_, budget_)) return explained();
+  if (do_translates_explain(layout, depth_, budget_) || do_offsets_explain(layout, depth_, budget_)) return explained();
   const std::vector<group::Point>& orbit = question_.layout_group->orbit;
   std::vector<Vertex> roots;
   const std::vector<bool> complete = find_complete_roots(layout, depth_, budget_);

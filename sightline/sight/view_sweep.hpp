@@ -115,6 +115,10 @@ private:
 /// O(runs).
 [[nodiscard]] bool do_translates_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
 
+/// Are there no isomorphisms between views of this depth but identities? Shown where every colour stands at one offset j - i only and every token sees
+/// every token (docs/theory.md 16.31). False may mean: not found out, registers. O(runs, and arcs of different ones).
+[[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
+
 /// Does the swap of x and y keep every visible row of the layout, and colours and times? Row q of j is visible when q <= latest[j]; `latest` empty: all are.
 /// Nothing when rows have positions, which is left to others. O(vertices + runs of different rows).
 [[nodiscard]] std::optional<bool> is_swap_symmetric(const Layout& layout, const std::vector<std::int64_t>& latest, Vertex x, Vertex y, const Budget& budget);
