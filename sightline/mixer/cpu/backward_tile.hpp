@@ -16,6 +16,8 @@ class TurnKeeper {
 public:
   explicit TurnKeeper(const TurnList& list) : list_(list) {}
   void acquire(std::int64_t last) {
+    if (list_.hold) // columns of one strip fall where a ring ends, so that the last of them is not the highest
+      last = INT64_MAX;
     for (; acquired_ < list_.count && list_.turns[acquired_].block <= last; ++acquired_) {
       const Turn& turn = list_.turns[acquired_];
       const std::uint32_t rank = turn.rank + (list_.base != nullptr ? list_.base[turn.block] : 0);
