@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "sightline/base/error.hpp"
@@ -162,7 +163,10 @@ double reciprocal_condition(const Matrix& r, std::size_t size) {
   std::vector<double> work(3 * size);
   std::vector<int> integers(size);
   routines().dtrcon("1", "U", "N", &n, r.data.data(), &ld, &result, work.data(), integers.data(), &info);
-  return result;
+  // An estimate, whose last bits depend on where the vectors happen to lie in memory (OpenBLAS with AVX-512): 24 bits are the same every time.
+  int exponent = 0;
+  const double mantissa = std::frexp(result, &exponent);
+  return std::ldexp(static_cast<double>(static_cast<float>(mantissa)), exponent);
 }
 
 void multiply_upper(const Matrix& a, Matrix& r) {

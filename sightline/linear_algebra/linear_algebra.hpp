@@ -46,7 +46,7 @@ struct PivotedCholesky {
 [[nodiscard]] PivotedCholesky pivoted_cholesky(Matrix& a, double tolerance);
 /// B = R^{-1} B or R^{-T} B with the leading `size` columns of R.
 void solve_upper(const Matrix& r, std::size_t size, bool transposed, Matrix& b);
-/// Reciprocal condition number of upper triangular R in the 1-norm (LAPACK's estimate).
+/// Reciprocal condition number of upper triangular R in the 1-norm (LAPACK's estimate, to 24 bits).
 [[nodiscard]] double reciprocal_condition(const Matrix& r, std::size_t size);
 /// R <- A R for upper triangular A and R.
 void multiply_upper(const Matrix& a, Matrix& r);
