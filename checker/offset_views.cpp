@@ -1,6 +1,7 @@
 // Colours that name offsets: where a colour stands at one offset j - i only, an isomorphism of views a -> b is forced arc by arc from the root on and moves
 // every token in view by b - a. Where all tokens are in view it maps 0 .. n-1 onto itself, so a = b and nothing moves (docs/theory.md 16.31).
-#include <map>
+#include <algorithm>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -14,7 +15,7 @@ namespace {
 constexpr std::uint64_t most_arcs = std::uint64_t{1} << 22;
 
 bool do_colours_name_offsets(const Relation& relation, Vertex tokens) {
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, Vertex, Vertex>, bool> met;
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, Vertex, Vertex>> met;
   std::unordered_map<std::int64_t, std::int64_t> offset;
   std::vector<Run> row;
   std::uint64_t arcs = 0;
@@ -23,7 +24,7 @@ bool do_colours_name_offsets(const Relation& relation, Vertex tokens) {
     relation.row(i, row);
     for (const Run& run : row) {
       std::int64_t there = std::int64_t{run.first} - i, colour = run.colour;
-      if (!met.try_emplace({there, colour, run.colour_step, run.step, run.size()}, true).second) continue;
+      if (!met.emplace(there, colour, run.colour_step, run.step, run.size()).second) continue;
       if (run.colour_step == 0 && run.size() > 1) return false;
       arcs += run.size() + 1;
       if (arcs > most_arcs) return false;

@@ -1,5 +1,6 @@
 // Views of layouts whose colours name offsets (learned, rotary, ALiBi on one side, tables of a grid without wrapping): isomorphisms are shifts.
-#include <map>
+#include <algorithm>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -15,7 +16,7 @@ constexpr std::uint64_t most_arcs = std::uint64_t{1} << 22;
 
 /// Has every colour one offset j - i? Runs met before, at the same distance from their reader, say nothing new.
 bool do_colours_name_offsets(const layout::Relation& relation, Vertex tokens, const Budget& budget) {
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, Vertex, Vertex>, bool> met;
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, Vertex, Vertex>> met;
   std::unordered_map<std::int64_t, std::int64_t> offset;
   std::vector<layout::ColouredRun> row;
   std::uint64_t arcs = 0;
@@ -24,7 +25,7 @@ bool do_colours_name_offsets(const layout::Relation& relation, Vertex tokens, co
     relation.row(i, row);
     for (const layout::ColouredRun& run : row) {
       std::int64_t there = std::int64_t{run.first} - i, colour = run.colour;
-      if (!met.try_emplace({there, colour, run.colour_step, run.step, run.size()}, true).second) continue;
+      if (!met.emplace(there, colour, run.colour_step, run.step, run.size()).second) continue;
       if (run.colour_step == 0 && run.size() > 1) return false;
       arcs += run.size() + 1;
       if (arcs > most_arcs) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sightline/symmetry/stretch_groups.hpp"
 #include "sightline/symmetry/tower.hpp"
 
 namespace sightline::symmetry {
@@ -13,23 +14,6 @@ constexpr Vertex least_vertices = 1025;
 constexpr std::uint64_t backward = 0x9e3779b97f4a7c15u;
 /// Rounds of hashes, and those before different ones are counted first; where fewer than one vertex in `few_left` has a hash of its own by then, no more.
 constexpr std::size_t most_rounds = 6, first_count = 3, few_left = 2;
-
-struct Print {
-  std::uint64_t hash;
-  Vertex vertex;
-};
-
-/// Calls group(first, last + 1) for prints of one hash, vertices ascending, that are at least two.
-template <class Group>
-void for_each_group(std::vector<Print>& prints, Group&& group) {
-  std::sort(prints.begin(), prints.end(), [](const Print& a, const Print& b) { return a.hash != b.hash ? a.hash < b.hash : a.vertex < b.vertex; });
-  for (std::size_t begin = 0; begin < prints.size();) {
-    std::size_t end = begin + 1;
-    while (end < prints.size() && prints[end].hash == prints[begin].hash) ++end;
-    if (end - begin > 1) group(begin, end);
-    begin = end;
-  }
-}
 
 /// Columns from rows.
 HeadLists transpose(const HeadLists& rows, Vertex n) {
@@ -245,7 +229,7 @@ std::optional<WrittenGraph::Proposal> WrittenGraph::propose(const Budget& budget
   std::vector<Vertex> left(n), rest;  // vertices that may still have twins
   for (Vertex x = 0; x < n; ++x) left[x] = x;
   Proposal proposal{std::vector<std::uint32_t>(n, no_group), {}};
-  std::vector<Print> prints;
+  std::vector<Stretch> stretches;
   for (const WrittenRelation& relation : relations_) {
     std::vector<std::int64_t>& inner = proposal.inner.emplace_back(n, -1);
     for (const Vertex x : left) {
@@ -259,14 +243,14 @@ std::optional<WrittenGraph::Proposal> WrittenGraph::propose(const Budget& budget
     std::uint32_t groups = 0;
     std::fill(proposal.group.begin(), proposal.group.end(), no_group);
     for (const bool own : {false, true}) {
-      prints.clear();
+      stretches.clear();
       for (const Vertex x : left) {
-        if (proposal.group[x] == no_group) prints.push_back({field::mix(cleared[x] + (own ? value[x] * (1 + backward) : 0), key[x]), x});
+        if (proposal.group[x] == no_group) stretches.push_back({field::mix(cleared[x] + (own ? value[x] * (1 + backward) : 0), key[x]), x, x + 1});
       }
-      for_each_group(prints, [&](std::size_t begin, std::size_t end) {
+      for_each_group(stretches, [&](std::size_t begin, std::size_t end) {
         for (std::size_t k = begin; k < end; ++k) {
-          proposal.group[prints[k].vertex] = groups;
-          inner[prints[k].vertex] = own ? relation.colour : -1;
+          proposal.group[stretches[k].begin] = groups;
+          inner[stretches[k].begin] = own ? relation.colour : -1;
         }
         ++groups;
       });

@@ -9,9 +9,9 @@
 
 #include "../unit/sight/oracle.hpp"
 #include "checker/views.hpp"
+#include "listed_views.hpp"
 #include "sight_convert.hpp"
 #include "sightline/layout/pattern_spec.hpp"
-#include "sightline/sight/isomorphisms.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_sweep.hpp"
 #include "tests/unlimited.hpp"
@@ -51,30 +51,6 @@ bool explains(const Layout& layout, std::uint64_t depth) {
   const bool found = do_translates_explain(layout, depth, unlimited);
   REQUIRE(checker::do_translates_explain(convert::to_checker(layout), depth) == found);
   return found;
-}
-
-/// Is every isomorphism of views the identity, or the reflection where that is allowed?
-bool is_so(const Layout& layout, std::uint64_t depth, bool reflections) {
-  const Vertex n = layout.tokens;
-  ViewQuestion question;
-  question.layout = &layout;
-  const auto classes = list_isomorphisms(question, depth, 1'000'000, unlimited);
-  REQUIRE(classes);
-  const auto seen = oracle::see(layout, depth);
-  for (const RootClass& alike : *classes) {
-    for (const auto& [b, maps] : alike.to) {
-      for (const std::vector<Vertex>& map : maps) {
-        bool same = true, reflected = true;
-        for (Vertex j = 0; j < n; ++j) {
-          if (!seen[alike.root][j]) continue;
-          same = same && map[j] == j;
-          reflected = reflected && map[j] == n - 1 - j;
-        }
-        if (!same && !(reflections && reflected)) return false;
-      }
-    }
-  }
-  return true;
 }
 
 }  // namespace
