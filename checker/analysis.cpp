@@ -23,7 +23,7 @@ struct Unknown {};  // thrown where the exact arithmetic, or the reading, ends
 using Sum = std::map<Rational, Rational>;  // exponent -> coefficient, none 0; different ones are independent, so empty is the only zero
 constexpr std::size_t most_terms = 64;
 
-Sum add(Sum a, const Sum& b, const Rational& by) {
+Sum add_terms(Sum a, const Sum& b, const Rational& by) {
   for (const auto& [r, c] : b) {
     Rational& here = a.emplace(r, 0).first->second;
     here = here + c * by;
@@ -32,12 +32,12 @@ Sum add(Sum a, const Sum& b, const Rational& by) {
   if (a.size() > most_terms) throw Unknown();
   return a;
 }
-Sum multiply(const Sum& a, const Sum& b) {
+Sum multiply_terms(const Sum& a, const Sum& b) {
   Sum product;
   for (const auto& [r, c] : a) {
     Sum shifted;
     for (const auto& [s, e] : b) shifted.emplace(r + s, e);
-    product = add(std::move(product), shifted, c);
+    product = add_terms(std::move(product), shifted, c);
   }
   return product;
 }
@@ -46,12 +46,12 @@ struct Value {
   Sum top, bottom{{Rational(0), Rational(1)}};
 };
 Value number(const Rational& q) { return q.is_zero() ? Value{} : Value{{{Rational(0), q}}}; }
-Value operator+(const Value& a, const Value& b) { return {add(multiply(a.top, b.bottom), multiply(b.top, a.bottom), 1), multiply(a.bottom, b.bottom)}; }
-Value operator-(const Value& a, const Value& b) { return {add(multiply(a.top, b.bottom), multiply(b.top, a.bottom), -1), multiply(a.bottom, b.bottom)}; }
-Value operator*(const Value& a, const Value& b) { return {multiply(a.top, b.top), multiply(a.bottom, b.bottom)}; }
+Value operator+(const Value& a, const Value& b) { return {add_terms(multiply_terms(a.top, b.bottom), multiply_terms(b.top, a.bottom), 1), multiply_terms(a.bottom, b.bottom)}; }
+Value operator-(const Value& a, const Value& b) { return {add_terms(multiply_terms(a.top, b.bottom), multiply_terms(b.top, a.bottom), -1), multiply_terms(a.bottom, b.bottom)}; }
+Value operator*(const Value& a, const Value& b) { return {multiply_terms(a.top, b.top), multiply_terms(a.bottom, b.bottom)}; }
 Value operator/(const Value& a, const Value& b) {
   if (b.top.empty()) throw Unknown();
-  return {multiply(a.top, b.bottom), multiply(a.bottom, b.top)};
+  return {multiply_terms(a.top, b.bottom), multiply_terms(a.bottom, b.top)};
 }
 bool operator==(const Value& a, const Value& b) { return (a - b).top.empty(); }
 /// A quotient that is plainly rational: c e^r / c' e^r.
@@ -311,7 +311,7 @@ Shape of_constant(const Rational& q) {
 
 Parity product(Parity a, Parity b) { return a == Parity::none || b == Parity::none ? Parity::none : a == b ? Parity::even : Parity::odd; }
 
-std::vector<Rational> multiply(const std::vector<Rational>& a, const std::vector<Rational>& b) {
+std::vector<Rational> multiply_terms(const std::vector<Rational>& a, const std::vector<Rational>& b) {
   if (a.size() + b.size() > 66) throw Unknown();
   std::vector<Rational> out(a.size() + b.size() - 1, Rational(0));
   for (std::size_t i = 0; i < a.size(); ++i) for (std::size_t j = 0; j < b.size(); ++j) out[i + j] = out[i + j] + a[i] * b[j];
@@ -348,8 +348,8 @@ Shape combine(const std::string& op, const Shape& a, const Shape& b) {
     s.nonnegative = a.nonnegative && (divides ? b.positive : b.nonnegative);
     s.bounded = a.bounded && (divides ? scales : b.bounded);
     s.linear_growth = divides ? a.linear_growth && scales : (a.linear_growth && b.bounded) || (a.bounded && b.linear_growth);
-    if (a.polynomial && b.polynomial && !divides) s.polynomial = multiply(*a.polynomial, *b.polynomial);
-    if (a.polynomial && scales && divides) s.polynomial = multiply(*a.polynomial, {Rational(1) / *b.constant});
+    if (a.polynomial && b.polynomial && !divides) s.polynomial = multiply_terms(*a.polynomial, *b.polynomial);
+    if (a.polynomial && scales && divides) s.polynomial = multiply_terms(*a.polynomial, {Rational(1) / *b.constant});
   }
   s.analytic = a.analytic && b.analytic && nowhere_zero;
   s.continuous = a.continuous && b.continuous && nowhere_zero;

@@ -13,7 +13,6 @@
 namespace checker {
 
 using SharedLayers = std::map<std::uint32_t, SharedLayer>;
-inline constexpr std::uint64_t never = ~std::uint64_t{0};
 
 // Up to 64 `words` columns at once, one bit each; a few columns need no more.
 template <std::size_t words>

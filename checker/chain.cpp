@@ -13,8 +13,8 @@ namespace checker {
 namespace {
 
 using Images = std::vector<Vertex>;
-constexpr std::uint64_t most_steps = 20'000'000'000u;
-constexpr std::uint32_t unreached = ~std::uint32_t{0}, root = unreached - 1;
+constexpr std::uint64_t most_chain_steps = 20'000'000'000u;
+constexpr std::uint32_t unreached = ~std::uint32_t{0}, root_label = unreached - 1;
 
 bool is_identity(const Images& g) {
   for (Vertex x = 0; x < g.size(); ++x) {
@@ -70,12 +70,12 @@ private:
 
   void step(std::uint64_t count) const {
     poll();
-    if ((steps_ += count) > most_steps) throw Rejected("limit", "a group needs more than 2 10^10 steps to be confirmed");
+    if ((steps_ += count) > most_chain_steps) throw Rejected("limit", "a group needs more than 2 10^10 steps to be confirmed");
   }
 
   void add_level(Vertex base) {
     levels_.push_back({base, {}, {}, {base}, std::vector<std::uint32_t>(degree_, unreached)});
-    levels_.back().label[base] = root;
+    levels_.back().label[base] = root_label;
   }
 
   std::uint32_t store(Images g) {
@@ -128,7 +128,7 @@ private:
   /// The orbit and its tree again, breadth first.
   void grow(Level& level) {
     level.label.assign(degree_, unreached);
-    level.label[level.base] = root;
+    level.label[level.base] = root_label;
     level.orbit.assign(1, level.base);
     for (std::size_t head = 0; head < level.orbit.size(); ++head) {
       for (const std::uint32_t element : level.tree) {

@@ -10,10 +10,10 @@ namespace checker {
 
 namespace {
 
-constexpr std::uint64_t most_listed = 10'000, most_steps = 40'000'000;
+constexpr std::uint64_t most_listed = 10'000, most_tested = 40'000'000;
 
 /// One view written out: for every ordered pair the number of its list of effective colours, hidden rows apart.
-struct Table {
+struct WrittenView {
   std::vector<Vertex> seen;
   std::vector<std::uint64_t> hash;
   std::vector<std::vector<std::uint32_t>> arcs;
@@ -34,7 +34,7 @@ public:
   /// Calls visit(map) for every isomorphism of the views of a and b with a -> b; the map is by vertex.
   template <typename Visit>
   void each(Vertex a, Vertex b, Visit&& visit) {
-    const Table &from = tables_[a], &to = tables_[b];
+    const WrittenView &from = tables_[a], &to = tables_[b];
     std::vector<Vertex> map(from.hash.size(), ~Vertex{0}), walk{a};
     std::vector<bool> taken(from.hash.size(), false), listed(from.hash.size(), false);
     listed[a] = true;
@@ -52,7 +52,7 @@ public:
       const Vertex v = walk[k];
       for (const Vertex w : to.seen) {
         if (over_ || taken[w] || from.hash[v] != to.hash[w] || (k == 0) != (w == b)) continue;
-        if (++steps_ > most_steps) over_ = true;
+        if (++steps_ > most_tested) over_ = true;
         bool fits = from.arcs[v][v] == to.arcs[w][w];
         for (std::size_t i = 0; fits && i < k; ++i) fits = from.arcs[v][walk[i]] == to.arcs[w][map[walk[i]]] && from.arcs[walk[i]][v] == to.arcs[map[walk[i]]][w];
         if (!fits) continue;
@@ -67,8 +67,8 @@ public:
   [[nodiscard]] bool over() const { return over_; }  ///< beyond the bounds: what was listed is not all
 
 private:
-  Table write(const Rooted& rooted) {
-    Table table;
+  WrittenView write(const Rooted& rooted) {
+    WrittenView table;
     const RootColours colours = colour_root(rooted);
     table.hash = colours.hash, table.invariant = colours.invariant;
     const Vertex vertices = rooted.structure.vertices;
@@ -91,7 +91,7 @@ private:
   std::uint64_t count_ = 0, steps_ = 0;
   bool over_ = false;
   std::map<std::vector<std::int64_t>, std::uint32_t> numbers_;
-  std::vector<Table> tables_;
+  std::vector<WrittenView> tables_;
 };
 
 /// Does the answer claim a distance?

@@ -203,9 +203,9 @@ Named regular(const Named& a) {
   return make(static_cast<Vertex>(elements.size()), std::move(result), elements.size());
 }
 
-class Parser {
+class GroupParser {
 public:
-  Parser(std::string_view text, Vertex degree) : text_(text), degree_(degree) {}
+  GroupParser(std::string_view text, Vertex degree) : text_(text), degree_(degree) {}
 
   Named parse() {
     skip();
@@ -347,7 +347,7 @@ private:
 }  // namespace
 
 Group parse_group(const std::string& expression, Vertex degree, Order* order) {
-  Named named = Parser(expression, degree).parse();
+  Named named = GroupParser(expression, degree).parse();
   if (order != nullptr) *order = named.order;
   return std::move(named.group);
 }

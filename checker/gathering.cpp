@@ -9,7 +9,7 @@ namespace checker {
 
 namespace {
 
-constexpr std::size_t most_steps = 5;  // steps with an array of their own
+constexpr std::size_t most_arrays = 5;  // steps with an array of their own
 
 /// An array for each step that occurs, or null beyond the first few.
 template <class Value>
@@ -20,7 +20,7 @@ public:
     for (auto& [known, array] : arrays_) {
       if (known == step) return &array;
     }
-    if (arrays_.size() == most_steps) return nullptr;
+    if (arrays_.size() == most_arrays) return nullptr;
     return &arrays_.emplace_back(step, make()).second;
   }
   std::vector<std::pair<Vertex, std::vector<Value>>>& all() { return arrays_; }

@@ -14,7 +14,7 @@ Integer floor_divide(Integer a, Integer b) { return a / b - (a % b < 0 ? 1 : 0);
 Integer positive_rest(Integer a, Integer b) { return a - floor_divide(a, b) * b; }
 
 /// lo, lo+step, .. <= hi within 0 .. limit-1; what lies below 0 is left out in whole steps.
-void add(Integer lo, Integer hi, Integer step, Integer limit, Row& out, Integer colour = 1) {
+void add_run(Integer lo, Integer hi, Integer step, Integer limit, Row& out, Integer colour = 1) {
   if (lo < 0) lo = positive_rest(lo, step);
   hi = std::min(hi, limit - 1);
   if (lo > hi) return;
@@ -29,12 +29,12 @@ void unite(Row& row, const Row& more) {
 
 /// x - before d, .., x + after d in steps of d; round a ring each token once.
 void add_window(Integer x, Integer before, Integer after, Integer d, bool wrap, Integer n, Row& out) {
-  if (!wrap) return add(x - before * d, x + after * d, d, n, out);
+  if (!wrap) return add_run(x - before * d, x + after * d, d, n, out);
   const Integer step = d % n, common = std::gcd(step, n);
-  if (step == 0) return add(x, x, 1, n, out);
-  if (before + after + 1 >= n / common) return add(x % common, n - 1, common, n, out);
+  if (step == 0) return add_run(x, x, 1, n, out);
+  if (before + after + 1 >= n / common) return add_run(x % common, n - 1, common, n, out);
   const Integer lo = x - before * step, hi = x + after * step;
-  for (Integer lap = floor_divide(lo, n); lap <= floor_divide(hi, n); ++lap) add(lo - lap * n, hi - lap * n, step, n, out);
+  for (Integer lap = floor_divide(lo, n); lap <= floor_divide(hi, n); ++lap) add_run(lo - lap * n, hi - lap * n, step, n, out);
 }
 
 /// The block of x: boundaries at shift + k size; with wrap the two end pieces are one unless a boundary is at 0.
@@ -42,10 +42,10 @@ void add_block(Integer x, Integer size, Integer shift, bool wrap, Integer n, Row
   const Integer first = positive_rest(shift, size), begin = first + floor_divide(x - first, size) * size;
   const Integer last_begin = std::max<Integer>(0, first + floor_divide(n - 1 - first, size) * size);
   if (wrap && first > 0 && last_begin > 0 && (begin < 0 || begin == last_begin)) {
-    add(0, first - 1, 1, n, out);
-    add(last_begin, n - 1, 1, n, out);
+    add_run(0, first - 1, 1, n, out);
+    add_run(last_begin, n - 1, 1, n, out);
   } else {
-    add(std::max<Integer>(begin, 0), begin + size - 1, 1, n, out);
+    add_run(std::max<Integer>(begin, 0), begin + size - 1, 1, n, out);
   }
 }
 
@@ -93,7 +93,7 @@ PatternSource::Rule make_grid(const Json& spec, Integer n) {
   const auto [h, w] = get_pair(spec, "shape", 1);
   if (h * w != n) throw Malformed("shape: expected height times width to be the number of tokens");
   Axis rows = [](Integer y, Row& out) { out.push_back({static_cast<Vertex>(y), static_cast<Vertex>(y), 1, 1, 0}); }, columns = rows;
-  const auto whole = [](Integer extent) { return [extent](Integer, Row& out) { add(0, extent - 1, 1, extent, out); }; };
+  const auto whole = [](Integer extent) { return [extent](Integer, Row& out) { add_run(0, extent - 1, 1, extent, out); }; };
   const bool wrap = spec["wrap"].boolean();
   const int forms = spec["rows"].boolean() + spec["columns"].boolean() + (spec.find("window") != nullptr) + (spec.find("blocks") != nullptr);
   if (forms != 1) throw Malformed("expected one of window, rows, columns, blocks in a grid pattern");
@@ -124,13 +124,13 @@ PatternSource::Rule make_grid(const Json& spec, Integer n) {
     for (const Run& part : parts) width += part.size();
     for (const Run& band : bands) {
       if (width == w)
-        add(band.first * w, band.last * w + w - 1, 1, n, out);
+        add_run(band.first * w, band.last * w + w - 1, 1, n, out);
       else if (width < height)
         for (const Run& part : parts)
-          for (Integer x = part.first; x <= part.last; ++x) add(band.first * w + x, band.last * w + x, w, n, out);
+          for (Integer x = part.first; x <= part.last; ++x) add_run(band.first * w + x, band.last * w + x, w, n, out);
       else
         for (Integer y = band.first; y <= band.last; ++y)
-          for (const Run& part : parts) add(y * w + part.first, y * w + part.last, 1, n, out);
+          for (const Run& part : parts) add_run(y * w + part.first, y * w + part.last, 1, n, out);
     }
   };
 }
@@ -141,7 +141,7 @@ PatternSource::Rule make_window(const Json& spec, Integer n) {
   const Integer dilation = ring ? 1 : get_positive(spec, "dilation");
   const std::vector<Vertex> globals = ring ? std::vector<Vertex>() : to_set(spec["global"], static_cast<std::uint64_t>(n - 1));
   return [=, columns = compress(globals)](Vertex i, Row& out) {
-    if (std::binary_search(globals.begin(), globals.end(), i)) return add(0, n - 1, 1, n, out);
+    if (std::binary_search(globals.begin(), globals.end(), i)) return add_run(0, n - 1, 1, n, out);
     Row window;
     add_window(i, before, after, dilation, wrap, n, window);
     out = columns;
@@ -153,9 +153,9 @@ PatternSource::Rule make_strided(const Json& spec, Integer n) {
   const Integer stride = get_positive(spec, "stride"), local = stride - (spec["variant"].is("code") ? 1 : 0);
   const bool has_local = !spec["part"].is("summary"), has_summary = !spec["part"].is("local");
   return [=](Vertex i, Row& out) {
-    if (has_local) add(std::max<Integer>(0, i - local), i + local, 1, n, out);
+    if (has_local) add_run(std::max<Integer>(0, i - local), i + local, 1, n, out);
     Row summary;
-    if (has_summary) add(i % stride, n - 1, stride, n, summary);
+    if (has_summary) add_run(i % stride, n - 1, stride, n, summary);
     unite(out, summary);
   };
 }
@@ -166,15 +166,15 @@ PatternSource::Rule make_fixed(const Json& spec, Integer n) {
   const bool alone = spec["part"].is("summary");
   Row summary;
   if (columns <= n / stride)
-    for (Integer j = stride - columns; j < stride; ++j) add(j, n - 1, stride, n, summary);
+    for (Integer j = stride - columns; j < stride; ++j) add_run(j, n - 1, stride, n, summary);
   else
-    for (Integer j = stride - columns; j < n; j += stride) add(j, j + columns - 1, 1, n, summary);
+    for (Integer j = stride - columns; j < n; j += stride) add_run(j, j + columns - 1, 1, n, summary);
   return [=](Vertex i, Row& out) {
     out = summary;
     const Integer begin = i / stride * stride, own = stride - columns;
     if (!alone)
-      add(begin, begin + own - 1, 1, n, out);
-    else if (i % stride < own) add(i, i, 1, n, out);
+      add_run(begin, begin + own - 1, 1, n, out);
+    else if (i % stride < own) add_run(i, i, 1, n, out);
   };
 }
 
@@ -288,8 +288,8 @@ PatternSource::Rule PatternSource::make_kind(const Json& spec, std::uint64_t hea
     };
   };
   if (is_trusted(spec)) return [pattern = leaf(spec, head, heads)](Vertex i, Row& out) { pattern->row(i, out); };
-  if (kind == "full") return [=](Vertex, Row& out) { add(0, vertices - 1, 1, vertices, out); };
-  if (kind == "self") return tokens_only([=](Vertex i, Row& out) { add(i, i, 1, n, out); });
+  if (kind == "full") return [=](Vertex, Row& out) { add_run(0, vertices - 1, 1, vertices, out); };
+  if (kind == "self") return tokens_only([=](Vertex i, Row& out) { add_run(i, i, 1, n, out); });
   if (kind == "window" || kind == "ring") return tokens_only(make_window(spec, n));
   if (kind == "blocks" || kind == "shifted_blocks") {
     const bool shifted = kind == "shifted_blocks", wrap = shifted && spec["wrap"].boolean();
@@ -302,9 +302,9 @@ PatternSource::Rule PatternSource::make_kind(const Json& spec, std::uint64_t hea
   if (kind == "star") {
     if (vertices != n + 1) throw Malformed("a star has exactly one register");
     return [=](Vertex i, Row& out) {
-      if (i == n) return add(0, n, 1, vertices, out);
+      if (i == n) return add_run(0, n, 1, vertices, out);
       add_window(i, 1, 1, 1, true, n, out);
-      add(n, n, 1, vertices, out);
+      add_run(n, n, 1, vertices, out);
     };
   }
   if (kind == "butterfly") {
@@ -317,7 +317,7 @@ PatternSource::Rule PatternSource::make_kind(const Json& spec, std::uint64_t hea
     for (const Json& offset : spec["offsets"].array()) offsets.insert(static_cast<Vertex>(positive_rest(offset.integer(), n)));
     return tokens_only([n, runs = compress({offsets.begin(), offsets.end()})](Vertex i, Row& out) {
       for (const Run& run : runs)
-        for (const Integer lap : {-n, Integer{0}}) add(i + run.first + lap, i + run.last + lap, run.step, n, out);
+        for (const Integer lap : {-n, Integer{0}}) add_run(i + run.first + lap, i + run.last + lap, run.step, n, out);
     });
   }
   if (kind == "graph") {

@@ -12,7 +12,6 @@ namespace checker {
 
 namespace {
 
-constexpr std::uint32_t none = ~std::uint32_t{0};
 constexpr std::size_t most_slopes = 16;
 
 bool by_first(const Run& a, const Run& b) { return a.first < b.first; }

@@ -15,6 +15,7 @@
 namespace checker {
 
 using Vertex = std::uint32_t;
+inline constexpr Vertex none = ~Vertex{0};  ///< stands for no vertex, and where numbers run by vertex for no number
 
 /// first, first+step, .., last; the k-th of them is read with colour + k * colour_step.
 struct Run {

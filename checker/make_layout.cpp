@@ -38,7 +38,6 @@ void set_relative(const Json& mixer, Relation& relation) {
 
 /// Fixed mean pooling: tokens read all blocks; a second pattern says who shares one (theory 2.5).
 std::vector<std::shared_ptr<const Pattern>> make_pooling(const Json& blocks, Vertex tokens, PatternSource& source) {
-  constexpr Vertex none = ~Vertex{0};
   std::vector<Vertex> block_of(tokens, none);
   for (std::size_t b = 0; b < blocks.size(); ++b)
     for (const Json& token : blocks[b].array())

@@ -11,16 +11,16 @@ namespace checker {
 
 namespace {
 
-using Factors = std::vector<std::string>;  ///< of a direct product, sorted
+using FactorNames = std::vector<std::string>;  ///< of a direct product, sorted
 using Set = std::vector<Vertex>;
-constexpr std::size_t most_listed = 5000, most_images = std::size_t{1} << 22;
+constexpr std::size_t most_looked_at = 5000, most_images = std::size_t{1} << 22;
 
-std::string join(const Factors& factors) {
+std::string join(const FactorNames& factors) {
   std::string text;
   for (const std::string& factor : factors) text += (text.empty() ? "" : " x ") + factor;
   return text;
 }
-std::string wreath(const Factors& inside, std::uint64_t k) {
+std::string wreath(const FactorNames& inside, std::uint64_t k) {
   const std::string text = join(inside), count = std::to_string(k);
   if (text == "S_2" || text == "C_2") return k == 2 ? "D_4" : "B_" + count;
   return (text.find(' ') == std::string::npos ? text : "(" + text + ")") + " wr S_" + count;
@@ -30,7 +30,7 @@ std::string wreath(const Factors& inside, std::uint64_t k) {
 class NameReader {
 public:
   NameReader(std::string_view text, const std::string& claim) : text_(text), claim_(claim) {}
-  std::pair<Factors, Order> read() {
+  std::pair<FactorNames, Order> read() {
     auto result = product();
     if (at_ != text_.size()) fail();
     return result;
@@ -52,7 +52,7 @@ private:
     if (at_ == start || text_[start] == '0') fail();
     return value;
   }
-  std::pair<Factors, Order> product() {
+  std::pair<FactorNames, Order> product() {
     auto result = factor();
     while (take(" x ")) {
       const auto next = factor();
@@ -63,8 +63,8 @@ private:
     return result;
   }
   /// One factor; what stands in brackets must be the base of a wreath product and not be a word alone.
-  std::pair<Factors, Order> factor() {
-    std::pair<Factors, Order> inside;
+  std::pair<FactorNames, Order> factor() {
+    std::pair<FactorNames, Order> inside;
     const bool brackets = take("(");
     if (brackets) {
       if (++depth_ > 100) fail();
@@ -105,13 +105,13 @@ public:
   explicit NameProver(const std::string& claim) : claim_(claim) {}
 
   /// Names of which H is a subgroup of a quotient.
-  Factors prove(const Group& h, const Json& proof) const {
+  FactorNames prove(const Group& h, const Json& proof) const {
     const std::string& kind = proof["kind"].string();
     if (kind == "symmetric") {
       expect(proof, {"kind"});
       return {"S_" + std::to_string(h.degree)};
     }
-    Factors factors;
+    FactorNames factors;
     if (kind == "abelian" || kind == "dihedral") {
       expect(proof, {"elements", "kind"});
       factors = kind == "abelian" ? abelian(h, proof["elements"]) : dihedral(h, proof["elements"]);
@@ -127,8 +127,8 @@ public:
 
 private:
   [[noreturn]] void fail(const std::string& reason) const { throw Rejected(claim_, "the proof fails: " + reason); }
-  static void expect(const Json& proof, const Factors& keys) {
-    Factors found;
+  static void expect(const Json& proof, const FactorNames& keys) {
+    FactorNames found;
     for (const auto& [key, ignored] : proof.object()) found.push_back(key);
     if (found != keys) throw Malformed("the proof of a name has other keys than its kind asks for");
   }
@@ -151,8 +151,8 @@ private:
   }
 
   std::vector<Permutation> listed(const Group& h) const {
-    std::vector<Permutation> list = list_generators(h, most_listed + 1);
-    if (list.size() > most_listed) fail("more than 5000 generators are to be looked at one by one");
+    std::vector<Permutation> list = list_generators(h, most_looked_at + 1);
+    if (list.size() > most_looked_at) fail("more than 5000 generators are to be looked at one by one");
     return list;
   }
   static Permutation product(const Permutation& a, const Permutation& b) {  // b first
@@ -207,9 +207,9 @@ private:
     return moved == g.moves().size();
   }
 
-  Factors abelian(const Group& h, const Json& elements) const {
+  FactorNames abelian(const Group& h, const Json& elements) const {
     Group named{h.degree, {}, {}};
-    Factors factors;
+    FactorNames factors;
     std::vector<Cycles> cycles;
     if (elements.size() == 0 || elements.size() > 100) fail("an abelian group takes 1 to 100 elements");
     if (elements.size() > 1 && elements.size() * h.degree > most_images) fail("the elements have more than 2^22 images together");
@@ -236,7 +236,7 @@ private:
     return factors;
   }
 
-  Factors dihedral(const Group& h, const Json& elements) const {
+  FactorNames dihedral(const Group& h, const Json& elements) const {
     if (elements.size() != 2) fail("a dihedral group takes a rotation and a reflection");
     const Permutation r = Permutation::read(elements[0], h.degree), s = Permutation::read(elements[1], h.degree);
     const Cycles cycles = cycles_of(r);
@@ -273,7 +273,6 @@ private:
   }
   /// The same for single points, classes whole.
   Group act_on_points(const Group& h, const Set& points) const {
-    const Vertex none = ~Vertex{0};
     std::vector<Vertex> number(h.degree, none);
     for (Vertex k = 0; k < points.size(); ++k) number[points[k]] = k;
     Group image{static_cast<Vertex>(points.size()), {}, {}};
@@ -297,10 +296,10 @@ private:
     return image;
   }
 
-  Factors actions(const Group& h, const Json& proof) const {
+  FactorNames actions(const Group& h, const Json& proof) const {
     const Json::Array &families = proof["actions"].array(), &proofs = proof["proofs"].array();
     if (families.empty() || families.size() > 100 || families.size() != proofs.size()) fail("1 to 100 actions have a proof each");
-    Factors factors;
+    FactorNames factors;
     std::vector<std::vector<Set>> sets;
     std::vector<bool> single(h.degree, false);              // a point of a family of points
     std::vector<std::vector<std::uint64_t>> inside(h.degree);  // in which sets a point lies
@@ -312,7 +311,7 @@ private:
       if (const Json* points = families[k].find("points")) {
         const Set list = read_points(*points, h.degree, left);
         for (const Vertex x : list) single[x] = true;
-        if (h.degree <= most_listed) {
+        if (h.degree <= most_looked_at) {
           for (const Vertex x : list) sets.back().push_back({x});  // confirm_injective may ask for them
         }
         number += list.size();
@@ -338,7 +337,7 @@ private:
   }
   /// The group and what it does on all families together have one order.
   void confirm_injective(const Group& h, const std::vector<std::vector<Set>>& families) const {
-    if (h.degree > most_listed) fail("an action does not tell points apart");
+    if (h.degree > most_looked_at) fail("an action does not tell points apart");
     const std::vector<Permutation> list = listed(h);
     std::vector<std::vector<std::pair<Vertex, Vertex>>> moves(list.size());
     Vertex start = 0;
@@ -354,7 +353,7 @@ private:
     if (!same_order(Chain(h).order(), Chain(image).order())) fail("an action loses elements");
   }
 
-  Factors blocks(const Group& h, const Json& proof) const {
+  FactorNames blocks(const Group& h, const Json& proof) const {
     if (proof["proofs"].size() != 1) throw Malformed("blocks have one proof for what goes on inside");
     std::vector<Set> members;
     std::vector<std::uint64_t> block(h.degree, 0);  // one more than the number of the block
@@ -425,7 +424,7 @@ void check_name(const Json& name, const Group& group, const Order& order, const 
   if (plain) return;
   const auto [factors, promised] = NameReader(name.string(), claim).read();
   if (!same_order(promised, order)) throw Rejected(claim, "\"" + name.string() + "\" has another order than " + order.factored());
-  const Factors shown = NameProver(claim).prove(group, evidence["proof"]);
+  const FactorNames shown = NameProver(claim).prove(group, evidence["proof"]);
   if (shown != factors) throw Rejected(claim, "the proof is one of " + join(shown));
 }
 

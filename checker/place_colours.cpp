@@ -15,8 +15,7 @@ namespace checker {
 
 namespace {
 
-constexpr Vertex none = ~Vertex{0};
-constexpr std::size_t most_pieces = std::size_t{1} << 23, most_steps = 4;
+constexpr std::size_t most_pieces = std::size_t{1} << 23, most_steps_named = 4;
 constexpr Vertex short_run = 8;
 
 std::uint64_t weigh(std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour)) | 1; }
@@ -125,7 +124,7 @@ void PlaceColours::append(Rows& rows, const Run& run) {
   if (all && run.colour_step == 0 && run.size() > short_run) {
     const auto known = std::find(steps_.begin(), steps_.end(), run.step);
     const auto number = static_cast<std::uint32_t>(known - steps_.begin());
-    if (known == steps_.end() && steps_.size() < most_steps) steps_.push_back(run.step);
+    if (known == steps_.end() && steps_.size() < most_steps_named) steps_.push_back(run.step);
     if (number < steps_.size()) return add(run.first, run.last, number, weigh(run.colour));
   }
   std::int64_t colour = run.colour;

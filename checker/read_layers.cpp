@@ -109,7 +109,6 @@ std::optional<Intervals> make_intervals(const ReadLayer& layer) {
 namespace {
 
 using Pair = std::pair<Vertex, Vertex>;
-constexpr std::uint64_t never = ~std::uint64_t{0};
 
 /// The view after `first` is read through the rows of `next`.
 Intervals compose(const Intervals& first, Intervals next) {

@@ -10,6 +10,8 @@
 
 namespace checker {
 
+inline constexpr std::uint64_t never = ~std::uint64_t{0};
+
 /// first, first + step, .., last.
 struct Range {
   Vertex step = 1, first = 0, last = 0;

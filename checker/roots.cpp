@@ -11,7 +11,6 @@ namespace checker {
 
 namespace {
 
-constexpr std::uint64_t absent = ~std::uint64_t{0};
 
 std::uint64_t fold(std::uint64_t hash, std::uint64_t value) { return mix(hash ^ mix(value + 0x51ab)); }
 

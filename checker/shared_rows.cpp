@@ -13,7 +13,6 @@ namespace checker {
 namespace {
 
 constexpr Vertex few_vertices = 4096, share = 8;
-constexpr std::uint32_t none = ~std::uint32_t{0};
 
 /// Different rows of a table, as sets with colours, by reader (none where the row is hidden); `first`: their first readers, or none at all
 /// when there are too many rows.

@@ -13,7 +13,6 @@ namespace checker {
 
 namespace {
 
-constexpr std::uint32_t none = ~std::uint32_t{0};
 
 /// Disjoint sets of 0 .. n-1.
 class Orbits {

@@ -13,7 +13,6 @@ namespace checker {
 
 namespace {
 
-constexpr std::uint32_t none = ~std::uint32_t{0};
 
 /// Classes by number; class k has the inner colours inner[k * tables ..], for one vertex alone its loops.
 struct Classes {

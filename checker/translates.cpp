@@ -17,7 +17,6 @@ namespace checker {
 
 namespace {
 
-constexpr std::uint64_t absent = ~std::uint64_t{0};
 
 /// The offsets of a relation, all of one colour.
 struct Offsets {

@@ -43,7 +43,8 @@ private:
 /// Does no row of the layout repeat an effective colour? Then no view has an automorphism but the identity.
 [[nodiscard]] bool is_rigid(const Layout& layout);
 
-/// For every relation the first layer q (from 1) that contains it; ~0 when none does.
+/// For every relation the first layer q (from 1) that contains it; `absent` when none does.
+inline constexpr std::uint64_t absent = ~std::uint64_t{0};
 [[nodiscard]] std::vector<std::uint64_t> first_layers(const Layout& layout);
 
 class PlaceColours;

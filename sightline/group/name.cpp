@@ -94,7 +94,7 @@ Name name_abelian(const Group& group, const std::vector<Permutation>& generators
     while (rest % p == 0) rest /= p;
     std::vector<Permutation> powers = generators;
     mpz_class size = order;
-    for (unsigned long prime_power = p; size % p == 0; prime_power *= p) {
+    while (size % p == 0) {
       for (Permutation& g : powers) g = power_of(g, p);
       const auto next = make_group(group.degree, powers, budget).order.value();
       if (!next) return std::nullopt;

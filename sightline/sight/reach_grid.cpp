@@ -37,7 +37,7 @@ struct Factors {
 class Splitter {
 public:
   Splitter(const ReadLayer& layer, Vertex width, Vertex height, const Budget& budget)
-      : layer_(layer), width_(width), height_(height), budget_(budget) {
+      : layer_(layer), width_(width), budget_(budget) {
     factors_.down.resize(height);
     factors_.across.resize(width);
   }
@@ -140,7 +140,7 @@ private:
 
   static constexpr std::size_t most_pieces = 4096;
   const ReadLayer& layer_;
-  Vertex width_, height_;
+  Vertex width_;
   const Budget& budget_;
   Factors factors_;
   std::vector<Piece> pieces_;

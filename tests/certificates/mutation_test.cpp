@@ -131,9 +131,11 @@ void run(std::size_t every, std::size_t most_claims, std::size_t most_evidence, 
     const json certificate = certificates::make(files[k]);
     CAPTURE(files[k]);
     REQUIRE(certificates::is_confirmed(certificate));
-    sweep(certificate, Path("/answer"), most_claims, claims);
+    // Every check of these enumerates contents for a third of a second: two thirds of the time of all others together.
+    const std::size_t share = files[k].ends_with("R05.toml") ? 10 : 1;
+    sweep(certificate, Path("/answer"), most_claims / share, claims);
     for (const char* top : {"/evidence", "/patterns", "/conversion", "/digest", "/format", "/version"}) {
-      sweep(certificate, Path(top), most_evidence, evidence);
+      sweep(certificate, Path(top), most_evidence / share, evidence);
     }
   }
   MESSAGE(claims.changes << " changes of claims, " << claims.rejected << " rejected; " << evidence.changes << " of evidence, "

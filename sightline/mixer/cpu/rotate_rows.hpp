@@ -6,12 +6,10 @@
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
 /// The even entries in place of the odd ones and the other way round.
-template <class Real> SIGHTLINE_INLINE Vec<Real> swap_pairs(Vec<Real> x) {
-  IntVec<Real> other{};
-  for (int lane = 0; lane < Lanes<Real>::count; ++lane)
-    other[lane] = lane ^ 1;
-  return __builtin_shuffle(x, other);
+template <class Real, int... lane> SIGHTLINE_INLINE Vec<Real> swap_pairs(Vec<Real> x, std::integer_sequence<int, lane...> /*lanes*/) {
+  return __builtin_shufflevector(x, x, (lane ^ 1)...);
 }
+template <class Real> SIGHTLINE_INLINE Vec<Real> swap_pairs(Vec<Real> x) { return swap_pairs<Real>(x, LaneIndices<Real>()); }
 
 /// cos(a + b) and sin(a + b) from those of a and of b ([2 half]: cosines, then sines), each written twice, the sine
 /// with the sign that its entry of a pair has; `sign` -1 turns back.

@@ -77,10 +77,10 @@ SIGHTLINE_INLINE void partial_products(bool distance, const Real* fixed, Real sc
 /// The upper half of every vector joins the lower one, and neighbours that lie `half` apart share a vector: a
 /// transposition (simd.hpp) that adds as it goes.
 template <class Real, int half> SIGHTLINE_INLINE void fold_halves(Vec<Real>* rows) {
-  const auto [first, second] = halves_of<Real, half>();
 #pragma GCC unroll 16
   for (int i = 0; i < half; ++i)
-    rows[i] = __builtin_shuffle(rows[i], rows[i + half], first) + __builtin_shuffle(rows[i], rows[i + half], second);
+    rows[i] = first_halves<Real, half>(rows[i], rows[i + half], LaneIndices<Real>()) +
+              second_halves<Real, half>(rows[i], rows[i + half], LaneIndices<Real>());
   if constexpr (half > 1)
     fold_halves<Real, half / 2>(rows);
 }

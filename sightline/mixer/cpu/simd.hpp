@@ -1,10 +1,11 @@
 // One vector of numbers for the instruction set that this file is compiled for. Included only by the kernel sources,
 // which are compiled once per instruction set: everything lives in a namespace of that set's own, and no standard
-// template is used, so that no function compiled for a newer processor can be picked by the linker for an older one.
+// template with a function is used, so that none compiled for a newer processor can be picked by the linker for an older one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #if defined(SIGHTLINE_USE_AVX512) || defined(SIGHTLINE_USE_AVX2)
 #include <immintrin.h>
@@ -165,7 +166,7 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> round_down(Vec<Real> x) {
   const Vec<Real> limit = splat<Real>(sizeof(Real) == 4 ? Real(4194304) : Real(2251799813685248));
   Vec<Real> nearest = (x + magic) - magic;
   nearest = nearest > x ? nearest - splat<Real>(1) : nearest;
-  return (x < limit) & (x > -limit) ? nearest : x;
+  return ((x < limit) & (x > -limit)) ? nearest : x;
 }
 #endif
 
@@ -291,29 +292,29 @@ template <class Real> SIGHTLINE_INLINE Real add_lanes(Vec<Real> v) {
   return part[0];
 }
 
-/// Lane numbers for __builtin_shuffle(a, b, ..): the lanes of both without the bit `half`, where a's stay, and those with it.
-template <class Real> struct Halves { IntVec<Real> first{}, second{}; };
-template <class Real, int half> SIGHTLINE_INLINE Halves<Real> halves_of() {
-  constexpr int count = Lanes<Real>::count;
-  Halves<Real> of;
-  for (int p = 0; p < count; ++p) {
-    of.first[p] = (p & half) ? p - half + count : p;
-    of.second[p] = (p & half) ? p + count : p + half;
-  }
-  return of;
+template <class Real> using LaneIndices = std::make_integer_sequence<int, Lanes<Real>::count>;
+
+/// The lanes of a and b without the bit `half`, where a's stay.
+template <class Real, int half, int... lane>
+SIGHTLINE_INLINE Vec<Real> first_halves(Vec<Real> a, Vec<Real> b, std::integer_sequence<int, lane...> /*lanes*/) {
+  return __builtin_shufflevector(a, b, ((lane & half) ? lane - half + Lanes<Real>::count : lane)...);
+}
+/// Those with it, where b's stay.
+template <class Real, int half, int... lane>
+SIGHTLINE_INLINE Vec<Real> second_halves(Vec<Real> a, Vec<Real> b, std::integer_sequence<int, lane...> /*lanes*/) {
+  return __builtin_shufflevector(a, b, ((lane & half) ? lane + Lanes<Real>::count : lane + half)...);
 }
 
 /// Transposes the square block of Lanes::count rows: log2 stages, each exchanges the halves of every pair of rows.
 template <class Real, int half> SIGHTLINE_INLINE void transpose_stage(Vec<Real>* rows) {
   constexpr int count = Lanes<Real>::count;
-  const auto [first, second] = halves_of<Real, half>();
 #pragma GCC unroll 16
   for (int i = 0; i < count; ++i) {
     if (i & half)
       continue;
     const Vec<Real> a = rows[i], b = rows[i + half];
-    rows[i] = __builtin_shuffle(a, b, first);
-    rows[i + half] = __builtin_shuffle(a, b, second);
+    rows[i] = first_halves<Real, half>(a, b, LaneIndices<Real>());
+    rows[i + half] = second_halves<Real, half>(a, b, LaneIndices<Real>());
   }
   if constexpr (half > 1)
     transpose_stage<Real, half / 2>(rows);

@@ -196,12 +196,10 @@ private:
       high = std::max(high, event.column);
     }
     events_.clear();
-    std::uint64_t mask = 0;
     for (std::int64_t j = low; j <= high; ++j) {
       std::uint64_t& toggle = toggles_[static_cast<std::size_t>(j)];
       if (toggle != 0)
         events_.push_back({j, toggle});
-      mask ^= toggle;
       toggle = 0;
     }
   }
