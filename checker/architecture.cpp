@@ -150,6 +150,7 @@ void validate_architecture(const Json& architecture) {
   require(!input["embedding"].is("none") || input["dim"].integer() == dim, "/input/dim", "dim without an embedding");
   require(table || (input["vocabulary"].is_null() && !input["bos"].boolean()), "/input", "vocabulary and bos with a table only");
   require(!table || input["domain"].is("all"), "/input/domain", "all for token ids");
+  require(input["domain"].is("all") || input["dim"].integer() > 1, "/input/domain", "all for raw tokens of one number");
   require(fixed == (input.find("table") != nullptr), "/input/table", "one for fixed positions only");
   if (fixed) {
     require(static_cast<std::int64_t>(input["table"].size()) == tokens, "/input/table", "a row for every token");

@@ -90,6 +90,7 @@ struct Derivation {
   std::vector<ActivationFacts> alpha;
   OutputRank rank;
   std::int64_t dim = 0, raw = 0;       ///< d, width of the raw tokens
+  std::int64_t directions = 0;         ///< of the raw tokens: one less where they are centred (16.32)
   std::uint64_t n = 0, ordinary = 0;
   std::optional<std::uint64_t> vocabulary, given, connected, needed, class_layers;
   std::optional<std::pair<std::uint64_t, std::uint64_t>> needed_between;

@@ -124,6 +124,7 @@ FeedforwardFacts one_feedforward(const Json& feedforward, const Json& norm, std:
     f.dense_in_one = !narrow && !small;
     const bool squared_relu = feedforward["activation"].is("relu2") && (!narrow || feedforward["width"].integer() >= 2);
     f.definition2 = biased && !feedforward["kind"].is("moe") && !small && (s.is(A::lipschitz) || squared_relu) && s.is(A::affine, 'n');
+    if (dim == 1 && small) return say(Closure::unknown, "one coordinate and a bound on the spectral norm: small steps keep the order of points, nothing folds (theory 16.32)");
     if (dim == 1) return say(s.is(A::curved) ? Closure::full : Closure::unknown, "one coordinate: folding by a kink or curvature (theory 2.1, extension d = 1)");
     return say(Closure::full, "non-polynomial activation with hidden biases (theory 6 A, B)");
   }

@@ -161,6 +161,8 @@ void add_output_rank_floor(Derivation& d, std::int64_t wanted) {
   if (d.a["input"]["embedding"].is("table")) {
     if (excess > 0 && d.vocabulary && static_cast<std::int64_t>(*d.vocabulary) >= wanted) {
       const auto v = static_cast<std::int64_t>(*d.vocabulary);
+      // As many ids as fit: their one-hot codes are no witness, more labels are (16.32).
+      if (excess == 1 && v == wanted) return d.add_floor({}, "F(X)_i = e_k at the k-th of the first " + count + " target labels, 0 at all others", ids_domain(d), rule);
       value = (Rational(excess - 1) / v + Rational(v - wanted) / (Rational(v) * v)) * static_cast<std::int64_t>(d.ordinary);
     }
     return d.add_floor(value, "F(X)_i = one-hot of the id of token i (the first " + count + " ids)", ids_domain(d), rule);
@@ -173,7 +175,7 @@ void add_output_rank_floor(Derivation& d, std::int64_t wanted) {
 
 void add_input_rank_floor(Derivation& d, std::int64_t kept) {
   const bool all = d.target_class == ClassKind::all;  // else every token is asked about itself
-  const Rational n = static_cast<std::int64_t>(d.n), asked = all ? n : Rational(1), dimension = asked * d.raw, e = dimension - asked * kept, half = dimension / 2;
+  const Rational n = static_cast<std::int64_t>(d.n), asked = all ? n : Rational(1), dimension = asked * d.directions, e = dimension - asked * kept, half = dimension / 2;
   const Rational value = Rational(4) * e / ((e + 4) * (e + 2) * (e + 2)) * ((e / 2 + 1) * (e / 2 + 2)) / ((half + 1) * (half + 2));
   d.add_floor(n * value, all ? "F(X)_i = |X|^2 e_1" : "F(X)_i = |X_i|^2 e_1", all ? "the unit ball of the raw inputs" : "the unit ball of every raw token",
               "input rank (theory 15.6 F)");

@@ -13,6 +13,7 @@ using Missing = std::vector<std::string>;
 /// True when some sublayer suffices only by being repeated (section 6): then no number of layers is known.
 bool check_feedforward(const Derivation& d, Missing& missing) {
   const Json &layers = d.a["layer"], &front = d.a["input"]["norm"];
+  const bool repeats = !d.given && !d.a["block"]["tied"].boolean();  // shared weights repeat one map (16.32)
   bool repeated = false;
   for (std::size_t k = 0; k < d.feedforward.size(); ++k) {
     const Json& ff = layers[k]["feedforward"];
@@ -20,12 +21,13 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
     const bool last = k + 1 == d.feedforward.size();  // Lemma S: states that differ are enough for softmax, so that is what must read them next
     if (ff["kind"].is("none") && d.mixer[k].softmax && !last && (d.mixer[k + 1].softmax || d.mixer[k + 1].blind) && d.given) continue;
     const bool narrow = !ff["width"].is_null() || !ff["spectral_norm_at_most"].is_null();
-    if ((narrow || !f.interpolates) && !d.given && (f.closure == Closure::full || f.closure == Closure::zero_fixing)) {
+    if ((narrow || !f.interpolates) && repeats && (f.closure == Closure::full || f.closure == Closure::zero_fixing)) {
       repeated = true;
       continue;
     }
     if (!narrow && f.interpolates) continue;
-    missing.push_back(narrow ? "feedforward: a width or norm bound is covered for unbounded depth only (theory 15.4)"
+    missing.push_back(narrow ? d.given ? "feedforward: a width or norm bound is covered for unbounded depth only (theory 15.4)"
+                                       : "feedforward: repeating a bounded one is covered for layers with weights of their own only (theory 15.4, 16.32)"
                              : "feedforward: one sublayer must take finitely many states anywhere, and " +
                                    (f.polynomial ? "polynomial activations have a finite-dimensional span (theory 15.1 d)" : f.why.empty() ? "this one is not covered (theory 15.1)" : f.why));
     return repeated;
@@ -188,7 +190,9 @@ void decide_ids(Derivation& d) {
     enough = layers.high > 0 && (!d.given || *d.given >= layers.high + read_out);
     if (!enough && !impossible) missing.push_back("layers: no number is proved");
   }
-  const bool spare = !d.given || *d.given > layers.layers.value_or(layers.high);
+  // One feedforward behind the labels and one with other gains (15.8 a); a parallel block shows labels to the next one, shared weights share gains (16.32).
+  const std::uint64_t behind = layers.layers.value_or(layers.high);
+  const bool spare = table_enough || (!block["tied"].boolean() && (!d.given || *d.given > std::max<std::uint64_t>(1, behind + (behind > 0 ? read_out : 0))));
   if (!d.rank.sphere && spare && layers.layers && d.rank.with_one_more_layer > d.rank.certified) {  // 15.8 a
     d.output_largest = d.rank.with_one_more_layer;
     if (d.a["output"]["dim"].is_null()) d.output_dim = d.output_largest;

@@ -54,6 +54,16 @@ std::vector<std::shared_ptr<const Pattern>> make_pooling(const Json& blocks, Ver
   return {source.held_to("read " + key, "pooling", [&] { return make(true); }), source.held_to("same " + key, "pooling", [&] { return make(false); })};
 }
 
+/// A maximum weighs nothing: colours say nothing (16.32).
+std::shared_ptr<const Pattern> drop_colours(const std::shared_ptr<const Pattern>& pattern) {
+  const auto coloured = [](const std::vector<MovingRun>& list) { return std::any_of(list.begin(), list.end(), [](const MovingRun& run) { return run.colour != 1; }); };
+  if (std::none_of(pattern->lists.begin(), pattern->lists.end(), coloured)) return pattern;
+  Pattern plain = *pattern;
+  for (std::vector<MovingRun>& list : plain.lists)
+    for (MovingRun& run : list) run.colour = 1;
+  return std::make_shared<const Pattern>(std::move(plain));
+}
+
 std::vector<Relation> make_relations(const Json& mixer, Vertex tokens, PatternSource& source) {
   Relation like;
   like.tokens = tokens;
@@ -81,7 +91,7 @@ std::vector<Relation> make_relations(const Json& mixer, Vertex tokens, PatternSo
   std::vector<Relation> out;
   for (const auto& pattern : patterns) {
     out.push_back(like);
-    out.back().pattern = pattern;
+    out.back().pattern = kind == "max" ? drop_colours(pattern) : pattern;
     for (const auto& list : pattern->lists)
       for (const MovingRun& run : list)
         if (run.colour > (std::int64_t{1} << 62) / out.back().relative_count()) throw Malformed("colours do not fit 63 bits");

@@ -273,6 +273,7 @@ namespace {
 void derive_rest(Derivation& d) {
   const Json &input = d.a["input"], &layers = d.a["layer"];
   d.n = d.layout.tokens, d.ordinary = d.n - (input["bos"].boolean() ? 1 : 0), d.dim = d.a["dim"].integer(), d.raw = input["dim"].integer();
+  d.directions = d.raw - (input["domain"].is("centred") ? 1 : 0);
   if (!input["vocabulary"].is_null()) d.vocabulary = input["vocabulary"].natural();
   if (d.a["depth"].is("listed")) d.given = d.layout.order.size();
   d.sight.emplace(d.layout, d.shown("views", "layout"), &d.layout_group);

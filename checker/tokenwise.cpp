@@ -46,12 +46,13 @@ bool survives(const Derivation& d, std::int64_t lost, bool mean_alone) {
   const Json &input = d.a["input"], &embedding = input["embedding"];
   if (embedding.is("mlp")) return d.dim - lost >= 1;
   if (input["domain"].is("centred") && embedding.is("none")) return mean_alone;
-  return embedding.is("linear") && d.raw <= d.dim - lost;
+  return embedding.is("linear") && d.directions <= d.dim - lost;
 }
 
 void refuse_rank(Derivation& d, Tokenwise& result, std::int64_t kept) {
   result.impossible = true;
-  d.use("input-rank", {"raw width " + std::to_string(d.raw) + " > " + std::to_string(kept)});
+  const std::string what = d.a["input"]["domain"].is("centred") ? "directions of a centred token " : "raw width ";
+  d.use("input-rank", {what + std::to_string(d.directions) + " > " + std::to_string(kept)});
   add_input_rank_floor(d, kept);
 }
 
@@ -60,7 +61,7 @@ bool decide_input_norm(Derivation& d, Tokenwise& result) {
   const Json &input = d.a["input"], &norm = input["norm"], &embedding = input["embedding"];
   if (!real(norm) || lost_by(norm) == 0 || survives(d, lost_by(norm), loses_mean_alone(norm))) return true;
   const bool bare = embedding.is("none");
-  if (norm["kind"].is("layernorm") && input["domain"].is("all") && (bare || (embedding.is("linear") && d.raw > d.dim - 1))) {
+  if (norm["kind"].is("layernorm") && ((bare && input["domain"].is("all")) || (embedding.is("linear") && d.directions > d.dim - 1))) {
     refuse_rank(d, result, d.dim - 1);
     return false;
   }
@@ -108,7 +109,7 @@ void decide_pre(Derivation& d, Tokenwise& result, bool layernorm, bool no_eps) {
                                                                  : "raw width " + std::to_string(d.raw) + " <= " + std::to_string(d.dim - 1);
     return d.use("pre-layernorm", {by, "d >= 3"});
   }
-  const bool square = embedding.is("linear") && d.raw >= d.dim && everywhere;
+  const bool square = embedding.is("linear") && d.directions >= d.dim;
   if (square && final_layernorm) return refuse_rank(d, result, d.dim - 1);
   result.impossible = square || (embedding.is("none") && everywhere);
   if (square) {
@@ -150,7 +151,7 @@ void decide_feedforward(Derivation& d, Tokenwise& result) {
 }
 
 void decide_norms(Derivation& d, Tokenwise& result) {
-  if (d.a["input"]["embedding"].is("linear") && d.raw > d.dim) return refuse_rank(d, result, d.dim);
+  if (d.a["input"]["embedding"].is("linear") && d.directions > d.dim) return refuse_rank(d, result, d.dim);
   if (!d.uses_fixed_table() && norms_merge_rows(d.a)) result.missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
   if (!decide_input_norm(d, result)) return;
   const Json& norm = d.a["layer"].array().back()["norm"];

@@ -84,7 +84,13 @@ std::string missing_mixer(const Derivation& d, bool nothing_wanted) {
 void decide_blocks(Derivation& d, bool nothing_wanted, Tokenwise& result) {
   const auto miss = [&](const std::string& reason) { result.missing.push_back(reason); };
   if (!d.a["block"]["residual"].boolean()) miss("no residual connection (theory 7.4)");
-  const bool covered = d.a["input"]["embedding"].is("mlp") && std::all_of(d.feedforward.begin(), d.feedforward.end(), [](const auto& f) { return f.interpolates; });
+  // Shared weights leave no feedforward-only sublayers: branches of gain 1 are bounded in all, unless a head or a last gain follows (16.32).
+  const bool loud = !d.given || !d.a["output"]["head"].is("none") || real(d.a["output"]["norm"]) ||
+                    std::none_of(d.a["layer"].array().begin(), d.a["layer"].array().end(), [](const Json& layer) {
+                      const Json& norm = layer["norm"];
+                      return real(norm) && !norm["affine"].boolean() && (norm["place"].is("sandwich") || norm["place"].is("after"));
+                    });
+  const bool covered = loud && d.a["input"]["embedding"].is("mlp") && std::all_of(d.feedforward.begin(), d.feedforward.end(), [](const auto& f) { return f.interpolates; });
   if (d.a["block"]["tied"].boolean() && !covered) miss("layers that share weights on real-valued tokens (theory 7.4, 15.4)");
   if (const std::string missing = missing_mixer(d, nothing_wanted); !missing.empty()) return miss(missing);
   d.use("mixer", {d.mixer.front().why});
@@ -203,12 +209,13 @@ OutputVerdict decide_output(Derivation& d, std::int64_t possible, const std::opt
   const std::string premise = std::to_string(wanted) + " outputs per token, " + std::to_string(possible) + " possible";
   if (wanted <= possible) return d.use("output-rank", {rank.why, premise}), OutputVerdict{};
   const auto fits = static_cast<std::uint64_t>(rank.affine) + 1;
-  if (targets && targets->exact && targets->count <= fits) {
+  const bool few = targets && targets->count <= fits && (!d.a["output"]["head"].is("none") || wanted <= d.dim);  // no head: the state is the output
+  if (few && targets->exact) {
     d.use("few-labels", {number(targets->count) + " target labels, " + number(fits) + " fit"});
     return {};
   }
   if (rank.undecided_above && wanted <= rank.affine) return {false, "output width: " + rank.why};
-  if (targets && targets->count <= fits) return {false, "output width: few target labels, and they were not counted exactly (theory 15.8 e)"};
+  if (few) return {false, "output width: few target labels, and they were not counted exactly (theory 15.8 e)"};
   d.use("output-rank", {rank.why, premise});
   add_output_rank_floor(d, wanted);
   return {true, ""};

@@ -47,6 +47,14 @@ Cancels to_cancels(const Mixer& mixer) {
   return mixer.relative.scheme == RelativeScheme::alibi ? Cancels::common_shift : Cancels::single_colour;
 }
 
+/// The same arcs, all of colour 1.
+Pattern drop_colours(const Pattern& pattern) {
+  if (pattern.is_plain()) return pattern;
+  std::vector<layout::AffineRun> runs = pattern.affine_runs();
+  for (layout::AffineRun& run : runs) run.colour = 1;
+  return {pattern.vertex_count(), pattern.segments(), pattern.lists(), std::move(runs), pattern.written_vertices()};
+}
+
 /// Every token that stands in a block reads the whole union of blocks; a second relation says who shares a block. Together
 /// they have the symmetry of the fixed mean pooling: blocks of equal size may be exchanged (theory.md 2.5, S_k wr).
 std::vector<Pattern> make_pooling_patterns(const Mixer& mixer, Vertex tokens, Vertex vertices) {
@@ -137,7 +145,10 @@ std::vector<Relation> make_relations(const Architecture& architecture, const Mix
   }
   std::vector<Relation> relations;
   relations.reserve(patterns.size());
-  for (Pattern& pattern : patterns) relations.emplace_back(std::move(pattern), relative, cancels, tokens);
+  for (Pattern& pattern : patterns) {
+    if (mixer.kind == MixerKind::max) pattern = drop_colours(pattern);  // a maximum weighs nothing: the pattern alone counts (docs/theory.md 16.32)
+    relations.emplace_back(std::move(pattern), relative, cancels, tokens);
+  }
   return relations;
 }
 

@@ -148,6 +148,8 @@ void read_input(const View& view, Input& out, const Surroundings& around) {
   } else if (out.domain == Domain::centred) {
     fail_at_key(view, "domain", "expected \"all\" for token ids (embedding = \"table\"), found \"centred\"");
   }
+  if (out.domain == Domain::centred && out.dim == 1)
+    fail_at_key(view, "domain", "expected \"all\" for raw tokens of one number (0 alone is centred), found \"centred\"");
 }
 
 void read_output(const View& view, Output& out) {

@@ -102,7 +102,12 @@ void decide_blocks(Context& context, bool nothing_wanted, Tokenwise& result) {
   const Architecture& a = context.architecture;
   if (!a.block.residual) result.missing.push_back("no residual connection (theory 7.4)");
   if (a.block.tied) {
-    const bool covered = a.input.embedding == Embedding::mlp &&
+    // No feedforward-only sublayers there: branches of gain 1 add a bounded amount in all, which a head or a last gain would make up for.
+    const bool bounded = context.given && a.output.head == Head::none && !(a.output.norm && a.output.norm->kind != NormKind::none) &&
+                         std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& l) {
+                           return l.norm.kind != NormKind::none && !l.norm.affine && (l.norm.place == NormPlace::sandwich || l.norm.place == NormPlace::after);
+                         });
+    const bool covered = a.input.embedding == Embedding::mlp && !bounded &&
                          std::all_of(context.facts.feedforward.begin(), context.facts.feedforward.end(), [](const auto& f) { return f.interpolates; });
     if (!covered) result.missing.push_back("layers that share weights on real-valued tokens (theory 7.4, 15.4)");
   }

@@ -12,6 +12,10 @@ bool has_kernel(const Mixer& mixer) {
   return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::linformer;
 }
 
+std::int64_t count_raw_directions(const Architecture& architecture) {
+  return architecture.input.dim - (architecture.input.domain == Domain::centred ? 1 : 0);
+}
+
 bool lacks_scale(const Mixer& mixer) {
   if (mixer.value != ValueMap::identity) return false;
   if (mixer.kind == MixerKind::linformer) return mixer.projections == ProjectionKind::generic || mixer.projections == ProjectionKind::blocks;
@@ -88,7 +92,9 @@ FeedforwardFacts compute_one_feedforward(const Feedforward& feedforward, const N
   }
   if (result.hidden_bias && nonpolynomial) {
     result.dense_in_one = !feedforward.width && !feedforward.spectral_norm_at_most;
-    if (dim == 1) {
+    if (dim == 1 && feedforward.spectral_norm_at_most) {
+      result.why = "one coordinate and a bound on the spectral norm: small steps keep the order of points, nothing folds (theory 16.32)";
+    } else if (dim == 1) {
       result.closure = s.c2_or_kink == Tri::yes ? Closure::full : Closure::unknown;
       result.why = "one coordinate: folding by a kink or curvature (theory 2.1, extension d = 1)";
     } else {

@@ -67,6 +67,10 @@ struct Facts {
 /// A post-norm with eps = 0 keeps the sign of that multiple alone.
 [[nodiscard]] bool forgets_multiples(const architecture::LayerSpec& layer);
 
+/// Dimension of the raw tokens of one place: centred ones fill a hyperplane, and a linear embedding of that is one of a token with a number less
+/// (docs/theory.md 16.32).
+[[nodiscard]] std::int64_t count_raw_directions(const architecture::Architecture& architecture);
+
 /// Largest number of outputs per token (15.2, 15.8 a, b): K is certified, more than A is impossible with a closed floor.
 struct OutputRank {
   std::int64_t certified = 0;          ///< K

@@ -221,6 +221,10 @@ Floor make_output_rank_floor(const Context& context, std::int64_t output_dim) {
       const mpz_class v(static_cast<long>(*input.vocabulary));
       const mpq_class per_token = ratio(mpz_class(static_cast<long>(excess - 1)), v) + ratio(v - static_cast<long>(output_dim), v * v);
       floor.squared_error = per_token * integer(context.ordinary());
+      if (per_token == 0) {  // as many ids as fit: more of what the target asks for does not (docs/theory.md 16.32)
+        floor.squared_error.reset();
+        floor.target = fmt::format("F(X)_i = e_k at the k-th of the first {} target labels, 0 at all others", output_dim);
+      }
     }
     return floor;
   }
@@ -241,7 +245,7 @@ Floor make_input_rank_floor(const Context& context, std::int64_t kept_per_token)
   // Targets of a class may look at fewer tokens: there every token is asked about itself.
   const bool all = context.target_class == sight::ClassKind::all;
   const mpz_class asked = all ? n : mpz_class(1);
-  const mpz_class dimension = asked * static_cast<long>(context.architecture.input.dim);
+  const mpz_class dimension = asked * static_cast<long>(count_raw_directions(context.architecture));
   const mpq_class e(dimension - asked * static_cast<long>(kept_per_token));
   const mpq_class half = mpq_class(dimension) / 2;
   const mpq_class value = 4 * e / ((e + 4) * (e + 2) * (e + 2)) * ((e / 2 + 1) * (e / 2 + 2)) / ((half + 1) * (half + 2));

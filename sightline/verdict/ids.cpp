@@ -27,6 +27,7 @@ std::int64_t compute_kept_width(const Architecture& a, const Norm& norm) {
 bool check_feedforward(const Context& context, std::vector<std::string>& missing) {
   bool repeated = false;
   const Architecture& a = context.architecture;
+  const bool repeats = !context.given && !a.block.tied;  // shared weights repeat one map, however often (docs/theory.md 16.32)
   for (std::size_t k = 0; k < a.layers.size(); ++k) {
     const Feedforward& f = a.layers[k].feedforward;
     const FeedforwardFacts& facts = context.facts.feedforward[k];
@@ -35,16 +36,17 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
     const bool softmax_next = !last && (context.facts.mixer[k + 1].softmax || context.facts.mixer[k + 1].blind);
     if (f.kind == FeedforwardKind::none && context.facts.mixer[k].softmax && softmax_next && a.depth == Depth::listed) continue;
     const bool narrow = f.width || f.spectral_norm_at_most;
-    if (narrow && !context.given && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {  // section 6
+    if (narrow && repeats && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {  // section 6
       repeated = true;
       continue;
     }
     if (narrow) {
-      missing.push_back("feedforward: a width or norm bound is covered for unbounded depth only (theory 15.4)");
+      missing.push_back(context.given ? "feedforward: a width or norm bound is covered for unbounded depth only (theory 15.4)"
+                                      : "feedforward: repeating a bounded one is covered for layers with weights of their own only (theory 15.4, 16.32)");
       return repeated;
     }
     if (facts.interpolates) continue;
-    if (!context.given && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {
+    if (repeats && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {
       repeated = true;
       continue;
     }
@@ -200,11 +202,19 @@ std::uint64_t count_targets_at_least(const Context& context) {
   return count < most ? count.get_ui() : std::uint64_t{1} << 63;
 }
 
-/// 15.8 a: a spare layer may fill the coordinate that a norm inside the branch takes away.
-OutputVerdict decide_ids_output(Context& context, const IdLayers& layers) {
+/// 15.8 a: a spare layer may fill the coordinate that a norm inside the branch takes away: one feedforward behind the labels and another one with
+/// other gains. A parallel block shows labels to the next one; shared weights have shared gains (docs/theory.md 16.32).
+bool has_spare_layer(const Context& context, const IdLayers& layers, bool table_enough) {
+  if (table_enough) return true;
+  const architecture::Block& block = context.architecture.block;
+  if (block.tied) return false;
+  const std::uint64_t needed = layers.layers.value_or(layers.high), read_out = needed > 0 && block.arrangement == Arrangement::parallel ? 1 : 0;
+  return !context.given || *context.given > std::max<std::uint64_t>(1, needed + read_out);
+}
+
+OutputVerdict decide_ids_output(Context& context, const IdLayers& layers, bool table_enough) {
   const OutputRank& rank = context.rank;
-  const std::uint64_t needed = layers.layers.value_or(layers.high);
-  const bool spare = !context.given || *context.given >= needed + 1;
+  const bool spare = has_spare_layer(context, layers, table_enough);
   if (!rank.sphere && spare && layers.layers && rank.with_one_more_layer > rank.certified) {
     context.answer.output_largest = rank.with_one_more_layer;
     if (!context.architecture.output.dim) context.answer.output_dim = rank.with_one_more_layer;
@@ -278,7 +288,7 @@ void decide_ids(Context& context) {
     enough = layers.high > 0 && (!context.given || *context.given >= layers.high + read_out);
     if (!enough && !impossible) missing.push_back("layers: no number is proved");
   }
-  const OutputVerdict output = decide_ids_output(context, layers);
+  const OutputVerdict output = decide_ids_output(context, layers, table_enough);
   if (output.missing) missing.push_back(*output.missing);
 
   answer.verdict = impossible || output.impossible    ? Verdict::impossible

@@ -22,7 +22,9 @@ OutputVerdict decide_output(Context& context, std::int64_t possible, const std::
     return result;
   }
   const auto fits = static_cast<std::uint64_t>(rank.affine) + 1;
-  if (targets && targets->exact && targets->count <= fits) {
+  // Without a head the state is the output, and has no more numbers than it has (docs/theory.md 16.32).
+  const bool few = targets && targets->count <= fits && (context.architecture.output.head != architecture::Head::none || wanted <= context.architecture.dim);
+  if (few && targets->exact) {
     context.use("few-labels", {fmt::format("{} target labels, {} fit", targets->count, fits)});
     return result;
   }
@@ -30,7 +32,7 @@ OutputVerdict decide_output(Context& context, std::int64_t possible, const std::
     result.missing = "output width: " + rank.why;
     return result;
   }
-  if (targets && targets->count <= fits) {
+  if (few) {
     result.missing = "output width: few target labels, and they were not counted exactly (theory 15.8 e)";
     return result;
   }

@@ -54,14 +54,14 @@ bool refuse_narrow_feedforward(Context& context) {
 bool survives_norm(const Architecture& a, std::int64_t lost, bool mean_alone) {
   if (a.input.embedding == Embedding::mlp) return a.dim - lost >= 1;
   if (a.input.domain == Domain::centred && a.input.embedding == Embedding::none) return mean_alone;
-  return a.input.embedding == Embedding::linear && a.input.dim <= a.dim - lost;
+  return a.input.embedding == Embedding::linear && count_raw_directions(a) <= a.dim - lost;
 }
 
 std::int64_t count_lost(const Norm& norm) { return (norm.kind == NormKind::layernorm ? 1 : 0) + (norm.eps == 0 ? 1 : 0); }
 
 void refuse_input_rank(Context& context, Tokenwise& result, std::int64_t kept) {
   result.impossible = true;
-  context.use("input-rank", {fmt::format("raw width {} > {}", context.architecture.input.dim, kept)});
+  context.use("input-rank", {fmt::format("{} {} > {}", context.architecture.input.domain == Domain::centred ? "directions of a centred token" : "raw width", count_raw_directions(context.architecture), kept)});
   context.add_floor(make_input_rank_floor(context, kept));
 }
 
@@ -73,7 +73,7 @@ bool decide_input_norm(Context& context, Tokenwise& result) {
   const std::int64_t lost = count_lost(norm);
   const bool layernorm = norm.kind == NormKind::layernorm, bare = a.input.embedding == Embedding::none, everywhere = a.input.domain == Domain::all;
   if (lost == 0 || survives_norm(a, lost, layernorm && norm.eps > 0)) return true;
-  if (layernorm && everywhere && (bare || (a.input.embedding == Embedding::linear && a.input.dim > a.dim - 1))) {
+  if (layernorm && ((bare && everywhere) || (a.input.embedding == Embedding::linear && count_raw_directions(a) > a.dim - 1))) {
     refuse_input_rank(context, result, a.dim - 1);
     return false;
   }
@@ -134,7 +134,7 @@ void decide_pre_norm(Context& context, Tokenwise& result, const Norm& norm) {
     else result.missing.push_back("pre-RMSNorm with eps = 0 and no biases (theory 7.1)");
     return;
   }
-  const bool square = a.input.embedding == Embedding::linear && a.input.dim >= a.dim && a.input.domain == Domain::all;
+  const bool square = a.input.embedding == Embedding::linear && count_raw_directions(a) >= a.dim;
   if (survives_norm(a, 1, true) && a.dim >= 3) {
     context.use("pre-layernorm", {a.input.embedding == Embedding::mlp && a.input.dim >= a.dim ? "an mlp in front"
                                   : a.input.domain == Domain::centred                         ? "centred input"
@@ -193,7 +193,7 @@ void decide_feedforward(Context& context, Tokenwise& result) {
 
 void decide_norms(Context& context, Tokenwise& result) {
   const Architecture& a = context.architecture;
-  if (a.input.embedding == Embedding::linear && a.input.dim > a.dim) {
+  if (a.input.embedding == Embedding::linear && count_raw_directions(a) > a.dim) {
     refuse_input_rank(context, result, a.dim);
     return;
   }
