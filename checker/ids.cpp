@@ -14,12 +14,15 @@ using Missing = std::vector<std::string>;
 bool check_feedforward(const Derivation& d, Missing& missing) {
   const Json &layers = d.a["layer"], &front = d.a["input"]["norm"];
   const bool repeats = !d.given && !d.a["block"]["tied"].boolean();  // shared weights repeat one map (16.32)
+  const bool reads_out = std::any_of(layers.array().begin(), layers.array().end(), [](const Json& layer) { return !layer["feedforward"]["kind"].is("none"); });
   bool repeated = false;
   for (std::size_t k = 0; k < d.feedforward.size(); ++k) {
     const Json& ff = layers[k]["feedforward"];
     const FeedforwardFacts& f = d.feedforward[k];
-    const bool last = k + 1 == d.feedforward.size();  // Lemma S: states that differ are enough for softmax, so that is what must read them next
-    if (ff["kind"].is("none") && d.mixer[k].softmax && !last && (d.mixer[k + 1].softmax || d.mixer[k + 1].blind) && d.given) continue;
+    // Lemma S: states that differ are enough for softmax, so that is what must read them next; a list repeated for ever may stop where one reads out.
+    const bool ends = d.given && k + 1 == d.feedforward.size();
+    const MixerFacts& next = d.mixer[(k + 1) % d.feedforward.size()];
+    if (ff["kind"].is("none") && d.mixer[k].softmax && !ends && reads_out && (next.softmax || next.blind)) continue;
     const bool narrow = !ff["width"].is_null() || !ff["spectral_norm_at_most"].is_null();
     if ((narrow || !f.interpolates) && repeats && (f.closure == Closure::full || f.closure == Closure::zero_fixing)) {
       repeated = true;
@@ -134,6 +137,20 @@ std::uint64_t count_targets_at_least(const Derivation& d) {
   return count < most ? std::stoull(count.decimal()) : std::uint64_t{1} << 63;
 }
 
+/// The first layer from this one on, the list repeated, that has a feedforward to read out with (Lemma S needs none before).
+std::uint64_t next_feedforward(const Derivation& d, std::uint64_t from) {
+  const std::uint64_t period = d.layout.order.size();
+  std::uint64_t before = (from - 1) / period * period;
+  for (int round = 0; round < 2; ++round) {
+    for (const Json& layer : d.a["layer"].array()) {
+      const std::uint64_t start = before + 1;
+      before += layer["repeat"].natural();
+      if (before >= from && !layer["feedforward"]["kind"].is("none")) return std::max(from, start);
+    }
+  }
+  return from;
+}
+
 }  // namespace
 
 void decide_ids(Derivation& d) {
@@ -191,8 +208,8 @@ void decide_ids(Derivation& d) {
     if (!enough && !impossible) missing.push_back("layers: no number is proved");
   }
   // One feedforward behind the labels and one with other gains (15.8 a); a parallel block shows labels to the next one, shared weights share gains (16.32).
-  const std::uint64_t behind = layers.layers.value_or(layers.high);
-  const bool spare = table_enough || (!block["tied"].boolean() && (!d.given || *d.given > std::max<std::uint64_t>(1, behind + (behind > 0 ? read_out : 0))));
+  const std::uint64_t behind = layers.layers.value_or(layers.high), reader = next_feedforward(d, std::max<std::uint64_t>(1, behind + (behind > 0 ? read_out : 0)));
+  const bool spare = table_enough || (!block["tied"].boolean() && (!d.given || *d.given >= next_feedforward(d, reader + 1)));
   if (!d.rank.sphere && spare && layers.layers && d.rank.with_one_more_layer > d.rank.certified) {  // 15.8 a
     d.output_largest = d.rank.with_one_more_layer;
     if (d.a["output"]["dim"].is_null()) d.output_dim = d.output_largest;
@@ -212,9 +229,12 @@ void decide_ids(Derivation& d) {
   if (d.verdict == "certified" && d.target_class == ClassKind::all && (general || trivial) && inside()) d.expressed = d.layout_group;
   if (!premises || d.rank.sphere) return;
   if (repeated) return d.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
-  if (layers.layers && (read_out == 0 || *layers.layers == 0)) d.needed = layers.layers;
-  else if (layers.layers) d.needed_between = {*layers.layers, *layers.layers + read_out};
-  else if (!layers.never && layers.high > 0) d.needed_between = {layers.low, layers.high + read_out};
+  if (layers.layers == 0u) d.needed = 0;
+  else if (layers.layers || (!layers.never && layers.high > 0)) {
+    const std::uint64_t low = layers.layers.value_or(layers.low), high = next_feedforward(d, layers.layers.value_or(layers.high) + read_out);
+    if (low == high) d.needed = low;
+    else d.needed_between = {low, high};
+  }
   if (d.class_kind == d.target_class) {
     d.class_layers = d.needed;
   } else if (read_out == 0) {
@@ -228,7 +248,8 @@ void decide_ids(Derivation& d) {
       check_mixers(d, false, lacking);
       check_norms(d, lacking);
     }
-    if (!other.only_necessary && lacking.empty()) d.class_layers = other.layers;
+    const bool reads_out = other.layers.value_or(0) == 0 || next_feedforward(d, *other.layers) == *other.layers;
+    if (!other.only_necessary && lacking.empty() && reads_out) d.class_layers = other.layers;
   }
 }
 

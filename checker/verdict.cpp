@@ -273,7 +273,8 @@ RowExchange exchange_rows(const Derivation& d) {
   }
   if (!merges || !swaps) return RowExchange::none;
   const bool distinct = std::set(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(d.n)).size() == d.n;
-  return distinct && d.target_class == ClassKind::all ? RowExchange::refused : RowExchange::open;
+  const bool everything = d.target_class == ClassKind::all || (d.target_class == ClassKind::seen && d.class_kind == ClassKind::all);
+  return distinct && everything ? RowExchange::refused : RowExchange::open;
 }
 
 }  // namespace
@@ -314,8 +315,9 @@ void decide_continuous(Derivation& d) {
   bool undecided = !impossible && !needed.layers && !(needed.high > 0 && (!d.given || *d.given >= needed.high));
   if (!overlaps_are_exact && impossible && (needed.below || !(needed.never || needed.layers))) impossible = false, undecided = true;
   if (exchange == RowExchange::open && !(needed.never && needed.missed && !needed.below)) {
-    impossible = needed.never = false, undecided = true;
-    needed.layers.reset(), needed.high = 0;
+    impossible = d.given && *d.given < needed.start, undecided = !impossible, needed.never = false;  // what is not seen stays so, whatever the rows
+    needed.layers.reset(), needed.below.reset(), needed.low = needed.start, needed.high = 0;
+    premises = describe(needed, d.target_class);
   }
   if (!decidable) impossible = false;
 

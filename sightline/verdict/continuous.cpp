@@ -137,7 +137,8 @@ RowExchange exchange_rows(const Context& context, const layout::Layout& recolour
   }
   if (!merges || !swaps) return RowExchange::none;
   const bool distinct = std::set<std::uint64_t>(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(context.tokens())).size() == context.tokens();
-  return distinct && context.target_class == ClassKind::all ? RowExchange::refused : RowExchange::open;
+  const bool everything = context.target_class == ClassKind::all || (context.target_class == ClassKind::seen && context.answer.class_kind == ClassKind::all);
+  return distinct && everything ? RowExchange::refused : RowExchange::open;
 }
 
 /// What was found about views, in words that anyone can derive from the figures.
@@ -308,12 +309,16 @@ void decide_continuous(Context& context) {
     sight_verdict.impossible = false;
     sight_verdict.undecided = true;
   }
-  if (exchange == RowExchange::open && !sight_verdict.needed.missing) {
-    sight_verdict.impossible = false;
-    sight_verdict.undecided = true;
-    sight_verdict.needed.layers.reset();
-    sight_verdict.needed.never = false;
-    sight_verdict.needed.high = 0;
+  if (exchange == RowExchange::open && !(sight_verdict.needed.never && sight_verdict.needed.missing)) {
+    sight::Needed& needed = sight_verdict.needed;  // what is not seen stays so, whatever the rows; no more is known
+    sight_verdict.impossible = context.given && *context.given < needed.start;
+    sight_verdict.undecided = !sight_verdict.impossible;
+    needed.layers.reset();
+    needed.below.reset();
+    needed.never = false;
+    needed.low = needed.start;
+    needed.high = 0;
+    premises = describe_needed(needed, context.target_class);
   }
   if (!decidable) sight_verdict.impossible = false;  // not even necessity: the pattern depends on the data
 

@@ -27,14 +27,16 @@ std::int64_t compute_kept_width(const Architecture& a, const Norm& norm) {
 bool check_feedforward(const Context& context, std::vector<std::string>& missing) {
   bool repeated = false;
   const Architecture& a = context.architecture;
+  const bool reads_out = std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& l) { return l.feedforward.kind != FeedforwardKind::none; });
   const bool repeats = !context.given && !a.block.tied;  // shared weights repeat one map, however often (docs/theory.md 16.32)
   for (std::size_t k = 0; k < a.layers.size(); ++k) {
     const Feedforward& f = a.layers[k].feedforward;
     const FeedforwardFacts& facts = context.facts.feedforward[k];
-    const bool last = k + 1 == a.layers.size();
-    // Lemma S asks for states that differ, and holds for softmax: what reads such states next must be softmax too (16.21).
-    const bool softmax_next = !last && (context.facts.mixer[k + 1].softmax || context.facts.mixer[k + 1].blind);
-    if (f.kind == FeedforwardKind::none && context.facts.mixer[k].softmax && softmax_next && a.depth == Depth::listed) continue;
+    // Lemma S asks for states that differ, and holds for softmax: what reads such states next must be softmax too (16.21). A list that is repeated
+    // for ever may stop at any layer, so at one that has a feedforward.
+    const bool ends = k + 1 == a.layers.size() && context.given;
+    const MixerFacts& next = context.facts.mixer[(k + 1) % a.layers.size()];
+    if (f.kind == FeedforwardKind::none && context.facts.mixer[k].softmax && !ends && reads_out && (next.softmax || next.blind)) continue;
     const bool narrow = f.width || f.spectral_norm_at_most;
     if (narrow && repeats && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {  // section 6
       repeated = true;
@@ -202,6 +204,20 @@ std::uint64_t count_targets_at_least(const Context& context) {
   return count < most ? count.get_ui() : std::uint64_t{1} << 63;
 }
 
+/// The first layer from number `from` on, the list repeated, that has a feedforward to read out with (Lemma S needs none before).
+std::uint64_t find_feedforward(const Architecture& a, std::uint64_t from) {
+  const auto period = static_cast<std::uint64_t>(a.layer_count());
+  std::uint64_t begin = (from - 1) / period * period;  // layers before the list's next round
+  for (int round = 0; round < 2; ++round) {
+    for (const LayerSpec& layer : a.layers) {
+      const std::uint64_t end = begin + static_cast<std::uint64_t>(layer.repeat);
+      if (end >= from && layer.feedforward.kind != FeedforwardKind::none) return std::max(from, begin + 1);
+      begin = end;
+    }
+  }
+  return from;
+}
+
 /// 15.8 a: a spare layer may fill the coordinate that a norm inside the branch takes away: one feedforward behind the labels and another one with
 /// other gains. A parallel block shows labels to the next one; shared weights have shared gains (docs/theory.md 16.32).
 bool has_spare_layer(const Context& context, const IdLayers& layers, bool table_enough) {
@@ -209,7 +225,8 @@ bool has_spare_layer(const Context& context, const IdLayers& layers, bool table_
   const architecture::Block& block = context.architecture.block;
   if (block.tied) return false;
   const std::uint64_t needed = layers.layers.value_or(layers.high), read_out = needed > 0 && block.arrangement == Arrangement::parallel ? 1 : 0;
-  return !context.given || *context.given > std::max<std::uint64_t>(1, needed + read_out);
+  const std::uint64_t first = find_feedforward(context.architecture, std::max<std::uint64_t>(1, needed + read_out));
+  return !context.given || *context.given >= find_feedforward(context.architecture, first + 1);
 }
 
 OutputVerdict decide_ids_output(Context& context, const IdLayers& layers, bool table_enough) {
@@ -306,12 +323,12 @@ void decide_ids(Context& context) {
     context.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
     return;
   }
-  if (layers.layers && (read_out == 0 || *layers.layers == 0)) {
-    answer.needed = layers.layers;
-  } else if (layers.layers) {
-    answer.needed_between = {*layers.layers, *layers.layers + read_out};
-  } else if (!layers.never && layers.high > 0) {
-    answer.needed_between = {layers.low, layers.high + read_out};
+  if (layers.layers == 0) {
+    answer.needed = 0;
+  } else if (layers.layers || (!layers.never && layers.high > 0)) {
+    const std::uint64_t low = layers.layers.value_or(layers.low), high = find_feedforward(a, layers.layers.value_or(layers.high) + read_out);
+    if (low == high) answer.needed = low;
+    else answer.needed_between = {low, high};
   }
   if (answer.class_kind == context.target_class) {
     answer.class_layers = answer.needed;
@@ -330,7 +347,8 @@ void decide_ids(Context& context) {
       check_mixers(context, false, lacking);
       check_norms(context, lacking);
     }
-    if (!other.only_necessary && lacking.empty()) answer.class_layers = other.layers;
+    const bool reads_out = !other.layers || *other.layers == 0 || find_feedforward(a, *other.layers) == *other.layers;
+    if (!other.only_necessary && lacking.empty() && reads_out) answer.class_layers = other.layers;
     context.asked = std::move(of_class.asked);
   }
 }
