@@ -76,6 +76,12 @@ std::optional<IdLayers> try_constants(const Stack& stack) {
   return result;
 }
 
+/// Weights that could be polynomials of the keys: those of any kernel but exp, and of no other kinds of mixers but sums of a polynomial.
+bool may_be_polynomial(const Mixer& mixer, const MixerFacts& facts) {
+  if (mixer.kind == MixerKind::attention) return !facts.softmax;
+  return mixer.kind == MixerKind::bias && attention_kernel::compute_activation_facts(mixer.activation).polynomial != attention_kernel::Tri::no;
+}
+
 /// Does the first layer add up raw ids and positions (15.8 h)? `unknown`: it could not be shown that it weighs its keys differently.
 attention_kernel::Tri adds_positions(const Context& context, const layout::Layout& seen) {
   const Architecture& a = context.architecture;
@@ -83,7 +89,10 @@ attention_kernel::Tri adds_positions(const Context& context, const layout::Layou
   const bool normed = (a.input.norm && a.input.norm->kind != NormKind::none) ||
                       (first.kind != NormKind::none && (first.place == NormPlace::pre || first.place == NormPlace::sandwich));
   if (normed || a.layers.front().mixer.top_k || seen.layer(1).relations.empty()) return attention_kernel::Tri::no;
-  return context.facts.mixer.front().additive_only;
+  const attention_kernel::Tri additive = context.facts.mixer.front().additive_only;
+  // Rows of a table are as they are: what weighs keys by a polynomial shows moments of them, which two sets of rows may share (docs/theory.md 16.32).
+  const bool shows_moments = a.input.positions == Positions::fixed && may_be_polynomial(a.layers.front().mixer, context.facts.mixer.front());
+  return additive == attention_kernel::Tri::no && shows_moments ? attention_kernel::Tri::unknown : additive;
 }
 
 /// D1: (id, position) states are all different, so sight alone decides; sums of raw id + position need one layer more (15.8 h).
