@@ -68,7 +68,14 @@ struct Asked {
     for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
       const verdict::MixerFacts& facts = context.facts.mixer[k];
       using attention_kernel::Tri;
-      question.mixers.push_back({facts.softmax, facts.additive_only == Tri::yes ? 'y' : facts.additive_only == Tri::no ? 'n' : '?', facts.blind});
+      char additive = facts.additive_only == Tri::yes ? 'y' : facts.additive_only == Tri::no ? 'n' : '?';
+      // As the checker does before it asks: given rows under weights that may be polynomials (theory 16.32).
+      const architecture::Mixer& mixer = context.architecture.layers[k].mixer;
+      const bool polynomial = mixer.kind == architecture::MixerKind::attention
+                                  ? !facts.softmax
+                                  : mixer.kind == architecture::MixerKind::bias && attention_kernel::compute_activation_facts(mixer.activation).polynomial != Tri::no;
+      if (k == 0 && additive == 'n' && polynomial && context.architecture.input.positions == architecture::Positions::fixed) additive = '?';
+      question.mixers.push_back({facts.softmax, additive, facts.blind});
       for (std::int64_t r = 0; r < context.architecture.layers[k].repeat; ++r, ++position) {
         if (facts.blind) seen.order[position] = static_cast<std::uint32_t>(seen.layers.size() - 1);
       }
