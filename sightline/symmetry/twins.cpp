@@ -466,6 +466,7 @@ RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, const 
       mapped.clear();
       if (graph.relations[r].visible[x] && !map_whole(graph.relations[r], x, classes.inner[k * relations + r], rank, mapped)) {
         replace_own(graph.relations[r], x, classes.inner[k * relations + r], row);
+        mapped.clear();  // of what map_whole wrote until it gave up
         for (const ColouredRun& run : row) {
           if (rank[run.last + 1] == rank[run.first]) continue;
           if (run.colour_step == 0) {
