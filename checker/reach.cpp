@@ -401,6 +401,10 @@ std::optional<Reach> reach_by_crossing(State& state, const ReachQuestion& questi
   if (question.kind == ClassKind::seen || question.sets != nullptr || question.weight != nullptr || layout.registers > 0 || layout.order.empty()) return std::nullopt;
   const std::optional<std::uint64_t> depth = state.crossing(question.skip, question.kind == ClassKind::causal);
   if (!depth) return std::nullopt;
+  // Two layers suffice: is one too few? Its rows tell, where columns would be followed through every member of every run.
+  if (const std::vector<std::uint32_t>& heads = layout.layer(question.skip + 1); *depth == 2 && heads.size() == 1) {
+    if (const Unseen one = unseen_by_rows(layout, question, *layout.relations[heads.front()].pattern); one.first) return Reach{2, one.first};
+  }
   std::vector<Vertex> columns;
   constexpr std::uint64_t sampled = 64;
   for (std::uint64_t k = 0; k < sampled; ++k) columns.push_back(static_cast<Vertex>((layout.tokens - 1) * k / (sampled - 1)));
@@ -496,10 +500,26 @@ Reach compute_reach(const Layout& layout, const ReachQuestion& question) {
 }
 
 std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t depth, Vertex root, std::uint64_t skip) {
+  return compute_latest_from(layout, {{static_cast<std::int64_t>(depth), root}}, skip);
+}
+
+std::vector<std::int64_t> compute_latest_from(const Layout& layout, std::vector<std::pair<std::int64_t, Vertex>> sources, std::uint64_t skip) {
   std::vector<std::int64_t> latest(layout.vertices(), -1);
-  latest[root] = static_cast<std::int64_t>(depth);
-  std::vector<Vertex> seen{root};
-  if (layout.order.empty()) return latest;
+  if (sources.empty()) return latest;
+  std::sort(sources.begin(), sources.end());
+  const auto depth = static_cast<std::uint64_t>(sources.back().first);
+  std::vector<Vertex> seen;
+  // Sources wait, at the end the next one, until no more layers are left than they have.
+  const auto start = [&](std::uint64_t q) {
+    for (; !sources.empty() && static_cast<std::uint64_t>(sources.back().first) >= q; sources.pop_back()) {
+      if (latest[sources.back().second] < 0) seen.push_back(sources.back().second);
+      latest[sources.back().second] = std::max(latest[sources.back().second], sources.back().first);
+    }
+  };
+  if (layout.order.empty()) {
+    start(0);
+    return latest;
+  }
   // By step: the next vertex along it that is not yet seen, which is found out on the way. A few steps, further ones are gone through.
   constexpr std::size_t most_steps = 4;
   std::vector<std::pair<Vertex, std::vector<Vertex>>> nexts;
@@ -525,7 +545,10 @@ std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t dep
   Vertex read_from = 0, read_until = 0;  // readers of one row, the last one that was read
   std::uint32_t read_layer = 0;
   std::size_t idle = 0;
-  for (std::uint64_t q = depth; q >= 1 && idle < layout.order.size() && seen.size() < layout.vertices(); --q) {
+  for (std::uint64_t q = depth; q >= 1 && (idle < layout.order.size() || !sources.empty()); --q) {
+    const std::size_t before = seen.size();
+    start(q);
+    if (seen.size() == layout.vertices()) break;
     const std::uint32_t l = layout.order[(skip + q - 1) % layout.order.size()];
     const std::size_t end = seen.size();
     for (; expanded[l] < end; ++expanded[l]) {
@@ -549,8 +572,9 @@ std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t dep
         }
       }
     }
-    idle = seen.size() == end ? idle + 1 : 0;
+    idle = seen.size() == before ? idle + 1 : 0;
   }
+  start(0);
   return latest;
 }
 

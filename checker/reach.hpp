@@ -46,6 +46,8 @@ struct Unseen {
 
 /// t_a(j): the longest time left, -1 when j is never seen within the depth. Row q of j influences the root iff q <= t_a(j).
 [[nodiscard]] std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t depth, Vertex root, std::uint64_t skip = 0);
+/// The same when paths may begin at several vertices, each with its own number of layers left: (layers, vertex).
+[[nodiscard]] std::vector<std::int64_t> compute_latest_from(const Layout& layout, std::vector<std::pair<std::int64_t, Vertex>> sources, std::uint64_t skip = 0);
 
 struct Sight::State {
   const Layout& layout;

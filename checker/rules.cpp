@@ -6,6 +6,7 @@
 
 #include "beside.hpp"
 #include "derivation.hpp"
+#include "views.hpp"
 
 namespace checker {
 
@@ -302,13 +303,16 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted, u
   d.layout = make_layout(d.a, certificate["patterns"], trusted);
   // Once automorphisms are confirmed, what follows from them need not wait for the proof that there are no others.
   const Structure structure = make_structure(d.layout);
-  GroupProof proof(structure, d.layout.tokens, d.shown("groups", "layout"), "layout");
-  d.layout_group = std::move(proof.confirmed);
-  if (threads < 2) proof.finish();
+  const Json& shown = d.shown("groups", "layout");
+  std::optional<ConfirmedGroup> named = find_named_group(d.layout, shown);
+  std::optional<GroupProof> proof;
+  if (!named) proof.emplace(structure, d.layout.tokens, shown, "layout");
+  d.layout_group = named ? *std::move(named) : std::move(proof->confirmed);
+  if (threads < 2 && proof) proof->finish();
   Json layout;
   bool whole = false;
   Beside beside(threads, [&] {
-    if (threads > 1) proof.finish();
+    if (threads > 1 && proof) proof->finish();
     whole = true;
     layout = group_answer(d, d.layout_group, "layout");
   });

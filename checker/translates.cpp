@@ -143,31 +143,48 @@ bool is_strided(const Offsets& offsets) {
   return true;
 }
 
+struct Translates {
+  std::vector<std::pair<std::size_t, Offsets>> used;  ///< with the number of the relation
+  bool down = true;
+};
+
+/// Nothing where rows do not look like translates that go down, or like strided ones, by their ends.
+std::optional<Translates> look_at_ends(const Layout& layout) {
+  const Vertex n = layout.tokens;
+  if (layout.registers > 0 || n < 2 || layout.order.empty()) return std::nullopt;
+  if (std::any_of(layout.vertex_colour.begin(), layout.vertex_colour.end(), [&](std::uint64_t c) { return c != layout.vertex_colour[0]; })) return std::nullopt;
+  const std::vector<std::uint64_t> first = first_layers(layout);
+  Translates found;
+  for (std::size_t r = 0; r < first.size(); ++r) {
+    if (first[r] == absent) continue;
+    Offsets& offsets = found.used.emplace_back(r, Offsets(n)).second;
+    if (!offsets.take(layout.relations[r], n - 1) || !offsets.take(layout.relations[r], 0)) return std::nullopt;
+    for (const Offsets::Span& span : offsets.spans) found.down = found.down && span.last <= 0;
+  }
+  if (found.down) return found;
+  // One relation in every layer: none that is without one, none that is never used.
+  const bool everywhere = found.used.size() == 1 && std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.layers[l].size() == 1; });
+  if (!everywhere || !is_strided(found.used[0].second)) return std::nullopt;
+  found.used[0].second.join_middle();
+  return found;
+}
+
+bool hold_everywhere(const Layout& layout, const Translates& found) {
+  return std::ranges::all_of(found.used, [&](const auto& used) { return are_translates(layout.relations[used.first], used.second); });
+}
+
 }  // namespace
 
 bool do_translates_explain(const Layout& layout, std::uint64_t depth) {
-  const Vertex n = layout.tokens;
-  if (layout.registers > 0 || n < 2 || layout.order.empty()) return false;
-  if (std::any_of(layout.vertex_colour.begin(), layout.vertex_colour.end(), [&](std::uint64_t c) { return c != layout.vertex_colour[0]; })) return false;
-  const std::vector<std::uint64_t> first = first_layers(layout);
-  std::vector<std::pair<std::size_t, Offsets>> used;
-  bool down = true;
-  for (std::size_t r = 0; r < first.size(); ++r) {
-    if (first[r] == absent) continue;
-    Offsets& offsets = used.emplace_back(r, Offsets(n)).second;
-    if (!offsets.take(layout.relations[r], n - 1) || !offsets.take(layout.relations[r], 0)) return false;
-    for (const Offsets::Span& span : offsets.spans) down = down && span.last <= 0;
-  }
-  if (!down) {
-    // One relation in every layer: none that is without one, none that is never used.
-    const bool everywhere = used.size() == 1 && std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.layers[l].size() == 1; });
-    if (!everywhere || depth < 2 || !is_strided(used[0].second)) return false;
-  }
-  for (auto& [r, offsets] : used) {
-    if (!down) offsets.join_middle();
-    if (!are_translates(layout.relations[r], offsets)) return false;
-  }
-  return !down || do_readers_name_tokens(layout, depth, used, first);
+  const std::optional<Translates> found = look_at_ends(layout);
+  if (!found || (!found->down && depth < 2) || !hold_everywhere(layout, *found)) return false;
+  return !found->down || do_readers_name_tokens(layout, depth, found->used, first_layers(layout));
+}
+
+// An automorphism of the layout is one of its views on what these see: all, for strided rows from two layers on.
+bool has_reflection_only(const Layout& layout) {
+  const std::optional<Translates> found = look_at_ends(layout);
+  return found && !found->down && hold_everywhere(layout, *found);
 }
 
 }  // namespace checker

@@ -5,6 +5,7 @@
 
 #include "field.hpp"
 #include "poll.hpp"
+#include "reach.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -24,21 +25,153 @@ std::uint64_t describe(const std::vector<Run>& row) {
   return mix(mix(mix(count) + sum) + squares);
 }
 
-}  // namespace
+using Described = std::vector<std::vector<std::uint64_t>>;
 
-bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number) {
-  constexpr std::uint64_t most_work = std::uint64_t{1} << 24;  // beyond this, comparing views by their classes is quicker
-  if (has_equal_registers(layout) || std::uint64_t{roots.size()} * layout.vertices() > most_work) return false;
-  const std::vector<std::uint64_t> first = first_layers(layout);
-  std::vector<std::vector<std::uint64_t>> rows(layout.relations.size(), std::vector<std::uint64_t>(layout.vertices()));
+Described describe_rows(const Layout& layout) {
+  Described rows(layout.relations.size(), std::vector<std::uint64_t>(layout.vertices()));
   std::vector<Run> row;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (Vertex i = 0, end = 0; i < layout.vertices(); i = end) {
+      poll();
       end = layout.relations[r].same_row_until(i);
       layout.relations[r].row(i, row);
       std::fill(rows[r].begin() + i, rows[r].begin() + end, describe(row));
     }
   }
+  return rows;
+}
+
+/// The rows of j that are in sight when `left` layers are left; a relation of no layer is never in sight.
+std::uint64_t describe_seen(const Described& rows, const std::vector<std::uint64_t>& first, std::uint64_t hash, Vertex j, std::uint64_t left) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (left >= first[r]) hash = mix(hash ^ (rows[r][j] + r));
+  }
+  return hash;
+}
+
+/// Which vertices do all of the roots read in this pattern, those among them apart that are the root themselves? A row that ends before some other
+/// begins has nothing in common with it, and mostly the first and the last tell.
+std::vector<Vertex> read_by_all(const Pattern& pattern, const std::vector<Vertex>& roots) {
+  std::vector<Run> row;
+  std::vector<Vertex> common;
+  const auto in_row = [&](Vertex a, Vertex j) { return j == a || std::ranges::any_of(row, [j](const Run& run) { return run.first <= j && j <= run.last && (j - run.first) % run.step == 0; }); };
+  const Vertex few[] = {roots.front(), roots.back(), roots[roots.size() / 2]};
+  const auto shortest = std::ranges::min(few, {}, [&](Vertex a) {
+    pattern.row(a, row);
+    std::uint64_t members = 1;
+    for (const Run& run : row) members += run.size();
+    return members;
+  });
+  pattern.row(shortest, row);
+  common.push_back(shortest);
+  for (const Run& run : row) {
+    for (std::uint64_t j = run.first; j <= run.last; j += run.step) common.push_back(static_cast<Vertex>(j));
+  }
+  for (const Vertex a : few) {
+    pattern.row(a, row);
+    std::erase_if(common, [&](Vertex j) { return !in_row(a, j); });
+  }
+  std::sort(common.begin(), common.end());
+  common.erase(std::unique(common.begin(), common.end()), common.end());
+  if (common.empty()) return common;
+  // How many roots lack a vertex of these: by differences over the numbers of those that a row holds, where it has them without gaps.
+  std::vector<std::int64_t> held(common.size() + 1, 0);
+  for (std::size_t k = 0, end = 0; k < roots.size(); k = end) {
+    poll();
+    const Vertex until = pattern.same_row_until(roots[k]);
+    pattern.row(roots[k], row);
+    while (end < roots.size() && roots[end] < until) {
+      const auto own = std::lower_bound(common.begin(), common.end(), roots[end]);
+      if (own != common.end() && *own == roots[end] && !std::ranges::any_of(row, [&](const Run& run) { return run.first <= *own && *own <= run.last && (*own - run.first) % run.step == 0; })) {
+        ++held[static_cast<std::size_t>(own - common.begin())];
+        --held[static_cast<std::size_t>(own - common.begin()) + 1];
+      }
+      ++end;
+    }
+    const auto count = static_cast<std::int64_t>(end - k);
+    for (const Run& run : row) {
+      const auto begin = std::lower_bound(common.begin(), common.end(), run.first), stop = std::upper_bound(begin, common.end(), run.last);
+      if (run.step == 1) {
+        held[static_cast<std::size_t>(begin - common.begin())] += count;
+        held[static_cast<std::size_t>(stop - common.begin())] -= count;
+        continue;
+      }
+      for (auto j = begin; j != stop; ++j) {
+        if ((*j - run.first) % run.step != 0) continue;
+        held[static_cast<std::size_t>(j - common.begin())] += count;
+        held[static_cast<std::size_t>(j - common.begin()) + 1] -= count;
+      }
+    }
+  }
+  std::vector<Vertex> all;
+  std::int64_t holders = 0;
+  for (std::size_t k = 0; k < common.size(); ++k) {
+    holders += held[k];
+    if (holders == static_cast<std::int64_t>(roots.size())) all.push_back(common[k]);
+  }
+  return all;
+}
+
+/// T(j) <= t_a(j) for every root a: what every root reads in layer q has q - 1 layers left at least, and hands them on.
+std::vector<std::int64_t> least_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots) {
+  std::vector<std::int64_t> most(layout.vertices(), -1);
+  std::vector<bool> asked(layout.relations.size(), false);
+  for (std::uint64_t back = 0; back < std::min<std::uint64_t>(depth, layout.order.size()); ++back) {
+    const std::uint64_t q = depth - back;
+    for (const std::uint32_t r : layout.layers[layout.order[(q - 1) % layout.order.size()]]) {
+      if (asked[r]) continue;
+      asked[r] = true;
+      for (const Vertex j : read_by_all(*layout.relations[r].pattern, roots)) most[j] = std::max(most[j], static_cast<std::int64_t>(q) - 1);
+    }
+  }
+  std::vector<std::pair<std::int64_t, Vertex>> sources;
+  for (Vertex j = 0; j < layout.vertices(); ++j) {
+    if (most[j] >= 0) sources.emplace_back(most[j], j);
+  }
+  return compute_latest_from(layout, std::move(sources));
+}
+
+/// tau maps j to j' with t_a(j) = t_b(j') >= max(T(j), T(j')), so whatever rows are in sight at that bound are alike (docs/theory.md 16.33).
+bool do_least_times_explain(const Layout& layout, const std::vector<std::int64_t>& least, const std::vector<Vertex>& number, const Described& rows,
+                            const std::vector<std::uint64_t>& first) {
+  std::vector<std::uint64_t> marks(first);  // from these numbers of layers on more is in sight
+  std::erase(marks, ~std::uint64_t{0});
+  marks.push_back(0);
+  std::sort(marks.begin(), marks.end());
+  marks.erase(std::unique(marks.begin(), marks.end()), marks.end());
+  std::vector<std::size_t> grade(layout.tokens);
+  for (Vertex j = 0; j < layout.tokens; ++j) {
+    const std::uint64_t left = least[j] < 0 ? 0 : static_cast<std::uint64_t>(least[j]);
+    grade[j] = static_cast<std::size_t>(std::upper_bound(marks.begin(), marks.end(), left) - marks.begin());
+  }
+  for (std::size_t g = 1; g <= marks.size(); ++g) {
+    poll_now();
+    const auto look = [&](Vertex j) { return describe_seen(rows, first, mix(layout.vertex_colour[j]), j, marks[g - 1]); };
+    std::unordered_map<std::uint64_t, Vertex> known;
+    for (Vertex j = 0; j < layout.tokens; ++j) {
+      if (grade[j] == g && known.try_emplace(look(j), number[j]).first->second != number[j]) return false;
+    }
+    for (Vertex j = 0; j < layout.tokens && !known.empty(); ++j) {
+      if (grade[j] >= g) continue;
+      const auto at = known.find(look(j));
+      if (at != known.end() && at->second != number[j]) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number) {
+  constexpr std::uint64_t most_work = std::uint64_t{1} << 24;  // beyond this, comparing views by their classes is quicker
+  if (has_equal_registers(layout) || layout.order.empty()) return false;
+  const bool few = std::uint64_t{roots.size()} * layout.vertices() <= most_work;
+  const std::vector<std::int64_t> least = least_times(layout, depth, roots);
+  if (!few && std::ranges::all_of(least, [](std::int64_t t) { return t < 0; })) return false;
+  const std::vector<std::uint64_t> first = first_layers(layout);
+  const Described rows = describe_rows(layout);
+  if (do_least_times_explain(layout, least, number, rows, first)) return true;
+  if (!few) return false;
   std::unordered_map<std::uint64_t, Vertex> known;  // hash -> number; another number is told apart by nothing
   for (const Vertex a : roots) {
     poll_now();
@@ -46,10 +179,7 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
     for (Vertex j = 0; j < layout.tokens; ++j) {
       if (latest[j] < 0) continue;
       const auto left = static_cast<std::uint64_t>(latest[j]);
-      std::uint64_t hash = mix(mix(layout.vertex_colour[j]) + 2 * left + (j == a ? 1 : 0));
-      for (std::size_t r = 0; r < rows.size(); ++r) {
-        if (left >= first[r]) hash = mix(hash ^ (rows[r][j] + r));  // a relation of no layer is never in sight
-      }
+      const std::uint64_t hash = describe_seen(rows, first, mix(mix(layout.vertex_colour[j]) + 2 * left + (j == a ? 1 : 0)), j, left);
       if (known.try_emplace(hash, number[j]).first->second != number[j]) return false;
     }
   }

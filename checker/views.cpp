@@ -169,8 +169,8 @@ public:
 
 private:
   // With every row of its component in view an isomorphism moves the component onto itself or another one, and extends to an automorphism of
-  // the layout, in its group and so in the target's. A view isomorphic to it has as many rows in view, and if it is not the whole of its
-  // component nothing is concluded. t_a(j) >= first: j comes into view within the last depth - first layers.
+  // the layout, in its group and so in the target's. A view isomorphic to it has as many rows in view and sees nothing else; if that is not the whole
+  // of its component nothing is concluded. t_a(j) >= first: j comes into view within the last depth - first layers.
   [[nodiscard]] std::vector<bool> find_complete_roots(const std::vector<Vertex>& orbit) const {
     std::vector<bool> complete(layout_.tokens, false);
     const std::uint64_t first = last_first_layer(layout_);
@@ -179,11 +179,12 @@ private:
     for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = unseen.count[a] == 0;
     if (std::find(complete.begin(), complete.end(), true) != complete.end()) return complete;
     const std::vector<Vertex> component = measure_components(layout_);
+    const Unseen ever = compute_unseen(layout_, {ClassKind::all, false, true, 0, nullptr, &orbit, nullptr, nullptr, nullptr, &memory_}, depth_);
     std::set<Vertex> doubtful;
     for (Vertex a = 0; a < layout_.tokens; ++a) {
-      if (unseen.count[a] + component[a] != layout_.vertices()) doubtful.insert(unseen.count[a]);
+      if (unseen.count[a] + component[a] != layout_.vertices() && ever.count[a] == unseen.count[a]) doubtful.insert(unseen.count[a]);
     }
-    for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = !doubtful.contains(unseen.count[a]);
+    for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = unseen.count[a] + component[a] == layout_.vertices() && !doubtful.contains(unseen.count[a]);
     return complete;
   }
 
@@ -421,58 +422,6 @@ Collision confirm_collision(const Layout& layout, const ViewQuestion& question, 
   collision.tau = restrict(map, first.seen, layout.tokens);
   if (explainer.explains(collision.a, map, first.seen, collision.tau.size() == layout.tokens)) throw Rejected(claim, "the map of the collision is one of the target's symmetries");
   return collision;
-}
-
-/// Rows that go down only: c(i) = hash of i's colour, its loops and, per relation, of what it reads below (arc colour, c(j)). When every seen
-/// row counts, an isomorphism of views maps what i reads to what its image reads, so it preserves c; when all c differ, it moves nothing.
-bool do_rows_name_tokens(const Layout& layout) {
-  if (has_equal_registers(layout)) return false;
-  const auto stir = [](std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-  };
-  std::vector<std::uint64_t> name(layout.vertices()), sum(std::size_t{layout.vertices()} + 1, 0);
-  constexpr std::size_t most_steps = 4;
-  constexpr Vertex long_run = 8;
-  std::vector<std::pair<Vertex, std::vector<std::uint64_t>>> along;  // by step: the sum of the names of j, j - step, ..
-  std::vector<Run> row;
-  for (Vertex i = 0; i < layout.vertices(); ++i) {
-    std::uint64_t value = stir(layout.vertex_colour[i] + 1);
-    for (const Relation& relation : layout.relations) {
-      relation.row(i, row);
-      std::uint64_t below = 0, loop = 0;
-      for (const Run& run : row) {
-        if (run.last > i) return false;
-        const std::uint64_t end = std::min<std::uint64_t>(i, std::uint64_t{run.last} + 1);
-        if (run.last == i) loop = stir(static_cast<std::uint64_t>(run.colour + run.colour_step * std::int64_t{run.size() - 1}) + 7);
-        if (run.step == 1 && run.colour_step == 0) {
-          if (run.first < end) below += stir(static_cast<std::uint64_t>(run.colour) + 3) * (sum[end] - sum[run.first]);
-          continue;
-        }
-        if (run.colour_step == 0 && run.size() >= long_run) {
-          auto at = std::ranges::find(along, run.step, &std::pair<Vertex, std::vector<std::uint64_t>>::first);
-          if (at == along.end() && along.size() < most_steps) {
-            at = along.insert(at, {run.step, {name.begin(), name.begin() + i}});
-            for (Vertex j = run.step; j < i; ++j) at->second[j] += at->second[j - run.step];
-          }
-          const std::uint64_t last = run.first + (end - 1 - run.first) / run.step * run.step;
-          if (at != along.end()) {
-            below += stir(static_cast<std::uint64_t>(run.colour) + 3) * (at->second[last] - (run.first < run.step ? 0 : at->second[run.first - run.step]));
-            continue;
-          }
-        }
-        std::int64_t colour = run.colour;
-        for (std::uint64_t j = run.first; j < end; j += run.step, colour += run.colour_step) below += stir(static_cast<std::uint64_t>(colour) + 3) * name[j];
-      }
-      value = stir(value + stir(below + 11) + 13 * loop);
-    }
-    name[i] = value;
-    sum[i + 1] = sum[i] + value;
-    for (auto& [step, sums] : along) sums.push_back(value + (i < step ? 0 : sums[i - step]));
-  }
-  std::sort(name.begin(), name.end());
-  return std::adjacent_find(name.begin(), name.end()) == name.end();
 }
 
 void confirm_no_collision(const Layout& layout, const ViewQuestion& question, std::uint64_t depth, const Limit& limit, const Json* evidence,

@@ -110,6 +110,13 @@ private:
 /// translates (translates.cpp). False may mean: not found out.
 [[nodiscard]] bool do_translates_explain(const Layout& layout, std::uint64_t depth);
 
+/// Rows go down in every layer, and what tokens read, recursively, differs: nothing moves in a view that holds its rows, nor in the layout.
+[[nodiscard]] bool do_rows_name_tokens(const Layout& layout);
+/// Strided rows both ways: no automorphisms but the identity and the reflection of the line, which is one.
+[[nodiscard]] bool has_reflection_only(const Layout& layout);
+/// The layout's group, where these two and the evidence say the same. Nothing elsewhere.
+[[nodiscard]] std::optional<ConfirmedGroup> find_named_group(const Layout& layout, const Json& evidence);
+
 /// No isomorphisms of views but identities: every colour stands at one offset, and every token sees every token (offset_views.cpp).
 [[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, ReachMemory& memory);
 

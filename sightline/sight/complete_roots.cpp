@@ -102,10 +102,14 @@ std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth,
   // Nobody sees everything: perhaps there is more than one component.
   const std::vector<Vertex> component = measure_components(layout, budget);
   if (component[0] == layout.vertices()) return complete;
-  // A root of another component that has as many rows in view, but not the whole of its component, might have a view like one that is whole.
+  // A root of another component that has as many rows in view and sees nothing else, but not the whole of its component, might have a view like one
+  // that is whole.
+  question.skip = 0;
+  question.depth = depth;
+  const std::optional<ReachAnswer> ever = layout.vertices() <= few ? answer_reach(question, budget) : answer_cheaply(question, budget);
   std::set<Vertex> doubtful;
   for (Vertex a = 0; a < layout.tokens; ++a) {
-    if (unseen[a] + component[a] != layout.vertices()) doubtful.insert(unseen[a]);
+    if (unseen[a] + component[a] != layout.vertices() && (!ever || ever->unseen[a] == unseen[a])) doubtful.insert(unseen[a]);
   }
   for (Vertex a = 0; a < layout.tokens; ++a) complete[a] = unseen[a] + component[a] == layout.vertices() && !doubtful.contains(unseen[a]);
   return complete;

@@ -62,10 +62,22 @@ std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t dep
 std::vector<std::int64_t> compute_latest_after(const Layout& layout, std::uint64_t skip, std::uint64_t depth, Vertex root,
                                                const Budget& budget) {
   if (root >= layout.vertices()) throw ArgumentError("compute_latest: the root is not a vertex of the layout");
+  return compute_latest_from(layout, skip, {{root, static_cast<std::int64_t>(depth)}}, budget);
+}
+
+std::vector<std::int64_t> compute_latest_from(const Layout& layout, std::uint64_t skip, const std::vector<LateSource>& sources, const Budget& budget) {
   std::vector<std::int64_t> latest(layout.vertices(), -1);
-  latest[root] = static_cast<std::int64_t>(depth);
-  std::vector<Vertex> active{root};
-  if (layout.order.empty()) return latest;
+  std::vector<Vertex> active;
+  std::size_t started = 0;
+  const auto start = [&](std::int64_t q) {
+    for (; started < sources.size() && sources[started].time >= q; ++started) {
+      if (std::exchange(latest[sources[started].vertex], std::max(latest[sources[started].vertex], sources[started].time)) < 0) active.push_back(sources[started].vertex);
+    }
+  };
+  if (layout.order.empty() || sources.empty()) {
+    start(0);
+    return latest;
+  }
   Unseen unseen(latest);
   // Once layer q of kind l has handed time q-1 to a row, an earlier layer of the same kind has nothing better to give:
   // every vertex is expanded once per distinct layer, going down in q.
@@ -74,11 +86,13 @@ std::vector<std::int64_t> compute_latest_after(const Layout& layout, std::uint64
   for (const std::uint32_t l : layout.order) used[l] = true;
   std::vector<layout::Run> row;
   Vertex read_from = 0, read_until = 0;  // readers of one row of this layer, which was read already
-  for (std::uint64_t q = depth; q >= 1 && active.size() < layout.vertices(); --q) {
-    const std::uint32_t l = layout.order[(skip + q - 1) % layout.order.size()];
+  for (std::int64_t q = sources.front().time; q >= 1; --q) {
+    start(q);
+    if (active.size() == layout.vertices()) break;
+    const std::uint32_t l = layout.order[(skip + static_cast<std::uint64_t>(q) - 1) % layout.order.size()];
     const std::size_t end = active.size();
     if (expanded[l] == end) {
-      bool pending = false;
+      bool pending = started < sources.size();
       for (std::size_t k = 0; k < expanded.size(); ++k) pending = pending || (used[k] && expanded[k] != end);
       if (!pending) break;
       continue;
@@ -96,13 +110,14 @@ std::vector<std::int64_t> compute_latest_after(const Layout& layout, std::uint64
         pattern.row(reader, row);
         for (const layout::Run& run : row) {
           unseen.visit(run, [&](Vertex j) {
-            latest[j] = static_cast<std::int64_t>(q - 1);
+            latest[j] = q - 1;
             active.push_back(j);
           });
         }
       }
     }
   }
+  start(0);
   return latest;
 }
 

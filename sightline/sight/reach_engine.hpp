@@ -145,6 +145,14 @@ inline constexpr Vertex usual_few = 8192, usual_share = 16;
 [[nodiscard]] std::vector<std::int64_t> compute_latest_after(const Layout& layout, std::uint64_t skip, std::uint64_t depth, Vertex root,
                                                              const Budget& budget);
 
+/// A vertex from which rows are followed when so many layers are left.
+struct LateSource {
+  Vertex vertex = 0;
+  std::int64_t time = 0;
+};
+/// The longest time left at each vertex when paths begin at any of the sources, -1 where none leads. @param sources  by falling time
+[[nodiscard]] std::vector<std::int64_t> compute_latest_from(const Layout& layout, std::uint64_t skip, const std::vector<LateSource>& sources, const Budget& budget);
+
 /// All but bits, nothing when none of these applies; layouts of few vertices are left to bits.
 [[nodiscard]] std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const Budget& budget);
 

@@ -27,6 +27,7 @@ public:
     std::uint64_t period = 0;
     std::map<Key, std::optional<ReachAnswer>> answers;
     std::optional<bool> is_causal_chain;
+    std::optional<bool> names_tokens;  ///< do_rows_name_tokens, where all vertices start alike
     std::shared_ptr<const void> intervals[2];  ///< what reach_intervals.cpp found, by whether intervals may wrap
     std::shared_ptr<const Shortened> shorter;
     bool has_shorter = false;

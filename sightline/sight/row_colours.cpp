@@ -4,6 +4,7 @@
 
 #include "sightline/base/mix.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/rooted.hpp"
 
 namespace sightline::sight {
@@ -40,26 +41,35 @@ private:
   std::map<Vertex, std::vector<std::uint64_t>> sums_;
 };
 
-}  // namespace
-
 // Rows that go down only: c(i) = hash of i's colour, of the colours of its loops, and per relation of the multiset of (arc
 // colour, c(j)) over the j < i that it reads. An isomorphism of views in which every row counts maps what i reads to what its
 // image reads, so by induction along the arcs it preserves c. When all c differ it moves nothing.
-bool do_rows_name_tokens(const Layout& layout, const Budget& budget) {
+bool find_whether_rows_name_tokens(const Layout& layout, const Budget& budget) {
   const Vertex vertices = layout.vertices();
   if (layout.has_equal_registers()) return false;
+  std::vector<const layout::Relation*> relations;  // those that some layer reads by
+  for (std::uint32_t r = 0; r < layout.relations.size(); ++r) {
+    const auto reads_by = [&](std::uint32_t l) { return std::binary_search(layout.layers[l].relations.begin(), layout.layers[l].relations.end(), r); };
+    if (std::any_of(layout.order.begin(), layout.order.end(), reads_by)) relations.push_back(&layout.relations[r]);
+  }
+  // Most rows that go up do so from the beginning.
+  const auto goes_up = [](const layout::Relation* relation) {
+    const std::vector<layout::Run> first = relation->pattern().row(0);
+    return std::any_of(first.begin(), first.end(), [](const layout::Run& run) { return run.last > 0; });
+  };
+  if (std::any_of(relations.begin(), relations.end(), goes_up)) return false;
   Booking booking(budget, 24 * std::uint64_t{vertices});
   PrefixSums sums(vertices);
   std::vector<std::uint64_t> colour(vertices);
   std::vector<layout::ColouredRun> row;
   sums.use(1);
-  for (const layout::Relation& relation : layout.relations) {
-    for (const layout::AffineRun& run : relation.pattern().affine_runs()) {
+  for (const layout::Relation* relation : relations) {
+    for (const layout::AffineRun& run : relation->pattern().affine_runs()) {
       if (run.step > 1 && !sums.use(run.step)) return false;
     }
     bool usable = true;
-    for (const layout::Pattern::RunList& list : relation.pattern().lists()) {
-      layout::split_into_runs(relation.pattern().written(list), [&](Vertex, Vertex, Vertex step) { usable = usable && (step == 1 || sums.use(step)); });
+    for (const layout::Pattern::RunList& list : relation->pattern().lists()) {
+      layout::split_into_runs(relation->pattern().written(list), [&](Vertex, Vertex, Vertex step) { usable = usable && (step == 1 || sums.use(step)); });
     }
     if (!usable) return false;
   }
@@ -67,8 +77,8 @@ bool do_rows_name_tokens(const Layout& layout, const Budget& budget) {
   for (Vertex i = 0; i < vertices; ++i) {
     budget.poll();
     std::uint64_t value = mix(layout.vertex_colour[i] + 1);
-    for (const layout::Relation& relation : layout.relations) {
-      relation.row(i, row);
+    for (const layout::Relation* relation : relations) {
+      relation->row(i, row);
       std::uint64_t read = 0, loop = 0;
       for (const layout::ColouredRun& run : row) {
         if (run.last > i) return false;
@@ -92,6 +102,21 @@ bool do_rows_name_tokens(const Layout& layout, const Budget& budget) {
   }
   std::sort(colour.begin(), colour.end());
   return std::adjacent_find(colour.begin(), colour.end()) == colour.end();
+}
+
+}  // namespace
+
+bool do_rows_name_tokens(const Layout& layout, const Budget& budget) {
+  ReachMemory::Entry* const memory = ReachMemory::find(layout);
+  // The memory knows patterns; colours count here.
+  const auto is_coloured_alike = [](const layout::Relation& a, const layout::Relation& b) { return a.relative() == b.relative() && a.cancels() == b.cancels() && a.tokens() == b.tokens(); };
+  const auto starts_apart = [&](std::uint64_t colour) { return colour != layout.vertex_colour.front(); };
+  if (memory == nullptr || std::any_of(layout.vertex_colour.begin(), layout.vertex_colour.end(), starts_apart) ||
+      !std::equal(layout.relations.begin(), layout.relations.end(), memory->layout.relations.begin(), is_coloured_alike)) {
+    return find_whether_rows_name_tokens(layout, budget);
+  }
+  if (!memory->names_tokens) memory->names_tokens = find_whether_rows_name_tokens(layout, budget);
+  return *memory->names_tokens;
 }
 
 }  // namespace sightline::sight

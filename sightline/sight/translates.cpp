@@ -153,34 +153,74 @@ bool is_strided(const Offsets& offsets, std::int64_t tokens) {
   return true;
 }
 
-}  // namespace
+/// The offsets of every relation that some layer reads by, and the first such layer.
+struct Translates {
+  std::vector<std::optional<Offsets>> offsets;
+  std::vector<std::uint64_t> first;
+  bool down = true, strided = false;
+};
 
-bool do_translates_explain(const Layout& layout, std::uint64_t depth, const Budget& budget) {
+/// From the ends of the rows alone: every row is still to be looked at. Nothing where rows neither go down nor are strided.
+std::optional<Translates> guess_translates(const Layout& layout) {
   const Vertex tokens = layout.tokens;
-  if (layout.registers > 0 || tokens < 2 || layout.order.empty()) return false;
-  if (std::any_of(layout.vertex_colour.begin(), layout.vertex_colour.end(), [&](std::uint64_t c) { return c != layout.vertex_colour[0]; })) return false;
-  std::vector<std::uint64_t> first(layout.relations.size(), 0);
+  if (layout.registers > 0 || tokens < 2 || layout.order.empty()) return std::nullopt;
+  if (std::any_of(layout.vertex_colour.begin(), layout.vertex_colour.end(), [&](std::uint64_t c) { return c != layout.vertex_colour[0]; })) return std::nullopt;
+  Translates result{std::vector<std::optional<Offsets>>(layout.relations.size()), std::vector<std::uint64_t>(layout.relations.size(), 0)};
   for (std::size_t q = layout.order.size(); q >= 1; --q) {
-    for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
+    for (const std::uint32_t r : layout.layer(q).relations) result.first[r] = q;
   }
-  const Booking booking(budget, layout.relations.size() * std::uint64_t{tokens} / 4);
-  std::vector<std::optional<Offsets>> offsets(layout.relations.size());
-  bool down = true;
   std::size_t used = 0, last = 0;
-  for (std::size_t r = 0; r < first.size(); ++r) {
-    if (first[r] == 0) continue;
-    offsets[r] = read_offsets(layout.relations[r], tokens);
-    if (!offsets[r] || offsets[r]->runs.empty()) return false;
-    down = down && offsets[r]->down;
+  for (std::size_t r = 0; r < result.first.size(); ++r) {
+    if (result.first[r] == 0) continue;
+    std::optional<Offsets>& offsets = result.offsets[r] = read_offsets(layout.relations[r], tokens);
+    if (!offsets || offsets->runs.empty()) return std::nullopt;
+    result.down = result.down && offsets->down;
     ++used;
     last = r;
   }
   const bool one = used == 1 && std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.layers[l].relations.size() == 1; });
-  if (used == 0 || (!down && !(one && depth >= 2 && is_strided(*offsets[last], tokens)))) return false;
-  for (std::size_t r = 0; r < first.size(); ++r) {
-    if (offsets[r] && !are_translates(layout.relations[r], *offsets[r], tokens, budget)) return false;
+  result.strided = !result.down && one && is_strided(*result.offsets[last], tokens);
+  if (used == 0 || (!result.down && !result.strided)) return std::nullopt;
+  return result;
+}
+
+bool are_all_translates(const Layout& layout, const Translates& guess, const Budget& budget) {
+  for (std::size_t r = 0; r < guess.offsets.size(); ++r) {
+    if (guess.offsets[r] && !are_translates(layout.relations[r], *guess.offsets[r], layout.tokens, budget)) return false;
   }
-  return !down || do_readers_name_tokens(layout, depth, offsets, first, budget);
+  return true;
+}
+
+}  // namespace
+
+bool do_translates_explain(const Layout& layout, std::uint64_t depth, const Budget& budget) {
+  const Booking booking(budget, layout.relations.size() * std::uint64_t{layout.tokens} / 4);
+  const std::optional<Translates> guess = guess_translates(layout);
+  if (!guess || (guess->strided && depth < 2) || !are_all_translates(layout, *guess, budget)) return false;
+  return guess->strided || do_readers_name_tokens(layout, depth, guess->offsets, guess->first, budget);
+}
+
+std::optional<group::Group> find_named_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord& record) {
+  const Vertex tokens = layout.tokens;
+  if (layout.order.empty()) return std::nullopt;
+  record = {};
+  record.is_tight = true;
+  if (do_rows_name_tokens(layout, budget)) return group::make_trivial_group(tokens);
+  const Booking booking(budget, std::uint64_t{tokens} / 4);
+  const std::optional<Translates> guess = guess_translates(layout);
+  if (!guess || !guess->strided || !are_all_translates(layout, *guess, budget)) return std::nullopt;
+  std::vector<group::Point> images(tokens);
+  group::Group result = group::make_trivial_group(tokens);
+  symmetry::MovedPairs& moved = record.generators.emplace_back();
+  for (Vertex x = 0; x < tokens; ++x) {
+    images[x] = tokens - 1 - x;
+    result.orbit[x] = std::min(x, images[x]);
+    if (x != images[x]) moved.emplace_back(x, images[x]);
+  }
+  result.generators.push_back(group::Permutation::from_images(images));
+  result.order = group::Order(mpz_class(2));
+  record.path.push_back(0);
+  return result;
 }
 
 }  // namespace sightline::sight

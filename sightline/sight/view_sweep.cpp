@@ -9,6 +9,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/stepped_sums.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 
 namespace sightline::sight {
@@ -24,6 +25,10 @@ RootColours colour_view(const Rooted& rooted, Vertex root, const Budget& budget)
 constexpr std::uint64_t most_work = 8'000'000'000;
 // When a whole group is to be found, which is one figure of the answer and decides nothing.
 constexpr std::uint64_t most_work_for_groups = 1'000'000'000;
+// Views searched for a group beyond that: a search takes a second and more.
+constexpr Vertex most_sampled_vertices = 131'072;
+// From this size on a few views are asked for two tokens whose rows are hidden before anything is written down for all views.
+constexpr Vertex least_for_hidden_twins = 4096;
 // Roots looked at before the whole amount is estimated.
 constexpr std::size_t sampled_roots = 16;
 
@@ -32,6 +37,36 @@ bool are_distinct(const std::vector<std::uint64_t>& colours, Vertex count) {
   std::vector<std::uint64_t> sorted(colours.begin(), colours.begin() + count);
   std::sort(sorted.begin(), sorted.end());
   return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+}
+
+/// By vertex: a hash of the visible readers, their relations and colours. Nothing when there are many runs in sight.
+std::optional<std::vector<std::uint64_t>> hash_visible_readers(const Layout& layout, const std::vector<std::int64_t>& latest, const std::vector<std::uint64_t>& first,
+                                                               const Budget& budget) {
+  SteppedSums<std::uint64_t> read(layout.vertices());
+  std::uint64_t work = 0;
+  std::vector<layout::ColouredRun> row;
+  for (std::size_t r = 0; r < first.size(); ++r) {
+    for (Vertex i = 0; i < layout.vertices(); ++i) {
+      if (latest[i] < 0 || static_cast<std::uint64_t>(latest[i]) < first[r]) continue;
+      budget.poll();
+      layout.relations[r].row(i, row);
+      work += row.size();
+      for (const layout::ColouredRun& run : row) {
+        const std::uint64_t reader = root_hash::mix(root_hash::mix(i) + r);
+        if (run.colour_step == 0) {
+          read.add(run.first, run.last, run.step, root_hash::mix(reader + static_cast<std::uint64_t>(run.colour)));
+          continue;
+        }
+        work += run.size();
+        std::int64_t colour = run.colour;
+        for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+          read.add(static_cast<Vertex>(j), static_cast<Vertex>(j), 1, root_hash::mix(reader + static_cast<std::uint64_t>(colour)));
+        }
+      }
+      if (work > std::uint64_t{layout.vertices()}) return std::nullopt;
+    }
+  }
+  return std::move(read).take();
 }
 
 }  // namespace
@@ -181,12 +216,14 @@ bool ViewSweep::run() {
   }
   if (roots.empty()) return true;
   if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_)) return explained();
+  if (!first_only() && roots.size() > 8 * sampled_roots && layout.vertices() <= most_sampled_vertices && sample_group(roots)) return true;
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
   if (!layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all)) {
     const ProductViews::Answer products = explain_products(layout, depth_, roots, symmetric_class(), budget_);
     if (products.explained) return explained();
     if (first_only() && !try_suspects(products.suspects)) return false;
   }
+  if (first_only() && layout.vertices() >= least_for_hidden_twins && !try_hidden_twins(roots)) return false;
   const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
   const bool rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_);
   if (!rigid && are_classes_uniform(*question_.layout_group, symmetric_class())) {
@@ -245,6 +282,41 @@ bool ViewSweep::try_suspects(const std::vector<ProductViews::Suspect>& suspects)
   return true;
 }
 
+// Tokens whose rows are out of sight, and that what is in sight reads alike: their swap is a symmetry of the view. O(n + visible runs) per view.
+bool ViewSweep::try_hidden_twins(const std::vector<Vertex>& roots) {
+  constexpr int most_tries = 4;
+  const Layout& layout = *question_.layout;
+  if (layout.has_equal_registers()) return true;
+  std::vector<std::uint64_t> first(layout.relations.size(), ~std::uint64_t{0});
+  for (std::size_t q = layout.order.size(); q >= 1; --q) {
+    for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
+  }
+  const std::uint64_t least = *std::min_element(first.begin(), first.end());
+  const std::vector<Vertex>& number = symmetric_class();
+  for (const Vertex a : choose_samples(roots, most_tries)) {
+    const std::vector<std::int64_t> latest = compute_latest(layout, depth_, a, budget_);
+    const std::optional<std::vector<std::uint64_t>> read = hash_visible_readers(layout, latest, first, budget_);
+    if (!read) continue;
+    std::unordered_map<std::uint64_t, Vertex> previous;
+    std::vector<bool> seen(layout.tokens);
+    for (Vertex j = 0; j < layout.tokens; ++j) seen[j] = latest[j] >= 0;
+    int tries = most_tries;
+    for (Vertex j = 0; j < layout.tokens && tries > 0; ++j) {
+      if (!seen[j] || static_cast<std::uint64_t>(latest[j]) >= least) continue;
+      const std::uint64_t key = root_hash::mix((*read)[j] + root_hash::mix(2 * layout.vertex_colour[j] + 1) + static_cast<std::uint64_t>(latest[j]));
+      const auto [at, fresh] = previous.emplace(key, j);
+      const Vertex other = std::exchange(at->second, j);
+      if (fresh || number[other] == number[j]) continue;
+      const group::Permutation swap = group::Permutation::transposition(other, j);
+      const Move move = make_move(a, swap, seen, layout.tokens);
+      if (explains(move)) continue;
+      --tries;
+      if (is_swap_of_view(a, swap)) return found(move);
+    }
+  }
+  return true;
+}
+
 // Rigid views have no automorphisms, and most differ soon after the root: longer walks only for those that do not.
 bool ViewSweep::run_rigid(std::vector<Vertex> roots) {
   std::vector<std::vector<Vertex>> alike{std::move(roots)};
@@ -283,9 +355,11 @@ bool ViewSweep::sample_twins(const std::vector<Vertex>& roots) {
 bool ViewSweep::sample_group(const std::vector<Vertex>& roots) {
   for (const Vertex a : choose_samples(roots, sampled_roots)) {
     budget_.poll();
+    const std::vector<Vertex> before = symmetric_class();
     if (!visit_root(a, colour(a))) return false;
+    if (before != symmetric_class() && do_times_explain(*question_.layout, depth_, roots, symmetric_class(), budget_)) return true;
   }
-  return do_times_explain(*question_.layout, depth_, roots, symmetric_class(), budget_);
+  return false;
 }
 
 // By place where that is known, else by vertex; the steps of the structure that is made are counted with the colours.

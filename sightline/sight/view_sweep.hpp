@@ -69,6 +69,7 @@ private:
   using Cluster = std::vector<Vertex>;
 
   bool try_suspects(const std::vector<ProductViews::Suspect>& suspects);
+  bool try_hidden_twins(const std::vector<Vertex>& roots);
   bool run_rigid(std::vector<Vertex> roots);
   bool sample_twins(const std::vector<Vertex>& roots);
   bool sample_group(const std::vector<Vertex>& roots);

@@ -1,8 +1,10 @@
 // What isomorphisms keep of each vertex alone, for all views at once.
+#include <algorithm>
 #include <bit>
 
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
+#include "sightline/sight/stepped_sums.hpp"
 #include "sightline/sight/view_sweep.hpp"
 
 namespace sightline::sight {
@@ -41,6 +43,12 @@ class NumberOfHash {
 public:
   explicit NumberOfHash(std::size_t expected) : slots_(std::bit_ceil(4 * expected + 64), {0, 0}) {}
 
+  /// Have tokens of this hash another number?
+  [[nodiscard]] bool contradicts(std::uint64_t hash, Vertex number) const {
+    const auto& slot = slots_[find(hash | 1)];
+    return slot.first != 0 && slot.second != number;
+  }
+
   /// False when tokens of this hash had another number before.
   bool agrees(std::uint64_t hash, Vertex number) {
     const std::uint64_t key = hash | 1;
@@ -69,19 +77,123 @@ private:
   std::size_t used_ = 0;
 };
 
+/// What isomorphisms keep of each vertex alone.
+struct Kept {
+  std::vector<std::uint64_t> first;              ///< by relation: its rows are visible from this layer on; 0: never
+  std::vector<std::vector<std::uint64_t>> rows;  ///< by relation, by vertex
+
+  Kept(const Layout& layout, const Budget& budget) : first(layout.relations.size(), 0) {
+    for (std::size_t q = layout.order.size(); q >= 1; --q) {
+      for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
+    }
+    for (const layout::Relation& relation : layout.relations) rows.push_back(describe_rows(relation, layout.vertices(), budget));
+  }
+
+  /// The rows of j that are visible when `left` layers are left, on top of a hash.
+  [[nodiscard]] std::uint64_t describe(std::uint64_t hash, Vertex j, std::uint64_t left) const {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (first[r] != 0 && left >= first[r]) hash = mix(hash ^ (rows[r][j] + r));
+    }
+    return hash;
+  }
+};
+
+/// For how many of the roots is each vertex the root itself or read by it?
+std::vector<std::uint64_t> count_readers(const layout::Relation& relation, const std::vector<Vertex>& roots, const Budget& budget) {
+  SteppedSums<std::uint64_t> readers(relation.vertex_count());
+  std::vector<layout::Run> row;
+  for (std::size_t k = 0, end = 0; k < roots.size(); k = end) {
+    budget.poll();
+    const Vertex until = relation.pattern().same_row_until(roots[k]);
+    relation.pattern().row(roots[k], row);
+    while (end < roots.size() && roots[end] < until) {
+      const Vertex a = roots[end++];
+      if (std::none_of(row.begin(), row.end(), [a](const layout::Run& run) { return run.contains(a); })) readers.add(a, a, 1, 1);
+    }
+    for (const layout::Run& run : row) readers.add(run.first, run.last, run.step, end - k);
+  }
+  return std::move(readers).take();
+}
+
+/// Might some vertex be read by all of the roots, or be the only one that does not? Told by the ends of the rows of three of them.
+bool may_share(const layout::Relation& relation, const std::vector<Vertex>& roots) {
+  std::vector<std::pair<Vertex, Vertex>> common{{0, relation.pattern().vertex_count() - 1}}, still;
+  for (const Vertex a : {roots.front(), roots[roots.size() / 2], roots.back()}) {
+    std::vector<layout::Run> row = relation.pattern().row(a);
+    row.push_back({a, a, 1, 1});
+    still.clear();
+    for (const auto& [low, high] : common) {
+      for (const layout::Run& run : row) {
+        if (std::max(low, run.first) <= std::min(high, run.last)) still.emplace_back(std::max(low, run.first), std::min(high, run.last));
+      }
+    }
+    common.swap(still);
+  }
+  return !common.empty();
+}
+
+/// At most t_a(j), for all of these roots a: what all of them read in one layer, and what is seen from there.
+std::vector<std::int64_t> bound_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
+  std::vector<std::int64_t> time(layout.vertices(), -1);
+  std::vector<bool> met(layout.relations.size(), false);
+  const std::uint64_t period = layout.order.size();
+  for (std::uint64_t q = depth; q >= 1 && q + period > depth; --q) {
+    for (const std::uint32_t r : layout.layer(q).relations) {
+      if (met[r]) continue;  // at a later layer
+      met[r] = true;
+      if (!may_share(layout.relations[r], roots)) continue;
+      const std::vector<std::uint64_t> readers = count_readers(layout.relations[r], roots, budget);
+      for (Vertex j = 0; j < layout.vertices(); ++j) {
+        if (readers[j] == roots.size()) time[j] = std::max(time[j], static_cast<std::int64_t>(q) - 1);
+      }
+    }
+  }
+  std::vector<LateSource> sources;
+  for (Vertex j = 0; j < layout.vertices(); ++j) {
+    if (time[j] >= 0) sources.push_back({j, time[j]});
+  }
+  std::stable_sort(sources.begin(), sources.end(), [](const LateSource& a, const LateSource& b) { return a.time > b.time; });
+  return compute_latest_from(layout, 0, sources, budget);
+}
+
+/// A token and its image have one time left, no less than the bounds T of both: so the rows of both that are visible at the larger bound agree
+/// (docs/theory.md 16.33). One pass over the tokens for each set of rows that some bound shows.
+bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_t>& time, const std::vector<Vertex>& number, const Kept& kept, const Budget& budget) {
+  std::vector<std::uint64_t> levels{0};  // times at which more rows are visible
+  for (const std::uint64_t first : kept.first) {
+    if (first != 0) levels.push_back(first);
+  }
+  std::sort(levels.begin(), levels.end());
+  levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+  const auto level_of = [&](Vertex j) { return *(std::upper_bound(levels.begin(), levels.end(), static_cast<std::uint64_t>(std::max<std::int64_t>(time[j], 0))) - 1); };
+  for (const std::uint64_t level : levels) {
+    budget.poll();
+    NumberOfHash known(layout.tokens);
+    for (const bool own : {true, false}) {
+      for (Vertex j = 0; j < layout.tokens; ++j) {
+        const std::uint64_t at = level_of(j);
+        if (own ? at != level : at > level) continue;
+        const std::uint64_t hash = kept.describe(mix(layout.vertex_colour[j]), j, level);
+        if (own ? !known.agrees(hash, number[j]) : known.contradicts(hash, number[j])) return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number, const Budget& budget) {
   constexpr std::uint64_t most_work = std::uint64_t{1} << 24;  // beyond this, comparing views by their classes is quicker
   const Vertex vertices = layout.vertices();
-  if (layout.has_equal_registers() || std::uint64_t{roots.size()} * vertices > most_work) return false;
-  const Booking booking(budget, (layout.relations.size() * 8 + 40) * std::uint64_t{vertices});
-  std::vector<std::uint64_t> first(layout.relations.size(), 0);
-  for (std::size_t q = layout.order.size(); q >= 1; --q) {
-    for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
-  }
-  std::vector<std::vector<std::uint64_t>> rows;
-  for (const layout::Relation& relation : layout.relations) rows.push_back(describe_rows(relation, vertices, budget));
+  if (layout.has_equal_registers() || layout.order.empty()) return false;
+  const Booking booking(budget, (layout.relations.size() * 8 + 80) * std::uint64_t{vertices});
+  const bool few = std::uint64_t{roots.size()} * vertices <= most_work;
+  const std::vector<std::int64_t> time = bound_times(layout, depth, roots, budget);
+  if (!few && std::all_of(time.begin(), time.end(), [](std::int64_t t) { return t < 0; })) return false;
+  const Kept kept(layout, budget);
+  if (do_common_times_explain(layout, time, number, kept, budget)) return true;
+  if (!few) return false;
   NumberOfHash known(layout.tokens);
   for (const Vertex a : roots) {
     budget.poll();
@@ -89,10 +201,7 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
     for (Vertex j = 0; j < layout.tokens; ++j) {
       if (latest[j] < 0) continue;
       const auto left = static_cast<std::uint64_t>(latest[j]);
-      std::uint64_t hash = mix(mix(layout.vertex_colour[j]) + 2 * left + (j == a ? 1 : 0));
-      for (std::size_t r = 0; r < rows.size(); ++r) {
-        if (first[r] != 0 && left >= first[r]) hash = mix(hash ^ (rows[r][j] + r));
-      }
+      const std::uint64_t hash = kept.describe(mix(mix(layout.vertex_colour[j]) + 2 * left + (j == a ? 1 : 0)), j, left);
       if (!known.agrees(hash, number[j])) return false;
     }
   }

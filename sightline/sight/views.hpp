@@ -65,6 +65,11 @@ struct ViewQuestion {
 /// The limit of G*_m for the list repeated for ever (theory.md E2: reached at m0 + L, later only with equal registers).
 [[nodiscard]] std::optional<group::Group> compute_limit_group(const ViewQuestion& question, const Budget& budget);
 
+/// The layout's group where names or a theorem show it in a few passes over the rows: trivial, where rows go down and tokens differ by what they read;
+/// the identity and the reflection of the line, for strided rows both ways (docs/theory.md 16.34). Nothing elsewhere. Exact. O(runs).
+/// @param record  what a certificate needs, as a search would have left it
+[[nodiscard]] std::optional<group::Group> find_named_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord& record);
+
 /// Least m (the list repeated) with everything wanted in view and no collision.
 struct Needed {
   std::optional<std::uint64_t> layers;      ///< null: never, or only bounds are known

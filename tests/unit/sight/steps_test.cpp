@@ -7,6 +7,7 @@
 #include "sightline/layout/pattern_spec.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/stepped_sums.hpp"
+#include "sightline/sight/views.hpp"
 #include "tests/unlimited.hpp"
 
 namespace sightline::sight {
@@ -92,6 +93,46 @@ TEST_CASE("what hubs, cores and crossing rows answer is what following every col
   }
   CHECK(answered > 30);
   CHECK(by_core > 20);
+}
+
+TEST_CASE("the group that names or a theorem show is the one that a search finds") {
+  std::mt19937_64 random(13);
+  int trivial = 0, reflected = 0, left = 0;
+  for (int k = 0; k < 400; ++k) {
+    CAPTURE(k);
+    const auto n = static_cast<Vertex>(12 + random() % 60);
+    Layout layout;
+    layout.tokens = n;
+    layout.vertex_colour.assign(n, 0);
+    if (k % 7 == 0) layout.vertex_colour[random() % n] = 1;
+    for (auto more = k % 2 == 0 ? 1 : 1 + random() % 2; more > 0; --more) {
+      layout::PatternSpec spec;
+      spec.kind = k % 5 < 3 ? layout::PatternKind::strided : k % 5 == 3 ? layout::PatternKind::fixed : layout::PatternKind::window;
+      spec.causal = k % 4 == 0;
+      if (spec.kind == layout::PatternKind::window) spec.radius = static_cast<std::int64_t>(1 + random() % 4);
+      else spec.stride = static_cast<std::int64_t>(2 + random() % 12);
+      if (spec.kind == layout::PatternKind::fixed) spec.summary = 1;
+      if (spec.causal && random() % 3 == 0) spec.part = "summary";
+      if (spec.kind == layout::PatternKind::window) spec.part.clear();
+      layout.relations.emplace_back(layout::make_patterns(spec, {n, 0, 1}, unlimited).front(), layout::Relative{}, layout::Cancels::nothing, n);
+      layout.layers.push_back({{static_cast<std::uint32_t>(layout.layers.size())}});
+      layout.order.push_back(static_cast<std::uint32_t>(layout.order.size()));
+    }
+    symmetry::SearchRecord record;
+    const auto named = find_named_group(layout, unlimited, record);
+    if (!named) {
+      ++left;
+      continue;
+    }
+    const group::Group expected = symmetry::compute_layout_group(layout, unlimited);
+    REQUIRE(named->order == expected.order);
+    REQUIRE(named->orbit == expected.orbit);
+    REQUIRE(record.path.size() == named->generators.size());
+    ++(named->is_trivial() ? trivial : reflected);
+  }
+  CHECK(trivial > 40);
+  CHECK(reflected > 20);
+  CHECK(left > 80);
 }
 
 }  // namespace sightline::sight

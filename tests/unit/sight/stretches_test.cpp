@@ -78,6 +78,51 @@ TEST_CASE("a swap is a symmetry of what is visible when the test for all permuta
   CHECK(broken > 500);
 }
 
+namespace {
+
+/// Every isomorphism between the views of these roots that a search finds stays within equal numbers.
+void require_within(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number) {
+  const auto maker = make_plain_roots(layout, depth);
+  for (const Vertex a : roots) {
+    const Rooted first = maker->make(a, unlimited);
+    for (const group::Permutation& g : group::list_generators(symmetry::compute_automorphisms(first.structure, unlimited), ~std::size_t{0})) {
+      for (std::size_t m = 0; m < g.moved().size(); ++m) {
+        if (g.moved()[m] < layout.tokens && first.seen[g.moved()[m]]) REQUIRE(number[g.moved()[m]] == number[g.image()[m]]);
+      }
+    }
+    for (const Vertex b : roots) {
+      const auto images = symmetry::find_isomorphism(first.structure, maker->make(b, unlimited).structure, unlimited);
+      for (Vertex j = 0; images && j < layout.tokens; ++j) {
+        if (first.seen[j]) REQUIRE(number[j] == number[(*images)[j]]);
+      }
+    }
+  }
+}
+
+/// Rows of a few tokens, and hubs that nearly everybody reads in some layer; they read much, little, or what others read.
+Layout make_hubs(std::mt19937& random, Vertex tokens, Vertex hubs) {
+  Layout layout;
+  layout.tokens = tokens;
+  layout.vertex_colour.assign(tokens, 0);
+  const std::uint32_t layers = 1 + random() % 2;
+  for (std::uint32_t q = 0; q < layers; ++q) {
+    std::vector<std::vector<Vertex>> rows(tokens);
+    const bool forgetful = random() % 4 == 0, gathers = random() % 3 > 0;
+    for (Vertex i = 0; i < tokens; ++i) {
+      for (Vertex j = 0; j < tokens; ++j) {
+        const bool hub = j < hubs && (i != j || random() % 2 == 0) && !(forgetful && random() % tokens == 0);
+        if (hub || random() % 6 == 0 || (i < hubs && gathers)) rows[i].push_back(j);
+      }
+    }
+    layout.relations.emplace_back(layout::make_pattern_from_rows(tokens, rows), layout::Relative{}, layout::Cancels::nothing, tokens);
+    layout.layers.push_back({{q}});
+    layout.order.push_back(q);
+  }
+  return layout;
+}
+
+}  // namespace
+
 TEST_CASE("views explained by times: whatever the search finds stays within the numbers") {
   std::mt19937 random(21);
   int shown = 0, open = 0;
@@ -98,24 +143,33 @@ TEST_CASE("views explained by times: whatever the search finds stays within the 
       continue;
     }
     ++shown;
-    const auto maker = make_plain_roots(layout, depth);
-    for (const Vertex a : roots) {
-      const Rooted first = maker->make(a, unlimited);
-      for (const group::Permutation& g : group::list_generators(symmetry::compute_automorphisms(first.structure, unlimited), ~std::size_t{0})) {
-        for (std::size_t m = 0; m < g.moved().size(); ++m) {
-          if (g.moved()[m] < layout.tokens && first.seen[g.moved()[m]]) REQUIRE(number[g.moved()[m]] == number[g.image()[m]]);
-        }
-      }
-      for (const Vertex b : roots) {
-        const auto images = symmetry::find_isomorphism(first.structure, maker->make(b, unlimited).structure, unlimited);
-        for (Vertex j = 0; images && j < layout.tokens; ++j) {
-          if (first.seen[j]) REQUIRE(number[j] == number[(*images)[j]]);
-        }
-      }
-    }
+    require_within(layout, depth, roots, number);
   }
   CHECK(shown > 100);
   CHECK(open > 60);
+}
+
+TEST_CASE("views explained by what all roots read: whatever the search finds stays within the numbers") {
+  std::mt19937 random(22);
+  int shown = 0, open = 0;
+  for (int k = 0; k < 600; ++k) {
+    const Vertex tokens = 6 + random() % 7, hubs = 1 + random() % 3;
+    const Layout layout = make_hubs(random, tokens, hubs);
+    const std::uint64_t depth = 1 + random() % 4;
+    std::vector<Vertex> roots, number(tokens);
+    for (Vertex a = 0; a < tokens; ++a) {
+      if (random() % 4 > 0) roots.push_back(a);
+      number[a] = a < hubs && k % 3 > 0 ? (k % 3 == 1 ? tokens + a : tokens) : 0;
+    }
+    if (roots.empty() || !do_times_explain(layout, depth, roots, number, unlimited)) {
+      ++open;
+      continue;
+    }
+    ++shown;
+    require_within(layout, depth, roots, number);
+  }
+  CHECK(shown > 200);
+  CHECK(open > 100);
 }
 
 }  // namespace sightline::sight
