@@ -6,6 +6,7 @@
 
 #include "beside.hpp"
 #include "derivation.hpp"
+#include "product_group.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -296,6 +297,15 @@ void derive_rest(Derivation& d) {
   else decide_continuous(d);
 }
 
+/// From the factors of a grid, on layouts large enough for it to matter.
+std::optional<ConfirmedGroup> confirm_on_grid(const Layout& layout, const Json& evidence) {
+  constexpr Vertex few_tokens = 4096;
+  if (layout.tokens < few_tokens) return std::nullopt;
+  const std::optional<Grid> grid = find_grid(layout);
+  if (!grid) return std::nullopt;
+  return confirm_product_group(layout, *grid, evidence);
+}
+
 }  // namespace
 
 Json derive_answer(const Json& certificate, std::vector<std::string>& trusted, unsigned threads) {
@@ -304,10 +314,11 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted, u
   // Once automorphisms are confirmed, what follows from them need not wait for the proof that there are no others.
   const Structure structure = make_structure(d.layout);
   const Json& shown = d.shown("groups", "layout");
-  std::optional<ConfirmedGroup> named = find_named_group(d.layout, shown);
+  std::optional<ConfirmedGroup> confirmed = find_named_group(d.layout, shown);
+  if (!confirmed) confirmed = confirm_on_grid(d.layout, shown);
   std::optional<GroupProof> proof;
-  if (!named) proof.emplace(structure, d.layout.tokens, shown, "layout");
-  d.layout_group = named ? *std::move(named) : std::move(proof->confirmed);
+  if (!confirmed) proof.emplace(structure, d.layout.tokens, shown, "layout");
+  d.layout_group = confirmed ? *std::move(confirmed) : std::move(proof->confirmed);
   if (threads < 2 && proof) proof->finish();
   Json layout;
   bool whole = false;

@@ -9,7 +9,7 @@
 #include "sightline/base/crew.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/group/expression.hpp"
-#include "sightline/sight/views.hpp"
+#include "sightline/sight/product_group.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 #include "sightline/verdict/context.hpp"
 
@@ -148,12 +148,7 @@ void decide(Context& context) {
   };
   Task symmetry(budget, [&layout = context.layout](const Budget& own) {
     Symmetry found;
-    if (auto named = sight::find_named_group(layout, own, found.search)) {
-      found.group = *std::move(named);
-    } else {
-      found.search = {};
-      found.group = symmetry::compute_layout_group(layout, own, &found.search);
-    }
+    found.group = sight::compute_layout_group(layout, own, &found.search);
     return found;
   });
   // Sight first: it is cheap, and what a limit must not take away.

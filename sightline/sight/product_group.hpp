@@ -1,0 +1,25 @@
+// The layout's group on grids of products, from the two factors (docs/theory.md 16.35).
+#pragma once
+
+#include <optional>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/symmetry/automorphism.hpp"
+
+namespace sightline::sight {
+
+struct ProductGroup {
+  group::Group group;
+  symmetry::SearchRecord record;  ///< tight: all that a certificate needs
+};
+
+/// Token (r, c) reads A(r) x B(c) in every layer. The automorphisms of both factors, and the exchange of factors that are isomorphic, generate a group of
+/// automorphisms; numbers of walks, which are products as well, show that there are no others. Nothing where rows are no such products or these numbers
+/// leave something open. O(tokens * vertices of the path * layers + runs), and the groups of the factors.
+[[nodiscard]] std::optional<ProductGroup> find_product_group(const layout::Layout& layout, const Budget& budget);
+
+/// symmetry::compute_layout_group, where names or a theorem show it without a search (find_named_group), and from the factors where there are some: for
+/// layouts of 4,096 tokens and more.
+[[nodiscard]] group::Group compute_layout_group(const layout::Layout& layout, const Budget& budget, symmetry::SearchRecord* record);
+
+}  // namespace sightline::sight
