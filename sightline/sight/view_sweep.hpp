@@ -110,6 +110,8 @@ private:
 /// registers that start equal or too many vertices. O(roots * vertices + visible runs).
 [[nodiscard]] bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number,
                                     const Budget& budget);
+/// Are so many views of so many vertices not too much for it?
+[[nodiscard]] bool are_times_few(std::size_t roots, Vertex vertices);
 
 /// Is every isomorphism between two views of this depth what an automorphism of the layout does there? Shown from rows that are one another's
 /// translates: rows that go down, whose readers name all tokens, and strided rows both ways (docs/theory.md 16.27). False may mean: not found out.

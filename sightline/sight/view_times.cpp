@@ -183,12 +183,16 @@ bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_
 
 }  // namespace
 
-bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number, const Budget& budget) {
+bool are_times_few(std::size_t roots, Vertex vertices) {
   constexpr std::uint64_t most_work = std::uint64_t{1} << 24;  // beyond this, comparing views by their classes is quicker
+  return std::uint64_t{roots} * vertices <= most_work;
+}
+
+bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number, const Budget& budget) {
   const Vertex vertices = layout.vertices();
   if (layout.has_equal_registers() || layout.order.empty()) return false;
   const Booking booking(budget, (layout.relations.size() * 8 + 80) * std::uint64_t{vertices});
-  const bool few = std::uint64_t{roots.size()} * vertices <= most_work;
+  const bool few = are_times_few(roots.size(), vertices);
   const std::vector<std::int64_t> time = bound_times(layout, depth, roots, budget);
   if (!few && std::all_of(time.begin(), time.end(), [](std::int64_t t) { return t < 0; })) return false;
   const Kept kept(layout, budget);
