@@ -71,17 +71,28 @@ Named name_elements(const std::string& name, const Order& order, Kind kind, std:
   return {{{name, order.log10()}}, std::move(proof)};
 }
 
-/// Abelian groups: the number of cyclic factors of order divisible by p^(i+1) is log_p |G^(p^i) : G^(p^(i+1))|.
-Name name_abelian(const Group& group, const std::vector<Permutation>& generators, const mpz_class& order, const Budget& budget) {
-  if (generators.size() > most_generators) return std::nullopt;
-  mpz_class exponent = 1;
-  for (std::size_t a = 0; a < generators.size(); ++a) {
+/// Do all pairs commute? Images are written out once.
+bool do_commute(Point degree, const std::vector<Permutation>& generators, const Budget& budget) {
+  budget.ask(std::uint64_t{degree} * generators.size() * sizeof(Point));
+  std::vector<std::vector<Point>> images;
+  for (const Permutation& g : generators) {
     budget.poll();
-    for (std::size_t b = 0; b < a; ++b) {
-      if (generators[a].after(generators[b]) != generators[b].after(generators[a])) return std::nullopt;
+    images.push_back(g.images(degree));
+    for (const std::vector<Point>& other : images) {
+      for (Point x = 0; x < degree; ++x) {
+        if (other[images.back()[x]] != images.back()[other[x]]) return false;
+      }
     }
-    exponent = lcm(exponent, order_of(generators[a]));
   }
+  return true;
+}
+
+/// Commuting generators: the number of cyclic factors of order divisible by p^(i+1) is log_p |G^(p^i) : G^(p^(i+1))|.
+Name name_abelian(const Group& group, const std::vector<Permutation>& generators, const mpz_class& order, const Budget& budget) {
+  mpz_class exponent = 1, most = 1;
+  for (const Permutation& g : generators) exponent = lcm(exponent, order_of(g));
+  for (std::size_t k = 0; k < most_factors; ++k) most *= exponent;
+  if (most < order) return std::nullopt;
   if (order >= mpz_class(1) << 62) return std::nullopt;
   if (exponent == order) {
     return name_elements("C_" + order.get_str(), group.order, Kind::abelian, {find_cyclic_generator(generators, order.get_ui())});
@@ -115,9 +126,9 @@ Name name_abelian(const Group& group, const std::vector<Permutation>& generators
   return result;
 }
 
-/// <c, s> with c of order n >= 3, s of order 2 and s c s = c^-1 is dihedral of order 2n; when |G| = 2n it is G.
+/// Generators that do not commute: <c, s> with c of order n >= 3, s of order 2 and s c s = c^-1 is dihedral of order 2n; when |G| = 2n it is G.
 Name name_dihedral(const Group& group, const std::vector<Permutation>& generators, const mpz_class& order) {
-  if (order < 6 || order % 2 != 0 || generators.size() > most_generators) return std::nullopt;
+  if (order < 6 || order % 2 != 0) return std::nullopt;
   const mpz_class half = order / 2;
   std::vector<Permutation> candidates = generators;
   for (std::size_t a = 0; a < generators.size() && candidates.size() < 4 * most_generators; ++a) {
@@ -345,8 +356,10 @@ Name name_component(const Group& group, const Budget& budget) {
     if (const Name name = name_product(group, orbits, *order, budget)) return name;
   }
   if (generators.empty()) return std::nullopt;
-  if (const Name name = name_abelian(group, generators, *order, budget)) return name;
-  if (const Name name = name_dihedral(group, generators, *order)) return name;
+  if (generators.size() <= most_generators) {
+    const Budget own = budget;
+    if (Name name = do_commute(group.degree, generators, own) ? name_abelian(group, generators, *order, budget) : name_dihedral(group, generators, *order)) return name;
+  }
   if (large) return std::nullopt;
   if (orbits.size() == 1) return name_transitive(group, *order, budget);
   // An orbit on which the group acts faithfully carries the whole group; the smallest says it best.
