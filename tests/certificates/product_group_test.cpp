@@ -1,0 +1,143 @@
+// Groups of grids of products: what the factors give is the group that a search finds, and the checker confirms it both ways (docs/theory.md 16.35).
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "../unit/sight/product_grids.hpp"
+#include "checker/product_group.hpp"
+#include "convert.hpp"
+#include "sight_convert.hpp"
+#include "sightline/certificate/group_evidence.hpp"
+#include "sightline/sight/product_group.hpp"
+#include "tests/unlimited.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+using nlohmann::json;
+using Sets = std::vector<std::vector<bool>>;
+
+/// What every place of a line reads, itself among it: intervals, rings, residues, pairs, all, itself.
+Sets make_sets(std::mt19937& random, Vertex size) {
+  const auto draw = [&](std::uint32_t bound) { return static_cast<Vertex>(random() % bound); };
+  Sets reads(size, std::vector<bool>(size, false));
+  const Vertex kind = draw(8), step = 1 + draw(2), bit = 1u << draw(2);
+  const std::vector<oracle::Interval> intervals = oracle::make_intervals(random, size);
+  for (Vertex x = 0; x < size; ++x) {
+    for (Vertex y = 0; y < size; ++y) {
+      const Vertex around = (y + size - x) % size;
+      bool read = x == y || (kind < 4 && intervals[x].first <= y && y <= intervals[x].second);
+      if (kind == 4) read = read || around == step || around == size - step;
+      if (kind == 5) read = read || x % (step + 1) == y % (step + 1);
+      if (kind == 6) read = read || (x ^ bit) == y;
+      if (kind == 7 && step == 2) read = true;
+      reads[x][y] = read;
+    }
+  }
+  return reads;
+}
+
+Layout make_grid(std::mt19937& random, Vertex most_side) {
+  const auto draw = [&](std::uint32_t bound) { return static_cast<Vertex>(random() % bound); };
+  const Vertex height = 3 + draw(most_side - 2), width = draw(2) == 0 ? height : 3 + draw(most_side - 2), n = height * width;
+  const std::uint32_t count = 1 + draw(3);
+  std::vector<std::vector<oracle::Head>> layers;
+  for (std::uint32_t l = 0; l < count; ++l) {
+    const Sets down = make_sets(random, height), across = height == width && draw(2) == 0 ? down : make_sets(random, width);
+    oracle::Head head;
+    head.rows.resize(n);
+    for (Vertex i = 0; i < n; ++i) {
+      for (Vertex j = 0; j < n; ++j) {
+        if (down[i / width][j / width] && across[i % width][j % width]) head.rows[i].push_back(j);
+      }
+    }
+    layers.push_back({head});
+  }
+  std::vector<std::uint32_t> order(count + draw(2));
+  for (std::uint32_t& l : order) l = draw(count);
+  return oracle::make_layout(n, 0, layers, {}, order);
+}
+
+checker::Json to_json(const json& value) { return checker::parse(value.dump()); }
+
+void compare(const checker::ConfirmedGroup& mine, const checker::ConfirmedGroup& other) {
+  REQUIRE(mine.order->factored() == other.order->factored());
+  const auto list = checker::list_generators(mine.group, 5000), others = checker::list_generators(other.group, 5000);
+  REQUIRE(list.size() == others.size());
+  for (std::size_t k = 0; k < list.size(); ++k) REQUIRE(list[k].moves() == others[k].moves());
+}
+
+/// Evidence with something wrong; nothing where there is nothing to spoil.
+json spoil(json evidence, std::mt19937& random, Vertex tokens) {
+  auto& generators = evidence["generators"];
+  auto& path = evidence["path"];
+  switch (random() % 5) {
+    case 0:
+      if (!generators.empty()) generators.erase(random() % generators.size());
+      break;
+    case 1:
+      if (!path.empty()) path.erase(random() % path.size());
+      break;
+    case 2: path.push_back(random() % tokens); break;
+    case 3: {
+      const Vertex x = random() % tokens, y = random() % tokens;
+      if (x != y) generators.push_back(certificate::to_evidence(group::Permutation::transposition(x, y)));
+      break;
+    }
+    default:
+      if (!evidence["twins"].empty()) evidence["twins"] = json::array();
+  }
+  return evidence;
+}
+
+}  // namespace
+
+TEST_CASE("the group of a grid of products from its factors is the layout's, and the checker confirms it from them and from all tokens") {
+  std::mt19937 random(35);
+  int found_groups = 0, moving = 0, exchanged = 0, twins = 0, open = 0, lies = 0, harmless = 0;
+  for (int k = 0; k < 4000; ++k) {
+    const Layout layout = k % 2 == 0 ? oracle::make_product_grid(random, 9) : make_grid(random, 8);
+    const auto found = find_product_group(layout, unlimited);
+    if (!found) {
+      ++open;
+      continue;
+    }
+    ++found_groups;
+    const group::Group truth = symmetry::compute_layout_group(layout, unlimited);
+    REQUIRE(found->group.order == truth.order);
+    REQUIRE(found->group.orbit == truth.orbit);
+    REQUIRE(found->group.symmetric_classes == truth.symmetric_classes);
+    moving += !found->group.generators.empty();
+    twins += !truth.symmetric_classes.empty();
+    exchanged += found->record.path.size() > 1;
+    const json evidence = certificate::to_evidence(found->record);
+    const ::convert::Owned own(symmetry::make_structure(layout));
+    const checker::ConfirmedGroup from_tokens = checker::confirm_automorphisms(own.structure, layout.tokens, to_json(evidence), "group");
+    REQUIRE(from_tokens.order->factored() == truth.order.factored());
+    const checker::Layout copy = convert::to_checker(layout);
+    const auto grid = checker::find_grid(copy);
+    if (!grid) continue;  // widths are guessed from the rows
+    const auto from_factors = checker::confirm_product_group(copy, *grid, to_json(evidence));
+    if (from_factors) compare(*from_factors, from_tokens);
+    open += !from_factors;
+    for (int lie = 0; lie < 4; ++lie) {
+      const json spoilt = spoil(evidence, random, layout.tokens);
+      if (spoilt == evidence) continue;
+      const auto believed = checker::confirm_product_group(copy, *grid, to_json(spoilt));
+      ++(believed ? harmless : lies);
+      if (!believed) continue;
+      REQUIRE(believed->order->factored() == truth.order.factored());
+      for (const checker::Permutation& g : checker::list_generators(believed->group, 5000)) REQUIRE(checker::is_isomorphism(own.structure, own.structure, g));
+    }
+  }
+  MESSAGE(found_groups, " groups, ", moving, " move quotients, ", exchanged, " with longer paths, ", twins, " with twins, ", open, " open, ", lies, " lies refused, ", harmless, " harmless");
+  CHECK(found_groups > 500);
+  CHECK(moving > 300);
+  CHECK(exchanged > 50);
+  CHECK(twins > 20);
+  CHECK(lies > 1000);
+}
+
+}  // namespace sightline::sight
