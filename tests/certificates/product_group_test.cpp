@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 
 #include "../unit/sight/product_grids.hpp"
@@ -92,7 +93,69 @@ json spoil(json evidence, std::mt19937& random, Vertex tokens) {
   return evidence;
 }
 
+/// A square grid of these factors, in one layer.
+Layout make_square(const Sets& reads) {
+  const auto size = static_cast<Vertex>(reads.size());
+  oracle::Rows rows(size * size);
+  for (Vertex i = 0; i < size * size; ++i) {
+    for (Vertex j = 0; j < size * size; ++j) {
+      if (reads[i / size][j / size] && reads[i % size][j % size]) rows[i].push_back(j);
+    }
+  }
+  return oracle::make_layout(size * size, rows);
+}
+
+/// The map of places (of those listed, in a circle) down the grid, across it, and the exchange, as generators on the places listed.
+json turn_and_exchange(const std::vector<Vertex>& places, Vertex size) {
+  std::vector<group::Permutation> maps;
+  for (const int kind : {0, 1, 2}) {
+    std::vector<Vertex> images(std::size_t{size} * size);
+    std::iota(images.begin(), images.end(), Vertex{0});
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (std::size_t j = 0; j < places.size(); ++j) {
+        const Vertex r = places[kind == 0 ? (i + 1) % places.size() : kind == 1 ? i : j], c = places[kind == 0 ? j : kind == 1 ? (j + 1) % places.size() : i];
+        images[places[i] * size + places[j]] = r * size + c;
+      }
+    }
+    maps.push_back(group::Permutation::from_images(images));
+  }
+  json generators = json::array();
+  for (const group::Permutation& map : maps) generators.push_back(certificate::to_evidence(map));
+  return generators;
+}
+
 }  // namespace
+
+TEST_CASE("maps of the factors that numbers of walks do not see through are compared with the rows") {
+  // Every place reads three: walks to all of them tell nothing apart. One place breaks the circle, so only the exchange of the factors is a symmetry.
+  Sets reads(5, std::vector<bool>(5, false));
+  std::vector<Vertex> places(5);
+  for (Vertex x = 0; x < 5; ++x) {
+    places[x] = x;
+    for (const Vertex step : {0u, 1u, 2u}) reads[x][(x + step) % 5] = true;
+  }
+  const auto confirm = [&](const Sets& sets, const std::vector<Vertex>& circle, const json& twins) {
+    const Layout layout = make_square(sets);
+    const json evidence = {{"failed", json::array()}, {"generators", turn_and_exchange(circle, static_cast<Vertex>(sets.size()))}, {"path", {0, circle[1]}}, {"twins", twins}};
+    const checker::Layout copy = convert::to_checker(layout);
+    const auto grid = checker::find_grid(copy);
+    REQUIRE(grid);
+    return checker::confirm_product_group(copy, *grid, to_json(evidence));
+  };
+  const auto whole = confirm(reads, places, json::array());
+  REQUIRE(whole);
+  CHECK(whole->order->decimal() == "50");
+  reads[2][4] = false;
+  reads[2][0] = true;
+  CHECK_FALSE(confirm(reads, places, json::array()));
+  // A circle of classes of one and two places in turn, each reads itself and the next: a turn by one keeps all numbers and no sizes.
+  const std::vector<Vertex> class_of{0, 1, 1, 2, 3, 3};
+  Sets blocks(6, std::vector<bool>(6, false));
+  for (Vertex x = 0; x < 6; ++x) {
+    for (Vertex y = 0; y < 6; ++y) blocks[x][y] = class_of[y] == class_of[x] || class_of[y] == (class_of[x] + 1) % 4;
+  }
+  CHECK_FALSE(confirm(blocks, {0, 1, 3, 4}, {{{0}}}));
+}
 
 TEST_CASE("the group of a grid of products from its factors is the layout's, and the checker confirms it from them and from all tokens") {
   std::mt19937 random(35);
