@@ -240,8 +240,6 @@ bool ViewSweep::run() {
   for (std::size_t k = 0; k < roots.size(); ++k) {
     const Vertex a = roots[k];
     budget_.poll();
-    // Where a few roots cannot do, the first one mostly shows that all of them are too many.
-    if (k == 1 && !first_only() && !are_times_few(roots.size(), layout.vertices()) && work_ > 2 * (allowed_work() / roots.size())) charge(most_work);
     if (k == sampled_roots && work_ / sampled_roots > allowed_work() / roots.size()) {
       if (!first_only() && sample_group(roots)) return true;
       charge(most_work);
@@ -256,6 +254,8 @@ bool ViewSweep::run() {
     }
     const ViewColours::Colours colours = colour(a);
     charge(colours.at.work);
+    // Where a few roots cannot do, the first one mostly shows that all of them are too many.
+    if (k == 0 && !first_only() && !are_times_few(roots.size(), layout.vertices()) && work_ > 2 * (allowed_work() / roots.size())) charge(most_work);
     if (!visit_root(a, colours)) return false;
     alike[colours.at.invariant].push_back(a);
     if (records != nullptr && colours.at.discrete) records->discrete[depth_][a] = {colours.at.invariant, colours.at.work};

@@ -54,6 +54,9 @@ Layout make_grid(std::mt19937& random, Vertex most_side) {
         if (down[i / width][j / width] && across[i % width][j % width]) head.rows[i].push_back(j);
       }
     }
+    // A token that does not read itself is no longer like the others, though the factors say so.
+    if (draw(4) == 0) std::erase(head.rows[draw(n)], draw(n));
+    if (const Vertex i = draw(n); draw(3) == 0) std::erase(head.rows[i], i);
     layers.push_back({head});
   }
   std::vector<std::uint32_t> order(count + draw(2));
@@ -199,7 +202,7 @@ TEST_CASE("the group of a grid of products from its factors is the layout's, and
   CHECK(found_groups > 500);
   CHECK(moving > 300);
   CHECK(exchanged > 50);
-  CHECK(twins > 20);
+  CHECK(twins > 10);
   CHECK(lies > 1000);
 }
 
