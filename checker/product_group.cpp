@@ -106,6 +106,12 @@ struct Side {
     return side;
   }
 
+  [[nodiscard]] std::uint64_t arcs(std::size_t relation) const {
+    std::uint64_t sum = 0;
+    for (const Places& row : reads[relation]) sum += row.size();
+    return sum;
+  }
+
   /// By class: walks that step in this relation and go on as counted.
   [[nodiscard]] Numbers walk_on(const Numbers& counted, std::size_t relation) const {
     Numbers sums(size(), 0);
@@ -195,9 +201,9 @@ private:
   bool bound(Order& order) {
     names_.assign(size(), 0);
     horizon_ = 0;
-    count_walks(Vertex{0});
+    if (!count_walks(Vertex{0})) return false;
     names_.assign(size(), 0);
-    count_walks(std::nullopt);
+    if (!count_walks(std::nullopt)) return false;
     std::vector<const Map*> fixing;
     for (const Map& map : generators_) fixing.push_back(&map);
     for (const Vertex v : path_) {
@@ -205,7 +211,7 @@ private:
       if (orbit < 2 || static_cast<std::uint64_t>(std::ranges::count(names_, names_[v])) != orbit) return false;
       order.multiply(Natural(orbit));
       std::erase_if(fixing, [v](const Map* map) { return (*map)[v] != v; });
-      count_walks(v);
+      if (!count_walks(v)) return false;
     }
     std::ranges::sort(names_);
     return std::ranges::adjacent_find(names_) == names_.end();
@@ -226,7 +232,8 @@ private:
   }
 
   /// Names vertices anew by their walks to this one, or to all: the first steps, all layers but one, and from where every vertex is met.
-  void count_walks(std::optional<Vertex> to) {
+  /// False when that takes too many arcs.
+  bool count_walks(std::optional<Vertex> to) {
     const std::size_t relations = down_.reads.size();
     for (std::size_t start = 0; start < relations; ++start) {
       Numbers f(down_.size(), to ? 0 : 1), g(across_.size(), to ? 0 : 1);
@@ -235,14 +242,18 @@ private:
       for (std::size_t last_ones = 0; last_ones < 4 && length < std::size_t{down_.size()} + across_.size() + 4;) {
         poll();
         ++length;
+        if ((arcs_ += down_.arcs((start + length) % relations) + across_.arcs((start + length) % relations)) > std::uint64_t{256} * size()) return false;
         f = down_.walk_on(f, (start + length) % relations);
         g = across_.walk_on(g, (start + length) % relations);
         const bool met = to ? std::ranges::count(f, Element{0}) + std::ranges::count(g, Element{0}) == 0 : length >= horizon_;
         if (met) ++last_ones;
         else if (to) horizon_ = std::max(horizon_, length);
-        if (met || length <= 2 || length + 1 == relations) name_by(f, g);
+        if (!met && length > 2 && length + 1 != relations) continue;
+        if (++named_ > 512) return false;
+        name_by(f, g);
       }
     }
+    return true;
   }
 
   void name_by(const Numbers& f, const Numbers& g) {
@@ -287,6 +298,8 @@ private:
   std::vector<Vertex> path_;
   std::vector<std::uint64_t> names_;
   std::size_t horizon_ = 0;
+  std::uint64_t arcs_ = 0;
+  std::size_t named_ = 0;
 };
 
 }  // namespace

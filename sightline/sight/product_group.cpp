@@ -70,6 +70,11 @@ public:
     return next;
   }
 
+  /// What a step costs.
+  [[nodiscard]] std::uint64_t count_steps(std::size_t layer) const {
+    return std::accumulate(rows[layer].begin(), rows[layer].end(), std::uint64_t{0}, [](std::uint64_t sum, const Places& row) { return sum + row.size(); });
+  }
+
 private:
   bool read_rows(const Layout& layout, const std::vector<std::uint32_t>& layers, std::vector<std::vector<Places>>& read) {
     std::uint64_t all = 0;
@@ -253,14 +258,14 @@ private:
 
   bool are_levels_orbits() {
     hash_.assign(size_, 0);
-    mark(Vertex{0});  // how long it takes to reach everything
+    if (!mark(Vertex{0})) return false;  // how long it takes to reach everything
     hash_.assign(size_, 0);
-    mark(std::nullopt);
+    if (!mark(std::nullopt)) return false;
     for (std::size_t k = 0; k < path_.size(); ++k) {
       const Vertex orbit = measure_orbit(k);
       if (orbit < 2 || std::count(hash_.begin(), hash_.end(), hash_[path_[k]]) != orbit) return false;
       orbit_sizes_.push_back(orbit);
-      mark(path_[k]);
+      if (!mark(path_[k])) return false;
     }
     std::vector<std::uint64_t> sorted = hash_;
     std::sort(sorted.begin(), sorted.end());
@@ -287,8 +292,8 @@ private:
     return static_cast<Vertex>(orbit.size());
   }
 
-  /// Takes the numbers of walks to this vertex, or to all of them, into the hashes.
-  void mark(std::optional<Vertex> to) {
+  /// Takes the numbers of walks to this vertex, or to all of them, into the hashes. False when walks are too long, as on a narrow grid.
+  bool mark(std::optional<Vertex> to) {
     const std::size_t layers = down_.rows.size();
     for (std::size_t offset = 0; offset < layers; ++offset) {
       Numbers f(down_.classes(), to ? 0 : 1), g(columns_, to ? 0 : 1);
@@ -297,14 +302,18 @@ private:
       std::size_t left = late_steps;
       for (std::size_t t = 1; left > 0 && t <= down_.classes() + columns_ + late_steps; ++t) {
         budget_.poll();
+        if ((steps_ += down_.count_steps((offset + t) % layers) + across_.count_steps((offset + t) % layers)) > most_steps_per_vertex * size_) return false;
         f = down_.step(f, (offset + t) % layers);
         g = across_.step(g, (offset + t) % layers);
         const bool late = to ? reaches_all(f) && reaches_all(g) : t >= full_after_;
         if (late) --left;
         if (to && !late) full_after_ = std::max(full_after_, t);
-        if (late || t + 1 == layers || t < 3) take(f, g);
+        if (!late && t + 1 != layers && t >= 3) continue;
+        if (++taken_ > most_taken) return false;
+        take(f, g);
       }
     }
+    return true;
   }
 
   static bool reaches_all(const Numbers& numbers) { return std::find(numbers.begin(), numbers.end(), 0u) == numbers.end(); }
@@ -316,6 +325,8 @@ private:
   }
 
   static constexpr std::size_t late_steps = 4;
+  static constexpr std::uint64_t most_steps_per_vertex = 256;
+  static constexpr std::size_t most_taken = 512;
   Vertex width_;
   Factor down_, across_;
   std::vector<std::vector<std::int64_t>> inner_;
@@ -326,6 +337,8 @@ private:
   std::vector<std::uint64_t> hash_;
   std::vector<Vertex> orbit_sizes_;
   std::size_t full_after_ = 0;
+  std::uint64_t steps_ = 0;
+  std::size_t taken_ = 0;
 };
 
 // Rows of one colour, and one head a layer.
