@@ -215,8 +215,19 @@ void Relation::forget(Vertex i, std::vector<ColouredRun>& row) const {
 }
 
 void Relation::row(Vertex i, std::vector<ColouredRun>& out) const {
-  raw_row(i, out);
-  forget(i, out);
+  if (relative_.kind != RelativeKind::none) {
+    raw_row(i, out);
+    forget(i, out);
+    return;
+  }
+  // What raw_row and forget would do to the colours is done at once.
+  thread_local std::vector<Run> runs;
+  pattern_.row(i, runs);
+  out.resize(runs.size());
+  bool one_colour = cancels_ != Cancels::nothing;
+  for (const Run& run : runs) one_colour = one_colour && run.colour == runs.front().colour;
+  const std::int64_t forgotten = one_colour && !runs.empty() ? runs.front().colour : cancels_ == Cancels::nothing || cancels_ == Cancels::single_colour ? 0 : 1;
+  for (std::size_t k = 0; k < runs.size(); ++k) out[k] = {runs[k].first, runs[k].last, runs[k].step, runs[k].colour - forgotten, 0};
 }
 
 std::int64_t Relation::colour(Vertex i, Vertex j) const {

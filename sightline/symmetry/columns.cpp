@@ -12,17 +12,80 @@ namespace {
 
 constexpr std::uint32_t closed = std::numeric_limits<std::uint32_t>::max();
 
+/// Are rows without steps their own columns, span by span? Neighbouring readers are compared, and a column span is looked up in the row it should
+/// stand in as soon as it ends: nothing is stored, and the first difference is the last. Answers no where it does not know.
+class MirrorTest {
+public:
+  MirrorTest(const SpanLists& rows, Vertex vertices, const Budget& budget) : rows_(rows), vertices_(vertices), budget_(budget) {}
+
+  bool operator()() {
+    if (std::any_of(rows_.spans.begin(), rows_.spans.end(), [](const Span& span) { return span.step != 1 || span.slope != 0; })) return false;
+    opened_.resize(vertices_);
+    next_ = rows_.begin;
+    const Span* before = nullptr;
+    const Span* before_end = nullptr;
+    for (Vertex i = 0; i <= vertices_; ++i) {
+      if (i % 64 == 0) budget_.poll();
+      const Span* const after = i < vertices_ ? rows_.list_begin(i) : nullptr;
+      const Span* const after_end = i < vertices_ ? rows_.list_end(i) : nullptr;
+      if ((after != before || after_end != before_end) && !advance(before, before_end, after, after_end, i)) return false;
+      before = after;
+      before_end = after_end;
+    }
+    return next_ == rows_.end;
+  }
+
+private:
+  /// From reader i on; both lists are sorted and disjoint.
+  bool advance(const Span* a, const Span* a_end, const Span* b, const Span* b_end, Vertex i) {
+    Vertex x = 0;
+    while (a != a_end || b != b_end) {
+      const Vertex a_from = a != a_end ? std::max(a->first, x) : closed, b_from = b != b_end ? std::max(b->first, x) : closed;
+      const Vertex from = std::min(a_from, b_from);
+      const bool in_a = a_from == from, in_b = b_from == from;
+      // One past the part that has the same span before, and the same after.
+      Vertex stop = std::min(in_a ? a->last + 1 : a_from, in_b ? b->last + 1 : b_from);
+      if (!(in_a && in_b && a->base == b->base)) {
+        for (Vertex j = from; j < stop; ++j) {
+          if (in_a && !close(j, i, a->base)) return false;
+          if (in_b) opened_[j] = i;
+        }
+      }
+      x = stop;
+      if (in_a && a->last < x) ++a;
+      if (in_b && b->last < x) ++b;
+    }
+    return true;
+  }
+
+  bool close(Vertex j, Vertex i, std::int64_t base) {
+    if (next_[j] == rows_.end[j]) return false;
+    const Span& expected = rows_.spans[next_[j]++];
+    return expected.first == opened_[j] && expected.last == i - 1 && expected.base == base;
+  }
+
+  const SpanLists& rows_;
+  Vertex vertices_;
+  const Budget& budget_;
+  std::vector<Vertex> opened_;       ///< the reader with whom the present span of column j began
+  std::vector<std::uint32_t> next_;  ///< of row j: the first span that no span of column j has met
+};
+
 /// Turns the rows of one relation into columns.
 class Transposer {
 public:
   Transposer(RunGraph& graph, RunRelation& relation, std::uint64_t relation_index, const Budget& budget)
       : graph_(graph), relation_(relation), scale_(field::relation_weight(relation_index)), budget_(budget) {
     budget.ask(std::uint64_t{graph.vertices} * 12);
-    open_.assign(graph.vertices, closed);
-    open_span_.assign(graph.vertices, nullptr);
   }
 
   void run() {
+    if (MirrorTest(relation_.rows, graph_.vertices, budget_)()) {
+      relation_.symmetric = true;
+      return;
+    }
+    open_.assign(graph_.vertices, closed);
+    open_span_.assign(graph_.vertices, nullptr);
     choose_slopes();
     transpose_steps();
     transpose_plain();

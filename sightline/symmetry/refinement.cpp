@@ -1,6 +1,7 @@
 #include "sightline/symmetry/refinement.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sightline::symmetry {
 
@@ -37,66 +38,96 @@ Refinement::Refinement(const RunGraph& graph, const Budget& budget)
     : graph_(graph), budget_(budget), partition_(compute_initial_keys(graph)) {
   budget.ask(std::uint64_t{graph.vertices} * 64);
   difference_.assign(graph.vertices, 0);
-  is_touched_.assign(graph.vertices, 0);
   touched_list_.resize(std::size_t{graph.vertices} + 1);
+  const auto has_steps = [](const SpanLists& lists) { return std::any_of(lists.spans.begin(), lists.spans.end(), [](const Span& span) { return span.step > 1; }); };
   tallies_.assign(graph.vertices, {});
+  if (graph.arcs) return;
+  Ends& line = *find_ends(1);
+  budget.ask(std::uint64_t{graph.vertices} * sizeof(field::Element));
+  line.changes[0].assign(line.places(graph.vertices), 0);
+  stepped_ = std::any_of(graph.relations.begin(), graph.relations.end(), [&](const RunRelation& r) { return has_steps(r.rows) || has_steps(r.columns); });
 }
 
-/// Adds to differences and notes who was touched. What a loop over arcs needs stays in registers: bytes may alias anything,
-/// so members would be read again at every arc.
+/// Adds to differences and notes who was touched. What a loop over arcs needs stays in registers. A difference of 0 says that a vertex was not
+/// touched, so the modulus stands for the element 0.
 class Refinement::Adder {
 public:
   explicit Adder(Refinement& refinement)
-      : difference_(refinement.difference_.data()), is_touched_(refinement.is_touched_.data()), list_(refinement.touched_list_.data()),
-        count_(refinement.touched_count_), stored_(refinement.touched_count_) {}
+      : difference_(refinement.difference_.data()), list_(refinement.touched_list_.data()), count_(refinement.touched_count_), stored_(refinement.touched_count_) {}
   ~Adder() { stored_ = count_; }
   Adder(const Adder&) = delete;
   Adder& operator=(const Adder&) = delete;
 
+  [[nodiscard]] static field::Element show(field::Element value) { return value == 0 ? field::modulus : value; }
+
+  /// `value` from 1 to the modulus: as show() gives it.
   void operator()(Vertex x, field::Element value) {
+    const field::Element before = difference_[x];
     list_[count_] = x;
-    count_ += 1u - is_touched_[x];
-    is_touched_[x] = 1;
-    difference_[x] = field::add(difference_[x], value);
+    count_ += before == 0 ? 1 : 0;
+    const field::Element sum = before + value;
+    difference_[x] = sum > field::modulus ? sum - field::modulus : sum;
   }
 
 private:
   field::Element* const difference_;
-  std::uint8_t* const is_touched_;
   Vertex* const list_;
   std::size_t count_;
   std::size_t& stored_;
 };
 
-void Refinement::spread_list(const Span* begin, const Span* end, field::Element difference) {
-  Adder add(*this);
+void Refinement::spread_list(Adder& add, const Span* begin, const Span* end, field::Element difference) {
   for (const Span* span = begin; span != end; ++span) {
     const field::Element value = field::multiply(span->weight, difference);
-    if (span->first == span->last) {
-      add(span->first, value);
+    if (span->step != 1 || span->slope != 0) {
+      spread_progression(add, *span, value);
       continue;
     }
-    const std::uint32_t slope_index = graph_.slope_index(span->slope);
-    const bool is_short = std::uint64_t{span->last} - span->first < std::uint64_t{short_span} * span->step;
-    if (!is_short && dense_) {
-      if (Dense* const array = find_dense(slope_index, span->step)) {
-        array->used = true;
-        array->steps[span->first] = field::add(array->steps[span->first], value);
-        const std::size_t after = std::size_t{span->last} + span->step;
-        array->steps[after] = field::subtract(array->steps[after], value);
-        continue;
-      }
-    }
-    if (Ends* const ends = is_short || (dense_ && span->step > 1) ? nullptr : find_ends(span->step)) {
-      ends->events.push_back({ends->place(span->first), slope_index, value, true});
-      if (span->step > 1 || span->last + 1 < graph_.vertices) ends->events.push_back({ends->place(span->last) + 1, slope_index, field::subtract(0, value), false});
+    const field::Element shown = Adder::show(value);
+    if (span->last - span->first < short_span) {
+      for (Vertex x = span->first; x <= span->last; ++x) add(x, shown);
       continue;
     }
-    for (std::uint64_t x = span->first; x <= span->last; x += span->step) {
-      const auto v = static_cast<Vertex>(x);
-      add(v, slope_index == 0 ? value : field::multiply(value, graph_.power(slope_index, v)));
+    Ends& ends = ends_.front();
+    mark_change(ends, span->first, ends.changes[0], value);
+    mark_change(ends, span->last + 1, ends.changes[0], field::modulus - value);
+  }
+}
+
+/// A span with a step, or with colours in progression.
+void Refinement::spread_progression(Adder& add, const Span& span, field::Element value) {
+  const std::uint32_t slope_index = graph_.slope_index(span.slope);
+  const bool is_short = std::uint64_t{span.last} - span.first < std::uint64_t{short_span} * span.step;
+  if (!is_short && dense_ && span.step > 1) {
+    if (Dense* const array = find_dense(slope_index, span.step)) {
+      array->used = true;
+      array->steps[span.first] = field::add(array->steps[span.first], value);
+      const std::size_t after = std::size_t{span.last} + span.step;
+      array->steps[after] = field::subtract(array->steps[after], value);
+      return;
     }
   }
+  if (Ends* const ends = is_short || (dense_ && span.step > 1) ? nullptr : find_ends(span.step)) {
+    std::vector<field::Element>& changes = ends->changes[slope_index];
+    if (changes.empty()) {
+      budget_.ask(std::uint64_t{ends->places(graph_.vertices)} * sizeof(field::Element));
+      changes.assign(ends->places(graph_.vertices), 0);
+    }
+    mark_change(*ends, ends->place(span.first), changes, value);
+    mark_change(*ends, ends->place(span.last) + 1, changes, field::modulus - value);
+    return;
+  }
+  const field::Element shown = Adder::show(value);
+  for (std::uint64_t x = span.first; x <= span.last; x += span.step) {
+    const auto v = static_cast<Vertex>(x);
+    add(v, slope_index == 0 ? shown : Adder::show(field::multiply(value, graph_.power(slope_index, v))));
+  }
+}
+
+/// `value` up to the modulus.
+void Refinement::mark_change(Ends& ends, Vertex place, std::vector<field::Element>& changes, field::Element value) {
+  changes[place] = field::add(changes[place], value);
+  ends.marks.mark(place);
 }
 
 void Refinement::spread_counted(std::span<const Vertex> members, field::Element difference) {
@@ -114,7 +145,7 @@ void Refinement::spread_counted(std::span<const Vertex> members, field::Element 
         for (std::size_t x = 0; x < counter_block; ++x) counters[x] = static_cast<std::uint8_t>(counters[x] + row[x]);
       }
       for (std::size_t x = 0; x < width; ++x) {
-        if (counters[x] != 0) add(static_cast<Vertex>(from + x), field::multiply(weight, counters[x]));
+        if (counters[x] != 0) add(static_cast<Vertex>(from + x), Adder::show(field::multiply(weight, counters[x])));
       }
     }
   }
@@ -125,13 +156,12 @@ void Refinement::spread_arcs(std::span<const Vertex> members, field::Element dif
   const ArcLists::Bundle* const bundles = arcs.bundles.data();
   const Vertex* const neighbours = arcs.neighbours.data();
   Adder add(*this);
-  std::uint32_t visited = 0;
   for (const Vertex v : members) {
-    if (++visited % 64 == 0) budget_.poll();
+    if (++walked_ % 64 == 0) budget_.poll();
     const std::uint32_t end = arcs.first_bundle[v + 1];
     std::uint32_t k = arcs.begin_of(arcs.first_bundle[v]);
     for (std::uint32_t bundle = arcs.first_bundle[v]; bundle < end; ++bundle) {
-      const field::Element value = field::multiply(bundles[bundle].weight, difference);
+      const field::Element value = Adder::show(field::multiply(bundles[bundle].weight, difference));
       for (const std::uint32_t stop = bundles[bundle].end; k < stop; ++k) add(neighbours[k], value);
     }
   }
@@ -154,7 +184,7 @@ void Refinement::spread_evenly(field::Element value) {
       sum = field::add(sum, weight);
       begin = here.end;
     }
-    add(v, field::multiply(sum, value));
+    add(v, Adder::show(field::multiply(sum, value)));
   }
 }
 
@@ -173,26 +203,27 @@ void Refinement::spread_initial() {
   }
 }
 
-void Refinement::spread_spans(Vertex v, field::Element difference) {
+void Refinement::spread_spans(std::span<const Vertex> members, field::Element difference) {
   const field::Element backward = field::multiply(difference, field::backward_weight);
   const field::Element both = field::add(difference, backward);
-  for (const RunRelation& relation : graph_.relations) {
-    if (relation.symmetric) {
-      spread_list(relation.rows.list_begin(v), relation.rows.list_end(v), both);
-      continue;
+  Adder add(*this);
+  for (const Vertex v : members) {
+    if (++walked_ % 64 == 0) budget_.poll();
+    for (const RunRelation& relation : graph_.relations) {
+      if (relation.symmetric) {
+        spread_list(add, relation.rows.list_begin(v), relation.rows.list_end(v), both);
+        continue;
+      }
+      spread_list(add, relation.columns.list_begin(v), relation.columns.list_end(v), difference);
+      spread_list(add, relation.rows.list_begin(v), relation.rows.list_end(v), backward);
     }
-    spread_list(relation.columns.list_begin(v), relation.columns.list_end(v), difference);
-    spread_list(relation.rows.list_begin(v), relation.rows.list_end(v), backward);
   }
 }
 
 void Refinement::spread_cell(Cell cell, field::Element difference) {
   const std::span<const Vertex> members = partition_.members(cell);
   if (!graph_.arcs) {
-    for (const Vertex v : members) {
-      budget_.poll();
-      spread_spans(v, difference);
-    }
+    spread_spans(members, difference);
   } else if (graph_.arcs->stride != 0 && members.size() >= least_counted) {
     spread_counted(members, difference);
   } else {
@@ -204,7 +235,9 @@ Refinement::Ends* Refinement::find_ends(Vertex step) {
   const auto at = std::find_if(ends_.begin(), ends_.end(), [step](const Ends& ends) { return ends.step == step; });
   if (at != ends_.end()) return &*at;
   if (ends_.size() == most_steps) return nullptr;
-  return &ends_.emplace_back(Ends{step, graph_.vertices / step + 2, {}});
+  Ends ends{step, graph_.vertices / step + 2, std::vector<std::vector<field::Element>>(graph_.slopes.size() + 1), PlaceMarks(0)};
+  ends.marks = PlaceMarks(ends.places(graph_.vertices));
+  return &ends_.emplace_back(std::move(ends));
 }
 
 Refinement::Dense* Refinement::find_dense(std::uint32_t slope_index, Vertex step) {
@@ -218,54 +251,66 @@ Refinement::Dense* Refinement::find_dense(std::uint32_t slope_index, Vertex step
 /// Spans with steps that hold much of the layout are passed more quickly in the order of the vertices.
 bool Refinement::move_to_dense(Ends& ends) {
   if (ends.step == 1 || dense_arrays_.size() + graph_.slopes.size() + 1 > most_dense_arrays) return false;
-  std::uint64_t held = 0, open = 0;
-  for (std::size_t k = 0; k < ends.events.size(); ++k) {
-    if (open > 0) held += ends.events[k].place - ends.events[k - 1].place;
-    open += ends.events[k].opens ? 1 : ~std::uint64_t{0};
-  }
+  std::uint64_t held = 0;
+  std::size_t from = 0;
+  std::vector<field::Element> sums(ends.changes.size(), 0);
+  ends.marks.for_each(true, [&](std::size_t place) {
+    if (std::any_of(sums.begin(), sums.end(), [](field::Element sum) { return sum != 0; })) held += place - from;
+    for (std::size_t s = 0; s < sums.size(); ++s) {
+      if (!ends.changes[s].empty()) sums[s] = field::add(sums[s], ends.changes[s][place]);
+    }
+    from = place;
+  });
   if (held < graph_.vertices / 8) return false;
-  for (const Event& event : ends.events) {
-    Dense* const array = find_dense(event.slope_index, ends.step);
-    field::Element& change = array->steps[ends.vertex(event.place)];
-    change = field::add(change, event.value);
+  for (std::uint32_t s = 0; s < ends.changes.size(); ++s) {
+    if (ends.changes[s].empty()) continue;
+    Dense* const array = find_dense(s, ends.step);
     array->used = true;
+    ends.marks.for_each(true, [&](std::size_t place) {
+      field::Element& change = array->steps[ends.vertex(static_cast<Vertex>(place))];
+      change = field::add(change, std::exchange(ends.changes[s][place], 0));
+    });
   }
+  ends.marks.for_each(false, [](std::size_t) {});
   return true;
 }
 
-void Refinement::collect_events(Ends& ends) {
-  std::vector<Event>& events = ends.events;
-  if (events.empty()) return;
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.place < b.place; });
-  if (move_to_dense(ends)) {
-    events.clear();
+void Refinement::collect_ends(Ends& ends) {
+  if (ends.marks.is_empty() || move_to_dense(ends)) return;
+  Adder add(*this);
+  // Most layouts have no colours in progression, and steps of 1.
+  const bool is_plain = ends.step == 1 && std::all_of(ends.changes.begin() + 1, ends.changes.end(), [](const auto& changes) { return changes.empty(); });
+  if (is_plain) {
+    field::Element* const changes = ends.changes[0].data();
+    field::Element sum = 0;
+    std::size_t from = 0;
+    ends.marks.for_each(false, [&](std::size_t place) {
+      if (sum != 0) {
+        for (; from < place; ++from) add(static_cast<Vertex>(from), sum);
+      }
+      from = place;
+      sum = field::add(sum, std::exchange(changes[place], 0));
+    });
     return;
   }
-  Adder add(*this);
-  std::vector<field::Element> sums(graph_.slopes.size() + 1, 0);
-  std::size_t open = 0;
-  for (std::size_t k = 0; k < events.size();) {
-    const Vertex place = events[k].place;
-    for (; k < events.size() && events[k].place == place; ++k) {
-      sums[events[k].slope_index] = field::add(sums[events[k].slope_index], events[k].value);
-      if (events[k].opens) {
-        ++open;
-      } else {
-        --open;
+  std::vector<field::Element> sums(ends.changes.size(), 0);
+  std::size_t from = 0;
+  ends.marks.for_each(false, [&](std::size_t place) {
+    if (std::any_of(sums.begin(), sums.end(), [](field::Element sum) { return sum != 0; })) {
+      auto x = static_cast<Vertex>(ends.vertex(static_cast<Vertex>(from)));
+      for (; from < place; ++from, x += ends.step) {
+        field::Element value = sums[0];
+        for (std::uint32_t s = 1; s < sums.size(); ++s) {
+          if (sums[s] != 0) value = field::add(value, field::multiply(sums[s], graph_.power(s, x)));
+        }
+        add(x, Adder::show(value));
       }
     }
-    if (open == 0) continue;
-    const Vertex stop = k < events.size() ? events[k].place : graph_.vertices;
-    auto x = static_cast<Vertex>(ends.vertex(place));
-    for (Vertex at = place; at < stop; ++at, x += ends.step) {
-      field::Element value = sums[0];
-      for (std::uint32_t s = 1; s < sums.size(); ++s) {
-        if (sums[s] != 0) value = field::add(value, field::multiply(sums[s], graph_.power(s, x)));
-      }
-      add(x, value);
+    from = place;
+    for (std::size_t s = 0; s < sums.size(); ++s) {
+      if (!ends.changes[s].empty()) sums[s] = field::add(sums[s], std::exchange(ends.changes[s][place], 0));
     }
-  }
-  events.clear();
+  });
 }
 
 void Refinement::collect_dense() {
@@ -276,7 +321,7 @@ void Refinement::collect_dense() {
     for (Vertex x = 0; x < graph_.vertices; ++x) {
       if (x >= array.step) array.steps[x] = field::add(array.steps[x], array.steps[x - array.step]);
       if (array.steps[x] != 0) {
-        add(x, array.slope_index == 0 ? array.steps[x] : field::multiply(array.steps[x], graph_.power(array.slope_index, x)));
+        add(x, array.slope_index == 0 ? array.steps[x] : Adder::show(field::multiply(array.steps[x], graph_.power(array.slope_index, x))));
       }
     }
     std::fill(array.steps.begin(), array.steps.end(), 0);
@@ -290,14 +335,20 @@ void Refinement::extend_values() {
 std::uint64_t Refinement::tally_round() {
   // How many vertices of which cell met which difference, in any order: this decides all splits of the round.
   std::uint64_t hash = partition_.cells();
-  const field::Element* const differences = difference_.data();
+  field::Element* const differences = difference_.data();
+  const field::Element* const values = values_.data();
   Tally* const tallies = tallies_.data();
+  Vertex* const list = touched_list_.data();
+  std::size_t kept = 0;
   for (const Vertex x : touched()) {
     const field::Element difference = differences[x];
-    if (difference == 0) continue;
     const Cell cell = partition_.cell_of(x);
-    hash += field::mix(difference + (values_[cell] << 3));
-    if (partition_.size(cell) == 1) continue;
+    if (difference != field::modulus) hash += field::mix(difference + (values[cell] << 3));
+    if (difference == field::modulus || partition_.size(cell) == 1) {
+      differences[x] = 0;
+      continue;
+    }
+    list[kept++] = x;
     Tally& tally = tallies[cell];
     if (tally.touched++ == 0) {
       tally.difference = difference;
@@ -306,14 +357,12 @@ std::uint64_t Refinement::tally_round() {
       tally.mixed = true;
     }
   }
+  touched_count_ = kept;
   return hash;
 }
 
 void Refinement::forget_round() {
-  for (const Vertex x : touched()) {
-    difference_[x] = 0;
-    is_touched_[x] = 0;
-  }
+  for (const Vertex x : touched()) difference_[x] = 0;
   touched_count_ = 0;
   for (const Cell cell : touched_cells_) tallies_[cell] = {};
   touched_cells_.clear();
@@ -379,14 +428,10 @@ void Refinement::split_touched() {
   touched_cells_.resize(splitting);
   records_.resize(place);
   field::Element* const differences = difference_.data();
-  std::uint8_t* const is_touched = is_touched_.data();
   Tally* const tallies = tallies_.data();
   Record* const records = records_.data();
   for (const Vertex x : touched()) {
-    const field::Element difference = differences[x];
-    is_touched[x] = 0;
-    if (difference == 0) continue;
-    differences[x] = 0;
+    const field::Element difference = std::exchange(differences[x], 0);
     Tally& tally = tallies[partition_.cell_of(x)];
     if (tally.touched != 0) records[tally.place++] = {difference, x};
   }
@@ -401,7 +446,7 @@ void Refinement::split_touched() {
 }
 
 bool Refinement::prefers_dense(std::size_t from) const {
-  // Work of the sparse way: events to be sorted.
+  // Work of the sparse way: ends out of the order of the vertices.
   std::uint64_t work = 0;
   const std::uint64_t limit = graph_.vertices / 2;
   for (std::size_t k = from; k < partition_.log().size(); ++k) {
@@ -410,7 +455,7 @@ bool Refinement::prefers_dense(std::size_t from) const {
         for (const RunRelation& relation : graph_.relations) {
           for (const SpanLists* lists : {&relation.rows, &relation.by_read()}) {
             for (const Span* span = lists->list_begin(v); span != lists->list_end(v); ++span) {
-              if ((span->last - span->first) / span->step >= short_span) work += 12;
+              if (span->step > 1 && (span->last - span->first) / span->step >= short_span) work += 12;
             }
             if (relation.symmetric) break;
           }
@@ -426,7 +471,7 @@ bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trac
   std::size_t round = 0;
   while (initial || (from < partition_.log().size() && !partition_.is_discrete())) {
     budget_.poll();
-    dense_ = !graph_.arcs && (initial || prefers_dense(from));
+    dense_ = stepped_ && (initial || prefers_dense(from));
     extend_values();
     if (initial) {
       spread_initial();
@@ -440,7 +485,7 @@ bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trac
     }
     initial = false;
     from = partition_.log().size();
-    for (Ends& ends : ends_) collect_events(ends);
+    for (Ends& ends : ends_) collect_ends(ends);
     collect_dense();
     const std::uint64_t found = tally_round();
     if (recorded != nullptr) recorded->push_back(found);

@@ -7,6 +7,7 @@
 
 #include "sightline/base/budget.hpp"
 #include "sightline/symmetry/partition.hpp"
+#include "sightline/symmetry/place_marks.hpp"
 #include "sightline/symmetry/run_graph.hpp"
 
 namespace sightline::symmetry {
@@ -18,8 +19,8 @@ using Trace = std::vector<std::uint64_t>;
 ///
 /// Every cell number has a fixed random value. The signature of a vertex is a linear function of the values of its
 /// neighbours (each weighted by the colour of the arc and by its direction), so when a cell splits only differences are
-/// added: over short spans vertex by vertex, over long ones with difference arrays, or, when few spans change, by
-/// sorting their end points. Colours in arithmetic progression multiply the difference by a power per vertex, so such
+/// added: over short spans vertex by vertex, over long ones as changes at their ends, or, where many spans with steps change,
+/// with difference arrays. Colours in arithmetic progression multiply the difference by a power per vertex, so such
 /// spans are not expanded either. Cells are then split by the differences of this round; the largest part keeps its
 /// number and costs nothing (Hopcroft). The result depends on the structure only up to isomorphism; a collision of
 /// fingerprints makes it coarser, never wrong, because every map found with it is verified.
@@ -41,13 +42,6 @@ public:
   void undo_to(std::size_t splits) { partition_.undo_to(splits); }
 
 private:
-  /// An end of a span. In the order of its step (by residue, then by size) a span has no gaps.
-  struct Event {
-    Vertex place;
-    std::uint32_t slope_index;
-    field::Element value;
-    bool opens;
-  };
   struct Record {
     field::Element difference;
     Vertex vertex;
@@ -68,15 +62,18 @@ private:
   void spread_initial();
   void spread_evenly(field::Element value);
   void spread_cell(Cell cell, field::Element difference);
-  void spread_spans(Vertex v, field::Element difference);
+  void spread_spans(std::span<const Vertex> members, field::Element difference);
   void spread_counted(std::span<const Vertex> members, field::Element difference);
   void spread_arcs(std::span<const Vertex> members, field::Element difference);
-  void spread_list(const Span* begin, const Span* end, field::Element difference);
-  /// The ends of spans of one step.
+  void spread_list(Adder& add, const Span* begin, const Span* end, field::Element difference);
+  void spread_progression(Adder& add, const Span& span, field::Element value);
+  /// The ends of spans of one step, as changes at places. In the order of its step (by residue, then by size) a span has no gaps.
   struct Ends {
     Vertex step;
     Vertex width;  ///< places of one residue, two more than it has vertices
-    std::vector<Event> events;
+    std::vector<std::vector<field::Element>> changes;  ///< [slope index][place], empty until there are any
+    PlaceMarks marks;
+    [[nodiscard]] Vertex places(Vertex vertices) const { return step == 1 ? vertices + 1 : step * width; }
     [[nodiscard]] Vertex place(Vertex x) const { return step == 1 ? x : x % step * width + x / step; }
     [[nodiscard]] std::size_t vertex(Vertex place) const { return step == 1 ? place : std::size_t{place} % width * step + place / width; }
   };
@@ -90,7 +87,8 @@ private:
   /// Null beyond the first few.
   [[nodiscard]] Ends* find_ends(Vertex step);
   [[nodiscard]] Dense* find_dense(std::uint32_t slope_index, Vertex step);
-  void collect_events(Ends& ends);
+  static void mark_change(Ends& ends, Vertex place, std::vector<field::Element>& changes, field::Element value);
+  void collect_ends(Ends& ends);
   bool move_to_dense(Ends& ends);
   void collect_dense();
   /// What the round did to every cell, and the number that it adds to the trace.
@@ -104,11 +102,12 @@ private:
   const RunGraph& graph_;
   const Budget& budget_;
   Partition partition_;
-  std::vector<field::Element> difference_;
-  std::vector<std::uint8_t> is_touched_;
+  std::vector<field::Element> difference_;  ///< 0: not touched (Adder)
   std::vector<Vertex> touched_list_;  ///< room for all vertices and one more
   std::size_t touched_count_ = 0;
-  std::vector<Ends> ends_;
+  std::uint32_t walked_ = 0;  ///< vertices, so that not each of them asks for the time
+  std::vector<Ends> ends_;  ///< those of step 1 first
+  bool stepped_ = false;  ///< is any span with a step > 1 walked through?
   bool dense_ = false;
   std::vector<Dense> dense_arrays_;
   std::vector<Record> records_;

@@ -159,6 +159,23 @@ public:
     return std::nullopt;
   }
 
+  /// Where no cell of `right` has more than two vertices: the map that exchanges all pairs, when it is an automorphism. Above a discrete partition
+  /// reflections are found so, and nothing has to be refined for them.
+  std::optional<MovedPairs> exchange_pairs() {
+    const Partition& partition = right_.partition();
+    MovedPairs moved;
+    for (Cell cell = 0; cell < partition.cells(); ++cell) {
+      const auto members = partition.members(cell);
+      if (members.size() == 1) continue;
+      if (members.size() > 2) return std::nullopt;
+      moved.emplace_back(members[0], members[1]);
+      moved.emplace_back(members[1], members[0]);
+    }
+    std::sort(moved.begin(), moved.end());
+    if (!is_confirmed(moved)) return std::nullopt;
+    return moved;
+  }
+
 private:
   struct Frame {
     std::size_t level;
@@ -235,30 +252,32 @@ private:
   std::optional<MovedPairs> propose(bool is_leaf) {
     const Partition& partition = right_.partition();
     if (is_leaf && !partition.is_discrete()) return std::nullopt;
-    MovedPairs moved;
-    if (same_) {
-      std::optional<MovedPairs> matched = match_cells();
-      if (!matched) return std::nullopt;
-      moved = std::move(*matched);
-    } else {
+    if (!same_) {
       if (!is_leaf) return std::nullopt;
       std::vector<Vertex> images(left_.vertices);
       for (Cell cell = 0; cell < partition.cells(); ++cell) images[path_.leaf[cell]] = partition.members(cell).front();
-      moved = to_moved(images);
-    }
-    if (arcs_.is_usable()) {
-      if (!arcs_.is_isomorphism(moved, same_)) return std::nullopt;
+      MovedPairs moved = to_moved(images);
+      if (!is_confirmed(moved)) return std::nullopt;
       return moved;
     }
-    const StretchMap map(moved, left_.vertices);
-    if (!is_isomorphism(left_, right_.graph(), map, same_, budget_)) return std::nullopt;
-    return moved;
+    collect_places();
+    std::optional<MovedPairs> map = match_cells(0, 0, true);
+    if (map && !is_confirmed(*map)) map.reset();
+    if (!map && !is_leaf && frames_.size() == 1 && left_.vertices > careful_choice_limit) {
+      map = match_cells(path_.levels[frames_.front().level].chosen, frames_.front().current, false);
+      if (map && !is_confirmed(*map)) map.reset();
+    }
+    clear_places();
+    return map;
   }
 
-  /// Vertices in cells of the same number on both sides stay; the others go to those of their cell's counterpart, in order
-  /// of index (rows of a grid, blocks of a mask keep their inner order). Only cells that are new since the node where the
-  /// two sides part are looked at.
-  std::optional<MovedPairs> match_cells() {
+  [[nodiscard]] bool is_confirmed(const MovedPairs& moved) {
+    if (arcs_.is_usable()) return arcs_.is_isomorphism(moved, same_);
+    return is_isomorphism(left_, right_.graph(), StretchMap(moved, left_.vertices), same_, budget_);
+  }
+
+  /// Finds the vertices in cells that are new since the node where the two sides part, and their cells on both sides.
+  void collect_places() {
     const Partition& partition = right_.partition();
     const Cell base = partition.log()[base_splits_].first_new, now = partition.cells();
     std::size_t count = 0;
@@ -302,42 +321,65 @@ private:
         if (places_[v].met) met_[count++] = v;
       }
     }
-    const std::span<const Vertex> met(met_.data(), count);
+    met_count_ = count;
+    for (const Vertex v : met()) {
+      Place& here = places_[v];
+      if (here.left == no_cell) here.left = old_cell_[here.right - base];
+      if (here.right == no_cell) here.right = old_cell_[here.left - base];
+    }
+  }
+
+  void clear_places() {
+    for (const Vertex v : met()) places_[v] = {};
+  }
+
+  [[nodiscard]] std::span<const Vertex> met() const { return {met_.data(), met_count_}; }
+
+  /// Vertices in cells of the same number on both sides stay, if `stay`; the others go to those of their cell's counterpart, in order of index
+  /// (rows of a grid, blocks of a mask keep their inner order). It is counted from `from` on and round the end on the left, from `to` on on the
+  /// right: from the two vertices where the sides part, rotations keep the order too.
+  std::optional<MovedPairs> match_cells(Vertex from, Vertex to, bool stay) {
     if (first_to_.empty()) {
       first_to_.assign(places_.size(), no_vertex);
       next_to_.resize(places_.size());
     }
+    const auto first_at = [this](Vertex origin) { return static_cast<std::size_t>(std::lower_bound(met().begin(), met().end(), origin) - met().begin()); };
+    const std::size_t left_first = first_at(from), right_first = first_at(to);
     std::size_t moving = 0;
-    for (const Vertex v : met) {
-      Place& here = places_[v];
-      if (here.left == no_cell) here.left = old_cell_[here.right - base];
-      if (here.right == no_cell) here.right = old_cell_[here.left - base];
-      if (here.left != here.right) ++moving;
-    }
-    for (std::size_t k = met.size(); k-- > 0;) {
-      const Vertex v = met[k];
-      if (places_[v].left == places_[v].right) continue;
-      next_to_[v] = first_to_[places_[v].right];
-      first_to_[places_[v].right] = v;
-    }
+    const auto list_images = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = end; k-- > begin;) {
+        const Vertex v = met_[k];
+        const Place& here = places_[v];
+        if (stay && here.left == here.right) continue;
+        ++moving;
+        next_to_[v] = first_to_[here.right];
+        first_to_[here.right] = v;
+      }
+    };
+    list_images(0, right_first);
+    list_images(right_first, met_count_);
     MovedPairs moved;
     moved.reserve(moving);
-    for (const Vertex v : met) {
-      Place& here = places_[v];
-      if (here.left != here.right) {
+    const auto match = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) {
+        const Place& here = places_[met_[k]];
+        if (stay && here.left == here.right) continue;
         Vertex& first = first_to_[here.left];
         // Cells of different sizes meet only when fingerprints collide; then nothing is proposed.
         if (first == no_vertex) continue;
-        moved.emplace_back(v, first);
+        moved.emplace_back(met_[k], first);
         first = next_to_[first];
       }
+    };
+    match(left_first, met_count_);
+    const std::size_t wrapped = moved.size();
+    match(0, left_first);
+    if (moved.size() != moving) {
+      for (const Vertex v : met()) first_to_[places_[v].left] = first_to_[places_[v].right] = no_vertex;
+      return std::nullopt;
     }
-    const bool complete_map = moved.size() == moving;
-    for (const Vertex v : met) {
-      if (!complete_map) first_to_[places_[v].left] = first_to_[places_[v].right] = no_vertex;
-      places_[v] = {};
-    }
-    if (!complete_map) return std::nullopt;
+    std::rotate(moved.begin(), moved.begin() + static_cast<std::ptrdiff_t>(wrapped), moved.end());
+    if (!stay) std::erase_if(moved, [](const auto& pair) { return pair.first == pair.second; });
     return moved;
   }
 
@@ -358,6 +400,7 @@ private:
   std::vector<Frame> frames_;
   std::vector<Place> places_;
   std::vector<Vertex> met_;  ///< room for all vertices
+  std::size_t met_count_ = 0;
   std::vector<Cell> old_cell_, stack_;
   std::vector<Vertex> first_to_, next_to_;  ///< vertices that a cell has on the right, not yet images, ascending
   std::uint64_t failures_ = 0, nodes_ = 0;
@@ -423,7 +466,10 @@ Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std:
         if (orbits.find(v) == name) return;
       }
       tree.undo_to(level.splits_before);
-      if (std::optional<MovedPairs> map = matcher.find(l, {w})) {
+      std::optional<MovedPairs> map;
+      if (l + 1 == path.levels.size()) map = matcher.exchange_pairs();
+      if (!map) map = matcher.find(l, {w});
+      if (map) {
         orbits.join(*map);
         found.generators.push_back(std::move(*map));
       } else {

@@ -31,23 +31,25 @@ public:
 private:
   void find_few(const std::vector<std::uint8_t>& visible) {
     of.assign(vertices_, no_row);
-    std::unordered_map<std::uint32_t, std::uint32_t> by_place;
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_print;
+    std::vector<std::uint32_t> by_place(rows_.spans.size() + 1, no_row);  // the last for rows without spans
+    std::unordered_map<std::uint64_t, std::uint32_t> last_alike;
+    std::vector<std::uint32_t> alike_before;  // by row: another one of its print
     for (Vertex v = 0; v < vertices_; ++v) {
       budget_.poll();
       if (visible[v] == 0) continue;
-      const bool is_empty = rows_.begin[v] == rows_.end[v];
-      const auto [known, fresh] = by_place.try_emplace(is_empty ? no_row : rows_.begin[v], static_cast<std::uint32_t>(readers.size()));
-      of[v] = known->second;
-      if (!fresh) continue;
-      std::vector<std::uint32_t>& alike = by_print[print(v)];
-      const auto same = std::find_if(alike.begin(), alike.end(), [&](std::uint32_t row) { return are_equal(readers[row], v); });
-      if (same != alike.end()) {
-        of[v] = known->second = *same;
-        continue;
+      std::uint32_t& known = by_place[rows_.begin[v] == rows_.end[v] ? rows_.spans.size() : rows_.begin[v]];
+      if (known == no_row) {
+        std::uint32_t& last = last_alike.try_emplace(print(v), no_row).first->second;
+        known = last;
+        while (known != no_row && !are_equal(readers[known], v)) known = alike_before[known];
+        if (known == no_row) {
+          known = static_cast<std::uint32_t>(readers.size());
+          alike_before.push_back(last);
+          last = known;
+          readers.push_back(v);
+        }
       }
-      alike.push_back(of[v]);
-      readers.push_back(v);
+      of[v] = known;
       if (readers.size() * readers_per_row > vertices_) return;
     }
   }

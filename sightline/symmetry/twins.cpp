@@ -423,18 +423,20 @@ std::vector<std::vector<std::int64_t>> list_inner_colours(const std::vector<cons
 
 std::optional<std::vector<TwinClasses>> find_twins(const std::vector<const RunGraph*>& graphs, const Budget& budget) {
   const std::vector<std::vector<std::int64_t>> inner_colours = list_inner_colours(graphs);
-  std::vector<TwinClasses> all;
-  bool any = false;
+  std::vector<TwinFinder> finders;
+  std::vector<bool> found;
   for (const RunGraph* graph : graphs) {
     budget.ask(std::uint64_t{graph->vertices} * 64);
-    TwinFinder finder(*graph, budget);
-    const bool found = finder.propose(inner_colours);
-    any = any || found;
-    all.push_back(finder.make_classes(!found));
-    // A collision of fingerprints: without a quotient everything is still right.
-    if (found && !finder.verify(all.back())) return std::nullopt;
-    budget.give_back(std::uint64_t{graph->vertices} * 64);
+    found.push_back(finders.emplace_back(*graph, budget).propose(inner_colours));
   }
+  const bool any = std::find(found.begin(), found.end(), true) != found.end();
+  std::vector<TwinClasses> all;
+  for (std::size_t k = 0; any && k < graphs.size(); ++k) {
+    all.push_back(finders[k].make_classes(!found[k]));
+    // A collision of fingerprints: without a quotient everything is still right.
+    if (found[k] && !finders[k].verify(all.back())) return std::nullopt;
+  }
+  for (const RunGraph* graph : graphs) budget.give_back(std::uint64_t{graph->vertices} * 64);
   if (!any) return std::nullopt;
   return all;
 }

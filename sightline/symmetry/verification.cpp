@@ -67,6 +67,14 @@ const std::vector<StretchMap::Chain>* StretchMap::find_chains(Vertex step) const
   return &chains;
 }
 
+std::optional<std::pair<Vertex, Vertex>> StretchMap::map_interval(Vertex first, Vertex last) const {
+  const std::size_t k = find(first);
+  if (k == moved_.size() || moved_[k].first > last) return std::pair(first, last);
+  if (moved_[k].first != first || stretch_end_[k] - k < last - first) return std::nullopt;
+  const auto image = std::pair(moved_[k].second, moved_[k + (last - first)].second);
+  return image.first <= image.second ? image : std::pair(image.second, image.first);
+}
+
 void StretchMap::map(const ColouredRun& run, std::vector<ColouredRun>& out) const {
   if (run.step > 1) {
     std::int64_t colour = run.colour;
@@ -106,6 +114,13 @@ public:
   ListComparison(const StretchMap& map, Vertex vertices) : map_(map), vertices_(vertices) {}
 
   bool operator()(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
+    if (end - begin == 1 && other_end - other_begin == 1 && begin->step == 1 && begin->slope == 0) {
+      // The commonest lists: one run, and its image is one.
+      if (const auto image = map_.map_interval(begin->first, begin->last)) {
+        const Span& other = *other_begin;
+        return image->first == other.first && image->second == other.last && other.step == 1 && other.slope == 0 && other.base == begin->base;
+      }
+    }
     const auto has_steps = [](const Span& span) { return span.step > 1; };
     const bool stepped = std::any_of(begin, end, has_steps) || std::any_of(other_begin, other_end, has_steps);
     if (stepped && begin == other_begin && end == other_end && end - begin <= few_spans) return is_kept(begin, end);

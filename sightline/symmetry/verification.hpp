@@ -21,6 +21,8 @@ public:
   [[nodiscard]] Vertex operator()(Vertex x) const;
   /// The image of a whole run with a step, when it moves nowhere, or when its members go to equal gaps again.
   [[nodiscard]] std::optional<ColouredRun> map_stepped(const ColouredRun& run) const;
+  /// The image of an interval, when it moves nowhere or lies in one stretch.
+  [[nodiscard]] std::optional<std::pair<Vertex, Vertex>> map_interval(Vertex first, Vertex last) const;
   /// Appends the images of a run (with its colours).
   void map(const ColouredRun& run, std::vector<ColouredRun>& out) const;
 
