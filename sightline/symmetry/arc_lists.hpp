@@ -27,7 +27,7 @@ struct ArcLists {
 
   std::vector<std::uint32_t> first_bundle;  ///< by vertex, and one past the last
   std::vector<Bundle> bundles;              ///< of a vertex by ascending (kind, colour)
-  std::vector<Vertex> neighbours;           ///< ascending within a bundle
+  std::vector<Vertex> neighbours;           ///< ascending within a bundle, as the vertices were numbered first
   /// Where all arcs weigh the same and are many: one byte per pair, 1 for neighbours, rows of `stride` bytes, a multiple of
   /// 64. Neighbours in a set of vertices are then counted sixteen or more at a time. Else empty.
   std::vector<std::uint8_t> matrix;

@@ -53,7 +53,7 @@ group::Group compute_token_automorphisms(const Structure& structure, Vertex toke
       MovedPairs& moved = record->generators.emplace_back();
       moved.reserve(quotient.size());
       for (const auto& [x, y] : quotient) moved.emplace_back(tower.first_of_fibre(x), tower.first_of_fibre(y));
-      if (!std::is_sorted(moved.begin(), moved.end())) std::sort(moved.begin(), moved.end());
+      sort_moved(moved, structure.vertices);
     }
     for (const Vertex v : found.path) record->path.push_back(tower.first_of_fibre(v));
   }

@@ -6,6 +6,21 @@
 
 namespace sightline::symmetry {
 
+void sort_moved(MovedPairs& moved, Vertex n) {
+  if (std::is_sorted(moved.begin(), moved.end())) return;
+  if (moved.size() * 8 < n) {
+    std::sort(moved.begin(), moved.end());
+    return;
+  }
+  std::vector<Vertex> images(n);
+  std::iota(images.begin(), images.end(), Vertex{0});
+  for (const auto& [x, y] : moved) images[x] = y;
+  moved.clear();
+  for (Vertex x = 0; x < n; ++x) {
+    if (images[x] != x) moved.emplace_back(x, images[x]);
+  }
+}
+
 Orbits::Orbits(Vertex n) : parent_(n), size_(n, 1), least_(n) {
   std::iota(parent_.begin(), parent_.end(), Vertex{0});
   std::iota(least_.begin(), least_.end(), Vertex{0});

@@ -13,6 +13,9 @@ using layout::Vertex;
 /// A permutation by the pairs (x, image) that move, sorted by x.
 using MovedPairs = std::vector<std::pair<Vertex, Vertex>>;
 
+/// Brings the pairs of a permutation of 0 .. n-1 into order. O(n) where much moves.
+void sort_moved(MovedPairs& moved, Vertex n);
+
 /// Disjoint sets of 0 .. n-1.
 class Orbits {
 public:

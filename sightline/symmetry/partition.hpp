@@ -40,6 +40,20 @@ public:
   /// Splits off parts: `touched` lists them one after another, sizes[k] members each; the rest of the cell is the part before
   /// them. The largest part (the first of them) keeps the number, the others get new ones in order. O(members that move).
   void split(Cell cell, std::span<const Vertex> touched, std::span<const Vertex> sizes);
+  /// split() of a cell of two: `leaving` gets the new number.
+  void split_pair(Cell cell, Vertex leaving) {
+    const Vertex start = start_[cell];
+    const Vertex staying = elements_[start] == leaving ? elements_[start + 1] : elements_[start];
+    elements_[start] = staying;
+    elements_[start + 1] = leaving;
+    position_[staying] = start;
+    position_[leaving] = start + 1;
+    log_.push_back({cell, start, 2, cells_});
+    size_[cell] = 1;
+    start_[cells_] = start + 1;
+    size_[cells_] = 1;
+    cell_of_[leaving] = cells_++;
+  }
   /// Undoes all splits but the first `count`.
   void undo_to(std::size_t count);
 

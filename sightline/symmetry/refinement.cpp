@@ -35,16 +35,16 @@ std::vector<std::uint64_t> compute_initial_keys(const RunGraph& graph) {
 }
 
 Refinement::Refinement(const RunGraph& graph, const Budget& budget)
-    : graph_(graph), budget_(budget), partition_(compute_initial_keys(graph)) {
+    : graph_(graph), budget_(budget), initial_keys_(compute_initial_keys(graph)), partition_(initial_keys_) {
   budget.ask(std::uint64_t{graph.vertices} * 64);
   difference_.assign(graph.vertices, 0);
   touched_list_.resize(std::size_t{graph.vertices} + 1);
-  const auto has_steps = [](const SpanLists& lists) { return std::any_of(lists.spans.begin(), lists.spans.end(), [](const Span& span) { return span.step > 1; }); };
   tallies_.assign(graph.vertices, {});
   if (graph.arcs) return;
   Ends& line = *find_ends(1);
   budget.ask(std::uint64_t{graph.vertices} * sizeof(field::Element));
   line.changes[0].assign(line.places(graph.vertices), 0);
+  const auto has_steps = [](const SpanLists& lists) { return std::any_of(lists.spans.begin(), lists.spans.end(), [](const Span& span) { return span.step > 1; }); };
   stepped_ = std::any_of(graph.relations.begin(), graph.relations.end(), [&](const RunRelation& r) { return has_steps(r.rows) || has_steps(r.columns); });
 }
 
@@ -343,7 +343,7 @@ std::uint64_t Refinement::tally_round() {
   for (const Vertex x : touched()) {
     const field::Element difference = differences[x];
     const Cell cell = partition_.cell_of(x);
-    if (difference != field::modulus) hash += field::mix(difference + (values[cell] << 3));
+    if (difference != field::modulus) hash += field::fold(difference, values[cell]);
     if (difference == field::modulus || partition_.size(cell) == 1) {
       differences[x] = 0;
       continue;
@@ -369,6 +369,12 @@ void Refinement::forget_round() {
 }
 
 void Refinement::split_cell(Cell cell, std::span<Record> records) {
+  if (partition_.size(cell) == 2) {
+    // The greater difference leaves, or what was touched.
+    const Record* const last = &records.back();
+    partition_.split_pair(cell, records.size() == 2 && records.front().difference > last->difference ? records.front().vertex : last->vertex);
+    return;
+  }
   const auto differs = [&](const Record& record) { return record.difference != records.front().difference; };
   if (std::none_of(records.begin() + 1, records.end(), differs)) {
     part_members_.resize(records.size());
@@ -502,9 +508,8 @@ bool Refinement::run(std::size_t from, bool initial, Trace* recorded, const Trac
 bool Refinement::refine_initial(Trace* recorded, const Trace* expected) {
   // The initial cells themselves belong to the trace: their keys are compared by value.
   std::uint64_t hash = partition_.cells();
-  const std::vector<std::uint64_t> keys = compute_initial_keys(graph_);
   for (Cell cell = 0; cell < partition_.cells(); ++cell) {
-    hash = field::mix(hash, field::mix(keys[partition_.members(cell).front()], partition_.size(cell)));
+    hash = field::mix(hash, field::mix(initial_keys_[partition_.members(cell).front()], partition_.size(cell)));
   }
   Trace rest;
   if (expected != nullptr) {

@@ -101,6 +101,7 @@ private:
 
   const RunGraph& graph_;
   const Budget& budget_;
+  std::vector<std::uint64_t> initial_keys_;
   Partition partition_;
   std::vector<field::Element> difference_;  ///< 0: not touched (Adder)
   std::vector<Vertex> touched_list_;  ///< room for all vertices and one more

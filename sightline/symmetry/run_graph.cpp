@@ -21,6 +21,7 @@ bool has_same_arcs(const Span& a, const Span& b) { return a.first == b.first && 
 const Span* RunRelation::find(Vertex i, Vertex j) const {
   const Span* const begin = rows.list_begin(i);
   const Span* const end = rows.list_end(i);
+  if (end - begin == 1) return begin->contains(j) ? begin : nullptr;
   if (rows.stepped) {
     for (const Span* span = begin; span != end && span->first <= j; ++span) {
       if (span->contains(j)) return span;

@@ -165,13 +165,12 @@ public:
     const Partition& partition = right_.partition();
     MovedPairs moved;
     for (Cell cell = 0; cell < partition.cells(); ++cell) {
-      const auto members = partition.members(cell);
-      if (members.size() == 1) continue;
-      if (members.size() > 2) return std::nullopt;
-      moved.emplace_back(members[0], members[1]);
-      moved.emplace_back(members[1], members[0]);
+      if (partition.size(cell) > 2) return std::nullopt;
     }
-    std::sort(moved.begin(), moved.end());
+    for (Vertex v = 0; v < left_.vertices; ++v) {
+      const auto members = partition.members(partition.cell_of(v));
+      if (members.size() == 2) moved.emplace_back(v, members[members[0] == v ? 1 : 0]);
+    }
     if (!is_confirmed(moved)) return std::nullopt;
     return moved;
   }
@@ -261,10 +260,10 @@ private:
       return moved;
     }
     collect_places();
-    std::optional<MovedPairs> map = match_cells(0, 0, true);
+    std::optional<MovedPairs> map = match_cells();
     if (map && !is_confirmed(*map)) map.reset();
-    if (!map && !is_leaf && frames_.size() == 1 && left_.vertices > careful_choice_limit) {
-      map = match_cells(path_.levels[frames_.front().level].chosen, frames_.front().current, false);
+    if (!map && !is_leaf && left_.vertices > careful_choice_limit) {
+      map = exchange_sides();
       if (map && !is_confirmed(*map)) map.reset();
     }
     clear_places();
@@ -335,56 +334,74 @@ private:
 
   [[nodiscard]] std::span<const Vertex> met() const { return {met_.data(), met_count_}; }
 
-  /// Vertices in cells of the same number on both sides stay, if `stay`; the others go to those of their cell's counterpart, in order of index
-  /// (rows of a grid, blocks of a mask keep their inner order). It is counted from `from` on and round the end on the left, from `to` on on the
-  /// right: from the two vertices where the sides part, rotations keep the order too.
-  std::optional<MovedPairs> match_cells(Vertex from, Vertex to, bool stay) {
+  /// Makes lists of the vertices that move, ascending: those of one cell, on the left or on the right.
+  template <class CellOf>
+  std::size_t list_moving(CellOf&& cell_of) {
     if (first_to_.empty()) {
       first_to_.assign(places_.size(), no_vertex);
       next_to_.resize(places_.size());
     }
-    const auto first_at = [this](Vertex origin) { return static_cast<std::size_t>(std::lower_bound(met().begin(), met().end(), origin) - met().begin()); };
-    const std::size_t left_first = first_at(from), right_first = first_at(to);
     std::size_t moving = 0;
-    const auto list_images = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t k = end; k-- > begin;) {
-        const Vertex v = met_[k];
-        const Place& here = places_[v];
-        if (stay && here.left == here.right) continue;
-        ++moving;
-        next_to_[v] = first_to_[here.right];
-        first_to_[here.right] = v;
-      }
-    };
-    list_images(0, right_first);
-    list_images(right_first, met_count_);
+    for (std::size_t k = met_count_; k-- > 0;) {
+      const Vertex v = met_[k];
+      const Place& here = places_[v];
+      if (here.left == here.right) continue;
+      ++moving;
+      Vertex& first = first_to_[cell_of(here)];
+      next_to_[v] = first;
+      first = v;
+    }
+    return moving;
+  }
+
+  void clear_lists() {
+    for (const Vertex v : met()) first_to_[places_[v].left] = first_to_[places_[v].right] = no_vertex;
+  }
+
+  /// Vertices in cells of the same number on both sides stay; the others go to those of their cell's counterpart, in order of index (rows of a
+  /// grid, blocks of a mask keep their inner order).
+  std::optional<MovedPairs> match_cells() {
+    const std::size_t moving = list_moving([](const Place& place) { return place.right; });
     MovedPairs moved;
     moved.reserve(moving);
-    const auto match = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t k = begin; k < end; ++k) {
-        const Place& here = places_[met_[k]];
-        if (stay && here.left == here.right) continue;
-        Vertex& first = first_to_[here.left];
-        // Cells of different sizes meet only when fingerprints collide; then nothing is proposed.
-        if (first == no_vertex) continue;
-        moved.emplace_back(met_[k], first);
-        first = next_to_[first];
-      }
-    };
-    match(left_first, met_count_);
-    const std::size_t wrapped = moved.size();
-    match(0, left_first);
-    if (moved.size() != moving) {
-      for (const Vertex v : met()) first_to_[places_[v].left] = first_to_[places_[v].right] = no_vertex;
-      return std::nullopt;
+    for (const Vertex v : met()) {
+      const Place& here = places_[v];
+      if (here.left == here.right) continue;
+      Vertex& first = first_to_[here.left];
+      // Cells of different sizes meet only when fingerprints collide; then nothing is proposed.
+      if (first == no_vertex) continue;
+      moved.emplace_back(v, first);
+      first = next_to_[first];
     }
-    std::rotate(moved.begin(), moved.begin() + static_cast<std::ptrdiff_t>(wrapped), moved.end());
-    if (!stay) std::erase_if(moved, [](const auto& pair) { return pair.first == pair.second; });
-    return moved;
+    if (moved.size() == moving) return moved;
+    clear_lists();
+    return std::nullopt;
+  }
+
+  /// An automorphism that exchanges the two vertices where the sides part exchanges the sides: a vertex of the cells (a, b) goes to one of (b, a).
+  /// Mostly there is one, where cells alone leave a choice.
+  std::optional<MovedPairs> exchange_sides() {
+    const std::size_t moving = list_moving([](const Place& place) { return place.left; });
+    std::size_t looked_at = 0;
+    MovedPairs moved;
+    moved.reserve(moving);
+    for (const Vertex v : met()) {
+      const Place& here = places_[v];
+      if (here.left == here.right) continue;
+      Vertex* at = &first_to_[here.right];
+      for (; *at != no_vertex && places_[*at].right != here.left; at = &next_to_[*at]) ++looked_at;
+      if (*at == no_vertex || looked_at > most_looks * met_count_) break;
+      moved.emplace_back(v, *at);
+      *at = next_to_[*at];
+    }
+    if (moved.size() == moving) return moved;
+    clear_lists();
+    return std::nullopt;
   }
 
   static constexpr Cell no_cell = ~Cell{0};
   static constexpr Vertex no_vertex = ~Vertex{0};
+  static constexpr std::size_t most_looks = 8;  ///< at members of a cell, for each vertex that moves
   struct Place {
     Cell left = no_cell, right = no_cell;
     bool met = false;

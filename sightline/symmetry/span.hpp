@@ -24,7 +24,7 @@ struct Span {
   field::Element weight = 0;
 
   [[nodiscard]] std::int64_t colour(Vertex x) const { return base + std::int64_t{slope} * x; }
-  [[nodiscard]] bool contains(Vertex x) const { return x >= first && x <= last && (x - first) % step == 0; }
+  [[nodiscard]] bool contains(Vertex x) const { return x >= first && x <= last && (step == 1 || (x - first) % step == 0); }
   friend bool operator==(const Span&, const Span&) = default;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sightline/symmetry/near_order.hpp"
 #include "sightline/symmetry/shared_rows.hpp"
 #include "sightline/symmetry/small_graph.hpp"
 
@@ -16,13 +17,28 @@ TwinTower::TwinTower(RunGraph graph) : graph_(std::move(graph)), begin_(std::siz
 std::vector<Vertex> TwinTower::fibre(Vertex v) const { return {fibre_.begin() + begin_[v], fibre_.begin() + begin_[v + 1]}; }
 
 MovedPairs TwinTower::lift(const MovedPairs& moved) const {
-  if (twins_.empty()) return moved;
+  if (twins_.empty() && !is_renumbered_) return moved;
   MovedPairs lifted;
   for (const auto& [x, y] : moved) {
     for (std::uint32_t k = 0; k < begin_[x + 1] - begin_[x]; ++k) lifted.emplace_back(fibre_[begin_[x] + k], fibre_[begin_[y] + k]);
   }
-  std::sort(lifted.begin(), lifted.end());
+  sort_moved(lifted, static_cast<Vertex>(fibre_.size()));
   return lifted;
+}
+
+void TwinTower::renumber(const std::vector<Vertex>& order, const Budget& budget) {
+  graph_ = symmetry::renumber(graph_, order, budget);
+  is_renumbered_ = true;
+  std::vector<std::uint32_t> begin{0};
+  std::vector<Vertex> fibre;
+  begin.reserve(begin_.size());
+  fibre.reserve(fibre_.size());
+  for (const Vertex v : order) {
+    fibre.insert(fibre.end(), fibre_.begin() + begin_[v], fibre_.begin() + begin_[v + 1]);
+    begin.push_back(static_cast<std::uint32_t>(fibre.size()));
+  }
+  begin_ = std::move(begin);
+  fibre_ = std::move(fibre);
 }
 
 std::vector<std::uint32_t> TwinTower::join(const TwinClasses& classes) {

@@ -21,7 +21,7 @@ struct TwinFibres {
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(vertices.size() / length); }
 };
 
-/// `graph` is the last quotient; `fibre(v)` the original vertices under its vertex v, in an order that agrees between
+/// `graph` is the last quotient; `fibre(v)` the original vertices under its vertex v, the least one first, in an order that agrees between
 /// vertices of one colour, so that a colour-preserving map of the quotient lifts position by position.
 class TwinTower {
 public:
@@ -66,9 +66,12 @@ private:
   /// Joins the fibres of every class; the sizes of classes, for make_quotient.
   std::vector<std::uint32_t> join(const TwinClasses& classes);
   void apply(const TwinClasses& classes, ColourNames& names, const Budget& budget);
+  /// Vertex order[k] of the graph, which has arcs alone, is vertex k from now on (near_order.hpp).
+  void renumber(const std::vector<Vertex>& order, const Budget& budget);
 
   RunGraph graph_;
   bool is_rigid_ = false;  ///< found out on the way: nothing moves, and graph_ holds no arcs
+  bool is_renumbered_ = false;
   std::vector<std::uint32_t> begin_;
   std::vector<Vertex> fibre_;
   std::vector<TwinFibres> twins_;

@@ -24,18 +24,6 @@ StretchMap::StretchMap(std::vector<std::pair<Vertex, Vertex>> moved, Vertex limi
   }
 }
 
-std::size_t StretchMap::find(Vertex x) const {
-  if (moved_.size() == limit_) return x;
-  if (!index_.empty()) return index_[x];
-  return static_cast<std::size_t>(
-      std::lower_bound(moved_.begin(), moved_.end(), x, [](const auto& pair, Vertex v) { return pair.first < v; }) - moved_.begin());
-}
-
-Vertex StretchMap::operator()(Vertex x) const {
-  const std::size_t k = find(x);
-  return k < moved_.size() && moved_[k].first == x ? moved_[k].second : x;
-}
-
 std::optional<ColouredRun> StretchMap::map_stepped(const ColouredRun& run) const {
   const std::size_t k = find(run.first);
   if (k == moved_.size() || moved_[k].first > run.last) return run;
@@ -65,14 +53,6 @@ const std::vector<StretchMap::Chain>* StretchMap::find_chains(Vertex step) const
     chains[k] = {chains[p].gap == gap ? chains[p].last : moved_[p].first, gap};
   }
   return &chains;
-}
-
-std::optional<std::pair<Vertex, Vertex>> StretchMap::map_interval(Vertex first, Vertex last) const {
-  const std::size_t k = find(first);
-  if (k == moved_.size() || moved_[k].first > last) return std::pair(first, last);
-  if (moved_[k].first != first || stretch_end_[k] - k < last - first) return std::nullopt;
-  const auto image = std::pair(moved_[k].second, moved_[k + (last - first)].second);
-  return image.first <= image.second ? image : std::pair(image.second, image.first);
 }
 
 void StretchMap::map(const ColouredRun& run, std::vector<ColouredRun>& out) const {
@@ -114,13 +94,6 @@ public:
   ListComparison(const StretchMap& map, Vertex vertices) : map_(map), vertices_(vertices) {}
 
   bool operator()(const Span* begin, const Span* end, const Span* other_begin, const Span* other_end) {
-    if (end - begin == 1 && other_end - other_begin == 1 && begin->step == 1 && begin->slope == 0) {
-      // The commonest lists: one run, and its image is one.
-      if (const auto image = map_.map_interval(begin->first, begin->last)) {
-        const Span& other = *other_begin;
-        return image->first == other.first && image->second == other.last && other.step == 1 && other.slope == 0 && other.base == begin->base;
-      }
-    }
     const auto has_steps = [](const Span& span) { return span.step > 1; };
     const bool stepped = std::any_of(begin, end, has_steps) || std::any_of(other_begin, other_end, has_steps);
     if (stepped && begin == other_begin && end == other_end && end - begin <= few_spans) return is_kept(begin, end);
@@ -258,6 +231,12 @@ bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map,
     }
     return true;
   };
+  // The commonest lists: one run, and its image is one.
+  const auto same_run = [&map](const Span& from, const Span& to) {
+    if (from.step != 1 || to.step != 1 || from.slope != 0 || to.slope != 0 || from.base != to.base) return false;
+    const auto image = map.map_interval(from.first, from.last);
+    return image && image->first == to.first && image->second == to.last;
+  };
   // Neighbours mostly share their lists, and what was found for one holds for the next.
   struct Known {
     const Span *from = nullptr, *from_end = nullptr, *to = nullptr, *to_end = nullptr;
@@ -265,8 +244,9 @@ bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map,
   };
   std::vector<Known> known(2 * a.relations.size());
   const auto same_lists = [&](const SpanLists& from, const SpanLists& to, Vertex x, Vertex y, Known& last) {
-    budget.poll();
     const Known now{from.list_begin(x), from.list_end(x), to.list_begin(y), to.list_end(y)};
+    if (now.from_end - now.from == 1 && now.to_end - now.to == 1 && same_run(*now.from, *now.to)) return true;
+    budget.poll();
     if (now == last) return true;
     if (!equal(now.from, now.from_end, now.to, now.to_end)) return false;
     last = now;
@@ -283,8 +263,12 @@ bool is_isomorphism(const RunGraph& a, const RunGraph& b, const StretchMap& map,
     }
     return true;
   }
+  // Of a pair that is exchanged one row says what the other would.
+  const bool halves = &a == &b && map.is_involution();
   for (Vertex x = 0; x < a.vertices; ++x) {
+    if (x % 64 == 0) budget.poll();
     const Vertex y = map(x);
+    if (halves && y < x) continue;
     if (!same_vertex(x, y)) return false;
     for (std::size_t r = 0; r < a.relations.size(); ++r) {
       if (!same_lists(a.relations[r].rows, b.relations[r].rows, x, y, known[2 * r])) return false;
@@ -333,7 +317,10 @@ bool ArcComparison::is_isomorphism(const std::vector<std::pair<Vertex, Vertex>>&
   for (const auto& [x, y] : moved) images_[x] = y;
   bool same = true;
   if (local) {
+    // Of a pair that is exchanged one row says what the other would.
+    const bool halves = &a_ == &b_ && std::all_of(moved.begin(), moved.end(), [this](const auto& pair) { return images_[pair.second] == pair.first; });
     for (std::size_t k = 0; same && k < moved.size(); ++k) {
+      if (halves && moved[k].second < moved[k].first) continue;
       budget_.poll();
       same = same_vertex(moved[k].first, moved[k].second);
     }

@@ -1,6 +1,7 @@
 // Exact check that a map preserves a structure, on spans.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,11 +19,23 @@ public:
   StretchMap(std::vector<std::pair<Vertex, Vertex>> moved, Vertex limit);
 
   [[nodiscard]] const std::vector<std::pair<Vertex, Vertex>>& moved() const { return moved_; }
-  [[nodiscard]] Vertex operator()(Vertex x) const;
+  [[nodiscard]] Vertex operator()(Vertex x) const {
+    const std::size_t k = find(x);
+    return k < moved_.size() && moved_[k].first == x ? moved_[k].second : x;
+  }
+  /// Does it exchange pairs?
+  [[nodiscard]] bool is_involution() const {
+    return std::all_of(moved_.begin(), moved_.end(), [this](const auto& pair) { return (*this)(pair.second) == pair.first; });
+  }
   /// The image of a whole run with a step, when it moves nowhere, or when its members go to equal gaps again.
   [[nodiscard]] std::optional<ColouredRun> map_stepped(const ColouredRun& run) const;
   /// The image of an interval, when it moves nowhere or lies in one stretch.
-  [[nodiscard]] std::optional<std::pair<Vertex, Vertex>> map_interval(Vertex first, Vertex last) const;
+  [[nodiscard]] std::optional<std::pair<Vertex, Vertex>> map_interval(Vertex first, Vertex last) const {
+    const std::size_t k = find(first);
+    if (k == moved_.size() || moved_[k].first > last) return std::pair(first, last);
+    if (moved_[k].first != first || stretch_end_[k] - k < last - first) return std::nullopt;
+    return std::minmax({moved_[k].second, moved_[k + (last - first)].second});
+  }
   /// Appends the images of a run (with its colours).
   void map(const ColouredRun& run, std::vector<ColouredRun>& out) const;
 
@@ -32,7 +45,13 @@ private:
     Vertex last;
     std::int64_t gap;
   };
-  [[nodiscard]] std::size_t find(Vertex x) const;
+  /// Index of the first pair that moves x or more.
+  [[nodiscard]] std::size_t find(Vertex x) const {
+    if (moved_.size() == limit_) return x;
+    if (!index_.empty()) return index_[x];
+    return static_cast<std::size_t>(
+        std::lower_bound(moved_.begin(), moved_.end(), x, [](const auto& pair, Vertex v) { return pair.first < v; }) - moved_.begin());
+  }
   /// Chains of a step by index of moved(), made when first asked for; null beyond the first few steps.
   [[nodiscard]] const std::vector<Chain>* find_chains(Vertex step) const;
 

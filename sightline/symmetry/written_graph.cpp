@@ -1,7 +1,9 @@
 #include "sightline/symmetry/written_graph.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "sightline/symmetry/near_order.hpp"
 #include "sightline/symmetry/stretch_groups.hpp"
 #include "sightline/symmetry/tower.hpp"
 
@@ -167,6 +169,12 @@ bool WrittenGraph::is_surely_rigid(const Budget& callers_budget) const {
     for (const Vertex y : relation.rows.heads) ++readers[y];
     for (Vertex x = 0; x < n; ++x) hash[x] = field::mix(hash[x], readers[x]);
   }
+  // Where all vertices are alike so far, and read equally many, they stay alike.
+  const auto is_regular = [&](const WrittenRelation& relation) {
+    const auto& begin = relation.rows.begin;
+    return std::all_of(begin.begin() + 1, begin.end(), [&, last = std::uint32_t{0}](std::uint32_t end) mutable { return end - std::exchange(last, end) == begin[1]; });
+  };
+  if (std::all_of(hash.begin(), hash.end(), [&](std::uint64_t h) { return h == hash.front(); }) && std::all_of(relations_.begin(), relations_.end(), is_regular)) return false;
   const auto count_different = [&] {
     sorted = hash;
     std::sort(sorted.begin(), sorted.end());
@@ -360,6 +368,7 @@ std::optional<TwinTower> TwinTower::make_written(const Structure& structure, con
     graph->add_columns(budget);
   }
   tower.graph_ = graph->make_graph(budget);
+  if (const auto order = find_near_order(*tower.graph_.arcs, tower.graph_.vertices, budget)) tower.renumber(*order, budget);
   return tower;
 }
 
