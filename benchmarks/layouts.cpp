@@ -61,7 +61,9 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
     members.clear();
     std::uint64_t runs = 0;
     const std::uint64_t degree = std::accumulate(row.begin(), row.end(), std::uint64_t{0}, [](std::uint64_t sum, const Run& run) { return sum + run.size(); });
-    if (to.empty() || degree == n) {
+    // As make_pattern_from_rows does: rows of mostly single vertices are written out.
+    constexpr std::uint64_t run_vertices = sizeof(AffineRun) / sizeof(Vertex);
+    if (degree == n || (to.empty() && degree > run_vertices * row.size())) {
       for (const Run& run : row) {
         AffineRun constant_run = sightline::layout::make_constant_run(run.first, run.last, run.colour);
         constant_run.step = run.step;
@@ -70,7 +72,7 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
       runs = out.size();
     } else {
       for (const Run& run : row) {
-        for (std::uint64_t j = run.first; j <= run.last; j += run.step) members.push_back(to[j]);
+        for (std::uint64_t j = run.first; j <= run.last; j += run.step) members.push_back(to.empty() ? static_cast<Vertex>(j) : to[j]);
       }
       std::sort(members.begin(), members.end());
       sightline::layout::split_into_runs(members, [&runs](Vertex, Vertex, Vertex) { ++runs; });

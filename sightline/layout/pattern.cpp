@@ -139,6 +139,11 @@ struct Totals {
 
 // Arcs and non-empty runs that one affine run contributes for the readers begin .. end-1.
 Totals count_run(const AffineRun& run, Vertex begin, Vertex end) {
+  // The commonest runs: constant, of neighbours, with nothing cut off.
+  const bool is_interval = run.step == 1 && !run.lo_moves && !run.hi_moves && !run.floor_moves;
+  if (is_interval && run.lo_base >= std::max<std::int64_t>(0, run.floor_base) && run.hi_base >= run.lo_base && run.hi_base < run.limit) {
+    return {(end - begin) * static_cast<std::uint64_t>(run.hi_base - run.lo_base + 1), end - begin};
+  }
   Totals totals;
   const auto add = [&](Vertex i, std::uint64_t readers) {
     if (const auto found = evaluate(run, i)) {

@@ -14,8 +14,22 @@ namespace {
 /// Smaller structures are read into bits (small_graph.hpp).
 constexpr Vertex least_vertices = 1025;
 constexpr std::uint64_t backward = 0x9e3779b97f4a7c15u;
+/// Vertices that read fewer others do so in less time than they are sorted in.
+constexpr std::uint64_t few_heads = 64;
 /// Rounds of hashes, and those before different ones are counted first; where fewer than one vertex in `few_left` has a hash of its own by then, no more.
 constexpr std::size_t most_rounds = 6, first_count = 3, few_left = 2;
+
+/// Are the rows their own columns? Readers of x come in ascending order, as the heads of x do; the first difference is the last.
+bool is_symmetric(const HeadLists& rows, Vertex n) {
+  std::vector<std::uint32_t> next(rows.begin.begin(), rows.begin.end() - 1);
+  for (Vertex i = 0; i < n; ++i) {
+    for (const Vertex x : rows.of(i)) {
+      const std::uint32_t place = next[x]++;
+      if (place == rows.begin[x + 1] || rows.heads[place] != i) return false;
+    }
+  }
+  return true;
+}
 
 /// Columns from rows.
 HeadLists transpose(const HeadLists& rows, Vertex n) {
@@ -68,12 +82,52 @@ public:
                          relation.relation->relative().kind == layout::RelativeKind::none;
       // Rows that many readers share are cheaper as they are.
       if (!plain || relation.relation->pattern().lists().size() * 2 <= n_) return false;
-      arcs_ += relation.relation->pattern().arc_count();
+      counts_.push_back(relation.relation->pattern().arc_count());
+      arcs_ += counts_.back();
     }
-    return prefers_arcs();
+    return true;
   }
 
-  std::vector<WrittenRelation> read() {
+  /// Do colours and the numbers of neighbours tell all vertices apart, where arcs are so many that writing them down is the dearer way? (Triangles.)
+  [[nodiscard]] bool is_rigid_by_degrees() const {
+    if (arcs_ < few_heads * n_) return false;
+    std::vector<std::uint64_t> key(n_, 0);
+    if (!structure_.vertex_colour.empty()) key = structure_.vertex_colour;
+    std::vector<std::uint32_t> readers(n_), ends(std::size_t{n_} + 1);  // of single vertices, and of intervals as changes at their ends
+    std::vector<layout::Run> row;
+    for (const VisibleRelation& relation : structure_.relations) {
+      const layout::Pattern& pattern = relation.relation->pattern();
+      readers.assign(readers.size(), 0);
+      ends.assign(ends.size(), 0);
+      for (Vertex i = 0; i < n_; ++i) {
+        budget_.poll();
+        const auto written = pattern.written(pattern.lists()[pattern.list_of(i)]);
+        std::uint64_t size = written.size();
+        for (const Vertex y : written) ++readers[y];
+        if (written.empty()) pattern.row(i, row);
+        else row.clear();
+        for (const layout::Run& run : row) {
+          size += run.size();
+          if (run.step == 1) {
+            ++ends[run.first];
+            --ends[run.last + 1];
+            continue;
+          }
+          for (std::uint64_t y = run.first; y <= run.last; y += run.step) ++readers[y];
+        }
+        key[i] = field::mix(key[i], size);
+      }
+      std::uint32_t open = 0;
+      for (Vertex x = 0; x < n_; ++x) {
+        open += ends[x];
+        key[x] = field::mix(key[x], readers[x] + open);
+      }
+    }
+    std::sort(key.begin(), key.end());
+    return std::adjacent_find(key.begin(), key.end()) == key.end();
+  }
+
+  [[nodiscard]] std::vector<WrittenRelation> read() {
     budget_.ask(arcs_ * 8 + structure_.relations.size() * n_ * 24);
     std::vector<WrittenRelation> relations;
     for (const VisibleRelation& relation : structure_.relations) {
@@ -81,7 +135,7 @@ public:
       HeadLists& rows = read.rows;
       rows.begin.reserve(std::size_t{n_} + 1);
       rows.begin.push_back(0);
-      rows.heads.reserve(relation.relation->pattern().arc_count());
+      rows.heads.reserve(counts_[relations.size() - 1]);
       bool coloured = false;
       for (Vertex i = 0; i < n_; ++i) {
         budget_.poll();
@@ -97,9 +151,8 @@ public:
     return relations;
   }
 
-private:
   /// The symmetry engine's prefers_arcs, without counting all runs where some are enough.
-  bool prefers_arcs() {
+  [[nodiscard]] bool prefers_arcs() const {
     std::uint64_t spans = 0;
     if (arcs_are_cheaper(arcs_, spans)) return true;
     for (const VisibleRelation& relation : structure_.relations) {
@@ -114,6 +167,7 @@ private:
     return false;
   }
 
+private:
   void append_row(const layout::Pattern& pattern, Vertex i, std::vector<Vertex>& heads) {
     const auto written = pattern.written(pattern.lists()[pattern.list_of(i)]);
     if (!written.empty()) {
@@ -134,27 +188,27 @@ private:
   const Budget& budget_;
   std::vector<layout::Run> row_;
   std::uint64_t arcs_ = 0;
+  std::vector<std::uint64_t> counts_;  ///< of arcs, by relation
 };
 
 }  // namespace
 
+WrittenGraph::WrittenGraph(const Structure& structure, std::vector<WrittenRelation> relations)
+    : vertices_(structure.vertices), vertex_colour_(structure.vertex_colour), relations_(std::move(relations)) {
+  if (vertex_colour_.empty()) vertex_colour_.assign(vertices_, 0);
+}
+
 std::optional<WrittenGraph> WrittenGraph::read(const Structure& structure, const Budget& budget) {
   Reader reader(structure, budget);
-  if (!reader.fits()) return std::nullopt;
-  WrittenGraph graph;
-  graph.vertices_ = structure.vertices;
-  graph.vertex_colour_ = structure.vertex_colour;
-  if (graph.vertex_colour_.empty()) graph.vertex_colour_.assign(structure.vertices, 0);
-  graph.relations_ = reader.read();
-  return graph;
+  if (!reader.fits() || !reader.prefers_arcs()) return std::nullopt;
+  return WrittenGraph(structure, reader.read());
 }
 
 void WrittenGraph::add_columns(const Budget& budget) {
   for (WrittenRelation& relation : relations_) {
     budget.poll();
-    relation.columns = transpose(relation.rows, vertices_);
-    relation.symmetric = relation.rows == relation.columns;
-    if (relation.symmetric) relation.columns = {};
+    relation.symmetric = is_symmetric(relation.rows, vertices_);
+    if (!relation.symmetric) relation.columns = transpose(relation.rows, vertices_);
   }
 }
 
@@ -162,6 +216,7 @@ bool WrittenGraph::is_surely_rigid(const Budget& callers_budget) const {
   const Budget budget = callers_budget;
   const Vertex n = vertices_;
   budget.ask(std::uint64_t{n} * 32);
+  const std::uint64_t listed = count_listed();
   std::vector<std::uint64_t> hash(n), next(n), sorted;
   for (Vertex x = 0; x < n; ++x) hash[x] = make_initial_key(x);
   for (const WrittenRelation& relation : relations_) {
@@ -191,7 +246,8 @@ bool WrittenGraph::is_surely_rigid(const Budget& callers_budget) const {
       hash.swap(next);
     }
     budget.poll();
-    if (round < first_count) continue;
+    // Where vertices read many others, a round costs more than the count.
+    if (round < first_count && listed < few_heads * n) continue;
     const std::size_t different = count_different();
     if (different == n) return true;
     // Symmetric structures stand still soon, and meshes take as many rounds as they are wide.
@@ -350,24 +406,26 @@ WrittenGraph WrittenGraph::make_quotient(const TwinClasses& classes, const std::
 }
 
 std::optional<TwinTower> TwinTower::make_written(const Structure& structure, const Budget& budget) {
-  std::optional<WrittenGraph> graph = WrittenGraph::read(structure, budget);
-  if (!graph) return std::nullopt;
+  Reader reader(structure, budget);
+  if (!reader.fits()) return std::nullopt;
   RunGraph start;
   start.vertices = structure.vertices;
   TwinTower tower(std::move(start));
-  if (graph->is_surely_rigid(budget)) {
-    tower.is_rigid_ = true;
-    return tower;
-  }
-  graph->add_columns(budget);
+  tower.is_rigid_ = reader.is_rigid_by_degrees();
+  if (tower.is_rigid_) return tower;
+  if (!reader.prefers_arcs()) return std::nullopt;
+  WrittenGraph graph(structure, reader.read());
+  tower.is_rigid_ = graph.is_surely_rigid(budget);
+  if (tower.is_rigid_) return tower;
+  graph.add_columns(budget);
   ColourNames names;
-  while (const std::optional<TwinClasses> classes = graph->find_twins(budget)) {
-    tower.inner_colours_.push_back(graph->list_inner_colours());
+  while (const std::optional<TwinClasses> classes = graph.find_twins(budget)) {
+    tower.inner_colours_.push_back(graph.list_inner_colours());
     const std::vector<std::uint32_t> sizes = tower.join(*classes);
-    graph = graph->make_quotient(*classes, sizes, names, budget);
-    graph->add_columns(budget);
+    graph = graph.make_quotient(*classes, sizes, names, budget);
+    graph.add_columns(budget);
   }
-  tower.graph_ = graph->make_graph(budget);
+  tower.graph_ = graph.make_graph(budget);
   if (const auto order = find_near_order(*tower.graph_.arcs, tower.graph_.vertices, budget)) tower.renumber(*order, budget);
   return tower;
 }

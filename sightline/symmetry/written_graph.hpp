@@ -54,7 +54,11 @@ public:
   /// Ready to be searched (plain_graph.hpp).
   [[nodiscard]] RunGraph make_graph(const Budget& budget) const { return make_plain_graph(vertices_, vertex_colour_, relations_, count_listed(), budget); }
 
+  /// With what was read of all relations, rows alone.
+  WrittenGraph(const Structure& structure, std::vector<WrittenRelation> relations);
+
 private:
+  WrittenGraph() = default;
   /// Proposed classes: by vertex, group and inner colours.
   struct Proposal;
   [[nodiscard]] std::uint64_t count_listed() const;
