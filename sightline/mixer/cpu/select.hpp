@@ -20,16 +20,33 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> order_key(Vec<Real> s) {
   return (Vec<Real>)bits;
 }
 
+/// A bit for every key of a vector that is at least `least`.
+template <class Real> SIGHTLINE_INLINE std::uint64_t reached_from(const Real* keys, Whole<Real> least) {
+  const IntVec<Real> mine = (IntVec<Real>)load<Real>(keys), border = least - IntVec<Real>{};
+#if defined(SIGHTLINE_USE_AVX512)
+  if constexpr (sizeof(Real) == 4)
+    return _mm512_cmpge_epi32_mask((__m512i)mine, (__m512i)border);
+  else
+    return _mm512_cmpge_epi64_mask((__m512i)mine, (__m512i)border);
+#elif defined(SIGHTLINE_USE_AVX2)
+  if constexpr (sizeof(Real) == 4)
+    return static_cast<std::uint64_t>(_mm256_movemask_ps((__m256)(mine >= border)));
+  else
+    return static_cast<std::uint64_t>(_mm256_movemask_pd((__m256d)(mine >= border)));
+#else
+  std::uint64_t bits = 0;
+  for (int lane = 0; lane < Lanes<Real>::count; ++lane)
+    bits |= std::uint64_t{mine[lane] >= least} << lane;
+  return bits;
+#endif
+}
+
 /// How many of `count` keys (whole vectors) are at least `least`.
 template <class Real> std::int64_t count_from(const Real* keys, std::int64_t count, Whole<Real> least) {
   constexpr int lanes = Lanes<Real>::count;
-  const IntVec<Real> border = least - IntVec<Real>{};
-  IntVec<Real> found{};
-  for (std::int64_t k = 0; k < count; k += lanes)
-    found -= (IntVec<Real>)load<Real>(keys + k) >= border;
   std::int64_t sum = 0;
-  for (int lane = 0; lane < lanes; ++lane)
-    sum += found[lane];
+  for (std::int64_t k = 0; k < count; k += lanes)
+    sum += __builtin_popcountll(reached_from<Real>(keys + k, least));
   return sum;
 }
 
@@ -89,18 +106,12 @@ std::int64_t find_tops(const Real* keys, std::int64_t count, std::int64_t most, 
 /// Calls f(position, key) for the keys that reach a border, by rising position, until it says stop.
 template <class Real, class Function>
 SIGHTLINE_INLINE void for_keys_from(const Real* keys, std::int64_t count, Whole<Real> least, Function f) {
-  constexpr int lanes = Lanes<Real>::count;
-  const IntVec<Real> border = least - IntVec<Real>{};
-  for (std::int64_t k = 0; k < count; k += lanes) {
-    const IntVec<Real> mine = (IntVec<Real>)load<Real>(keys + k), reached = mine >= border;
-    std::uint64_t any[sizeof reached / 8], joined = 0;
-    __builtin_memcpy(any, &reached, sizeof reached);
-    for (const std::uint64_t word : any)
-      joined |= word;
-    if (joined == 0)
-      continue;
-    for (int lane = 0; lane < lanes; ++lane) {
-      if (mine[lane] >= least && !f(k + lane, mine[lane]))
+  for (std::int64_t k = 0; k < count; k += Lanes<Real>::count) {
+    for (std::uint64_t bits = reached_from<Real>(keys + k, least); bits != 0; bits &= bits - 1) {
+      const std::int64_t at = k + __builtin_ctzll(bits);
+      Whole<Real> key;
+      __builtin_memcpy(&key, keys + at, sizeof key);
+      if (!f(at, key))
         return;
     }
   }
