@@ -60,8 +60,7 @@ public:
   void differentiate(const Real* x, const Real* y, Real of_factor, Real of_exponent, Real* dx, Real* dy,
                      Workspace<Real>& work) const;
 
-private:
-  friend class KernelCompiler;
+  /// One operation on numbers or rows, in the order of evaluation.
   struct Step {
     attention_kernel::Op op = attention_kernel::Op::number;
     bool is_vector = false, is_log_sum_exp = false, zero_over_zero = false;
@@ -72,6 +71,11 @@ private:
     std::int64_t offset = 0;            // of its value in the workspace
     char variable = 0;
   };
+  [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
+  [[nodiscard]] std::int32_t factor() const { return factor_; } ///< the step of the factor; -1: it is 1
+
+private:
+  friend class KernelCompiler;
   template <class Real> void run(const Real* x, const Real* y, Workspace<Real>& work) const;
 
   std::int64_t width_ = 0, size_ = 0;

@@ -85,18 +85,20 @@ Heads make_heads(const std::string& name, std::int64_t n, Random& random) {
   return heads;
 }
 
-template <class Real> double rms(const std::vector<Real>& a) {
-  double sum = 0;
-  for (const Real x : a)
-    sum += double(x) * double(x);
-  return std::sqrt(sum / static_cast<double>(std::max<std::size_t>(a.size(), 1)));
-}
+/// Squared errors of one tensor, added up over its numbers and over the draws of a problem.
+struct Errors {
+  std::string what;
+  double ratio = 0;   ///< what the error may be beside the reference's
+  double natural = 0; ///< what is rounded before the entries cancel
+  double fast32 = 0, fast64 = 0, slow32 = 0, truth = 0, count = 0;
+  [[nodiscard]] double rms(double squares) const { return std::sqrt(squares / std::max(count, 1.0)); }
+};
 
-template <class Real> double rms_error(const std::vector<Real>& a, const std::vector<double>& truth) {
-  std::vector<double> difference(a.size());
+template <class Real> double add_squares(const std::vector<Real>& a, const std::vector<double>* truth) {
+  double sum = 0;
   for (std::size_t k = 0; k < a.size(); ++k)
-    difference[k] = double(a[k]) - truth[k];
-  return rms(difference);
+    sum += std::pow(double(a[k]) - (truth == nullptr ? 0 : (*truth)[k]), 2);
+  return sum;
 }
 
 template <class Real> void run(const Problem& problem, Numbers<Real>& numbers, const Execution& execution) {
@@ -104,26 +106,20 @@ template <class Real> void run(const Problem& problem, Numbers<Real>& numbers, c
   run_backward(problem, numbers, execution);
 }
 
-// ratio: what the error may be beside the reference's; natural: what is rounded before the entries cancel.
-void check_tensor(const Problem& problem, const std::string& what, const std::vector<float>& fast32,
-                  const std::vector<double>& fast64, const std::vector<float>& slow32, const std::vector<double>& truth,
-                  double ratio, double natural) {
-  if (truth.empty())
-    return;
+struct Limits {
+  double float32 = 0, float64 = 0;
+};
+Limits find_limits(const Problem& problem, const Errors& errors, std::size_t size) {
   // Rows of one or two reads: the reference is exact there (a weight 1 is 1), so that a few roundings are granted.
   constexpr double eps32 = 0x1p-24, eps64 = 0x1p-53;
   // A handful of sums over all rows is no statistics: the reference may be lucky. Sums of N terms wander by sqrt(N)
   // roundings.
-  if (truth.size() < 16)
-    natural *= 4 * std::sqrt(static_cast<double>(problem.shape.readers * problem.shape.batch));
-  const double slow = rms_error(slow32, truth), scale = std::max(rms(truth), natural);
-  const double allowed = ratio * slow + (problem.shape.reads <= 2 ? 6 : 1) * eps32 * scale;
-  CHECK_MESSAGE(rms_error(fast32, truth) <= allowed, problem.name << ", " << what << " float32: error "
-                                                                  << rms_error(fast32, truth) << ", reference " << slow
-                                                                  << ", size " << rms(truth));
-  CHECK_MESSAGE(rms_error(fast64, truth) <= (1 + ratio) * allowed * (eps64 / eps32),
-                problem.name << ", " << what << " float64: error " << rms_error(fast64, truth) << ", float32 reference "
-                             << slow);
+  const double natural =
+      size < 16 ? errors.natural * 4 * std::sqrt(static_cast<double>(problem.shape.readers * problem.shape.batch))
+                : errors.natural;
+  const double allowed = errors.ratio * errors.rms(errors.slow32) +
+                         (problem.shape.reads <= 2 ? 6 : 1) * eps32 * std::max(errors.rms(errors.truth), natural);
+  return {allowed, (1 + errors.ratio) * allowed * (eps64 / eps32)};
 }
 
 template <class Real> void check_same_bits(const Problem& problem, const Numbers<Real>& a, const Numbers<Real>& b) {
@@ -133,7 +129,8 @@ template <class Real> void check_same_bits(const Problem& problem, const Numbers
   }
 }
 
-void check_problem(Problem problem, Random& random) {
+// One draw of the problem's numbers, added to what others left. The number of threads changes no bit.
+void measure(const Problem& problem, Random& random, std::vector<Errors>& all, std::vector<std::size_t>& sizes) {
   Numbers<float> fast32 = draw_numbers<float>(problem, random);
   const auto shrink =
       static_cast<float>(std::pow(static_cast<double>(std::max<std::int64_t>(problem.shape.width, 1)), -0.25));
@@ -150,19 +147,56 @@ void check_problem(Problem problem, Random& random) {
   fast.threads = fast.threads % 3 + 1;
   run(problem, again, fast);
   check_same_bits(problem, fast32, again);
+  all.resize(6);
+  sizes.resize(6);
+  std::size_t which = 0;
+  const auto add = [&](const char* what, const auto& of_fast32, const auto& of_fast64, const auto& of_slow32,
+                       const std::vector<double>& of_truth, double ratio, double natural) {
+    Errors& errors = all[which];
+    errors.what = what;
+    errors.ratio = ratio;
+    errors.natural = std::max(errors.natural, natural);
+    errors.fast32 += add_squares(of_fast32, &of_truth);
+    errors.fast64 += add_squares(of_fast64, &of_truth);
+    errors.slow32 += add_squares(of_slow32, &of_truth);
+    errors.truth += add_squares(of_truth, nullptr);
+    errors.count += static_cast<double>(of_truth.size());
+    sizes[which++] = of_truth.size();
+  };
   const bool is_max = !problem.is_attention && problem.aggregation == Aggregation::max;
-  check_tensor(problem, "output", fast32.out, fast64.out, slow32.out, truth.out, 1.5, 0);
-  check_tensor(problem, "query's gradient", fast32.grad_query, fast64.grad_query, slow32.grad_query, truth.grad_query,
-               2, 1);
-  check_tensor(problem, "key's gradient", fast32.grad_key, fast64.grad_key, slow32.grad_key, truth.grad_key, 2, 1);
-  check_tensor(problem, "value's gradient", fast32.grad_value, fast64.grad_value, slow32.grad_value, truth.grad_value,
-               2, is_max ? 1 : 0);
+  add("output", fast32.out, fast64.out, slow32.out, truth.out, 1.5, 0);
   // Sums over all rows of what each row's output takes from its gradient, g.out: of size |out| sqrt(width).
-  const double product = std::max(1.0, rms(truth.out) * std::sqrt(static_cast<double>(problem.shape.value_width)));
-  check_tensor(problem, "bias' gradient", fast32.grad_bias, fast64.grad_bias, slow32.grad_bias, truth.grad_bias, 2,
-               product);
-  check_tensor(problem, "sink's gradient", fast32.grad_sink, fast64.grad_sink, slow32.grad_sink, truth.grad_sink, 2,
-               product);
+  const double product = std::max(1.0, all[0].rms(all[0].truth) * std::sqrt(static_cast<double>(problem.shape.value_width)));
+  add("query's gradient", fast32.grad_query, fast64.grad_query, slow32.grad_query, truth.grad_query, 2, 1);
+  add("key's gradient", fast32.grad_key, fast64.grad_key, slow32.grad_key, truth.grad_key, 2, 1);
+  add("value's gradient", fast32.grad_value, fast64.grad_value, slow32.grad_value, truth.grad_value, 2, is_max ? 1 : 0);
+  add("bias' gradient", fast32.grad_bias, fast64.grad_bias, slow32.grad_bias, truth.grad_bias, 2, product);
+  add("sink's gradient", fast32.grad_sink, fast64.grad_sink, slow32.grad_sink, truth.grad_sink, 2, product);
+}
+
+// Of one token, or one sum over all rows, the error is a single number's, and the reference may happen to be exact: a
+// problem that exceeds a limit is judged by further draws of its numbers, all together.
+void check_problem(const Problem& problem, Random& random) {
+  std::vector<Errors> all;
+  std::vector<std::size_t> sizes;
+  measure(problem, random, all, sizes);
+  const auto holds = [&](std::size_t k) {
+    const Limits limits = find_limits(problem, all[k], sizes[k]);
+    return sizes[k] == 0 || (all[k].rms(all[k].fast32) <= limits.float32 && all[k].rms(all[k].fast64) <= limits.float64);
+  };
+  if (!(holds(0) && holds(1) && holds(2) && holds(3) && holds(4) && holds(5))) {
+    constexpr int draws = 24;
+    Random more(12);
+    all.clear();
+    for (int k = 0; k < draws; ++k)
+      measure(problem, more, all, sizes);
+  }
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const Errors& e = all[k];
+    CHECK_MESSAGE(holds(k), problem.name << ", " << e.what << ": error float32 " << e.rms(e.fast32) << ", float64 "
+                                         << e.rms(e.fast64) << "; float32 reference " << e.rms(e.slow32) << ", size "
+                                         << e.rms(e.truth));
+  }
 }
 
 const std::vector<std::string> layouts = {"full", "causal", "window",  "longformer", "dilated", "bigbird", "ring",

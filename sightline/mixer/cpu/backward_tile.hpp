@@ -204,6 +204,13 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   const bool along_readers = program && (rule.program->uses[1] || rule.program->uses[3]);
   const ProgramSpace<Real> space(arena, rule.program);
   ProgramScores<Real> inputs(arena, rule, tile.readers, query_rows, width, length);
+  NearPairs<Real> near;
+  Real* const near_squares = arena.take<Real>(tile_readers);
+  if (rule.weight == Weight::exponential_root && !rule.canonical) { // exact mode's sums keep to their order
+    near.slopes = slopes;
+    for (int i = 0; i < tile_readers; ++i)
+      near_squares[i] = square_row<Real>(query_rows + i * length, width);
+  }
   Real* const along = arena.take<Real>(program ? strip_columns * lanes : 0);
   TileBias<Real> bias(arena, head, tile, active, gradients.offset_sums, gradients.colour_sums);
 
@@ -250,12 +257,14 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     const bool alone = is_all && !tile.in_order; // readers elsewhere might have more strips
     is_first = false;
     bias.find(strip);
+    if (near.slopes != nullptr)
+      near.find(strip, vectors, near_squares, scores);
     if (program) {
       differentiate_program<Real>(rule, head, strip, vectors, {most, below, scales, totals, carries}, alone, bias, inputs, space,
                                   scores, products, slopes, along);
     } else
-      differentiate_strip<Real>(rule, head, strip, vectors, {most, below, scales, totals, carries}, alone, bias, scores,
-                                products, slopes);
+      differentiate_strip<Real>(rule, head, strip, vectors, {most, below, scales, totals, carries}, alone, bias, near,
+                                scores, products, slopes);
     bias.collect(strip, ones);
     if (tile.again) { // what readers want was taken in the first turn
     } else if (is_all && !distance && !along_readers && active == touched &&
@@ -266,6 +275,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     } else {
       gather_strip<Real>(strip, vectors, width, keys, key_stride, products, sums, &ahead);
     }
+    if (gradients.key == nullptr)
+      near.add(strip, vectors, width, queries, keys, key_stride, sums, nullptr, padded);
     const auto scatter = [&](const Real* weights, const Real* rows, std::int64_t row_length, std::int64_t size,
                              Real* to, std::ptrdiff_t stride, bool add) {
       if (!strip.full && rows_non_finite)
@@ -309,6 +320,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         move_rows<Real>(strip, width, gradients.key, gradients.key_stride, key_sums, padded, true);
       } else {
         scatter(products, query_rows, length, padded, key_sums, padded, false);
+        near.add(strip, vectors, width, queries, keys, key_stride, sums, key_sums, padded);
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         for (int c = 0; c < strip.count; ++c) {
           Real* const from = key_sums + c * padded;

@@ -49,8 +49,8 @@ public:
     } else if (!translate(rule_, common_)) {
       return false;
     }
-    if (!bias_.build(plan_, rule_, shape_, first_head(), in_.bias) &&
-        !colours_.build(plan_, rule_, shape_, first_head(), in_.bias))
+    const bool by_offset = bias_.build(plan_, rule_, shape_, first_head(), in_.bias);
+    if ((!by_offset || bias_.has_registers()) && !colours_.build(plan_, rule_, shape_, first_head(), in_.bias))
       return false;
     // Biases join exponents: weights that have none become programs, which may have both.
     if (has_bias() && common_.weight != Weight::exponential && common_.weight != Weight::exponential_root &&
@@ -171,7 +171,11 @@ private:
       longest = std::max({longest, tiles_of(h).rows.longest_free, tiles_of(h).columns.longest_free});
     return engine_->workspace_bytes(shape_.width, shape_.value_width, longest);
   }
-  [[nodiscard]] bool is_scaled_softmax() const { return rule_.kernel.name == "softmax" && !has_bias(); }
+  /// 2^(c x.y): softmax, and expressions that are one.
+  [[nodiscard]] bool is_scaled_softmax() const {
+    return common_.weight == Weight::exponential && common_.score == Score::dot &&
+           common_.prepare == Prepare::nothing && !has_bias();
+  }
   [[nodiscard]] std::int64_t first_head() const { return part_.first_head; }
   [[nodiscard]] bool has_features() const { return part_.reader_exponents != nullptr; }
   [[nodiscard]] const Tiles& tiles_of(std::int64_t head) const {
@@ -180,9 +184,11 @@ private:
   }
   [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
   [[nodiscard]] bool has_bias() const { return bias_.table(0) != nullptr || colours_.of(0) != nullptr; }
-  /// Of the sums that gradients of a head's biases are made from: by i - j from bias_zero() on, or by colour.
-  [[nodiscard]] std::int64_t bias_length() const { return coloured_ != nullptr ? plan_.colours() : bias_.length(); }
-  [[nodiscard]] std::int64_t bias_zero() const { return coloured_ != nullptr ? 0 : bias_.zero(); }
+  /// Of the sums that gradients of a head's biases are made from: first those by colour, then those by i - j, 0 at
+  /// bias_zero().
+  [[nodiscard]] std::int64_t bias_length() const { return colour_count() + bias_.length(); }
+  [[nodiscard]] std::int64_t bias_zero() const { return colour_count() + bias_.zero(); }
+  [[nodiscard]] std::int64_t colour_count() const { return coloured_ != nullptr ? plan_.colours() : 0; }
 
   /// The reads of a tile, which are whole classes, follow each other in one strip.
   [[nodiscard]] static bool reads_in_place(const Tiles& tiles, const Tile& tile) {
@@ -221,11 +227,12 @@ private:
   [[nodiscard]] TileList list_of(const Tiles& tiles, const Task& task, ColourSpan* spans) const {
     const std::int64_t part = task.part;
     const Tile& tile = tiles.tiles[static_cast<std::size_t>(part)];
-    for (int i = 0; coloured_ != nullptr && i < tile.readers; ++i)
+    const bool wants_colours = coloured_ != nullptr && !tile_goes_by_offset(tile.first_reader, tile.readers);
+    for (int i = 0; wants_colours && i < tile.readers; ++i)
       spans[i] = find_span((*coloured_)[plan_.relation_of(first_head() + task.head)], tile.first_reader + i);
     TileList list{tile.first_reader, tile.readers, tiles.segments.data() + tile.segments_begin,
                   static_cast<int>(tile.segments_end - tile.segments_begin)};
-    list.rows = coloured_ != nullptr ? spans : nullptr;
+    list.rows = wants_colours ? spans : nullptr;
     list.in_order = tiles.in_order;
     list.again = tile.again;
     list.ring = tiles.ring;
@@ -236,6 +243,14 @@ private:
       list.next_readers = tiles.tiles[next].readers;
     }
     return list;
+  }
+
+  [[nodiscard]] bool tile_goes_by_offset(std::int64_t first, int readers) const {
+    Head<Real> head;
+    head.offset_bias = bias_.table(0);
+    head.colours = colours_.of(0);
+    head.offset_tokens = bias_.tokens();
+    return goes_by_offset(head, first, readers);
   }
 
   [[nodiscard]] Rule<Real> rule_of(std::int64_t head) const {
@@ -261,6 +276,8 @@ private:
     head.value_width = shape_.value_width;
     head.offset_bias = bias_.table(h);
     head.colours = colours_.of(h);
+    head.offset_tokens = bias_.tokens();
+    head.offset_registers = bias_.registers_at();
     if (has_features()) {
       head.reader_exponents = part_.reader_exponents + h * shape_.readers;
       head.read_exponents = part_.read_exponents + h / group() * shape_.reads;
@@ -391,8 +408,11 @@ private:
       if (!bases.empty())
         turns.base = bases.data() + task.head * blocks;
       Gradients<Real> to = gradients_of(gradients, task.batch, task.head);
-      Real* const own = own_sums.empty() ? nullptr : own_sums.data() + worker * bias_length() + bias_zero();
-      (coloured_ != nullptr ? to.colour_sums : to.offset_sums) = own;
+      Real* const own = own_sums.empty() ? nullptr : own_sums.data() + worker * bias_length();
+      if (own != nullptr) {
+        to.colour_sums = own;
+        to.offset_sums = own + bias_zero();
+      }
       ColourSpan spans[tile_readers];
       const TileList list = list_of(tiles, task, spans);
       sinks_[first_sink + t].value = engine_->backward_tile(rule_of(task.head), head_of(task.batch, task.head), to,
@@ -413,11 +433,21 @@ private:
     const std::atomic_ref<std::uint32_t> merged(merged_[static_cast<std::size_t>(number)]);
     while (merged.load(std::memory_order_acquire) != static_cast<std::uint32_t>(task.part))
       std::this_thread::yield();
-    const auto [begin, end] = coloured_ != nullptr ? find_colours(list) : find_offsets(list);
-    double* const to = bias_sums_.data() + number * bias_length() + bias_zero();
-    for (std::int64_t k = begin; k < end; ++k) {
-      to[k] += static_cast<double>(own[k]);
-      own[k] = 0;
+    double* const to = bias_sums_.data() + number * bias_length();
+    const auto merge = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) {
+        to[k] += static_cast<double>(own[k]);
+        own[k] = 0;
+      }
+    };
+    if (tile_goes_by_offset(list.first_reader, list.readers)) {
+      const auto [begin, end] = find_offsets(list);
+      const std::int64_t registers = bias_zero() + bias_.registers_at();
+      merge(bias_zero() + begin, bias_zero() + end);
+      merge(registers, bias_.has_registers() ? registers + tile_readers : registers);
+    } else {
+      const auto [begin, end] = find_colours(list);
+      merge(begin, end);
     }
     merged.store(static_cast<std::uint32_t>(task.part) + 1, std::memory_order_release);
   }
@@ -448,11 +478,12 @@ private:
         for (std::int64_t k = 0; k < bias_length(); ++k)
           sums[static_cast<std::size_t>(k)] += from[k];
       }
-      if (coloured_ == nullptr)
-        bias_.set_gradient(plan_, h, sums.data(), out);
-      else
-        std::transform(sums.begin(), sums.begin() + plan_.colours(), out + h * plan_.colours(),
-                       [](double sum) { return static_cast<Real>(sum); });
+      std::vector<double> totals(static_cast<std::size_t>(plan_.colours()), 0.0);
+      std::copy_n(sums.begin(), colour_count(), totals.begin());
+      if (bias_.length() > 0)
+        bias_.add_gradient(plan_, h, sums.data() + colour_count(), totals.data());
+      std::transform(totals.begin(), totals.end(), out + h * plan_.colours(),
+                     [](double sum) { return static_cast<Real>(sum); });
     }
   }
 

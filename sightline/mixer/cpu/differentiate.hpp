@@ -9,6 +9,66 @@ namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 /// derivatives.
 template <class Real> struct LaneNumbers { Real *most, *middle, *scale, *totals, *carries; };
 
+/// Weight::exponential_root, whose slope grows without bound where a query x and a key y are near: that slope times (x - y)
+/// is then to be summed from differences, for x sum(slopes) - sum(slopes y) cancels. Lanes that are near each column of a
+/// strip, and their slopes, which leave all other sums.
+template <class Real> struct NearPairs {
+  Real* slopes = nullptr; ///< [columns][lanes], where a lane is near; null: nobody asks
+  bool any = false;
+  std::uint64_t lanes[strip_columns];
+
+  /// |x - y| < |x| / 4.
+  void find(const Strip& strip, int vectors, const Real* squares, const Real* distances) {
+    constexpr int count = Lanes<Real>::count;
+    any = false;
+    for (int c = 0; c < strip.count; ++c) {
+      std::uint64_t found = 0;
+      for (int v = 0; v < vectors; ++v) {
+        const auto is_near = load<Real>(distances + c * tile_readers + v * count) <
+                             load<Real>(squares + v * count) * splat<Real>(Real(1) / 16);
+        if (any_differs<Real>((Vec<Real>)is_near, Vec<Real>{})) {
+          for (int lane = 0; lane < count; ++lane)
+            found |= std::uint64_t{is_near[lane] != 0} << (v * count + lane);
+        }
+      }
+      lanes[c] = found & strip.masks[c];
+      any = any || lanes[c] != 0;
+    }
+  }
+  /// Takes the near lanes out of a slope.
+  SIGHTLINE_INLINE Vec<Real> keep(int c, int lane, Vec<Real> slope) const {
+    if (!any || (lanes[c] >> lane & ((std::uint64_t{1} << Lanes<Real>::count) - 1)) == 0)
+      return slope;
+    store<Real>(slopes + c * tile_readers + lane, slope);
+    return select(lanes[c] >> lane, Vec<Real>{}, slope);
+  }
+  /// Takes their part from sums [width][lanes] over y, and adds it to those of the columns over x, [columns][padded] or
+  /// null: what is left of both then joins x, or y, times the sum of the other slopes.
+  void add(const Strip& strip, int vectors, std::int64_t width, const Real* queries, const Real* keys,
+           std::ptrdiff_t key_stride, Real* sums, Real* key_sums, std::int64_t padded) const {
+    constexpr int count = Lanes<Real>::count;
+    for (int c = 0; c < strip.count && any; ++c) {
+      if (lanes[c] == 0)
+        continue;
+      const VectorRange range = find_vectors<Real>(lanes[c]);
+      for (std::int64_t k = 0; k < width; ++k) {
+        Vec<Real> all{};
+        for (int v = range.begin; v < range.end && v < vectors; ++v) {
+          Real* const at = sums + k * tile_readers + v * count;
+          const Vec<Real> apart =
+              load<Real>(queries + k * tile_readers + v * count) - splat<Real>(keys[c * key_stride + k]);
+          const Vec<Real> part = select(lanes[c] >> (v * count),
+                                        load<Real>(slopes + c * tile_readers + v * count) * apart, Vec<Real>{});
+          store<Real>(at, load<Real>(at) - part);
+          all += part;
+        }
+        if (key_sums != nullptr)
+          key_sums[c * padded + k] += add_lanes<Real>(all);
+      }
+    }
+  }
+};
+
 /// The weight of scores and its derivative by the score, times `chain`.
 template <class Real, Weight kind>
 SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bias, Vec<Real> shift, Vec<Real> chain,
@@ -46,7 +106,7 @@ SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bi
 template <class Real, Weight kind>
 void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
                             const LaneNumbers<Real>& of, bool alone, const TileBias<Real>& bias,
-                            Real* scores, Real* products, Real* slopes) {
+                            const NearPairs<Real>& near, Real* scores, Real* products, Real* slopes) {
   constexpr int lanes = Lanes<Real>::count;
   const Vec<Real> factor = splat<Real>(rule.factor), zero{};
   Real chain = is_exponent(kind) ? rule.factor * Real(0.69314718055994530942) : Real(1);
@@ -108,6 +168,8 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
       slope = above * slope;
       if (!full)
         slope = select(strip.masks[c] >> (v * lanes), slope, zero);
+      if constexpr (kind == Weight::exponential_root)
+        slope = near.keep(c, v * lanes, slope);
       store<Real>(products + at, slope);
       sum += slope;
     }
@@ -118,11 +180,11 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
 template <class Real>
 void differentiate_strip(const Rule<Real>& rule, const Head<Real>& head, const Strip& strip, int vectors,
                          const LaneNumbers<Real>& of, bool alone, const TileBias<Real>& bias,
-                         Real* scores, Real* products, Real* slopes) {
+                         const NearPairs<Real>& near, Real* scores, Real* products, Real* slopes) {
 #define SIGHTLINE_CASE(kind)                                                                                           \
   case Weight::kind:                                                                                                   \
-    return differentiate_strip_as<Real, Weight::kind>(rule, head, strip, vectors, of, alone, bias, scores,    \
-                                                      products, slopes);
+    return differentiate_strip_as<Real, Weight::kind>(rule, head, strip, vectors, of, alone, bias, near,      \
+                                                      scores, products, slopes);
   switch (rule.weight) {
     SIGHTLINE_CASE(exponential)
     SIGHTLINE_CASE(exponential_root)
@@ -147,7 +209,7 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
   constexpr int lanes = Lanes<Real>::count;
   const Program<Real>& program = *rule.program;
   const Vec<Real> zero{}, one = splat<Real>(1), ln2 = splat<Real>(Real(0.69314718055994530942));
-  const bool exponents = program.exponent >= 0 || has_bias(head);
+  const bool exponents = program.exponent >= 0 || has_bias(head), lengths = uses_lengths(program);
   const auto mask_of = [&](int c, int v) { return strip.masks[c] >> (v * lanes); };
   // The power of two and the weight of vector k of a block that has run.
   const auto weigh = [&](int c, int k, int v, Vec<Real> shift, Vec<Real>& power) {
@@ -157,7 +219,7 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
     power = exponents ? exp2_shifted<Real>(exponent, shift) : one;
     return program.factor < 0 ? power : power * load<Real>(space.value(program.factor, k));
   };
-  for (int c = 0; c < strip.count * lanes; c += lanes)
+  for (int c = 0; lengths && c < strip.count * lanes; c += lanes)
     store<Real>(along + c, zero);
   for (int v = 0; v < vectors; ++v) {
     const Vec<Real> shift = load<Real>(of.most + v * lanes);
@@ -196,8 +258,13 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
       reverse_program<Real>(program, count, space);
       for (int k = 0; k < count; ++k) {
         const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;
-        PairSlopes<Real> found = take_slopes<Real>(k, space);
         const std::uint64_t mask = strip.full ? ~std::uint64_t{0} : mask_of(c + k, v);
+        if (!lengths) {
+          const Vec<Real> slope = load<Real>(space.slope(0, k));
+          store<Real>(products + at, strip.full ? slope : select(mask, slope, zero));
+          continue;
+        }
+        PairSlopes<Real> found = take_slopes<Real>(k, space);
         if (!strip.full) {
           found.pair = select(mask, found.pair, zero);
           found.reader = select(mask, found.reader, zero);

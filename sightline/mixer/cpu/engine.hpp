@@ -74,6 +74,21 @@ template <class Real> struct Program {
 };
 inline constexpr int most_slots = 64;
 
+/// A map of rows, f(x): every step makes a row, where a number stands in all entries. entries: an operation on each;
+/// power: the left to the power of the right; dot: the sum of products.
+enum class RowStepKind : std::uint8_t { given, constant, entries, power, dot };
+template <class Real> struct RowStep {
+  RowStepKind kind = RowStepKind::given;
+  ProgramStep<Real> step;          ///< left, right: steps; constant: the value
+  const Real* constants = nullptr; ///< [width], or null
+};
+/// The last step is the result; one step is `given`.
+template <class Real> struct RowMap {
+  const RowStep<Real>* steps = nullptr;
+  int count = 0;
+  std::int64_t width = 0, padded = 0, rows = 0; ///< padded: whole vectors of every set; rows taken at once
+};
+
 /// One head's rule, with everything that multiplies an exponent folded into base 2.
 template <class Real> struct Rule {
   Score score = Score::dot;
@@ -118,7 +133,11 @@ template <class Real> struct Head {
   /// Exact mode, twins by content: reads stand for order[read]; or null. Where a tile stays in place (TileList), sums over
   /// reads go in this order, those over readers in the other.
   const std::int32_t *order = nullptr, *reader_order = nullptr;
-  const Real* offset_bias = nullptr;   ///< offset_bias[i - j]: joins the exponent of (i, j), base 2; or null
+  /// offset_bias[i - j]: joins the exponent of (i, j), base 2; or null. With both, this one serves the tiles of tokens below
+  /// offset_tokens; registers that these read have the numbers from offset_registers on.
+  const Real* offset_bias = nullptr;
+  std::int64_t offset_tokens = 0;
+  std::ptrdiff_t offset_registers = 0;
   const ColourBias<Real>* colours = nullptr; ///< what joins exponents instead; or null
   /// Weight::features: whole exponents to base 2 that queries and keys (features by now) were divided by.
   const Real *reader_exponents = nullptr, *read_exponents = nullptr;
@@ -158,6 +177,12 @@ struct TileList {
   /// but the order of sums need change.
   bool in_place = false;
 };
+
+/// Biases of the tile come by i - j, where both ways are there. Always inlined: this file is compiled for every set.
+template <class Real>
+[[nodiscard]] inline __attribute__((always_inline)) bool goes_by_offset(const Head<Real>& head, std::int64_t first, int readers) {
+  return head.offset_bias != nullptr && (head.colours == nullptr || first + readers <= head.offset_tokens);
+}
 
 /// Who waits for whom when tiles add to the gradients of the same keys: see docs/mixers-speed.md.
 struct TurnList {
@@ -295,6 +320,11 @@ template <class Real> struct Engine {
   void (*sum_rows)(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
                    const Real* weights, const std::uint8_t* marks, std::int64_t count, bool is_free, Real* to,
                    void* workspace);
+  /// to [count][width] = f(scale row); d loss / d row from `back`, that of f. numbers: 2 count rows padded.
+  void (*map_rows)(const RowMap<Real>&, const Real* rows, std::ptrdiff_t stride, Real scale, std::int64_t count,
+                   Real* to, Real* numbers);
+  void (*map_back)(const RowMap<Real>&, const Real* rows, std::ptrdiff_t stride, Real scale, std::int64_t count,
+                   const Real* back, Real* to, std::ptrdiff_t to_stride, Real* numbers);
   /// Every NaN the same, no -0.
   void (*make_canonical)(Real* row, std::int64_t width);
   /// How many of `count` keys, taken as whole numbers bit by bit, are smaller than each; at most most_ranked keys.

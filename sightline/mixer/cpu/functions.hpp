@@ -26,7 +26,10 @@ template <> struct FunctionConstants<double> {
   static constexpr double most_angle = 1e6;
 };
 
-template <class Real> SIGHTLINE_INLINE Vec<Real> magnitude(Vec<Real> x) { return x < Vec<Real>{} ? -x : x; }
+template <class Real> SIGHTLINE_INLINE Vec<Real> magnitude(Vec<Real> x) {
+  constexpr typename Lanes<Real>::Integer sign = typename Lanes<Real>::Integer{1} << (8 * sizeof(Real) - 2) << 1;
+  return (Vec<Real>)((IntVec<Real>)x & (~sign - IntVec<Real>{}));
+}
 
 /// 2^n for whole n in [-bias, bias + 1]; 0 and infinity at the ends.
 template <class Real> SIGHTLINE_INLINE Vec<Real> whole_power(Vec<Real> n) {
@@ -35,14 +38,14 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> whole_power(Vec<Real> n) {
   return (Vec<Real>)((bits + C::bias) << C::mantissa);
 }
 
-/// e^x = high * low * (1 + rest), `rest` = e^r - 1 for |r| <= ln 2 / 2.
-template <class Real>
-SIGHTLINE_INLINE void split_exponential(Vec<Real> x, Vec<Real>& high, Vec<Real>& low, Vec<Real>& rest) {
+/// e^x = 2^n (1 + rest) for a whole n, `rest` = e^r - 1 for |r| <= ln 2 / 2.
+template <class Real> SIGHTLINE_INLINE Vec<Real> split_exponential(Vec<Real> x, Vec<Real>& rest) {
   using C = FunctionConstants<Real>;
-  x = x < splat<Real>(C::lowest) ? splat<Real>(C::lowest) : x;
-  x = x > splat<Real>(C::highest) ? splat<Real>(C::highest) : x;
-  const Vec<Real> n = (x * splat<Real>(Real(1.44269504088896340736)) + splat<Real>(C::magic)) - splat<Real>(C::magic);
-  const Vec<Real> r = (x - n * splat<Real>(C::ln2_high)) - n * splat<Real>(C::ln2_low);
+  x = larger(splat<Real>(C::lowest), x); // keeps what is not a number
+  x = -larger(splat<Real>(-C::highest), -x);
+  const Vec<Real> n =
+      fma(x, splat<Real>(Real(1.44269504088896340736)), splat<Real>(C::magic)) - splat<Real>(C::magic);
+  const Vec<Real> r = fma(n, splat<Real>(-C::ln2_low), fma(n, splat<Real>(-C::ln2_high), x));
   Real factorial[C::exp_terms + 1] = {1};
 #pragma GCC unroll 16
   for (int k = 1; k <= C::exp_terms; ++k)
@@ -52,24 +55,31 @@ SIGHTLINE_INLINE void split_exponential(Vec<Real> x, Vec<Real>& high, Vec<Real>&
   for (int k = C::exp_terms - 1; k >= 2; --k)
     sum = fma(sum, r, splat<Real>(Real(1) / factorial[k]));
   rest = fma(sum * r, r, r);
+  return n;
+}
+
+/// x 2^n for a whole n in twice the range of exponents.
+template <class Real> SIGHTLINE_INLINE Vec<Real> times_whole_power(Vec<Real> x, Vec<Real> n) {
+#if defined(SIGHTLINE_USE_AVX512)
+  return times_power<Real>(x, n);
+#else
   const Vec<Real> half = round_down<Real>(n * splat<Real>(Real(0.5)));
-  high = whole_power<Real>(half);
-  low = whole_power<Real>(n - half);
+  return x * whole_power<Real>(n - half) * whole_power<Real>(half);
+#endif
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> exponential(Vec<Real> x) {
-  Vec<Real> high, low, rest;
-  split_exponential<Real>(x, high, low, rest);
-  return (splat<Real>(1) + rest) * low * high;
+  Vec<Real> rest;
+  const Vec<Real> n = split_exponential<Real>(x, rest);
+  return times_whole_power<Real>(splat<Real>(1) + rest, n);
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> exponential_minus_one(Vec<Real> x) {
-  Vec<Real> high, low, rest;
-  split_exponential<Real>(x, high, low, rest);
-  const Vec<Real> power = low * high, one = splat<Real>(1);
+  Vec<Real> rest;
+  const Vec<Real> n = split_exponential<Real>(x, rest), one = splat<Real>(1), power = times_whole_power<Real>(one, n);
   const Vec<Real> value = fma(power, rest, power - one);
   // Infinity is reached by the power before e^x reaches it; -0 stays.
-  const Vec<Real> large = (one + rest) * low * high;
+  const Vec<Real> large = times_whole_power<Real>(one + rest, n);
   const Vec<Real> result = x > splat<Real>(Real(40)) ? large : value;
   return x == Vec<Real>{} ? x : result;
 }
@@ -161,9 +171,21 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> sine(Vec<Real> x, bool cosine) 
   return result;
 }
 
+/// above / below for below in [1, 2]: there a quotient is faster made from an estimate than by division.
+template <class Real> SIGHTLINE_INLINE Vec<Real> divide_by_near_one(Vec<Real> above, Vec<Real> below) {
+#if defined(SIGHTLINE_USE_AVX512)
+  if constexpr (sizeof(Real) == 4) {
+    const Vec<Real> guess = _mm512_rcp14_ps(below),
+                    inverse = fma(fma(-below, guess, splat<Real>(1)), guess, guess), value = above * inverse;
+    return fma(fma(-below, value, above), inverse, value);
+  }
+#endif
+  return above / below;
+}
+
 template <class Real> SIGHTLINE_INLINE Vec<Real> logistic(Vec<Real> x) {
   const Vec<Real> small = exponential<Real>(-magnitude<Real>(x)), one = splat<Real>(1);
-  return (x < Vec<Real>{} ? small : one) / (one + small);
+  return divide_by_near_one<Real>(x < Vec<Real>{} ? small : one, one + small);
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> hyperbolic_tangent(Vec<Real> x) {

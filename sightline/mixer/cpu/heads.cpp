@@ -7,11 +7,6 @@
 #include "sightline/mixer/kernel_function.hpp"
 
 namespace sightline::mixer::cpu {
-namespace {
-
-constexpr double log2_e = 1.44269504088896340736;
-
-} // namespace
 
 template <class Real> bool translate(const AttentionRule& rule, Rule<Real>& out) {
   if (rule.top_k)
@@ -68,22 +63,22 @@ template <class Real> void set_extra(const AttentionRule& rule, const Real* sink
 
 /// The colour of an arc from i to j = i + offset.
 template <class Real>
-std::int64_t OffsetBias<Real>::colour_of(const Plan& plan, const layout::Relation* relation, std::int64_t offset) {
+std::int64_t OffsetBias<Real>::colour_of(std::int64_t tokens, const layout::Relation* relation, std::int64_t offset) {
   const layout::RelativeKind kind = relation == nullptr ? layout::RelativeKind::none : relation->relative().kind;
   if (kind == layout::RelativeKind::offset)
-    return offset + plan.readers();
+    return offset + tokens;
   if (kind == layout::RelativeKind::distance)
     return std::abs(offset) + 1;
   return kind == layout::RelativeKind::bucket ? 1 + layout::compute_t5_bucket(offset, relation->relative()) : 0;
 }
 
 template <class Real>
-void OffsetBias<Real>::set_gradient(const Plan& plan, std::int64_t head, const double* sums, Real* bias) const {
-  std::vector<double> totals(static_cast<std::size_t>(plan.colours()), 0.0);
+void OffsetBias<Real>::add_gradient(const Plan& plan, std::int64_t head, const double* sums, double* totals) const {
   const layout::Relation* const relation = plan.relation(plan.relation_of(first_head_ + head));
-  for (std::int64_t offset = 1 - plan.readers(); offset < plan.readers(); ++offset)
-    totals[static_cast<std::size_t>(colour_of(plan, relation, offset))] += sums[zero_ - offset];
-  std::transform(totals.begin(), totals.end(), bias + head * plan.colours(), [](double total) { return static_cast<Real>(total); });
+  for (std::int64_t offset = 1 - tokens_; offset < tokens_; ++offset)
+    totals[colour_of(tokens_, relation, offset)] += sums[zero_ - offset];
+  for (std::int64_t k = 0; k < tile_readers; ++k)
+    totals[0] += sums[zero_ + registers_at() + k];
 }
 
 template <class Real>
@@ -91,11 +86,12 @@ bool OffsetBias<Real>::build(const Plan& plan, const AttentionRule& rule, const 
                              const Real* bias) {
   tables_.clear();
   first_head_ = first_head;
+  length_ = 0;
+  has_registers_ = false;
   if (bias == nullptr && rule.slopes.empty())
     return true;
-  if (plan.readers() != plan.reads() || plan.reader_tokens() != plan.readers() || plan.read_tokens() != plan.reads())
+  if (plan.readers() != plan.reads() || plan.reader_tokens() != plan.read_tokens())
     return false;
-  const std::int64_t tokens = plan.readers();
   if (bias != nullptr) {
     for (std::size_t r = 0; r < plan.relation_count(); ++r) {
       const layout::Relation* const relation = plan.relation(r);
@@ -110,17 +106,21 @@ bool OffsetBias<Real>::build(const Plan& plan, const AttentionRule& rule, const 
       }
     }
   }
-  zero_ = tokens + tile_readers; // whole vectors are read at both ends
-  length_ = 2 * zero_ + tile_readers;
+  tokens_ = plan.reader_tokens();
+  has_registers_ = tokens_ < plan.readers();
+  zero_ = plan.readers() + tile_readers; // whole vectors are read at both ends
+  length_ = 2 * zero_ + 2 * tile_readers;
   tables_.assign(static_cast<std::size_t>(length_ * shape.heads), Real(0));
   for (std::int64_t h = 0; h < shape.heads; ++h) {
     Real* const at = tables_.data() + h * length_ + zero_;
     const layout::Relation* const relation = plan.relation(plan.relation_of(first_head + h));
     const double slope = rule.slopes.empty() ? 0 : rule.slopes[static_cast<std::size_t>(first_head + h)];
-    for (std::int64_t offset = 1 - tokens; offset < tokens; ++offset) { // j - i
+    const Real of_registers = bias == nullptr ? Real(0) : bias[h * plan.colours()];
+    std::fill_n(at + registers_at(), tile_readers, static_cast<Real>(static_cast<double>(of_registers) * log2_e));
+    for (std::int64_t offset = 1 - tokens_; offset < tokens_; ++offset) { // j - i
       double sum = -slope * static_cast<double>(std::abs(offset));
       if (bias != nullptr) {
-        sum += static_cast<double>(bias[h * plan.colours() + colour_of(plan, relation, offset)]);
+        sum += static_cast<double>(bias[h * plan.colours() + colour_of(tokens_, relation, offset)]);
       }
       at[-offset] = static_cast<Real>(sum * log2_e);
     }

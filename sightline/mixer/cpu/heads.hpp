@@ -1,6 +1,7 @@
 // From an attention rule as written to what the kernels compute with.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "sightline/mixer/cpu/engine.hpp"
@@ -8,8 +9,13 @@
 
 namespace sightline::mixer::cpu {
 
+inline constexpr double log2_e = 1.44269504088896340736;
+
 /// False when the rule is not one that the kernels know (the reference computes it). The sink is set per head.
 template <class Real> [[nodiscard]] bool translate(const AttentionRule& rule, Rule<Real>& out);
+
+/// The kernels' operation for that of an expression; none for dot products and what makes no number.
+[[nodiscard]] std::optional<Operation> find_operation(attention_kernel::Op op);
 
 /// A kernel written as an expression in x.y, |x|^2, |y|^2, |x - y|^2.
 template <class Real> class ProgramNumbers {
@@ -26,10 +32,11 @@ private:
 /// eps and the head's sink, to base 2.
 template <class Real> void set_extra(const AttentionRule& rule, const Real* sink, std::int64_t head, Rule<Real>& out);
 
-/// Learned biases and slopes that depend on i - j alone, one table per head.
+/// Learned biases and slopes that depend on i - j alone among tokens, and are one number where a register is read; one
+/// table per head.
 template <class Real> class OffsetBias {
 public:
-  /// False when they depend on more than i - j. Nothing to add: tables are null.
+  /// False when they depend on more than that. Nothing to add: tables are null.
   /// The shape's heads are the rule's from first_head on; the bias is theirs.
   [[nodiscard]] bool build(const Plan& plan, const AttentionRule& rule, const Shape& shape, std::int64_t first_head,
                            const Real* bias);
@@ -40,14 +47,20 @@ public:
 
   [[nodiscard]] std::int64_t length() const { return length_; } ///< of a table
   [[nodiscard]] std::int64_t zero() const { return zero_; }     ///< where i - j = 0 is
-  /// The gradients of a head's biases from those of its offsets, `sums` [length].
-  void set_gradient(const Plan& plan, std::int64_t head, const double* sums, Real* bias) const;
+  /// Vertices from here on are registers. Their own rows, where i - j says nothing, are left to ColourBiases.
+  [[nodiscard]] std::int64_t tokens() const { return tokens_; }
+  [[nodiscard]] bool has_registers() const { return has_registers_; }
+  /// A table's numbers from here on, relative to i - j = 0, are those of registers, as many as a tile has readers.
+  [[nodiscard]] std::ptrdiff_t registers_at() const { return length_ - tile_readers - zero_; }
+  /// Adds the gradients of a head's offsets, `sums` [length], to those of its colours, `totals` [colours].
+  void add_gradient(const Plan& plan, std::int64_t head, const double* sums, double* totals) const;
 
 private:
-  [[nodiscard]] static std::int64_t colour_of(const Plan& plan, const layout::Relation* relation, std::int64_t offset);
+  [[nodiscard]] static std::int64_t colour_of(std::int64_t tokens, const layout::Relation* relation, std::int64_t offset);
   std::int64_t first_head_ = 0;
   std::vector<Real> tables_;
-  std::int64_t length_ = 0, zero_ = 0;
+  std::int64_t length_ = 0, zero_ = 0, tokens_ = 0;
+  bool has_registers_ = false;
 };
 
 } // namespace sightline::mixer::cpu

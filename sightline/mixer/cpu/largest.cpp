@@ -10,7 +10,7 @@ bool Call<Real>::select(std::int64_t most, std::vector<Tiles>& chosen) const {
   if (rule.weight == Weight::program && rule.program->factor >= 0 && (rule.program->exponent >= 0 || has_bias()))
     return false;
   if (is_scaled_softmax()) // as the definition has them, so that what ties there ties here
-    rule.query_scale = static_cast<Real>(rule_.scale);
+    rule.query_scale = static_cast<Real>(std::copysign(rule_.scale, static_cast<double>(rule.query_scale)));
   std::int64_t longest = 0;
   std::vector<Task> tasks;
   for (std::int64_t h = 0; h < shape_.heads; ++h) {

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "sightline/attention_kernel/build.hpp"
+#include "sightline/mixer/cpu/dispatch.hpp"
+#include "sightline/mixer/cpu/heads.hpp"
 #include "sightline/mixer/cpu/pool.hpp"
 #include "sightline/mixer/cpu/slices.hpp"
 #include "sightline/mixer/cpu/wrapped_call.hpp"
@@ -148,25 +150,79 @@ std::optional<Mapping> find_mapping(const Kernel& kernel, std::int64_t width) {
   return recent.back().mapping;
 }
 
+/// f as steps of the kernels, from the kernel f(x).y: what its product's left side takes.
+template <class Real> class MapNumbers {
+public:
+  MapNumbers(const Kernel& kernel, std::int64_t width) {
+    const auto function = find_kernel_function(kernel, width);
+    const std::int32_t last = function->steps()[static_cast<std::size_t>(function->factor())].left;
+    for (std::int32_t s = 0; s <= last; ++s)
+      places_.push_back(translate(function->steps()[static_cast<std::size_t>(s)]));
+    for (std::size_t s = 0; s < steps_.size(); ++s)
+      steps_[s].constants = rows_[s].empty() ? nullptr : rows_[s].data();
+    map_.steps = steps_.data();
+    map_.count = static_cast<int>(steps_.size());
+    map_.width = width;
+    map_.padded = (width + 15) / 16 * 16;
+    constexpr std::int64_t at_once = 512; // numbers of a step that stay in the first cache
+    map_.rows = std::max<std::int64_t>(at_once / map_.padded, 1);
+  }
+  [[nodiscard]] const RowMap<Real>& map() const { return map_; }
+  [[nodiscard]] std::size_t numbers() const { return static_cast<std::size_t>(2 * map_.count * map_.rows * map_.padded); }
+
+private:
+  std::int32_t push(RowStepKind kind, ProgramStep<Real> step, std::vector<Real> constants = {}) {
+    steps_.push_back({kind, step, nullptr});
+    rows_.push_back(std::move(constants));
+    return static_cast<std::int32_t>(steps_.size()) - 1;
+  }
+  std::int32_t translate(const KernelFunction::Step& from) {
+    ProgramStep<Real> step;
+    step.value = static_cast<Real>(from.value);
+    step.left = from.left < 0 ? -1 : places_[static_cast<std::size_t>(from.left)];
+    step.right = from.right < 0 ? -1 : places_[static_cast<std::size_t>(from.right)];
+    switch (from.op) {
+    case Op::variable:
+      return push(RowStepKind::given, step);
+    case Op::number:
+    case Op::literal_vector:
+      return push(RowStepKind::constant, step, {from.constants.begin(), from.constants.end()});
+    case Op::dot:
+    case Op::norm2:
+    case Op::norm: {
+      if (from.op != Op::dot)
+        step.right = step.left;
+      const std::int32_t product = push(RowStepKind::dot, step);
+      return from.op == Op::norm ? push(RowStepKind::entries, {Operation::sqrt, product}) : product;
+    }
+    case Op::power:
+      if (step.right >= 0)
+        return push(RowStepKind::power, step);
+      [[fallthrough]];
+    default:
+      step.operation = find_operation(from.op).value();
+      return push(RowStepKind::entries, step);
+    }
+  }
+  std::vector<std::int32_t> places_; // of the function's steps
+  std::vector<RowStep<Real>> steps_;
+  std::vector<std::vector<Real>> rows_;
+  RowMap<Real> map_;
+};
+
 /// Rows [head][token][width] of one batch element under a map; without a map the rows as given.
 template <class Real> class MappedRows {
 public:
-  MappedRows(const std::optional<Kernel>& map, View<const Real> from, std::int64_t heads, std::int64_t tokens,
-             std::int64_t width, Real scale, int threads)
-      : from_(from), heads_(heads), tokens_(tokens), width_(width), scale_(scale), threads_(threads) {
-    if (!map && scale == Real(1))
+  MappedRows(const std::optional<Kernel>& map, const Engine<Real>& engine, View<const Real> from, std::int64_t heads,
+             std::int64_t tokens, std::int64_t width, Real scale, int threads)
+      : engine_(engine), from_(from), heads_(heads), tokens_(tokens), width_(width), scale_(scale), threads_(threads) {
+    if (!map)
       return;
-    if (map)
-      function_ = find_kernel_function(*map, width);
+    map_.emplace(*map, width);
     numbers_.resize(static_cast<std::size_t>(heads * tokens * width));
-    const std::vector<Real> zero(static_cast<std::size_t>(width), Real(0));
-    for_rows([&](Space& space, std::int64_t h, std::int64_t t) {
-      Real* const to = numbers_.data() + (h * tokens_ + t) * width_;
-      scaled(space, h, t);
-      if (function_ == nullptr)
-        std::copy_n(space.row.begin(), width_, to);
-      else
-        function_->differentiate(space.row.data(), zero.data(), Real(1), Real(0), space.other.data(), to, space.work);
+    for_rows([&](Real* space, std::int64_t h, std::int64_t t, std::int64_t count) {
+      engine_.map_rows(map_->map(), from_.at(0, h, t), from_.token_stride, scale_, count,
+                       numbers_.data() + (h * tokens_ + t) * width_, space);
     });
   }
   [[nodiscard]] View<const Real> view() const {
@@ -183,50 +239,28 @@ public:
   void turn_back(const View<Real>& to) {
     if (gradients_.empty())
       return;
-    for_rows([&](Space& space, std::int64_t h, std::int64_t t) {
-      const Real* const back = gradients_.data() + (h * tokens_ + t) * width_;
-      Real* const row = to.at(0, h, t);
-      if (function_ == nullptr) {
-        std::transform(back, back + width_, row, [&](Real g) { return g * scale_; });
-        return;
-      }
-      // Nothing comes back from what nobody reads, whatever it holds.
-      if (std::all_of(back, back + width_, [](Real g) { return g == Real(0); })) {
-        std::fill_n(row, width_, Real(0));
-        return;
-      }
-      scaled(space, h, t);
-      function_->differentiate(space.row.data(), back, Real(1), Real(0), space.other.data(), space.unused.data(),
-                               space.work);
-      std::transform(space.other.begin(), space.other.end(), row, [&](Real g) { return g * scale_; });
+    for_rows([&](Real* space, std::int64_t h, std::int64_t t, std::int64_t count) {
+      engine_.map_back(map_->map(), from_.at(0, h, t), from_.token_stride, scale_, count,
+                       gradients_.data() + (h * tokens_ + t) * width_, to.at(0, h, t), to.token_stride, space);
     });
   }
 
 private:
-  struct Space {
-    std::vector<Real> row, other, unused;
-    KernelFunction::Workspace<Real> work;
-  };
-  void scaled(Space& space, std::int64_t h, std::int64_t t) const {
-    std::transform(from_.at(0, h, t), from_.at(0, h, t) + width_, space.row.begin(),
-                   [&](Real x) { return scale_ * x; });
-  }
   template <class Work> void for_rows(Work&& work) {
     constexpr std::int64_t rows = 64;
-    const auto size = static_cast<std::size_t>(width_);
-    std::vector<Space> spaces(static_cast<std::size_t>(threads_));
-    for (Space& space : spaces)
-      space.row = space.other = space.unused = std::vector<Real>(size);
-    run_tasks((heads_ * tokens_ + rows - 1) / rows, threads_, [&](std::int64_t task, int worker) {
-      for (std::int64_t k = task * rows; k < std::min((task + 1) * rows, heads_ * tokens_); ++k)
-        work(spaces[static_cast<std::size_t>(worker)], k / tokens_, k % tokens_);
+    const std::int64_t parts = (tokens_ + rows - 1) / rows;
+    std::vector<std::vector<Real>> spaces(static_cast<std::size_t>(threads_), std::vector<Real>(map_->numbers()));
+    run_tasks(heads_ * parts, threads_, [&](std::int64_t task, int worker) {
+      const std::int64_t first = task % parts * rows;
+      work(spaces[static_cast<std::size_t>(worker)].data(), task / parts, first, std::min(rows, tokens_ - first));
     });
   }
+  const Engine<Real>& engine_;
   View<const Real> from_;
   std::int64_t heads_, tokens_, width_;
   Real scale_;
   int threads_;
-  std::shared_ptr<const KernelFunction> function_;
+  std::optional<MapNumbers<Real>> map_;
   std::vector<Real> numbers_, gradients_;
 };
 
@@ -243,12 +277,26 @@ bool attend_mapped(const Plan& plan, const AttentionRule& rule, const Shape& sha
     return false;
   AttentionRule inner = rule;
   inner.kernel = mapping->kernel;
-  inner.scale = 1;
+  if (mapping->of_query)
+    inner.scale = 1; // f takes the scaled query
   const int threads = std::max(execution.threads, 1);
-  return for_slices(plan, shape, in, out, gradients, shape.key_heads, [&](const Slice<Real>& slice) {
-    MappedRows<Real> queries(mapping->of_query, slice.in.query, shape.heads, shape.readers, shape.width,
+  const Engine<Real>& engine = find_engine<Real>(execution.instructions);
+  // Few heads at a time, where all have one relation: what is mapped, and its gradients, stay small beside the outputs.
+  constexpr std::int64_t most_numbers = std::int64_t{1} << 19;
+  const std::int64_t group = shape.heads / shape.key_heads, per_key_head = (group * shape.readers + shape.reads) * shape.width;
+  const std::int64_t at_once =
+      plan.relation_count() > 1
+          ? shape.key_heads
+          : std::clamp<std::int64_t>(most_numbers / std::max<std::int64_t>(per_key_head, 1),
+                                     std::min<std::int64_t>(threads, shape.key_heads), shape.key_heads);
+  return for_slices(plan, shape, in, out, gradients, at_once, [&](const Slice<Real>& slice) {
+    if (!rule.slopes.empty())
+      inner.slopes.assign(rule.slopes.begin() + slice.first_head,
+                          rule.slopes.begin() + slice.first_head + slice.shape.heads);
+    MappedRows<Real> queries(mapping->of_query, engine, slice.in.query, slice.shape.heads, shape.readers, shape.width,
                              static_cast<Real>(rule.scale), threads);
-    MappedRows<Real> keys(mapping->of_key, slice.in.key, shape.key_heads, shape.reads, shape.width, Real(1), threads);
+    MappedRows<Real> keys(mapping->of_key, engine, slice.in.key, slice.shape.key_heads, shape.reads, shape.width,
+                          Real(1), threads);
     AttentionInputs<Real> mapped = slice.in;
     mapped.query = queries.view();
     mapped.key = keys.view();

@@ -8,7 +8,6 @@
 #include "sightline/mixer/kernel_function.hpp"
 
 namespace sightline::mixer::cpu {
-namespace {
 
 using attention_kernel::Op;
 
@@ -35,6 +34,8 @@ std::optional<Operation> find_operation(Op op) {
   const auto found = known.find(op);
   return found == known.end() ? std::nullopt : std::optional(found->second);
 }
+
+namespace {
 
 /// Slots of a scalar program (0 x.y, 1 |x|^2, 2 |y|^2, then steps) -> slots of ours, only what is needed.
 template <class Real> class Translator {
@@ -72,6 +73,50 @@ public:
   }
 
   static constexpr std::int32_t first_constant = 1000, first_result = 100000;
+  /// slot = c x.y, or c |x - y|^2 where `distance`: c.
+  [[nodiscard]] std::optional<double> factor_of(std::int32_t of, bool distance) const {
+    if (of >= 3) {
+      const ScalarProgram::Step& step = from_.steps[static_cast<std::size_t>(of - 3)];
+      if (const auto scaled = scaling(step)) {
+        const auto rest = factor_of(scaled->second, distance);
+        return rest ? std::optional(scaled->first * *rest) : std::nullopt;
+      }
+      return distance && step.op == Op::relu ? distance_of(step) : std::nullopt;
+    }
+    return of == 0 && !distance ? std::optional(1.0) : std::nullopt;
+  }
+  /// slot = c |x - y|: c.
+  [[nodiscard]] std::optional<double> root_factor_of(std::int32_t of) const {
+    if (of < 3)
+      return std::nullopt;
+    const ScalarProgram::Step& step = from_.steps[static_cast<std::size_t>(of - 3)];
+    if (const auto scaled = scaling(step)) {
+      const auto rest = root_factor_of(scaled->second);
+      return rest ? std::optional(scaled->first * *rest) : std::nullopt;
+    }
+    const auto inner = step.op == Op::sqrt ? factor_of(step.left, true) : std::nullopt;
+    return inner ? std::optional(std::sqrt(*inner)) : std::nullopt;
+  }
+  /// Nothing is read but c x.y, for one c: then queries may be multiplied by c, and x.y read. Else 1.
+  [[nodiscard]] double find_common_factor(std::int32_t factor, std::int32_t exponent) const {
+    std::optional<double> common;
+    bool one = factor != 0 && exponent != 0;
+    for (const ScalarProgram::Step& step : from_.steps) {
+      const auto scaled = scaling(step);
+      const bool times = scaled && scaled->second == 0, is_number = step.op == Op::number;
+      if (is_number)
+        continue;
+      for (const std::int32_t operand : {step.left, step.right}) {
+        if (operand < 0 || operand > 2)
+          continue;
+        one = one && times && (!common || *common == scaled->first);
+        common = times ? scaled->first : 1;
+      }
+    }
+    return one && common ? *common : 1;
+  }
+  double read_as = 1; ///< x.y times this is what slot 0 holds
+
   std::vector<ProgramStep<Real>> steps;
   std::vector<Real> constants;
   bool uses[program_inputs] = {};
@@ -85,14 +130,25 @@ private:
       return std::nullopt;
     return from_.steps[static_cast<std::size_t>(of - 3)].value;
   }
+  /// A number times another slot: both.
+  [[nodiscard]] std::optional<std::pair<double, std::int32_t>> scaling(const ScalarProgram::Step& step) const {
+    if (step.op == Op::negate)
+      return std::pair(-1.0, step.left);
+    if (step.op != Op::multiply && step.op != Op::divide)
+      return std::nullopt;
+    if (const auto right = number_of(step.right))
+      return std::pair(step.op == Op::divide ? 1 / *right : *right, step.left);
+    const auto left = step.op == Op::multiply ? number_of(step.left) : std::nullopt;
+    return left ? std::optional(std::pair(*left, step.right)) : std::nullopt;
+  }
   [[nodiscard]] std::optional<Linear> linear(std::int32_t of) const {
     if (of < 3)
       return Linear{of == 0 ? 1.0 : 0.0, of == 1 ? 1.0 : 0.0, of == 2 ? 1.0 : 0.0};
     const ScalarProgram::Step& step = from_.steps[static_cast<std::size_t>(of - 3)];
-    if (step.op == Op::multiply) {
-      const auto factor = number_of(step.left);
-      const auto rest = factor ? linear(step.right) : std::nullopt;
-      return rest ? std::optional(Linear{*factor * rest->dot, *factor * rest->reader, *factor * rest->read})
+    if (const auto scaled = scaling(step)) {
+      const auto rest = linear(scaled->second);
+      return rest ? std::optional(Linear{scaled->first * rest->dot, scaled->first * rest->reader,
+                                         scaled->first * rest->read})
                   : std::nullopt;
     }
     if (step.op != Op::add)
@@ -101,17 +157,24 @@ private:
     return a && b ? std::optional(Linear{a->dot + b->dot, a->reader + b->reader, a->read + b->read}) : std::nullopt;
   }
 
+  /// relu of c (|x|^2 + |y|^2 - 2 x.y): c. The distance itself does not cancel between near points.
+  [[nodiscard]] std::optional<double> distance_of(const ScalarProgram::Step& step) const {
+    const auto form = linear(step.left);
+    return form && form->reader > 0 && form->reader == form->read && form->dot == -2 * form->reader
+               ? std::optional(form->reader)
+               : std::nullopt;
+  }
   std::int32_t translate_step(const ScalarProgram::Step& step) {
     if (step.op == Op::number)
       return constant(step.value);
     if (step.op == Op::relu) {
-      // c (|x|^2 + |y|^2 - 2 x.y): the distance itself does not cancel between near points.
-      const auto form = linear(step.left);
-      if (form && form->reader > 0 && form->reader == form->read && form->dot == -2 * form->reader) {
+      if (const auto times = distance_of(step)) {
         uses[3] = true;
-        return form->reader == 1 ? 3 : push(Operation::multiply, constant(form->reader), 3);
+        return *times == 1 ? 3 : push(Operation::multiply, constant(*times), 3);
       }
     }
+    if (const auto scaled = scaling(step); scaled && scaled->second == 0 && scaled->first == read_as)
+      return slot(0);
     const auto operation = find_operation(step.op);
     if (!operation)
       return -1;
@@ -132,6 +195,34 @@ private:
   std::vector<std::int32_t> known_;
 };
 
+template <class Real> bool is_usable(double number) {
+  return std::isfinite(static_cast<Real>(number)) && static_cast<Real>(number) != Real(0);
+}
+
+/// exp(c x.y), exp(c |x - y|^2) and exp(c |x - y|) need no program: softmax, gaussian and laplace under another name.
+template <class Real>
+bool find_named(const Translator<Real>& translator, const ScalarProgram& from, const AttentionRule& rule,
+                Rule<Real>& out) {
+  if (from.factor >= 0 || from.exponent < 0)
+    return false;
+  const auto dot = translator.factor_of(from.exponent, false), distance = translator.factor_of(from.exponent, true);
+  out.normalised = rule.normalised;
+  if (dot && is_usable<Real>(rule.scale * *dot * log2_e)) {
+    out.query_scale = static_cast<Real>(rule.scale * *dot * log2_e);
+    return true;
+  }
+  const auto root = translator.root_factor_of(from.exponent);
+  const double factor = (distance ? *distance : root ? *root : 0) * log2_e;
+  if (!is_usable<Real>(factor) || !is_usable<Real>(rule.scale))
+    return false;
+  out.score = Score::distance;
+  if (!distance)
+    out.weight = Weight::exponential_root;
+  out.factor = static_cast<Real>(factor);
+  out.query_scale = static_cast<Real>(rule.scale);
+  return true;
+}
+
 } // namespace
 
 template <class Real> bool ProgramNumbers<Real>::build(const AttentionRule& rule, std::int64_t width, Rule<Real>& out) {
@@ -143,12 +234,17 @@ template <class Real> bool ProgramNumbers<Real>::build(const AttentionRule& rule
     return false;
   const ScalarProgram& from = *function->scalar_program();
   Translator<Real> translator(from);
+  if (find_named(translator, from, rule, out))
+    return true;
+  translator.read_as = translator.find_common_factor(from.factor, from.exponent);
+  if (!is_usable<Real>(rule.scale * translator.read_as))
+    translator.read_as = 1;
   const std::int32_t factor = from.factor < 0 ? -1 : translator.slot(from.factor);
   std::int32_t exponent = from.exponent < 0 ? -1 : translator.slot(from.exponent);
   if ((from.factor >= 0 && factor < 0) || (from.exponent >= 0 && exponent < 0))
     return false;
   if (exponent >= 0) // to base 2
-    exponent = translator.push(Operation::multiply, translator.constant(1.44269504088896340736), exponent);
+    exponent = translator.push(Operation::multiply, translator.constant(log2_e), exponent);
   if (program_inputs + translator.constants.size() + translator.steps.size() > most_slots)
     return false;
   steps_ = translator.steps;
@@ -166,7 +262,7 @@ template <class Real> bool ProgramNumbers<Real>::build(const AttentionRule& rule
   std::copy_n(translator.uses, program_inputs, program_.uses);
   out.weight = Weight::program;
   out.normalised = rule.normalised;
-  out.query_scale = static_cast<Real>(rule.scale);
+  out.query_scale = static_cast<Real>(rule.scale * translator.read_as);
   out.program = &program_;
   return true;
 }

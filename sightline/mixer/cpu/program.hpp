@@ -35,46 +35,49 @@ SIGHTLINE_INLINE void map_slots(int count, const Real* left, const Real* right, 
     store<Real>(to + k * lanes, f(load<Real>(left + k * lanes), load<Real>(right + k * lanes)));
 }
 
-/// The steps, over `count` vectors; the inputs' slots are filled.
+/// One step over `count` vectors.
 template <class Real>
-__attribute__((noinline)) void run_program(const Program<Real>& program, int count, const ProgramSpace<Real>& space) {
+__attribute__((noinline)) void run_step(const ProgramStep<Real>& step, int count, const Real* a, const Real* b,
+                                        Real* to) {
   using V = Vec<Real>;
-  for (int s = 0; s < program.count; ++s) {
-    const ProgramStep<Real>& step = program.steps[s];
-    const Real* const a = space.value(step.left, 0);
-    const Real* const b = space.value(step.right < 0 ? step.left : step.right, 0);
-    Real* const to = space.value(program.first_step + s, 0);
-    const Real number = step.value;
+  const Real number = step.value;
 #define SIGHTLINE_CASE(name, expression)                                                                               \
   case Operation::name:                                                                                                \
     map_slots<Real>(count, a, b, to, [&]([[maybe_unused]] V x, [[maybe_unused]] V y) { return expression; });          \
     break;
-    switch (step.operation) {
-      SIGHTLINE_CASE(add, x + y)
-      SIGHTLINE_CASE(subtract, x - y)
-      SIGHTLINE_CASE(multiply, x * y)
-      SIGHTLINE_CASE(divide, x / y)
-      SIGHTLINE_CASE(power, raise<Real>(x, number))
-      SIGHTLINE_CASE(negate, -x)
-      SIGHTLINE_CASE(exp, exponential<Real>(x))
-      SIGHTLINE_CASE(log, logarithm<Real>(x))
-      SIGHTLINE_CASE(sqrt, square_root<Real>(x))
-      SIGHTLINE_CASE(cosh, hyperbolic_cosine<Real>(x))
-      SIGHTLINE_CASE(sinh, hyperbolic_sine<Real>(x))
-      SIGHTLINE_CASE(cos, sine<Real>(x, true))
-      SIGHTLINE_CASE(sin, sine<Real>(x, false))
-      SIGHTLINE_CASE(tanh, hyperbolic_tangent<Real>(x))
-      SIGHTLINE_CASE(sigmoid, logistic<Real>(x))
-      SIGHTLINE_CASE(softplus, soft_plus<Real>(x))
-      SIGHTLINE_CASE(relu, (x > V{} ? x : x <= V{} ? V{} : x))
-      SIGHTLINE_CASE(elu, (x > V{} ? x : exponential_minus_one<Real>(x)))
-      SIGHTLINE_CASE(abs, magnitude<Real>(x))
-    }
-#undef SIGHTLINE_CASE
+  switch (step.operation) {
+    SIGHTLINE_CASE(add, x + y)
+    SIGHTLINE_CASE(subtract, x - y)
+    SIGHTLINE_CASE(multiply, x * y)
+    SIGHTLINE_CASE(divide, x / y)
+    SIGHTLINE_CASE(power, raise<Real>(x, number))
+    SIGHTLINE_CASE(negate, -x)
+    SIGHTLINE_CASE(exp, exponential<Real>(x))
+    SIGHTLINE_CASE(log, logarithm<Real>(x))
+    SIGHTLINE_CASE(sqrt, square_root<Real>(x))
+    SIGHTLINE_CASE(cosh, hyperbolic_cosine<Real>(x))
+    SIGHTLINE_CASE(sinh, hyperbolic_sine<Real>(x))
+    SIGHTLINE_CASE(cos, sine<Real>(x, true))
+    SIGHTLINE_CASE(sin, sine<Real>(x, false))
+    SIGHTLINE_CASE(tanh, hyperbolic_tangent<Real>(x))
+    SIGHTLINE_CASE(sigmoid, logistic<Real>(x))
+    SIGHTLINE_CASE(softplus, soft_plus<Real>(x))
+    SIGHTLINE_CASE(relu, (x > V{} ? x : x <= V{} ? V{} : x))
+    SIGHTLINE_CASE(elu, (x > V{} ? x : exponential_minus_one<Real>(x)))
+    SIGHTLINE_CASE(abs, magnitude<Real>(x))
   }
+#undef SIGHTLINE_CASE
 }
 
-template <Operation operation> struct KnownOperation { static constexpr Operation value = operation; };
+/// The steps, over `count` vectors; the inputs' slots are filled.
+template <class Real>
+SIGHTLINE_INLINE void run_program(const Program<Real>& program, int count, const ProgramSpace<Real>& space) {
+  for (int s = 0; s < program.count; ++s) {
+    const ProgramStep<Real>& step = program.steps[s];
+    run_step<Real>(step, count, space.value(step.left, 0), space.value(step.right < 0 ? step.left : step.right, 0),
+                   space.value(program.first_step + s, 0));
+  }
+}
 
 /// The derivative of a function of one number at x, where it has the value y.
 template <class Real, Operation operation>
@@ -116,76 +119,91 @@ SIGHTLINE_INLINE Vec<Real> derive([[maybe_unused]] const ProgramStep<Real>& step
   }
 }
 
+/// Values of a step's operands and result over some vectors, and their slopes; operands' slopes are added to, or null
+/// where nobody asks for them.
+template <class Real> struct StepSlots {
+  const Real *left, *right, *result, *slope;
+  Real *left_slope, *right_slope;
+};
+template <class Real>
+__attribute__((noinline)) void reverse_step(const ProgramStep<Real>& step, int count, const StepSlots<Real>& slots) {
+  constexpr int lanes = Lanes<Real>::count;
+  const auto each = [&](Real* to, auto&& f) {
+    for (int k = 0; k < count && to != nullptr; ++k) {
+      const std::ptrdiff_t at = k * lanes;
+      store<Real>(to + at, load<Real>(to + at) + f(at, load<Real>(slots.slope + at)));
+    }
+  };
+#define SIGHTLINE_CASE(name)                                                                                           \
+  case Operation::name:                                                                                                \
+    each(slots.left_slope, [&](std::ptrdiff_t at, Vec<Real> g) {                                                       \
+      return g * derive<Real, Operation::name>(step, load<Real>(slots.left + at), load<Real>(slots.result + at));      \
+    });                                                                                                                \
+    break;
+  switch (step.operation) {
+  case Operation::add:
+  case Operation::subtract:
+    each(slots.left_slope, [](std::ptrdiff_t, Vec<Real> g) { return g; });
+    if (step.operation == Operation::add)
+      each(slots.right_slope, [](std::ptrdiff_t, Vec<Real> g) { return g; });
+    else
+      each(slots.right_slope, [](std::ptrdiff_t, Vec<Real> g) { return -g; });
+    break;
+  case Operation::multiply:
+    each(slots.left_slope, [&](std::ptrdiff_t at, Vec<Real> g) { return g * load<Real>(slots.right + at); });
+    each(slots.right_slope, [&](std::ptrdiff_t at, Vec<Real> g) { return g * load<Real>(slots.left + at); });
+    break;
+  case Operation::divide:
+    each(slots.left_slope, [&](std::ptrdiff_t at, Vec<Real> g) { return g / load<Real>(slots.right + at); });
+    each(slots.right_slope, [&](std::ptrdiff_t at, Vec<Real> g) {
+      return -g * load<Real>(slots.result + at) / load<Real>(slots.right + at);
+    });
+    break;
+    SIGHTLINE_CASE(power)
+    SIGHTLINE_CASE(negate)
+    SIGHTLINE_CASE(exp)
+    SIGHTLINE_CASE(log)
+    SIGHTLINE_CASE(sqrt)
+    SIGHTLINE_CASE(cosh)
+    SIGHTLINE_CASE(sinh)
+    SIGHTLINE_CASE(cos)
+    SIGHTLINE_CASE(sin)
+    SIGHTLINE_CASE(tanh)
+    SIGHTLINE_CASE(sigmoid)
+    SIGHTLINE_CASE(softplus)
+    SIGHTLINE_CASE(relu)
+    SIGHTLINE_CASE(elu)
+    SIGHTLINE_CASE(abs)
+  }
+#undef SIGHTLINE_CASE
+}
+
 /// Slopes of all slots from those of the factor and the exponent, set by seed_slopes.
 template <class Real>
-__attribute__((noinline)) void reverse_program(const Program<Real>& program, int count,
-                                               const ProgramSpace<Real>& space) {
-  const auto is_constant = [&](int slot) { return slot >= program_inputs && slot < program.first_step; };
-  const auto add = [&](int slot, int k, Vec<Real> amount) {
-    if (!is_constant(slot))
-      store<Real>(space.slope(slot, k), load<Real>(space.slope(slot, k)) + amount);
+SIGHTLINE_INLINE void reverse_program(const Program<Real>& program, int count, const ProgramSpace<Real>& space) {
+  const auto slope = [&](int slot) {
+    return slot < 0 || (slot >= program_inputs && slot < program.first_step) ? nullptr : space.slope(slot, 0);
   };
   for (int s = program.count - 1; s >= 0; --s) {
     const ProgramStep<Real>& step = program.steps[s];
-    const int at = program.first_step + s, left = step.left, right = step.right;
-    const auto each = [&](auto f) {
-      for (int k = 0; k < count; ++k)
-        f(k, load<Real>(space.slope(at, k)));
-    };
-    const auto chain = [&](auto operation) {
-      constexpr Operation known = decltype(operation)::value;
-      each([&](int k, Vec<Real> g) {
-        add(left, k, g * derive<Real, known>(step, load<Real>(space.value(left, k)), load<Real>(space.value(at, k))));
-      });
-    };
-#define SIGHTLINE_CASE(name)                                                                                           \
-  case Operation::name:                                                                                                \
-    chain(KnownOperation<Operation::name>{});                                                                          \
-    break;
-    switch (step.operation) {
-    case Operation::add:
-    case Operation::subtract:
-      each([&](int k, Vec<Real> g) {
-        add(left, k, g);
-        add(right, k, step.operation == Operation::add ? g : -g);
-      });
-      break;
-    case Operation::multiply:
-      each([&](int k, Vec<Real> g) {
-        add(left, k, g * load<Real>(space.value(right, k)));
-        add(right, k, g * load<Real>(space.value(left, k)));
-      });
-      break;
-    case Operation::divide:
-      each([&](int k, Vec<Real> g) {
-        const Vec<Real> below = load<Real>(space.value(right, k));
-        add(left, k, g / below);
-        add(right, k, -g * load<Real>(space.value(at, k)) / below);
-      });
-      break;
-      SIGHTLINE_CASE(power)
-      SIGHTLINE_CASE(negate)
-      SIGHTLINE_CASE(exp)
-      SIGHTLINE_CASE(log)
-      SIGHTLINE_CASE(sqrt)
-      SIGHTLINE_CASE(cosh)
-      SIGHTLINE_CASE(sinh)
-      SIGHTLINE_CASE(cos)
-      SIGHTLINE_CASE(sin)
-      SIGHTLINE_CASE(tanh)
-      SIGHTLINE_CASE(sigmoid)
-      SIGHTLINE_CASE(softplus)
-      SIGHTLINE_CASE(relu)
-      SIGHTLINE_CASE(elu)
-      SIGHTLINE_CASE(abs)
-    }
-#undef SIGHTLINE_CASE
+    const int at = program.first_step + s, right = step.right < 0 ? step.left : step.right;
+    reverse_step<Real>(step, count,
+                       {space.value(step.left, 0), space.value(right, 0), space.value(at, 0), space.slope(at, 0),
+                        slope(step.left), slope(step.right)});
   }
 }
 
+/// Besides x.y: slopes along readers and reads are wanted.
+template <class Real> SIGHTLINE_INLINE bool uses_lengths(const Program<Real>& program) {
+  return program.uses[1] || program.uses[2] || program.uses[3];
+}
+
+/// Those of constants are never read.
 template <class Real>
 SIGHTLINE_INLINE void clear_slopes(const Program<Real>& program, int count, const ProgramSpace<Real>& space) {
   for (int slot = 0; slot < program.first_step + program.count; ++slot) {
+    if (slot >= program_inputs && slot < program.first_step)
+      continue;
     for (int k = 0; k < count; ++k)
       store<Real>(space.slope(slot, k), Vec<Real>{});
   }

@@ -136,6 +136,47 @@ SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int
   }
 }
 
+/// to [width] = (to +) sum over arcs of weights[a] (own - scale times the row of columns[a]). Where rows are near `own`
+/// and weights are large (distances, whose slope grows without bound), own sum(weights) - sum(weights rows) would cancel.
+template <class Real, int vectors>
+SIGHTLINE_INLINE void add_differences(const Real* base, std::ptrdiff_t stride, std::int64_t width,
+                                      const std::int32_t* columns, const Real* weights, int count, bool add,
+                                      const Real* own, Real scale, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  const Vec<Real> less = splat<Real>(-scale);
+  std::int64_t k = 0;
+  const auto stretch = [&]<int wide>() {
+    Vec<Real> sum[wide], here[wide];
+#pragma GCC unroll 8
+    for (int v = 0; v < wide; ++v) {
+      sum[v] = add ? load<Real>(to + k + v * lanes) : Vec<Real>{};
+      here[v] = load<Real>(own + k + v * lanes);
+    }
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + columns[a] * stride + k;
+      const Vec<Real> weight = splat<Real>(weights[a]);
+#pragma GCC unroll 8
+      for (int v = 0; v < wide; ++v)
+        sum[v] = fma(weight, fma(less, load<Real>(row + v * lanes), here[v]), sum[v]);
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < wide; ++v)
+      store<Real>(to + k + v * lanes, sum[v]);
+  };
+  if constexpr (vectors > 0) {
+    stretch.template operator()<vectors>();
+  } else {
+    for (; k + lanes <= width; k += lanes)
+      stretch.template operator()<1>();
+    for (; k < width; ++k) {
+      Real sum = add ? to[k] : Real(0);
+      for (int a = 0; a < count; ++a)
+        sum += weights[a] * (own[k] - scale * base[columns[a] * stride + k]);
+      to[k] = sum;
+    }
+  }
+}
+
 /// add_rows for a row of several sums (SparseRows::marks), which are added up in their order. Exact mode: every NaN the
 /// same, no -0.
 template <class Real, int vectors>
@@ -250,7 +291,7 @@ private:
 template <class Real>
 SIGHTLINE_INLINE void add_arc_biases(const Head<Real>& head, const SparseRows& list, const Piece& piece,
                                      const std::int32_t* columns, Real* to) {
-  if (head.offset_bias != nullptr) {
+  if (head.offset_bias != nullptr && head.colours == nullptr) {
     for (int a = piece.first; a < piece.first + piece.count; ++a)
       to[a] += head.offset_bias[piece.row - columns[a]];
   }

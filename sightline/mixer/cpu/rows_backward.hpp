@@ -186,19 +186,19 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
         add_rows_marked<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
                                        space.products + piece.first, marks, piece.count,
                                        simple ? rule.query_scale : Real(1), simple ? to : space.sums);
+      } else if (rule.score == Score::distance) {
+        for (std::int64_t k = 0; k < head.width; ++k)
+          space.fixed[k] = rule.query_scale * query[k];
+        add_differences<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
+                                       space.products + piece.first, piece.count, !piece.begins, space.fixed, Real(1),
+                                       space.sums);
       } else {
         add_rows<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
                                 space.products + piece.first, piece.count, !piece.begins,
                                 simple ? rule.query_scale : Real(1), simple ? to : space.sums);
       }
-      if (rule.score == Score::distance) {
-        if (piece.begins)
-          total = 0;
-        if (marks != nullptr)
-          total = sum_marked<Real>(marks, piece.count, [&](int a) { return space.products[piece.first + a]; });
-        for (int a = piece.first; a < piece.first + piece.count && marks == nullptr; ++a)
-          total += space.products[a];
-      }
+      if (rule.score == Score::distance && marks != nullptr)
+        total = sum_marked<Real>(marks, piece.count, [&](int a) { return space.products[piece.first + a]; });
       if (program) {
         if (piece.begins)
           total = 0;
@@ -216,7 +216,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
           to[k] = 0;
         continue;
       }
-      if (rule.score == Score::distance) {
+      if (rule.score == Score::distance && marks != nullptr) {
         for (std::int64_t k = 0; k < head.width; ++k)
           space.sums[k] = total * rule.query_scale * query[k] - space.sums[k];
       }
@@ -342,13 +342,14 @@ template <class Real> bool are_rows_short_backward(const Rule<Real>& rule, const
   return are_rows_plain(rule, head) && rule.score == Score::dot && !rule.has_extra;
 }
 
-/// d loss / d key of a column from the sum of its readers' queries by their slopes: what distances and slopes along the
-/// key itself add to it, `total` of them together, and back through what was done to the key.
+/// d loss / d key of a column from the sum of its readers' queries by their slopes: what distances (unless `differences`
+/// were added up) and slopes along the key itself add to it, `total` of them together, and back through what was done to
+/// the key.
 template <class Real>
 SIGHTLINE_INLINE void finish_key(const Rule<Real>& rule, const Head<Real>& head, std::int64_t column, Real total,
-                                 bool along, Real* sums, Real* to, bool add) {
+                                 bool along, bool differences, Real* sums, Real* to, bool add) {
   const Real* const given = head.key + column * head.key_stride;
-  if (rule.score == Score::distance) {
+  if (rule.score == Score::distance && !differences) {
     for (std::int64_t k = 0; k < head.width; ++k)
       sums[k] = total * given[k] - sums[k];
   }
@@ -383,6 +384,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
     const bool simple = !distance && !along && rule.prepare == Prepare::nothing;
     Real* const key = gradients.key == nullptr ? nullptr : gradients.key + column * gradients.key_stride;
     Real* const key_sums = simple ? key : space.sums;
+    const bool differences = distance && list.marks == nullptr;
     Real total = 0;
     bool first = true;
     std::int64_t found = 0;
@@ -395,7 +397,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
         space.scores[count] = gradients.arc_weights[list.arcs[a]];
         const Real slope = gradients.arc_slopes[list.arcs[a]];
         total += along ? gradients.arc_alongs[list.arcs[a]] : slope;
-        space.products[count++] = slope * rule.query_scale;
+        space.products[count++] = differences ? slope : slope * rule.query_scale;
       }
       found += count;
       // Columns with marks are short and come in one piece.
@@ -423,6 +425,10 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
                                          marks, count, Real(1), to);
           for (std::int64_t k = 0; simple && add && k < head.width; ++k)
             key[k] += to[k];
+        } else if (differences) {
+          add_differences<Real, vectors>(queries.base, queries.stride, head.width, queries.columns, space.products,
+                                         count, !first, head.key + column * head.key_stride, rule.query_scale,
+                                         key_sums);
         } else {
           add_rows<Real, vectors>(queries.base, queries.stride, head.width, queries.columns, space.products, count,
                                   simple ? add || !first : !first, Real(1), key_sums);
@@ -441,7 +447,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
         key[k] = 0;
       continue;
     }
-    finish_key(rule, head, column, total, along, space.sums, key, add);
+    finish_key(rule, head, column, total, along, differences, space.sums, key, add);
     if (rule.canonical)
       make_canonical<Real>(key, head.width);
   }

@@ -246,7 +246,7 @@ void backward_free_columns(const Rule<Real>& rule, const Head<Real>& head, const
       } else if (distance) {
         total = free_total<Real>(all.weights, count);
       }
-      finish_key(rule, head, column, total, along, space.sums, key, add);
+      finish_key(rule, head, column, total, along, false, space.sums, key, add);
     }
     make_canonical<Real>(key, head.width);
   }

@@ -134,7 +134,7 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
       const std::int64_t number = first * group() + k;
       const SparseList& rows = tiles_of(number % shape_.heads).rows;
       const Real* const from = exponents.get() + arcs_before[static_cast<std::size_t>(k)];
-      double* const sums = bias_sums_.data() + number * bias_length() + bias_zero();
+      double* const sums = bias_sums_.data() + number * bias_length() + (coloured_ != nullptr ? 0 : bias_zero());
       for (std::size_t r = 0; r < rows.rows.size(); ++r) {
         for (auto a = static_cast<std::size_t>(rows.offsets[r]); a < static_cast<std::size_t>(rows.offsets[r + 1]);
              ++a)

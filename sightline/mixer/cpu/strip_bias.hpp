@@ -75,7 +75,8 @@ public:
   TileBias(Arena& arena, const Head<Real>& head, const TileList& tile, std::uint64_t active, Real* offset_sums,
            Real* colour_sums)
       : head_(head), tile_(tile), active_(active), offset_sums_(offset_sums), colour_sums_(colour_sums) {
-    const bool used = head.colours != nullptr;
+    by_offset_ = goes_by_offset<Real>(head, tile.first_reader, tile.readers);
+    const bool used = head.colours != nullptr && !by_offset_;
     rows_ = arena.take<Real>(used ? tile_readers * length : 0);
     block_ = arena.take<Real>(used ? strip_columns * tile_readers : 0);
     sums_block_ = arena.take<Real>(used && colour_sums != nullptr ? strip_columns * tile_readers : 0);
@@ -89,11 +90,13 @@ public:
   StripNumbers<Real> biases, sums; ///< of the strip found last; sums collect d loss / d exponent
 
   void find(const Strip& strip) {
-    if (head_.offset_bias != nullptr) {
+    if (by_offset_) {
       biases.base = const_cast<Real*>(head_.offset_bias); // only read
       sums.base = offset_sums_;
-      for (int c = 0; c < strip.count; ++c)
-        biases.at[c] = sums.at[c] = tile_.first_reader - strip.columns[c];
+      for (int c = 0; c < strip.count; ++c) {
+        const bool is_register = head_.colours != nullptr && strip.columns[c] >= head_.offset_tokens;
+        biases.at[c] = sums.at[c] = is_register ? head_.offset_registers : tile_.first_reader - strip.columns[c];
+      }
       return;
     }
     if (head_.colours == nullptr)
@@ -173,6 +176,7 @@ private:
   const Head<Real>& head_;
   const TileList& tile_;
   std::uint64_t active_;
+  bool by_offset_ = false;
   Real *offset_sums_, *colour_sums_, *rows_, *block_, *sums_block_;
   const ColourRun** runs_;
 };
