@@ -147,6 +147,40 @@ TEST_CASE("every fast kernel equals the reference, tiles and rows") {
   }
 }
 
+// Tiles of tokens alone take them by i - j, the tile with the registers by colour.
+TEST_CASE("biases and slopes by offset beside registers") {
+  Random random(15);
+  using layout::RelativeKind;
+  for (const RelativeKind kind : {RelativeKind::none, RelativeKind::offset, RelativeKind::distance, RelativeKind::bucket}) {
+    for (const bool is_window : {false, true}) {
+      Call call = draw_call(random, 40);
+      const auto n = static_cast<layout::Vertex>(pick(random, 90, 200)), registers = static_cast<layout::Vertex>(pick(random, 1, 3));
+      layout::PatternSpec spec;
+      if (is_window) {
+        spec.kind = layout::PatternKind::window;
+        spec.radius = 60;
+      }
+      layout::Relative relative;
+      relative.kind = kind;
+      const layout::Relation relation(layout::make_patterns(spec, {n, registers, 1}, Budget()).front(), relative, layout::Cancels::nothing, n);
+      call.plan = make_plan({&relation, 1}, Budget());
+      call.shape = {1, 2, 2, n + registers, n + registers, 8, 8};
+      call.has_bias = true;
+      call.lengths.clear();
+      call.rule = {};
+      set_kernel(call, "softmax");
+      call.rule.slopes = is_window ? std::vector<double>{0.5, 0.1} : std::vector<double>{};
+      for (const InstructionSet set : available_sets()) {
+        check_call<float>(call, random, set, static_cast<int>(pick(random, 1, 3)));
+        check_call<double>(call, random, set, 2);
+      }
+      call.has_bias = false;
+      call.rule.slopes = {0.25, 0.125};
+      check_call<double>(call, random, InstructionSet::best, 2);
+    }
+  }
+}
+
 // f(x) and g(y) of whole rows: every operation on entries, numbers of a row, literal vectors.
 TEST_CASE("kernels of mapped rows equal the reference") {
   Random random(13);
