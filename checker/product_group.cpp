@@ -18,8 +18,8 @@ namespace checker {
 namespace {
 
 using Places = std::vector<Vertex>;
-using Map = std::vector<Vertex>;
-using Numbers = std::vector<Element>;
+using ClassMap = std::vector<Vertex>;
+using WalkNumbers = std::vector<Element>;
 
 constexpr std::uint64_t most_arcs_of_factor = std::uint64_t{1} << 22;
 constexpr std::size_t longest_path = 16;
@@ -48,7 +48,7 @@ std::optional<std::vector<std::uint32_t>> plain_relations(const Layout& layout) 
 /// One side of the grid: places by class, and what classes read.
 struct Side {
   std::vector<Places> classes;             // each sorted, by first place
-  Map class_of;                            // by place
+  ClassMap class_of;                            // by place
   std::vector<std::vector<Places>> reads;  // by relation and class: classes, sorted
 
   [[nodiscard]] Vertex size() const { return static_cast<Vertex>(classes.size()); }
@@ -113,8 +113,8 @@ struct Side {
   }
 
   /// By class: walks that step in this relation and go on as counted.
-  [[nodiscard]] Numbers walk_on(const Numbers& counted, std::size_t relation) const {
-    Numbers sums(size(), 0);
+  [[nodiscard]] WalkNumbers walk_on(const WalkNumbers& counted, std::size_t relation) const {
+    WalkNumbers sums(size(), 0);
     for (Vertex q = 0; q < size(); ++q) {
       for (const Vertex x : reads[relation][q]) sums[q] = add(sums[q], multiply(weight(x), counted[x]));
     }
@@ -123,7 +123,7 @@ struct Side {
 };
 
 /// Does the bijection carry classes of one side to those of the other: their sizes, and what they read in every relation?
-bool carries(const Side& from, const Side& to, const Map& map) {
+bool carries(const Side& from, const Side& to, const ClassMap& map) {
   Places row;
   for (std::size_t k = 0; k < from.reads.size(); ++k) {
     for (Vertex q = 0; q < from.size(); ++q) {
@@ -173,7 +173,7 @@ private:
 
   /// A map of first tokens that is a pair of maps of the sides, straight or crosswise, each of which keeps everything.
   bool take_generator(const Permutation& permutation) {
-    Map map(size());
+    ClassMap map(size());
     std::iota(map.begin(), map.end(), Vertex{0});
     for (const auto& [x, y] : permutation.moves()) {
       const auto from = class_led_by(x), to = class_led_by(y);
@@ -182,7 +182,7 @@ private:
     }
     const Vertex h = down_.size(), w = across_.size();
     const bool crosswise = h > 1 && w > 1 && map[0] % w != map[w] % w;
-    Map by_row(h), by_column(w);
+    ClassMap by_row(h), by_column(w);
     for (Vertex i = 0; i < h; ++i) by_row[i] = crosswise ? map[i * w] % w : map[i * w] / w;
     for (Vertex j = 0; j < w; ++j) by_column[j] = crosswise ? map[j] / w : map[j] % w;
     if (crosswise && h != w) return false;
@@ -204,25 +204,25 @@ private:
     if (!count_walks(Vertex{0})) return false;
     names_.assign(size(), 0);
     if (!count_walks(std::nullopt)) return false;
-    std::vector<const Map*> fixing;
-    for (const Map& map : generators_) fixing.push_back(&map);
+    std::vector<const ClassMap*> fixing;
+    for (const ClassMap& map : generators_) fixing.push_back(&map);
     for (const Vertex v : path_) {
       const std::uint64_t orbit = orbit_size(v, fixing);
       if (orbit < 2 || static_cast<std::uint64_t>(std::ranges::count(names_, names_[v])) != orbit) return false;
       order.multiply(Natural(orbit));
-      std::erase_if(fixing, [v](const Map* map) { return (*map)[v] != v; });
+      std::erase_if(fixing, [v](const ClassMap* map) { return (*map)[v] != v; });
       if (!count_walks(v)) return false;
     }
     std::ranges::sort(names_);
     return std::ranges::adjacent_find(names_) == names_.end();
   }
 
-  [[nodiscard]] std::uint64_t orbit_size(Vertex v, const std::vector<const Map*>& maps) const {
+  [[nodiscard]] std::uint64_t orbit_size(Vertex v, const std::vector<const ClassMap*>& maps) const {
     std::vector<Vertex> reached{v};
     std::vector<bool> known(size(), false);
     known[v] = true;
     for (std::size_t k = 0; k < reached.size(); ++k) {
-      for (const Map* map : maps) {
+      for (const ClassMap* map : maps) {
         const Vertex y = (*map)[reached[k]];
         if (!known[y]) reached.push_back(y);
         known[y] = true;
@@ -236,7 +236,7 @@ private:
   bool count_walks(std::optional<Vertex> to) {
     const std::size_t relations = down_.reads.size();
     for (std::size_t start = 0; start < relations; ++start) {
-      Numbers f(down_.size(), to ? 0 : 1), g(across_.size(), to ? 0 : 1);
+      WalkNumbers f(down_.size(), to ? 0 : 1), g(across_.size(), to ? 0 : 1);
       if (to) f[*to / across_.size()] = g[*to % across_.size()] = 1;
       std::size_t length = 0;
       for (std::size_t last_ones = 0; last_ones < 4 && length < std::size_t{down_.size()} + across_.size() + 4;) {
@@ -256,7 +256,7 @@ private:
     return true;
   }
 
-  void name_by(const Numbers& f, const Numbers& g) {
+  void name_by(const WalkNumbers& f, const WalkNumbers& g) {
     auto name = names_.begin();
     for (const Element left : f) {
       for (const Element right : g) {
@@ -281,7 +281,7 @@ private:
       confirmed.order->multiply_factorial(members.size());
       confirmed.group.classes.push_back(std::move(members));
     }
-    for (const Map& map : generators_) {
+    for (const ClassMap& map : generators_) {
       std::vector<std::pair<Vertex, Vertex>> moves;
       for (Vertex q = 0; q < size(); ++q) {
         if (map[q] == q) continue;
@@ -294,7 +294,7 @@ private:
 
   Vertex tokens_, width_;
   Side down_, across_;
-  std::vector<Map> generators_;
+  std::vector<ClassMap> generators_;
   std::vector<Vertex> path_;
   std::vector<std::uint64_t> names_;
   std::size_t horizon_ = 0;
