@@ -17,7 +17,6 @@ namespace checker {
 
 namespace {
 
-
 /// The offsets of a relation, all of one colour.
 struct Offsets {
   struct Span {
