@@ -265,6 +265,8 @@ Architecture random_architecture(Dice& dice) {
     a.input.bos = dice.coin();
   } else {
     a.input.domain = dice.choice({Domain::all, Domain::centred});
+    if (a.input.dim == 1)
+      a.input.domain = Domain::all;  // 0 alone is centred
   }
   if (dice.coin())
     a.input.norm = random_norm(dice, false);
