@@ -301,6 +301,9 @@ void derive_rest(Derivation& d) {
 std::optional<ConfirmedGroup> confirm_on_grid(const Layout& layout, const Json& evidence) {
   constexpr Vertex few_tokens = 4096;
   if (layout.tokens < few_tokens) return std::nullopt;
+  // Block masks are grids too, whose columns are all alike: nothing to be had there, and many rows to read.
+  constexpr Vertex long_stretch = 32;
+  if (std::ranges::all_of(layout.relations, [](const Relation& relation) { return relation.pattern->same_row_until(0) >= long_stretch; })) return std::nullopt;
   const std::optional<Grid> grid = find_grid(layout);
   if (!grid) return std::nullopt;
   return confirm_product_group(layout, *grid, evidence);

@@ -400,8 +400,9 @@ void SightEvidence::add_reach(bool skips_first) {
   question.layout = &layout_;
   question.find_layers = true;
   if (sight::answer_by_intervals(question, budget_)) return;
-  if (!skips_first && sight::find_grid_factors(layout_, budget_)) return;
+  // Two tokens per stretch are asked before any grid, and with the weights of stretches a grid has no factors.
   const auto shorter = sight::find_shorter(layout_, budget_);
+  if (!shorter && !skips_first && sight::find_grid_factors(layout_, budget_)) return;
   auto hints = find_reach_hints(shorter ? shorter->layout : layout_, budget_);
   if (!hints) return;
   auto& [columns, hub] = *hints;

@@ -356,6 +356,11 @@ bool is_plain(const Layout& layout) {
 std::optional<ProductGroup> find_product_group(const Layout& layout, const Budget& callers_budget) {
   const Budget budget = callers_budget;
   if (!is_plain(layout)) return std::nullopt;
+  // Block masks are grids too, whose columns are all alike: nothing to be had there, and many rows to read.
+  constexpr Vertex long_stretch = 32;
+  if (std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.relations[layout.layers[l].relations.front()].pattern().same_row_until(0) >= long_stretch; })) {
+    return std::nullopt;
+  }
   const std::shared_ptr<const GridFactors> grid = find_grid_factors(layout, budget);
   if (!grid) return std::nullopt;
   const std::vector<std::uint32_t> layers = list_layers(layout);
