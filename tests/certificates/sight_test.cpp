@@ -12,6 +12,7 @@
 #include "sightline/architecture/architecture.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/sight_evidence.hpp"
+#include "sightline/layout/pattern_spec.hpp"
 #include "sightline/sight/views.hpp"
 #include "sightline/sight/wanted.hpp"
 #include "sightline/symmetry/automorphism.hpp"
@@ -314,6 +315,25 @@ TEST_CASE("a hub and a few columns give the reach of a layout too large for all 
   lie["reach"]["hub"] = 8;
   lie["reach"]["columns"] = {1, 2};
   CHECK(c.with(lie, [](const checker::Sight& sight) { return sight.connected(); }) == std::uint64_t{2});
+}
+
+// A grid of blocks and tokens, whose columns are all alike: the checker asks two tokens per block, and follows every column without hints.
+TEST_CASE("block masks have hints although they are grids of products") {
+  const Vertex n = 16384;
+  layout::PatternSpec spec;
+  spec.kind = layout::PatternKind::bigbird;
+  spec.block = 64, spec.random_blocks = 3, spec.globals = 2, spec.seed = 1;
+  Layout layout;
+  layout.tokens = n;
+  layout.vertex_colour.assign(n, 0);
+  layout.relations.emplace_back(layout::make_patterns(spec, {n, 0, 1}, unlimited).front(), layout::Relative{}, layout::Cancels::single_colour, n);
+  layout.layers = {{{0}}};
+  layout.order = {0};
+  const group::Group trivial = group::make_trivial_group(n);
+  Case c(layout, trivial, trivial, RegisterRows::frequencies);
+  const json evidence = c.writer->result();
+  CHECK(evidence.contains("reach"));
+  CHECK(c.with(evidence, [](const checker::Sight& sight) { return sight.connected(); }) == std::uint64_t{2});
 }
 
 TEST_CASE("needed layers, collisions and expressed groups of random layouts are confirmed, lies are refused") {
