@@ -382,12 +382,12 @@ std::optional<ProductGroup> find_product_group(const Layout& layout, const Budge
 }
 
 group::Group compute_layout_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord* record) {
-  constexpr Vertex few_tokens = 4096;
   symmetry::SearchRecord named;
   if (auto found = find_named_group(layout, budget, named)) {
     if (record != nullptr) *record = std::move(named);
     return *std::move(found);
   }
+  constexpr Vertex few_tokens = 4096;
   if (layout.tokens >= few_tokens) {
     if (auto found = find_product_group(layout, budget)) {
       if (record != nullptr) *record = std::move(found->record);

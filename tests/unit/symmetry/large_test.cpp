@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "against_nauty.hpp"
 #include "sample.hpp"
@@ -13,17 +12,6 @@ using namespace sample;
 namespace symmetry = sightline::symmetry;
 
 namespace {
-
-Rows relabel(const Rows& rows, std::mt19937_64& random) {
-  std::vector<Vertex> images(rows.size());
-  std::iota(images.begin(), images.end(), Vertex{0});
-  std::shuffle(images.begin(), images.end(), random);
-  Rows renamed(rows.size());
-  for (Vertex i = 0; i < rows.size(); ++i) {
-    for (const Vertex j : rows[i]) renamed[images[i]].push_back(images[j]);
-  }
-  return renamed;
-}
 
 /// Copies of a circulant, of both directions or of one, perhaps with a hub, perhaps with one arc less.
 Rows make_circulants(std::mt19937_64& random) {
@@ -45,10 +33,7 @@ Rows make_circulants(std::mt19937_64& random) {
       rows[hub].push_back(i);
     }
   }
-  for (auto& row : rows) {
-    std::sort(row.begin(), row.end());
-    row.erase(std::unique(row.begin(), row.end()), row.end());
-  }
+  tidy(rows);
   if (random() % 4 == 0) rows[random() % n].pop_back();
   return rows;
 }
@@ -102,10 +87,7 @@ TEST_CASE("columns are who reads whom, symmetric or not") {
       for (Vertex i = 0; i < n; ++i) {
         for (const Vertex j : once[i]) rows[j].push_back(i);
       }
-      for (auto& row : rows) {
-        std::sort(row.begin(), row.end());
-        row.erase(std::unique(row.begin(), row.end()), row.end());
-      }
+      tidy(rows);
     }
     Sample sample(n);
     sample.add(rows);

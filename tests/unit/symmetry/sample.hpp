@@ -1,7 +1,9 @@
 // Random structures for the tests, owning their relations.
 #pragma once
 
+#include <algorithm>
 #include <deque>
+#include <numeric>
 #include <random>
 
 #include "sightline/symmetry/automorphism.hpp"
@@ -38,6 +40,27 @@ struct Sample {
   }
   void add(const Rows& rows) { add(sightline::layout::make_pattern_from_rows(structure.vertices, rows)); }
 };
+
+/// Every row sorted, each vertex once.
+inline void tidy(Rows& rows) {
+  for (auto& row : rows) {
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+  }
+}
+
+/// The vertices renamed at random.
+inline Rows relabel(const Rows& rows, std::mt19937_64& random) {
+  std::vector<Vertex> images(rows.size());
+  std::iota(images.begin(), images.end(), Vertex{0});
+  std::shuffle(images.begin(), images.end(), random);
+  Rows renamed(rows.size());
+  for (Vertex i = 0; i < rows.size(); ++i) {
+    for (const Vertex j : rows[i]) renamed[images[i]].push_back(images[j]);
+  }
+  tidy(renamed);
+  return renamed;
+}
 
 /// Colour of (i, j) in every relation, -1 absent, -2 hidden.
 inline std::vector<std::vector<std::int64_t>> to_matrices(const Structure& structure) {

@@ -51,13 +51,6 @@ int compare_stages(const Structure& structure) {
   }
 }
 
-void tidy(Rows& rows) {
-  for (auto& row : rows) {
-    std::sort(row.begin(), row.end());
-    row.erase(std::unique(row.begin(), row.end()), row.end());
-  }
-}
-
 Rows mirror(const Rows& rows) {
   Rows both = rows;
   for (Vertex i = 0; i < rows.size(); ++i) {
@@ -91,18 +84,6 @@ Rows copy_vertices(const Rows& rows, const std::vector<Vertex>& original, bool j
   }
   tidy(made);
   return made;
-}
-
-Rows shuffle(const Rows& rows, std::mt19937_64& random) {
-  std::vector<Vertex> images(rows.size());
-  std::iota(images.begin(), images.end(), Vertex{0});
-  std::shuffle(images.begin(), images.end(), random);
-  Rows renamed(rows.size());
-  for (Vertex i = 0; i < rows.size(); ++i) {
-    for (const Vertex j : rows[i]) renamed[images[i]].push_back(images[j]);
-  }
-  tidy(renamed);
-  return renamed;
 }
 
 }  // namespace
@@ -201,7 +182,7 @@ TEST_CASE("what hashes call rigid has no automorphism") {
       }
       tidy(rows);
     }
-    rows = shuffle(rows, random);
+    rows = relabel(rows, random);
     const auto n = static_cast<Vertex>(rows.size());
     Sample sample(n);
     sample.add(rows);
