@@ -71,9 +71,10 @@ Sample from_edges(Vertex n, const std::vector<std::pair<Vertex, Vertex>>& edges)
 
 }  // namespace
 
-TEST_CASE("groups of large block masks, confirmed by way of their stretches") {
-  std::mt19937 random(29);
-  for (int k = 0; k < 12; ++k) {
+namespace {
+void confirm_large_block_masks(unsigned seed, int count) {
+  std::mt19937 random(seed);
+  for (int k = 0; k < count; ++k) {
     const auto layout = sightline::sight::oracle::make_blocks(random, 8192 + random() % 1000, 6 + random() % 30);
     Structure structure = sightline::symmetry::make_structure(layout);
     if (k % 3 == 1) {
@@ -89,6 +90,10 @@ TEST_CASE("groups of large block masks, confirmed by way of their stretches") {
     confirm(structure, layout.tokens, "block mask");
   }
 }
+}  // namespace
+
+TEST_CASE("groups of large block masks, confirmed by way of their stretches") { confirm_large_block_masks(29, 3); }
+TEST_CASE("groups of many large block masks, confirmed by way of their stretches" * doctest::test_suite("slow")) { confirm_large_block_masks(30, 24); }
 
 TEST_CASE("groups of large structures whose rows many readers share") {
   std::mt19937_64 random(31);

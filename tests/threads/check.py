@@ -68,11 +68,12 @@ def damage(certificate):
 
 
 def find_differences(folder):
-    """All golden architectures, and several of 4,096 tokens."""
+    """All golden architectures, and several of thousands of tokens."""
     files = sorted((root / "tests" / "golden" / "cases").glob("*.toml"))
     for name, text in LARGE.items():
         files.append(folder / f"{name}.toml")
-        files[-1].write_text(f"tokens = 4096\ndim = 4\n{text}")
+        tokens = 1024 if name == "random" else 4096  # random links have no structure: their views take quadratic time
+        files[-1].write_text(f"tokens = {tokens}\ndim = 4\n{text}")
     faults, kept = [], {}
     for file in files:
         found = []
