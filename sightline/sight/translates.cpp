@@ -24,13 +24,13 @@ struct Offsets {
 };
 constexpr std::size_t most_runs = 16;
 
-/// From the first row and the last one, which are not cut off above and below. Nothing where they are not short, or not of one colour.
-std::optional<Offsets> read_offsets(const layout::Relation& relation, Vertex tokens) {
+/// From the first row and the last one, which are not cut off above and below. Nothing where they are not short, or not of one colour, or where they go
+/// up and only rows that go down are asked for: before anything is written down for all offsets.
+std::optional<Offsets> read_offsets(const layout::Relation& relation, Vertex tokens, bool only_down) {
   Offsets offsets;
   std::vector<layout::ColouredRun> row;
-  offsets.has.assign(2 * std::size_t{tokens} - 1, false);
   std::int64_t below = 1, above = -1;  // the run of the last row that ends at 0, and of the first that starts there
-  for (const Vertex i : {tokens - 1, Vertex{0}}) {
+  for (const Vertex i : {Vertex{0}, tokens - 1}) {
     relation.row(i, row);
     if (offsets.runs.size() + row.size() > most_runs) return std::nullopt;
     for (const layout::ColouredRun& run : row) {
@@ -38,11 +38,15 @@ std::optional<Offsets> read_offsets(const layout::Relation& relation, Vertex tok
       if (run.colour_step != 0 || run.colour != offsets.colour) return std::nullopt;
       const Offsets::Run found{std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step};
       offsets.down = offsets.down && found.last <= 0;
+      if (only_down && !offsets.down) return std::nullopt;
       offsets.runs.push_back(found);
-      for (std::int64_t d = found.first; d <= found.last; d += found.step) offsets.has[static_cast<std::size_t>(d + tokens - 1)] = true;
       if (found.step == 1 && found.last == 0) below = found.first;
       if (found.step == 1 && found.first == 0) above = found.last;
     }
+  }
+  offsets.has.assign(2 * std::size_t{tokens} - 1, false);
+  for (const Offsets::Run& run : offsets.runs) {
+    for (std::int64_t d = run.first; d <= run.last; d += run.step) offsets.has[static_cast<std::size_t>(d + tokens - 1)] = true;
   }
   if (below <= 0 && above > 0 && below < 0) offsets.runs.insert(offsets.runs.begin(), {below, above, 1});
   return offsets;
@@ -169,16 +173,17 @@ std::optional<Translates> guess_translates(const Layout& layout) {
   for (std::size_t q = layout.order.size(); q >= 1; --q) {
     for (const std::uint32_t r : layout.layer(q).relations) result.first[r] = q;
   }
-  std::size_t used = 0, last = 0;
+  // Strided rows are those of all layers; others go down.
+  const auto used = static_cast<std::size_t>(std::count_if(result.first.begin(), result.first.end(), [](std::uint64_t q) { return q != 0; }));
+  const bool one = used == 1 && std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.layers[l].relations.size() == 1; });
+  std::size_t last = 0;
   for (std::size_t r = 0; r < result.first.size(); ++r) {
     if (result.first[r] == 0) continue;
-    std::optional<Offsets>& offsets = result.offsets[r] = read_offsets(layout.relations[r], tokens);
+    std::optional<Offsets>& offsets = result.offsets[r] = read_offsets(layout.relations[r], tokens, !one);
     if (!offsets || offsets->runs.empty()) return std::nullopt;
     result.down = result.down && offsets->down;
-    ++used;
     last = r;
   }
-  const bool one = used == 1 && std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.layers[l].relations.size() == 1; });
   result.strided = !result.down && one && is_strided(*result.offsets[last], tokens);
   if (used == 0 || (!result.down && !result.strided)) return std::nullopt;
   return result;

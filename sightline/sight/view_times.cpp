@@ -1,6 +1,8 @@
 // What isomorphisms keep of each vertex alone, for all views at once.
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <utility>
 
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
@@ -14,7 +16,7 @@ namespace {
 using root_hash::mix;
 
 /// What a row's arcs have in common whatever runs they are written in: how many they are, the sums of their colours and of the squares of these.
-std::uint64_t describe(const std::vector<layout::ColouredRun>& row) {
+std::uint64_t describe_row(const std::vector<layout::ColouredRun>& row) {
   std::uint64_t count = 0, sum = 0, squares = 0;
   for (const layout::ColouredRun& run : row) {
     const std::uint64_t size = run.size(), pairs = size * (size - 1) / 2, last = 2 * size - 1;
@@ -24,18 +26,6 @@ std::uint64_t describe(const std::vector<layout::ColouredRun>& row) {
     squares += size * colour * colour + 2 * pairs * colour * step + (pairs % 3 == 0 ? pairs / 3 * last : pairs * (last / 3)) * step * step;
   }
   return mix(mix(mix(count) + sum) + squares);
-}
-
-std::vector<std::uint64_t> describe_rows(const layout::Relation& relation, Vertex vertices, const Budget& budget) {
-  std::vector<std::uint64_t> described(vertices);
-  std::vector<layout::ColouredRun> row;
-  for (Vertex i = 0, end = 0; i < vertices; i = end) {
-    budget.poll();
-    end = relation.same_row_until(i);
-    relation.row(i, row);
-    std::fill(described.begin() + i, described.begin() + end, describe(row));
-  }
-  return described;
 }
 
 /// Which number the tokens of one hash have.
@@ -77,30 +67,51 @@ private:
   std::size_t used_ = 0;
 };
 
-/// What isomorphisms keep of each vertex alone.
+/// What isomorphisms keep of each vertex alone. Neighbours that have one row in every relation are a stretch and are described once.
 struct Kept {
   std::vector<std::uint64_t> first;              ///< by relation: its rows are visible from this layer on; 0: never
-  std::vector<std::vector<std::uint64_t>> rows;  ///< by relation, by vertex
+  std::vector<bool> begins;                      ///< by vertex: does a stretch begin?
+  std::vector<std::vector<std::uint64_t>> rows;  ///< by relation that is visible some time, by stretch
 
-  Kept(const Layout& layout, const Budget& budget) : first(layout.relations.size(), 0) {
+  Kept(const Layout& layout, const Budget& budget) : first(layout.relations.size(), 0), begins(layout.vertices(), false), rows(layout.relations.size()) {
     for (std::size_t q = layout.order.size(); q >= 1; --q) {
       for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
     }
-    for (const layout::Relation& relation : layout.relations) rows.push_back(describe_rows(relation, layout.vertices(), budget));
+    const Vertex vertices = layout.vertices();
+    begins[0] = true;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (Vertex i = 0; first[r] != 0 && i < vertices; i = layout.relations[r].same_row_until(i)) begins[i] = true;
+    }
+    std::vector<layout::ColouredRun> row;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (first[r] == 0) continue;
+      std::uint64_t described = 0;
+      for (Vertex i = 0, end = 0; i < vertices; ++i) {
+        if (!begins[i]) continue;
+        budget.poll();
+        if (i == end) {
+          end = layout.relations[r].same_row_until(i);
+          layout.relations[r].row(i, row);
+          described = describe_row(row);
+        }
+        rows[r].push_back(described);
+      }
+    }
   }
 
-  /// The rows of j that are visible when `left` layers are left, on top of a hash.
-  [[nodiscard]] std::uint64_t describe(std::uint64_t hash, Vertex j, std::uint64_t left) const {
+  /// The rows of a stretch that are visible when `left` layers are left, on top of a hash.
+  [[nodiscard]] std::uint64_t describe(std::uint64_t hash, std::size_t stretch, std::uint64_t left) const {
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (first[r] != 0 && left >= first[r]) hash = mix(hash ^ (rows[r][j] + r));
+      if (first[r] != 0 && left >= first[r]) hash = mix(hash ^ (rows[r][stretch] + r));
     }
     return hash;
   }
 };
 
-/// For how many of the roots is each vertex the root itself or read by it?
-std::vector<std::uint64_t> count_readers(const layout::Relation& relation, const std::vector<Vertex>& roots, const Budget& budget) {
-  SteppedSums<std::uint64_t> readers(relation.vertex_count());
+/// Which vertices does every one of the roots read, or is? `change`: of zeros, one more than vertices; left so.
+void mark_common(const layout::Relation& relation, const std::vector<Vertex>& roots, std::vector<std::uint32_t>& change, const Budget& budget, std::vector<bool>& common) {
+  const Vertex vertices = relation.vertex_count();
+  std::optional<SteppedSums<std::uint32_t>> stepped;  // once a run has a step
   std::vector<layout::Run> row;
   for (std::size_t k = 0, end = 0; k < roots.size(); k = end) {
     budget.poll();
@@ -108,11 +119,28 @@ std::vector<std::uint64_t> count_readers(const layout::Relation& relation, const
     relation.pattern().row(roots[k], row);
     while (end < roots.size() && roots[end] < until) {
       const Vertex a = roots[end++];
-      if (std::none_of(row.begin(), row.end(), [a](const layout::Run& run) { return run.contains(a); })) readers.add(a, a, 1, 1);
+      if (std::any_of(row.begin(), row.end(), [a](const layout::Run& run) { return run.contains(a); })) continue;
+      ++change[a];
+      --change[std::size_t{a} + 1];
     }
-    for (const layout::Run& run : row) readers.add(run.first, run.last, run.step, end - k);
+    const auto readers = static_cast<std::uint32_t>(end - k);
+    for (const layout::Run& run : row) {
+      if (run.step > 1) {
+        if (!stepped) stepped.emplace(vertices);
+        stepped->add(run.first, run.last, run.step, readers);
+        continue;
+      }
+      change[run.first] += readers;
+      change[std::size_t{run.last} + 1] -= readers;
+    }
   }
-  return std::move(readers).take();
+  const std::vector<std::uint32_t> more = stepped ? std::move(*stepped).take() : std::vector<std::uint32_t>{};
+  std::uint32_t readers = 0;
+  for (Vertex j = 0; j < vertices; ++j) {
+    readers += std::exchange(change[j], 0);
+    common[j] = readers + (more.empty() ? 0 : more[j]) == roots.size();
+  }
+  change[vertices] = 0;
 }
 
 /// Might some vertex be read by all of the roots, or be the only one that does not? Told by the ends of the rows of three of them.
@@ -135,16 +163,17 @@ bool may_share(const layout::Relation& relation, const std::vector<Vertex>& root
 /// At most t_a(j), for all of these roots a: what all of them read in one layer, and what is seen from there.
 std::vector<std::int64_t> bound_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
   std::vector<std::int64_t> time(layout.vertices(), -1);
-  std::vector<bool> met(layout.relations.size(), false);
+  std::vector<bool> met(layout.relations.size(), false), common(layout.vertices());
+  std::vector<std::uint32_t> change(std::size_t{layout.vertices()} + 1, 0);
   const std::uint64_t period = layout.order.size();
   for (std::uint64_t q = depth; q >= 1 && q + period > depth; --q) {
     for (const std::uint32_t r : layout.layer(q).relations) {
       if (met[r]) continue;  // at a later layer
       met[r] = true;
       if (!may_share(layout.relations[r], roots)) continue;
-      const std::vector<std::uint64_t> readers = count_readers(layout.relations[r], roots, budget);
+      mark_common(layout.relations[r], roots, change, budget, common);
       for (Vertex j = 0; j < layout.vertices(); ++j) {
-        if (readers[j] == roots.size()) time[j] = std::max(time[j], static_cast<std::int64_t>(q) - 1);
+        if (common[j]) time[j] = std::max(time[j], static_cast<std::int64_t>(q) - 1);
       }
     }
   }
@@ -166,14 +195,20 @@ bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_
   std::sort(levels.begin(), levels.end());
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
   const auto level_of = [&](Vertex j) { return *(std::upper_bound(levels.begin(), levels.end(), static_cast<std::uint64_t>(std::max<std::int64_t>(time[j], 0))) - 1); };
+  // Neighbours of one stretch, colour, number and time say the same: one of them is looked at.
+  std::vector<std::pair<Vertex, std::size_t>> asked;  // with its stretch
+  for (Vertex j = 0, stretches = 0; j < layout.tokens; ++j) {
+    stretches += kept.begins[j] ? 1 : 0;
+    if (kept.begins[j] || number[j] != number[j - 1] || time[j] != time[j - 1] || layout.vertex_colour[j] != layout.vertex_colour[j - 1]) asked.emplace_back(j, stretches - 1);
+  }
   for (const std::uint64_t level : levels) {
     budget.poll();
-    NumberOfHash known(layout.tokens);
+    NumberOfHash known(asked.size());
     for (const bool own : {true, false}) {
-      for (Vertex j = 0; j < layout.tokens; ++j) {
+      for (const auto& [j, stretch] : asked) {
         const std::uint64_t at = level_of(j);
         if (own ? at != level : at > level) continue;
-        const std::uint64_t hash = kept.describe(mix(layout.vertex_colour[j]), j, level);
+        const std::uint64_t hash = kept.describe(mix(layout.vertex_colour[j]), stretch, level);
         if (own ? !known.agrees(hash, number[j]) : known.contradicts(hash, number[j])) return false;
       }
     }
@@ -202,10 +237,11 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
   for (const Vertex a : roots) {
     budget.poll();
     const std::vector<std::int64_t> latest = compute_latest(layout, depth, a, budget);
-    for (Vertex j = 0; j < layout.tokens; ++j) {
+    for (Vertex j = 0, stretches = 0; j < layout.tokens; ++j) {
+      stretches += kept.begins[j] ? 1 : 0;
       if (latest[j] < 0) continue;
       const auto left = static_cast<std::uint64_t>(latest[j]);
-      const std::uint64_t hash = kept.describe(mix(mix(layout.vertex_colour[j]) + 2 * left + (j == a ? 1 : 0)), j, left);
+      const std::uint64_t hash = kept.describe(mix(mix(layout.vertex_colour[j]) + 2 * left + (j == a ? 1 : 0)), stretches - 1, left);
       if (!known.agrees(hash, number[j])) return false;
     }
   }
