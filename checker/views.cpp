@@ -393,14 +393,25 @@ Group read_group(const Json& evidence, Vertex degree) {
 void require_layout_group(const Layout& layout, const Group& own, const Explainer& explainer, std::uint64_t depth, const std::string& claim) {
   Group open = own;
   std::erase_if(open.classes, [&](const auto& members) { return explainer.explains_class(members); });
-  std::vector<bool> seen(layout.tokens);
+  struct View {
+    std::vector<bool> seen;
+    bool whole = false;
+  };
+  const auto look = [&](Vertex a) {
+    const std::vector<std::int64_t> latest = compute_latest(layout, depth, a);
+    View view;
+    for (Vertex j = 0; j < layout.tokens; ++j) view.seen.push_back(latest[j] >= 0);
+    view.whole = std::ranges::all_of(view.seen, std::identity{});
+    return view;
+  };
+  View other;
+  std::optional<View> first;  // mostly says it all, for each of many symmetries
   for (const Permutation& g : list_generators(open, ~std::size_t{0})) {
+    if (!first) first = look(0);
     for (Vertex a = 0; a < layout.tokens; ++a) {
-      const std::vector<std::int64_t> latest = compute_latest(layout, depth, a);
-      for (Vertex j = 0; j < layout.tokens; ++j) seen[j] = latest[j] >= 0;
-      const bool whole = std::ranges::all_of(seen, std::identity{});
-      if (!explainer.explains(a, g, seen, whole)) throw Rejected(claim, "a symmetry of the layout, " + g.cycles() + ", is not one of the target");
-      if (whole && explainer.wanted().everything()) break;  // one root says it all
+      const View& view = a == 0 ? *first : other = look(a);
+      if (!explainer.explains(a, g, view.seen, view.whole)) throw Rejected(claim, "a symmetry of the layout, " + g.cycles() + ", is not one of the target");
+      if (view.whole && explainer.wanted().everything()) break;  // one root says it all
     }
   }
 }
