@@ -91,14 +91,15 @@ void write_fixed_table(architecture::Architecture a, const verdict::Answer& answ
 /// Our own certificate, held to the independent checker before anything is printed. A rejection is our bug: the certificate is
 /// kept for a report, under the name asked for or in the folder for temporary files.
 /// @param memory  forgotten once the certificate is written: the checker finds out for itself, and needs the room
-/// @param json  the answer as JSON, filled in
+/// @param json  the answer as JSON, filled in where it is printed
 std::string make_checked_certificate(const verdict::Context& context, std::string& json, const CertifyOptions& options, Clock::time_point start,
                                      std::string_view& stage, std::optional<sight::ReachMemory>& memory) {
   stage = "written";
   context.budget.report("writing the certificate", 0);
   const auto print_answer = [&] {
-    json = report::to_json(context.answer);
-    return nlohmann::json::parse(json);
+    const nlohmann::ordered_json tree = report::to_tree(context.answer);
+    if (options.json) json = tree.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return nlohmann::json(tree);
   };
   const std::string text = certificate::print_certificate(context, print_answer) + "\n";
   memory.reset();

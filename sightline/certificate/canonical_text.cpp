@@ -1,10 +1,10 @@
 #include "sightline/certificate/canonical_text.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "sightline/base/error.hpp"
 
@@ -22,12 +22,26 @@ void append_real(double value, std::string& out) {
   if (plain && text.find('.') == std::string_view::npos) out += ".0";
 }
 
+/// Mostly nothing of it has to be escaped.
+void append_string(const nlohmann::json& value, std::string& out) {
+  const auto& text = value.get_ref<const std::string&>();
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (!std::all_of(text.begin(), text.end(), is_plain)) {
+    out += value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return;
+  }
+  out += '"';
+  out += text;
+  out += '"';
+}
+
 void append_value(const nlohmann::json& value, std::string& out) {
   if (value.is_array()) {
     out += '[';
-    for (std::size_t k = 0; k < value.size(); ++k) {
-      if (k > 0) out += ',';
-      append_value(value[k], out);
+    bool first = true;
+    for (const nlohmann::json& element : value.get_ref<const nlohmann::json::array_t&>()) {
+      if (!std::exchange(first, false)) out += ',';
+      append_value(element, out);
     }
     out += ']';
   } else if (value.is_object()) {
@@ -43,7 +57,10 @@ void append_value(const nlohmann::json& value, std::string& out) {
     append_real(value.get<double>(), out);
   } else if (value.is_number_integer()) {
     if (value.is_number_unsigned() && value.get<std::uint64_t>() >> 63 != 0) throw ArgumentError("a certificate holds integers of 64 bits with sign");
-    fmt::format_to(std::back_inserter(out), "{}", value.get<std::int64_t>());
+    char buffer[24];
+    out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value.get<std::int64_t>()).ptr);
+  } else if (value.is_string()) {
+    append_string(value, out);
   } else {
     out += value.dump();
   }

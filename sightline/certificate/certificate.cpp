@@ -121,11 +121,19 @@ std::string print_certificate(const Context& context, const std::function<json()
   Task printed(context.budget, [&answer](const Budget&) { return print_canonical(answer()); });
   json certificate = make_rest(context);
   certificate["answer"] = certificate["patterns"] = nullptr;
-  std::string text;
+  std::vector<std::string> parts;
+  std::size_t length = 2;
   for (const auto& [key, value] : certificate.items()) {
-    text += text.empty() ? "{" : ",";
-    text += print_canonical(key) + ":";
-    text += key == "patterns" ? patterns.take() : key == "answer" ? printed.take() : print_canonical(value);
+    parts.push_back((parts.empty() ? "{" : ",") + print_canonical(key) + ":");
+    parts.push_back(key == "patterns" ? patterns.take() : key == "answer" ? printed.take() : print_canonical(value));
+    length += parts[parts.size() - 2].size() + parts.back().size();
+  }
+  // In one piece: parts may take most of the memory there is.
+  std::string text;
+  text.reserve(length);
+  for (std::string& part : parts) {
+    text += part;
+    part = {};
   }
   return text + "}";
 }

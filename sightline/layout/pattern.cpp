@@ -47,8 +47,10 @@ std::optional<Run> evaluate(const AffineRun& run, Vertex i) {
 }
 
 std::size_t Pattern::find_segment(Vertex i) const {
-  // With one segment per reader, as explicit rows have, the index is known.
-  if (i < body_->segments.size() && body_->segments[i].begin == i) return i;
+  // Where all segments are equally long, as those of blocks and of explicit rows are, the index is known.
+  const std::vector<Segment>& segments = body_->segments;
+  const std::size_t even = std::uint64_t{i} * segments.size() / vertex_count_;
+  if (segments[even].begin <= i && (even + 1 == segments.size() || i < segments[even + 1].begin)) return even;
   const auto next = std::upper_bound(body_->segments.begin(), body_->segments.end(), i,
                                      [](Vertex reader, const Segment& segment) { return reader < segment.begin; });
   return static_cast<std::size_t>(next - body_->segments.begin()) - 1;

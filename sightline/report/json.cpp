@@ -81,7 +81,7 @@ ordered_json to_witness(const Answer& answer) {
 
 }  // namespace
 
-std::string to_json(const Answer& answer) {
+ordered_json to_tree(const Answer& answer) {
   ordered_json object;
   object["file"] = answer.file;
   object["name"] = answer.name;
@@ -117,8 +117,10 @@ std::string to_json(const Answer& answer) {
   object["assumptions"] = answer.assumptions;
   object["advice"] = answer.advice;
   if (answer.limit) object["limit"] = *answer.limit;
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return object;
 }
+
+std::string to_json(const Answer& answer) { return to_tree(answer).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 std::string to_json(const verdict::Floor& floor) { return to_object(floor).dump(); }
 

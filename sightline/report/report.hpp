@@ -1,6 +1,7 @@
 // Text and JSON from an Answer alone.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "sightline/verdict/answer.hpp"
@@ -9,6 +10,8 @@ namespace sightline::report {
 
 /// One line of JSON, fixed key order (format.md, "The answer"), no newline at the end.
 [[nodiscard]] std::string to_json(const verdict::Answer& answer);
+/// The same as a tree; text of a file that is no UTF-8 stands there as it is.
+[[nodiscard]] nlohmann::ordered_json to_tree(const verdict::Answer& answer);
 /// One floor as it stands in the answer.
 [[nodiscard]] std::string to_json(const verdict::Floor& floor);
 /// The object that stands for a file that could not be read: {"file":...,"error":...}.

@@ -271,7 +271,8 @@ bool ViewSweep::run() {
     }
     if (alike.size() == roots.size()) break;
   }
-  return true;
+  // Colours alone have told everything: evidence of it is none, and need not be looked for again.
+  return alike.size() == roots.size() && !searched_ ? explained() : true;
 }
 
 bool ViewSweep::try_suspects(const std::vector<ProductViews::Suspect>& suspects) {
@@ -399,6 +400,7 @@ bool ViewSweep::covers(const RootColours& first, const RootColours& second) cons
 
 bool ViewSweep::visit_root(Vertex a, const ViewColours::Colours& colours) {
   if (colours.at.discrete || covers(colours.at, colours.at)) return true;
+  searched_ = true;
   if (first_only() && !visit_twins(a, colours)) return false;
   return visit_group(a, maker_->make(a, budget_));
 }

@@ -94,6 +94,7 @@ private:
   std::uint64_t depth_;
   mutable std::unique_ptr<group::Membership> layout_member_;
   std::uint64_t work_ = 0;
+  bool searched_ = false;  ///< was a view searched, because its colours did not tell all?
 };
 
 /// Numbers of the symmetric classes of a group: equal exactly inside a class.
