@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exact.hpp"
+#include "grid.hpp"
 #include "group.hpp"
 #include "json.hpp"
 #include "labels.hpp"
@@ -78,6 +79,7 @@ struct Derivation {
   std::vector<std::string>& trusted;
   const Json* evidence;
   Layout layout, sighted, recoloured;  ///< as given; without blind layers; with tokens that the box can exchange in one colour (3.9)
+  std::optional<std::optional<Grid>> grid;  ///< of the layout, once it was looked for and until sight has it
   ConfirmedGroup layout_group, sighted_group, recoloured_group;
   bool whole = true;                   ///< no layer is blind
   std::optional<Sight> sight, sighted_sight, recoloured_sight, pattern_sight;

@@ -21,5 +21,7 @@ struct Grid {
 class ReachMemory;
 /// The same for the layout of a memory, found once; nullptr for nothing.
 [[nodiscard]] const Grid* find_grid(ReachMemory& memory);
+/// What find_grid(layout) gave for the layout of the memory, so that it is not looked for again.
+void keep_grid(ReachMemory& memory, std::optional<Grid> grid);
 
 } // namespace checker

@@ -59,12 +59,18 @@ struct Side {
     std::vector<std::vector<Places>> lists;
     std::uint64_t arcs = 0;
     std::vector<Run> row;
+    for (const std::uint32_t r : relations) {  // counted before any is written down
+      for (Vertex x = 0; x < factor.tokens; ++x) {
+        factor.relations[r].pattern->row(x, row);
+        for (const Run& run : row) arcs += run.size();
+        if (arcs > most_arcs_of_factor) return std::nullopt;
+      }
+    }
     for (const std::uint32_t r : relations) {
       std::vector<Places> rows(factor.tokens), readers(factor.tokens);
       for (Vertex x = 0; x < factor.tokens; ++x) {
         factor.relations[r].pattern->row(x, row);
         for (const Run& run : row) {
-          if ((arcs += run.size()) > most_arcs_of_factor) return std::nullopt;
           for (std::uint64_t y = run.first; y <= run.last; y += run.step) {
             rows[x].push_back(static_cast<Vertex>(y));
             readers[y].push_back(x);

@@ -256,14 +256,15 @@ struct ReachMemory::State {
   }
 
   const std::optional<Grid>& grid() {
-    if (!grid_) {
-      grid_.emplace(find_grid(layout));
-      if (*grid_) {
-        down_memory.emplace((*grid_)->down);
-        across_memory.emplace((*grid_)->across);
-      }
-    }
+    if (!grid_) keep_grid(find_grid(layout));
     return *grid_;
+  }
+
+  void keep_grid(std::optional<Grid> grid) {
+    grid_.emplace(std::move(grid));
+    if (!*grid_) return;
+    down_memory.emplace((*grid_)->down);
+    across_memory.emplace((*grid_)->across);
   }
 
   std::optional<ReachMemory> short_memory, down_memory, across_memory;
@@ -293,6 +294,7 @@ private:
 ReachMemory::ReachMemory(const Layout& layout) : state(std::make_unique<State>(layout)) {}
 ReachMemory::~ReachMemory() = default;
 
+void keep_grid(ReachMemory& memory, std::optional<Grid> grid) { memory.state->keep_grid(std::move(grid)); }
 const Grid* find_grid(ReachMemory& memory) { return memory.state->grid() ? &*memory.state->grid() : nullptr; }
 
 namespace {

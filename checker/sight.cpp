@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "grid.hpp"
 #include "reach.hpp"
 
 namespace checker {
@@ -47,6 +48,8 @@ std::vector<bool> WantedTokens::of(Vertex a) const {
 Sight::Sight(const Layout& layout, const Json& evidence, const ConfirmedGroup* group)
     : state_(new State{layout, evidence, group == nullptr ? std::vector<Vertex>{} : checker::orbits(group->group), ReachMemory{layout}}) {}
 Sight::~Sight() { delete state_; }
+
+void Sight::keep_grid(std::optional<Grid> grid) { checker::keep_grid(state_->memory, std::move(grid)); }
 
 std::optional<std::uint64_t> Sight::connected() const {
   ReachQuestion question = state_->ask();

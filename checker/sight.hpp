@@ -14,6 +14,8 @@
 
 namespace checker {
 
+struct Grid;
+
 enum class ClassKind { all, causal, seen };
 
 /// Least number of layers, or never; with a pair (reader, unseen) missed one layer earlier (or for ever).
@@ -54,6 +56,8 @@ public:
   Sight(const Sight&) = delete;
   Sight& operator=(const Sight&) = delete;
   ~Sight();
+  /// The grid of the layout, or that there is none, where that was found out before.
+  void keep_grid(std::optional<Grid> grid);
   [[nodiscard]] std::optional<std::uint64_t> connected() const;
   [[nodiscard]] ClassKind class_kind() const;
   /// Run-length [value, repeat] of n minus the number of tokens each token sees at the depth (none: ever).

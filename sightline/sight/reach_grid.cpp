@@ -14,19 +14,20 @@ namespace {
 using Axis = std::vector<ReadRange>;
 
 void sort_axis(Axis& axis) {
-  std::sort(axis.begin(), axis.end(), [](const ReadRange& a, const ReadRange& b) {
+  const auto before = [](const ReadRange& a, const ReadRange& b) {
     return a.first != b.first ? a.first < b.first : a.last != b.last ? a.last < b.last : a.step < b.step;
-  });
+  };
+  if (!std::is_sorted(axis.begin(), axis.end(), before)) std::sort(axis.begin(), axis.end(), before);
   // One way to write a set: neighbours of equal gaps joined, as far as it goes from the left.
-  Axis out;
-  for (const ReadRange& range : axis) {
-    if (!out.empty() && range.step == 1 && out.back().step == 1 && range.first <= out.back().last + 1) {
-      out.back().last = std::max(out.back().last, range.last);
+  std::size_t kept = 0;
+  for (const ReadRange range : axis) {
+    if (kept > 0 && range.step == 1 && axis[kept - 1].step == 1 && range.first <= axis[kept - 1].last + 1) {
+      axis[kept - 1].last = std::max(axis[kept - 1].last, range.last);
     } else {
-      out.push_back(range);
+      axis[kept++] = range;
     }
   }
-  axis.swap(out);
+  axis.resize(kept);
 }
 
 // One layer split along width w: what grid row r reads of grid rows, what column c reads of columns; the own place included.
@@ -67,7 +68,8 @@ private:
     for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
       if (!cut(layer_.ranges[k])) return false;
     }
-    std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) { return a.row_first != b.row_first ? a.row_first < b.row_first : a.columns.first < b.columns.first; });
+    const auto before = [](const Piece& a, const Piece& b) { return a.row_first != b.row_first ? a.row_first < b.row_first : a.columns.first < b.columns.first; };
+    if (!std::is_sorted(pieces_.begin(), pieces_.end(), before)) std::sort(pieces_.begin(), pieces_.end(), before);
     // The columns read in the first grid row there is; every other one must say the same.
     down_.clear();
     across_.clear();
@@ -88,15 +90,16 @@ private:
     // A row with the own token added must be a product as well: it is when the own place lies in both factors, or when
     // nothing at all is read beside it in one of them.
     if (pieces_.empty()) {
-      down_ = {{r, r, 1}};
-      across_ = {{c, c, 1}};
+      down_.push_back({r, r, 1});
+      across_.push_back({c, c, 1});
     }
     sort_axis(down_);
     const bool has_row = contains(down_, r), has_column = contains(across_, c);
-    if (!has_row && across_ == Axis{{c, c, 1}}) {
+    const auto is_own = [](const Axis& axis, Vertex x) { return axis.size() == 1 && axis.front() == ReadRange{x, x, 1}; };
+    if (!has_row && is_own(across_, c)) {
       down_.push_back({r, r, 1});
       sort_axis(down_);
-    } else if (!has_column && down_ == Axis{{r, r, 1}}) {
+    } else if (!has_column && is_own(down_, r)) {
       across_.push_back({c, c, 1});
       sort_axis(across_);
     } else if (!has_row || !has_column) {
