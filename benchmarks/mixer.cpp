@@ -6,11 +6,11 @@
 // CHECKED: tokens at which the result is compared with the reference's before anything is timed (700).
 // KERNEL: a name, performer:FEATURES or expr:TEXT; then, each with +: top_k=K, registers=R (the last R vertices), offset, t5, grid (learned biases).
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <random>
@@ -35,7 +35,13 @@ using namespace sightline::mixer;
 
 constexpr std::int64_t width = 64;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+/// Seconds; with SIGHTLINE_BENCH_PROCESSOR_TIME set, the processor time of all threads, which other work on the machine lengthens least.
+double now() {
+  static const bool of_processor = std::getenv("SIGHTLINE_BENCH_PROCESSOR_TIME") != nullptr;
+  timespec time{};
+  clock_gettime(of_processor ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 layout::Pattern make_layout(const std::string& name, layout::Vertex n, layout::Vertex registers = 0) {
   using layout::PatternKind;
