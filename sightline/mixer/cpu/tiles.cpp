@@ -50,6 +50,7 @@ private:
     if (relation != nullptr) { // pages are not touched twice
       runs_.reserve(relation->pattern().affine_runs().size());
       out_.rows.columns.reserve(relation->pattern().written_vertices().size());
+      groups_.reserve(relation->pattern().segments().size());
     }
     for (std::int64_t i = 0; i < plan_.readers();) {
       SameRows group;
@@ -215,12 +216,14 @@ private:
     return arcs;
   }
 
-  // Different columns that scattered runs touch, without sorting them.
-  [[nodiscard]] std::int64_t count_columns(std::int64_t first, std::int64_t last) {
+  /// Scattered runs touch more different columns than `most`; nothing is sorted.
+  [[nodiscard]] bool has_more_columns(std::int64_t first, std::int64_t last, double most) {
     if (stamps_.empty())
       stamps_.assign(static_cast<std::size_t>(plan_.reads()), -1);
     std::int64_t count = 0;
     for (std::size_t g = group_of(first); g < groups_.size() && groups_[g].first < last; ++g) {
+      if (static_cast<double>(count) > most)
+        return true;
       for_runs(groups_[g], [&](const PlainRun& run) {
         for (std::int64_t j = run.first; j <= run.last; j += run.step) {
           std::int32_t& stamp = stamps_[static_cast<std::size_t>(j)];
@@ -229,7 +232,7 @@ private:
         }
       });
     }
-    return count;
+    return static_cast<double>(count) > most;
   }
 
   std::int64_t next_tile(std::int64_t first) {
@@ -248,13 +251,12 @@ private:
     std::int64_t runs = 0;
     const std::int64_t arcs = count_arcs(first, last, runs);
     const double by_rows = static_cast<double>(arcs) * arc_cost + static_cast<double>(last - first) * row_cost;
-    if (cut_ == Cut::best && runs > 4 * (last - first) && arcs <= 4 * runs) {
-      const auto columns = static_cast<double>(count_columns(first, last));
-      const double vectors = std::min(4.0, static_cast<double>(arcs) / std::max(columns, 1.0));
-      if (by_rows < columns * vectors * vector_cost) {
-        add_sparse(first, last);
-        return last;
-      }
+    // Columns cost as many vectors as readers read them, four at most.
+    if (cut_ == Cut::best && runs > 4 * (last - first) && arcs <= 4 * runs &&
+        by_rows < static_cast<double>(arcs) * vector_cost &&
+        has_more_columns(first, last, by_rows / (4 * vector_cost))) {
+      add_sparse(first, last);
+      return last;
     }
     double cost = find_segments(first, last, segments_);
     // A tile that ends where a block ends may do with full masks.
@@ -295,7 +297,7 @@ private:
           out_.rows.columns.push_back(static_cast<std::int32_t>(j));
       }
       const auto begin = out_.rows.columns.begin() + out_.rows.offsets.back();
-      if (!std::is_sorted(begin, out_.rows.columns.end())) // runs of steps may overlap
+      if (group.written == nullptr && !std::is_sorted(begin, out_.rows.columns.end())) // runs of steps may overlap
         std::sort(begin, out_.rows.columns.end());
       out_.rows.offsets.push_back(static_cast<std::int64_t>(out_.rows.columns.size()));
     }
@@ -396,29 +398,35 @@ void finish_rows(Tiles& tiles, std::int64_t reads) {
   find_chunks(tiles.rows);
   if (rows.rows.empty())
     return;
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(reads) + 1, 0);
+  std::vector<std::int32_t> next(static_cast<std::size_t>(reads), 0); // of every column; first how many arcs it has
   for (const std::int32_t j : rows.columns)
-    ++counts[static_cast<std::size_t>(j)];
+    ++next[static_cast<std::size_t>(j)];
   SparseList& columns = tiles.columns;
   columns.columns.resize(rows.columns.size());
   columns.arcs.resize(rows.columns.size());
-  std::int64_t next = 0;
+  if (tiles.tiles.empty()) {
+    columns.rows.reserve(next.size());
+    columns.offsets.reserve(next.size() + 1);
+  }
+  std::int32_t sum = 0;
   for (std::int64_t j = 0; j < reads; ++j) {
-    std::int64_t& count = counts[static_cast<std::size_t>(j)];
-    const std::int64_t first = next;
-    next += count;
+    std::int32_t& count = next[static_cast<std::size_t>(j)];
+    const std::int32_t first = sum;
+    sum += count;
     if (count > 0 || tiles.tiles.empty()) {
       columns.rows.push_back(static_cast<std::int32_t>(j));
-      columns.offsets.push_back(next);
+      columns.offsets.push_back(sum);
     }
     count = first;
   }
+  const std::int32_t* const read = rows.columns.data(); // plain pointers: what is written may be none of these
+  std::int32_t *const place = next.data(), *const readers = columns.columns.data(), *const arcs = columns.arcs.data();
   for (std::size_t r = 0; r < rows.rows.size(); ++r) {
-    for (std::int64_t a = rows.offsets[r]; a < rows.offsets[r + 1]; ++a) {
-      const auto at =
-          static_cast<std::size_t>(counts[static_cast<std::size_t>(rows.columns[static_cast<std::size_t>(a)])]++);
-      columns.columns[at] = rows.rows[r];
-      columns.arcs[at] = static_cast<std::int32_t>(a);
+    const std::int32_t number = rows.rows[r];
+    for (std::int64_t a = rows.offsets[r], end = rows.offsets[r + 1]; a < end; ++a) {
+      const std::int32_t at = place[read[a]]++;
+      readers[at] = number;
+      arcs[at] = static_cast<std::int32_t>(a);
     }
   }
   find_chunks(tiles.columns);
