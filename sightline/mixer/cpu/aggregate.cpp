@@ -93,13 +93,19 @@ private:
     return head;
   }
 
-  // A task owns a stripe of entries of all tokens: nobody else adds there.
+  // A task owns stripes of entries of all tokens: nobody else adds there. Short rows go for many stripes at once, as they
+  // lie in memory; long ones touch all tokens anyway, and one stripe of these stays nearer.
   void find_values(const View<const Real>& grad_out, const View<Real>& to) {
+    const std::int64_t chains = shape_.batch * shape_.key_heads;
     const std::int64_t stripes = (shape_.value_width + aggregate_stripe - 1) / aggregate_stripe;
-    run_tasks(shape_.batch * shape_.key_heads * stripes, workers_, [&](std::int64_t task, int) {
-      const std::int64_t chain = task / stripes, b = chain / shape_.key_heads, key_head = chain % shape_.key_heads;
-      const std::int64_t begin = task % stripes * aggregate_stripe,
-                         end = std::min<std::int64_t>(begin + aggregate_stripe, shape_.value_width);
+    const std::int64_t wanted = workers_ == 1 ? 1 : (4 * workers_ + chains - 1) / chains;
+    const std::int64_t parts = has_long_rows() ? stripes : std::min(wanted, stripes);
+    run_tasks(chains * parts, workers_, [&](std::int64_t task, int) {
+      const std::int64_t chain = task / parts, b = chain / shape_.key_heads, key_head = chain % shape_.key_heads;
+      const auto border = [&](std::int64_t part) {
+        return std::min<std::int64_t>(part * stripes / parts * aggregate_stripe, shape_.value_width);
+      };
+      const std::int64_t begin = border(task % parts), end = border(task % parts + 1);
       for (std::int64_t j = 0; j < shape_.reads; ++j)
         std::fill(to.at(b, key_head, j) + begin, to.at(b, key_head, j) + end, Real(0));
       for (std::int64_t h = key_head * group(); h < (key_head + 1) * group(); ++h) {
@@ -109,6 +115,22 @@ private:
       }
     });
     clean(to, shape_.key_heads, shape_.reads);
+  }
+
+  [[nodiscard]] static std::int64_t reads_of(const ColourRows& rows, const ColourGroup& group) {
+    std::int64_t reads = 0;
+    for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r)
+      reads += (std::int64_t{rows.runs[r].last} - rows.runs[r].first) / rows.runs[r].step + 1;
+    return reads;
+  }
+  [[nodiscard]] bool has_long_rows() const {
+    constexpr std::int64_t most = 1024;
+    return std::any_of(rows_->begin(), rows_->end(), [](const ColourRows& rows) {
+      std::int64_t reads = 0;
+      for (const ColourGroup& group : rows.groups)
+        reads += reads_of(rows, group);
+      return reads > most * static_cast<std::int64_t>(rows.groups.size());
+    });
   }
 
   // Weights of a pair of tokens belong to its reader: readers share the work. Else every batch element has sums of its

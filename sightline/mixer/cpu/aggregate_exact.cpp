@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "sightline/mixer/cpu/call_parts.hpp"
@@ -12,11 +13,6 @@
 
 namespace sightline::mixer::cpu {
 namespace {
-
-/// NaN attains a maximum that is NaN.
-template <class Real> bool attains(Real value, Real maximum) {
-  return value == maximum || (value != value && maximum != maximum);
-}
 
 template <class Real> class ExactAggregate {
 public:
@@ -103,6 +99,8 @@ public:
     Spaces weights(workers_, longest), sums(workers_, width),
         terms(workers_, is_max_ ? std::min(longest, most_terms) * width : 0);
     Maxima maxima;
+    counting_.resize(is_max_ ? static_cast<std::size_t>(longest) : 0);
+    std::iota(counting_.begin(), counting_.end(), 0);
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t h = 0; h < shape_.heads; ++h) { // heads that share values add up in their order
         if (is_max_)
@@ -225,32 +223,14 @@ private:
     maxima.most.resize(static_cast<std::size_t>(shape_.readers * width));
     maxima.share.resize(maxima.most.size());
     run_tasks(rows.chunk_count(), workers_, [&](std::int64_t chunk, int) {
-      std::vector<Real> count(static_cast<std::size_t>(width));
       for (auto r = static_cast<std::size_t>(rows.chunks[static_cast<std::size_t>(chunk)]);
            r < static_cast<std::size_t>(rows.chunks[static_cast<std::size_t>(chunk) + 1]); ++r) {
-        Real* const most = maxima.most.data() + rows.rows[r] * width;
-        Real* const share = maxima.share.data() + rows.rows[r] * width;
-        const auto value = [&](std::int64_t a) {
-          return in_.value.at(b, h / group(), rows.columns[static_cast<std::size_t>(a)]);
-        };
-        const std::int64_t first = rows.offsets[r], last = rows.offsets[r + 1];
-        if (first == last)
-          continue;
-        std::copy_n(value(first), width, most);
-        for (std::int64_t a = first + 1; a < last; ++a) {
-          const Real* const v = value(a);
-          for (std::int64_t k = 0; k < width; ++k)
-            most[k] = v[k] > most[k] || v[k] != v[k] ? v[k] : most[k]; // no number is larger than NaN
+        const std::int64_t first = rows.offsets[r], count = rows.offsets[r + 1] - first, reader = rows.rows[r];
+        if (count > 0) {
+          engine_.share_maxima(in_.value.at(b, h / group(), 0), in_.value.token_stride, rows.columns.data() + first,
+                               count, width, grad_out.at(b, h, reader), maxima.most.data() + reader * width,
+                               maxima.share.data() + reader * width);
         }
-        std::fill(count.begin(), count.end(), Real(0));
-        for (std::int64_t a = first; a < last; ++a) {
-          const Real* const v = value(a);
-          for (std::int64_t k = 0; k < width; ++k)
-            count[static_cast<std::size_t>(k)] += attains(v[k], most[k]) ? Real(1) : Real(0);
-        }
-        const Real* const g = grad_out.at(b, h, rows.rows[r]);
-        for (std::int64_t k = 0; k < width; ++k)
-          share[k] = g[k] / count[static_cast<std::size_t>(k)];
       }
     });
   }
@@ -267,17 +247,9 @@ private:
       made = all.data();
     }
     std::fill_n(ones, count, Real(1));
-    for (std::int64_t a = 0; a < count; ++a) {
-      const std::int64_t reader = columns.columns[static_cast<std::size_t>(begin + a)];
-      const Real* const most = maxima.most.data() + reader * width;
-      const Real* const share = maxima.share.data() + reader * width;
-      for (std::int64_t k = 0; k < width; ++k)
-        made[a * width + k] = attains(value[k], most[k]) ? share[k] : Real(0);
-    }
-    std::vector<std::int32_t> counting(static_cast<std::size_t>(count));
-    for (std::int64_t a = 0; a < count; ++a)
-      counting[static_cast<std::size_t>(a)] = static_cast<std::int32_t>(a);
-    sum(columns, c, made, width, counting.data(), ones, to, workspace);
+    engine_.keep_attained(value, maxima.most.data(), maxima.share.data(), columns.columns.data() + begin, count, width,
+                          made);
+    sum(columns, c, made, width, counting_.data(), ones, to, workspace);
   }
 
   const Plan& plan_;
@@ -286,6 +258,7 @@ private:
   const Engine<Real>& engine_;
   bool is_mean_, is_max_, is_full_ = false;
   int workers_;
+  std::vector<std::int32_t> counting_; // 0, 1, ..: terms lie side by side
   const std::vector<Tiles>* lists_ = nullptr;
   const std::vector<std::vector<std::int32_t>>* colours_ = nullptr; // of the arcs, by relation
 };

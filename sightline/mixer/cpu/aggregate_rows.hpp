@@ -136,69 +136,129 @@ bool sum_gradients(const AggregateHead<Real>& head, const ColourGroup& group, co
     if (i >= head.reader_cut_begin && i < head.reader_cut_end)
       continue;
     const Real* const row = grad + i * grad_stride;
-    for (std::int64_t k = begin; k < end; ++k)
-      to[k - begin] = any ? to[k - begin] + row[k] / divisor : row[k] / divisor;
+    if (any || divisor != Real(1)) {
+      for (std::int64_t k = begin; k < end; ++k)
+        to[k - begin] = any ? to[k - begin] + row[k] / divisor : row[k] / divisor;
+    } else {
+      for (std::int64_t k = begin; k < end; ++k)
+        to[k - begin] = row[k];
+    }
     any = true;
   }
   return any;
 }
 
-/// Adds what all readers send back to entries begin .. end - 1 (at most aggregate_stripe) of the values.
+/// Adds to the first read of a group that attains the maximum, entry by entry, what the maximum has of the output's
+/// gradient: `vectors` vectors from entry k on. Several at once: each is one chain of comparisons.
+template <class Real, int vectors>
+SIGHTLINE_INLINE void give_largest(const AggregateHead<Real>& head, const ColourGroup& group, std::int64_t k,
+                                   const Real* share, Real* to, std::ptrdiff_t to_stride) {
+  constexpr int lanes = Lanes<Real>::count;
+  using Integer = typename Lanes<Real>::Integer;
+  Vec<Real> most[vectors];
+  IntVec<Real> best[vectors];
+  for (int v = 0; v < vectors; ++v) {
+    most[v] = splat<Real>(-__builtin_huge_val());
+    best[v] = IntVec<Real>{} + static_cast<Integer>(0x7fffffff); // behind every read
+  }
+  for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
+    const ColourRun& run = head.runs[r];
+    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t) {
+      const Real* row = head.value + j * head.value_stride + k;
+      const std::ptrdiff_t stride = run.step * head.value_stride;
+      IntVec<Real> here = IntVec<Real>{} + static_cast<Integer>(j);
+      for (std::int64_t c = 0; c < reads; ++c, row += stride, here += run.step) {
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v) {
+          const Vec<Real> value = load<Real>(row + v * lanes);
+          const auto takes = beats<Real>(value, most[v]) | (~beats<Real>(most[v], value) & (here < best[v]));
+          most[v] = takes ? value : most[v];
+          best[v] = takes ? here : best[v];
+        }
+      }
+    });
+  }
+  for (int v = 0; v < vectors; ++v) {
+    for (int lane = 0; lane < lanes; ++lane)
+      to[best[v][lane] * to_stride + k + v * lanes + lane] += share[v * lanes + lane];
+  }
+}
+
+/// The same for one entry.
+template <class Real>
+std::int64_t find_largest_entry(const AggregateHead<Real>& head, const ColourGroup& group, std::int64_t k) {
+  std::int64_t best = -1;
+  Real most = 0;
+  for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
+    const ColourRun& run = head.runs[r];
+    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t) {
+      for (std::int64_t c = 0; c < reads; ++c, j += run.step) {
+        const Real value = head.value[j * head.value_stride + k];
+        const bool more = value > most || (value != value && most == most);
+        const bool less = most > value || (most != most && value == value);
+        if (best < 0 || more || (!less && j < best)) {
+          best = j;
+          most = value;
+        }
+      }
+    });
+  }
+  return best;
+}
+
+/// Adds what all readers send back to entries begin .. end - 1 of the values.
 template <class Real>
 void aggregate_back(const AggregateHead<Real>& head, Collect kind, std::int64_t groups, const Real* grad,
                     std::ptrdiff_t grad_stride, Real* to, std::ptrdiff_t to_stride, std::int64_t begin,
                     std::int64_t end) {
   constexpr int lanes = Lanes<Real>::count;
   constexpr int vectors = aggregate_stripe / lanes;
-  const bool whole = end - begin == aggregate_stripe;
-  alignas(64) Real share[aggregate_stripe] = {};
+  constexpr std::int64_t most = 256; // entries at once
+  const bool stripe = end - begin == aggregate_stripe;
+  alignas(64) Real share[most] = {};
   for (std::int64_t g = 0; g < groups; ++g) {
     const ColourGroup& group = head.groups[g];
     const std::int64_t count = count_reads<Real>(head, group);
     const Real divisor = kind == Collect::mean ? static_cast<Real>(count) : Real(1);
-    if (count == 0 || !sum_gradients<Real>(head, group, grad, grad_stride, begin, end, divisor, share))
-      continue;
-    if (kind == Collect::max) {
-      for (std::int64_t k = begin; k < end; ++k) {
-        std::int64_t best = -1;
-        Real most = 0;
-        for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
-          const ColourRun& run = head.runs[r];
-          for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t) {
-            for (std::int64_t c = 0; c < reads; ++c, j += run.step) {
-              const Real value = head.value[j * head.value_stride + k];
-              const bool more = value > most || (value != value && most == most);
-              const bool less = most > value || (most != most && value == value);
-              if (best < 0 || more || (!less && j < best)) { // the first that attains it
-                best = j;
-                most = value;
-              }
-            }
-          });
-        }
-        to[best * to_stride + k] += share[k - begin];
+    for (std::int64_t first = begin; count > 0 && first < end; first += most) {
+      const std::int64_t last = end - first < most ? end : first + most;
+      if (!sum_gradients<Real>(head, group, grad, grad_stride, first, last, divisor, share))
+        break;
+      if (kind == Collect::max) {
+        std::int64_t k = first;
+        for (; k + 4 * lanes <= last; k += 4 * lanes)
+          give_largest<Real, 4>(head, group, k, share + (k - first), to, to_stride);
+        for (; k + lanes <= last; k += lanes)
+          give_largest<Real, 1>(head, group, k, share + (k - first), to, to_stride);
+        for (; k < last; ++k)
+          to[find_largest_entry<Real>(head, group, k) * to_stride + k] += share[k - first];
+        continue;
       }
-      continue;
-    }
-    for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
-      const ColourRun& run = head.runs[r];
-      for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) {
-        const Real* const weight = head.weight == nullptr ? nullptr : head.weight + colour;
-        Real* row = to + j * to_stride + begin;
-        for (std::int64_t c = 0; c < reads; ++c, row += run.step * to_stride) {
-          const Real factor = weight == nullptr ? Real(1) : weight[c * run.colour_step];
-          if (whole) {
+      for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
+        const ColourRun& run = head.runs[r];
+        for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) {
+          const Real* const weight = head.weight == nullptr ? nullptr : head.weight + colour;
+          Real* row = to + j * to_stride + first;
+          for (std::int64_t c = 0; c < reads; ++c, row += run.step * to_stride) {
+            const Real factor = weight == nullptr ? Real(1) : weight[c * run.colour_step];
+            const Vec<Real> factors = splat<Real>(factor);
+            const auto add = [&](std::int64_t k) {
+              store<Real>(row + k, fma(factors, load<Real>(share + k), load<Real>(row + k)));
+            };
+            if (stripe) {
 #pragma GCC unroll 8
-            for (int v = 0; v < vectors; ++v) {
-              store<Real>(row + v * lanes,
-                          fma(splat<Real>(factor), load<Real>(share + v * lanes), load<Real>(row + v * lanes)));
+              for (int v = 0; v < vectors; ++v)
+                add(v * lanes);
+              continue;
             }
-          } else {
-            for (std::int64_t k = 0; k < end - begin; ++k)
+            std::int64_t k = 0;
+            for (; k + lanes <= last - first; k += lanes)
+              add(k);
+            for (; k < last - first; ++k)
               row[k] += factor * share[k];
           }
-        }
-      });
+        });
+      }
     }
   }
 }
@@ -222,6 +282,56 @@ void aggregate_weights(const AggregateHead<Real>& head, Collect kind, std::int64
         }
       });
     }
+  }
+}
+
+/// Exact maxima, backward: a row's maxima, and `grad` over the number of its reads (columns) that attain each. NaN attains
+/// a maximum that is NaN.
+template <class Real>
+void share_maxima(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, std::int64_t count,
+                  std::int64_t width, const Real* grad, Real* most, Real* share) {
+  constexpr int lanes = Lanes<Real>::count;
+  const Vec<Real> one = splat<Real>(1), none{};
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes) {
+    Vec<Real> top = load<Real>(base + columns[0] * stride + k), number = one;
+    for (std::int64_t a = 1; a < count; ++a) {
+      const Vec<Real> value = load<Real>(base + columns[a] * stride + k);
+      const auto more = beats<Real>(value, top);
+      number = more ? one : number + (beats<Real>(top, value) ? none : one);
+      top = more ? value : top;
+    }
+    store<Real>(most + k, top);
+    store<Real>(share + k, load<Real>(grad + k) / number);
+  }
+  for (; k < width; ++k) {
+    Real top = base[columns[0] * stride + k], number = 1;
+    for (std::int64_t a = 1; a < count; ++a) {
+      const Real value = base[columns[a] * stride + k];
+      const bool more = value > top || (value != value && top == top);
+      const bool less = top > value || (top != top && value == value);
+      number = more ? 1 : less ? number : number + 1;
+      top = more ? value : top;
+    }
+    most[k] = top;
+    share[k] = grad[k] / number;
+  }
+}
+
+/// to [count][width] = the shares of rows (readers of one read with these values) where the read attains their maxima.
+template <class Real>
+void keep_attained(const Real* value, const Real* most, const Real* share, const std::int32_t* readers,
+                   std::int64_t count, std::int64_t width, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (std::int64_t a = 0; a < count; ++a, to += width) {
+    const Real *const top = most + readers[a] * width, *const part = share + readers[a] * width;
+    std::int64_t k = 0;
+    for (; k + lanes <= width; k += lanes) {
+      const Vec<Real> v = load<Real>(value + k), m = load<Real>(top + k);
+      store<Real>(to + k, (v == m) | ((v != v) & (m != m)) ? load<Real>(part + k) : Vec<Real>{});
+    }
+    for (; k < width; ++k)
+      to[k] = value[k] == top[k] || (value[k] != value[k] && top[k] != top[k]) ? part[k] : Real(0);
   }
 }
 

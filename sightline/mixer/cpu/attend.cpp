@@ -24,6 +24,8 @@ bool attend_pairs(const Plan& plan, const AttentionRule& rule, const Shape& shap
   Call<Real> call(plan, rule, shape, in, out, execution);
   if (!call.prepare())
     return attend_mapped(plan, rule, shape, in, out, gradients, execution);
+  if (gradients == nullptr && call.goes_by_content())
+    return call.forward_by_content();
   if (gradients == nullptr)
     call.forward();
   else if (call.goes_by_content() && call.find_in_place(gradients->out))

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -140,6 +141,9 @@ public:
     });
   }
 
+  /// goes_by_content(), forward: a call of its own for every few heads where reads are copied.
+  [[nodiscard]] bool forward_by_content(); // twins.cpp
+
   void backward(const AttentionGradients<Real>& gradients) {
     clear(gradients.key, shape_.width);
     clear(gradients.value, shape_.value_width);
@@ -201,7 +205,9 @@ private:
     return count < strip_columns;
   }
 
-  /// The order of every chain's reads; copies in that order where tiles read much more than their own readers.
+  /// Tiles read much more than their own readers: each would copy the same keys and values into their order again.
+  [[nodiscard]] bool copies_reads() const; // twins.cpp
+  /// The order of every chain's reads; copies in that order where copies_reads().
   void sort_reads(); // twins.cpp
 
   static Task tile_task(std::int64_t b, std::int64_t h, std::int64_t part) {
@@ -236,7 +242,7 @@ private:
     list.in_order = tiles.in_order;
     list.again = tile.again;
     list.ring = tiles.ring;
-    list.in_place = goes_by_content() && !orders_.empty() && sorted_keys_.empty() && reads_in_place(tiles, tile);
+    list.in_place = goes_by_content() && !orders_.empty() && !sorted_ && reads_in_place(tiles, tile);
     const auto next = static_cast<std::size_t>(part + workers_);
     if (next < tiles.tiles.size() && shape_.readers == shape_.reads) {
       list.next_reader = tiles.tiles[next].first_reader;
@@ -283,9 +289,9 @@ private:
       head.read_exponents = part_.read_exponents + h / group() * shape_.reads;
     }
     const std::int64_t chain = b * shape_.key_heads + h / group();
-    if (!sorted_keys_.empty()) {
-      head.key = sorted_keys_.data() + chain * shape_.reads * shape_.width;
-      head.value = sorted_values_.data() + chain * shape_.reads * shape_.value_width;
+    if (sorted_) {
+      head.key = sorted_keys_ + chain * shape_.reads * shape_.width;
+      head.value = sorted_values_ + chain * shape_.reads * shape_.value_width;
       head.key_stride = shape_.width;
       head.value_stride = shape_.value_width;
     } else if (!orders_.empty()) {
@@ -516,7 +522,8 @@ private:
   std::vector<std::vector<std::int32_t>> orders_; // exact mode, twins: reads by content, per batch element and key head
   std::vector<std::vector<std::int32_t>> reader_orders_; // backward, in place: of readers, per batch element and head
   bool stays_in_place_ = false;
-  std::vector<Real> sorted_keys_, sorted_values_; // in those orders, or empty
+  std::optional<Copies<Real, struct SortedReads>> sorted_;
+  Real *sorted_keys_ = nullptr, *sorted_values_ = nullptr; // in those orders, or null
   const Engine<Real>* engine_ = nullptr;
   int workers_ = 1;
   std::vector<SinkPart> sinks_;

@@ -14,31 +14,29 @@
 
 namespace sightline::mixer::cpu {
 
-/// Aligned memory for every worker. A thread keeps the last block that it let go (up to most_kept bytes): pages that
-/// come fresh from the system for every call would cost more than a small call does.
-class Workspaces {
+/// Aligned memory, not touched before it is written. A thread keeps the last block of every use that it let go (up to
+/// most_kept bytes): pages that come fresh from the system for every call would cost more than a small call does.
+template <class Use> class KeptMemory {
 public:
-  Workspaces(std::size_t bytes, int workers) : bytes_((bytes + 4095) / 4096 * 4096 + 64) {
-    const std::size_t all = (bytes_ * static_cast<std::size_t>(workers) + 4095) / 4096 * 4096;
+  explicit KeptMemory(std::size_t bytes) {
+    const std::size_t all = (bytes + 4095) / 4096 * 4096;
     memory_ = std::exchange(kept(), {});
     if (memory_.bytes < all)
       memory_ = {};
-    if (memory_.data != nullptr)
+    if (memory_.data != nullptr || all == 0)
       return;
     memory_.data.reset(static_cast<char*>(std::aligned_alloc(4096, all)));
     if (!memory_.data)
       throw std::bad_alloc();
     memory_.bytes = all;
   }
-  ~Workspaces() {
+  ~KeptMemory() {
     if (memory_.bytes <= most_kept && memory_.bytes > kept().bytes)
       kept() = std::move(memory_);
   }
-  Workspaces(const Workspaces&) = delete;
-  Workspaces& operator=(const Workspaces&) = delete;
-  [[nodiscard]] void* of(int worker) const {
-    return memory_.data.get() + bytes_ * static_cast<std::size_t>(worker);
-  }
+  KeptMemory(const KeptMemory&) = delete;
+  KeptMemory& operator=(const KeptMemory&) = delete;
+  [[nodiscard]] char* data() const { return memory_.data.get(); }
 
 private:
   static constexpr std::size_t most_kept = std::size_t{8} << 20;
@@ -53,8 +51,38 @@ private:
     thread_local Block block;
     return block;
   }
-  std::size_t bytes_;
   Block memory_;
+};
+
+/// Memory for every worker.
+class Workspaces {
+public:
+  Workspaces(std::size_t bytes, int workers)
+      : bytes_((bytes + 4095) / 4096 * 4096 + 64), memory_(bytes_ * static_cast<std::size_t>(workers)) {}
+  [[nodiscard]] void* of(int worker) const { return memory_.data() + bytes_ * static_cast<std::size_t>(worker); }
+
+private:
+  std::size_t bytes_;
+  KeptMemory<Workspaces> memory_;
+};
+
+/// Copies of tokens in another order, several arrays of numbers in one block. Those of one kind of pass may lie inside
+/// those of another: each has a use of its own.
+template <class Real, class Use> class Copies {
+public:
+  explicit Copies(std::int64_t numbers) : memory_(sizeof(Real) * static_cast<std::size_t>(numbers)) {}
+  /// Null where it is not wanted.
+  [[nodiscard]] Real* take(bool wanted, std::int64_t numbers) {
+    if (!wanted)
+      return nullptr;
+    Real* const at = reinterpret_cast<Real*>(memory_.data()) + used_;
+    used_ += numbers;
+    return at;
+  }
+
+private:
+  KeptMemory<Use> memory_;
+  std::int64_t used_ = 0;
 };
 
 /// The vertices that a batch element's length leaves out.

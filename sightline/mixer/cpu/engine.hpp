@@ -245,7 +245,7 @@ struct ColourGroup {
   std::uint32_t runs_begin = 0, runs_end = 0;
 };
 enum class Collect { sum, mean, max };
-inline constexpr int aggregate_stripe = 16; ///< entries of values whose gradients one task owns
+inline constexpr int aggregate_stripe = 16; ///< entries of values whose gradients one task owns at least
 
 /// One head of one batch element of `aggregate`.
 template <class Real> struct AggregateHead {
@@ -307,13 +307,19 @@ template <class Real> struct Engine {
   /// Rows of groups begin .. end - 1.
   void (*aggregate_groups)(const AggregateHead<Real>&, Collect, std::int64_t begin, std::int64_t end, Real* out,
                            std::ptrdiff_t out_stride);
-  /// Adds the gradients of entries begin .. end - 1 of all values (at most aggregate_stripe).
+  /// Adds the gradients of entries begin .. end - 1 of all values; aggregate_stripe of them go fastest.
   void (*aggregate_back)(const AggregateHead<Real>&, Collect, std::int64_t groups, const Real* grad,
                          std::ptrdiff_t grad_stride, Real* to, std::ptrdiff_t to_stride, std::int64_t begin,
                          std::int64_t end);
   /// Adds the gradients of the weights of groups begin .. end - 1; `space` holds `width` numbers.
   void (*aggregate_weights)(const AggregateHead<Real>&, Collect, std::int64_t begin, std::int64_t end, const Real* grad,
                             std::ptrdiff_t grad_stride, Real* to, Real* space);
+  /// Exact maxima, backward: what a row's reads that attain its maxima get each; what a read gets from its readers, a row
+  /// for each.
+  void (*share_maxima)(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, std::int64_t count,
+                       std::int64_t width, const Real* grad, Real* most, Real* share);
+  void (*keep_attained)(const Real* value, const Real* most, const Real* share, const std::int32_t* readers,
+                        std::int64_t count, std::int64_t width, Real* to);
   std::size_t (*sum_bytes)(std::int64_t width);
   /// to = the sum over a of weights[a] times the row of columns[a], in that order, or as several sums (marks, see
   /// SparseRows). Without an order where is_free: columns null are all, weights null are 1.
@@ -327,6 +333,7 @@ template <class Real> struct Engine {
                    const Real* back, Real* to, std::ptrdiff_t to_stride, Real* numbers);
   /// Every NaN the same, no -0.
   void (*make_canonical)(Real* row, std::int64_t width);
+  void (*add_canonical)(Real* row, const Real* other, std::int64_t width); ///< row + other, as above
   /// How many of `count` keys, taken as whole numbers bit by bit, are smaller than each; at most most_ranked keys.
   void (*rank_keys)(const Real* keys, int count, std::int32_t* ranks);
   /// Cosines and sines of the sum of two angles per pair, as rotate_row wants them.

@@ -142,13 +142,6 @@ public:
   }
 
 private:
-  struct Numbers {
-    explicit Numbers(std::int64_t count) : size(count), memory(new Real[static_cast<std::size_t>(count)]) {}
-    [[nodiscard]] Real* data() const { return memory.get(); }
-    std::int64_t size;
-    std::unique_ptr<Real[]> memory;
-  };
-
   [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
 
   // Exact mode writes no -0 and every NaN alike.
@@ -191,17 +184,21 @@ private:
     constexpr std::int64_t most_numbers = std::int64_t{1} << 19; // they stay in the caches
     const std::int64_t padded = map_.padded, count = map_.count;
     const std::int64_t per_head = padded * (shape_.reads + group() * shape_.readers);
-    // Backward, features and their gradients are four arrays: heads follow each other, and threads share their tiles.
-    const std::int64_t at_once =
-        std::min(std::max<std::int64_t>(most_numbers / std::max<std::int64_t>(per_head, 1),
-                                        gradients != nullptr ? 1 : workers_),
-                 shape_.key_heads);
-    // Not initialised: every number is written before it is read.
-    const Numbers queries(at_once * group() * shape_.readers * padded), keys(at_once * shape_.reads * padded),
-        query_exponents(at_once * group() * shape_.readers), key_exponents(at_once * shape_.reads);
+    // Heads follow each other and threads share their tiles (backward, features and their gradients are four arrays);
+    // forward, a head each where there is room.
+    constexpr std::int64_t most_room = std::int64_t{1} << 21;
+    const std::int64_t size = std::max<std::int64_t>(per_head, 1);
+    const std::int64_t at_least =
+        gradients != nullptr ? 1 : std::clamp<std::int64_t>(most_room / size, 1, workers_);
+    const std::int64_t at_once = std::min(std::max(most_numbers / size, at_least), shape_.key_heads);
+    const std::int64_t readers = at_once * group() * shape_.readers, reads = at_once * shape_.reads;
     const bool wants_queries = gradients != nullptr && gradients->query.data != nullptr,
                wants_keys = gradients != nullptr && gradients->key.data != nullptr;
-    const Numbers grad_queries(wants_queries ? queries.size : 0), grad_keys(wants_keys ? keys.size : 0);
+    Copies<Real, FeatureAttention> numbers((readers + reads) * (padded * (gradients != nullptr ? 2 : 1) + 1));
+    Real *const queries = numbers.take(true, readers * padded), *const keys = numbers.take(true, reads * padded),
+                *const grad_queries = numbers.take(wants_queries, readers * padded),
+                *const grad_keys = numbers.take(wants_keys, reads * padded),
+                *const query_exponents = numbers.take(true, readers), *const key_exponents = numbers.take(true, reads);
     if (gradients != nullptr && gradients->sink != nullptr)
       std::fill_n(gradients->sink, shape_.heads, Real(0));
     std::vector<Real> sinks(static_cast<std::size_t>(shape_.heads)), biases;
@@ -217,12 +214,12 @@ private:
         for_rows(heads, shape_.readers, [&](std::int64_t h, std::int64_t i, std::int64_t rows, void* space) {
           const std::int64_t at = h * shape_.readers + i;
           engine_->find_features(map_, query.at(0, h, i), query.token_stride, static_cast<Real>(rule_.scale), rows,
-                                 queries.data() + at * padded, query_exponents.data() + at, space);
+                                 queries + at * padded, query_exponents + at, space);
         });
         for_rows(key_heads, shape_.reads, [&](std::int64_t h, std::int64_t j, std::int64_t rows, void* space) {
           const std::int64_t at = h * shape_.reads + j;
-          engine_->find_features(map_, key.at(0, h, j), key.token_stride, Real(1), rows, keys.data() + at * padded,
-                                 key_exponents.data() + at, space);
+          engine_->find_features(map_, key.at(0, h, j), key.token_stride, Real(1), rows, keys + at * padded,
+                                 key_exponents + at, space);
         });
         Shape shape = shape_;
         shape.batch = 1;
@@ -230,8 +227,8 @@ private:
         shape.key_heads = key_heads;
         shape.width = count;
         AttentionInputs<Real> in = in_;
-        in.query = {queries.data(), 0, shape_.readers * padded, padded};
-        in.key = {keys.data(), 0, shape_.reads * padded, padded};
+        in.query = {queries, 0, shape_.readers * padded, padded};
+        in.key = {keys, 0, shape_.reads * padded, padded};
         in.value = part(in_.value, b, first);
         in.bias = in_.bias == nullptr ? nullptr : in_.bias + first_head * plan_.colours();
         in.sink = in_.sink == nullptr ? nullptr : in_.sink + first_head;
@@ -240,7 +237,7 @@ private:
         to.out = part(out.out, b, first_head);
         to.statistics = out.statistics + (b * shape_.heads + first_head) * shape_.readers * 2;
         Call<Real> call(plan_, rule_, shape, in, to, execution_,
-                        {first_head, query_exponents.data(), key_exponents.data(), nullptr});
+                        {first_head, query_exponents, key_exponents, nullptr});
         if (!call.prepare())
           return false;
         if (gradients == nullptr) {
@@ -253,8 +250,8 @@ private:
         }
         AttentionGradients<Real> inner;
         inner.out = part(gradients->out, b, first_head);
-        inner.query = {wants_queries ? grad_queries.data() : nullptr, 0, shape_.readers * padded, padded};
-        inner.key = {wants_keys ? grad_keys.data() : nullptr, 0, shape_.reads * padded, padded};
+        inner.query = {wants_queries ? grad_queries : nullptr, 0, shape_.readers * padded, padded};
+        inner.key = {wants_keys ? grad_keys : nullptr, 0, shape_.reads * padded, padded};
         inner.value = part(gradients->value, b, first);
         inner.sink = gradients->sink == nullptr ? nullptr : sinks.data() + first_head;
         inner.bias = biases.empty() ? nullptr : biases.data();
@@ -263,16 +260,16 @@ private:
           gradients->bias[first_head * plan_.colours() + k] += biases[static_cast<std::size_t>(k)];
         for (std::int64_t h = first_head; h < first_head + heads && gradients->sink != nullptr; ++h)
           gradients->sink[h] += sinks[static_cast<std::size_t>(h)];
-        const auto turn_back = [&](const View<const Real>& from, Real scale, const Numbers& of, const Numbers& given,
+        const auto turn_back = [&](const View<const Real>& from, Real scale, const Real* of, Real* given,
                                    const View<Real>& result, std::int64_t number, std::int64_t tokens) {
           if (result.data == nullptr)
             return;
           for_rows(number, tokens, [&](std::int64_t h, std::int64_t i, std::int64_t rows, void* space) {
             const std::int64_t at = (h * tokens + i) * padded;
             for (std::int64_t r = 0; r < rows; ++r)
-              std::fill_n(given.data() + at + r * padded + count, padded - count, Real(0));
-            engine_->feature_gradient(map_, from.at(0, h, i), from.token_stride, scale, rows, of.data() + at,
-                                      given.data() + at, result.at(0, h, i), result.token_stride, false, space);
+              std::fill_n(given + at + r * padded + count, padded - count, Real(0));
+            engine_->feature_gradient(map_, from.at(0, h, i), from.token_stride, scale, rows, of + at,
+                                      given + at, result.at(0, h, i), result.token_stride, false, space);
           });
         };
         turn_back(query, static_cast<Real>(rule_.scale), queries, grad_queries, part(gradients->query, b, first_head),

@@ -46,6 +46,18 @@ void multiply_rows(const Real* in, const Real* packed, const Real* bias, std::in
 
 template <class Real> void canonical_row(Real* row, std::int64_t width) { make_canonical<Real>(row, width); }
 
+template <class Real> void add_canonical(Real* row, const Real* other, std::int64_t width) {
+  constexpr int lanes = Lanes<Real>::count;
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes)
+    store<Real>(row + k, canonical<Real>(load<Real>(row + k) + load<Real>(other + k)));
+  for (const std::int64_t first = k; k < width; ++k) {
+    row[k] += other[k];
+    if (k + 1 == width)
+      make_canonical<Real>(row + first, width - first);
+  }
+}
+
 template <class Real> void rank_keys(const Real* keys, int count, std::int32_t* ranks) {
   constexpr int lanes = Lanes<Real>::count;
   alignas(64) Real padded[most_ranked] = {};
@@ -67,7 +79,7 @@ template <class Real> constexpr Engine<Real> make_engine() {
       &backward_rows<Real>,     &backward_columns<Real>, &select_tile<Real>, &select_rows<Real>, &find_features<Real>,    &feature_gradient<Real>,
       &linear_bytes<Real>,      &linear_collect<Real>,   &linear_add<Real>,       &linear_forward<Real>,
       &linear_backward<Real>,   &linear_columns<Real>,   &aggregate_groups<Real>, &aggregate_back<Real>,
-      &aggregate_weights<Real>, &sum_bytes<Real>, &sum_rows<Real>, &map_rows<Real>, &map_back<Real>, &canonical_row<Real>,    &rank_keys<Real>,        &add_angles<Real>,
+      &aggregate_weights<Real>, &share_maxima<Real>, &keep_attained<Real>, &sum_bytes<Real>, &sum_rows<Real>, &map_rows<Real>, &map_back<Real>, &canonical_row<Real>, &add_canonical<Real>, &rank_keys<Real>,        &add_angles<Real>,
       &rotate_row<Real>,        block_vectors * Lanes<Real>::count,
       &pack_weight<Real>,       &multiply_rows<Real>};
 }

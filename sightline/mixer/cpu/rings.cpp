@@ -1,7 +1,6 @@
 #include "sightline/mixer/cpu/rings.hpp"
 
 #include <algorithm>
-#include <memory>
 
 #include "sightline/mixer/cpu/call.hpp"
 #include "sightline/mixer/cpu/slices.hpp"
@@ -63,58 +62,44 @@ private:
     in.query = mirror(in.query, n_);
     in.key = mirror(in.key, n_);
     in.value = mirror(in.value, n_);
-    const std::vector<Real> statistics = mirror_statistics(slice);
+    const std::int64_t per_token = s.key_heads * n_ * static_cast<std::int64_t>(sizeof(Real));
+    const bool together = per_token * (width_ + value_width_) <= most_bytes;
+    const std::int64_t numbers = s.key_heads * n_ * (together ? width_ + value_width_ : std::max(width_, value_width_));
+    Copies<Real, RingsBackward> copies(numbers + 2 * s.heads * n_);
+    Real *const space = copies.take(true, numbers), *const statistics = copies.take(true, 2 * s.heads * n_);
+    mirror_statistics(slice, statistics);
     AttentionOutputs<Real> out = slice.out;
     out.out = mirror(out.out, n_);
-    out.statistics = const_cast<Real*>(statistics.data());
+    out.statistics = statistics;
     AttentionGradients<Real> to = slice.gradients;
     to.sink = nullptr; // was complete on the first side
     to.out = mirror(to.out, n_);
     const View<Real> query = mirror(to.query, n_);
-    const std::int64_t per_token = s.key_heads * n_ * static_cast<std::int64_t>(sizeof(Real));
-    const bool together = per_token * (width_ + value_width_) <= most_bytes;
+    const auto lay = [&](bool wanted, std::int64_t before, std::int64_t width) {
+      return wanted ? View<Real>{space + before * s.key_heads * n_, 0, n_ * width, width} : View<Real>{};
+    };
     for (const bool values : {true, false}) {
       if (together && !values)
         break;
       const bool with_key = (together || !values) && slice.gradients.key.data != nullptr;
       const bool with_value = values && slice.gradients.value.data != nullptr;
       to.query = values ? query : View<Real>{};
-      to.key = allocate(keys_, with_key, s.key_heads, width_);
-      to.value = allocate(values_, with_value, s.key_heads, value_width_);
+      to.key = lay(with_key, 0, width_);
+      to.value = lay(with_value, together ? width_ : 0, value_width_);
       if (!pass(slice, in, out, to, true))
         return false;
       add_mirrored(to.key, slice.gradients.key, s.key_heads, width_);
       add_mirrored(to.value, slice.gradients.value, s.key_heads, value_width_);
-      if (!together) {
-        keys_ = {};
-        values_ = {};
-      }
     }
     return true;
   }
 
-  struct Space {
-    std::unique_ptr<Real[]> numbers; // not touched before they are written
-    std::int64_t size = 0;
-  };
-  View<Real> allocate(Space& space, bool wanted, std::int64_t heads, std::int64_t width) const {
-    if (!wanted)
-      return {};
-    if (space.size < heads * n_ * width) {
-      space.size = heads * n_ * width;
-      space.numbers.reset(new Real[static_cast<std::size_t>(space.size)]);
-    }
-    return {space.numbers.get(), 0, n_ * width, width};
-  }
-
-  [[nodiscard]] std::vector<Real> mirror_statistics(const Slice<Real>& slice) const {
-    std::vector<Real> to(static_cast<std::size_t>(slice.shape.heads * n_ * 2));
+  void mirror_statistics(const Slice<Real>& slice, Real* to) const {
     for (std::int64_t h = 0; h < slice.shape.heads; ++h) {
       const Real* const from = slice.out.statistics + h * n_ * 2;
       for (std::int64_t i = 0; i < n_; ++i)
-        std::copy_n(from + i * 2, 2, to.begin() + (h * n_ + n_ - 1 - i) * 2);
+        std::copy_n(from + i * 2, 2, to + (h * n_ + n_ - 1 - i) * 2);
     }
-    return to;
   }
 
   static constexpr std::int64_t rows_of_task = 1024;
@@ -136,9 +121,7 @@ private:
     for_rows(heads, [&](std::int64_t h, std::int64_t t) {
       const Real* const other = from.at(0, h, n_ - 1 - t);
       Real* const row = to.at(0, h, t);
-      for (std::int64_t k = 0; k < width; ++k)
-        row[k] += other[k];
-      engine_.make_canonical(row, width);
+      engine_.add_canonical(row, other, width);
     });
   }
 
@@ -148,7 +131,6 @@ private:
   const Engine<Real>& engine_;
   Execution inner_;
   std::int64_t n_, width_, value_width_;
-  Space keys_, values_;
 };
 
 } // namespace

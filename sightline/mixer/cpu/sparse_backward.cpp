@@ -1,7 +1,6 @@
 // Backward pass of rows taken one by one: rows leave weight and slope of every arc, columns collect what their readers
 // left. Columns are taken as soon as their last reader is done, while queries and output gradients are in the caches.
 #include <algorithm>
-#include <memory>
 
 #include "sightline/mixer/cpu/call.hpp"
 
@@ -27,7 +26,7 @@ bool keeps_to_stretch(const SparseList& columns, std::int64_t chunks, std::int64
 } // namespace
 
 template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>& gradients) {
-  constexpr std::size_t most_bytes = std::size_t{8} << 20; // per arc, or of what columns come back to
+  constexpr std::size_t most_bytes = std::size_t{6} << 20; // per arc, or of what columns come back to
   const std::int64_t chains = shape_.batch * shape_.key_heads;
   // Three gradients that the caches will not keep: written past them, so that lines are not fetched to be overwritten.
   constexpr std::int64_t most_kept = std::int64_t{16} << 20;
@@ -60,9 +59,11 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
       first = last;
       continue;
     }
-    const auto per_arc = [&](bool wanted) { return std::unique_ptr<Real[]>(new Real[wanted ? arcs : 0]); };
-    const auto weights = per_arc(true), slopes = per_arc(true), alongs = per_arc(common_.program != nullptr),
-               exponents = per_arc(!bias_sums_.empty());
+    const bool has_alongs = common_.program != nullptr, has_exponents = !bias_sums_.empty();
+    const auto of_arcs = static_cast<std::int64_t>(arcs);
+    Copies<Real, struct ArcNumbers> kept(of_arcs * (2 + (has_alongs ? 1 : 0) + (has_exponents ? 1 : 0)));
+    Real *const weights = kept.take(true, of_arcs), *const slopes = kept.take(true, of_arcs),
+                *const alongs = kept.take(has_alongs, of_arcs), *const exponents = kept.take(has_exponents, of_arcs);
     std::vector<Real> middles(
         common_has_extra() ? static_cast<std::size_t>((last - first) * group() * shape_.readers) : 0);
     const auto to = [&](const Task& task) {
@@ -70,12 +71,12 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
       const std::int64_t number = task.batch * shape_.heads + task.head - first * group();
       const std::size_t before = arcs_before[static_cast<std::size_t>(number)];
       result.past = past;
-      result.arc_weights = weights.get() + before;
-      result.arc_slopes = slopes.get() + before;
+      result.arc_weights = weights + before;
+      result.arc_slopes = slopes + before;
       if (!bias_sums_.empty())
-        result.arc_exponents = exponents.get() + before;
+        result.arc_exponents = exponents + before;
       if (common_.program != nullptr)
-        result.arc_alongs = alongs.get() + before;
+        result.arc_alongs = alongs + before;
       if (!middles.empty())
         result.middles = middles.data() + number * shape_.readers;
       return result;
@@ -133,7 +134,7 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
     run_tasks(numbers, workers_, [&](std::int64_t k, int) {
       const std::int64_t number = first * group() + k;
       const SparseList& rows = tiles_of(number % shape_.heads).rows;
-      const Real* const from = exponents.get() + arcs_before[static_cast<std::size_t>(k)];
+      const Real* const from = exponents + arcs_before[static_cast<std::size_t>(k)];
       double* const sums = bias_sums_.data() + number * bias_length() + (coloured_ != nullptr ? 0 : bias_zero());
       for (std::size_t r = 0; r < rows.rows.size(); ++r) {
         for (auto a = static_cast<std::size_t>(rows.offsets[r]); a < static_cast<std::size_t>(rows.offsets[r + 1]);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -144,30 +143,56 @@ void copy_rows(const View<const Real>& from, std::int64_t batch, std::int64_t he
   }
 }
 
-// Where tiles read much more than their own readers, each would copy the same keys and values into their order again:
-// they are copied once.
-template <class Real> void Call<Real>::sort_reads() {
-  const std::int64_t chains = shape_.batch * shape_.key_heads, width = shape_.width, value_width = shape_.value_width;
+template <class Real> bool Call<Real>::copies_reads() const {
+  constexpr std::int64_t few = 256;
   std::int64_t reads = 0, tiles = 0;
   for (const Tiles& each : *tiles_) {
     tiles += static_cast<std::int64_t>(each.tiles.size());
     for (const Segment& segment : each.segments)
       reads += segment.count;
   }
-  constexpr std::int64_t few = 256;
-  const bool copies = reads > few * tiles;
+  return reads > few * tiles;
+}
+
+template <class Real> void Call<Real>::sort_reads() {
+  const std::int64_t chains = shape_.batch * shape_.key_heads, width = shape_.width, value_width = shape_.value_width;
+  const bool copies = copies_reads();
   orders_.resize(static_cast<std::size_t>(chains));
-  sorted_keys_.resize(static_cast<std::size_t>(copies ? chains * shape_.reads * width : 0));
-  sorted_values_.resize(static_cast<std::size_t>(copies ? chains * shape_.reads * value_width : 0));
+  if (copies) {
+    sorted_.emplace(chains * shape_.reads * (width + value_width));
+    sorted_keys_ = sorted_->take(true, chains * shape_.reads * width);
+    sorted_values_ = sorted_->take(true, chains * shape_.reads * value_width);
+  }
   run_tasks(chains, workers_, [&](std::int64_t chain, int) {
     const std::int64_t b = chain / shape_.key_heads, h = chain % shape_.key_heads;
     auto& order = orders_[static_cast<std::size_t>(chain)];
     order = sort_by_content(plan_, in_.key, width, in_.value, value_width, b, h, *engine_);
     if (!copies)
       return;
-    copy_rows(in_.key, b, h, order, width, sorted_keys_.data() + chain * shape_.reads * width);
-    copy_rows(in_.value, b, h, order, value_width, sorted_values_.data() + chain * shape_.reads * value_width);
+    copy_rows(in_.key, b, h, order, width, sorted_keys_ + chain * shape_.reads * width);
+    copy_rows(in_.value, b, h, order, value_width, sorted_values_ + chain * shape_.reads * value_width);
   });
+}
+
+/// A few heads at a time, whose sorted keys and values stay near the caches.
+template <class Real> bool Call<Real>::forward_by_content() {
+  if (!copies_reads()) {
+    forward();
+    return true;
+  }
+  constexpr std::int64_t most_numbers = std::int64_t{1} << 20;
+  const std::int64_t per_key_head = std::max<std::int64_t>(shape_.reads * (shape_.width + shape_.value_width), 1);
+  const std::int64_t at_once = std::min(std::max<std::int64_t>(most_numbers / per_key_head, workers_), shape_.key_heads);
+  return for_slices<Real>(plan_, shape_, in_, out_, nullptr, std::max<std::int64_t>(at_once, 1),
+                    [&](const Slice<Real>& slice) {
+                      CallPart<Real> part;
+                      part.first_head = slice.first_head;
+                      Call<Real> call(plan_, rule_, slice.shape, slice.in, slice.out, execution_, part);
+                      if (!call.prepare())
+                        return false;
+                      call.forward();
+                      return true;
+                    });
 }
 
 template <class Real> bool Call<Real>::find_in_place(const View<const Real>& grad_out) {
@@ -220,16 +245,17 @@ bool attend_twins_backward(const Plan& plan, const AttentionRule& rule, const Sh
   const std::int64_t at_once = std::clamp<std::int64_t>(most_numbers / per_key_head, 1, shape.key_heads);
   Execution inner = execution;
   inner.exact = false;
-  // Kept from slice to slice, and not touched before they are written.
+  Copies<Real, struct TwinsBackward> copies(at_once * n * (group * (2 * width + 2 * value_width + 2) + 2 * (width + value_width)));
   const auto allocate = [&](bool wanted, std::int64_t heads, std::int64_t w) {
-    return std::unique_ptr<Real[]>(wanted ? new Real[static_cast<std::size_t>(at_once * heads * n * w)] : nullptr);
+    return copies.take(wanted, at_once * heads * n * w);
   };
-  const auto query = allocate(true, group, width), grad_out = allocate(true, group, value_width),
-             result = allocate(true, group, value_width), statistics = allocate(true, group, 2),
-             key = allocate(true, 1, width), value = allocate(true, 1, value_width),
-             grad_query = allocate(gradients.query.data != nullptr, group, width),
-             grad_key = allocate(gradients.key.data != nullptr, 1, width),
-             grad_value = allocate(gradients.value.data != nullptr, 1, value_width);
+  Real *const query = allocate(true, group, width), *const grad_out = allocate(true, group, value_width),
+              *const result = allocate(true, group, value_width), *const key = allocate(true, 1, width),
+              *const value = allocate(true, 1, value_width),
+              *const grad_query = allocate(gradients.query.data != nullptr, group, width),
+              *const grad_key = allocate(gradients.key.data != nullptr, 1, width),
+              *const grad_value = allocate(gradients.value.data != nullptr, 1, value_width),
+              *const statistics = allocate(true, group, 2);
   return for_slices(plan, shape, in, out, &gradients, at_once, [&](const Slice<Real>& slice) {
     const Shape& s = slice.shape;
     std::vector<std::vector<std::int32_t>> readers(static_cast<std::size_t>(s.heads)),
@@ -241,28 +267,24 @@ bool attend_twins_backward(const Plan& plan, const AttentionRule& rule, const Sh
         h -= s.heads;
         auto& order = reads[static_cast<std::size_t>(h)];
         order = sort_by_content(plan, slice.in.key, width, slice.in.value, value_width, 0, h, engine);
-        copy_rows(slice.in.key, 0, h, order, width, key.get() + h * n * width);
-        copy_rows(slice.in.value, 0, h, order, value_width, value.get() + h * n * value_width);
+        copy_rows(slice.in.key, 0, h, order, width, key + h * n * width);
+        copy_rows(slice.in.value, 0, h, order, value_width, value + h * n * value_width);
         return;
       }
       auto& order = readers[static_cast<std::size_t>(h)];
       order = sort_by_content(plan, slice.in.query, width, slice.gradients.out, value_width, 0, h, engine);
-      copy_rows(slice.in.query, 0, h, order, width, query.get() + h * n * width);
-      copy_rows(slice.gradients.out, 0, h, order, value_width, grad_out.get() + h * n * value_width);
-      copy_rows(given_out, 0, h, order, value_width, result.get() + h * n * value_width);
-      copy_rows({slice.out.statistics, 0, n * 2, 2}, 0, h, order, 2, statistics.get() + h * n * 2);
+      copy_rows(slice.in.query, 0, h, order, width, query + h * n * width);
+      copy_rows(slice.gradients.out, 0, h, order, value_width, grad_out + h * n * value_width);
+      copy_rows(given_out, 0, h, order, value_width, result + h * n * value_width);
+      copy_rows({slice.out.statistics, 0, n * 2, 2}, 0, h, order, 2, statistics + h * n * 2);
     });
-    const auto as_input = [&](const std::unique_ptr<Real[]>& of, std::int64_t w) {
-      return View<const Real>{of.get(), 0, n * w, w};
-    };
-    const auto as_output = [&](const std::unique_ptr<Real[]>& of, std::int64_t w) {
-      return View<Real>{of.get(), 0, n * w, w};
-    };
+    const auto as_input = [&](const Real* of, std::int64_t w) { return View<const Real>{of, 0, n * w, w}; };
+    const auto as_output = [&](Real* of, std::int64_t w) { return View<Real>{of, 0, n * w, w}; };
     AttentionInputs<Real> sorted = slice.in;
     sorted.query = as_input(query, width);
     sorted.key = as_input(key, width);
     sorted.value = as_input(value, value_width);
-    const AttentionOutputs<Real> sorted_out{as_output(result, value_width), statistics.get(), nullptr};
+    const AttentionOutputs<Real> sorted_out{as_output(result, value_width), statistics, nullptr};
     AttentionGradients<Real> back = slice.gradients;
     back.out = as_input(grad_out, value_width);
     back.query = as_output(grad_query, width);
@@ -272,9 +294,9 @@ bool attend_twins_backward(const Plan& plan, const AttentionRule& rule, const Sh
     if (!call.prepare())
       return false;
     call.backward(back);
-    const auto put_back = [&](const std::unique_ptr<Real[]>& from, const View<Real>& to, std::int64_t w, std::int64_t h,
+    const auto put_back = [&](const Real* from, const View<Real>& to, std::int64_t w, std::int64_t h,
                               const std::vector<std::int32_t>& order) {
-      const Real* row = from.get() + h * n * w;
+      const Real* row = from + h * n * w;
       for (std::size_t k = 0; from != nullptr && k < order.size(); ++k, row += w) {
         Real* const at = to.at(0, h, order[k]);
         std::copy_n(row, w, at);
@@ -296,6 +318,7 @@ bool attend_twins_backward(const Plan& plan, const AttentionRule& rule, const Sh
 
 #define SIGHTLINE_INSTANTIATE(Real)                                                                                    \
   template void Call<Real>::sort_reads();                                                                              \
+  template bool Call<Real>::forward_by_content();                                                                      \
   template bool Call<Real>::find_in_place(const View<const Real>&);                                                    \
   template void copy_rows(const View<const Real>&, std::int64_t, std::int64_t, const std::vector<std::int32_t>&,       \
                           std::int64_t, Real*);                                                                        \

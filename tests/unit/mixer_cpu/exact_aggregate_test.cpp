@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -17,6 +18,7 @@ namespace {
 constexpr std::int64_t entries = 20;
 
 struct Sums {
+  std::int64_t width = entries;
   std::vector<float> value, weight, grad_out, out, grad_value, grad_weight;
 };
 
@@ -29,9 +31,10 @@ std::vector<float> move_tokens(const std::vector<float>& from, const std::vector
 
 void aggregate_both(const Plan& plan, Aggregation aggregation, Sums& sums, const Execution& execution) {
   const std::int64_t n = plan.readers();
-  const Shape shape{1, 1, 1, n, n, 0, entries};
+  const std::int64_t width = sums.width;
+  const Shape shape{1, 1, 1, n, n, 0, width};
   const auto view = [&](auto* data) {
-    return View<std::remove_pointer_t<decltype(data)>>{data, n * entries, n * entries, entries};
+    return View<std::remove_pointer_t<decltype(data)>>{data, n * width, n * width, width};
   };
   const AggregateInputs<float> in{view(static_cast<const float*>(sums.value.data())),
                                   sums.weight.empty() ? nullptr : sums.weight.data(), nullptr};
@@ -137,4 +140,62 @@ TEST_CASE("exact aggregates: rings, hubs, twins, taps") {
   check_aggregates(*plan_of(layout::make_patterns(blocks, {n, 0, 1}, Budget()).front()), exchanged, false, random);
   const std::vector<std::int64_t> taps = {-2, 0, 1, 5};
   check_aggregates(*make_convolution_plan(n, 0, taps, Budget()), turned, true, random);
+}
+
+// Rows wider than what is taken at once, whole vectors and what is left of them; short rows and long ones; ties, which go to
+// the first read whatever order the runs stand in.
+TEST_CASE("aggregates of wide rows: every set and number of threads, beside the reference") {
+  Random random(32);
+  constexpr std::int64_t n = 24;
+  layout::PatternSpec ring, blocks;
+  ring.kind = layout::PatternKind::ring;
+  ring.radius = 3;
+  blocks.kind = layout::PatternKind::blocks;
+  blocks.size = 6;
+  const std::vector<std::int64_t> taps = {-2, 0, 1, 5};
+  const std::vector<std::shared_ptr<const Plan>> plans = {
+      plan_of(layout::make_patterns(ring, {n, 0, 1}, Budget()).front()), plan_of(layout::make_patterns(blocks, {n, 0, 1}, Budget()).front()),
+      make_full_plan(n, n), make_convolution_plan(n, 0, taps, Budget())};
+  for (const std::shared_ptr<const Plan>& plan : plans) {
+    for (const Aggregation aggregation : {Aggregation::sum, Aggregation::mean, Aggregation::max}) {
+      CAPTURE(static_cast<int>(aggregation));
+      Sums slow;
+      slow.width = pick(random, 270, 360);
+      const auto draw = [&](std::int64_t count) {
+        std::vector<float> to(static_cast<std::size_t>(count));
+        for (float& x : to)
+          x = static_cast<float>(pick(random, -6, 6)) / 4;
+        return to;
+      };
+      slow.value = draw(n * slow.width);
+      slow.grad_out = draw(n * slow.width);
+      if (plan == plans.back() && aggregation != Aggregation::max)
+        slow.weight = draw(plan->colours());
+      slow.value[100] = std::numeric_limits<float>::quiet_NaN();
+      slow.value[300] = aggregation == Aggregation::max ? -std::numeric_limits<float>::infinity() : 0;
+      Execution execution;
+      for (const InstructionSet set : available_sets()) {
+        Sums sums = slow, again = slow;
+        execution.instructions = set;
+        execution.implementation = Implementation::cpu;
+        execution.threads = 1;
+        aggregate_both(*plan, aggregation, sums, execution);
+        execution.threads = 3;
+        aggregate_both(*plan, aggregation, again, execution);
+        execution.implementation = Implementation::reference;
+        if (slow.out.empty())
+          aggregate_both(*plan, aggregation, slow, execution);
+        CHECK(equal_bits(sums.out, again.out));
+        CHECK(equal_bits(sums.grad_value, again.grad_value));
+        const auto near = [&](const std::vector<float>& a, const std::vector<float>& b) {
+          REQUIRE(a.size() == b.size());
+          for (std::size_t k = 0; k < a.size(); ++k)
+            REQUIRE((a[k] == b[k] || (a[k] != a[k] && b[k] != b[k]) || std::abs(a[k] - b[k]) < 1e-5F * (10 + std::abs(b[k]))));
+        };
+        near(sums.out, slow.out);
+        near(sums.grad_value, slow.grad_value);
+        near(sums.grad_weight, slow.grad_weight);
+      }
+    }
+  }
 }
