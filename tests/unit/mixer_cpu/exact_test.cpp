@@ -288,6 +288,16 @@ std::vector<double> errors_of(const Numbers<float>& found, const Numbers<double>
 
 // The sums of a hub have no order; those of the others go round the ring, the hubs first. Rows of 1,500 take several
 // pieces.
+TEST_CASE("twins: heads that are taken a few at a time") {
+  Random random(58);
+  constexpr std::int64_t n = 600;
+  const Call call = make_call(layout::make_patterns({}, {n, 0, 1}, Budget()).front(), 4, "softmax", 256);
+  Images images(n);
+  std::iota(images.begin(), images.end(), 0);
+  std::shuffle(images.begin(), images.end(), random);
+  check_move(call, random, images, true);
+}
+
 TEST_CASE("hubs beside rotations and reflections") {
   Random random(24);
   const std::pair<std::int64_t, std::int64_t> sizes[] = {{1, 69}, {2, 64}, {1, 1500}};
