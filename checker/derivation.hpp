@@ -71,6 +71,7 @@ struct OutputRank {
 /// (`forgets_multiples`, of a layer) keeps the sign alone (16.29).
 [[nodiscard]] bool adds_multiples(const Json& mixer);
 [[nodiscard]] bool forgets_multiples(const Json& layer);
+[[nodiscard]] bool confuses_multiples(const Json& layer, const FeedforwardFacts& f);
 [[nodiscard]] inline bool real(const Json& norm) { return !norm.is_null() && !norm["kind"].is("none"); }
 
 struct Derivation {
@@ -154,5 +155,6 @@ void add_label_floor(Derivation& d, IdFloor kind);
 void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision, bool for_every_group);
 [[nodiscard]] bool recolour_by_overlap(const Derivation& d, Layout& layout);
 [[nodiscard]] bool norms_merge_rows(const Json& architecture);
+[[nodiscard]] bool adds_up_unfree_states(const Derivation& d);
 
 }  // namespace checker

@@ -238,6 +238,26 @@ bool lacks_scale(const Json& mixer) {
   return mixer["value"].is("identity") && !scaled;
 }
 
+/// A sum that is a multiple of the own state, with no trained gain in between, in front of a norm that keeps directions, or of a feedforward that
+/// need not tell points of one ray apart (16.29).
+bool confuses_multiples(const Json& layer, const FeedforwardFacts& f) {
+  const Json& norm = layer["norm"];
+  if (!adds_multiples(layer["mixer"])) return false;
+  if (forgets_multiples(layer)) return true;
+  if (real(norm) && !norm["place"].is("post") && norm["affine"].boolean()) return false;
+  return !f.tells_multiples || (real(norm) && norm["place"].is("pre") && norm["eps"].number() == 0);
+}
+
+/// Without a norm in front only softmax tells states apart that no feedforward has moved (Lemma S).
+bool adds_up_unfree_states(const Derivation& d) {
+  for (std::size_t k = 0; k < d.mixer.size(); ++k) {
+    const Json& norm = d.a["layer"][k]["norm"];
+    const bool normed = real(norm) && (norm["place"].is("pre") || norm["place"].is("sandwich"));
+    if (!normed && !d.mixer[k].softmax && !d.mixer[k].blind) return true;
+  }
+  return false;
+}
+
 OutputRank output_rank(const Json& a) {
   const std::int64_t dim = a["dim"].integer();
   OutputRank rank;
@@ -252,11 +272,8 @@ OutputRank output_rank(const Json& a) {
   const Json* last = real(a["output"]["norm"]) ? &a["output"]["norm"] : post ? &norm : nullptr;
   if (last != nullptr) {
     const bool layernorm = (*last)["kind"].is("layernorm"), gain = (*last)["affine"].boolean(), eps = (*last)["eps"].number() > 0;
-    if (a["output"]["head"].is("none")) {
-      if (!layernorm && eps && gain) {
-        rank.why = "a trained gain behind RMSNorm reaches every bounded value (theory 15.8 b)";
-        return rank;
-      }
+    const bool headless = a["output"]["head"].is("none");
+    if (headless && (layernorm || !eps || !gain)) {
       rank.sphere = true, rank.sphere_open_ball = eps && !gain, rank.sphere_gain = gain;
       if (layernorm) rank.affine = dim - 1;
       rank.certified = rank.with_one_more_layer = 0;
@@ -264,7 +281,7 @@ OutputRank output_rank(const Json& a) {
     }
     rank.certified = rank.with_one_more_layer = dim - (layernorm ? 1 : 0) - (eps ? 0 : 1);
     rank.affine = layernorm ? dim - 1 : dim;
-    rank.why = "the head reads the last norm (theory 15.2)";
+    rank.why = headless ? "a trained gain behind RMSNorm reaches every bounded value (theory 15.8 b)" : "the head reads the last norm (theory 15.2)";
     if (post && last != &norm) {  // 16.16: a post-norm leaves a surface; a hyperplane through 0 loses one more when rays alone are kept
       const bool flat = norm["kind"].is("layernorm"), through_zero = flat && !affine;
       const std::int64_t left = dim - flat - (zero_eps || (through_zero && !layernorm && !eps) ? 1 : 0);

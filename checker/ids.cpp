@@ -54,16 +54,6 @@ bool rows_hold_own_state(const Derivation& d) {
   return std::set(colours.begin(), colours.begin() + static_cast<std::ptrdiff_t>(d.n)).size() < d.n && !(d.a["input"]["bos"].boolean() && d.every_row(&RowFacts::bos_in_every_row));
 }
 
-/// A sum that is a multiple of the own state, with no trained gain in between, in front of a norm that keeps directions, or of a feedforward that
-/// need not tell points of one ray apart (16.29).
-bool confuses_multiples(const Json& layer, const FeedforwardFacts& f) {
-  const Json& norm = layer["norm"];
-  if (!adds_multiples(layer["mixer"])) return false;
-  if (forgets_multiples(layer)) return true;
-  if (real(norm) && !norm["place"].is("post") && norm["affine"].boolean()) return false;
-  return !f.tells_multiples || (real(norm) && norm["place"].is("pre") && norm["eps"].number() == 0);
-}
-
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
 void check_mixers(const Derivation& d, bool nothing_wanted, Missing& missing) {
   for (std::size_t k = 0; k < d.mixer.size(); ++k) {
@@ -108,16 +98,6 @@ void check_norms(const Derivation& d, Missing& missing) {
   const bool inside = real(last) && (last["place"].is("sandwich") || last["place"].is("after"));
   if (inside && !last["affine"].boolean() && d.a["output"]["head"].is("none") && !real(d.a["output"]["norm"]) && d.ordinary > 1)
     missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
-}
-
-/// Without a norm in front only softmax tells states apart that no feedforward has moved (Lemma S).
-bool adds_up_unfree_states(const Derivation& d) {
-  for (std::size_t k = 0; k < d.mixer.size(); ++k) {
-    const Json& norm = d.a["layer"][k]["norm"];
-    const bool normed = real(norm) && (norm["place"].is("pre") || norm["place"].is("sandwich"));
-    if (!normed && !d.mixer[k].softmax && !d.mixer[k].blind) return true;
-  }
-  return false;
 }
 
 /// A lower bound of the number of target labels of the class (15.8 e), cut at 2^63.

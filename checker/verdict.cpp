@@ -2,6 +2,7 @@
 // 15.6); and the published corollaries read literally.
 #include <map>
 #include <set>
+#include <utility>
 
 #include "derivation.hpp"
 #include "reach.hpp"
@@ -46,16 +47,19 @@ bool shows_lengths(const Derivation& d) {
   return false;
 }
 
-/// Rows of the own token alone, scaled by one number, show a sign at most behind a post-norm that keeps directions (16.29).
+/// Rows of the own token alone, scaled by one number, show a sign at most behind a post-norm that keeps directions (16.29); with shared weights
+/// all that follows must tell multiples apart (16.42).
 bool forgets_own_rows(const Derivation& d) {
   const auto& colours = d.layout.vertex_colour;
   if (std::set(colours.begin(), colours.begin() + static_cast<std::ptrdiff_t>(d.n)).size() == d.n) return false;
   std::vector<Run> row;
   std::size_t position = 0;
-  for (const Json& layer : d.a["layer"].array()) {
+  for (std::size_t k = 0; k < d.mixer.size(); ++k) {
+    const Json& layer = d.a["layer"][k];
     const auto& read = d.layout.layers[d.layout.order[position]];
     position += layer["repeat"].natural();
-    for (Vertex i = 0; i < d.layout.tokens && forgets_multiples(layer); ++i) {
+    const bool merges = forgets_multiples(layer) || (d.a["block"]["tied"].boolean() && confuses_multiples(layer, d.feedforward[k]));
+    for (Vertex i = 0; i < d.layout.tokens && merges; ++i) {
       std::set<Vertex> seen;  // up to two are enough
       for (const std::uint32_t r : read) {
         d.layout.relations[r].pattern->row(i, row);
@@ -76,12 +80,35 @@ std::string missing_mixer(const Derivation& d, bool nothing_wanted) {
     if (!m.mean && !m.blind) return "mixer: " + m.why;
     if (!m.bounded && d.given) return "mixer: " + m.why + "; a list of layers needs such a bound";
   }
-  if (!nothing_wanted && forgets_own_rows(d)) return "one number per arc scales a row of the own token, and a post-norm with eps = 0 keeps directions alone (theory 16.29)";
+  if (!nothing_wanted && forgets_own_rows(d)) return "one number per arc scales a row of the own token, and what reads it takes multiples for the same (theory 16.29, 16.42)";
   if (!nothing_wanted && mixes_register_rows(d)) return "registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)";
   return "";
 }
 
-void decide_blocks(Derivation& d, bool nothing_wanted, Tokenwise& result) {
+/// Shared weights leave no feedforward-only sublayers: a parallel block is read out by the next one, and where the first layer adds up mlp(x) + position,
+/// all that it reads is free a period later (16.42).
+std::uint64_t spare_layers(const Derivation& d) {
+  const Json &input = d.a["input"], &first = d.a["layer"][0], &norm = first["norm"];
+  if (!d.a["block"]["tied"].boolean() || !input["embedding"].is("mlp")) return 0;
+  std::uint64_t spare = d.a["block"]["arrangement"].is("parallel") ? 1 : 0;
+  const bool normed = real(input["norm"]) || (real(norm) && (norm["place"].is("pre") || norm["place"].is("sandwich")));
+  if (input["positions"].is("none") || normed || !first["mixer"]["top_k"].is_null() || (d.whole ? d.layout : d.sighted).layer(1).empty()) return spare;
+  const Json& kind = first["mixer"]["kind"];
+  const bool polynomial = kind.is("attention") ? !d.mixer.front().softmax : kind.is("bias") && !d.alpha.front().is(ActivationFacts::polynomial, 'n');
+  const bool sums = d.mixer.front().additive_only != 'n' || (input["positions"].is("fixed") && polynomial);
+  if (sums) spare += d.mixer.size() == 1 ? 1 : d.layout.order.size();
+  return spare;
+}
+
+Needed with_spare(Needed needed, std::uint64_t spare) {
+  if (spare == 0 || needed.layers == 0u) return needed;
+  if (needed.layers) needed.low = needed.high = *std::exchange(needed.layers, std::nullopt);
+  if (needed.high > 0) needed.high += spare;
+  return needed;
+}
+
+/// @param layers  that views ask for
+void decide_blocks(Derivation& d, std::uint64_t layers, Tokenwise& result) {
   const auto miss = [&](const std::string& reason) { result.missing.push_back(reason); };
   if (!d.a["block"]["residual"].boolean()) miss("no residual connection (theory 7.4)");
   // Shared weights leave no feedforward-only sublayers: branches of gain 1 are bounded in all, unless a head or a last gain follows (16.32).
@@ -92,7 +119,9 @@ void decide_blocks(Derivation& d, bool nothing_wanted, Tokenwise& result) {
                     });
   const bool covered = loud && d.a["input"]["embedding"].is("mlp") && std::all_of(d.feedforward.begin(), d.feedforward.end(), [](const auto& f) { return f.interpolates; });
   if (d.a["block"]["tied"].boolean() && !covered) miss("layers that share weights on real-valued tokens (theory 7.4, 15.4)");
-  if (const std::string missing = missing_mixer(d, nothing_wanted); !missing.empty()) return miss(missing);
+  if (d.a["block"]["tied"].boolean() && covered && d.a["block"]["arrangement"].is("parallel") && layers > 1 && adds_up_unfree_states(d))
+    miss("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");
+  if (const std::string missing = missing_mixer(d, layers == 0); !missing.empty()) return miss(missing);
   d.use("mixer", {d.mixer.front().why});
 }
 
@@ -209,13 +238,17 @@ OutputVerdict decide_output(Derivation& d, std::int64_t possible, const std::opt
   const std::string premise = std::to_string(wanted) + " outputs per token, " + std::to_string(possible) + " possible";
   if (wanted <= possible) return d.use("output-rank", {rank.why, premise}), OutputVerdict{};
   const auto fits = static_cast<std::uint64_t>(rank.affine) + 1;
-  const bool few = targets && targets->count <= fits && (!d.a["output"]["head"].is("none") || wanted <= d.dim);  // no head: the state is the output
-  if (few && targets->exact) {
+  const bool headless = d.a["output"]["head"].is("none");  // then the state is the output, and no head moves it
+  const bool few = targets && targets->count <= fits && (!headless || wanted <= d.dim);
+  if (few && targets->exact && !headless) {
     d.use("few-labels", {number(targets->count) + " target labels, " + number(fits) + " fit"});
     return {};
   }
   if (rank.undecided_above && wanted <= rank.affine) return {false, "output width: " + rank.why};
-  if (few) return {false, "output width: few target labels, and they were not counted exactly (theory 15.8 e)"};
+  if (few) {
+    return {false, headless ? "output width: few target labels, and no head that takes states to them (theory 15.8 e, 16.41)"
+                            : "output width: few target labels, and they were not counted exactly (theory 15.8 e)"};
+  }
   d.use("output-rank", {rank.why, premise});
   add_output_rank_floor(d, wanted);
   return {true, ""};
@@ -304,11 +337,13 @@ void decide_continuous(Derivation& d) {
 
   Needed needed;
   std::vector<std::string> premises;
+  const std::uint64_t spare = spare_layers(d);
   if (pooling) {
-    needed = decide_fixed_pooling(d, *sight, question, fixed ? d.recoloured_group : d.layout_group, premises);
+    needed = with_spare(decide_fixed_pooling(d, *sight, question, fixed ? d.recoloured_group : d.layout_group, premises), spare);
   } else {
     needed = sight->needed(question);
     if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
+    needed = with_spare(std::move(needed), spare);
     premises = describe(needed, d.target_class);
   }
   bool impossible = needed.never || (d.given && needed.layers.value_or(needed.low) > *d.given);
@@ -334,7 +369,7 @@ void decide_continuous(Derivation& d) {
   OutputVerdict output = decide_output(d, d.rank.certified, {});
   Tokenwise rest;
   const bool nothing_wanted = needed.layers && *needed.layers == 0, counted = bounded || nothing_wanted;
-  decide_blocks(d, nothing_wanted, rest);
+  decide_blocks(d, needed.never ? 1 : needed.layers.value_or(std::max<std::uint64_t>(1, needed.low)), rest);
   decide_feedforward(d, rest);
   decide_norms(d, rest);
   if (!decidable) output.impossible = rest.impossible = false;
@@ -350,7 +385,7 @@ void decide_continuous(Derivation& d) {
     }
   }
   if (!output.missing.empty()) rest.missing.push_back(output.missing);
-  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : pooling ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)" : exchange == RowExchange::open ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
+  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : pooling ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)" : exchange == RowExchange::open ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)" : spare > 0 ? "layers: with shared weights no feedforward stands before the first layer or behind the last (theory 16.42)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && d.rank.sphere);
   settle_distances(d, sufficient && bounded);
   d.verdict = impossible || output.impossible || rest.impossible ? "impossible" : rest.missing.empty() ? "certified" : "unknown";
@@ -367,12 +402,12 @@ void decide_continuous(Derivation& d) {
   else if (mixes && bounded && !pooling && !fixed) {
     ViewQuestion other = question;
     other.kind = d.class_kind;
-    d.class_layers = figure(d, "class.layers", [&] { return coarse ? keep_bounds(sight->needed(other), views_at_last).layers : sight->needed(other).layers; });
+    d.class_layers = figure(d, "class.layers", [&] { return with_spare(coarse ? keep_bounds(sight->needed(other), views_at_last) : sight->needed(other), spare).layers; });
   }
   if (mixes && !output.impossible && d.connected && overlaps_are_exact) {
     ViewQuestion all = question;
     all.kind = ClassKind::all;
-    const bool deep = !d.given || (bounded && d.needed && *d.given >= *d.needed);
+    const bool deep = !d.given || (bounded && ((d.needed && *d.given >= *d.needed) || (d.needed_between && *d.given >= d.needed_between->second)));
     const auto is_own = [&](const ConfirmedGroup& group) {
       const Chain chain(d.layout_group.group);
       const std::vector<Permutation> left = list_generators(group.group, ~std::size_t{0});
@@ -382,7 +417,7 @@ void decide_continuous(Derivation& d) {
       if (deep && !(fixed && !is_own(d.recoloured_group))) d.expressed = d.layout_group;
     } else if (deep && d.verdict == "certified" && d.given && d.target_is_layout && d.target_class == ClassKind::all) {
       d.expressed = d.layout_group;
-    } else if (!d.given || *d.given >= *d.connected) {
+    } else if (!d.given || (spare == 0 && *d.given >= *d.connected)) {
       d.expressed = figure(d, "expressed", [&] { return sight->expressed(all, d.given); });
       // Views that are too coarse show that nothing but the layout's own group is left, or nothing; rows that overlap leave no group but that.
       if (((coarse && (d.given || !views_at_last)) || fixed) && d.expressed) {

@@ -10,6 +10,7 @@
 #include "sightline/verdict/context.hpp"
 #include "sightline/verdict/fixed_positions.hpp"
 #include "sightline/verdict/floors.hpp"
+#include "sightline/verdict/id_layers.hpp"
 #include "sightline/verdict/tokenwise.hpp"
 
 namespace sightline::verdict {
@@ -60,15 +61,16 @@ bool shows_lengths(const Context& context) {
 }
 
 /// A row of the own token alone, read with one number per arc in front of a post-norm that keeps directions, shows a sign at most; views count it
-/// (docs/theory.md 16.29).
+/// (docs/theory.md 16.29). Where weights are shared, nothing but the feedforward behind it can tell multiples apart (16.42).
 bool forgets_own_rows(const Context& context) {
   const auto& colour = context.layout.vertex_colour;
   if (std::set<std::uint64_t>(colour.begin(), colour.begin() + context.layout.tokens).size() == context.layout.tokens) return false;
   std::size_t position = 0;
-  for (const LayerSpec& layer : context.architecture.layers) {
+  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
+    const LayerSpec& layer = context.architecture.layers[k];
     const auto& relations = context.layout.layers[context.layout.order[position]].relations;
     position += static_cast<std::size_t>(layer.repeat);
-    if (!forgets_multiples(layer)) continue;
+    if (!(context.architecture.block.tied ? confuses_multiples(layer, context.facts.feedforward[k]) : forgets_multiples(layer))) continue;
     std::vector<layout::Run> row;
     for (layout::Vertex i = 0; i < context.layout.tokens; ++i) {
       context.budget.poll();
@@ -93,12 +95,32 @@ std::optional<std::string> find_missing_mixer(const Context& context, bool nothi
     if (facts.mean != Tri::yes && !facts.blind) return "mixer: " + facts.why;
     if (!facts.bounded && context.given) return "mixer: " + facts.why + "; a list of layers needs such a bound";
   }
-  if (!nothing_wanted && forgets_own_rows(context)) return "one number per arc scales a row of the own token, and a post-norm with eps = 0 keeps directions alone (theory 16.29)";
+  if (!nothing_wanted && forgets_own_rows(context)) return "one number per arc scales a row of the own token, and what reads it takes multiples for the same (theory 16.29, 16.42)";
   if (!nothing_wanted && mixes_register_rows(context)) return "registers that start equal, read by layers that show different things of them (theory 7.6, 15.8 g, 16.21)";
   return std::nullopt;
 }
 
-void decide_blocks(Context& context, bool nothing_wanted, Tokenwise& result) {
+/// Layers that share weights have no feedforward-only sublayers (1.12) to move states before the first layer or behind the last one. As on ids, a
+/// parallel block is read out one block later, and sums of embedding + position are free states one period later (docs/theory.md 16.42).
+std::uint64_t count_layers_to_spare(const Context& context) {
+  const Architecture& a = context.architecture;
+  if (!a.block.tied || a.input.embedding != Embedding::mlp) return 0;
+  const bool adds = a.input.positions != Positions::none && adds_positions(context, context.sighted_layout()) != Tri::no;
+  const std::uint64_t period = a.layers.size() == 1 ? 1 : context.layout.order.size();
+  return (a.block.arrangement == Arrangement::parallel ? 1 : 0) + (adds ? period : 0);
+}
+
+/// @param spare  layers that may be needed besides those that views ask for
+sight::Needed add_spare(sight::Needed needed, std::uint64_t spare) {
+  if (spare == 0 || needed.layers.value_or(1) == 0) return needed;
+  if (needed.layers) needed.low = needed.high = *needed.layers;
+  needed.layers.reset();
+  if (needed.high > 0) needed.high += spare;
+  return needed;
+}
+
+/// @param layers  how many layers views ask for
+void decide_blocks(Context& context, std::uint64_t layers, Tokenwise& result) {
   const Architecture& a = context.architecture;
   if (!a.block.residual) result.missing.push_back("no residual connection (theory 7.4)");
   if (a.block.tied) {
@@ -110,8 +132,10 @@ void decide_blocks(Context& context, bool nothing_wanted, Tokenwise& result) {
     const bool covered = a.input.embedding == Embedding::mlp && !bounded &&
                          std::all_of(context.facts.feedforward.begin(), context.facts.feedforward.end(), [](const auto& f) { return f.interpolates; });
     if (!covered) result.missing.push_back("layers that share weights on real-valued tokens (theory 7.4, 15.4)");
+    const bool sums = covered && a.block.arrangement == Arrangement::parallel && layers > 1 && adds_up_unfree_states(context);
+    if (sums) result.missing.push_back("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");
   }
-  if (auto missing = find_missing_mixer(context, nothing_wanted)) {
+  if (auto missing = find_missing_mixer(context, layers == 0)) {
     result.missing.push_back(std::move(*missing));
     return;
   }
@@ -293,15 +317,16 @@ void decide_continuous(Context& context) {
   // Views that are coarser than what networks see: what they tell apart is told apart, no more is claimed.
   const bool pooled = pools_among_others(a), lengths = shows_lengths(context), coarse = pooled || lengths;
   const bool views_at_last = !lengths && answer.connected;  // all rows of connected tokens come into sight
+  const std::uint64_t spare = count_layers_to_spare(context);
   SightVerdict sight_verdict;
   std::vector<std::string> premises;
   if (is_fixed_pooling(a)) {
     sight::Needed needed = decide_fixed_pooling(context, question, fixed_table ? sighted.group : context.layout_group, premises);
-    sight_verdict = judge(context, std::move(needed));
+    sight_verdict = judge(context, add_spare(std::move(needed), spare));
   } else {
     sight::Needed needed = context.ask_needed(question);
     if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
-    sight_verdict = judge(context, std::move(needed));
+    sight_verdict = judge(context, add_spare(std::move(needed), spare));
     premises = describe_needed(sight_verdict.needed, context.target_class);
   }
   if (!overlaps_are_exact && sight_verdict.impossible && !sight_verdict.needed.missing) {
@@ -329,7 +354,8 @@ void decide_continuous(Context& context) {
   OutputVerdict output = decide_output(context, context.rank.certified, std::nullopt);
   Tokenwise rest;
   const bool nothing_wanted = sight_verdict.needed.layers == 0;
-  decide_blocks(context, nothing_wanted, rest);
+  const sight::Needed& needed = sight_verdict.needed;
+  decide_blocks(context, needed.never ? 1 : needed.layers.value_or(std::max<std::uint64_t>(1, needed.low)), rest);
   decide_feedforward(context, rest);
   decide_norms(context, rest);
   if (!decidable) output.impossible = rest.impossible = false;
@@ -346,10 +372,10 @@ void decide_continuous(Context& context) {
                                                       : pooled             ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)"
                                                       : is_fixed_pooling(a) ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)"
                                                       : exchange == RowExchange::open ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)"
+                                                      : spare > 0 ? "layers: with shared weights no feedforward stands before the first layer or behind the last (theory 16.42)"
                                                       : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps"
                                                                            : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
 
-  const sight::Needed& needed = sight_verdict.needed;
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && context.rank.sphere);
   const auto settle = [&](Floor& floor) {
     if (floor.distance) floor.distance->exact = sufficient && is_bounded(context);
@@ -378,7 +404,7 @@ void decide_continuous(Context& context) {
       other.target_class = *answer.class_kind;
       answer.class_layers = context.figure("class.layers", [&] {
         const sight::Needed found = context.ask_needed(other);
-        return coarse ? keep_bounds(found, views_at_last).layers : found.layers;
+        return add_spare(coarse ? keep_bounds(found, views_at_last) : found, spare).layers;
       });
     }
   }
@@ -386,13 +412,14 @@ void decide_continuous(Context& context) {
   sight::ViewQuestion all = question;
   all.target_class = ClassKind::all;
   const bool merged = fixed_table && !(sighted.group.order == context.layout_group.order);
-  const bool enough = !context.given || (is_bounded(context) && answer.needed && *context.given >= *answer.needed);
+  const std::uint64_t most = answer.needed ? *answer.needed : answer.needed_between ? answer.needed_between->second : ~std::uint64_t{0};
+  const bool enough = !context.given || (is_bounded(context) && *context.given >= most);
   std::optional<group::Group> expressed;
   if (is_fixed_pooling(a) || !is_bounded(context)) {
     if (enough && !merged) expressed = context.layout_group;
   } else if (enough && answer.verdict == Verdict::certified && context.given && context.target_is_layout && context.target_class == ClassKind::all) {
     expressed = context.layout_group;
-  } else if (!context.given || *context.given >= *answer.connected) {
+  } else if (!context.given || (*context.given >= *answer.connected && spare == 0)) {
     expressed = context.figure("expressed", [&] { return context.ask_expressed(all, context.given); });
     // Views that are too coarse show that nothing but the layout's own group is left, or nothing; rows that overlap leave no group but that.
     if (((coarse && (context.given || !views_at_last)) || fixed_table) && expressed) {

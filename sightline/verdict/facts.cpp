@@ -30,6 +30,14 @@ bool forgets_multiples(const LayerSpec& layer) {
   return adds_multiples(layer.mixer) && layer.norm.kind != NormKind::none && layer.norm.place == NormPlace::post && layer.norm.eps == 0;
 }
 
+bool confuses_multiples(const LayerSpec& layer, const FeedforwardFacts& feedforward) {
+  const Norm& norm = layer.norm;
+  const bool post = norm.kind != NormKind::none && norm.place == NormPlace::post;
+  if (norm.kind != NormKind::none && !post && norm.affine) return false;
+  const bool by_direction = norm.kind != NormKind::none && norm.place == NormPlace::pre && norm.eps == 0;
+  return adds_multiples(layer.mixer) && (by_direction || forgets_multiples(layer) || !feedforward.tells_multiples);
+}
+
 namespace {
 
 /// The norm that the feedforward reads through, if any.
@@ -369,23 +377,20 @@ OutputRank compute_output_rank(const Architecture& architecture, const NormFacts
   } else if (layer_norm.kind != NormKind::none && layer_norm.place == NormPlace::post) {
     last = layer_norm;
   }
-  if (last && architecture.output.head == Head::none) {
-    const bool reaches_everything = last->kind == NormKind::rmsnorm && last->eps > 0 && last->affine;
-    if (!reaches_everything) {
-      rank.sphere = true;
-      rank.sphere_open_ball = last->eps > 0 && !last->affine;
-      rank.sphere_gain = last->affine;
-      if (last->kind == NormKind::layernorm) rank.affine = dim - 1;
-      rank.certified = rank.with_one_more_layer = 0;
-      rank.why = "the outputs themselves lie in the range of the last norm (theory 3.8, 15.8 b)";
-    } else {
-      rank.why = "a trained gain behind RMSNorm reaches every bounded value (theory 15.8 b)";
-    }
+  const bool headless = last && architecture.output.head == Head::none;
+  if (headless && !(last->kind == NormKind::rmsnorm && last->eps > 0 && last->affine)) {
+    rank.sphere = true;
+    rank.sphere_open_ball = last->eps > 0 && !last->affine;
+    rank.sphere_gain = last->affine;
+    if (last->kind == NormKind::layernorm) rank.affine = dim - 1;
+    rank.certified = rank.with_one_more_layer = 0;
+    rank.why = "the outputs themselves lie in the range of the last norm (theory 3.8, 15.8 b)";
     return rank;
   }
   if (last) {
     apply_norm(rank, *last, dim);
-    rank.why = "the head reads the last norm (theory 15.2)";
+    rank.why = headless ? "a trained gain behind RMSNorm reaches every bounded value (theory 15.8 b)" : "the head reads the last norm (theory 15.2)";
+    // Gains stand in for the head, for what the layers leave as well (docs/theory.md 16.41).
     const bool post = layer_norm.kind != NormKind::none && layer_norm.place == NormPlace::post;
     if (post && architecture.output.norm && architecture.output.norm->kind != NormKind::none) apply_post_before_last(rank, layer_norm, *last, dim);
   }

@@ -67,6 +67,10 @@ struct Facts {
 /// A post-norm with eps = 0 keeps the sign of that multiple alone.
 [[nodiscard]] bool forgets_multiples(const architecture::LayerSpec& layer);
 
+/// Does what stands behind such a mixer take multiples of one state, but for their sign, for the same (docs/theory.md 16.29)? Trained gains in
+/// between turn them away from each other.
+[[nodiscard]] bool confuses_multiples(const architecture::LayerSpec& layer, const FeedforwardFacts& feedforward);
+
 /// Dimension of the raw tokens of one place: centred ones fill a hyperplane, and a linear embedding of that is one of a token with a number less
 /// (docs/theory.md 16.32).
 [[nodiscard]] std::int64_t count_raw_directions(const architecture::Architecture& architecture);

@@ -82,7 +82,8 @@ bool may_be_polynomial(const Mixer& mixer, const MixerFacts& facts) {
   return mixer.kind == MixerKind::bias && attention_kernel::compute_activation_facts(mixer.activation).polynomial != attention_kernel::Tri::no;
 }
 
-/// Does the first layer add up raw ids and positions (15.8 h)? `unknown`: it could not be shown that it weighs its keys differently.
+}  // namespace
+
 attention_kernel::Tri adds_positions(const Context& context, const layout::Layout& seen) {
   const Architecture& a = context.architecture;
   const Norm& first = a.layers.front().norm;
@@ -94,6 +95,17 @@ attention_kernel::Tri adds_positions(const Context& context, const layout::Layou
   const bool shows_moments = a.input.positions == Positions::fixed && may_be_polynomial(a.layers.front().mixer, context.facts.mixer.front());
   return additive == attention_kernel::Tri::no && shows_moments ? attention_kernel::Tri::unknown : additive;
 }
+
+bool adds_up_unfree_states(const Context& context) {
+  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
+    const Norm& norm = context.architecture.layers[k].norm;
+    const bool normed = norm.kind != NormKind::none && (norm.place == NormPlace::pre || norm.place == NormPlace::sandwich);
+    if (!normed && !context.facts.mixer[k].softmax && !context.facts.mixer[k].blind) return true;
+  }
+  return false;
+}
+
+namespace {
 
 /// D1: (id, position) states are all different, so sight alone decides; sums of raw id + position need one layer more (15.8 h).
 IdLayers decide_absolute(const Stack& stack, std::uint64_t reach, const layout::Layout& seen) {

@@ -29,6 +29,11 @@ struct IdLayers {
 /// normalised (16.17). False where that is not settled: signed weights, a bias mixer, several heads with factors of their own.
 [[nodiscard]] bool are_directions_settled(const architecture::LayerSpec& layer, const layout::Layout& layout, const layout::Layer& read);
 
+/// Does the first layer add up raw ids and positions (15.8 h)? `unknown`: it could not be shown that it weighs its keys differently.
+[[nodiscard]] attention_kernel::Tri adds_positions(const Context& context, const layout::Layout& seen);
+/// Parallel blocks hand on sums that no feedforward has moved yet; only softmax tells such states apart by Lemma S, or a norm that is not additive.
+[[nodiscard]] bool adds_up_unfree_states(const Context& context);
+
 [[nodiscard]] IdLayers compute_id_layers(const Context& context, sight::ClassKind kind);
 
 }  // namespace sightline::verdict

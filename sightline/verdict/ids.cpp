@@ -78,16 +78,6 @@ bool rows_hold_own_state(const Context& context) {
   return std::set<std::uint64_t>(colour.begin(), colour.begin() + context.layout.tokens).size() < context.tokens();
 }
 
-/// Does what stands behind a mixer with one number per arc take multiples of one state, but for their sign, for the same (docs/theory.md 16.29)?
-/// Trained gains in between turn them away from each other.
-bool confuses_multiples(const LayerSpec& layer, const FeedforwardFacts& feedforward) {
-  const Norm& norm = layer.norm;
-  const bool post = norm.kind != NormKind::none && norm.place == NormPlace::post;
-  if (norm.kind != NormKind::none && !post && norm.affine) return false;
-  const bool by_direction = norm.kind != NormKind::none && norm.place == NormPlace::pre && norm.eps == 0;
-  return adds_multiples(layer.mixer) && (by_direction || forgets_multiples(layer) || !feedforward.tells_multiples);
-}
-
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
 void check_mixers(const Context& context, bool nothing_wanted, std::vector<std::string>& missing) {
   const Architecture& a = context.architecture;
@@ -171,16 +161,6 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
   if (inside && !last.affine && context.architecture.output.head == Head::none && !final_norm && context.ordinary() > 1) {
     missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
   }
-}
-
-/// Parallel blocks hand on sums that no feedforward has moved yet; only softmax tells such states apart by Lemma S, or a norm that is not additive.
-bool adds_up_unfree_states(const Context& context) {
-  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
-    const Norm& norm = context.architecture.layers[k].norm;
-    const bool normed = norm.kind != NormKind::none && (norm.place == NormPlace::pre || norm.place == NormPlace::sandwich);
-    if (!normed && !context.facts.mixer[k].softmax && !context.facts.mixer[k].blind) return true;
-  }
-  return false;
 }
 
 /// A lower bound of Lambda, the number of different target labels of the class (15.8 e), cut at 2^63.

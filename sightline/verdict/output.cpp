@@ -22,9 +22,11 @@ OutputVerdict decide_output(Context& context, std::int64_t possible, const std::
     return result;
   }
   const auto fits = static_cast<std::uint64_t>(rank.affine) + 1;
-  // Without a head the state is the output, and has no more numbers than it has (docs/theory.md 16.32).
-  const bool few = targets && targets->count <= fits && (context.architecture.output.head != architecture::Head::none || wanted <= context.architecture.dim);
-  if (few && targets->exact) {
+  // Without a head the state is the output: it has no more numbers than it has (docs/theory.md 16.32), and nothing moves points in general
+  // position to the targets (16.41).
+  const bool headless = context.architecture.output.head == architecture::Head::none;
+  const bool few = targets && targets->count <= fits && (!headless || wanted <= context.architecture.dim);
+  if (few && targets->exact && !headless) {
     context.use("few-labels", {fmt::format("{} target labels, {} fit", targets->count, fits)});
     return result;
   }
@@ -33,7 +35,8 @@ OutputVerdict decide_output(Context& context, std::int64_t possible, const std::
     return result;
   }
   if (few) {
-    result.missing = "output width: few target labels, and they were not counted exactly (theory 15.8 e)";
+    result.missing = headless ? "output width: few target labels, and no head that takes states to them (theory 15.8 e, 16.41)"
+                              : "output width: few target labels, and they were not counted exactly (theory 15.8 e)";
     return result;
   }
   result.impossible = true;
