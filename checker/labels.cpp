@@ -495,8 +495,8 @@ std::optional<IdLayers> labels(const Stack& s) {
   if (s.vocabulary == vocabulary) result.distinct_targets = enumeration.distinct_targets;  // fewer ids do not show how many there are
   result.only_necessary = std::any_of(s.heads.begin(), s.heads.end(), [](const Head& head) { return head.rule == Rule::set; });
   if (result.never || s.q.given.value_or(*result.layers) < *result.layers) result.floor = IdFloor::collision;
-  if (s.every(Rule::whole)) result.floor = IdFloor::linformer;
-  if (s.every(Rule::set) && s.every(&RowFacts::full) && !s.bos && s.n == 3 && s.vocabulary == 2u) result.floor = IdFloor::max_of_three;
+  if (s.every(Rule::whole) && !s.positions) result.floor = IdFloor::linformer;  // rows of a table tell equal ids apart (16.43)
+  if (s.every(Rule::set) && s.every(&RowFacts::full) && !s.bos && !s.positions && s.n == 3 && s.vocabulary == 2u) result.floor = IdFloor::max_of_three;
   if (s.positions && result.layers.value_or(0) > 0 && adds_positions(s) != 'n') {  // labels of (id, row) show more; one period later states are free (16.28)
     result.low = *result.layers, result.high = result.low + (s.layers.size() == 1 ? 1 : s.order.size());
     result.layers.reset();
@@ -593,17 +593,19 @@ std::optional<IdLayers> full_rows(const Stack& s, std::uint64_t reach) {
   const auto tokens = static_cast<std::int64_t>(s.n);
   bool clash = false;
   for (std::int64_t i = 0; i < tokens && !clash; ++i) {
-    std::set<std::uint32_t> buckets;  // a repeat comes after at most as many tokens as there are buckets
+    std::set<std::uint32_t> asked;  // of class causal: no token behind the reader is, but it may hide one that is (16.43)
     for (std::int64_t j = 1; j <= (causal ? i : tokens - 1) && !clash; ++j) {
-      clash = j != i && !buckets.insert(t5_bucket(j - i, relation.buckets, relation.max_distance, relation.bidirectional)).second;
+      const std::uint32_t bucket = t5_bucket(j - i, relation.buckets, relation.max_distance, relation.bidirectional);
+      if (j < i || (j > i && s.q.kind != ClassKind::causal)) clash = !asked.insert(bucket).second;
+      else clash = j > i && asked.count(bucket) > 0;
     }
   }
-  return at_most(s, reach, mixing(clash), "t5-buckets", {clash ? "two tokens share a bucket of one row" : "every token of a row has a bucket of its own"});
+  return at_most(s, reach, mixing(clash), "t5-buckets", {clash ? "two tokens share a bucket of one row, and the target asks for one of them" : "every token of a row has a bucket of its own"});
 }
 
 /// Full causal layers, some rotary and some without positions, with BOS (D5); chunks between full layers get bounds.
 std::optional<IdLayers> mixed(const Stack& s, std::uint64_t reach) {
-  if (!s.bos || !s.every(&RowFacts::causal) || !s.every(&RowFacts::loops)) return std::nullopt;
+  if (!s.bos || !s.every([](const Head& head) { return !head.rows->registers; }) || !s.every(&RowFacts::causal) || !s.every(&RowFacts::loops)) return std::nullopt;
   std::vector<std::uint64_t> full;
   for (std::uint64_t depth = 1; depth <= 2 * s.order.size(); ++depth) {
     if (s.layer(depth).size() != 1) return std::nullopt;

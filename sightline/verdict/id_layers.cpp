@@ -162,9 +162,10 @@ std::optional<IdLayers> try_labels(const Stack& stack) {
                      answer.needed ? fmt::format("layers that tell apart what the target tells apart: {}", *answer.needed)
                                    : "some inputs that the target tells apart keep one label at every depth"};
   if (answer.at_given || result.never) result.floor = IdFloor::collision;
-  if (stack.every_rule(RowRule::whole)) result.floor = IdFloor::linformer;
+  const bool positions = has_absolute_positions(context.architecture);  // those tell ids at different rows apart (docs/theory.md 16.43)
+  if (stack.every_rule(RowRule::whole) && !positions) result.floor = IdFloor::linformer;
   const bool full_max = stack.every_rule(RowRule::set) && stack.every_relation(&RowFacts::full) && !stack.bos();
-  if (full_max && stack.n() == 3 && context.architecture.input.vocabulary == 2) result.floor = IdFloor::max_of_three;
+  if (full_max && !positions && stack.n() == 3 && context.architecture.input.vocabulary == 2) result.floor = IdFloor::max_of_three;
   return result;
 }
 
@@ -214,13 +215,15 @@ IdLayers make_at_most(const Stack& stack, std::uint64_t reach, std::uint64_t lay
   return result;
 }
 
-/// Does some reader see two ordinary tokens other than itself in one T5 bucket? Token 0 is the BOS.
-bool has_bucket_clash(const layout::Relative& relative, std::uint64_t n, bool causal) {
+/// Does some reader see two ordinary tokens other than itself in one T5 bucket, one of which its target asks for? Token 0 is the BOS.
+/// @param up_to_itself  targets ask for tokens up to the reader: those behind it may share buckets with each other (docs/theory.md 16.43)
+bool has_bucket_clash(const layout::Relative& relative, std::uint64_t n, bool causal_rows, bool up_to_itself) {
   for (std::uint64_t i = 0; i < n; ++i) {
-    std::set<std::uint32_t> buckets;  // a repeat comes after at most `buckets` tokens
-    for (std::uint64_t j = 1; j <= (causal ? i : n - 1); ++j) {
+    std::set<std::uint32_t> asked;  // a repeat comes after at most `buckets` tokens
+    for (std::uint64_t j = 1; j <= (causal_rows ? i : n - 1); ++j) {
       if (j == i) continue;
-      if (!buckets.insert(layout::compute_t5_bucket(static_cast<std::int64_t>(j) - static_cast<std::int64_t>(i), relative)).second) return true;
+      const std::uint32_t bucket = layout::compute_t5_bucket(static_cast<std::int64_t>(j) - static_cast<std::int64_t>(i), relative);
+      if (up_to_itself && j > i ? asked.contains(bucket) : !asked.insert(bucket).second) return true;
     }
   }
   return false;
@@ -267,9 +270,9 @@ std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
   }
   const bool t5 = std::all_of(stack.schemes.begin(), stack.schemes.end(), [](RelativeScheme s) { return s == RelativeScheme::t5; });
   if (stack.bos() && t5 && n >= 2) {
-    const bool clash = has_bucket_clash(stack.layout.relations[stack.layout.layer(stack.after_mixing(1)).relations.front()].relative(), n, causal);
+    const bool clash = has_bucket_clash(stack.layout.relations[stack.layout.layer(stack.after_mixing(1)).relations.front()].relative(), n, causal, stack.kind == ClassKind::causal);
     return make_at_most(stack, reach, std::max(reach, stack.after_mixing(clash ? 2 : 1)), "t5-buckets",
-                        {clash ? "two tokens share a bucket of one row" : "every token of a row has a bucket of its own"});
+                        {clash ? "two tokens share a bucket of one row, and the target asks for one of them" : "every token of a row has a bucket of its own"});
   }
   return std::nullopt;
 }
@@ -278,6 +281,8 @@ std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
 std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
   const Context& context = stack.context;
   if (!stack.bos() || !stack.every_relation(&RowFacts::causal) || !stack.every_relation(&RowFacts::loops)) return std::nullopt;
+  // Registers hand on what comes behind the reader (docs/theory.md 16.43).
+  if (std::any_of(stack.rows.begin(), stack.rows.end(), [](const RowFacts& rows) { return rows.registers; })) return std::nullopt;
   std::vector<std::uint64_t> full;
   const std::uint64_t period = context.layout.order.size();
   bool all_full = true;
