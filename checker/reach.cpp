@@ -9,6 +9,7 @@
 #include "grid.hpp"
 #include "poll.hpp"
 #include "read_layers.hpp"
+#include "residues.hpp"
 #include "stretches.hpp"
 
 namespace checker {
@@ -267,7 +268,18 @@ struct ReachMemory::State {
     across_memory.emplace((*grid_)->across);
   }
 
+  const Residues* residues() {
+    if (!residues_) {
+      residues_.emplace(find_residues(layout, layers()));
+      if (*residues_) {
+        for (const Layout& part : (*residues_)->parts) residue_memory.push_back(std::make_unique<ReachMemory>(part));
+      }
+    }
+    return residues_->get();
+  }
+
   std::optional<ReachMemory> short_memory, down_memory, across_memory;
+  std::vector<std::unique_ptr<ReachMemory>> residue_memory;  // by part
 
 private:
   const std::map<std::uint32_t, ReadLayer>& layers() {
@@ -289,6 +301,7 @@ private:
   std::map<std::uint64_t, std::unique_ptr<IntervalViews>> views_;
   std::optional<std::unique_ptr<Short>> short_;
   std::optional<std::optional<Grid>> grid_;
+  std::optional<std::unique_ptr<Residues>> residues_;
 };
 
 ReachMemory::ReachMemory(const Layout& layout) : state(std::make_unique<State>(layout)) {}
@@ -362,6 +375,55 @@ Reach reach_on_grid(State& state, const Grid& grid, const ReachQuestion& questio
   if (down.layers && (!across.layers || *across.layers > *down.layers)) return across;
   if (down.missed) down.missed = Pair{down.missed->first * grid.width, down.missed->second * grid.width};
   return down;
+}
+
+const Residues* find_residues_for(State& state, const ReachQuestion& question) {
+  return question.sets == nullptr && question.weight == nullptr ? state.residues() : nullptr;
+}
+
+/// The question about one residue: token 0 is in the first.
+ReachQuestion ask_residue(State& state, const Residues& residues, const ReachQuestion& question, Vertex residue) {
+  ReachQuestion asked = ask_factor(question, *state.residue_memory[residues.part_of[residue]]);
+  asked.ordinary_only = question.ordinary_only && residue == 0;
+  return asked;
+}
+
+Pair restore(const Residues& residues, Vertex residue, const Pair& pair) { return {residue + pair.first * residues.modulus, residue + pair.second * residues.modulus}; }
+
+/// The first tokens that see no neighbour although they should; nothing in class `seen`.
+std::optional<Pair> find_apart(const ReachQuestion& question) {
+  if (question.kind == ClassKind::seen) return std::nullopt;
+  if (question.kind == ClassKind::all) return Pair{0, 1};
+  return question.ordinary_only ? Pair{2, 1} : Pair{1, 0};
+}
+
+Unseen unseen_by_residues(State& state, const Residues& residues, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
+  const Vertex tokens = state.layout.tokens, modulus = residues.modulus;
+  Unseen result{std::vector<Vertex>(tokens), find_apart(question)};
+  for (Vertex c = 0; c < modulus; ++c) {
+    const Layout& part = residues.parts[residues.part_of[c]];
+    const Unseen own = compute_unseen(part, ask_residue(state, residues, question, c), depth);
+    if (own.first) result.first = result.first ? std::min(*result.first, restore(residues, c, *own.first)) : restore(residues, c, *own.first);
+    for (Vertex k = 0; k < part.tokens; ++k) {
+      const Vertex i = c + k * modulus;
+      Vertex others = question.kind == ClassKind::all ? tokens - part.tokens : question.kind == ClassKind::causal ? i - k : 0;
+      if (others > 0 && question.ordinary_only && c > 0) --others;  // token 0 is one of them
+      result.count[i] = own.count[k] + others;
+    }
+  }
+  return result;
+}
+
+Reach reach_by_residues(State& state, const Residues& residues, const ReachQuestion& question) {
+  if (const auto apart = find_apart(question)) return {std::nullopt, apart};
+  Reach result{0, {}};
+  for (Vertex c = 0; c < residues.modulus; ++c) {
+    const Reach own = compute_reach(residues.parts[residues.part_of[c]], ask_residue(state, residues, question, c));
+    if (own.layers && *own.layers <= *result.layers) continue;
+    result = {own.layers, own.missed ? std::optional(restore(residues, c, *own.missed)) : std::nullopt};
+    if (!own.layers) break;
+  }
+  return result;
 }
 
 /// The short layout where the question is one about it; a few readers tell all without.
@@ -454,6 +516,7 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   }
   if (auto unseen = unseen_when_seen(state, question, depth.value_or(never))) return *std::move(unseen);
   if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
+  if (const Residues* residues = find_residues_for(state, question)) return unseen_by_residues(state, *residues, question, depth);
   if (const auto reach = ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
   return BitReach<>(layout, state.shared(), question).unseen(depth);
@@ -476,6 +539,7 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     return compute_reach(layout, asked);
   }
   if (const Grid* grid = find_grid_for(state, question)) return reach_on_grid(state, *grid, question);
+  if (const Residues* residues = find_residues_for(state, question)) return reach_by_residues(state, *residues, question);
   if (const auto reach = ask_hub(state, question)) return *reach;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
   return BitReach<>(layout, state.shared(), question).layers();

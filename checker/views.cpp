@@ -142,6 +142,13 @@ public:
       if (keeps_met) meet_given(roots);
       return;
     }
+    if (const Json* parts = find(evidence_, "parts"); parts != nullptr && !registers_) {
+      drop_partly_complete(layout_, layout_group_.group, depth_, *parts, claim_, memory_, roots);
+      if (roots.empty() || do_times_explain(layout_, depth_, roots, explainer_.number())) {
+        if (keeps_met) meet_given(roots);
+        return;
+      }
+    }
     if (!registers_ && do_products_explain(layout_, find_grid(memory_), depth_, roots, explainer_.number(), explainer_.membership())) {
       if (keeps_met) meet_given(roots);
       return;

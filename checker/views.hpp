@@ -120,6 +120,11 @@ private:
 /// No isomorphisms of views but identities: every colour stands at one offset, and every token sees every token (offset_views.cpp).
 [[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, ReachMemory& memory);
 
+/// Takes away the roots in whose views all rows of some relations are, those that have occurred by a layer, where the evidence shows that these relations by themselves
+/// have no automorphisms but the layout's (partial_views.cpp). `evidence`: {F: GROUP}. Throws Rejected, Malformed.
+void drop_partly_complete(const Layout& layout, const Group& layout_group, std::uint64_t depth, const Json& evidence, const std::string& claim, ReachMemory& memory,
+                          std::vector<Vertex>& roots);
+
 /// Makes H_a at one depth. A row is visible from the first layer that contains its relation, and t_a(j) says which those are.
 class RootMaker {
 public:

@@ -8,6 +8,7 @@
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/sight/product_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_residues.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/stepped_sums.hpp"
 #include "sightline/sight/view_sweep.hpp"
@@ -53,6 +54,7 @@ public:
       write_pairs(members, number, pairs);
     }
     json result = json::object();
+    if (!parts_.empty()) result["parts"] = std::move(parts_);
     if (!roots.empty()) result["roots"] = std::move(roots);
     if (!pairs.empty()) result["pairs"] = std::move(pairs);
     return result;
@@ -211,7 +213,17 @@ private:
     const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
     if (alike.front().empty() || sight::do_times_explain(layout_, depth_, alike.front(), number, budget_)) return {};
-    if (!equal_ && holds_layout_group_ && sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
+    if (!equal_ && holds_layout_group_) {
+      sight::ViewRecords own;
+      if (records_ != nullptr) own.parts = records_->parts;
+      for (const std::uint64_t first : sight::drop_partly_complete(layout_, layout_group_, depth_, alike.front(), &own, budget_)) {
+        const symmetry::SearchRecord& search = own.parts.at(first).search;
+        const Layout part = sight::make_part(layout_, first);
+        parts_[std::to_string(first)] = search.is_tight ? to_evidence(search) : make_group_evidence(symmetry::make_structure(part), layout_.tokens, budget_);
+      }
+      if (alike.front().empty() || (!parts_.empty() && sight::do_times_explain(layout_, depth_, alike.front(), number, budget_))) return {};
+      if (sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
+    }
     use_places(number);
     if (!rigid && places_ && places_->explains_all(alike.front(), number)) return {};
     const auto split = [&](const auto& invariant) {
@@ -316,7 +328,7 @@ private:
   bool equal_, holds_layout_group_ = true;
   std::unique_ptr<sight::RootMaker> maker_;
   std::optional<ViewColours> places_;
-  json contributed_roots_ = json::object(), contributed_pairs_ = json::object();
+  json contributed_roots_ = json::object(), contributed_pairs_ = json::object(), parts_ = json::object();
 };
 
 /// For every vertex (how many it reads) * (how many read it), over the distinct layers.
@@ -401,6 +413,7 @@ void SightEvidence::add_reach(bool skips_first) {
   question.find_layers = true;
   if (sight::answer_by_intervals(question, budget_)) return;
   // Two tokens per stretch are asked before any grid, and with the weights of stretches a grid has no factors.
+  if (sight::find_residues(layout_, budget_)) return;
   const auto shorter = sight::find_shorter(layout_, budget_);
   if (!shorter && !skips_first && sight::find_grid_factors(layout_, budget_)) return;
   auto hints = find_reach_hints(shorter ? shorter->layout : layout_, budget_);

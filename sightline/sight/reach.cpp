@@ -3,6 +3,7 @@
 #include "sightline/base/error.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
+#include "sightline/sight/reach_residues.hpp"
 
 namespace sightline::sight {
 
@@ -53,6 +54,7 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
   if (question.weight == nullptr) {
     if (auto answer = answer_by_stretches(question, budget, true)) return answer;
     if (auto answer = answer_by_grid(question, budget)) return answer;
+    if (auto answer = answer_by_residues(question, budget, true)) return answer;
   }
   // Hubs say after how many layers all is seen, whatever the depth that is asked about, and that is asked about anyway.
   ReachQuestion bound = question;
@@ -93,6 +95,7 @@ ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
   if (auto answer = answer_cheaply(question, budget)) return *std::move(answer);
   return *recall(question, ReachMemory::Way::any, [&] {
     auto answer = answer_by_stretches(question, budget, false);
+    if (!answer && layout.vertices() > small_layout) answer = answer_by_residues(question, budget, false);
     return answer ? answer : answer_by_bits(question, budget);
   });
 }

@@ -201,7 +201,7 @@ bool ViewSweep::run() {
   if (layout.tokens == 1 || are_distinct(layout.vertex_colour, layout.tokens)) return true;
   // Kept for the questions and the evidence that follow, where registers say nothing of their own.
   ViewRecords* const records = layout.has_equal_registers() ? nullptr : question_.records;
-  const bool own_classes = records != nullptr && question_.target == question_.layout_group;
+  bool own_classes = records != nullptr && question_.target == question_.layout_group;
   if (own_classes && records->explained.contains(depth_)) return true;
   const auto explained = [&] {
     if (own_classes) records->explained.insert(depth_);
@@ -216,9 +216,14 @@ bool ViewSweep::run() {
   }
   if (roots.empty()) return true;
   if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_)) return explained();
-  if (!first_only() && roots.size() > 8 * sampled_roots && layout.vertices() <= most_sampled_vertices && sample_group(roots)) return true;
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
-  if (!layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all)) {
+  const bool passes_layout_group = !layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all);
+  if (passes_layout_group && !drop_partly_complete(layout, *question_.layout_group, depth_, roots, records, budget_).empty()) {
+    if (roots.empty()) return true;
+    own_classes = false;  // the certificate has to show it
+  }
+  if (!first_only() && roots.size() > 8 * sampled_roots && layout.vertices() <= most_sampled_vertices && sample_group(roots)) return true;
+  if (passes_layout_group) {
     const ProductViews::Answer products = explain_products(layout, depth_, roots, symmetric_class(), budget_);
     if (products.explained) return explained();
     if (first_only() && !try_suspects(products.suspects)) return false;

@@ -123,6 +123,13 @@ private:
 /// every token (docs/theory.md 16.31). False may mean: not found out, registers. O(runs, and arcs of different ones).
 [[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
 
+/// Takes away the roots a with t_a(j) >= F for all vertices j, F a layer by which some relations have occurred whose automorphisms are no more than the layout's
+/// (docs/theory.md 16.39). Returns these F. One reach and one search for each F.
+std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots,
+                                                ViewRecords* records, const Budget& budget);
+/// All vertices, and the relations that have occurred by layer `first`, in one layer.
+[[nodiscard]] Layout make_part(const Layout& layout, std::uint64_t first);
+
 /// Does the swap of x and y keep every visible row of the layout, and colours and times? Row q of j is visible when q <= latest[j]; `latest` empty: all are.
 /// Nothing when rows have positions, which is left to others. O(vertices + runs of different rows).
 [[nodiscard]] std::optional<bool> is_swap_symmetric(const Layout& layout, const std::vector<std::int64_t>& latest, Vertex x, Vertex y, const Budget& budget);

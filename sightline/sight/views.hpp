@@ -42,6 +42,12 @@ struct ViewRecords {
   std::map<std::uint64_t, std::unordered_map<Vertex, Discrete>> discrete;  ///< by depth and root
   /// Depths at which all isomorphisms of views are known to be in the layout's own group.
   std::set<std::uint64_t> explained;
+  /// The relations that have occurred by a layer, by themselves: is their group the layout's own? With the search for it.
+  struct Part {
+    bool is_own = false;
+    symmetry::SearchRecord search;
+  };
+  std::map<std::uint64_t, Part> parts;
 };
 
 /// The question "is every isomorphism of rooted views of depth m in G?".

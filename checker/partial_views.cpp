@@ -1,0 +1,55 @@
+// Views that hold all rows of some relations. If t_a(j) >= F for every vertex j, an isomorphism of the view of a moves all vertices and keeps every row of the
+// relations that have occurred by layer F: it is an automorphism of what these make by themselves (docs/theory.md 16.39). Where that has no other
+// automorphisms than the layout's, such roots need no comparing.
+#include <algorithm>
+#include <numeric>
+
+#include "views.hpp"
+
+namespace checker {
+
+namespace {
+
+/// Is every element of the group, which acts on tokens, an automorphism of the layout? Registers do not start equal.
+bool lies_in(const Group& group, const Layout& layout, const Group& layout_group) {
+  std::vector<Vertex> number(layout.tokens);
+  std::iota(number.begin(), number.end(), Vertex{0});
+  for (const auto& members : layout_group.classes) {
+    for (const Vertex x : members) number[x] = members.front();
+  }
+  Group open = group;
+  std::erase_if(open.classes, [&](const auto& members) { return std::ranges::all_of(members, [&](Vertex x) { return number[x] == number[members.front()]; }); });
+  std::optional<AutomorphismTest> test;
+  for (const Permutation& g : list_generators(open, ~std::size_t{0})) {
+    if (std::ranges::any_of(layout_group.generators, [&](const Permutation& own) { return own.moves() == g.moves(); })) continue;
+    if (!test) test.emplace(make_structure(layout));
+    if (!(*test)(g)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void drop_partly_complete(const Layout& layout, const Group& layout_group, std::uint64_t depth, const Json& evidence, const std::string& claim, ReachMemory& memory,
+                          std::vector<Vertex>& roots) {
+  std::vector<std::uint64_t> first(layout.relations.size(), 0);
+  for (std::uint64_t q = layout.order.size(); q >= 1; --q) {
+    for (const std::uint32_t r : layout.layer(q)) first[r] = q;
+  }
+  std::vector<bool> is_tried(layout.order.size() + 1, false);
+  for (const auto& [key, group] : evidence.object()) {
+    const auto level = std::find_if(first.begin(), first.end(), [&](std::uint64_t q) { return q != 0 && key == std::to_string(q); });
+    if (level == first.end() || *level > depth || is_tried[*level]) throw Malformed("evidence \"parts\": every key is a layer at which a relation occurs for the first time");
+    is_tried[*level] = true;
+    Structure part{layout.vertices(), layout.vertex_colour, {}};
+    for (std::size_t r = 0; r < first.size(); ++r) {
+      if (first[r] != 0 && first[r] <= *level) part.relations.push_back({&layout.relations[r], {}});
+    }
+    if (!lies_in(confirm_automorphisms(part, layout.tokens, group, claim).group, layout, layout_group)) throw Rejected(claim, "the rows of the first layers have symmetries that the layout lacks");
+    // t_a(j) >= F: j comes into view within the last depth - F layers.
+    const Unseen unseen = compute_unseen(layout, {ClassKind::all, false, true, *level, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth - *level);
+    std::erase_if(roots, [&](Vertex a) { return unseen.count[a] == 0; });
+  }
+}
+
+}  // namespace checker
