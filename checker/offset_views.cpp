@@ -14,16 +14,16 @@ namespace {
 constexpr std::uint64_t most_arcs = std::uint64_t{1} << 22;
 
 /// Arcs that lie evenly, in offset and in colour, and those of them that were looked at: begin .. end-1, counted in steps from offset `base`.
-struct Line {
+struct OffsetLine {
   std::int64_t step, colour_step, base, colour;
-  auto operator<=>(const Line&) const = default;
+  auto operator<=>(const OffsetLine&) const = default;
 };
-struct Met {
+struct MetArcs {
   std::int64_t begin, end;
 };
 
 bool do_colours_name_offsets(const Relation& relation, Vertex tokens) {
-  std::map<Line, Met> lines;
+  std::map<OffsetLine, MetArcs> lines;
   std::vector<std::pair<std::int64_t, std::int64_t>> named;  // colour, offset
   std::vector<Run> row;
   for (Vertex i = 0; i < tokens; ++i) {
@@ -32,12 +32,12 @@ bool do_colours_name_offsets(const Relation& relation, Vertex tokens) {
     for (const Run& run : row) {
       if (run.colour_step == 0 && run.size() > 1) return false;
       const std::int64_t offset = std::int64_t{run.first} - i, step = run.step, base = (offset % step + step) % step, first = (offset - base) / step, behind = first + run.size();
-      const Line line{step, run.colour_step, base, run.colour - first * run.colour_step};
+      const OffsetLine line{step, run.colour_step, base, run.colour - first * run.colour_step};
       const auto look_at = [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t k = begin; k < end && named.size() <= most_arcs; ++k) named.emplace_back(line.colour + k * line.colour_step, base + k * step);
       };
-      const auto [at, fresh] = lines.try_emplace(line, Met{first, behind});
-      Met& met = at->second;
+      const auto [at, fresh] = lines.try_emplace(line, MetArcs{first, behind});
+      MetArcs& met = at->second;
       if (fresh || behind < met.begin || first > met.end) {
         look_at(first, behind);  // a gap in between is not met
       } else {

@@ -153,6 +153,10 @@ public:
       if (keeps_met) meet_given(roots);
       return;
     }
+    if (do_local_views_explain(layout_, orbit, depth_, roots, memory_)) {
+      if (keeps_met) meet_given(roots);
+      return;
+    }
     std::vector<std::vector<Vertex>> alike{roots};
     // Rigid views mostly differ soon after the root: longer walks only for those that do not.
     const bool rigid = !registers_ && is_rigid(layout_);

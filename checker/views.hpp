@@ -120,6 +120,10 @@ private:
 /// No isomorphisms of views but identities: every colour stands at one offset, and every token sees every token (offset_views.cpp).
 [[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, ReachMemory& memory);
 
+/// No isomorphisms between the views of these roots but identities, because nothing moves in small views and these, or how much the roots see, differ (local_views.cpp). False may
+/// mean: not found out. @param orbit  by token: the least of its orbit
+[[nodiscard]] bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory);
+
 /// Takes away the roots in whose views all rows of some relations are, those that have occurred by a layer, where the evidence shows that these relations by themselves
 /// have no automorphisms but the layout's (partial_views.cpp). `evidence`: {F: GROUP}. Throws Rejected, Malformed.
 void drop_partly_complete(const Layout& layout, const Group& layout_group, std::uint64_t depth, const Json& evidence, const std::string& claim, ReachMemory& memory,

@@ -6,6 +6,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/group_evidence.hpp"
+#include "sightline/sight/local_views.hpp"
 #include "sightline/sight/product_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_residues.hpp"
@@ -224,6 +225,7 @@ private:
       if (alike.front().empty() || (!parts_.empty() && sight::do_times_explain(layout_, depth_, alike.front(), number, budget_))) return {};
       if (sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
     }
+    if (sight::do_local_views_explain(layout_, layout_group_.orbit, depth_, alike.front(), budget_)) return {};
     use_places(number);
     if (!rigid && places_ && places_->explains_all(alike.front(), number)) return {};
     const auto split = [&](const auto& invariant) {

@@ -105,7 +105,7 @@ private:
 /// y - d by those that are read from there. So c(y) = hash of T(y) and of the c of what visibly reads y is preserved by isomorphisms of all views.
 bool do_readers_name_tokens(const Layout& layout, std::uint64_t depth, const std::vector<std::optional<Offsets>>& offsets, const std::vector<std::uint64_t>& first,
                             const Budget& budget) {
-  constexpr std::size_t most_steps = 8;
+  constexpr std::size_t most_steps = 32;  // one for each of as many dilations
   const Vertex tokens = layout.tokens;
   Booking booking(budget, std::uint64_t{tokens} * 32);
   std::vector<std::int64_t> latest = compute_latest(layout, depth, tokens - 1, budget);

@@ -4,6 +4,7 @@
 
 #include "oracle.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_residues.hpp"
 #include "tests/unlimited.hpp"
 
 namespace sightline::sight {
@@ -14,7 +15,7 @@ using oracle::make_banded;
 
 // How often the ways of large layouts applied.
 struct {
-  int grid = 0, near = 0;
+  int grid = 0, near = 0, residues = 0;
 } met_ways;
 
 // Compares everything of reach.hpp with the definition.
@@ -61,8 +62,10 @@ void check_reach(const Layout& layout) {
     // The ways that large layouts take: products on a grid, views one by one.
     for (const bool counts : {false, true}) {
       question.count_unseen = counts;
-      if (const auto quick = answer_by_grid(question, unlimited)) {
-        ++met_ways.grid;
+      for (const bool by_grid : {true, false}) {
+        const auto quick = by_grid ? answer_by_grid(question, unlimited) : answer_by_residues(question, unlimited, false);
+        if (!quick) continue;
+        ++(by_grid ? met_ways.grid : met_ways.residues);
         CHECK(quick->reach.layers == expected);
         if (quick->reach.witness) {
           CHECK(wants(wanted, quick->reach.witness->reader, quick->reach.witness->unseen));
@@ -78,14 +81,15 @@ void check_reach(const Layout& layout) {
     question.find_layers = false;
     for (std::uint64_t m = 1; m <= 3; ++m) {
       question.depth = m;
+      std::vector<Vertex> missed(n, 0);
+      for (Vertex i = 0; i < n; ++i) {
+        for (Vertex j = 0; j < n; ++j) missed[i] += wants(wanted, i, j) && !see[m][i][j] ? 1 : 0;
+      }
       if (const auto unseen = count_near(question, unlimited)) {
         ++met_ways.near;
-        for (Vertex i = 0; i < n; ++i) {
-          Vertex missed = 0;
-          for (Vertex j = 0; j < n; ++j) missed += wants(wanted, i, j) && !see[m][i][j] ? 1 : 0;
-          CHECK((*unseen)[i] == missed);
-        }
+        CHECK(*unseen == missed);
       }
+      if (const auto quick = answer_by_residues(question, unlimited, false)) CHECK(quick->unseen == missed);
     }
   }
   bool all = true, causal = true;
@@ -155,6 +159,28 @@ TEST_CASE("reach agrees with the definition on windows and rings") {
       }
     }
   }
+}
+
+TEST_CASE("reach agrees with the definition on dilated windows, whatever the number of tokens") {
+  met_ways = {};
+  std::mt19937_64 random(5);
+  for (int k = 0; k < 60; ++k) {
+    CAPTURE(k);
+    const auto n = static_cast<Vertex>(3 + random() % 11), dilation = static_cast<Vertex>(2 + random() % 3);
+    std::vector<std::vector<oracle::Head>> layers(1 + random() % 2);
+    for (auto& layer : layers) {
+      const auto before = static_cast<Vertex>(random() % 3), after = static_cast<Vertex>(random() % 3), step = static_cast<Vertex>(dilation * (1 + random() % 2));
+      oracle::Rows rows(n);
+      for (Vertex i = 0; i < n; ++i) {
+        for (Vertex j = i % step; j < n; j += step) {
+          if (j + before * step >= i && j <= i + after * step && (j != i || k % 3 != 0)) rows[i].push_back(j);
+        }
+      }
+      layer.push_back({rows, {}, {}, layout::Cancels::nothing});
+    }
+    check_reach(oracle::make_layout(n, 0, layers));
+  }
+  CHECK(met_ways.residues > 300);
 }
 
 TEST_CASE("reach agrees with the definition on grids, strides, summaries and blocks") {

@@ -1,0 +1,195 @@
+// Views of large depth from views of small depth. Let nothing move in any view after d layers, by which all relations have occurred. Then nothing moves in any view after t >= d:
+// by induction an automorphism of the view of a after t layers fixes what a sees after t - 1, among which is what it reads in layer t, and all that this sees after t - 1.
+// What is left are isomorphisms between views of different roots: they keep the views after d layers, and how many tokens are seen (docs/theory.md 16.40).
+#include <algorithm>
+#include <map>
+
+#include "field.hpp"
+#include "poll.hpp"
+#include "views.hpp"
+
+namespace checker {
+
+namespace {
+
+/// What one root sees after a few layers, colour by colour.
+class Surroundings {
+public:
+  explicit Surroundings(const Layout& layout) : layout_(layout), first_(layout.relations.size(), 0), time_(layout.vertices(), -1) {
+    for (std::uint64_t q = layout.order.size(); q >= 1; --q) {
+      for (const std::uint32_t r : layout.layer(q)) first_[r] = q;
+    }
+  }
+
+  std::uint64_t work = 0;
+
+  /// An invariant of the view; nothing where hashes do not tell apart all that is seen.
+  std::optional<std::uint64_t> colour(Vertex root, std::uint64_t depth) {
+    poll();
+    look(root, depth);
+    std::sort(seen_.begin(), seen_.end());
+    arcs_.clear();
+    for (std::size_t x = 0; x < seen_.size(); ++x) {
+      for (std::size_t r = 0; r < first_.size(); ++r) {
+        if (first_[r] != 0 && time_[seen_[x]] >= static_cast<std::int64_t>(first_[r])) write_row(x, r);
+      }
+    }
+    const auto result = refine(root);
+    for (const Vertex j : seen_) time_[j] = -1;
+    return result;
+  }
+
+private:
+  /// Places begin .. end-1 are read by one reader with one weight.
+  struct Arcs {
+    std::size_t reader, begin, end;
+    std::uint64_t weight;
+  };
+
+  void look(Vertex root, std::uint64_t depth) {
+    seen_.assign(1, root);
+    time_[root] = static_cast<std::int64_t>(depth);
+    std::vector<std::size_t> done(layout_.layers.size(), 0);
+    // Intervals that were seen already are skipped: end by first vertex, those that touch joined.
+    std::map<Vertex, Vertex> intervals;
+    const auto note = [&](Vertex j, std::int64_t time) {
+      if (time_[j] >= 0) return;
+      time_[j] = time;
+      seen_.push_back(j);
+    };
+    for (std::uint64_t q = depth; q >= 1; --q) {
+      const auto time = static_cast<std::int64_t>(q) - 1;
+      const std::uint32_t l = layout_.order[(q - 1) % layout_.order.size()];
+      for (const std::size_t end = seen_.size(); done[l] < end; ++done[l]) {
+        for (const std::uint32_t r : layout_.layers[l]) {
+          layout_.relations[r].pattern->row(seen_[done[l]], row_);
+          for (const Run& run : row_) {
+            if (run.step == 1) {
+              see_interval(intervals, run.first, run.last, [&](Vertex j) { note(j, time); });
+              continue;
+            }
+            work += run.size();
+            for (std::uint64_t j = run.first; j <= run.last; j += run.step) note(static_cast<Vertex>(j), time);
+          }
+        }
+      }
+    }
+  }
+
+  template <class Note>
+  static void see_interval(std::map<Vertex, Vertex>& intervals, Vertex first, Vertex last, const Note& note) {
+    auto at = intervals.upper_bound(first);
+    if (at != intervals.begin() && std::uint64_t{std::prev(at)->second} + 1 >= first) --at;
+    Vertex begin = first, end = last;
+    std::uint64_t j = first;
+    while (at != intervals.end() && at->first <= std::uint64_t{last} + 1) {
+      for (; j < at->first; ++j) note(static_cast<Vertex>(j));
+      j = std::max(j, std::uint64_t{at->second} + 1);
+      begin = std::min(begin, at->first);
+      end = std::max(end, at->second);
+      at = intervals.erase(at);
+    }
+    for (; j <= last; ++j) note(static_cast<Vertex>(j));
+    intervals.emplace(begin, end);
+  }
+
+  [[nodiscard]] std::size_t place(Vertex j) const { return static_cast<std::size_t>(std::lower_bound(seen_.begin(), seen_.end(), j) - seen_.begin()); }
+
+  void write_row(std::size_t x, std::size_t r) {
+    layout_.relations[r].row(seen_[x], row_);
+    for (const Run& run : row_) {
+      if (run.step == 1 && run.colour_step == 0) {  // all of it is seen
+        const std::size_t begin = place(run.first);
+        arcs_.push_back({x, begin, begin + run.size(), weigh(r, run.colour)});
+        continue;
+      }
+      std::int64_t colour = run.colour;
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+        const std::size_t at = place(static_cast<Vertex>(j));
+        arcs_.push_back({x, at, at + 1, weigh(r, colour)});
+      }
+    }
+  }
+
+  static std::uint64_t weigh(std::size_t relation, std::int64_t colour) { return mix(relation + 5, static_cast<std::uint64_t>(colour)) | 1; }
+
+  std::optional<std::uint64_t> refine(Vertex root) {
+    std::vector<std::uint64_t> hash, sums, read;
+    for (const Vertex j : seen_) hash.push_back(mix(mix(layout_.vertex_colour[j], j == root ? 1 : 0), static_cast<std::uint64_t>(time_[j])));
+    for (std::size_t known = 0;;) {
+      work += arcs_.size() + seen_.size();
+      std::vector<std::uint64_t> sorted = hash;
+      std::sort(sorted.begin(), sorted.end());
+      const auto distinct = static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+      if (distinct == seen_.size()) {
+        std::uint64_t invariant = 0;
+        for (const std::uint64_t h : sorted) invariant = mix(invariant, h);
+        return invariant;
+      }
+      if (distinct == known) return std::nullopt;
+      known = distinct;
+      // What each reads, then who reads each.
+      sums.assign(seen_.size() + 1, 0);
+      read.assign(seen_.size(), 0);
+      for (std::size_t x = 0; x < seen_.size(); ++x) sums[x + 1] = sums[x] + mix(hash[x]);
+      for (const Arcs& arcs : arcs_) read[arcs.reader] += arcs.weight * (sums[arcs.end] - sums[arcs.begin]);
+      for (std::size_t x = 0; x < seen_.size(); ++x) hash[x] = mix(hash[x], read[x]);
+      std::fill(sums.begin(), sums.end(), 0);
+      for (const Arcs& arcs : arcs_) {
+        sums[arcs.begin] += arcs.weight * mix(hash[arcs.reader], 1);
+        sums[arcs.end] -= arcs.weight * mix(hash[arcs.reader], 1);
+      }
+      std::uint64_t readers = 0;
+      for (std::size_t x = 0; x < seen_.size(); ++x) hash[x] = mix(hash[x], readers += sums[x]);
+    }
+  }
+
+  const Layout& layout_;
+  std::vector<std::uint64_t> first_;
+  std::vector<std::int64_t> time_;
+  std::vector<Vertex> seen_;
+  std::vector<Run> row_;
+  std::vector<Arcs> arcs_;
+};
+
+/// Of all views; nothing where one of them has symmetries that hashes show, or there is too much to look at.
+std::optional<std::map<Vertex, std::uint64_t>> colour_all(Surroundings& surroundings, const std::vector<Vertex>& roots, std::uint64_t depth) {
+  constexpr std::uint64_t most_work = std::uint64_t{1} << 31;
+  constexpr std::size_t sampled = 16;
+  for (std::size_t k = 0; k < sampled; ++k) {
+    if (!surroundings.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth)) return std::nullopt;
+  }
+  std::map<Vertex, std::uint64_t> invariants;
+  for (const Vertex a : roots) {
+    const auto invariant = surroundings.colour(a, depth);
+    if (!invariant || surroundings.work > most_work) return std::nullopt;
+    invariants.emplace_hint(invariants.end(), a, *invariant);
+  }
+  return invariants;
+}
+
+}  // namespace
+
+bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory) {
+  constexpr std::size_t fewest_roots = 16;
+  const std::uint64_t first = last_first_layer(layout);
+  if (roots.size() < fewest_roots || layout.order.empty() || has_equal_registers(layout)) return false;
+  std::vector<Vertex> all;
+  for (Vertex a = 0; a < layout.tokens; ++a) {
+    if (orbit[a] == a) all.push_back(a);
+  }
+  Surroundings surroundings(layout);
+  for (const std::uint64_t d : {first + 1, first + 2, first + 4}) {
+    if (d > depth) break;
+    const auto invariants = colour_all(surroundings, all, d);
+    if (!invariants) continue;
+    const Unseen unseen = compute_unseen(layout, {ClassKind::all, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth);
+    std::vector<std::pair<Vertex, std::uint64_t>> keys;
+    for (const Vertex a : roots) keys.emplace_back(unseen.count[a], invariants->at(a));
+    std::sort(keys.begin(), keys.end());
+    return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
+  }
+  return false;
+}
+
+}  // namespace checker

@@ -1,0 +1,216 @@
+// Views of large depth from views of small depth. If nothing moves in any view after d layers, by which all relations have occurred, then nothing moves in any view after
+// more layers: an automorphism of a deeper view fixes what the root sees after one layer less, what it reads now is among that, and so is fixed with all that it sees itself.
+// Causal windows with sinks, chunks and shifted chunks: small surroundings of n roots instead of n large views.
+#include "sightline/sight/local_views.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/root_hash.hpp"
+#include "sightline/sight/rooted.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+using layout::Vertex;
+using root_hash::mix;
+
+class LocalViews {
+public:
+  LocalViews(const Layout& layout, const Budget& budget)
+      : layout_(layout), budget_(budget), booking_(budget, std::uint64_t{layout.vertices()} * 16), first_(layout.relations.size(), 0), latest_(layout.vertices(), -1),
+        next_(std::size_t{layout.vertices()} + 1) {
+    for (std::size_t q = layout.order.size(); q >= 1; --q) {
+      for (const std::uint32_t r : layout.layer(q).relations) first_[r] = q;
+    }
+    std::iota(next_.begin(), next_.end(), Vertex{0});
+  }
+
+  [[nodiscard]] std::uint64_t work() const { return work_; }
+
+  /// Where refinement tells apart all that the root sees: an invariant of the view.
+  std::optional<std::uint64_t> colour(Vertex root, std::uint64_t depth) {
+    walk(root, static_cast<std::int64_t>(depth));
+    std::sort(active_.begin(), active_.end());
+    write_rows();
+    const std::optional<std::uint64_t> found = refine(root);
+    for (const Vertex j : active_) {
+      latest_[j] = -1;
+      next_[j] = j;
+    }
+    active_.clear();
+    return found;
+  }
+
+private:
+  struct Piece {
+    std::size_t reader, begin, end;  // places among what is seen
+    std::uint64_t weight;
+  };
+
+  /// The first vertex from j on that is not seen yet.
+  Vertex from(Vertex j) {
+    Vertex end = j;
+    while (next_[end] != end) end = next_[end];
+    while (next_[j] != end) j = std::exchange(next_[j], end);
+    return end;
+  }
+
+  void take(Vertex j, std::int64_t time) {
+    latest_[j] = time;
+    next_[j] = j + 1;
+    active_.push_back(j);
+  }
+
+  void walk(Vertex root, std::int64_t depth) {
+    take(root, depth);
+    std::vector<std::size_t> expanded(layout_.layers.size(), 0);
+    for (std::int64_t q = depth; q >= 1; --q) {
+      const std::uint32_t l = layout_.order[static_cast<std::size_t>(q - 1) % layout_.order.size()];
+      for (const std::size_t end = active_.size(); expanded[l] < end; ++expanded[l]) {
+        budget_.poll();
+        const Vertex reader = active_[expanded[l]];
+        for (const std::uint32_t r : layout_.layers[l].relations) {
+          layout_.relations[r].pattern().row(reader, plain_);
+          for (const layout::Run& run : plain_) {
+            if (run.step == 1) {
+              for (Vertex j = from(run.first); j <= run.last; j = from(j)) take(j, q - 1);
+              continue;
+            }
+            work_ += run.size();
+            for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
+              if (latest_[j] < 0) take(static_cast<Vertex>(j), q - 1);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t place(Vertex j) const { return static_cast<std::size_t>(std::lower_bound(active_.begin(), active_.end(), j) - active_.begin()); }
+
+  /// Runs without gaps have none here: all that visible rows hold is seen.
+  void write_rows() {
+    pieces_.clear();
+    for (std::size_t x = 0; x < active_.size(); ++x) {
+      const Vertex i = active_[x];
+      for (std::size_t r = 0; r < first_.size(); ++r) {
+        if (first_[r] == 0 || latest_[i] < static_cast<std::int64_t>(first_[r])) continue;
+        layout_.relations[r].row(i, row_);
+        for (const layout::ColouredRun& run : row_) {
+          if (run.step == 1 && run.colour_step == 0) {
+            const std::size_t begin = place(run.first);
+            pieces_.push_back({x, begin, begin + run.size(), weigh(r, run.colour)});
+            continue;
+          }
+          std::int64_t colour = run.colour;
+          for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+            const std::size_t at = place(static_cast<Vertex>(j));
+            pieces_.push_back({x, at, at + 1, weigh(r, colour)});
+          }
+        }
+      }
+    }
+  }
+
+  static std::uint64_t weigh(std::size_t relation, std::int64_t colour) { return mix(mix(relation + 3) + static_cast<std::uint64_t>(colour)) | 1; }
+
+  std::optional<std::uint64_t> refine(Vertex root) {
+    const std::size_t seen = active_.size();
+    hash_.resize(seen);
+    for (std::size_t x = 0; x < seen; ++x) {
+      hash_[x] = mix(mix(2 * layout_.vertex_colour[active_[x]] + (active_[x] == root ? 1 : 0)) + static_cast<std::uint64_t>(latest_[active_[x]]));
+    }
+    for (std::size_t known = 0;;) {
+      work_ += pieces_.size() + seen;
+      sorted_ = hash_;
+      std::sort(sorted_.begin(), sorted_.end());
+      const auto distinct = static_cast<std::size_t>(std::unique(sorted_.begin(), sorted_.end()) - sorted_.begin());
+      if (distinct == seen) {
+        std::uint64_t invariant = 0;
+        for (const std::uint64_t h : hash_) invariant += mix(h);
+        return invariant;
+      }
+      if (distinct == known) return std::nullopt;
+      known = distinct;
+      sums_.assign(seen + 1, 0);
+      read_.assign(seen, 0);
+      for (std::size_t x = 0; x < seen; ++x) sums_[x + 1] = sums_[x] + mix(hash_[x]);
+      for (const Piece& piece : pieces_) read_[piece.reader] += piece.weight * (sums_[piece.end] - sums_[piece.begin]);
+      for (std::size_t x = 0; x < seen; ++x) hash_[x] = mix(hash_[x] + mix(read_[x] + 3));
+      sums_.assign(seen + 1, 0);
+      for (const Piece& piece : pieces_) {
+        const std::uint64_t told = piece.weight * mix(hash_[piece.reader] + 1);
+        sums_[piece.begin] += told;
+        sums_[piece.end] -= told;
+      }
+      std::uint64_t open = 0;
+      for (std::size_t x = 0; x < seen; ++x) {
+        open += sums_[x];
+        hash_[x] = mix(hash_[x] + mix(open));
+      }
+    }
+  }
+
+  const Layout& layout_;
+  const Budget& budget_;
+  Booking booking_;
+  std::vector<std::uint64_t> first_;
+  std::vector<std::int64_t> latest_;
+  std::vector<Vertex> next_, active_;
+  std::vector<layout::Run> plain_;
+  std::vector<layout::ColouredRun> row_;
+  std::vector<Piece> pieces_;
+  std::vector<std::uint64_t> hash_, sorted_, sums_, read_;
+  std::uint64_t work_ = 0;
+};
+
+/// Invariants of the views of these roots; empty where something moves in one of them, or that takes too long.
+std::vector<std::uint64_t> colour_all(LocalViews& views, const std::vector<Vertex>& roots, std::uint64_t depth) {
+  constexpr std::uint64_t most_work = std::uint64_t{1} << 29;
+  constexpr std::size_t sampled = 16;
+  const std::uint64_t before = views.work();
+  for (std::size_t k = 0; k < sampled; ++k) {
+    if (!views.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth)) return {};
+  }
+  if ((views.work() - before) / sampled > most_work / roots.size()) return {};
+  std::vector<std::uint64_t> invariants;
+  for (const Vertex a : roots) {
+    const std::optional<std::uint64_t> invariant = views.colour(a, depth);
+    if (!invariant || views.work() - before > 2 * most_work) return {};
+    invariants.push_back(*invariant);
+  }
+  return invariants;
+}
+
+}  // namespace
+
+bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
+  constexpr std::size_t fewest_roots = 16;
+  const std::uint64_t first = compute_first_occurrence(layout);
+  if (roots.size() < fewest_roots || layout.has_equal_registers() || layout.order.empty()) return false;
+  std::vector<Vertex> all;
+  for (Vertex a = 0; a < layout.tokens; ++a) {
+    if (orbit[a] == a) all.push_back(a);
+  }
+  LocalViews views(layout, budget);
+  for (std::uint64_t steps = 1; steps <= 4 && first + steps <= depth; steps *= 2) {
+    const std::vector<std::uint64_t> invariants = colour_all(views, all, first + steps);
+    if (invariants.empty()) continue;
+    // An isomorphism of deeper views is one of these, and keeps how many tokens are seen.
+    const std::vector<Vertex> unseen = compute_unseen(layout, depth, {}, budget);
+    std::vector<std::pair<Vertex, std::uint64_t>> keys;
+    for (std::size_t k = 0, at = 0; k < roots.size(); ++k) {
+      while (all[at] != roots[k]) ++at;
+      keys.emplace_back(unseen[roots[k]], invariants[at]);
+    }
+    std::sort(keys.begin(), keys.end());
+    return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
+  }
+  return false;
+}
+
+}  // namespace sightline::sight

@@ -1,0 +1,172 @@
+// What small views, and rows that all views hold, say about large views: library and checker conclude the same, and it holds for every isomorphism there is.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
+
+#include "../unit/sight/oracle.hpp"
+#include "checker/exact.hpp"
+#include "checker/reach.hpp"
+#include "checker/views.hpp"
+#include "listed_views.hpp"
+#include "sight_convert.hpp"
+#include "sightline/certificate/group_evidence.hpp"
+#include "sightline/sight/local_views.hpp"
+#include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_residues.hpp"
+#include "sightline/sight/view_sweep.hpp"
+#include "sightline/symmetry/automorphism.hpp"
+#include "tests/unlimited.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+using Rows = oracle::Rows;
+
+Layout make(Vertex n, const std::vector<Rows>& layers) {
+  std::vector<std::vector<oracle::Head>> heads;
+  for (const Rows& rows : layers) heads.push_back({{rows, {}, {}, layout::Cancels::single_colour}});
+  return oracle::make_layout(n, 0, heads);
+}
+
+template <class Reads>
+Rows fill(Vertex n, const Reads& reads) {
+  Rows rows(n);
+  for (Vertex i = 0; i < n; ++i) {
+    for (Vertex j = 0; j < n; ++j) {
+      if (reads(i, j)) rows[i].push_back(j);
+    }
+  }
+  return rows;
+}
+
+/// Windows, chunks and random rows, going down or both ways, with or without tokens that all read.
+Rows draw_rows(std::mt19937_64& random, Vertex n) {
+  const auto kind = random() % 3;
+  const auto width = static_cast<Vertex>(1 + random() % 4), shift = static_cast<Vertex>(random() % 4), sinks = static_cast<Vertex>(random() % 2);
+  const bool down = random() % 4 != 0;
+  return fill(n, [&](Vertex i, Vertex j) {
+    if (down && j > i) return false;
+    if (i == j || j < sinks) return true;
+    if (kind == 0) return (i > j ? i - j : j - i) <= width;
+    if (kind == 1) return (i + shift) / (width + 2) == (j + shift) / (width + 2);
+    return random() % 5 == 0;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("views of which small ones have no symmetries have none, and differ by what they see") {
+  std::mt19937_64 random(40);
+  int shown = 0, open = 0;
+  for (int k = 0; k < 160; ++k) {
+    CAPTURE(k);
+    const auto n = static_cast<Vertex>(16 + random() % 4);
+    std::vector<Rows> layers;
+    for (std::uint64_t l = 0, count = 1 + random() % 2; l < count; ++l) layers.push_back(draw_rows(random, n));
+    const Layout layout = make(n, layers);
+    const checker::Layout theirs = convert::to_checker(layout);
+    checker::ReachMemory memory(theirs);
+    std::vector<Vertex> all(n);
+    std::iota(all.begin(), all.end(), Vertex{0});
+    for (std::uint64_t depth = 1; depth <= 6; ++depth) {
+      const bool found = do_local_views_explain(layout, all, depth, all, unlimited);
+      REQUIRE(checker::do_local_views_explain(theirs, all, depth, all, memory) == found);
+      ++(found ? shown : open);
+      if (found) REQUIRE(is_so(layout, depth, false));
+    }
+  }
+  CHECK(shown > 60);
+  CHECK(open > 60);
+}
+
+TEST_CASE("isomorphisms of views that hold all rows of some relations are the layout's, where those have no more") {
+  std::mt19937_64 random(39);
+  int dropped = 0, refused = 0;
+  for (int k = 0; k < 300; ++k) {
+    CAPTURE(k);
+    const auto n = static_cast<Vertex>(5 + random() % 4);
+    std::vector<Rows> layers{draw_rows(random, n)};
+    for (std::uint64_t l = 0, count = 1 + random() % 2; l < count; ++l) {
+      const bool full = random() % 2 == 0;
+      layers.push_back(fill(n, [&](Vertex i, Vertex j) { return full || i == j || random() % 4 != 0; }));
+    }
+    const Layout layout = make(n, layers);
+    const group::Group own = symmetry::compute_layout_group(layout, unlimited);
+    for (std::uint64_t depth = 1; depth <= 4; ++depth) {
+      std::vector<Vertex> roots, left;
+      for (Vertex a = 0; a < n; ++a) {
+        if (own.orbit[a] == a) roots.push_back(a);
+      }
+      left = roots;
+      nlohmann::json evidence = nlohmann::json::object();
+      for (const std::uint64_t first : drop_partly_complete(layout, own, depth, left, nullptr, unlimited)) {
+        const Layout part = make_part(layout, first);
+        evidence[std::to_string(first)] = certificate::make_group_evidence(symmetry::make_structure(part), n, unlimited);
+      }
+      const checker::Layout theirs = convert::to_checker(layout);
+      const checker::ConfirmedGroup their_group = convert::to_checker(own);
+      checker::ReachMemory memory(theirs);
+      std::vector<Vertex> their_roots = roots;
+      checker::drop_partly_complete(theirs, their_group.group, depth, checker::parse(evidence.dump()), "needed", memory, their_roots);
+      REQUIRE(their_roots == left);
+      // A part with more symmetries than the layout shows nothing.
+      if (depth == 1 && !(symmetry::compute_layout_group(make_part(layout, 1), unlimited).order == own.order)) {
+        const Layout part = make_part(layout, 1);
+        const nlohmann::json wrong{{"1", certificate::make_group_evidence(symmetry::make_structure(part), n, unlimited)}};
+        CHECK_THROWS(checker::drop_partly_complete(theirs, their_group.group, 2, checker::parse(wrong.dump()), "needed", memory, their_roots));
+        ++refused;
+      }
+      if (left.size() == roots.size()) continue;
+      ViewQuestion question;
+      question.layout = &layout;
+      const auto classes = list_isomorphisms(question, depth, 100'000, unlimited);
+      if (!classes) continue;
+      ++dropped;
+      const auto is_left = [&](Vertex a) { return std::find(left.begin(), left.end(), own.orbit[a]) != left.end(); };
+      for (const RootClass& alike : *classes) {
+        for (const auto& [b, maps] : alike.to) {
+          if (is_left(alike.root)) continue;
+          for (const std::vector<Vertex>& map : maps) REQUIRE(symmetry::is_automorphism(symmetry::make_structure(layout), group::Permutation::from_images(map), unlimited));
+        }
+      }
+    }
+  }
+  CHECK(dropped > 60);
+  CHECK(refused > 20);
+}
+
+TEST_CASE("the checker asks residues by themselves, too") {
+  std::mt19937_64 random(3);
+  for (int k = 0; k < 60; ++k) {
+    CAPTURE(k);
+    const auto n = static_cast<Vertex>(3 + random() % 20), dilation = static_cast<Vertex>(2 + random() % 3);
+    std::vector<Rows> layers;
+    for (std::uint64_t l = 0, count = 1 + random() % 2; l < count; ++l) {
+      const auto step = static_cast<Vertex>(dilation * (1 + random() % 2));
+      layers.push_back(fill(n, [&, before = random() % 3, after = random() % 3](Vertex i, Vertex j) {
+        return i % step == j % step && j + before * step >= i && j <= i + after * step;
+      }));
+    }
+    const Layout layout = make(n, layers);
+    const checker::Layout theirs = convert::to_checker(layout);
+    REQUIRE(find_residues(layout, unlimited).has_value() == std::any_of(layers.begin(), layers.end(), [](const Rows& rows) {
+      return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.size() > 1; });
+    }));
+    for (const auto kind : {ClassKind::all, ClassKind::causal, ClassKind::seen}) {
+      for (const bool ordinary_only : {false, true}) {
+        checker::ReachMemory memory(theirs);
+        const checker::ReachQuestion question{static_cast<checker::ClassKind>(kind), ordinary_only, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory};
+        const Connected reach = compute_class_reach(layout, {kind, ordinary_only}, unlimited);
+        REQUIRE(checker::compute_reach(theirs, question).layers == reach.layers);
+        for (std::uint64_t depth = 0; depth <= 4; ++depth) REQUIRE(checker::compute_unseen(theirs, question, depth).count == compute_unseen(layout, depth, {kind, ordinary_only}, unlimited));
+        REQUIRE(checker::compute_unseen(theirs, question, std::nullopt).count == compute_unseen(layout, std::nullopt, {kind, ordinary_only}, unlimited));
+      }
+    }
+  }
+}
+
+}  // namespace sightline::sight
