@@ -374,10 +374,11 @@ private:
         }
       }
     }
-    // A thread takes a chain whole and waits for nobody, but for the last chains, which all threads share tile by tile.
+    // A thread takes a chain whole (its keys and their gradients stay near) and waits for nobody, but for the last chains, which
+    // several threads share tile by tile.
     std::vector<Task> tasks;
     std::vector<std::size_t> jobs{0}; // where the stretches of tasks that one thread takes begin
-    const std::int64_t shared = workers_ == 1 ? chains : std::min<std::int64_t>(chains, workers_ + chains % workers_);
+    const std::int64_t shared = workers_ == 1 ? 0 : std::min<std::int64_t>(chains, workers_ + chains % workers_);
     for (std::int64_t chain = 0; chain < chains - shared; ++chain) {
       const std::vector<Task>& list = by_chain[static_cast<std::size_t>(chain)];
       tasks.insert(tasks.end(), list.begin(), list.end());
