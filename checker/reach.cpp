@@ -484,7 +484,8 @@ std::optional<Unseen> unseen_when_seen(State& state, const ReachQuestion& questi
   ReachQuestion asked = question;
   const bool chain = question.kind != ClassKind::causal && state.causal_chain();
   if (chain) asked.kind = ClassKind::causal;
-  const std::optional<std::uint64_t> bound = state.crossing(question.skip, asked.kind == ClassKind::causal);
+  std::optional<std::uint64_t> bound = state.crossing(question.skip, asked.kind == ClassKind::causal);
+  if (!bound && chain && !asked.ordinary_only) bound = compute_reach(layout, asked).layers;  // which is asked about anyway
   if (asked.kind == ClassKind::seen || !bound || *bound > depth) return std::nullopt;
   Unseen result{std::vector<Vertex>(layout.tokens, 0), {}};
   if (!chain || question.kind == ClassKind::seen) return result;

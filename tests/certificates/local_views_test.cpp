@@ -26,7 +26,7 @@ namespace {
 
 using Rows = oracle::Rows;
 
-Layout make(Vertex n, const std::vector<Rows>& layers) {
+Layout list_layers(Vertex n, const std::vector<Rows>& layers) {
   std::vector<std::vector<oracle::Head>> heads;
   for (const Rows& rows : layers) heads.push_back({{rows, {}, {}, layout::Cancels::single_colour}});
   return oracle::make_layout(n, 0, heads);
@@ -67,7 +67,7 @@ TEST_CASE("views of which small ones have no symmetries have none, and differ by
     const auto n = static_cast<Vertex>(16 + random() % 4);
     std::vector<Rows> layers;
     for (std::uint64_t l = 0, count = 1 + random() % 2; l < count; ++l) layers.push_back(draw_rows(random, n));
-    const Layout layout = make(n, layers);
+    const Layout layout = list_layers(n, layers);
     const checker::Layout theirs = convert::to_checker(layout);
     checker::ReachMemory memory(theirs);
     std::vector<Vertex> all(n);
@@ -94,7 +94,7 @@ TEST_CASE("isomorphisms of views that hold all rows of some relations are the la
       const bool full = random() % 2 == 0;
       layers.push_back(fill(n, [&](Vertex i, Vertex j) { return full || i == j || random() % 4 != 0; }));
     }
-    const Layout layout = make(n, layers);
+    const Layout layout = list_layers(n, layers);
     const group::Group own = symmetry::compute_layout_group(layout, unlimited);
     for (std::uint64_t depth = 1; depth <= 4; ++depth) {
       std::vector<Vertex> roots, left;
@@ -151,7 +151,7 @@ TEST_CASE("the checker asks residues by themselves, too") {
         return i % step == j % step && j + before * step >= i && j <= i + after * step;
       }));
     }
-    const Layout layout = make(n, layers);
+    const Layout layout = list_layers(n, layers);
     const checker::Layout theirs = convert::to_checker(layout);
     REQUIRE(find_residues(layout, unlimited).has_value() == std::any_of(layers.begin(), layers.end(), [](const Rows& rows) {
       return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.size() > 1; });
