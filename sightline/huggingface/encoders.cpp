@@ -91,9 +91,13 @@ void import_t5(Draft& draft) {
       read_sizes(draft, layer, {6, 512, 8, 32128, HeadWidth::own},
                  {{"num_hidden_layers", "num_layers"}, {"hidden_size", "d_model"}, {"num_attention_heads", "num_heads"}});
   layer.mixer.relative.scheme = RelativeScheme::t5;
-  layer.mixer.relative.buckets = config.integer({"relative_attention_num_buckets"}, 32, 2);
-  layer.mixer.relative.max_distance = config.integer({"relative_attention_max_distance"}, 128, 2);
-  if (config.flag({"is_decoder"}, false)) {
+  const bool is_decoder = config.flag({"is_decoder"}, false);
+  // Half of the buckets of one direction are exact distances; there must be one, and max_distance must lie beyond them.
+  const std::int64_t parts = is_decoder ? 2 : 4;
+  layer.mixer.relative.buckets = config.integer({"relative_attention_num_buckets"}, 32, parts);
+  layer.mixer.relative.max_distance =
+      config.integer({"relative_attention_max_distance"}, 128, layer.mixer.relative.buckets / parts + 1);
+  if (is_decoder) {
     layer.mixer.relative.bidirectional = false;
     layer.mixer.pattern = causal();
     make_decoder(draft);

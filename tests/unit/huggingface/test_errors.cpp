@@ -125,6 +125,9 @@ TEST_CASE("wrong types, ranges and contradictions are errors of one line") {
       {{{"model_type", "swin"}}, "--tokens: expected 3136 or 784 or 196 or 49 (the grid of a stage), found 16", ""},
       {{{"model_type", "vit"}}, "--tokens: expected 197 (14 x 14 patches and the class token), found 16", ""},
       {{{"model_type", "t5"}, {"feed_forward_proj", "gated"}}, "/feed_forward_proj: expected an activation", ""},
+      {{{"model_type", "t5"}, {"relative_attention_num_buckets", 3}}, "/relative_attention_num_buckets: expected an integer >= 4, found 3", ""},
+      {{{"model_type", "t5"}, {"relative_attention_max_distance", 8}}, "/relative_attention_max_distance: expected an integer >= 9, found 8", ""},
+      {{{"model_type", "t5"}, {"is_decoder", true}, {"relative_attention_max_distance", 16}}, "/relative_attention_max_distance: expected an integer >= 17", ""},
   };
   for (const Wrong& wrong : cases) {
     CAPTURE(wrong.config.dump());
