@@ -107,7 +107,8 @@ std::uint64_t count_targets_at_least(const Derivation& d) {
   if (n == 0) return 1;
   if (d.target_class == ClassKind::seen) return v;
   Natural count = v, multisets = 1;
-  if (d.target_class == ClassKind::causal && d.target.classes.empty() && d.target.generators.empty()) {
+  if (d.target_class == ClassKind::causal) {  // a group may leave each token its own id alone (16.45)
+    if (!d.target.classes.empty() || !d.target.generators.empty()) return v;
     for (std::uint64_t k = 1; k < n && v > 1 && count < most; ++k) count = count * v;
   } else {  // symmetric targets are the fewest: own id times the multiset of the others, V C(n + V - 2, n - 1)
     const std::uint64_t chosen = std::min(n - 1, v - 1);

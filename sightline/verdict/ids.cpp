@@ -170,7 +170,9 @@ std::uint64_t count_targets_at_least(const Context& context) {
   const std::uint64_t n = context.ordinary();
   mpz_class count = n == 0 ? 1 : static_cast<unsigned long>(v);
   if (n == 0 || context.target_class == ClassKind::seen) return count.get_ui();
-  if (context.target_class == ClassKind::causal && context.target.is_trivial()) {
+  if (context.target_class == ClassKind::causal) {
+    // A group may tie what a token reads to what the first one may (S_n: the own id alone), so only the trivial one counts sequences (16.45).
+    if (!context.target.is_trivial()) return count.get_ui();
     for (std::uint64_t k = 1; k < n && v > 1 && count < most; ++k) count *= static_cast<unsigned long>(v);
   } else {
     // S_n-equivariant targets are the fewest: own id times the multiset of the others, V C(n + V - 2, n - 1).
