@@ -434,7 +434,7 @@ void decide_continuous(Derivation& d) {
   if (pooling) pattern_needed.layers = d.connected;
   else if (d.target_is_layout && d.target_class == ClassKind::all && d.needed) pattern_needed.layers = d.needed;
   else pattern_needed = figure(d, "layers of the published claim", [&] { return pattern_sight.needed(of_layout); });
-  if (d.connected && bounded && !mixes_register_rows(d)) {
+  if (d.connected && bounded && !mixes_register_rows(d) && (*d.connected == 0 || spare == 0)) {
     if (pooling || (pattern_needed.layers && *pattern_needed.layers <= *d.connected)) d.at_connected = d.layout_group.order;
     else if (!coarse) {
       if (const auto group = figure(d, "at_connected", [&] { return sighted->expressed(own_group, d.connected); })) d.at_connected = group->order;

@@ -442,6 +442,7 @@ sight::Needed compute_pattern_needed(const Context& context) {
 
 std::optional<group::Order> compute_order_at_connected(const Context& context, const sight::Needed& pattern_needed) {
   if (!context.answer.connected || !is_bounded(context) || mixes_register_rows(context)) return std::nullopt;
+  if (*context.answer.connected > 0 && count_layers_to_spare(context) > 0) return std::nullopt;  // at that depth less is shown than views say
   if (is_fixed_pooling(context.architecture) || (pattern_needed.layers && *pattern_needed.layers <= *context.answer.connected)) return context.layout_group.order;
   if (pools_among_others(context.architecture) || shows_lengths(context)) return std::nullopt;
   const Sighted& sighted = context.sighted();
