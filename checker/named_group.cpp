@@ -26,6 +26,7 @@ bool do_rows_name_tokens(const Layout& layout) {
   constexpr Vertex long_run = 8;
   std::vector<std::pair<Vertex, std::vector<std::uint64_t>>> along;  // by step: the sum of the names of j, j - step, ..
   std::vector<Run> row;
+  std::uint64_t coloured = 0;
   for (Vertex i = 0; i < layout.vertices(); ++i) {
     std::uint64_t value = stir(layout.vertex_colour[i] + 1);
     for (const Relation* const relation : relations) {
@@ -51,6 +52,8 @@ bool do_rows_name_tokens(const Layout& layout) {
             continue;
           }
         }
+        // Rows of many colours are left to others: the library asks for no more of them than this.
+        if (run.colour_step != 0 && (coloured += run.size()) > 512 * std::uint64_t{layout.vertices()}) return false;
         std::int64_t colour = run.colour;
         for (std::uint64_t j = run.first; j < end; j += run.step, colour += run.colour_step) below += stir(static_cast<std::uint64_t>(colour) + 3) * name[j];
       }
