@@ -1,6 +1,6 @@
 // Views of large depth from views of small depth. If nothing moves in any view after d layers, by which all relations have occurred, then nothing moves in any view after
 // more layers: an automorphism of a deeper view fixes what the root sees after one layer less, what it reads now is among that, and so is fixed with all that it sees itself.
-// Causal windows with sinks, chunks and shifted chunks: small surroundings of n roots instead of n large views.
+// Causal windows with sinks: small surroundings of n roots instead of n large views.
 #include "sightline/sight/local_views.hpp"
 
 #include <algorithm>
