@@ -21,20 +21,22 @@ public:
     }
   }
 
-  std::uint64_t work = 0;
+  std::uint64_t work = 0;  ///< steps of all views so far
 
-  /// An invariant of the view; nothing where hashes do not tell apart all that is seen.
-  std::optional<std::uint64_t> colour(Vertex root, std::uint64_t depth) {
-    poll();
-    look(root, depth);
-    std::sort(seen_.begin(), seen_.end());
+  /// An invariant of the view; nothing where hashes do not tell apart all that is seen, or the view is not small.
+  std::optional<std::uint64_t> colour(Vertex root, std::uint64_t depth, std::uint64_t most_steps) {
+    most_work_ = work + most_steps;
     arcs_.clear();
-    for (std::size_t x = 0; x < seen_.size(); ++x) {
-      for (std::size_t r = 0; r < first_.size(); ++r) {
-        if (first_[r] != 0 && time_[seen_[x]] >= static_cast<std::int64_t>(first_[r])) write_row(x, r);
+    std::optional<std::uint64_t> result;
+    if (look(root, depth)) {
+      std::sort(seen_.begin(), seen_.end());
+      for (std::size_t x = 0; x < seen_.size() && !takes_too_long(); ++x) {
+        for (std::size_t r = 0; r < first_.size(); ++r) {
+          if (first_[r] != 0 && time_[seen_[x]] >= static_cast<std::int64_t>(first_[r])) write_row(x, r);
+        }
       }
+      result = refine(root);
     }
-    const auto result = refine(root);
     for (const Vertex j : seen_) time_[j] = -1;
     return result;
   }
@@ -46,7 +48,13 @@ private:
     std::uint64_t weight;
   };
 
-  void look(Vertex root, std::uint64_t depth) {
+  [[nodiscard]] bool takes_too_long() const {
+    constexpr std::size_t most_seen = std::size_t{1} << 18, most_arcs = std::size_t{1} << 20;
+    poll();
+    return work + seen_.size() > most_work_ || seen_.size() > most_seen || arcs_.size() > most_arcs;
+  }
+
+  bool look(Vertex root, std::uint64_t depth) {
     seen_.assign(1, root);
     time_[root] = static_cast<std::int64_t>(depth);
     std::vector<std::size_t> done(layout_.layers.size(), 0);
@@ -61,6 +69,7 @@ private:
       const auto time = static_cast<std::int64_t>(q) - 1;
       const std::uint32_t l = layout_.order[(q - 1) % layout_.order.size()];
       for (const std::size_t end = seen_.size(); done[l] < end; ++done[l]) {
+        if (takes_too_long()) return false;
         for (const std::uint32_t r : layout_.layers[l]) {
           layout_.relations[r].pattern->row(seen_[done[l]], row_);
           for (const Run& run : row_) {
@@ -74,6 +83,7 @@ private:
         }
       }
     }
+    return true;
   }
 
   template <class Note>
@@ -118,6 +128,7 @@ private:
     for (const Vertex j : seen_) hash.push_back(mix(mix(layout_.vertex_colour[j], j == root ? 1 : 0), static_cast<std::uint64_t>(time_[j])));
     for (std::size_t known = 0;;) {
       work += arcs_.size() + seen_.size();
+      if (takes_too_long()) return std::nullopt;
       std::vector<std::uint64_t> sorted = hash;
       std::sort(sorted.begin(), sorted.end());
       const auto distinct = static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
@@ -150,6 +161,7 @@ private:
   std::vector<Vertex> seen_;
   std::vector<Run> row_;
   std::vector<Arcs> arcs_;
+  std::uint64_t most_work_ = 0;
 };
 
 /// Of all views; nothing where one of them has symmetries that hashes show, or there is too much to look at.
@@ -157,11 +169,11 @@ std::optional<std::map<Vertex, std::uint64_t>> colour_all(Surroundings& surround
   constexpr std::uint64_t most_work = std::uint64_t{1} << 31;
   constexpr std::size_t sampled = 16;
   for (std::size_t k = 0; k < sampled; ++k) {
-    if (!surroundings.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth)) return std::nullopt;
+    if (!surroundings.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth, sampled * most_work / roots.size())) return std::nullopt;
   }
   std::map<Vertex, std::uint64_t> invariants;
   for (const Vertex a : roots) {
-    const auto invariant = surroundings.colour(a, depth);
+    const auto invariant = surroundings.colour(a, depth, most_work);
     if (!invariant || surroundings.work > most_work) return std::nullopt;
     invariants.emplace_hint(invariants.end(), a, *invariant);
   }

@@ -13,7 +13,7 @@ namespace {
 
 using FactorNames = std::vector<std::string>;  ///< of a direct product, sorted
 using Set = std::vector<Vertex>;
-constexpr std::size_t most_looked_at = 5000, most_images = std::size_t{1} << 22;
+constexpr std::size_t most_looked_at = 5000, most_starts = 16, most_images = std::size_t{1} << 22;
 
 std::string join(const FactorNames& factors) {
   std::string text;
@@ -327,13 +327,51 @@ private:
       if (number > h.degree) fail("families have more sets than there are points");
       for (std::string& factor : prove(image, proofs[k])) factors.push_back(std::move(factor));
     }
-    // Points of one orbit that lie in different sets: who fixes all sets fixes all points.
+    // Points of one orbit that lie in different sets: who fixes all sets fixes all points of it.
     const std::vector<Vertex> orbit = orbits(h);
     std::set<std::pair<Vertex, std::vector<std::uint64_t>>> seen;
-    bool apart = true;
-    for (Vertex x = 0; x < h.degree && apart; ++x) apart = single[x] || seen.emplace(orbit[x], inside[x]).second;
-    if (!apart) confirm_injective(h, sets);
+    Set together;  // orbits of which that is not so
+    for (Vertex x = 0; x < h.degree; ++x) {
+      if (!single[x] && !seen.emplace(orbit[x], inside[x]).second && (together.empty() || together.back() != orbit[x])) together.push_back(orbit[x]);
+    }
+    std::sort(together.begin(), together.end());
+    together.erase(std::unique(together.begin(), together.end()), together.end());
+    if (!together.empty() && !move_with_others(h, orbit, together)) confirm_injective(h, sets);
     return factors;
+  }
+  /// Does each of these orbits, named by their least points, go with one of the others: is there a map of that one onto it which all generators
+  /// keep? Then who fixes all points of the others fixes theirs.
+  bool move_with_others(const Group& h, const Set& orbit, const Set& together) const {
+    if (h.degree > most_looked_at) return false;
+    const std::vector<Permutation> list = listed(h);
+    std::vector<Set> moved_by(h.degree);
+    for (Vertex k = 0; k < list.size(); ++k) {
+      for (const auto& [x, ignored] : list[k].moves()) moved_by[x].push_back(k);
+    }
+    std::map<Set, Set> others;  // by what moves them
+    for (Vertex x = 0; x < h.degree; ++x) {
+      Set& alike = others[moved_by[x]];
+      if (alike.size() < most_starts && !std::binary_search(together.begin(), together.end(), orbit[x])) alike.push_back(x);
+    }
+    return std::all_of(together.begin(), together.end(), [&](Vertex x) {
+      const Set& starts = others[moved_by[x]];
+      return std::any_of(starts.begin(), starts.end(), [&](Vertex from) { return goes_with(list, moved_by, from, x); });
+    });
+  }
+  /// Is there a map of the orbit of `from`, which takes it to `to`, that all generators keep?
+  static bool goes_with(const std::vector<Permutation>& list, const std::vector<Set>& moved_by, Vertex from, Vertex to) {
+    std::map<Vertex, Vertex> image{{from, to}};
+    Set reached{from};
+    for (std::size_t head = 0; head < reached.size(); ++head) {
+      const Vertex x = reached[head], y = image.at(x);
+      if (moved_by[x] != moved_by[y]) return false;  // the others fix both
+      for (const Vertex k : moved_by[x]) {
+        const auto [found, fresh] = image.try_emplace(list[k](x), list[k](y));
+        if (!fresh && found->second != list[k](y)) return false;
+        if (fresh) reached.push_back(found->first);
+      }
+    }
+    return true;
   }
   /// The group and what it does on all families together have one order.
   void confirm_injective(const Group& h, const std::vector<std::vector<Set>>& families) const {

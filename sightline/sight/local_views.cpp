@@ -31,17 +31,20 @@ public:
 
   [[nodiscard]] std::uint64_t work() const { return work_; }
 
-  /// Where refinement tells apart all that the root sees: an invariant of the view.
-  std::optional<std::uint64_t> colour(Vertex root, std::uint64_t depth) {
-    walk(root, static_cast<std::int64_t>(depth));
-    std::sort(active_.begin(), active_.end());
-    write_rows();
-    const std::optional<std::uint64_t> found = refine(root);
+  /// Where refinement tells apart all that the root sees, in at most so many steps: an invariant of the view.
+  std::optional<std::uint64_t> colour(Vertex root, std::uint64_t depth, std::uint64_t most_steps) {
+    most_work_ = work_ + most_steps;
+    std::optional<std::uint64_t> found;
+    if (walk(root, static_cast<std::int64_t>(depth))) {
+      std::sort(active_.begin(), active_.end());
+      if (write_rows()) found = refine(root);
+    }
     for (const Vertex j : active_) {
       latest_[j] = -1;
       next_[j] = j;
     }
     active_.clear();
+    pieces_.clear();
     return found;
   }
 
@@ -65,13 +68,20 @@ private:
     active_.push_back(j);
   }
 
-  void walk(Vertex root, std::int64_t depth) {
+  /// Or too much memory: small views are meant, some MB.
+  [[nodiscard]] bool takes_too_long() const {
+    constexpr std::size_t most_seen = std::size_t{1} << 17, most_pieces = std::size_t{1} << 18;
+    budget_.poll();
+    return work_ + active_.size() > most_work_ || active_.size() > most_seen || pieces_.size() > most_pieces;
+  }
+
+  bool walk(Vertex root, std::int64_t depth) {
     take(root, depth);
     std::vector<std::size_t> expanded(layout_.layers.size(), 0);
     for (std::int64_t q = depth; q >= 1; --q) {
       const std::uint32_t l = layout_.order[static_cast<std::size_t>(q - 1) % layout_.order.size()];
       for (const std::size_t end = active_.size(); expanded[l] < end; ++expanded[l]) {
-        budget_.poll();
+        if (takes_too_long()) return false;
         const Vertex reader = active_[expanded[l]];
         for (const std::uint32_t r : layout_.layers[l].relations) {
           layout_.relations[r].pattern().row(reader, plain_);
@@ -88,14 +98,15 @@ private:
         }
       }
     }
+    return true;
   }
 
   [[nodiscard]] std::size_t place(Vertex j) const { return static_cast<std::size_t>(std::lower_bound(active_.begin(), active_.end(), j) - active_.begin()); }
 
   /// Runs without gaps have none here: all that visible rows hold is seen.
-  void write_rows() {
-    pieces_.clear();
+  bool write_rows() {
     for (std::size_t x = 0; x < active_.size(); ++x) {
+      if (takes_too_long()) return false;
       const Vertex i = active_[x];
       for (std::size_t r = 0; r < first_.size(); ++r) {
         if (first_[r] == 0 || latest_[i] < static_cast<std::int64_t>(first_[r])) continue;
@@ -114,6 +125,7 @@ private:
         }
       }
     }
+    return true;
   }
 
   static std::uint64_t weigh(std::size_t relation, std::int64_t colour) { return mix(mix(relation + 3) + static_cast<std::uint64_t>(colour)) | 1; }
@@ -126,6 +138,7 @@ private:
     }
     for (std::size_t known = 0;;) {
       work_ += pieces_.size() + seen;
+      if (takes_too_long()) return std::nullopt;
       sorted_ = hash_;
       std::sort(sorted_.begin(), sorted_.end());
       const auto distinct = static_cast<std::size_t>(std::unique(sorted_.begin(), sorted_.end()) - sorted_.begin());
@@ -165,7 +178,7 @@ private:
   std::vector<layout::ColouredRun> row_;
   std::vector<Piece> pieces_;
   std::vector<std::uint64_t> hash_, sorted_, sums_, read_;
-  std::uint64_t work_ = 0;
+  std::uint64_t work_ = 0, most_work_ = 0;
 };
 
 /// Invariants of the views of these roots; empty where something moves in one of them, or that takes too long.
@@ -174,13 +187,13 @@ std::vector<std::uint64_t> colour_all(LocalViews& views, const std::vector<Verte
   constexpr std::size_t sampled = 16;
   const std::uint64_t before = views.work();
   for (std::size_t k = 0; k < sampled; ++k) {
-    if (!views.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth)) return {};
+    if (!views.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth, sampled * most_work / roots.size())) return {};
   }
   if ((views.work() - before) / sampled > most_work / roots.size()) return {};
   std::vector<std::uint64_t> invariants;
   for (const Vertex a : roots) {
-    const std::optional<std::uint64_t> invariant = views.colour(a, depth);
-    if (!invariant || views.work() - before > 2 * most_work) return {};
+    const std::optional<std::uint64_t> invariant = views.colour(a, depth, before + 2 * most_work - views.work());
+    if (!invariant) return {};
     invariants.push_back(*invariant);
   }
   return invariants;
