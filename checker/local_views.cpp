@@ -180,6 +180,15 @@ std::optional<std::map<Vertex, std::uint64_t>> colour_all(Surroundings& surround
   return invariants;
 }
 
+/// What is read may be a register: nothing may move in its view either.
+bool are_registers_rigid(Surroundings& surroundings, const Layout& layout, std::uint64_t depth) {
+  constexpr std::uint64_t most_steps = std::uint64_t{1} << 28;
+  for (Vertex v = layout.tokens; v < layout.vertices(); ++v) {
+    if (!surroundings.colour(v, depth, most_steps)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory) {
@@ -194,7 +203,7 @@ bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orb
   for (const std::uint64_t d : {first + 1, first + 2, first + 4}) {
     if (d > depth) break;
     const auto invariants = colour_all(surroundings, all, d);
-    if (!invariants) continue;
+    if (!invariants || !are_registers_rigid(surroundings, layout, d)) continue;
     const Unseen unseen = compute_unseen(layout, {ClassKind::all, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth);
     std::vector<std::pair<Vertex, std::uint64_t>> keys;
     for (const Vertex a : roots) keys.emplace_back(unseen.count[a], invariants->at(a));

@@ -229,6 +229,16 @@ private:
       }
       return factors;
     }
+    // An abelian group that takes one point to all others contains whatever commutes with all of it.
+    const std::vector<Vertex> orbit = orbits(named);
+    if (std::all_of(orbit.begin(), orbit.end(), [](Vertex least) { return least == 0; })) {
+      for (const Permutation& g : list) {
+        for (const Permutation& element : named.generators) {
+          if (product(g, element).moves() != product(element, g).moves()) fail("a generator is no product of the elements");
+        }
+      }
+      return factors;
+    }
     const Chain chain(named);
     for (const Permutation& g : list) {
       if (!chain.contains(g)) fail("a generator is no product of the elements");

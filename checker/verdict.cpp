@@ -417,7 +417,7 @@ void decide_continuous(Derivation& d) {
       if (deep && !(fixed && !is_own(d.recoloured_group))) d.expressed = d.layout_group;
     } else if (deep && d.verdict == "certified" && d.given && d.target_is_layout && d.target_class == ClassKind::all) {
       d.expressed = d.layout_group;
-    } else if (!d.given || (spare == 0 && *d.given >= *d.connected)) {
+    } else if (!d.given || ((spare == 0 || *d.connected == 0) && *d.given >= *d.connected)) {
       d.expressed = figure(d, "expressed", [&] { return sight->expressed(all, d.given); });
       // Views that are too coarse show that nothing but the layout's own group is left, or nothing; rows that overlap leave no group but that.
       if (((coarse && (d.given || !views_at_last)) || fixed) && d.expressed) {

@@ -97,6 +97,7 @@ Name name_abelian(const Group& group, const std::vector<Permutation>& generators
   if (exponent == order) {
     return name_elements("C_" + order.get_str(), group.order, Kind::abelian, {find_cyclic_generator(generators, order.get_ui())});
   }
+  const SubgroupOrders orders(group, order, budget);
   std::vector<unsigned long> factors;
   unsigned long rest = order.get_ui();
   for (unsigned long p = 2; rest > 1; ++p) {
@@ -107,7 +108,7 @@ Name name_abelian(const Group& group, const std::vector<Permutation>& generators
     mpz_class size = order;
     while (size % p == 0) {
       for (Permutation& g : powers) g = power_of(g, p);
-      const auto next = make_group(group.degree, powers, budget).order.value();
+      const auto next = orders.count(powers);
       if (!next) return std::nullopt;
       mpz_class index = size / *next;
       for (std::size_t count = 0; index > 1; index /= p, ++count) {
@@ -118,7 +119,7 @@ Name name_abelian(const Group& group, const std::vector<Permutation>& generators
     }
   }
   if (factors.size() > most_factors) return std::nullopt;
-  auto basis = find_basis(group.degree, generators, factors, budget);
+  auto basis = find_basis(group.degree, generators, factors, orders, budget);
   if (basis.empty()) return std::nullopt;
   Named result = name_elements("", group.order, Kind::abelian, std::move(basis));
   result.factors.clear();

@@ -117,8 +117,33 @@ Permutation find_cyclic_generator(const std::vector<Permutation>& generators, un
   return product;
 }
 
+SubgroupOrders::SubgroupOrders(const Group& group, const mpz_class& order, const Budget& budget) : budget_(budget), degree_(group.degree) {
+  std::vector<Point> size(group.degree, 0);
+  for (const Point x : group.orbit) ++size[x];
+  for (Point x = 0; x < group.degree && !regular_; ++x) {
+    if (size[x] > 0 && order == size[x]) regular_ = x;
+  }
+}
+
+std::optional<mpz_class> SubgroupOrders::count(const std::vector<Permutation>& generators) const {
+  if (!regular_) return make_group(degree_, generators, budget_).order.value();
+  budget_.poll();
+  std::vector<bool> met(degree_, false);
+  std::vector<Point> reached{*regular_};
+  met[*regular_] = true;
+  for (std::size_t head = 0; head < reached.size(); ++head) {
+    for (const Permutation& g : generators) {
+      const Point y = g(reached[head]);
+      if (met[y]) continue;
+      met[y] = true;
+      reached.push_back(y);
+    }
+  }
+  return mpz_class(static_cast<unsigned long>(reached.size()));
+}
+
 std::vector<Permutation> find_basis(Point degree, const std::vector<Permutation>& generators, const std::vector<unsigned long>& factors,
-                                    const Budget& budget) {
+                                    const SubgroupOrders& orders, const Budget& budget) {
   std::vector<Permutation> candidates = generators, basis;
   if (factors.size() * degree > most_images) return basis;
   if (!factors.empty()) candidates.insert(candidates.begin(), find_cyclic_generator(generators, factors.front()));
@@ -134,7 +159,7 @@ std::vector<Permutation> find_basis(Point degree, const std::vector<Permutation>
       const mpz_class own = order_of(candidate);
       if (own % factors[k] != 0) continue;
       basis.push_back(power_of(candidate, mpz_class(own / factors[k]).get_ui()));
-      if (k == 0 || make_group(degree, basis, budget).order == Order(mpz_class(order * factors[k]))) break;
+      if (k == 0 || orders.count(basis) == mpz_class(order * factors[k])) break;
       basis.pop_back();
     }
     if (basis.size() > before) {

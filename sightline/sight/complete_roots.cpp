@@ -82,21 +82,26 @@ std::vector<Vertex> measure_components(const Layout& layout, const Budget& budge
 
 }  // namespace
 
-std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth, const Budget& budget) {
-  std::vector<bool> complete(layout.tokens, false);
-  const std::uint64_t first = compute_first_occurrence(layout);
-  if (layout.has_equal_registers() || depth < first) return complete;
-  // t_a(j) >= first: j comes into view within the last depth - first layers.
+std::optional<std::vector<Vertex>> count_unseen_behind(const Layout& layout, std::uint64_t first, std::uint64_t depth, const Budget& budget) {
+  constexpr Vertex most_by_bits = 16384;
   ReachQuestion question;
   question.layout = &layout;
   question.skip = first;
   question.depth = depth - first;
   question.registers_too = true;
   question.count_unseen = true;
-  constexpr Vertex few = 16384;
-  const std::optional<ReachAnswer> answer = layout.vertices() <= few ? answer_reach(question, budget) : answer_cheaply(question, budget);
-  if (!answer) return complete;
-  const std::vector<Vertex>& unseen = answer->unseen;
+  std::optional<ReachAnswer> answer = layout.vertices() <= most_by_bits ? answer_reach(question, budget) : answer_cheaply(question, budget);
+  if (!answer) return std::nullopt;
+  return std::move(answer->unseen);
+}
+
+std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth, const Budget& budget) {
+  std::vector<bool> complete(layout.tokens, false);
+  const std::uint64_t first = compute_first_occurrence(layout);
+  if (layout.has_equal_registers() || depth < first) return complete;
+  const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, first, depth, budget);
+  if (!behind) return complete;
+  const std::vector<Vertex>& unseen = *behind;
   for (Vertex a = 0; a < layout.tokens; ++a) complete[a] = unseen[a] == 0;
   if (std::find(complete.begin(), complete.end(), true) != complete.end()) return complete;
   // Nobody sees everything: perhaps there is more than one component.
@@ -104,12 +109,10 @@ std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth,
   if (component[0] == layout.vertices()) return complete;
   // A root of another component that has as many rows in view and sees nothing else, but not the whole of its component, might have a view like one
   // that is whole.
-  question.skip = 0;
-  question.depth = depth;
-  const std::optional<ReachAnswer> ever = layout.vertices() <= few ? answer_reach(question, budget) : answer_cheaply(question, budget);
+  const std::optional<std::vector<Vertex>> ever = count_unseen_behind(layout, 0, depth, budget);
   std::set<Vertex> doubtful;
   for (Vertex a = 0; a < layout.tokens; ++a) {
-    if (unseen[a] + component[a] != layout.vertices() && (!ever || ever->unseen[a] == unseen[a])) doubtful.insert(unseen[a]);
+    if (unseen[a] + component[a] != layout.vertices() && (!ever || (*ever)[a] == unseen[a])) doubtful.insert(unseen[a]);
   }
   for (Vertex a = 0; a < layout.tokens; ++a) complete[a] = unseen[a] + component[a] == layout.vertices() && !doubtful.contains(unseen[a]);
   return complete;

@@ -199,6 +199,15 @@ std::vector<std::uint64_t> colour_all(LocalViews& views, const std::vector<Verte
   return invariants;
 }
 
+/// Registers are read as well, so nothing may move in what they see either.
+bool are_registers_rigid(LocalViews& views, const Layout& layout, std::uint64_t depth) {
+  constexpr std::uint64_t most_steps = std::uint64_t{1} << 26;
+  for (Vertex v = layout.tokens; v < layout.vertices(); ++v) {
+    if (!views.colour(v, depth, most_steps)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
@@ -212,7 +221,7 @@ bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orb
   LocalViews views(layout, budget);
   for (std::uint64_t steps = 1; steps <= 4 && first + steps <= depth; steps *= 2) {
     const std::vector<std::uint64_t> invariants = colour_all(views, all, first + steps);
-    if (invariants.empty()) continue;
+    if (invariants.empty() || !are_registers_rigid(views, layout, first + steps)) continue;
     // An isomorphism of deeper views is one of these, and keeps how many tokens are seen.
     const std::vector<Vertex> unseen = compute_unseen(layout, depth, {}, budget);
     std::vector<std::pair<Vertex, std::uint64_t>> keys;

@@ -1,7 +1,6 @@
 // Views that hold all rows of some relations: their isomorphisms are automorphisms of what these relations alone make (docs/theory.md 16.39).
 #include <algorithm>
 
-#include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_sweep.hpp"
 #include "sightline/symmetry/structure.hpp"
@@ -11,7 +10,6 @@ namespace sightline::sight {
 namespace {
 
 constexpr std::size_t fewest_roots = 4;  // comparing fewer is as quick
-constexpr Vertex most_by_bits = 16384;   // as for complete roots
 
 std::vector<std::uint64_t> list_first_layers(const Layout& layout) {
   std::vector<std::uint64_t> first(layout.relations.size(), 0);
@@ -62,16 +60,9 @@ std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const grou
   // Where all relations are in view the root is complete.
   if (!levels.empty() && levels.front() == compute_first_occurrence(layout)) levels.erase(levels.begin());
   for (const std::uint64_t first : levels) {
-    // t_a(j) >= first: j comes into view within the last depth - first layers.
-    ReachQuestion question;
-    question.layout = &layout;
-    question.skip = first;
-    question.depth = depth - first;
-    question.registers_too = true;
-    question.count_unseen = true;
-    const std::optional<ReachAnswer> answer = layout.vertices() <= most_by_bits ? answer_reach(question, budget) : answer_cheaply(question, budget);
-    if (!answer) break;
-    const auto is_open = [&](Vertex a) { return answer->unseen[a] != 0; };
+    const std::optional<std::vector<Vertex>> unseen = count_unseen_behind(layout, first, depth, budget);
+    if (!unseen) break;
+    const auto is_open = [&](Vertex a) { return (*unseen)[a] != 0; };
     if (std::all_of(roots.begin(), roots.end(), is_open)) continue;
     if (!is_part_group_own(layout, layout_group, first, records, budget)) break;  // with fewer relations there are no fewer automorphisms
     std::erase_if(roots, [&](Vertex a) { return !is_open(a); });

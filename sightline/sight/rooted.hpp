@@ -51,6 +51,10 @@ struct Limit {
 };
 [[nodiscard]] Limit compute_limit(const ViewQuestion& question, const Budget& budget);
 
+/// How many vertices each token does not see by the layers first + 1 .. depth alone; the others are seen with first layers to spare, t_a(j) >= first.
+/// One reach; nothing where only a slow way would answer.
+[[nodiscard]] std::optional<std::vector<Vertex>> count_unseen_behind(const Layout& layout, std::uint64_t first, std::uint64_t depth, const Budget& budget);
+
 /// Tokens that at this depth have every row of their component in view (vertices that arcs join, whichever way they point). An isomorphism of
 /// such a view moves the component onto itself or onto another one, so it extends to an automorphism of the layout; and no other view is
 /// isomorphic to one: they explain themselves (docs/theory.md 16.25). May miss some (large layouts, registers that start equal). One reach.

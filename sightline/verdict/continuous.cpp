@@ -419,7 +419,7 @@ void decide_continuous(Context& context) {
     if (enough && !merged) expressed = context.layout_group;
   } else if (enough && answer.verdict == Verdict::certified && context.given && context.target_is_layout && context.target_class == ClassKind::all) {
     expressed = context.layout_group;
-  } else if (!context.given || (*context.given >= *answer.connected && spare == 0)) {
+  } else if (!context.given || (*context.given >= *answer.connected && (spare == 0 || *answer.connected == 0))) {
     expressed = context.figure("expressed", [&] { return context.ask_expressed(all, context.given); });
     // Views that are too coarse show that nothing but the layout's own group is left, or nothing; rows that overlap leave no group but that.
     if (((coarse && (context.given || !views_at_last)) || fixed_table) && expressed) {
