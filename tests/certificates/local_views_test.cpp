@@ -29,7 +29,17 @@ using Rows = oracle::Rows;
 Layout list_layers(Vertex n, const std::vector<Rows>& layers) {
   std::vector<std::vector<oracle::Head>> heads;
   for (const Rows& rows : layers) heads.push_back({{rows, {}, {}, layout::Cancels::single_colour}});
-  return oracle::make_layout(n, 0, heads);
+  return oracle::make_layout(n, static_cast<Vertex>(layers.front().size()) - n, heads);
+}
+
+/// A register that a few tokens read, and that reads a few.
+void add_register(std::mt19937_64& random, Rows& rows) {
+  const auto n = static_cast<Vertex>(rows.size());
+  rows.emplace_back();
+  for (Vertex i = 0; i < n; ++i) {
+    if (random() % 12 == 0) rows[i].push_back(n);
+    if (random() % 12 == 0) rows[n].push_back(i);
+  }
 }
 
 template <class Reads>
@@ -61,12 +71,15 @@ Rows draw_rows(std::mt19937_64& random, Vertex n) {
 
 TEST_CASE("views of which small ones have no symmetries have none, and differ by what they see") {
   std::mt19937_64 random(40);
-  int shown = 0, open = 0;
-  for (int k = 0; k < 160; ++k) {
+  int shown = 0, open = 0, with_register = 0;
+  for (int k = 0; k < 400; ++k) {
     CAPTURE(k);
     const auto n = static_cast<Vertex>(16 + random() % 4);
     std::vector<Rows> layers;
-    for (std::uint64_t l = 0, count = 1 + random() % 2; l < count; ++l) layers.push_back(draw_rows(random, n));
+    for (std::uint64_t l = 0, count = 1 + random() % 3; l < count; ++l) {
+      layers.push_back(draw_rows(random, n));
+      if (k >= 160) add_register(random, layers.back());
+    }
     const Layout layout = list_layers(n, layers);
     const checker::Layout theirs = convert::to_checker(layout);
     checker::ReachMemory memory(theirs);
@@ -76,10 +89,12 @@ TEST_CASE("views of which small ones have no symmetries have none, and differ by
       const bool found = do_local_views_explain(layout, all, depth, all, unlimited);
       REQUIRE(checker::do_local_views_explain(theirs, all, depth, all, memory) == found);
       ++(found ? shown : open);
+      with_register += found && k >= 160;
       if (found) REQUIRE(is_so(layout, depth, false));
     }
   }
   CHECK(shown > 60);
+  CHECK(with_register > 60);
   CHECK(open > 60);
 }
 
