@@ -15,11 +15,7 @@ namespace {
 /// What one root sees after a few layers, colour by colour.
 class Surroundings {
 public:
-  explicit Surroundings(const Layout& layout) : layout_(layout), first_(layout.relations.size(), 0), time_(layout.vertices(), -1) {
-    for (std::uint64_t q = layout.order.size(); q >= 1; --q) {
-      for (const std::uint32_t r : layout.layer(q)) first_[r] = q;
-    }
-  }
+  explicit Surroundings(const Layout& layout) : layout_(layout), first_(first_layers(layout)), time_(layout.vertices(), -1) {}
 
   std::uint64_t work = 0;  ///< steps of all views so far
 
@@ -32,7 +28,7 @@ public:
       std::sort(seen_.begin(), seen_.end());
       for (std::size_t x = 0; x < seen_.size() && !takes_too_long(); ++x) {
         for (std::size_t r = 0; r < first_.size(); ++r) {
-          if (first_[r] != 0 && time_[seen_[x]] >= static_cast<std::int64_t>(first_[r])) write_row(x, r);
+          if (first_[r] != absent && time_[seen_[x]] >= static_cast<std::int64_t>(first_[r])) write_row(x, r);
         }
       }
       result = refine(root);

@@ -32,18 +32,15 @@ bool lies_in(const Group& group, const Layout& layout, const Group& layout_group
 
 void drop_partly_complete(const Layout& layout, const Group& layout_group, std::uint64_t depth, const Json& evidence, const std::string& claim, ReachMemory& memory,
                           std::vector<Vertex>& roots) {
-  std::vector<std::uint64_t> first(layout.relations.size(), 0);
-  for (std::uint64_t q = layout.order.size(); q >= 1; --q) {
-    for (const std::uint32_t r : layout.layer(q)) first[r] = q;
-  }
+  const std::vector<std::uint64_t> first = first_layers(layout);
   std::vector<bool> is_tried(layout.order.size() + 1, false);
   for (const auto& [key, group] : evidence.object()) {
-    const auto level = std::find_if(first.begin(), first.end(), [&](std::uint64_t q) { return q != 0 && key == std::to_string(q); });
+    const auto level = std::find_if(first.begin(), first.end(), [&](std::uint64_t q) { return q != absent && key == std::to_string(q); });
     if (level == first.end() || *level > depth || is_tried[*level]) throw Malformed("evidence \"parts\": every key is a layer at which a relation occurs for the first time");
     is_tried[*level] = true;
     Structure part{layout.vertices(), layout.vertex_colour, {}};
     for (std::size_t r = 0; r < first.size(); ++r) {
-      if (first[r] != 0 && first[r] <= *level) part.relations.push_back({&layout.relations[r], {}});
+      if (first[r] <= *level) part.relations.push_back({&layout.relations[r], {}});
     }
     if (!lies_in(confirm_automorphisms(part, layout.tokens, group, claim).group, layout, layout_group)) throw Rejected(claim, "the rows of the first layers have symmetries that the layout lacks");
     // t_a(j) >= F: j comes into view within the last depth - F layers.

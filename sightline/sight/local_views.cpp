@@ -21,11 +21,8 @@ using root_hash::mix;
 class LocalViews {
 public:
   LocalViews(const Layout& layout, const Budget& budget)
-      : layout_(layout), budget_(budget), booking_(budget, std::uint64_t{layout.vertices()} * 16), first_(layout.relations.size(), 0), latest_(layout.vertices(), -1),
+      : layout_(layout), budget_(budget), booking_(budget, std::uint64_t{layout.vertices()} * 16), first_(compute_first_layers(layout)), latest_(layout.vertices(), -1),
         next_(std::size_t{layout.vertices()} + 1) {
-    for (std::size_t q = layout.order.size(); q >= 1; --q) {
-      for (const std::uint32_t r : layout.layer(q).relations) first_[r] = q;
-    }
     std::iota(next_.begin(), next_.end(), Vertex{0});
   }
 

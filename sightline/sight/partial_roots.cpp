@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::size_t fewest_roots = 4;  // comparing fewer is as quick
 
-std::vector<std::uint64_t> list_first_layers(const Layout& layout) {
-  std::vector<std::uint64_t> first(layout.relations.size(), 0);
-  for (std::size_t q = layout.order.size(); q >= 1; --q) {
-    for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
-  }
-  return first;
-}
-
 /// Is the group of the relations that have occurred by layer `first` no larger than the layout's, which lies in it?
 bool is_part_group_own(const Layout& layout, const group::Group& layout_group, std::uint64_t first, ViewRecords* records, const Budget& budget) {
   if (records != nullptr) {
@@ -34,7 +26,7 @@ bool is_part_group_own(const Layout& layout, const group::Group& layout_group, s
 }  // namespace
 
 Layout make_part(const Layout& layout, std::uint64_t first) {
-  const std::vector<std::uint64_t> layers = list_first_layers(layout);
+  const std::vector<std::uint64_t> layers = compute_first_layers(layout);
   Layout part;
   part.tokens = layout.tokens;
   part.registers = layout.registers;
@@ -53,7 +45,7 @@ std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const grou
                                                 ViewRecords* records, const Budget& budget) {
   std::vector<std::uint64_t> used;
   if (layout.has_equal_registers() || roots.size() < fewest_roots) return used;
-  std::vector<std::uint64_t> levels = list_first_layers(layout);
+  std::vector<std::uint64_t> levels = compute_first_layers(layout);
   std::erase_if(levels, [depth](std::uint64_t first) { return first == 0 || first >= depth; });
   std::sort(levels.begin(), levels.end(), std::greater<>());
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());

@@ -9,18 +9,6 @@ namespace sightline::sight {
 
 namespace {
 
-constexpr std::uint64_t never = ~std::uint64_t{0};
-
-// For every relation the first layer q (from 1) that contains it.
-std::vector<std::uint64_t> compute_first_layers(const Layout& layout) {
-  std::vector<std::uint64_t> first_of_layer(layout.layers.size(), never), first(layout.relations.size(), never);
-  for (std::size_t q = layout.order.size(); q >= 1; --q) first_of_layer[layout.order[q - 1]] = q;
-  for (std::size_t l = 0; l < layout.layers.size(); ++l) {
-    for (const std::uint32_t r : layout.layers[l].relations) first[r] = std::min(first[r], first_of_layer[l]);
-  }
-  return first;
-}
-
 class PlainRoots : public RootMaker {
 public:
   PlainRoots(const Layout& layout, std::uint64_t depth) : layout_(layout), depth_(depth), first_(compute_first_layers(layout)) {
@@ -47,7 +35,7 @@ public:
                         : (2 * rank_[j] + (j == root ? 1 : 0)) * times + static_cast<std::uint64_t>(latest[j]) + 1;
     }
     for (std::size_t r = 0; r < layout_.relations.size(); ++r) {
-      if (first_[r] == never) continue;
+      if (first_[r] == 0) continue;
       symmetry::VisibleRelation relation{&layout_.relations[r], std::vector<bool>(vertices)};
       bool all = true;
       for (Vertex j = 0; j < vertices; ++j) {
@@ -73,11 +61,17 @@ std::unique_ptr<RootMaker> make_plain_roots(const Layout& layout, std::uint64_t 
   return std::make_unique<PlainRoots>(layout, depth);
 }
 
+std::vector<std::uint64_t> compute_first_layers(const Layout& layout) {
+  std::vector<std::uint64_t> first(layout.relations.size(), 0);
+  for (std::size_t q = layout.order.size(); q >= 1; --q) {
+    for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
+  }
+  return first;
+}
+
 std::uint64_t compute_first_occurrence(const Layout& layout) {
   std::uint64_t last = 0;
-  for (const std::uint64_t first : compute_first_layers(layout)) {
-    if (first != never) last = std::max(last, first);
-  }
+  for (const std::uint64_t first : compute_first_layers(layout)) last = std::max(last, first);
   return last;
 }
 

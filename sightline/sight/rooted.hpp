@@ -41,6 +41,9 @@ public:
 /// The number of layers after which no further layer of the repeated list splits the labels of registers.
 [[nodiscard]] std::uint64_t compute_register_settling(const Layout& layout, RegisterRows rows, const Budget& budget);
 
+/// By relation: the first layer of the list that contains it, from 1; 0: none does.
+[[nodiscard]] std::vector<std::uint64_t> compute_first_layers(const Layout& layout);
+
 /// The first layer from which all kinds of rows have occurred: the largest first occurrence of a relation in the list.
 [[nodiscard]] std::uint64_t compute_first_occurrence(const Layout& layout);
 

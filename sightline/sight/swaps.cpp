@@ -48,10 +48,7 @@ bool has_positions(const Row& row) {
 
 std::optional<bool> is_swap_symmetric(const Layout& layout, const std::vector<std::int64_t>& latest, Vertex x, Vertex y, const Budget& budget) {
   if (layout.vertex_colour[x] != layout.vertex_colour[y] || (!latest.empty() && latest[x] != latest[y])) return false;
-  std::vector<std::uint64_t> first(layout.relations.size(), 0);
-  for (std::size_t q = layout.order.size(); q >= 1; --q) {
-    for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
-  }
+  const std::vector<std::uint64_t> first = compute_first_layers(layout);
   Row row, other;
   for (std::size_t r = 0; r < layout.relations.size(); ++r) {
     const layout::Relation& relation = layout.relations[r];

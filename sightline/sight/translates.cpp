@@ -169,10 +169,7 @@ std::optional<Translates> guess_translates(const Layout& layout) {
   const Vertex tokens = layout.tokens;
   if (layout.registers > 0 || tokens < 2 || layout.order.empty()) return std::nullopt;
   if (std::any_of(layout.vertex_colour.begin(), layout.vertex_colour.end(), [&](std::uint64_t c) { return c != layout.vertex_colour[0]; })) return std::nullopt;
-  Translates result{std::vector<std::optional<Offsets>>(layout.relations.size()), std::vector<std::uint64_t>(layout.relations.size(), 0)};
-  for (std::size_t q = layout.order.size(); q >= 1; --q) {
-    for (const std::uint32_t r : layout.layer(q).relations) result.first[r] = q;
-  }
+  Translates result{std::vector<std::optional<Offsets>>(layout.relations.size()), compute_first_layers(layout)};
   // Strided rows are those of all layers; others go down.
   const auto used = static_cast<std::size_t>(std::count_if(result.first.begin(), result.first.end(), [](std::uint64_t q) { return q != 0; }));
   const bool one = used == 1 && std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.layers[l].relations.size() == 1; });

@@ -68,10 +68,7 @@ std::optional<ViewColours> ViewColours::make(const Layout& layout, const group::
     views.rank_.push_back(static_cast<std::uint64_t>(std::lower_bound(colours.begin(), colours.end(), layout.vertex_colour[j]) - colours.begin()));
   }
   views.below_[vertices] = static_cast<Vertex>(views.vertex_.size());
-  std::vector<std::uint64_t> first(layout.relations.size(), 0);
-  for (std::size_t q = layout.order.size(); q >= 1; --q) {
-    for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
-  }
+  const std::vector<std::uint64_t> first = compute_first_layers(layout);
   for (std::size_t r = 0; r < layout.relations.size(); ++r) {
     Rows& rows = views.relations_.emplace_back();
     rows.first_layer = first[r];

@@ -230,7 +230,7 @@ bool ViewSweep::run() {
     if (first_only() && !try_suspects(products.suspects)) return false;
   }
   if (first_only() && layout.vertices() >= least_for_hidden_twins && !try_hidden_twins(roots)) return false;
-  if (do_local_views_explain(layout, orbit, depth_, roots, budget_)) return own_classes ? explained() : true;
+  if (do_local_views_explain(layout, orbit, depth_, roots, budget_)) return explained();
   const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
   const bool rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_);
   if (!rigid && are_classes_uniform(*question_.layout_group, symmetric_class())) {

@@ -73,10 +73,7 @@ struct Kept {
   std::vector<bool> begins;                      ///< by vertex: does a stretch begin?
   std::vector<std::vector<std::uint64_t>> rows;  ///< by relation that is visible some time, by stretch
 
-  Kept(const Layout& layout, const Budget& budget) : first(layout.relations.size(), 0), begins(layout.vertices(), false), rows(layout.relations.size()) {
-    for (std::size_t q = layout.order.size(); q >= 1; --q) {
-      for (const std::uint32_t r : layout.layer(q).relations) first[r] = q;
-    }
+  Kept(const Layout& layout, const Budget& budget) : first(compute_first_layers(layout)), begins(layout.vertices(), false), rows(layout.relations.size()) {
     const Vertex vertices = layout.vertices();
     begins[0] = true;
     for (std::size_t r = 0; r < rows.size(); ++r) {
