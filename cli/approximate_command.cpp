@@ -166,7 +166,7 @@ void add_approximate(CLI::App& app, Exit& exit) {
   command->add_option("--cells", options->cells, "grid, theorem1: cells per coordinate, e.g. 2,4,8 (default: as many as 1e5 cells of all tokens allow)")->delimiter(',')->check(CLI::Range(1, 100000));
   command->add_option("--degree", options->degree, "total degree (default: by cross-validation)")->check(CLI::Range(1, 60));
   command->add_option("--error", options->fit.error, "wanted L2 error, relative to the target's")->check(positive_number);
-  command->add_option("--seed", options->fit.seed, "seed of the samples");
+  command->add_option("--seed", options->fit.seed, "seed of the samples")->check(whole_number(0));
   command->add_option("--layers", options->memory.layers, "memorise: the most attention layers (default 1)")->check(CLI::Range(0, 64));
   command->add_option("--values", options->values, "memorise: coordinates take so many different values (default: any)")->check(CLI::Range(1, 1000000));
   add_mlp_options(*command, options->mlp);

@@ -45,7 +45,7 @@ void apply_requirement(architecture::Architecture& a, const std::string& require
     a.target.target_class = architecture::TargetClass::all;
   } else if (require == "causal") {
     a.target.target_class = architecture::TargetClass::causal;
-  } else if (require.starts_with(symmetry)) {
+  } else if (require.starts_with(symmetry) && require.size() > symmetry.size()) {
     a.target.symmetry_is_layout = false;
     a.target.symmetry_generators.clear();
     a.target.symmetry_expression = require.substr(symmetry.size());
@@ -149,7 +149,7 @@ Exit certify_file(const std::string& file, const CertifyOptions& options, Crew* 
   const Clock::time_point start = Clock::now();
   Budget budget = make_budget(options.limits);
   budget.crew = crew;
-  architecture::Architecture a = load_architecture(file, options.import.options());
+  architecture::Architecture a = load_architecture(file, options.import.options(), options.files.size() == 1);
   apply_requirement(a, options.require);
   for (const std::string& warning : a.warnings) fmt::print(stderr, "sightline: warning: {}\n", warning);
   if (options.canonical) {

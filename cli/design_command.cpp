@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
+#include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
@@ -235,19 +235,6 @@ void run(const DesignOptions& options) {
     for (const std::string& line : design::make_files(chosen, point.pattern_pairs, stem, write_file_atomically, budget))
       fmt::print(stderr, "left out: {}\n", line);
   }
-}
-
-/// A number that CLI11 would take in many ways, and complain about in one that nobody reads.
-CLI::Validator whole_number(std::uint64_t least) {
-  return CLI::Validator(
-      [least](std::string& text) {
-        std::uint64_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool good = error == std::errc() && end == text.data() + text.size() && value >= least &&
-                          value <= std::uint64_t{1} << 53;
-        return good ? std::string() : fmt::format("expected a whole number from {} to 2^53, found {}", least, text);
-      },
-      "NUMBER");
 }
 
 } // namespace

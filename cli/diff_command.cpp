@@ -46,7 +46,7 @@ Exit run(const DiffOptions& options) {
   const std::string files[2] = {options.a, options.b};
   for (int k = 0; k < 2; ++k) {
     if (is_mask(files[k])) continue;
-    sides[k] = load_architecture(files[k], options.import.options());
+    sides[k] = load_architecture(files[k], options.import.options(), false);
     tokens = sides[k].tokens;
   }
   for (int k = 0; k < 2; ++k) {

@@ -8,6 +8,7 @@
 #include "checker/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
+#include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/base/error.hpp"
@@ -113,7 +114,7 @@ void add_explain(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand("explain", "who sees a token, whom it sees, and after how many layers; or the argument of a certificate");
   command->add_option("FILE", options->file, "architecture or config.json with --token, or a certificate")->required();
-  command->add_option("--token", options->token, "index of the token, from 0");
+  command->add_option("--token", options->token, "index of the token, from 0")->check(whole_number(0));
   options->limits.add_to(*command);
   options->import.add_to(*command);
   command->callback([options, &exit] { exit = run(*options); });

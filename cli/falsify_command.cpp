@@ -28,7 +28,7 @@ void add_falsify(CLI::App& app, Exit& exit) {
   command->add_option("--tokens", options->search.tokens, "number of tokens")->check(CLI::Range(1, 64));
   command->add_option("--dim", options->search.dim, "width of the tokens")->check(CLI::Range(1, 32));
   command->add_option("--symmetry", options->search.symmetry, "group of the targets (default: all permutations)");
-  command->add_option("--seed", options->search.seed, "seed of the random parameters");
+  command->add_option("--seed", options->search.seed, "seed of the random parameters")->check(whole_number(0));
   command->add_option("--attempts", options->search.attempts, "random parameters per pair")->check(CLI::Range(1, 100000));
   command->add_option("--call-time", options->search.call_seconds, "seconds after which a call of the library counts as a hang")->check(positive_number);
   command->add_flag("--unnormalised", options->unnormalised, "do not divide by the sum of the kernel values");

@@ -52,7 +52,10 @@ void run(const KernelOptions& options) {
   fmt::print("  {:<58}{}\n  {:<58}{}\n", "analytic", to_word(facts.analytic), "positive", to_word(facts.positive));
   fmt::print("  {:<58}{}\n", "condition (13) at a generic query", to_word(facts.condition13));
   fmt::print("  {:<58}{}\n", "condition (13) at every query but 0 (as published)", to_word(facts.condition13_literal));
-  if (facts.failure) fmt::print("    x = {}, y1 = {}, y2 = {}: {}\n", facts.failure->x, facts.failure->y1, facts.failure->y2, facts.failure->why);
+  if (facts.failure) {
+    const std::string& pair = facts.failure->y2;  // a value, or a sentence such as "y2 = -y1" that says it all
+    fmt::print("    x = {}, y1 = {}, {}{}: {}\n", facts.failure->x, facts.failure->y1, pair.starts_with("y2 = ") ? "" : "y2 = ", pair, facts.failure->why);
+  }
   fmt::print("  {:<58}{}\n", fmt::format("one mixing layer alone tells all {} tokens apart", options.tokens), to_word(facts.token_distinguishability));
   fmt::print("  {:<58}{}\n", "universal with feedforwards, full attention, one layer", to_word(facts.mean_property));
 }

@@ -40,9 +40,19 @@ void check_symmetry(const architecture::Architecture& a) {
   }
 }
 
-architecture::Architecture load_architecture(const std::string& file, const huggingface::ImportOptions& options) {
+namespace {
+
+void refuse_import_options(const std::string& file, const huggingface::ImportOptions& options) {
+  const std::string_view given = options.tokens ? "--tokens" : !options.global.empty() ? "--global" : options.bos ? "--bos" : options.mode != "eval" ? "--mode" : "";
+  if (!given.empty()) throw InputError(fmt::format("{}: {}: expected no such option (it is for a config.json), found it", file, given));
+}
+
+}  // namespace
+
+architecture::Architecture load_architecture(const std::string& file, const huggingface::ImportOptions& options, bool only_file) {
   const std::string text = architecture::read_file(file);
   if (architecture::detect_kind(text, file) != architecture::FileKind::huggingface_config) {
+    if (only_file) refuse_import_options(file, options);
     architecture::Architecture result = architecture::parse_architecture(text, file);
     resolve_symmetry(result, std::filesystem::path(file).parent_path().string());
     return result;

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 namespace sightline::cli {
@@ -17,5 +21,16 @@ inline CLI::Validator make_number_check(bool zero_too) {
 }
 inline const CLI::Validator positive_number = make_number_check(false);
 inline const CLI::Validator non_negative_number = make_number_check(true);
+
+/// A whole number, where CLI11 takes -1 for the largest one of the type.
+inline CLI::Validator whole_number(std::uint64_t least) {
+  return {[least](std::string& text) {
+            std::uint64_t value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool good = error == std::errc() && end == text.data() + text.size() && value >= least && value <= std::uint64_t{1} << 53;
+            return good ? std::string() : fmt::format("expected a whole number from {} to 2^53, found {}", least, text);
+          },
+          "NUMBER"};
+}
 
 }  // namespace sightline::cli

@@ -4,6 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
+#include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "sightline/base/error.hpp"
 
@@ -53,7 +54,7 @@ void add_pattern(CLI::App& app, Exit&) {
   auto options = std::make_shared<PatternOptions>();
   CLI::App* command = app.add_subcommand("pattern", "draw who reads whom in one layer");
   command->add_option("FILE", options->file, "architecture or config.json")->required();
-  command->add_option("--layer", options->layer, "which layer, from 1");
+  command->add_option("--layer", options->layer, "which layer, from 1")->check(whole_number(0));
   options->import.add_to(*command);
   command->callback([options] { run(*options); });
 }

@@ -3,8 +3,12 @@
 #include <malloc.h>
 #endif
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/budget.hpp"
@@ -43,6 +47,18 @@ inline void prepare_process() {
     static long steps_left = std::strtol(std::getenv("SIGHTLINE_TEST_KILL_AT"), nullptr, 10);
     if (--steps_left == 0) std::raise(SIGKILL);
   };
+}
+
+inline std::string describe_lost_output(int error) {
+  return std::string("standard output: expected a file that can be written, found: ") + (error == 0 ? "a write that failed" : std::strerror(error));
+}
+
+/// What a full disk, or no standard output at all, kept from being written is no answer. Empty: everything was written, or the reader
+/// of a pipe wanted no more.
+inline std::string find_lost_output() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return "";
+  return errno == EPIPE ? "" : describe_lost_output(errno);
 }
 
 }  // namespace sightline::cli

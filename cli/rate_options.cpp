@@ -19,7 +19,7 @@ void add_rate_options(CLI::App& command, RateOptions& options) {
   command.add_option("--samples", options.rate.samples, "points of the first discretisation; the second has twice as many")->check(CLI::Range(16, 8192));
   command.add_option("--count", options.rate.count, "how many singular values and head dimensions to tell")->check(CLI::Range(1, 4096));
   command.add_option("--error", options.error, "wanted error of the score, relative to its norm")->check(positive_number);
-  command.add_option("--seed", options.rate.seed, "seed of drawn points");
+  command.add_option("--seed", options.rate.seed, "seed of drawn points")->check(whole_number(0));
   command.add_flag("--each", options.each, "logits: also every sample, and quartiles");
   command.add_option("--data", options.data, "tokens are drawn from x of this .npz file, and not from a distribution");
   command.add_flag("--json", options.json, "one JSON object");

@@ -57,15 +57,15 @@ bool run_sumformer(const std::string& name, const std::vector<std::string>& word
   std::string model_file, data_file, out, split = "all";
   std::optional<std::string> targets;
   bool exact = false;
-  int threads = 0, batch = 0;
+  unsigned threads = 0, batch = 0;  // understood, because predict and evaluate have them, and of no use here
   CLI::App app{"a Sumformer on data", name};
   app.add_option("MODEL", model_file)->required();
   app.add_option("--data", data_file)->required();
   app.add_option("--targets", targets);
-  app.add_option("--split", split)->check(CLI::IsMember({"all", "validation", "test"}));
+  app.add_option("--split", split)->check(CLI::IsMember({"all", "val", "test"}));
   app.add_flag("--exact", exact, "equivariant bit for bit; a Sumformer always is");
-  app.add_option("--threads", threads);
-  app.add_option("--batch", batch);
+  app.add_option("--threads", threads)->check(CLI::Range(1, 1024));
+  app.add_option("--batch", batch)->check(CLI::Range(1, 1 << 30));
   if (name == "predict") app.add_option("--out", out)->required();
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
+#include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/base/atomic_file.hpp"
@@ -71,8 +72,8 @@ void add_target(CLI::App& app, Exit&) {
   command->add_option("FILE", options->file, "certificate, architecture (.toml, .json) or Hugging Face config.json")->required();
   command->add_option("--samples", options->samples, "number of samples")->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
   command->add_option("--out", options->out, "the .npz file to write: x, y, floor")->required();
-  command->add_option("--seed", options->seed, "seed of the samples");
-  command->add_option("--floor", options->floor, "which floor, when the answer has several (0: the one shown first)");
+  command->add_option("--seed", options->seed, "seed of the samples")->check(whole_number(0));
+  command->add_option("--floor", options->floor, "which floor, when the answer has several (0: the one shown first)")->check(whole_number(0));
   options->limits.add_to(*command);
   options->import.add_to(*command);
   command->callback([options] { run(*options); });

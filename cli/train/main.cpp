@@ -53,6 +53,8 @@ int run(int argc, char** argv) {
   } catch (const std::exception& error) {
     return fail(4, fmt::format("internal error: {}", error.what()));
   }
+  if (const std::string fault = sightline::cli::find_lost_output(); !fault.empty())
+    return fail(2, fault);
   return exit;
 }
 

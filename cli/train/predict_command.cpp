@@ -1,3 +1,4 @@
+#include "cli/numbers.hpp"
 #include "cli/train/command.hpp"
 #include "cli/train/commands.hpp"
 #include "sightline/data/predictions.hpp"
@@ -16,7 +17,7 @@ void add_predict(CLI::App& app) {
   options->flags.add_to(*command);
   command->add_option("--out", options->out, "the .npz file to write: y (scores before softmax), attention")
       ->required();
-  command->add_option("--attention", options->attention, "also write the attention of this layer (from 0)");
+  command->add_option("--attention", options->attention, "also write the attention of this layer (from 0)")->check(whole_number(0));
   command->callback([options] {
     const Budget budget;
     const LoadedModel loaded = load_for(options->flags, false, budget);

@@ -66,9 +66,10 @@ void refuse_unused_defaults(const T& defaults, const std::vector<std::vector<Own
     bool used = keys[k].is_default || table->node().find(keys[k].key) == nullptr;
     for (const std::vector<OwnedKey>& layer : layers)
       used = used || layer[k].used;
-    if (!used)
-      fail_at_key(*table, keys[k].key,
-                  fmt::format("expected no \"{}\" for a {} of kind \"{}\", found one", keys[k].key, what, name_of(defaults.kind)));
+    if (used) continue;
+    const std::string whose = keys[k].used ? fmt::format("here, because every layer has a {} of another kind", what)
+                                           : fmt::format("for a {} of kind \"{}\"", what, name_of(defaults.kind));
+    fail_at_key(*table, keys[k].key, fmt::format("expected no \"{}\" {}, found one", keys[k].key, whose));
   }
 }
 

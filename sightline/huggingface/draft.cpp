@@ -95,7 +95,8 @@ void read_tokens(Draft& draft, Names names, std::int64_t fallback, Limit limit, 
                 fmt::format("{}", rows));
   const std::int64_t tokens = draft.options.tokens.value_or(longest);
   if (tokens < 1 || tokens > most_tokens)
-    config.fail_option("--tokens", fmt::format("a length of 1 .. {}", most_tokens), fmt::format("{}", tokens));
+    config.fail_option(draft.options.tokens ? "--tokens" : fmt::format("/{}", *names.begin()), fmt::format("a length of 1 .. {}", most_tokens),
+                       fmt::format("{}", tokens));
   if (tokens > longest && limit == Limit::table)
     config.fail_option("--tokens",
                        fmt::format("at most {} (the position table has {} rows{})", longest, rows,
@@ -200,6 +201,19 @@ std::optional<std::vector<std::string>> read_layer_types(const Draft& draft, std
       draft.config.fail(fmt::format("layer_types/{}", k), fmt::format("one of {}", fmt::join(allowed, ", ")),
                         fmt::format("\"{}\"", printable((*types)[k])));
   return types;
+}
+
+void apply_single_window(Draft& draft, LayerSpec& layer, std::optional<std::int64_t> fallback) {
+  const auto size = draft.config.optional_integer({"sliding_window"}, fallback);
+  if (size) layer.mixer.pattern = causal_window(*size);
+  const ConfigView config = draft.config;  // a copy: the key stays among the ignored ones
+  const auto types = config.texts("layer_types");
+  if (!types) return;
+  const auto slides = std::find(types->begin(), types->end(), "sliding_attention");
+  if (!size && slides != types->end())
+    draft.config.fail("sliding_window", fmt::format("a window, because layer {} slides", slides - types->begin()),
+                      draft.config.has("sliding_window") ? "none" : "nothing");
+  draft.assume("layer_types: not consulted by this type, whose sliding_window applies to every layer");
 }
 
 void add_rotary(Draft& draft, LayerSpec& layer, double default_factor) {

@@ -94,6 +94,9 @@ void require_tokens(Draft& draft, const std::string& reason);
 
 /// `layer_types` of the file: one allowed name per layer, or nullopt when the key is missing or null.
 [[nodiscard]] std::optional<std::vector<std::string>> read_layer_types(const Draft& draft, std::int64_t layers, Names allowed);
+/// One window for all layers of a type whose attention does not look at `layer_types`. The library's cache does, so a layer that slides
+/// there needs a window all the same.
+void apply_single_window(Draft& draft, LayerSpec& layer, std::optional<std::int64_t> fallback);
 /// Are positions rotary? False only where the config turns off the whole rotary part (factor 0).
 void add_rotary(Draft& draft, LayerSpec& layer, double default_factor);
 /// Sets the target class to causal and rejects `is_causal: false`, whose effect depends on the attention implementation.

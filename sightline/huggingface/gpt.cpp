@@ -228,7 +228,7 @@ void import_starcoder2(Draft& draft) {
   const std::int64_t layers = read_sizes(draft, layer, {30, 3072, 24, 49152, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
   add_rotary(draft, layer, 1.0);
-  if (const auto size = config.optional_integer({"sliding_window"}, std::nullopt)) layer.mixer.pattern = causal_window(*size);
+  apply_single_window(draft, layer, std::nullopt);
   add_layers(draft, layer, layers);
 }
 

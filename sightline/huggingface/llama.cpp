@@ -26,13 +26,6 @@ LayerSpec make_llama_layer(Draft& draft, double default_eps = 1e-6) {
   return make_llama_layer(draft, default_eps, {"hidden_act"}, "silu");
 }
 
-// One window for all layers; a layer_types in such a file is a stray.
-void apply_single_window(Draft& draft, LayerSpec& layer, std::optional<std::int64_t> fallback) {
-  if (const auto size = draft.config.optional_integer({"sliding_window"}, fallback)) layer.mixer.pattern = causal_window(*size);
-  if (draft.config.has("layer_types"))
-    draft.assume("layer_types: not consulted by this type, whose sliding_window applies to every layer");
-}
-
 // Which layers slide: the file's layer_types, else `by_interval`; a sliding layer needs a window.
 template <class ByInterval>
 std::vector<bool> read_sliding_layers(Draft& draft, std::int64_t layers, std::optional<std::int64_t> window,

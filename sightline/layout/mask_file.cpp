@@ -69,12 +69,14 @@ Pattern read_mask_file(const PatternSpec& spec, const PatternSize& size, const B
   const Vertex vertices = size.tokens + size.registers;
   errno = 0;
   const FileBytes file(spec, budget);
+  std::string_view bytes = file.view();
+  if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3); // what some editors put in front of a text
   try {
-    switch (detect_format(spec, file.view())) {
-    case MaskFormat::npy: return read_npy(file.view(), vertices, budget);
-    case MaskFormat::npz: return read_npz(file.view(), vertices, budget);
-    case MaskFormat::matrix_market: return read_matrix_market(file.view(), vertices, budget);
-    case MaskFormat::edges: return read_edge_list(file.view(), vertices, budget);
+    switch (detect_format(spec, bytes)) {
+    case MaskFormat::npy: return read_npy(bytes, vertices, budget);
+    case MaskFormat::npz: return read_npz(bytes, vertices, budget);
+    case MaskFormat::matrix_market: return read_matrix_market(bytes, vertices, budget);
+    case MaskFormat::edges: return read_edge_list(bytes, vertices, budget);
     }
   } catch (const MaskError& error) {
     throw InputError(fmt::format("{}/path: {}{}: expected {}, found {}", spec.where, spec.path,

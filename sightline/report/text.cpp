@@ -81,9 +81,10 @@ std::string describe_group(const verdict::GroupAnswer& group) {
 
 std::string describe_verdict(const Answer& answer) {
   const std::string subject = answer.symmetry_text == "layout" ? describe_class(answer) : fmt::format("{}, equivariant under {}", describe_class(answer), answer.symmetry_text);
+  const std::string_view comma = answer.symmetry_text == "layout" ? "" : ",";
   switch (answer.verdict) {
     case Verdict::certified: return fmt::format("CERTIFIED: it can approximate all {}{}.", subject, answer.symmetry_text == "layout" && answer.layout && !answer.layout->order.is_one() ? " that share its symmetry" : "");
-    case Verdict::impossible: return fmt::format("IMPOSSIBLE: some {} stay out of reach, whatever the weights and widths.", subject);
+    case Verdict::impossible: return fmt::format("IMPOSSIBLE: some {}{} stay out of reach, whatever the weights and widths.", subject, comma);
     case Verdict::unknown: return answer.limit ? fmt::format("UNKNOWN: {}.", *answer.limit) : fmt::format("UNKNOWN: no rule settles {} here.", subject);
   }
   return "";
@@ -96,6 +97,7 @@ std::string describe_layers(const Answer& answer) {
   else if (answer.verdict == Verdict::impossible) text += ", no number suffices or none is known";
   else text += ", no exact number known";
   if (answer.connected) text += fmt::format("; every token sees every token after {}", *answer.connected);
+  else if (answer.class_kind == sight::ClassKind::causal) text += "; no token sees a later one";
   else if (answer.class_kind) text += "; some token never sees some other";
   return text;
 }

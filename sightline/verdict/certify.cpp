@@ -53,6 +53,7 @@ group::Group make_target(const Architecture& a, const group::Group& layout_group
 
 std::string to_symmetry_text(const Target& target) {
   if (target.symmetry_is_layout) return "layout";
+  if (target.symmetry_expression.empty() && target.symmetry_generators.empty()) return "the trivial group";
   return target.symmetry_expression.empty() ? fmt::format("<{}>", fmt::join(target.symmetry_generators, ", ")) : target.symmetry_expression;
 }
 

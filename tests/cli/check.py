@@ -37,6 +37,16 @@ CASES = [
     ("requirement met", {"a.toml": RING}, ["certify", "a.toml", "--require", "symmetry=D_6"], 0, ["CERTIFIED"], ""),
     ("requirement not met", {"a.toml": RING}, ["certify", "a.toml", "--require", "symmetry=C_6"], 1, ["IMPOSSIBLE"], ""),
     ("requirement misspelt", {"a.toml": RING}, ["certify", "a.toml", "--require", "univrsal"], 2, [], None),
+    ("requirement of no group", {"a.toml": RING}, ["certify", "a.toml", "--require", "symmetry="], 2, [], None),
+    ("no such command", {}, ["certfy", "a.toml"], 2, [], 'sightline: expected a command, found "certfy" (did you mean "certify"?) (see sightline --help)\n'),
+    ("an option that would change nothing", {"a.toml": RING}, ["certify", "a.toml", "--tokens", "9"], 2, [],
+     "sightline: a.toml: --tokens: expected no such option (it is for a config.json), found it\n"),
+    ("a token before the first", {"a.toml": RING}, ["explain", "a.toml", "--token", "-1"], 2, [], "sightline: --token: expected a whole number from 0 to 2^53, found -1 (see sightline --help)\n"),
+    ("an edge list with a byte order mark", {"a.toml": 'tokens = 2\ndim = 2\n[mixer]\npattern = { kind = "file", path = "a.edges" }\n', "a.edges": "\ufeff0 1\n1 0\n"},
+     ["certify", "a.toml"], 0, ["verdict"], ""),
+    ("a pair of keys is named once", {}, ["kernel", "cosh(dot(x,y))"], 0, [", y2 = -y1: "], ""),
+    ("causal models are no failures of sight", {"a.toml": 'tokens = 4\ndim = 4\n[target]\nclass = "causal"\n[mixer]\npattern = { kind = "full", causal = true }\n'},
+     ["certify", "a.toml"], 0, ["no token sees a later one"], ""),
     ("unknown model type", {"config.json": '{"model_type": "lama", "hidden_size": 8}'}, ["certify", "config.json"], 2, [], None),
     ("pattern knows a symmetry that is no group", {"a.toml": RING + '[target]\nsymmetry = "S_9"\n'}, ["pattern", "a.toml"], 2, [], None),
     ("explain knows a symmetry that is no group", {"a.toml": RING + '[target]\nsymmetry = ["(0 9)"]\n'}, ["explain", "a.toml", "--token", "0"], 2, [], None),
@@ -117,6 +127,22 @@ def find_screen_faults(folder):
     return faults
 
 
+def find_lost_output_faults(folder):
+    """An answer that could not be written is no success; a reader who has seen enough is no failure."""
+    (folder / "a.toml").write_text(RING)
+    faults = []
+    for arguments in (["certify", "a.toml"], ["rules"]):  # less, and more, than standard output holds back
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([command, *arguments], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        if result.returncode != 2 or not result.stderr.startswith("sightline: standard output: expected a file that can be written"):
+            faults.append(f"full disk: {arguments}: exit code {result.returncode}, {result.stderr!r}")
+    process = subprocess.Popen([command, "rules"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdout.close()
+    error = process.stderr.read()
+    return faults + ([f"closed pipe: {error!r}"] if process.wait() not in (0, -signal.SIGPIPE) or error else [])
+
+
 def find_interrupt_faults(folder):
     """Ctrl-C ends long work within a second with exit code 130."""
     (folder / "long.toml").write_text('tokens = 300000\ndim = 4\ndepth = "unbounded"\n[mixer]\npattern = { kind = "random", degree = 16, seed = 1 }\n')
@@ -186,11 +212,11 @@ def main():
             faults += find_faults(case, folder)
             count += 1
         if not wanted:
-            faults += find_screen_faults(pathlib.Path(name)) + find_interrupt_faults(pathlib.Path(name)) + find_time_faults(pathlib.Path(name))
+            faults += find_screen_faults(pathlib.Path(name)) + find_lost_output_faults(pathlib.Path(name)) + find_interrupt_faults(pathlib.Path(name)) + find_time_faults(pathlib.Path(name))
             # Under the sanitizers memory is not what it was.
             if b"__asan_init" not in pathlib.Path(command).read_bytes():
                 faults += find_memory_faults(pathlib.Path(name))
-            count += 4
+            count += 5
     print("\n".join(faults))
     print(f"cli: {count - len(faults)} passed, {len(faults)} failed")
     sys.exit(bool(faults))
