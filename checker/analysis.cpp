@@ -81,11 +81,12 @@ Tree make(std::string op, Tree a = nullptr, Tree b = nullptr) {
 
 class Reader {
 public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  /// @param values  false: only the shape is asked for, and no number is too long
+  explicit Reader(std::string_view text, bool values = true) : text_(text), values_(values) {}
   Tree read() {
     Tree tree = sum();
     skip();
-    if (at_ != text_.size() || count_powers(*tree) > 2) throw Unknown();  // powers of powers of powers are numbers too long to write
+    if (at_ != text_.size() || (values_ && count_powers(*tree) > 2)) throw Unknown();  // powers of powers of powers are numbers too long to write
     return tree;
   }
 
@@ -173,6 +174,7 @@ private:
       for (; digit(); ++at_) size = std::min<std::int64_t>(size * 10 + (text_[at_] - '0'), 1000);
       exponent += negative ? -size : size;
     }
+    if (!values_) return make("number");
     digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
     if (digits.size() > 40 || exponent > 40 || exponent < -40) throw Unknown();
     const Natural mantissa = Natural::from_decimal(digits.empty() ? "0" : digits), scale = power(10, static_cast<std::uint64_t>(std::abs(exponent)));
@@ -182,9 +184,32 @@ private:
   }
 
   std::string_view text_;
+  bool values_;
   std::size_t at_ = 0;
   int depth_ = 0;
 };
+
+struct Turned {
+  bool vector, kept;  ///< a vector that turns with the tokens, or a scalar that turning them does not change
+};
+Turned turn(const Node& node) {
+  if (node.op == "number") return {false, true};
+  if (node.op == "x" || node.op == "y") return {true, true};
+  if (node.op == "vector") return {true, false};
+  std::vector<Turned> of;
+  bool kept = true, vector = false, scalar = false;
+  for (const Tree& child : node.of) {
+    of.push_back(turn(*child));
+    kept = kept && of.back().kept;
+    (of.back().vector ? vector : scalar) = true;
+  }
+  if (node.op == "dot" || node.op == "norm2" || node.op == "norm") return {false, kept};
+  if (node.op == "+" || node.op == "-") return {vector, kept && vector != scalar};
+  if (node.op == "*") return {vector, kept && scalar};
+  if (node.op == "/") return {vector, kept && !of[1].vector};
+  if (node.op == "negate") return {vector, kept};
+  return {vector, kept && !vector};  // powers and functions act entry by entry
+}
 
 // --- exact values ------------------------------------------------------------------------------------------------------------
 
@@ -585,6 +610,14 @@ bool do_ratios_settle(const Node& kernel, std::size_t dim) {
     settled += rests(x, y, draw());
   }
   return settled >= 3;
+}
+
+bool is_isotropic(std::string_view expression) {
+  try {
+    return turn(*Reader(expression, false).read()).kept;
+  } catch (const Unknown&) {
+    return false;
+  }
 }
 
 Analysis analyse_kernel(std::string_view expression, std::int64_t dim) {

@@ -21,6 +21,9 @@ struct Analysis {
 [[nodiscard]] Analysis analyse_activation(std::string_view expression);
 [[nodiscard]] Analysis analyse_kernel(std::string_view expression, std::int64_t dim);
 
+/// Does the kernel depend on x and y through dot products and lengths alone, by the rules of the operations? Turning both then changes nothing (16.37).
+[[nodiscard]] bool is_isotropic(std::string_view expression);
+
 /// Facts of the claimed row that are not proved here, in words; throws Rejected when one is refuted. `names`: one per flag.
 [[nodiscard]] std::string name_unproved(const Analysis& analysis, const std::string& claimed, bool kernel, const std::string& expression);
 

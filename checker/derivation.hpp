@@ -32,6 +32,7 @@ struct FeedforwardFacts {
 struct MixerFacts {
   bool mean = false, odd = false, homogeneous = false, linear = false, blind = false, bounded = true, normalised = false, decidable = true;
   bool softmax = false;
+  bool sees_places = false;  ///< rotary positions under a kernel that turning both tokens may change (16.37)
   char additive_only = 'n';  ///< sees added positions through the sum id + position alone (15.8 h): y, n or ?
   std::string why;
 };
@@ -153,7 +154,13 @@ void settle_distances(Derivation& d, bool exact);
 void add_unseen_ids_floor(Derivation& d, const Natural& pairs);
 void add_label_floor(Derivation& d, IdFloor kind);
 void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision, bool for_every_group);
-[[nodiscard]] bool recolour_by_overlap(const Derivation& d, Layout& layout);
+/// exact: components of overlapping rows are cliques; by_pairs: some pairs of a component do not overlap; unsettled: rows are confused without being equal.
+enum class Overlaps { exact, by_pairs, unsettled };
+[[nodiscard]] Overlaps recolour_by_overlap(const Derivation& d, Layout& layout);
+/// Of the permutations of `group` that move every token to one whose row overlaps its own, one that is not in `harmless` (16.38): the first by the number
+/// of tokens moved, then by images. Are all looked at, at most 5,040 on at most 64 tokens? Else transpositions alone.
+struct ExchangedRows { std::optional<Collision> first; bool complete = false; };
+[[nodiscard]] ExchangedRows find_exchanged_rows(const Derivation& d, const Group& group, const Group& harmless);
 [[nodiscard]] bool norms_merge_rows(const Json& architecture);
 [[nodiscard]] bool adds_up_unfree_states(const Derivation& d);
 

@@ -167,6 +167,16 @@ FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, st
   return f;
 }
 
+namespace {
+
+bool turns_alike(const Json& kernel) {
+  static const std::set<std::string> isotropic = {"softmax", "gaussian", "rbf", "cauchy", "laplace", "relu2", "cosine"}, others = {"performer", "exponential-sum", "elu1"};
+  const std::string name = kernel.is_string() ? kernel.string() : kernel["name"].string();
+  return isotropic.count(name) != 0 || (others.count(name) == 0 && is_isotropic(name));
+}
+
+}  // namespace
+
 MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim) {
   using K = KernelFacts;
   MixerFacts m;
@@ -180,6 +190,7 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
     m.linear = kernel.is(K::constant) && !top_k && !relative;
     m.odd = kernel.is(K::even);
     m.homogeneous = m.linear || (m.normalised && kernel.is(K::homogeneous));
+    m.sees_places = mixer["relative"].is("rotary") && !m.softmax && !turns_alike(mixer["kernel"]);
     if (relative && !m.softmax) m.why = "relative positions are proved for softmax only (theory 15.8 l)";
     else if (mixer["relative"].is("rotary") && dim < 2) m.why = "rotary positions turn pairs of coordinates: one is not enough (theory 2.5)";
     else if (top_k && relative) {

@@ -271,62 +271,156 @@ void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision,
   d.add_floor(value, fill("F(X)_{0} = 0, F(X)_{1} = e_1", {std::to_string(collision->a), std::to_string(collision->b)}), domain, rule);
 }
 
+namespace {
+
+/// Which rows the box can make equal.
+class RowOverlap {
+public:
+  explicit RowOverlap(const Derivation& d) : d_(d), table_(position_table(d)), fixed_(d.a["input"]["positions"].is("fixed")), centred_(d.a["input"]["domain"].is("centred")) {
+    const Json& front = d.a["input"]["norm"];
+    layernorm_ = real(front) && front["kind"].is("layernorm");
+    for (const Json& layer : d.a["layer"].array()) layernorm_ = layernorm_ || layer["norm"]["kind"].is("layernorm");
+  }
+  bool close = false;  ///< some sine lies near the edge of the box
+  bool exact = true;   ///< whatever was confused is equal
+
+  bool overlap(std::size_t i, std::size_t j) {
+    if (centred_) return overlap_centred(i, j);
+    for (std::size_t k = 0; k < table_[i].size(); ++k) {
+      if (apart(i, j, k)) return false;
+    }
+    return true;
+  }
+
+private:
+  bool apart(std::size_t i, std::size_t j, std::size_t k) {
+    const Json& box = d_.a["target"]["box"];
+    const double gap = std::abs(table_[i][k] - table_[j][k]), width = 2 * box.number();
+    if (std::abs(gap - width) > 1e-9 * std::max({1.0, std::abs(table_[i][k]), std::abs(table_[j][k]), width})) return gap > width;
+    if (!fixed_) return close = true, gap >= width;
+    const Rational x = decimal(d_.a["input"]["table"][i][k]), y = decimal(d_.a["input"]["table"][j][k]);
+    return !((x < y ? y - x : x - y) < decimal(box) * 2);
+  }
+  /// Centred tokens: x + e_i = x' + e_j asks e_i - e_j to be centred too; behind a LayerNorm only up to the mean, and then they are not equal (16.21).
+  bool overlap_centred(std::size_t i, std::size_t j) {
+    const Json& box = d_.a["target"]["box"];
+    bool inside = true;
+    if (!fixed_) {
+      double sum = 0;
+      for (std::size_t k = 0; k < table_[i].size(); ++k) sum += table_[i][k] - table_[j][k];
+      if (!layernorm_ && std::abs(sum) > 1e-6) return false;
+      for (std::size_t k = 0; k < table_[i].size(); ++k) inside = inside && std::abs(table_[i][k] - table_[j][k] - sum / static_cast<double>(d_.dim)) < 2 * box.number() + 1e-9;
+      exact = exact && !inside;
+      return inside;
+    }
+    Rational sum = 0;
+    std::vector<Rational> gap;
+    for (std::size_t k = 0; k < table_[i].size(); ++k) gap.push_back(decimal(d_.a["input"]["table"][i][k]) - decimal(d_.a["input"]["table"][j][k])), sum = sum + gap.back();
+    if (!layernorm_ && !sum.is_zero()) return false;
+    for (const Rational& g : gap) {
+      const Rational rest = g - sum / d_.dim;
+      inside = inside && (rest.negative() ? Rational(0) - rest : rest) < decimal(box) * 2;
+    }
+    exact = exact && (!inside || sum.is_zero());
+    return inside;
+  }
+
+  const Derivation& d_;
+  std::vector<std::vector<double>> table_;
+  bool fixed_, centred_, layernorm_ = false;
+};
+
+}  // namespace
+
 /// Colours tokens by the connected components of "rows differ by less than the box is wide, in every coordinate"; are they cliques?
-bool recolour_by_overlap(const Derivation& d, Layout& layout) {
-  const auto table = position_table(d);
-  const Json& box = d.a["target"]["box"];
-  const bool fixed = d.a["input"]["positions"].is("fixed");
+Overlaps recolour_by_overlap(const Derivation& d, Layout& layout) {
+  RowOverlap rows(d);
   std::vector<std::size_t> parent(d.n), degree(d.n, 0), size(d.n, 0);
   for (std::size_t i = 0; i < d.n; ++i) parent[i] = i;
   const auto root = [&](std::size_t x) {
     while (parent[x] != x) x = parent[x] = parent[parent[x]];
     return x;
   };
-  bool close = false;
-  const auto apart = [&](std::size_t i, std::size_t j, std::size_t k) {
-    const double gap = std::abs(table[i][k] - table[j][k]), width = 2 * box.number();
-    if (std::abs(gap - width) > 1e-9 * std::max({1.0, std::abs(table[i][k]), std::abs(table[j][k]), width})) return gap > width;
-    if (!fixed) return close = true, gap >= width;
-    const Rational x = decimal(d.a["input"]["table"][i][k]), y = decimal(d.a["input"]["table"][j][k]);
-    return !((x < y ? y - x : x - y) < decimal(box) * 2);
-  };
-  // Centred tokens: x + e_i = x' + e_j asks e_i - e_j to be centred too; behind a LayerNorm only up to the mean, and then they are not equal (16.21).
-  const Json& front = d.a["input"]["norm"];
-  bool layernorm = real(front) && front["kind"].is("layernorm"), exact = true;
-  for (const Json& layer : d.a["layer"].array()) layernorm = layernorm || layer["norm"]["kind"].is("layernorm");
-  const auto centred_overlap = [&](std::size_t i, std::size_t j) {
-    bool inside = true;
-    if (!fixed) {
-      double sum = 0;
-      for (std::size_t k = 0; k < table[i].size(); ++k) sum += table[i][k] - table[j][k];
-      for (std::size_t k = 0; k < table[i].size(); ++k) inside = inside && std::abs(table[i][k] - table[j][k] - sum / static_cast<double>(d.dim)) < 2 * box.number() + 1e-9;
-      exact = exact && !inside;
-      return inside;
-    }
-    Rational sum = 0;
-    std::vector<Rational> gap;
-    for (std::size_t k = 0; k < table[i].size(); ++k) gap.push_back(decimal(d.a["input"]["table"][i][k]) - decimal(d.a["input"]["table"][j][k])), sum = sum + gap.back();
-    if (!layernorm && !sum.is_zero()) return false;
-    for (const Rational& g : gap) {
-      const Rational rest = g - sum / d.dim;
-      inside = inside && (rest.negative() ? Rational(0) - rest : rest) < decimal(box) * 2;
-    }
-    exact = exact && (!inside || sum.is_zero());
-    return inside;
-  };
   for (std::size_t i = 0; i < d.n; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      bool overlap = true;
-      if (d.a["input"]["domain"].is("centred")) overlap = centred_overlap(i, j);
-      else for (std::size_t k = 0; k < table[i].size() && overlap; ++k) overlap = !apart(i, j, k);
-      if (overlap) ++degree[i], ++degree[j], parent[root(i)] = root(j);
+      if (rows.overlap(i, j)) ++degree[i], ++degree[j], parent[root(i)] = root(j);
     }
   }
-  if (close) d.trusted.push_back("sines of the position table that lie within 1e-9 of the edge of the box are taken as computed");
-  bool cliques = exact;
+  if (rows.close) d.trusted.push_back("sines of the position table that lie within 1e-9 of the edge of the box are taken as computed");
+  bool cliques = true;
   for (std::size_t i = 0; i < d.n; ++i) ++size[root(i)];
   for (std::size_t i = 0; i < d.n; ++i) layout.vertex_colour[i] = root(i) + 1, cliques = cliques && degree[i] + 1 == size[root(i)];
-  return cliques;
+  return !rows.exact ? Overlaps::unsettled : cliques ? Overlaps::exact : Overlaps::by_pairs;
+}
+
+ExchangedRows find_exchanged_rows(const Derivation& d, const Group& group, const Group& harmless) {
+  using Images = std::vector<Vertex>;
+  const auto n = static_cast<Vertex>(d.n);
+  const Chain kept(harmless);
+  const std::vector<Permutation> generators = list_generators(group, ~std::size_t{0});
+  ExchangedRows result;
+  result.complete = std::all_of(generators.begin(), generators.end(), [&](const Permutation& g) { return kept.contains(g); });
+  if (result.complete || n > 64) return result;
+  RowOverlap rows(d);
+  std::vector<std::vector<char>> overlap(n, std::vector<char>(n, 1));
+  for (Vertex i = 0; i < n; ++i) {
+    for (Vertex j = 0; j < i; ++j) overlap[i][j] = overlap[j][i] = rows.overlap(i, j) ? 1 : 0;
+  }
+  const auto to_permutation = [&](const Images& images) {
+    std::vector<std::pair<Vertex, Vertex>> moves;
+    for (Vertex i = 0; i < n; ++i) moves.emplace_back(i, images[i]);
+    return Permutation(std::move(moves));
+  };
+  std::pair<std::size_t, Images> best{0, {}};
+  const auto consider = [&](const Images& images) {
+    std::size_t moved = 0;
+    for (Vertex i = 0; i < n; ++i) {
+      if (overlap[i][images[i]] == 0) return;
+      moved += images[i] == i ? 0 : 1;
+    }
+    if (moved == 0 || (best.first > 0 && best <= std::pair(moved, images)) || kept.contains(to_permutation(images))) return;
+    best = {moved, images};
+  };
+  Images identity(n);
+  for (Vertex i = 0; i < n; ++i) identity[i] = i;
+  constexpr std::size_t most = 5040;
+  std::set<Images> elements{identity};
+  for (std::vector<Images> newest{identity}; !newest.empty() && elements.size() <= most;) {
+    std::vector<Images> found;
+    for (const Images& element : newest) {
+      for (const Permutation& g : generators) {
+        if (elements.size() > most) break;
+        Images product = element;
+        for (Vertex& x : product) x = g(x);
+        if (elements.insert(product).second) found.push_back(std::move(product));
+      }
+    }
+    newest = std::move(found);
+  }
+  result.complete = elements.size() <= most;
+  if (result.complete) {
+    for (const Images& images : elements) consider(images);
+  } else {
+    const Chain chain(group);
+    for (Vertex i = 0; i < n; ++i) {
+      for (Vertex j = 0; j < i; ++j) {
+        if (overlap[i][j] == 0 || !chain.contains(Permutation({{j, i}, {i, j}}))) continue;
+        Images images = identity;
+        std::swap(images[i], images[j]);
+        consider(images);
+      }
+    }
+  }
+  if (best.first == 0) return result;
+  const std::vector<Vertex> orbit = orbits(harmless);
+  const Images& tau = best.second;
+  std::optional<Vertex> a;  // whose image lies in another orbit, if there is one
+  for (Vertex i = 0; i < n; ++i) {
+    if (tau[i] != i && (!a || (orbit[*a] == orbit[tau[*a]] && orbit[i] != orbit[tau[i]]))) a = i;
+  }
+  result.first = Collision{*a, tau[*a], {}};
+  for (Vertex i = 0; i < n; ++i) result.first->tau.emplace_back(i, tau[i]);
+  return result;
 }
 
 /// Does a norm make different rows of a fixed table equal: LayerNorm takes the mean away, eps = 0 the length?

@@ -141,7 +141,7 @@ void decide_ids(Derivation& d) {
   IdQuestion ask;
   ask.architecture = &d.a, ask.layout = &d.layout, ask.sight = &sight, ask.target = d.target_is_layout ? &d.layout_group.group : &d.target;
   ask.layout_group = &d.layout_group, ask.kind = d.target_class, ask.given = d.given, ask.evidence = d.evidence->find("ids"), ask.seen = d.whole ? nullptr : &d.sighted;
-  for (const MixerFacts& m : d.mixer) ask.mixers.push_back({m.softmax, m.additive_only, m.blind});
+  for (const MixerFacts& m : d.mixer) ask.mixers.push_back({m.softmax, m.additive_only, m.blind, m.sees_places});
   // Rows of a table are as they are: weights that are polynomials of the keys show their moments alone, which two sets of rows may share (16.32).
   const Json& first = d.a["layer"][0]["mixer"]["kind"];
   const bool polynomial = first.is("attention") ? !d.mixer.front().softmax : first.is("bias") && !d.alpha.front().is(ActivationFacts::polynomial, 'n');

@@ -658,6 +658,8 @@ IdLayers decide(const Stack& s) {
     if (s.n > 1 && !layer["mixer"]["top_k"].is_null()) return between(*reach, 0, "open", {"top-k attention on ids: labels are not necessary there (theory 15.8 l)"});
   }
   if (s.lengths && s.n > 1) return between(*reach, 0, "open", {"a layer shows the length of its rows alone"});
+  if (s.n > 1 && std::any_of(s.q.mixers.begin(), s.q.mixers.end(), [](const IdMixer& mixer) { return mixer.sees_places; }))
+    return between(*reach, 0, "open", {"rotary positions under a kernel that turning both tokens may change: rows show more than offsets (theory 16.37)"});
   if (auto result = labels(s)) return *result;
   if (s.positions) return by_views(s, *reach, question);
   if (auto result = linformer(s, *reach)) return *result;

@@ -61,6 +61,7 @@ struct IdMixer {
   bool softmax = false;
   char additive_only = 'n';         ///< y, n or ?
   bool blind = false;               ///< other tokens do not matter
+  bool sees_places = false;         ///< rows show more than offsets (16.37)
 };
 
 struct IdQuestion {

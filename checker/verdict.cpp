@@ -310,11 +310,29 @@ RowExchange exchange_rows(const Derivation& d) {
   return distinct && everything ? RowExchange::refused : RowExchange::open;
 }
 
+/// Colours by overlap merge rows that overlap through others only: views bound the number of layers from above, the reach from below (16.38).
+/// @param by_pairs  `needed` is about the layout's own symmetries, which are looked at one by one
+Needed keep_overlaps(const Derivation& d, const Group& group, const Group& harmless, bool by_pairs, Needed needed) {
+  if (needed.never && needed.missed && !needed.below) return needed;
+  ExchangedRows rows;
+  if (by_pairs) rows = find_exchanged_rows(d, group, harmless);
+  if (rows.first) {
+    needed.never = true, needed.layers.reset(), needed.missed.reset(), needed.below = rows.first;
+    return needed;
+  }
+  if (by_pairs && !rows.complete) needed.layers.reset(), needed.high = 0;
+  if (needed.never) return needed;
+  needed.high = needed.layers.value_or(needed.high), needed.low = needed.start;
+  if (needed.layers != needed.start) needed.layers.reset();
+  needed.below.reset();
+  return needed;
+}
+
 }  // namespace
 
 void decide_continuous(Derivation& d) {
   const bool fixed = d.uses_fixed_table(), pooling = d.is_fixed_pooling(), decidable = d.every_mixer(&MixerFacts::decidable), bounded = d.every_mixer(&MixerFacts::bounded);
-  bool overlaps_are_exact = true;
+  Overlaps overlaps = Overlaps::exact;
   Sight* const sighted = d.whole ? &*d.sight : &*d.sighted_sight;
   Sight* sight = sighted;
   const Layout* layout = d.whole ? &d.layout : &d.sighted;
@@ -326,14 +344,17 @@ void decide_continuous(Derivation& d) {
   if (!d.whole) of_layout.target = &d.layout_group.group;
   if (fixed) {
     d.recoloured = *layout;
-    overlaps_are_exact = recolour_by_overlap(d, d.recoloured);
+    overlaps = recolour_by_overlap(d, d.recoloured);
     d.recoloured_group = confirm_automorphisms(make_structure(d.recoloured), d.layout.tokens, d.shown("groups", "recoloured"), "groups.recoloured");
     d.recoloured_sight.emplace(d.recoloured, d.shown("views", "recoloured"));
     sight = &*d.recoloured_sight, layout = &d.recoloured, own = &d.recoloured_group;
   }
   const RowExchange exchange = fixed ? exchange_rows(d) : RowExchange::none;
   const Group nobody{d.layout.tokens, {}, {}};
-  const ViewQuestion question{layout, own, exchange == RowExchange::refused ? &nobody : d.target_is_layout && d.whole && !fixed ? nullptr : &d.target, d.target_class, frequencies};
+  const bool everything = d.target_class == ClassKind::all || (d.target_class == ClassKind::seen && d.class_kind == ClassKind::all);
+  const bool by_pairs = overlaps == Overlaps::by_pairs && exchange != RowExchange::open && everything && !coarse && !pooling;
+  const Group& harmless = exchange == RowExchange::refused ? nobody : d.target_is_layout ? d.layout_group.group : d.target;
+  const ViewQuestion question{layout, own, by_pairs || (exchange != RowExchange::refused && d.target_is_layout && d.whole && !fixed) ? nullptr : exchange == RowExchange::refused ? &nobody : &d.target, d.target_class, frequencies};
 
   Needed needed;
   std::vector<std::string> premises;
@@ -343,13 +364,16 @@ void decide_continuous(Derivation& d) {
   } else {
     needed = sight->needed(question);
     if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
+    if (overlaps != Overlaps::exact) needed = keep_overlaps(d, own->group, harmless, by_pairs, std::move(needed));
     needed = with_spare(std::move(needed), spare);
     premises = describe(needed, d.target_class);
   }
   bool impossible = needed.never || (d.given && needed.layers.value_or(needed.low) > *d.given);
   bool undecided = !impossible && !needed.layers && !(needed.high > 0 && (!d.given || *d.given >= needed.high));
-  if (!overlaps_are_exact && impossible && (needed.below || !(needed.never || needed.layers))) impossible = false, undecided = true;
-  if (exchange == RowExchange::open && !(needed.never && needed.missed && !needed.below)) {
+  const bool reach_fails = (!needed.below && (needed.never || needed.layers)) || (d.given && *d.given < needed.start);
+  if (overlaps != Overlaps::exact && !by_pairs && impossible && !reach_fails) impossible = false, undecided = true;
+  const bool places = std::any_of(d.mixer.begin(), d.mixer.end(), [](const MixerFacts& m) { return m.sees_places; });
+  if ((exchange == RowExchange::open || places) && !(needed.never && needed.missed && !needed.below)) {
     impossible = d.given && *d.given < needed.start, undecided = !impossible, needed.never = false;  // what is not seen stays so, whatever the rows
     needed.layers.reset(), needed.below.reset(), needed.low = needed.start, needed.high = 0;
     premises = describe(needed, d.target_class);
@@ -385,7 +409,7 @@ void decide_continuous(Derivation& d) {
     }
   }
   if (!output.missing.empty()) rest.missing.push_back(output.missing);
-  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : pooling ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)" : exchange == RowExchange::open ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)" : spare > 0 ? "layers: with shared weights no feedforward stands before the first layer or behind the last (theory 16.42)" : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
+  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : pooling ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)" : exchange == RowExchange::open ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)" : places ? "layers: turned queries and keys show where tokens stand under this kernel (theory 16.37)" : spare > 0 ? "layers: with shared weights no feedforward stands before the first layer or behind the last (theory 16.42)" : overlaps == Overlaps::exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && d.rank.sphere);
   settle_distances(d, sufficient && bounded);
   d.verdict = impossible || output.impossible || rest.impossible ? "impossible" : rest.missing.empty() ? "certified" : "unknown";
@@ -404,7 +428,9 @@ void decide_continuous(Derivation& d) {
     other.kind = d.class_kind;
     d.class_layers = figure(d, "class.layers", [&] { return with_spare(coarse ? keep_bounds(sight->needed(other), views_at_last) : sight->needed(other), spare).layers; });
   }
-  if (mixes && !output.impossible && d.connected && overlaps_are_exact) {
+  if (mixes && !output.impossible && d.connected && overlaps != Overlaps::exact) {
+    if (d.verdict == "certified" && d.target_is_layout && d.target_class == ClassKind::all) d.expressed = d.layout_group;
+  } else if (mixes && !output.impossible && d.connected) {
     ViewQuestion all = question;
     all.kind = ClassKind::all;
     const bool deep = !d.given || (bounded && ((d.needed && *d.given >= *d.needed) || (d.needed_between && *d.given >= d.needed_between->second)));
@@ -434,7 +460,7 @@ void decide_continuous(Derivation& d) {
   if (pooling) pattern_needed.layers = d.connected;
   else if (d.target_is_layout && d.target_class == ClassKind::all && d.needed) pattern_needed.layers = d.needed;
   else pattern_needed = figure(d, "layers of the published claim", [&] { return pattern_sight.needed(of_layout); });
-  if (d.connected && bounded && !mixes_register_rows(d) && (*d.connected == 0 || spare == 0)) {
+  if (d.connected && bounded && !places && !mixes_register_rows(d) && (*d.connected == 0 || spare == 0)) {
     if (pooling || (pattern_needed.layers && *pattern_needed.layers <= *d.connected)) d.at_connected = d.layout_group.order;
     else if (!coarse) {
       if (const auto group = figure(d, "at_connected", [&] { return sighted->expressed(own_group, d.connected); })) d.at_connected = group->order;

@@ -49,6 +49,7 @@ struct KernelFacts {
   Tri homogeneous_mixer = Tri::unknown;  ///< the normalised mixer is positively 1-homogeneous (3.5)
   Tri constant = Tri::unknown;
   Tri reads_keys = Tri::unknown;         ///< k(x,y) != k(x,z) for some x, y, z; no: every key weighs the same (mean or sum pooling)
+  bool isotropic = false;                ///< shown to depend on x and y through dot products and lengths alone: turning both changes nothing
   bool is_softmax = false;               ///< exp(x.y) up to scale: sections 15.4 L3-L5 and Lemma S apply
   bool is_gaussian = false;              ///< c exp(-g |x-y|^2), c, g > 0 (un-normalised: SkyFormer)
   bool is_exponential_dot = false;       ///< exp(c x.y), c != 0

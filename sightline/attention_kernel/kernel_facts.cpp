@@ -123,6 +123,7 @@ public:
   }
 
   KernelFacts compute() {
+    facts_.isotropic = is_isotropic(*kernel_);
     shape();
     values();
     symmetries();

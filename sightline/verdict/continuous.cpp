@@ -85,6 +85,12 @@ bool forgets_own_rows(const Context& context) {
   return false;
 }
 
+/// Turned queries and keys under a kernel that turning both may change show where tokens stand: views that know offsets alone are then too coarse, and
+/// what they confuse need not be confused (docs/theory.md 16.37).
+bool sees_places(const Context& context) {
+  return !every_mixer(context, [](const MixerFacts& m) { return !m.sees_places; });
+}
+
 /// What keeps mixers from telling apart all that views do.
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
 std::optional<std::string> find_missing_mixer(const Context& context, bool nothing_wanted) {
@@ -290,6 +296,28 @@ sight::Needed keep_bounds(sight::Needed needed, bool at_last) {
   return needed;
 }
 
+/// Colours by overlap merge rows that overlap through others only, so views show symmetries that the box does not allow: they bound the number of layers
+/// from above, and the reach from below. @param by_pairs  asked about the layout's own symmetries `group`, which are looked at one by one
+sight::Needed keep_overlaps(const Context& context, const group::Group& group, const group::Group& harmless, bool by_pairs, sight::Needed needed) {
+  if (needed.never && needed.missing) return needed;
+  ExchangedRows rows;
+  if (by_pairs) rows = find_exchanged_rows(context, group, harmless);
+  if (rows.first) {
+    needed.never = true;
+    needed.layers.reset();
+    needed.missing.reset();  // of the layer before everything is seen
+    needed.below = rows.first;
+    return needed;
+  }
+  if (by_pairs && !rows.complete) needed.layers.reset(), needed.high = 0;
+  if (needed.never) return needed;
+  needed.high = needed.layers.value_or(needed.high);
+  needed.low = needed.start;
+  if (needed.layers != needed.start) needed.layers.reset();
+  needed.below.reset();
+  return needed;
+}
+
 }  // namespace
 
 void decide_continuous(Context& context) {
@@ -298,17 +326,17 @@ void decide_continuous(Context& context) {
   const bool decidable = every_mixer(context, [](const MixerFacts& m) { return m.decidable; });
   const bool fixed_table = uses_fixed_table(a);
   // Rows that overlap on the box may be exchanged, and blind layers show nothing: views then have a group of their own.
-  bool overlaps_are_exact = true;
+  Overlaps overlaps = Overlaps::exact;
   if (fixed_table) {
     context.recoloured = context.sighted();
     context.recoloured->is_whole = false;
-    overlaps_are_exact = recolour_by_overlap(context, context.recoloured->layout);
+    overlaps = recolour_by_overlap(context, context.recoloured->layout);
     context.recoloured->group = symmetry::compute_layout_group(context.recoloured->layout, context.budget);
   }
   const Sighted& sighted = fixed_table ? *context.recoloured : context.sighted();
   const RowExchange exchange = fixed_table ? exchange_rows(context, sighted.layout) : RowExchange::none;
   const group::Group nobody = group::make_trivial_group(context.layout.tokens);
-  const sight::ViewQuestion question{&sighted.layout,
+  sight::ViewQuestion question{&sighted.layout,
                                      exchange == RowExchange::refused                 ? &nobody
                                      : context.target_is_layout && sighted.is_whole ? &sighted.group
                                                                                       : &context.target,
@@ -318,6 +346,11 @@ void decide_continuous(Context& context) {
   const bool pooled = pools_among_others(a), lengths = shows_lengths(context), coarse = pooled || lengths;
   const bool views_at_last = !lengths && answer.connected;  // all rows of connected tokens come into sight
   const std::uint64_t spare = count_layers_to_spare(context);
+  // Pairs of overlapping rows decide among the layout's own symmetries, and nothing else survives once views have no others.
+  const bool everything = context.target_class == ClassKind::all || (context.target_class == ClassKind::seen && answer.class_kind == ClassKind::all);
+  const bool by_pairs = overlaps == Overlaps::by_pairs && exchange != RowExchange::open && everything && !coarse && !is_fixed_pooling(a);
+  const group::Group* const harmless = question.target;
+  if (by_pairs) question.target = &sighted.group;
   SightVerdict sight_verdict;
   std::vector<std::string> premises;
   if (is_fixed_pooling(a)) {
@@ -326,15 +359,18 @@ void decide_continuous(Context& context) {
   } else {
     sight::Needed needed = context.ask_needed(question);
     if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
+    if (overlaps != Overlaps::exact) needed = keep_overlaps(context, sighted.group, *harmless, by_pairs, std::move(needed));
     sight_verdict = judge(context, add_spare(std::move(needed), spare));
     premises = describe_needed(sight_verdict.needed, context.target_class);
   }
-  if (!overlaps_are_exact && sight_verdict.impossible && !sight_verdict.needed.missing) {
+  const bool reach_fails = sight_verdict.needed.missing || (context.given && *context.given < sight_verdict.needed.start);
+  if (overlaps != Overlaps::exact && !by_pairs && sight_verdict.impossible && !reach_fails) {
     // The collision may use pairs of rows too far apart for the box: only its absence would have been a proof.
     sight_verdict.impossible = false;
     sight_verdict.undecided = true;
   }
-  if (exchange == RowExchange::open && !(sight_verdict.needed.never && sight_verdict.needed.missing)) {
+  const bool places = sees_places(context);
+  if ((exchange == RowExchange::open || places) && !(sight_verdict.needed.never && sight_verdict.needed.missing)) {
     sight::Needed& needed = sight_verdict.needed;  // what is not seen stays so, whatever the rows; no more is known
     sight_verdict.impossible = context.given && *context.given < needed.start;
     sight_verdict.undecided = !sight_verdict.impossible;
@@ -372,8 +408,9 @@ void decide_continuous(Context& context) {
                                                       : pooled             ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)"
                                                       : is_fixed_pooling(a) ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)"
                                                       : exchange == RowExchange::open ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)"
+                                                      : places ? "layers: turned queries and keys show where tokens stand under this kernel (theory 16.37)"
                                                       : spare > 0 ? "layers: with shared weights no feedforward stands before the first layer or behind the last (theory 16.42)"
-                                                      : overlaps_are_exact ? "layers: comparing views is beyond the bounds on steps"
+                                                      : overlaps == Overlaps::exact ? "layers: comparing views is beyond the bounds on steps"
                                                                            : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
 
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && context.rank.sphere);
@@ -408,7 +445,11 @@ void decide_continuous(Context& context) {
       });
     }
   }
-  if (!mixes || output.impossible || !answer.connected || !overlaps_are_exact) return;
+  if (!mixes || output.impossible || !answer.connected) return;
+  if (overlaps != Overlaps::exact) {  // rows decide, not views; what is certified for the layout's own group is certified for no smaller one
+    if (answer.verdict == Verdict::certified && context.target_is_layout && context.target_class == ClassKind::all) answer.expressed = to_group_answer(context.layout_group, context.budget);
+    return;
+  }
   sight::ViewQuestion all = question;
   all.target_class = ClassKind::all;
   const bool merged = fixed_table && !(sighted.group.order == context.layout_group.order);
@@ -441,7 +482,7 @@ sight::Needed compute_pattern_needed(const Context& context) {
 }
 
 std::optional<group::Order> compute_order_at_connected(const Context& context, const sight::Needed& pattern_needed) {
-  if (!context.answer.connected || !is_bounded(context) || mixes_register_rows(context)) return std::nullopt;
+  if (!context.answer.connected || !is_bounded(context) || mixes_register_rows(context) || sees_places(context)) return std::nullopt;
   if (*context.answer.connected > 0 && count_layers_to_spare(context) > 0) return std::nullopt;  // at that depth less is shown than views say
   if (is_fixed_pooling(context.architecture) || (pattern_needed.layers && *pattern_needed.layers <= *context.answer.connected)) return context.layout_group.order;
   if (pools_among_others(context.architecture) || shows_lengths(context)) return std::nullopt;

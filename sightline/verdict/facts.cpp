@@ -191,6 +191,7 @@ bool is_linear(const Mixer& mixer, const KernelFacts& kernel) {
 MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
   MixerFacts result;
   result.softmax = kernel.is_softmax;
+  result.sees_places = mixer.relative.scheme == RelativeScheme::rotary && !kernel.isotropic && !kernel.is_softmax;
   result.normalised = mixer.normalised && !mixer.sink && mixer.eps == 0;
   result.linear = is_linear(mixer, kernel);
   result.odd = kernel.joint_sign_even;

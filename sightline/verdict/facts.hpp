@@ -40,6 +40,7 @@ struct MixerFacts {
   bool normalised = false;        ///< rows are averages: denominator without sink or eps
   bool decidable = true;          ///< false: no rule covers this mixer (LSH)
   bool softmax = false;
+  bool sees_places = false;       ///< rotary positions under a kernel that turning both tokens may change: offsets are not all it sees (docs/theory.md 16.37)
   std::string why;
 };
 

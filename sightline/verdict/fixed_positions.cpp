@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 
 namespace sightline::verdict {
@@ -53,6 +54,7 @@ Overlap compare_centred(const std::vector<double>& x, const std::vector<double>&
   if (computed) {  // rows of sines and cosines are taken as never centred to each other; near the edge of the box nothing is claimed
     double sum = 0;
     for (std::size_t k = 0; k < x.size(); ++k) sum += x[k] - y[k];
+    if (!layernorm && std::abs(sum) > 1e-6) return {false, true};
     for (std::size_t k = 0; k < x.size(); ++k) overlap.confused = overlap.confused && std::abs(x[k] - y[k] - sum / static_cast<double>(x.size())) < 2 * box + 1e-9;
     return {overlap.confused, false};
   }
@@ -70,6 +72,23 @@ bool reads_through_layernorm(const Architecture& a) {
   return (a.input.norm && a.input.norm->kind == NormKind::layernorm) ||
          std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& layer) { return layer.norm.kind == NormKind::layernorm; });
 }
+
+/// The rows of the table, and which of them the box can make equal.
+class PositionRows {
+public:
+  explicit PositionRows(const Architecture& a)
+      : table_(make_table(a)), box_(a.target.box), centred_(a.input.domain == Domain::centred), computed_(a.input.positions == Positions::sinusoidal),
+        layernorm_(reads_through_layernorm(a)) {}
+  [[nodiscard]] std::size_t size() const { return table_.size(); }
+  [[nodiscard]] Overlap compare(std::size_t i, std::size_t j) const {
+    return centred_ ? compare_centred(table_[i], table_[j], box_, computed_, layernorm_) : Overlap{may_overlap(table_[i], table_[j], box_, computed_), true};
+  }
+
+private:
+  std::vector<std::vector<double>> table_;
+  double box_;
+  bool centred_, computed_, layernorm_;
+};
 
 }  // namespace
 
@@ -104,9 +123,9 @@ bool norms_merge_rows(const Architecture& a) {
   return false;
 }
 
-bool recolour_by_overlap(const Context& context, layout::Layout& layout) {
-  const auto table = make_table(context.architecture);
-  const std::size_t n = table.size();
+Overlaps recolour_by_overlap(const Context& context, layout::Layout& layout) {
+  const PositionRows rows(context.architecture);
+  const std::size_t n = rows.size();
   std::vector<std::size_t> parent(n);
   std::iota(parent.begin(), parent.end(), std::size_t{0});
   const auto root = [&](std::size_t x) {
@@ -114,14 +133,11 @@ bool recolour_by_overlap(const Context& context, layout::Layout& layout) {
     return x;
   };
   std::vector<std::size_t> degree(n, 0);
-  const Architecture& a = context.architecture;
-  const bool centred = a.input.domain == Domain::centred, computed = a.input.positions == Positions::sinusoidal, layernorm = reads_through_layernorm(a);
   bool exact = true;
   for (std::size_t i = 0; i < n; ++i) {
     context.budget.poll();
     for (std::size_t j = 0; j < i; ++j) {
-      const Overlap overlap = centred ? compare_centred(table[i], table[j], a.target.box, computed, layernorm)
-                                      : Overlap{may_overlap(table[i], table[j], a.target.box, computed), true};
+      const Overlap overlap = rows.compare(i, j);
       if (!overlap.confused) continue;
       exact = exact && overlap.exact;
       ++degree[i], ++degree[j];
@@ -130,12 +146,80 @@ bool recolour_by_overlap(const Context& context, layout::Layout& layout) {
   }
   std::vector<std::size_t> size(n, 0);
   for (std::size_t i = 0; i < n; ++i) ++size[root(i)];
-  bool cliques = exact;
+  bool cliques = true;
   for (std::size_t i = 0; i < n; ++i) {
     layout.vertex_colour[i] = root(i) + 1;
     cliques = cliques && degree[i] + 1 == size[root(i)];
   }
-  return cliques;
+  return !exact ? Overlaps::unsettled : cliques ? Overlaps::exact : Overlaps::by_pairs;
+}
+
+ExchangedRows find_exchanged_rows(const Context& context, const group::Group& group, const group::Group& harmless) {
+  using Images = std::vector<group::Point>;
+  constexpr std::size_t most_tokens = 64, most_elements = 5040;
+  ExchangedRows result;
+  const auto n = static_cast<group::Point>(context.tokens());
+  const group::Membership kept(harmless, context.budget);
+  const std::vector<group::Permutation> generators = group::list_generators(group, static_cast<std::size_t>(-1));
+  result.complete = std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return kept.contains(g); });
+  if (result.complete || n > most_tokens) return result;
+
+  const PositionRows rows(context.architecture);
+  std::vector<std::vector<bool>> overlap(n, std::vector<bool>(n, true));
+  for (group::Point i = 0; i < n; ++i) {
+    for (group::Point j = 0; j < i; ++j) overlap[i][j] = overlap[j][i] = rows.compare(i, j).confused;
+  }
+  std::optional<std::pair<std::size_t, Images>> best;
+  const auto look_at = [&](const Images& images) {
+    std::size_t moved = 0;
+    for (group::Point i = 0; i < n; ++i) {
+      if (!overlap[i][images[i]]) return;
+      moved += images[i] != i;
+    }
+    if (moved == 0 || (best && *best <= std::pair(moved, images)) || kept.contains(group::Permutation::from_images(images))) return;
+    best = {moved, images};
+  };
+
+  Images identity(n);
+  std::iota(identity.begin(), identity.end(), group::Point{0});
+  std::set<Images> elements{identity};
+  std::vector<Images> last{identity};
+  while (!last.empty() && elements.size() <= most_elements) {
+    std::vector<Images> next;
+    for (const Images& element : last) {
+      context.budget.poll();
+      for (const group::Permutation& g : generators) {
+        Images image = element;
+        for (group::Point& x : image) x = g(x);
+        if (elements.size() <= most_elements && elements.insert(image).second) next.push_back(std::move(image));
+      }
+    }
+    last = std::move(next);
+  }
+  result.complete = elements.size() <= most_elements;
+  if (result.complete) {
+    for (const Images& images : elements) look_at(images);
+  } else {
+    const group::Membership member(group, context.budget);
+    for (group::Point i = 0; i < n; ++i) {
+      for (group::Point j = 0; j < i; ++j) {
+        if (!overlap[i][j] || !member.contains(group::Permutation::transposition(j, i))) continue;
+        Images images = identity;
+        std::swap(images[i], images[j]);
+        look_at(images);
+      }
+    }
+  }
+  if (!best) return result;
+  const Images& tau = best->second;
+  const auto& orbit = harmless.orbit;
+  group::Point a = n;
+  for (group::Point i = 0; i < n; ++i) {
+    if (tau[i] != i && (a == n || (orbit[a] == orbit[tau[a]] && orbit[i] != orbit[tau[i]]))) a = i;
+  }
+  result.first = sight::Collision{a, tau[a], {}};
+  for (group::Point i = 0; i < n; ++i) result.first->tau.emplace_back(i, tau[i]);
+  return result;
 }
 
 Floor make_overlap_floor(const Context& context, const std::optional<sight::Collision>& collision, bool for_every_group) {

@@ -381,11 +381,14 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   if (auto constants = try_constants(stack)) return *constants;
   if (positions_differ(context)) return decide_absolute(stack, *reach.layers, seen);
   const bool top_k = std::any_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const LayerSpec& l) { return l.mixer.top_k.has_value(); });
-  if ((top_k || lengths) && stack.n() > 1) {
+  const bool places = std::any_of(context.facts.mixer.begin(), context.facts.mixer.end(), [](const MixerFacts& m) { return m.sees_places; });
+  if ((top_k || lengths || places) && stack.n() > 1) {
     IdLayers result;
     result.low = *reach.layers;
     result.rule = "open";
-    result.premises = {top_k ? "top-k attention on ids: labels are not necessary there (theory 15.8 l)" : "a layer shows the length of its rows alone"};
+    result.premises = {top_k     ? "top-k attention on ids: labels are not necessary there (theory 15.8 l)"
+                       : lengths ? "a layer shows the length of its rows alone"
+                                 : "rotary positions under a kernel that turning both tokens may change: rows show more than offsets (theory 16.37)"};
     return result;
   }
   if (auto labels = try_labels(stack)) return may_need_another_period(stack, seen, std::move(*labels));
