@@ -11,56 +11,11 @@
 
 #include "exact.hpp"
 #include "json.hpp"
+#include "quotients.hpp"
 
 namespace checker {
 
 namespace {
-
-struct Unknown {};  // thrown where the exact arithmetic, or the reading, ends
-
-// --- the field: quotients of sums c e^r -----------------------------------------------------------------------------------
-
-using Sum = std::map<Rational, Rational>;  // exponent -> coefficient, none 0; different ones are independent, so empty is the only zero
-constexpr std::size_t most_terms = 64;
-
-Sum add_terms(Sum a, const Sum& b, const Rational& by) {
-  for (const auto& [r, c] : b) {
-    Rational& here = a.emplace(r, 0).first->second;
-    here = here + c * by;
-    if (here.is_zero()) a.erase(r);
-  }
-  if (a.size() > most_terms) throw Unknown();
-  return a;
-}
-Sum multiply_terms(const Sum& a, const Sum& b) {
-  Sum product;
-  for (const auto& [r, c] : a) {
-    Sum shifted;
-    for (const auto& [s, e] : b) shifted.emplace(r + s, e);
-    product = add_terms(std::move(product), shifted, c);
-  }
-  return product;
-}
-
-struct Value {
-  Sum top, bottom{{Rational(0), Rational(1)}};
-};
-Value number(const Rational& q) { return q.is_zero() ? Value{} : Value{{{Rational(0), q}}}; }
-Value operator+(const Value& a, const Value& b) { return {add_terms(multiply_terms(a.top, b.bottom), multiply_terms(b.top, a.bottom), 1), multiply_terms(a.bottom, b.bottom)}; }
-Value operator-(const Value& a, const Value& b) { return {add_terms(multiply_terms(a.top, b.bottom), multiply_terms(b.top, a.bottom), -1), multiply_terms(a.bottom, b.bottom)}; }
-Value operator*(const Value& a, const Value& b) { return {multiply_terms(a.top, b.top), multiply_terms(a.bottom, b.bottom)}; }
-Value operator/(const Value& a, const Value& b) {
-  if (b.top.empty()) throw Unknown();
-  return {multiply_terms(a.top, b.bottom), multiply_terms(a.bottom, b.top)};
-}
-bool operator==(const Value& a, const Value& b) { return (a - b).top.empty(); }
-/// A quotient that is plainly rational: c e^r / c' e^r.
-Rational rational(const Value& v) {
-  if (v.top.empty()) return 0;
-  if (v.top.size() != 1 || v.bottom.size() != 1 || !(v.top.begin()->first == v.bottom.begin()->first)) throw Unknown();
-  return v.top.begin()->second / v.bottom.begin()->second;
-}
-Value exponential(const Value& v) { return {{{rational(v), Rational(1)}}}; }
 
 // --- expressions ------------------------------------------------------------------------------------------------------------
 
