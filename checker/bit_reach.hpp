@@ -195,7 +195,7 @@ public:
         }
       }
       return true;
-    });
+    }, nullptr, depth.value_or(never));
     return result;
   }
 
@@ -220,11 +220,11 @@ public:
 
 private:
   template <class Visit>
-  void for_each_strip(const Visit& visit, const std::vector<Vertex>* columns = nullptr) {
+  void for_each_strip(const Visit& visit, const std::vector<Vertex>* columns = nullptr, std::uint64_t depth = never) {
     std::vector<Vertex> all(question_.registers_too ? layout_.vertices() : layout_.tokens);
     std::iota(all.begin(), all.end(), Vertex{0});
     if (columns != nullptr) all = *columns;
-    else list_readers();
+    else list_readers(question_.kind == ClassKind::seen ? never : depth);
     if (!readers_.empty() && question_.kind != ClassKind::causal && question_.sets == nullptr) gather_neighbours(all);
     for (std::size_t k = 0; k < all.size(); k += lane_bits) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(k);
@@ -242,12 +242,13 @@ private:
     }
   }
 
-  // For all layers or none; a few columns alone are not worth the lists.
-  void list_readers() {
+  // For all layers gone through or none; a few columns alone are not worth the lists.
+  void list_readers(std::uint64_t depth) {
     constexpr Vertex small_layout = 1024;
     if (layout_.vertices() <= small_layout) return;
-    for (const auto& [l, layer] : layers_) {
-      if (readers_[l].list(layer, layout_.vertices())) continue;
+    for (std::uint64_t q = 0; q < std::min<std::uint64_t>(depth, layout_.order.size()); ++q) {
+      const std::uint32_t l = layout_.order[(question_.skip + q) % layout_.order.size()];
+      if (readers_.contains(l) || readers_[l].list(layers_.at(l), layout_.vertices())) continue;
       readers_.clear();
       return;
     }

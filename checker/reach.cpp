@@ -66,17 +66,27 @@ std::vector<Vertex> choose_readers(const Layout& layout, const ReachQuestion& qu
 /// One layer of one head, kinds all and causal: what is missing is what the row lacks, and its runs are disjoint.
 Unseen unseen_by_rows(const Layout& layout, const ReachQuestion& question, const Pattern& pattern) {
   Unseen result{std::vector<Vertex>(layout.tokens, 0), {}};
+  std::vector<std::int64_t> before(question.weight == nullptr ? 0 : std::size_t{layout.tokens} + 1, 0);  // weights of the tokens before each
+  for (std::size_t j = 0; j + 1 < before.size(); ++j) before[j + 1] = before[j] + (*question.weight)[j];
+  const auto weigh = [&](std::uint64_t first, std::uint64_t last, Vertex step) -> std::int64_t {
+    if (before.empty()) return static_cast<std::int64_t>((last - first) / step + 1);
+    if (step == 1) return before[last + 1] - before[first];
+    std::int64_t sum = 0;
+    for (std::uint64_t j = first; j <= last; j += step) sum += before[j + 1] - before[j];
+    return sum;
+  };
   std::vector<Run> row;
   for (Vertex i = 0; i < layout.tokens; ++i) {
+    poll();
     pattern.row(i, row);
     const Vertex from = question.ordinary_only ? 1 : 0, to = question.kind == ClassKind::causal ? i : layout.tokens - 1;
     if (from > to) continue;
-    std::int64_t missing = std::int64_t{to} - from + 1 - (i >= from ? 1 : 0);
+    std::int64_t missing = weigh(from, to, 1) - (i >= from ? weigh(i, i, 1) : 0);
     for (const Run& run : row) {
       const Vertex begin = run.first < from ? run.first + run.step : run.first, end = std::min(run.last, to);
       if (begin > run.last || begin > end) continue;
-      missing -= (end - begin) / run.step + 1;
-      if (i >= begin && i <= end && (i - begin) % run.step == 0) ++missing;  // it was counted already
+      missing -= weigh(begin, end, run.step);
+      if (i >= begin && i <= end && (i - begin) % run.step == 0) missing += weigh(i, i, 1);  // it was counted already
     }
     result.count[i] = static_cast<Vertex>(missing);
     for (Vertex j = from; missing > 0 && !result.first; ++j) {
@@ -505,7 +515,7 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
     for (Vertex k = 0; k < shorter->layout.tokens; ++k) std::fill_n(result.count.begin() + stretches.first[k], stretches.count[k], found.count[stretches.lead[k]]);
     return result;
   }
-  const bool by_rows = depth == 1 && !layout.order.empty() && question.kind != ClassKind::seen && question.sets == nullptr && question.weight == nullptr && !(question.registers_too && layout.registers > 0);
+  const bool by_rows = depth == 1 && !layout.order.empty() && question.kind != ClassKind::seen && question.sets == nullptr && !(question.registers_too && layout.registers > 0);
   if (by_rows && layout.layer(question.skip + 1).size() == 1) return unseen_by_rows(layout, question, *layout.relations[layout.layer(question.skip + 1).front()].pattern);
   if (const IntervalViews* views = find_intervals_for(state, question)) return IntervalReach(layout, *views, question).unseen(depth);
   Unseen none{std::vector<Vertex>(layout.tokens, 0), {}};
@@ -520,6 +530,7 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (const Residues* residues = find_residues_for(state, question)) return unseen_by_residues(state, *residues, question, depth);
   if (const auto reach = ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
+  if (do_all_see_everything(layout, state.shared(), question, depth.value_or(never))) return none;
   return BitReach<>(layout, state.shared(), question).unseen(depth);
 }
 

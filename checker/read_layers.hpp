@@ -57,6 +57,10 @@ struct RowShape {
 /// (gathering.cpp). The ranges of a row of the later layer must be disjoint. O(ranges + tokens * steps).
 [[nodiscard]] bool do_gatherers_suffice(const ReadLayer& earlier, const ReadLayer& later, Vertex tokens, bool causal);
 
+/// Does every token see everything after the first `depth` layers, each because its row holds everything or a vertex that has seen everything? False may mean:
+/// not found out (everything.cpp). O(ranges) a layer, where few of them have steps.
+[[nodiscard]] bool do_all_see_everything(const Layout& layout, const std::map<std::uint32_t, SharedLayer>& layers, const ReachQuestion& question, std::uint64_t depth);
+
 /// When every row, with its reader, is an interval with monotone ends: i -> [lo[i], hi[i]]. Views are again such intervals.
 struct Intervals {
   std::vector<Vertex> lo, hi;

@@ -47,20 +47,27 @@ std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const grou
   if (layout.has_equal_registers() || roots.size() < fewest_roots) return used;
   std::vector<std::uint64_t> levels = compute_first_layers(layout);
   std::erase_if(levels, [depth](std::uint64_t first) { return first == 0 || first >= depth; });
-  std::sort(levels.begin(), levels.end(), std::greater<>());
+  std::sort(levels.begin(), levels.end());
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
   // Where all relations are in view the root is complete.
-  if (!levels.empty() && levels.front() == compute_first_occurrence(layout)) levels.erase(levels.begin());
-  for (const std::uint64_t first : levels) {
-    const std::optional<std::vector<Vertex>> unseen = count_unseen_behind(layout, first, depth, budget);
-    if (!unseen) break;
+  if (!levels.empty() && levels.back() == compute_first_occurrence(layout)) levels.pop_back();
+  // With more relations there are no more automorphisms, and no more roots that go: the least F that has no others says all. Mostly it is the first.
+  std::vector<Vertex> left;
+  for (std::size_t low = 0, high = levels.size(), at = 0; low < high; at = low + (high - low) / 2) {
+    const std::optional<std::vector<Vertex>> unseen = count_unseen_behind(layout, levels[at], depth, budget);
     const auto is_open = [&](Vertex a) { return (*unseen)[a] != 0; };
-    if (std::all_of(roots.begin(), roots.end(), is_open)) continue;
-    if (!is_part_group_own(layout, layout_group, first, records, budget)) break;  // with fewer relations there are no fewer automorphisms
-    std::erase_if(roots, [&](Vertex a) { return !is_open(a); });
-    used.push_back(first);
-    if (roots.size() < fewest_roots) break;
+    if (unseen && std::all_of(roots.begin(), roots.end(), is_open)) {
+      high = at;
+    } else if (!unseen || !is_part_group_own(layout, layout_group, levels[at], records, budget)) {
+      low = at + 1;
+    } else {
+      left.clear();
+      std::copy_if(roots.begin(), roots.end(), std::back_inserter(left), is_open);
+      used = {levels[at]};
+      high = at;
+    }
   }
+  if (!used.empty()) roots = std::move(left);
   return used;
 }
 

@@ -124,7 +124,7 @@ private:
 [[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
 
 /// Takes away the roots a with t_a(j) >= F for all vertices j, F a layer by which some relations have occurred whose automorphisms are no more than the layout's
-/// (docs/theory.md 16.39). Returns these F. One reach and one search for each F.
+/// (docs/theory.md 16.39). Returns this F, the least, or nothing. One reach and one search for each F tried.
 std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots,
                                                 ViewRecords* records, const Budget& budget);
 /// All vertices, and the relations that have occurred by layer `first`, in one layer.

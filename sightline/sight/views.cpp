@@ -246,8 +246,9 @@ Needed compute_needed(const ViewQuestion& question, const Budget& budget) {
         }
       }
       std::uint64_t low = start, high = end;
-      while (!needed.never && high - low > 1) {
-        const std::uint64_t middle = low + (high - low) / 2;
+      // Mostly few more are needed, of many that are given: steps double.
+      for (std::uint64_t step = 1; !needed.never && high - low > 1; step = std::min(2 * step, high - low)) {
+        const std::uint64_t middle = low + std::min(step, (high - low) / 2);
         if (auto collision = find_collision_within(question, middle, limit, budget)) {
           low = middle;
           below = std::move(collision);
