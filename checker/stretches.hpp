@@ -24,4 +24,8 @@ struct Stretches {
 /// O(vertices + segments and runs of the patterns).
 [[nodiscard]] std::optional<Stretches> find_stretches(Vertex vertices, Vertex tokens, const std::vector<const Relation*>& relations, const Structure* shown);
 
+/// Where evidence names one stage of twins and nothing else, and a few passes over the rows tell all stretches apart but those that are twins: the classes of
+/// two members and more. Their permutations are all automorphisms that there are (docs/theory.md 16.46). Nothing where that is not found out (apart.cpp).
+[[nodiscard]] std::optional<std::vector<std::vector<Vertex>>> find_stretches_apart(const Structure& structure, const Json& evidence);
+
 }  // namespace checker

@@ -8,6 +8,7 @@
 
 #include "graph.hpp"
 #include "poll.hpp"
+#include "stretches.hpp"
 
 namespace checker {
 
@@ -301,15 +302,21 @@ struct GroupProof::State {
 
 GroupProof::~GroupProof() = default;
 
-GroupProof::GroupProof(const Structure& structure, Vertex tokens, const Json& evidence, std::string of)
-    : state_(new State{Tower(structure, evidence["twins"], of), tokens, evidence, std::move(of), {}, {}, confirmed.order}) {
+GroupProof::GroupProof(const Structure& structure, Vertex tokens, const Json& evidence, std::string of) {
+  confirmed.group.degree = tokens;
+  if (std::optional<std::vector<std::vector<Vertex>>> classes = find_stretches_apart(structure, evidence)) {
+    std::erase_if(*classes, [tokens](const auto& members) { return members[0] >= tokens; });
+    for (const std::vector<Vertex>& members : *classes) confirmed.order->multiply_factorial(members.size());
+    confirmed.group.classes = std::move(*classes);
+    return;
+  }
+  state_.reset(new State{Tower(structure, evidence["twins"], of), tokens, evidence, std::move(of), {}, {}, confirmed.order});
   const std::string& claim = state_->claim;
   Tower& tower = state_->tower;
   if (tokens == structure.vertices) tower.name_rows();
   tower.graph.complete();
   const std::vector<std::uint32_t>& index = state_->index = index_fibres(tower, structure.vertices);
   const std::vector<Moves>& generators = state_->generators = read_generators(tower, index, evidence["generators"], claim);
-  confirmed.group.degree = tokens;
   for (const Tower::Twins& twins : tower.twins) {
     const std::vector<Vertex>& vertices = twins.vertices;
     if (vertices[0] >= tokens) continue;
@@ -336,6 +343,7 @@ GroupProof::GroupProof(const Structure& structure, Vertex tokens, const Json& ev
 }
 
 void GroupProof::finish() {
+  if (!state_) return;  // shown already
   const auto& [tower, tokens, evidence, claim, index, generators, order] = *state_;
   const Graph& graph = tower.graph;
   // The path: tokens first, until all of them are apart.

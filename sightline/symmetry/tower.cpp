@@ -92,9 +92,12 @@ Automorphisms TwinTower::search(Vertex tokens, const Budget& budget) const {
   return found;
 }
 
-TwinTower TwinTower::make_shrunk(const Structure& structure, const Budget& budget) {
+TwinTower TwinTower::make_shrunk(const Structure& structure, const Budget& budget) { return make_shrunk(structure, false, budget); }
+
+TwinTower TwinTower::make_shrunk(const Structure& structure, bool may_be_rigid, const Budget& budget) {
   ColourNames names;
-  std::optional<TwinTower> tower = start_short(structure, names, budget);
+  std::optional<TwinTower> tower = start_short(structure, may_be_rigid, names, budget);
+  if (tower && tower->is_rigid_) return *std::move(tower);
   if (!tower) tower.emplace(make_run_graph(structure, budget));
   shrink_on({&*tower}, names, budget);
   return *std::move(tower);
@@ -103,8 +106,8 @@ TwinTower TwinTower::make_shrunk(const Structure& structure, const Budget& budge
 TwinTower TwinTower::make_for_search(const Structure& structure, Vertex tokens, const Budget& budget) {
   if (std::optional<RunGraph> small = make_small_graph(structure, budget)) return TwinTower(*std::move(small));
   if (std::optional<TwinTower> written = make_written(structure, budget)) return *std::move(written);
-  TwinTower tower = make_shrunk(structure, budget);
-  tower.complete_for_search(tokens, budget);
+  TwinTower tower = make_shrunk(structure, true, budget);
+  if (!tower.is_rigid_) tower.complete_for_search(tokens, budget);
   return tower;
 }
 

@@ -59,7 +59,9 @@ private:
   /// Begins with `graph` on vertices that stand for first[k] .. first[k+1]-1, the last ones for what is left.
   TwinTower(RunGraph graph, const std::vector<Vertex>& first, Vertex vertices);
   /// The first stage of a structure of long stretches. Nothing where there are none, or where some stretch is no part of one class.
-  [[nodiscard]] static std::optional<TwinTower> start_short(const Structure& structure, ColourNames& names, const Budget& budget);
+  /// @param may_be_rigid  nobody asks for the graph where nothing moves but within classes of stretches
+  [[nodiscard]] static std::optional<TwinTower> start_short(const Structure& structure, bool may_be_rigid, ColourNames& names, const Budget& budget);
+  [[nodiscard]] static TwinTower make_shrunk(const Structure& structure, bool may_be_rigid, const Budget& budget);
   /// The tower of a structure with hardly any row twice, shrunk and complete (written_graph.hpp). Nothing elsewhere.
   [[nodiscard]] static std::optional<TwinTower> make_written(const Structure& structure, const Budget& budget);
   static void shrink_on(const std::vector<TwinTower*>& towers, ColourNames& names, const Budget& budget);
