@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "json.hpp"
 #include "labels.hpp"
 
 namespace checker {
@@ -86,10 +87,24 @@ char look(const FirstSums& q, Vertex root, std::uint64_t depth, bool trivial) {
 
 }  // namespace
 
+std::uint64_t period_of(const Json& layers) {
+  if (layers.size() == 1) return 1;
+  std::vector<std::size_t> list;  // for each layer the first one like it
+  for (const Json& layer : layers.array()) {
+    std::size_t first = 0;
+    const auto differs = [&](const Json& other) { return !(other["mixer"] == layer["mixer"] && other["feedforward"] == layer["feedforward"] && other["norm"] == layer["norm"]); };
+    while (differs(layers[first])) ++first;
+    list.insert(list.end(), layer["repeat"].natural(), first);
+  }
+  std::size_t period = 1;
+  while (list.size() % period != 0 || !std::equal(list.begin() + static_cast<std::ptrdiff_t>(period), list.end(), list.begin())) ++period;
+  return period;
+}
+
 std::pair<std::uint64_t, std::uint64_t> additive_layers(const FirstSums& question, std::uint64_t reach, bool proved) {
   const Vertex n = question.seen->tokens;
   const bool trivial = question.target->classes.empty() && question.target->generators.empty(), every = n <= 400;
-  const std::uint64_t high = reach + question.seen->order.size();  // one period later everything in view is read behind layer 1
+  const std::uint64_t high = reach + question.period;  // one period later everything in view is read behind layer 1
   std::uint64_t low = reach;
   for (std::uint64_t m = reach; m < high; ++m) {
     std::set<char> found;

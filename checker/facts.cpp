@@ -187,11 +187,12 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
     m.softmax = kernel.is(K::softmax);
     m.normalised = mixer["normalised"].boolean() && exact;
     m.additive_only = kernel.is(K::reads_keys) ? 'n' : kernel.is(K::reads_keys, 'n') ? 'y' : '?';
-    m.linear = kernel.is(K::constant) && !top_k && !relative;
+    const bool biased = mixer["relative"].is("learned") || mixer["relative"].is_object();  // factors e^b, whatever the kernel (16.51)
+    m.linear = kernel.is(K::constant) && !top_k && (!relative || biased);
     m.odd = kernel.is(K::even);
     m.homogeneous = m.linear || (m.normalised && kernel.is(K::homogeneous));
     m.sees_places = mixer["relative"].is("rotary") && !m.softmax && !turns_alike(mixer["kernel"]);
-    if (relative && !m.softmax) m.why = "relative positions are proved for softmax only (theory 15.8 l)";
+    if (relative && !biased && !m.softmax) m.why = "rotary positions and ALiBi are proved for softmax only (theory 15.8 l)";
     else if (mixer["relative"].is("rotary") && dim < 2) m.why = "rotary positions turn pairs of coordinates: one is not enough (theory 2.5)";
     else if (top_k && relative) {
       m.bounded = false;

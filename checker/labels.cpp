@@ -41,8 +41,8 @@ Rule rule_of(const Json& mixer, bool plain, bool softmax, bool direction) {
   if (!averages(mixer) && !direction) return Rule::multiset;
   if (kind == "sum" || kind == "convolution") return kind == "sum" ? Rule::frequency : Rule::learned;
   if (kind == "mean" || scheme == "none") return plain ? Rule::frequency : Rule::learned;
-  if (!softmax || scheme == "rotary") return Rule::rotary;  // factors cancel because exp turns a bias into one (15.8 l)
-  return scheme == "alibi" ? Rule::alibi : Rule::learned;
+  if (scheme == "learned" || scheme == "t5") return Rule::learned;
+  return softmax && scheme == "alibi" ? Rule::alibi : Rule::rotary;  // of other kernels only mu/gcd is known (15.8 l)
 }
 
 /// Equal sequences get equal numbers, new ones the next.
@@ -216,6 +216,7 @@ struct Stack {
         const auto same = [&](const Head& other) { return other.relation == r && other.rule == head.rule && other.scheme == head.scheme; };
         layers.back().push_back(static_cast<std::uint32_t>(std::find_if(heads.begin(), heads.end(), same) - heads.begin()));
         if (layers.back().back() == heads.size()) heads.push_back(head);
+        registers = registers || rows->registers;
       }
       order.insert(order.end(), specs[k]["repeat"].natural(layout.order.size() - order.size()), static_cast<std::uint32_t>(k));
       lengths = lengths || (q.mixers[k].blind && !layers[k].empty());
@@ -239,8 +240,9 @@ struct Stack {
     const RelativeKind kind = layout.relations[head.relation].relative;
     return head.rows->plain && kind != RelativeKind::column && kind != RelativeKind::pair;
   }
+  [[nodiscard]] bool no_group() const { return is_trivial(target_is_layout ? q.layout_group->group : *q.target); }
   /// What a causal target with a symmetry may ask for can be much less than the class allows (16.7).
-  [[nodiscard]] bool shrinks_class() const { return q.kind == ClassKind::causal && (target_is_layout ? !is_trivial(q.layout_group->group) : !is_trivial(*q.target)); }
+  [[nodiscard]] bool shrinks_class() const { return q.kind == ClassKind::causal && !no_group(); }
   [[nodiscard]] ViewQuestion views(ClassKind kind, const Group* target) const { return {q.seen == nullptr ? q.layout : q.seen, q.layout_group, target, kind, false}; }
 
   const IdQuestion& q;
@@ -248,7 +250,7 @@ struct Stack {
   const Layout& layout;
   bool bos, lengths = false;  // lengths: a sum of constants shows how long its row is, and no more
   std::uint64_t n, ordinary = n - (bos ? 1 : 0);
-  bool positions = !a["input"]["positions"].is("none"), registers = a["input"]["registers"].size() > 0;
+  bool positions = !a["input"]["positions"].is("none"), registers = false;  // does a token read one? (16.52)
   bool target_is_layout = q.target == &q.layout_group->group;
   std::optional<std::uint64_t> vocabulary;
   std::vector<Head> heads;
@@ -446,7 +448,7 @@ std::optional<IdLayers> constants(const Stack& s) {
   const std::vector<Vertex> orbit = orbits(*s.q.target);
   const auto other = std::find_if(orbit.begin(), orbit.end(), [](Vertex least) { return least != 0; });
   const Json::Array& specs = s.a["layer"].array();
-  const bool merged = !s.bos && !s.positions && s.every([](const Head& head) { return !head.rows->registers; }) && std::all_of(specs.begin(), specs.end(), averages) && s.every(&RowFacts::nonempty);
+  const bool merged = !s.bos && !s.positions && !s.registers && std::all_of(specs.begin(), specs.end(), averages) && s.every(&RowFacts::nonempty);
   if (!merged || other == orbit.end()) return std::nullopt;
   const bool causal = s.every(&RowFacts::causal);
   IdLayers result = found(std::nullopt, causal ? "constant-prefixes" : "constant-sequences");
@@ -470,7 +472,7 @@ IdLayers absolute(const Stack& s, std::uint64_t reach) {
   const char additive = adds_positions(s);
   if (additive == 'n' || reach == 0) return result;
   const bool proved = additive == 'y';
-  const auto [low, high] = additive_layers({s.q.seen == nullptr ? s.q.layout : s.q.seen, s.q.target, s.q.kind, s.bos}, reach, proved);
+  const auto [low, high] = additive_layers({s.q.seen == nullptr ? s.q.layout : s.q.seen, s.q.target, s.q.kind, s.bos, period_of(s.a["layer"])}, reach, proved);
   if (high == reach) return result;
   result.rule = "additive-positions";
   if (!proved) result.premises.push_back("it could not be shown that the first layer weighs its keys differently");
@@ -498,7 +500,7 @@ std::optional<IdLayers> labels(const Stack& s) {
   if (s.every(Rule::whole) && !s.positions) result.floor = IdFloor::linformer;  // rows of a table tell equal ids apart (16.43)
   if (s.every(Rule::set) && s.every(&RowFacts::full) && !s.bos && !s.positions && s.n == 3 && s.vocabulary == 2u) result.floor = IdFloor::max_of_three;
   if (s.positions && result.layers.value_or(0) > 0 && adds_positions(s) != 'n') {  // labels of (id, row) show more; one period later states are free (16.28)
-    result.low = *result.layers, result.high = result.low + (s.layers.size() == 1 ? 1 : s.order.size());
+    result.low = *result.layers, result.high = result.low + period_of(s.a["layer"]);
     result.layers.reset();
     result.premises.push_back("the first layer adds up ids and positions");
   }
@@ -562,7 +564,7 @@ std::optional<IdLayers> named_offsets(const Stack& s, std::uint64_t reach, bool 
 /// Proved for targets without a symmetry, or with the layout's own; more symmetric ones may need less, down to the reach, and those that ask
 /// for multisets alone need no more than that (16.21 n).
 IdLayers at_most(const Stack& s, std::uint64_t reach, std::uint64_t layers, const char* rule, std::vector<std::string> premises = {}) {
-  const bool own = s.target_is_layout || (s.q.target->classes.empty() && s.q.target->generators.empty());
+  const bool own = s.target_is_layout || s.no_group();
   if (!own && target_is_symmetric(s)) return found(reach, rule, {"the target asks for the multiset of ids alone"});
   return own || layers <= reach ? found(layers, rule, std::move(premises)) : between(reach, layers, rule, std::move(premises));
 }
@@ -572,21 +574,23 @@ std::optional<IdLayers> full_rows(const Stack& s, std::uint64_t reach) {
   const bool full = s.every(&RowFacts::full), causal = s.every(&RowFacts::full_causal), none = s.every("none");
   if (s.heads.empty() || !s.every([&](const Head& head) { return s.uncoloured(head); }) || (!full && !causal)) return std::nullopt;
   const auto mixing = [&](bool two) { return std::max(reach, s.after_mixing(two ? 2 : 1)); };
-  const bool symmetric = target_is_symmetric(s);
+  const bool symmetric = target_is_symmetric(s), frequencies = s.bos && s.every(Rule::frequency);
   const bool counts = s.every([](const Head& head) { return head.rule == Rule::frequency || head.rule == Rule::multiset; });
-  if (s.registers) {  // ids are counted among all tokens, whatever else is read (16.30)
-    if (!full || !none || !counts || !symmetric || s.shrinks_class()) return std::nullopt;
-    return found(s.after_mixing(s.n == 1 ? 0 : 1), "full-without-positions");
+  if (s.registers && causal && s.q.kind == ClassKind::causal) {  // registers know of later tokens from layer 2 on, when nothing is left to learn (16.51)
+    const bool settled = none && s.no_group() && (frequencies || s.every(Rule::multiset));
+    return settled ? std::optional(found(mixing(s.n > (s.bos ? 3u : 2u)), frequencies ? "causal-bos" : "causal-sink")) : std::nullopt;
   }
+  if (s.registers && (!full || !none || !counts || !symmetric || s.shrinks_class())) return std::nullopt;
+  if (s.registers) return found(s.after_mixing(s.n == 1 ? 0 : 1), "full-without-positions");  // ids are counted among all tokens (16.30)
   if (full && s.every(Rule::set) && !s.shrinks_class() && s.n >= (s.bos ? 4u : 3u)) {
     IdLayers result = found(std::nullopt, "max-forgets-counts");
     if (s.n == 3 && s.vocabulary == 2u) result.floor = IdFloor::max_of_three;
     return result;
   }
   if (full && none && s.shrinks_class() && symmetric) return found(reach, "full-without-positions", {"the target asks for the multiset of ids alone"});
-  if (full && none && counts && (s.target_is_layout || symmetric)) return found(s.after_mixing(s.n == 1 ? 0 : 1), "full-without-positions");
-  if (causal && none && s.every(Rule::frequency) && s.bos) return at_most(s, reach, mixing(s.n > 3), "causal-bos");
-  if (causal && none && s.every(Rule::multiset)) return at_most(s, reach, mixing(s.n > (s.bos ? 3u : 2u)), "causal-sink");
+  const bool layout_is_symmetric = s.target_is_layout && s.a["input"]["registers"].size() == 0;  // else one that nobody reads may break it (16.52)
+  if (full && none && counts && (layout_is_symmetric || symmetric)) return found(s.after_mixing(s.n == 1 ? 0 : 1), "full-without-positions");
+  if (causal && none && (frequencies || s.every(Rule::multiset))) return at_most(s, reach, mixing(s.n > (s.bos ? 3u : 2u)), frequencies ? "causal-bos" : "causal-sink");
   if (s.bos && full && s.every(Rule::alibi)) return at_most(s, reach, s.after_mixing(s.n <= 1 ? 0 : s.n <= 3 ? 1 : 2), "alibi-both-ways");
   if (!s.bos || !s.every("t5") || s.n < 2) return std::nullopt;
   const Relation& relation = s.layout.relations[s.heads[s.layer(s.after_mixing(1)).front()].relation];
@@ -605,7 +609,8 @@ std::optional<IdLayers> full_rows(const Stack& s, std::uint64_t reach) {
 
 /// Full causal layers, some rotary and some without positions, with BOS (D5); chunks between full layers get bounds.
 std::optional<IdLayers> mixed(const Stack& s, std::uint64_t reach) {
-  if (!s.bos || !s.every([](const Head& head) { return !head.rows->registers; }) || !s.every(&RowFacts::causal) || !s.every(&RowFacts::loops)) return std::nullopt;
+  if (s.registers && (s.q.kind != ClassKind::causal || !s.no_group())) return std::nullopt;  // 16.43, 16.51
+  if (!s.bos || !s.every(&RowFacts::causal) || !s.every(&RowFacts::loops)) return std::nullopt;
   std::vector<std::uint64_t> full;
   for (std::uint64_t depth = 1; depth <= 2 * s.order.size(); ++depth) {
     if (s.layer(depth).size() != 1) return std::nullopt;
@@ -614,7 +619,7 @@ std::optional<IdLayers> mixed(const Stack& s, std::uint64_t reach) {
     if (head.scheme != "rotary" && (head.scheme != "none" || !head.rows->full_causal || !counts)) return std::nullopt;
     if (head.rows->full_causal) full.push_back(depth);
   }
-  if (full.empty()) return std::nullopt;
+  if (full.empty() || (s.registers && full.size() < 2 * s.order.size())) return std::nullopt;
   if (full.size() == 2 * s.order.size()) {
     const bool rotary = s.heads[s.layer(1).front()].scheme == "rotary";
     return at_most(s, reach, std::max<std::uint64_t>(reach, rotary || s.n <= 3 ? 1 : 2), "mixed-rotary",
@@ -635,7 +640,7 @@ std::optional<IdLayers> mixed(const Stack& s, std::uint64_t reach) {
 IdLayers by_views(const Stack& s, std::uint64_t reach, const ViewQuestion& question) {
   IdLayers result = between(reach, 0, "open", {"sparse or coloured rows on ids beyond enumeration: labels can be coarser than views"});
   const bool shows_counts = s.every([](const Head& head) { return head.rule != Rule::whole; });
-  if (s.vocabulary.value_or(s.ordinary) < s.ordinary || !shows_counts || s.n > 512 || s.registers) return result;
+  if (s.vocabulary.value_or(s.ordinary) < s.ordinary || !shows_counts || s.n > 512 || s.a["input"]["registers"].size() > 0) return result;
   const Needed needed = s.q.sight->needed(question);
   if (!needed.below) return result;
   result.low = std::max(result.low, needed.layers.value_or(0));

@@ -52,7 +52,10 @@ struct FirstSums {
   const Group* target = nullptr;
   ClassKind kind = ClassKind::all;
   bool bos = false;
+  std::uint64_t period = 1;         ///< of the list of layers
 };
+/// Layers after which the list repeats itself, however often it is written down.
+[[nodiscard]] std::uint64_t period_of(const Json& layers);
 /// `proved`: the first layer is known to add up; then tokens that stand in the same sums count as confused.
 [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> additive_layers(const FirstSums& question, std::uint64_t reach, bool proved);
 

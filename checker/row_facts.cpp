@@ -1,6 +1,7 @@
 // Facts about all rows of a relation that the closed forms for token ids ask for (theory 15.5, 15.8, 16.24).
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "labels.hpp"
 
@@ -20,6 +21,7 @@ RowFacts row_facts(const Relation& relation, Vertex tokens) {
   const bool looks = kind == RelativeKind::none || kind == RelativeKind::bucket;  // the other kinds are settled without a look at colours
   facts.names_offsets = kind != RelativeKind::column;
   bool left = false, registers = false;
+  std::optional<std::int64_t> colour;
   std::map<std::int64_t, std::int64_t> offset_of;
   std::vector<Run> row, shifted, last_shifted;
   for (Vertex i = 0, end = 0; i < relation.pattern->vertices; i = end) {
@@ -30,7 +32,8 @@ RowFacts row_facts(const Relation& relation, Vertex tokens) {
     bool own = i < tokens;
     for (Vertex reader = i; reader < end && own; ++reader) own = reads(row, reader);
     for (const Run& run : row) {
-      facts.plain = facts.plain && run.colour == 1;
+      if (!colour) colour = run.colour;
+      facts.plain = facts.plain && run.colour == *colour;
       if (i >= tokens) continue;
       registers = registers || run.last >= tokens;
       left = left || run.first + 1 < end;

@@ -203,15 +203,23 @@ std::uint64_t Pattern::memory_bytes() const {
   return body_->segments.size() * sizeof(Segment) + body_->lists.size() * sizeof(RunList) + body_->runs.size() * sizeof(AffineRun) + body_->written.size() * sizeof(Vertex);
 }
 
-bool Pattern::is_plain() const {
-  if (std::all_of(body_->runs.begin(), body_->runs.end(), [](const AffineRun& run) { return run.colour == 1; })) return true;
+bool Pattern::has_one_colour() const {
+  if (is_plain()) return true;
+  std::vector<Run> runs;
+  for (Vertex i = 0; i < vertex_count_ && runs.empty(); ++i) row(i, runs);
+  return !has_other_colour(runs.front().colour);
+}
+
+bool Pattern::has_other_colour(std::uint32_t colour) const {
+  const bool fits = colour == 1 || body_->written.empty();  // lists that are written out have colour 1
+  if (fits && std::all_of(body_->runs.begin(), body_->runs.end(), [&](const AffineRun& run) { return run.colour == colour; })) return false;
   // A coloured run may be empty for every reader.
   std::vector<Run> runs;
   for (Vertex i = 0; i < vertex_count_; ++i) {
     row(i, runs);
-    if (std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.colour != 1; })) return false;
+    if (std::any_of(runs.begin(), runs.end(), [&](const Run& run) { return run.colour != colour; })) return true;
   }
-  return true;
+  return false;
 }
 
 bool Pattern::is_written_as(const Pattern& other) const {

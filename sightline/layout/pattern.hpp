@@ -111,7 +111,9 @@ public:
   /// The same segments, lists and runs (so the same arcs). O(1) for copies of one pattern.
   [[nodiscard]] bool is_written_as(const Pattern& other) const;
   /// True when every arc of every row has colour 1.
-  [[nodiscard]] bool is_plain() const;
+  [[nodiscard]] bool is_plain() const { return !has_other_colour(1); }
+  /// True when all arcs of all rows have one colour, whichever it is.
+  [[nodiscard]] bool has_one_colour() const;
 
   /// Same arcs with the same colours (semantic, not representation). Used to share equal layers and heads. O(size of the
   /// representation) when the representations agree, else O(runs of all rows) up to the first row that differs.
@@ -125,6 +127,7 @@ private:
     std::vector<Vertex> written;
   };
   [[nodiscard]] std::size_t find_segment(Vertex i) const;
+  [[nodiscard]] bool has_other_colour(std::uint32_t colour) const;
 
   Vertex vertex_count_ = 0;
   std::shared_ptr<const Body> body_;  ///< never null

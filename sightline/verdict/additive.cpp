@@ -139,7 +139,7 @@ private:
 
 AdditiveLayers compute_additive_layers(const Context& context, const Layout& seen, sight::ClassKind kind, std::uint64_t reach, bool proved) {
   const FirstSums sums(context, seen, kind);
-  const std::uint64_t high = reach + seen.order.size();  // one period later everything in view is read behind layer 1
+  const std::uint64_t high = reach + find_period(context.architecture);  // one period later everything in view is read behind layer 1
   std::uint64_t low = reach;
   for (std::uint64_t m = reach; m < high; ++m) {
     bool settled = seen.tokens <= most_roots, confused = false;

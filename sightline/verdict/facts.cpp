@@ -8,6 +8,19 @@ using namespace architecture;
 using attention_kernel::ActivationFacts;
 using attention_kernel::KernelFacts;
 
+std::uint64_t find_period(const Architecture& a) {
+  if (a.layers.size() == 1) return 1;
+  std::vector<std::uint32_t> list;  // for each layer the first one like it
+  for (const LayerSpec& layer : a.layers) {
+    const auto alike = [&](const LayerSpec& x) { return x.mixer == layer.mixer && x.feedforward == layer.feedforward && x.norm == layer.norm; };
+    const auto first = std::find_if(a.layers.begin(), a.layers.end(), alike) - a.layers.begin();
+    list.insert(list.end(), static_cast<std::size_t>(layer.repeat), static_cast<std::uint32_t>(first));
+  }
+  std::size_t period = 1;
+  while (list.size() % period != 0 || !std::equal(list.begin() + static_cast<std::ptrdiff_t>(period), list.end(), list.begin())) ++period;
+  return period;
+}
+
 bool has_kernel(const Mixer& mixer) {
   return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::linformer;
 }
@@ -183,9 +196,15 @@ FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm&
   return result;
 }
 
+/// A trained bias is a factor e^b of the weight, whatever the kernel: offsets and buckets are colours like those of a matrix (docs/theory.md 16.51).
+bool colours_arcs(const Mixer& mixer) {
+  const RelativeScheme scheme = mixer.relative.scheme;
+  return scheme == RelativeScheme::none || scheme == RelativeScheme::learned || scheme == RelativeScheme::t5;
+}
+
 /// Weights that do not depend on the tokens, whatever the denominator adds to their sum.
 bool is_linear(const Mixer& mixer, const KernelFacts& kernel) {
-  return kernel.constant == Tri::yes && mixer.top_k == std::nullopt && mixer.relative.scheme == RelativeScheme::none;
+  return kernel.constant == Tri::yes && mixer.top_k == std::nullopt && colours_arcs(mixer);
 }
 
 MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
@@ -198,8 +217,8 @@ MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std:
   result.homogeneous = result.normalised ? kernel.homogeneous_mixer : Tri::unknown;
   if (result.linear) result.homogeneous = Tri::yes;
   result.additive_only = kernel.reads_keys == Tri::yes ? Tri::no : kernel.reads_keys == Tri::no ? Tri::yes : Tri::unknown;
-  if (mixer.relative.scheme != RelativeScheme::none && !kernel.is_softmax) {
-    result.why = "relative positions are proved for softmax only (theory 15.8 l)";
+  if (!colours_arcs(mixer) && !kernel.is_softmax) {
+    result.why = "rotary positions and ALiBi are proved for softmax only (theory 15.8 l)";
     return result;
   }
   if (mixer.relative.scheme == RelativeScheme::rotary && dim < 2) {

@@ -60,6 +60,9 @@ struct Facts {
 
 [[nodiscard]] Facts compute_facts(const architecture::Architecture& architecture, const Budget& budget);
 
+/// Layers after which the list repeats itself, however often it is written down.
+[[nodiscard]] std::uint64_t find_period(const architecture::Architecture& architecture);
+
 [[nodiscard]] bool has_kernel(const architecture::Mixer& mixer);
 /// A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
 [[nodiscard]] bool lacks_scale(const architecture::Mixer& mixer);

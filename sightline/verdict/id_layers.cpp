@@ -43,7 +43,7 @@ bool shrinks_class(const Stack& stack) { return stack.kind == ClassKind::causal 
 bool constants_merge(const Stack& stack) {
   const Architecture& a = stack.context.architecture;
   if (stack.n() < 2 || a.input.bos || has_absolute_positions(a)) return false;
-  if (std::any_of(stack.rows.begin(), stack.rows.end(), [](const RowFacts& rows) { return rows.registers; })) return false;
+  if (stack.reads_registers()) return false;
   for (const LayerSpec& layer : a.layers) {
     const Mixer& m = layer.mixer;
     const bool averages = ((m.kind == MixerKind::attention && m.normalised) || m.kind == MixerKind::mean || m.kind == MixerKind::max) &&
@@ -175,7 +175,7 @@ IdLayers may_need_another_period(const Stack& stack, const layout::Layout& seen,
   if (!has_absolute_positions(stack.context.architecture) || labels.layers.value_or(0) == 0) return labels;
   if (adds_positions(stack.context, seen) == attention_kernel::Tri::no) return labels;
   labels.low = *labels.layers;
-  labels.high = labels.low + (stack.context.architecture.layers.size() == 1 ? 1 : stack.context.layout.order.size());
+  labels.high = labels.low + find_period(stack.context.architecture);
   labels.layers.reset();
   labels.premises.push_back("the first layer adds up ids and positions");
   return labels;
@@ -229,9 +229,19 @@ bool has_bucket_clash(const layout::Relative& relative, std::uint64_t n, bool ca
   return false;
 }
 
-/// Neither matrix colours nor a weight per column or pair.
+/// Neither matrix colours that differ nor a weight per column or pair.
 bool is_uncoloured(const layout::Relation& relation) {
-  return relation.pattern().is_plain() && relation.relative().kind != layout::RelativeKind::column && relation.relative().kind != layout::RelativeKind::pair;
+  return relation.pattern().has_one_colour() && relation.relative().kind != layout::RelativeKind::column && relation.relative().kind != layout::RelativeKind::pair;
+}
+
+/// Causal targets on full causal rows that hold registers besides: what a register knows of later tokens arrives with the second layer, and all that
+/// is asked for is there by then (docs/theory.md 16.51).
+std::optional<IdLayers> count_beside_registers(const Stack& stack, std::uint64_t reach, bool no_schemes) {
+  if (!stack.context.target.is_trivial() || !no_schemes) return std::nullopt;
+  const std::uint64_t n = stack.n();
+  if (stack.bos() && stack.every_rule(RowRule::frequency)) return make_layers(std::max(reach, stack.after_mixing(n <= 3 ? 1 : 2)), "causal-bos");
+  if (stack.every_rule(RowRule::multiset)) return make_layers(std::max(reach, stack.after_mixing(n <= (stack.bos() ? 3u : 2u) ? 1 : 2)), "causal-sink");
+  return std::nullopt;
 }
 
 /// Full or full causal patterns without absolute positions: D2, D3, D5.
@@ -244,10 +254,14 @@ std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
   const bool full = stack.every_relation(&RowFacts::full), causal = stack.every_relation(&RowFacts::full_causal);
   if (!std::all_of(stack.layout.relations.begin(), stack.layout.relations.end(), is_uncoloured) || (!full && !causal)) return std::nullopt;
   const bool shrinks = shrinks_class(stack), symmetric = target_is_symmetric(context);
-  if (!context.architecture.input.registers.empty()) {  // how often each id occurs among all tokens shows whatever else is read (docs/theory.md 16.30)
+  if (stack.reads_registers()) {
+    if (causal && stack.kind == ClassKind::causal) return count_beside_registers(stack, reach, no_schemes);
+    // How often each id occurs among all tokens shows whatever else is read (docs/theory.md 16.30).
     if (!full || !no_schemes || !counts || !symmetric || shrinks) return std::nullopt;
     return make_layers(stack.after_mixing(n == 1 ? 0 : 1), "full-without-positions");
   }
+  // A register that no token reads may still break the symmetry of the layout (docs/theory.md 16.52).
+  const bool layout_is_symmetric = context.target_is_layout && context.architecture.input.registers.empty();
   if (full && stack.every_rule(RowRule::set) && !shrinks && n >= (stack.bos() ? 4u : 3u)) {
     IdLayers result;
     result.never = true;
@@ -256,7 +270,7 @@ std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
     return result;
   }
   if (full && no_schemes && shrinks && symmetric) return make_layers(reach, "full-without-positions", {"the target asks for the multiset of ids alone"});
-  if (full && no_schemes && counts && (context.target_is_layout || symmetric)) {
+  if (full && no_schemes && counts && (layout_is_symmetric || symmetric)) {
     return make_layers(stack.after_mixing(n == 1 ? 0 : 1), "full-without-positions");
   }
   if (causal && no_schemes && stack.every_rule(RowRule::frequency) && stack.bos()) {
@@ -281,8 +295,9 @@ std::optional<IdLayers> try_full(const Stack& stack, std::uint64_t reach) {
 std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
   const Context& context = stack.context;
   if (!stack.bos() || !stack.every_relation(&RowFacts::causal) || !stack.every_relation(&RowFacts::loops)) return std::nullopt;
-  // Registers hand on what comes behind the reader (docs/theory.md 16.43).
-  if (std::any_of(stack.rows.begin(), stack.rows.end(), [](const RowFacts& rows) { return rows.registers; })) return std::nullopt;
+  // Registers hand on what comes behind the reader (docs/theory.md 16.43), but not before the second layer (16.51).
+  const bool beside_registers = stack.reads_registers();
+  if (beside_registers && (stack.kind != ClassKind::causal || !context.target.is_trivial())) return std::nullopt;
   std::vector<std::uint64_t> full;
   const std::uint64_t period = context.layout.order.size();
   bool all_full = true;
@@ -304,6 +319,7 @@ std::optional<IdLayers> try_mixed(const Stack& stack, std::uint64_t reach) {
     return make_at_most(stack, reach, std::max<std::uint64_t>(reach, rotary_first || stack.n() <= 3 ? 1 : 2), "mixed-rotary",
                         {rotary_first ? "the first layer is rotary and shows everything" : "the first layer has no positions"});
   }
+  if (beside_registers) return std::nullopt;
   // Layers in front of the first one without positions stand for themselves: Theorem BOS (docs/theory.md 16.21).
   std::uint64_t named = 0;
   while (named < 2 * period && stack.schemes[stack.layout.layer(named + 1).relations.front()] == RelativeScheme::rotary) ++named;

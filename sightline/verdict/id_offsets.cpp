@@ -88,7 +88,7 @@ std::optional<std::uint64_t> find_bos_seen(const Context& context, const layout:
 }
 
 std::optional<IdLayers> try_named_offsets(const Stack& stack, std::uint64_t reach, Naming naming) {
-  if (!stack.context.architecture.input.registers.empty()) return std::nullopt;
+  if (stack.reads_registers()) return std::nullopt;
   const NamedLayers named = keep_named_layers(stack);
   if (!named.any || named.all != (naming == Naming::all)) return std::nullopt;
   if (naming == Naming::some && stack.kind == ClassKind::seen) return std::nullopt;  // what is seen is seen through all layers

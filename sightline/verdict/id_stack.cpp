@@ -41,16 +41,14 @@ RowRule compute_rule(const Mixer& mixer, const layout::Relation& relation, bool 
     case MixerKind::sum:
     case MixerKind::lsh:
     case MixerKind::tokenwise: return RowRule::multiset;
-    case MixerKind::mean: return !direction && (mixer.sink || mixer.eps > 0) ? RowRule::multiset : relation.pattern().is_plain() ? RowRule::frequency : RowRule::learned;
+    case MixerKind::mean: return !direction && (mixer.sink || mixer.eps > 0) ? RowRule::multiset : relation.pattern().has_one_colour() ? RowRule::frequency : RowRule::learned;
     case MixerKind::attention: break;
   }
   if (!direction && (!mixer.normalised || mixer.sink || mixer.eps > 0)) return RowRule::multiset;
-  // L3 and L5 let factors cancel because exp turns a bias into a factor; of other kernels only mu/gcd is known (15.8 l).
-  if (!softmax && mixer.relative.scheme != RelativeScheme::none) return RowRule::rotary;
   switch (mixer.relative.scheme) {
-    case RelativeScheme::none: return relation.pattern().is_plain() ? RowRule::frequency : RowRule::learned;
+    case RelativeScheme::none: return relation.pattern().has_one_colour() ? RowRule::frequency : RowRule::learned;
     case RelativeScheme::rotary: return RowRule::rotary;
-    case RelativeScheme::alibi: return RowRule::alibi;
+    case RelativeScheme::alibi: return softmax ? RowRule::alibi : RowRule::rotary;  // of other kernels only mu/gcd is known (15.8 l)
     case RelativeScheme::learned:
     case RelativeScheme::t5: return RowRule::learned;
   }
@@ -69,7 +67,7 @@ Stack make_stack(const Context& context, ClassKind kind) {
     const LayerSpec& spec = context.architecture.layers[k];
     layout::Layer layer = context.layout.layers[context.layout.order[position]];
     for (std::uint32_t& r : layer.relations) {
-      const bool direction = keeps_directions(spec.norm) && cancels_in_direction(spec.mixer, layout.relations[r].pattern().is_plain(), layer.relations.size() == 1);
+      const bool direction = keeps_directions(spec.norm) && cancels_in_direction(spec.mixer, layout.relations[r].pattern().has_one_colour(), layer.relations.size() == 1);
       const RowRule rule = compute_rule(spec.mixer, layout.relations[r], context.facts.mixer[k].softmax, direction);
       if (rules[r] && (*rules[r] != rule || stack.schemes[r] != spec.mixer.relative.scheme)) {
         layout.relations.push_back(layout.relations[r]);
@@ -99,7 +97,7 @@ bool are_directions_settled(const LayerSpec& layer, const layout::Layout& layout
   const Mixer& mixer = layer.mixer;
   const bool average = (mixer.kind == MixerKind::attention && mixer.normalised) || mixer.kind == MixerKind::mean;
   if ((average && !mixer.sink && mixer.eps == 0) || mixer.kind == MixerKind::linformer || mixer.kind == MixerKind::max || mixer.kind == MixerKind::tokenwise) return true;
-  const bool plain = std::all_of(read.relations.begin(), read.relations.end(), [&](std::uint32_t r) { return layout.relations[r].pattern().is_plain(); });
+  const bool plain = std::all_of(read.relations.begin(), read.relations.end(), [&](std::uint32_t r) { return layout.relations[r].pattern().has_one_colour(); });
   return cancels_in_direction(mixer, plain, read.relations.size() == 1);
 }
 

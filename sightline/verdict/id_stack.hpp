@@ -35,6 +35,10 @@ struct Stack {
     while (count > 0) count -= layout.layer(++depth).relations.empty() ? 0 : 1;
     return depth;
   }
+  /// Does a token read a register in any layer? One that no token reads is out of every view (docs/theory.md 16.52).
+  [[nodiscard]] bool reads_registers() const {
+    return std::any_of(rows.begin(), rows.end(), [](const RowFacts& f) { return f.registers; });
+  }
   [[nodiscard]] std::uint64_t n() const { return context.tokens(); }
   [[nodiscard]] bool bos() const { return context.architecture.input.bos; }
 };
