@@ -1,6 +1,9 @@
 #include "sightline/verdict/facts.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sightline/architecture/write.hpp"
 
 namespace sightline::verdict {
 
@@ -10,11 +13,13 @@ using attention_kernel::KernelFacts;
 
 std::uint64_t find_period(const Architecture& a) {
   if (a.layers.size() == 1) return 1;
-  std::vector<std::uint32_t> list;  // for each layer the first one like it
-  for (const LayerSpec& layer : a.layers) {
-    const auto alike = [&](const LayerSpec& x) { return x.mixer == layer.mixer && x.feedforward == layer.feedforward && x.norm == layer.norm; };
-    const auto first = std::find_if(a.layers.begin(), a.layers.end(), alike) - a.layers.begin();
-    list.insert(list.end(), static_cast<std::size_t>(layer.repeat), static_cast<std::uint32_t>(first));
+  const auto layers = nlohmann::json::parse(to_canonical_json(a)).at("layer");  // without the places where things are written
+  std::vector<std::size_t> list;  // for each layer the first one like it
+  for (const auto& layer : layers) {
+    std::size_t first = 0;
+    const auto differs = [&](const nlohmann::json& x) { return x.at("mixer") != layer.at("mixer") || x.at("feedforward") != layer.at("feedforward") || x.at("norm") != layer.at("norm"); };
+    while (differs(layers[first])) ++first;
+    list.insert(list.end(), layer.at("repeat").get<std::size_t>(), first);
   }
   std::size_t period = 1;
   while (list.size() % period != 0 || !std::equal(list.begin() + static_cast<std::ptrdiff_t>(period), list.end(), list.begin())) ++period;
