@@ -137,6 +137,8 @@ void add_pre_layernorm_floor(Derivation& d) {
   const std::string domain = "each token: |mean part| <= 1 and |rest| <= 1, uniform", rule = "pre-LayerNorm translation (theory 3.7)";
   const std::string along = "F(X)_i = (the component of X_i along (1,..,1)/sqrt d)";
   const Json& last = d.a["output"]["norm"];
+  // Behind a norm of the raw tokens their mean parts are no mean parts any more, and its gains may be 0 (16.50).
+  if (real(d.a["input"]["norm"])) return d.add_floor({}, "F(X)_i = cos(20 times the component of X_i along (1,..,1)/sqrt d) e_1", domain, rule);
   if (!d.a["block"]["residual"].boolean() || (real(last) && last["kind"].is("layernorm"))) return d.add_floor(ratio(d.n, 3), along + " e_1", domain, rule);
   if (real(last)) {  // RMSNorm reads the own mean part, nothing reads that of others (16.21)
     if (d.n > 1 && d.target_class == ClassKind::all)

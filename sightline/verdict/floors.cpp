@@ -181,6 +181,9 @@ Floor make_pre_layernorm_floor(const Context& context) {
   const bool final_norm = context.architecture.output.norm && context.architecture.output.norm->kind != architecture::NormKind::none;
   const bool head = context.architecture.output.head != architecture::Head::none;
   const std::string domain = "each token: |mean part| <= 1 and |rest| <= 1, uniform";
+  const Floor no_number{2, std::nullopt, "F(X)_i = cos(20 times the component of X_i along (1,..,1)/sqrt d) e_1", domain, "pre-LayerNorm translation (theory 3.7)"};
+  // Behind a norm of the raw tokens their mean parts are no mean parts any more, and its gains may be 0 (docs/theory.md 16.50).
+  if (context.architecture.input.norm && context.architecture.input.norm->kind != architecture::NormKind::none) return no_number;
   // Without a residual, or behind a last LayerNorm, the output does not depend on the mean part at all.
   if (!context.architecture.block.residual || (final_norm && context.architecture.output.norm->kind == architecture::NormKind::layernorm)) {
     return {2, ratio(integer(context.tokens()), 3), "F(X)_i = (the component of X_i along (1,..,1)/sqrt d) e_1", domain,
@@ -192,7 +195,7 @@ Floor make_pre_layernorm_floor(const Context& context) {
       return {2, ratio(integer(context.tokens()) * integer(context.tokens() - 1), 3),
               "F(X)_i = (sum over j != i of the component of X_j along (1,..,1)/sqrt d) e_1", domain, "pre-LayerNorm translation (theory 3.7)"};
     }
-    return {2, std::nullopt, "F(X)_i = cos(20 times the component of X_i along (1,..,1)/sqrt d) e_1", domain, "pre-LayerNorm translation (theory 3.7)"};
+    return no_number;
   }
   if (head) {
     // The network is affine along the all-ones direction of every token; t^2 on [-1,1] is 4/45 away from affine functions.
