@@ -98,12 +98,23 @@ void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& 
   const std::string domain = "[-1/2,1/2]^(d n)", rule = "collision (theory 3.2)", a = std::to_string(c.a);
   const Rational share = ratio(1, c.a != c.b ? 2 : 4);
   const auto none = [&] { d.add_floor({}, fill("a G-equivariant F with F(X)_{0} different from F(tau X)_{1}", {a, std::to_string(c.b)}), domain, rule); };
-  if (n > 1500 || c.tau.size() != n) return none();
+  const bool all = d.target_class == ClassKind::all;
+  if (n > 1500 || (all && c.tau.size() != n)) return none();
   const Group& target = d.target_is_layout ? d.layout_group.group : d.target;
+  if (d.target_class == ClassKind::seen && !d.target_is_layout) {  // symmetries of the layout move what is seen along; others need not (16.7)
+    const Chain chain(d.layout_group.group);
+    const std::vector<Permutation> generators = list_generators(target, ~std::size_t{0});
+    if (!std::all_of(generators.begin(), generators.end(), [&](const Permutation& g) { return chain.contains(g); })) return none();
+  }
   const std::vector<std::uint32_t> pairs = label_tuples(target, n, 2);
   std::uint64_t best = 0, best_u = 0;
   std::set<std::uint32_t> done;
-  for (std::uint64_t u = 0; u < n; ++u) {  // linear targets first: the sum of X[0][v] over (i,v) in the orbit of (a,u)
+  if (d.target_class == ClassKind::causal) {  // orbits with a token that comes behind its reader are of no causal target
+    for (std::uint64_t i = 0; i < n; ++i) {
+      for (std::uint64_t v = i + 1; v < n; ++v) done.insert(pairs[i + n * v]);
+    }
+  }
+  for (const auto& [u, image_of_u] : c.tau) {  // linear targets first: the sum of X[0][v] over (i,v) in the orbit of (a,u)
     const std::uint32_t orbit = pairs[c.a + n * u];
     if (!done.insert(orbit).second) continue;
     std::uint64_t difference = 0;
@@ -115,7 +126,7 @@ void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& 
     add_distance(d, question, pairs, pairs[c.a + n * best_u], true);
     return;
   }
-  if (d.dim < 2 || n > 60) return none();
+  if (!all || d.dim < 2 || n > 60) return none();
   const std::vector<std::uint32_t> triples = label_tuples(target, n, 3);
   for (const auto& [u, tau_u] : c.tau) {
     for (const auto& [v, tau_v] : c.tau) {

@@ -97,13 +97,26 @@ Floor make_blind_floor(const Context& context) {
   return {2, ratio(n * (n - 1), 12), "F(X)_i = (sum over j of X[0][j]) e_1", "[0,1]^(d n)", "blind mixer (theory 3.3)"};
 }
 
+namespace {
+
+bool keeps_layout(const Context& context) {
+  const group::Membership layout(context.layout_group, context.budget);
+  const auto generators = group::list_generators(context.target, static_cast<std::size_t>(-1));
+  return std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return layout.contains(g); });
+}
+
+}  // namespace
+
 Floor make_collision_floor(const Context& context, const sight::Collision& collision) {
   const std::uint64_t n = context.tokens();
   Floor floor;
   floor.domain = "[-1/2,1/2]^(d n)";
   floor.rule = "collision (theory 3.2)";
   floor.target = fmt::format("a G-equivariant F with F(X)_{} different from F(tau X)_{}", collision.a, collision.b);
-  if (n > 1500 || collision.tau.size() != n) return floor;  // class all only; orbits of pairs are n^2
+  const bool all = context.target_class == sight::ClassKind::all;
+  if (n > 1500 || (all && collision.tau.size() != n)) return floor;  // orbits of pairs are n^2
+  // What a sees are the symmetries' images of what others see where G keeps the layout (theory 16.7).
+  if (context.target_class == sight::ClassKind::seen && !(context.target_is_layout || keeps_layout(context))) return floor;
   std::vector<layout::Vertex> tau(n);
   for (auto [x, y] : collision.tau) tau[x] = y;
   const mpq_class c = collision.a != collision.b ? mpq_class(1, 2) : mpq_class(1, 4);
@@ -112,12 +125,17 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
   std::uint64_t best = 0;
   layout::Vertex best_u = 0;
   std::set<std::uint32_t> done;
-  for (layout::Vertex u = 0; u < n; ++u) {
+  if (context.target_class == sight::ClassKind::causal) {  // orbits with a token that comes behind its reader are of no causal target
+    for (layout::Vertex i = 0; i < n; ++i) {
+      for (layout::Vertex v = i + 1; v < n; ++v) done.insert(pairs[i + n * v]);
+    }
+  }
+  for (const auto& [u, image_of_u] : collision.tau) {
     const std::uint32_t orbit = pairs[collision.a + n * u];
     if (!done.insert(orbit).second) continue;
     std::uint64_t difference = 0;
-    for (layout::Vertex v = 0; v < n; ++v) {
-      difference += (pairs[collision.a + n * v] == orbit) != (pairs[collision.b + n * tau[v]] == orbit);
+    for (const auto& [v, image] : collision.tau) {
+      difference += (pairs[collision.a + n * v] == orbit) != (pairs[collision.b + n * image] == orbit);
     }
     if (difference > best) best = difference, best_u = u;
   }
@@ -127,7 +145,7 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
     floor.target = fmt::format("F(X)_i = (sum of X[0][v] over (i,v) in the orbit of ({},{}) under G) e_1", collision.a, best_u);
     return floor;
   }
-  if (context.architecture.dim < 2 || n > 60) return floor;
+  if (!all || context.architecture.dim < 2 || n > 60) return floor;
   const std::vector<std::uint32_t> triples = label_tuples(context.target, 3, context.budget);
   for (layout::Vertex u = 0; u < n; ++u) {
     for (layout::Vertex v = 0; v < n; ++v) {
