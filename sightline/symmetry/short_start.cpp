@@ -191,8 +191,11 @@ std::optional<TwinTower> TwinTower::start_short(const Structure& structure, bool
   if (!kept) return std::nullopt;
   TwinTower tower(make_kept_graph(structure, *kept, budget), kept->first, structure.vertices);
   const std::vector<const RunGraph*> graphs{&tower.graph_};
+  std::vector<std::vector<std::int64_t>> inner = list_inner_colours(graphs);
+  // Where there are too many colours none is tried, and what reads itself is no class.
+  for (std::size_t r = 0; r < inner.size(); ++r) may_be_rigid = may_be_rigid && (!inner[r].empty() || tower.graph_.relations[r].rows.spans.empty());
   if (const auto found = may_be_rigid ? StretchColours(tower.graph_, *kept, budget).find_classes() : std::nullopt) {
-    tower.inner_colours_.push_back(list_inner_colours(graphs));
+    tower.inner_colours_.push_back(std::move(inner));
     static_cast<void>(tower.join(make_twin_classes(*found, 0, [](Vertex, std::size_t) { return std::int64_t{-1}; })));
     tower.graph_ = {};  // not divided: nobody reads it
     tower.is_rigid_ = true;
@@ -204,7 +207,7 @@ std::optional<TwinTower> TwinTower::start_short(const Structure& structure, bool
   for (std::size_t k = 0; k < class_of.size(); ++k) {
     if (class_of[k] != class_of[kept->lead[k]]) return std::nullopt;
   }
-  tower.inner_colours_.push_back(list_inner_colours(graphs));
+  tower.inner_colours_.push_back(std::move(inner));
   tower.apply(classes->front(), names, budget);
   return tower;
 }

@@ -9,6 +9,7 @@
 #include "../unit/sight/block_masks.hpp"
 #include "../unit/symmetry/sample.hpp"
 #include "cases.hpp"
+#include "checker/stretches.hpp"
 #include "convert.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/group_evidence.hpp"
@@ -94,6 +95,53 @@ void confirm_large_block_masks(unsigned seed, int count) {
 
 TEST_CASE("groups of large block masks, confirmed by way of their stretches") { confirm_large_block_masks(29, 3); }
 TEST_CASE("groups of many large block masks, confirmed by way of their stretches" * doctest::test_suite("slow")) { confirm_large_block_masks(30, 24); }
+
+TEST_CASE("block masks whose stretches are told apart by their rows, but for twins") {
+  constexpr Vertex block = 800, chain = 10;
+  // Blocks of a chain read those below; two more read themselves, each other or neither, and the first of the chain, each or one of them.
+  const auto make = [](bool own, bool each_other, bool both_chain) {
+    sightline::layout::PatternBuilder builder((chain + 2) * block, budget);
+    for (Vertex b = 0; b < chain + 2; ++b) {
+      std::vector<sightline::layout::AffineRun> runs;
+      if (b < chain && b > 0) runs.push_back(sightline::layout::make_constant_run(0, b * block - 1));
+      if (b >= chain && (both_chain || b == chain)) runs.push_back(sightline::layout::make_constant_run(0, block - 1));
+      for (Vertex c = chain; b >= chain && c < chain + 2; ++c) {
+        if (c == b ? own : each_other) runs.push_back(sightline::layout::make_constant_run(c * block, (c + 1) * block - 1));
+      }
+      builder.add_segment(b * block, builder.add_list(runs));
+    }
+    Sample sample((chain + 2) * block);
+    sample.add(builder.build());
+    return sample;
+  };
+  const json list = json::array();
+  json nothing{{"failed", list}, {"generators", list}, {"path", list}};
+  json unlisted = nothing;
+  nothing["twins"] = json::array({json::array({json::array({1})})});
+  unlisted["twins"] = json::array({json::array({list})});
+  const auto is_apart = [](const Structure& structure, const json& evidence) {
+    const convert::Owned own(structure);
+    const checker::Json read = to_json(evidence);
+    return checker::find_stretches_apart(own.structure, read).has_value();
+  };
+  for (const bool own : {true, false}) {
+    for (const bool each_other : {true, false}) {
+      for (const bool both_chain : {true, false}) {
+        CAPTURE(own);
+        CAPTURE(each_other);
+        CAPTURE(both_chain);
+        const Sample sample = make(own, each_other, both_chain);
+        // With one row, of both or of neither, the two blocks are one class; with two rows that look the same they change places as wholes.
+        const bool whole = both_chain && own != each_other;
+        CHECK(is_apart(sample.structure, nothing) == !whole);
+        CHECK(accepts(sample.structure, (chain + 2) * block, nothing) == !whole);
+        CHECK(accepts(sample.structure, (chain + 2) * block, unlisted) == (!own && !whole));
+        const json evidence = confirm(sample.structure, (chain + 2) * block, "chain of blocks", false);
+        CHECK(evidence.at("twins").size() == (whole ? 2 : 1));
+      }
+    }
+  }
+}
 
 TEST_CASE("groups of large structures whose rows many readers share") {
   std::mt19937_64 random(31);
