@@ -42,6 +42,7 @@ private:
   struct Arcs {
     std::size_t reader, begin, end;
     std::uint64_t weight;
+    friend bool operator==(const Arcs&, const Arcs&) = default;
   };
 
   [[nodiscard]] bool takes_too_long() const {
@@ -122,6 +123,12 @@ private:
   std::optional<std::uint64_t> refine(Vertex root) {
     std::vector<std::uint64_t> hash, sums, read;
     for (const Vertex j : seen_) hash.push_back(mix(mix(layout_.vertex_colour[j], j == root ? 1 : 0), static_cast<std::uint64_t>(time_[j])));
+    work += arcs_.size() + seen_.size();
+    // The view of a neighbour is mostly this one, place by place.
+    if (known_ && hash == known_start_ && arcs_ == known_arcs_) return known_;
+    known_.reset();
+    known_start_ = hash;
+    known_arcs_ = arcs_;
     for (std::size_t known = 0;;) {
       work += arcs_.size() + seen_.size();
       if (takes_too_long()) return std::nullopt;
@@ -131,7 +138,7 @@ private:
       if (distinct == seen_.size()) {
         std::uint64_t invariant = 0;
         for (const std::uint64_t h : sorted) invariant = mix(invariant, h);
-        return invariant;
+        return known_ = invariant;
       }
       if (distinct == known) return std::nullopt;
       known = distinct;
@@ -156,7 +163,9 @@ private:
   std::vector<std::int64_t> time_;
   std::vector<Vertex> seen_;
   std::vector<Run> row_;
-  std::vector<Arcs> arcs_;
+  std::vector<Arcs> arcs_, known_arcs_;
+  std::vector<std::uint64_t> known_start_;
+  std::optional<std::uint64_t> known_;  ///< of the view before, where all was told apart
   std::uint64_t most_work_ = 0;
 };
 
@@ -165,7 +174,7 @@ std::optional<std::map<Vertex, std::uint64_t>> colour_all(Surroundings& surround
   constexpr std::uint64_t most_work = std::uint64_t{1} << 31;
   constexpr std::size_t sampled = 16;
   for (std::size_t k = 0; k < sampled; ++k) {
-    if (!surroundings.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth, sampled * most_work / roots.size())) return std::nullopt;
+    if (!surroundings.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth, most_work / sampled)) return std::nullopt;
   }
   std::map<Vertex, std::uint64_t> invariants;
   for (const Vertex a : roots) {

@@ -10,6 +10,7 @@
 #include "poll.hpp"
 #include "read_layers.hpp"
 #include "residues.hpp"
+#include "spans.hpp"
 #include "stretches.hpp"
 
 namespace checker {
@@ -288,6 +289,19 @@ struct ReachMemory::State {
     return residues_->get();
   }
 
+  /// Null where views are too many intervals.
+  SpanViews* spans() {
+    if (!spans_) {
+      spans_.emplace();
+      try {
+        spans_ = std::make_unique<SpanViews>(layout, layers());
+      } catch (const TooManySpans&) {
+      }
+    }
+    return spans_->get();
+  }
+  void drop_spans() { spans_->reset(); }
+
   std::optional<ReachMemory> short_memory, down_memory, across_memory;
   std::vector<std::unique_ptr<ReachMemory>> residue_memory;  // by part
 
@@ -312,6 +326,7 @@ private:
   std::optional<std::unique_ptr<Short>> short_;
   std::optional<std::optional<Grid>> grid_;
   std::optional<std::unique_ptr<Residues>> residues_;
+  std::optional<std::unique_ptr<SpanViews>> spans_;
 };
 
 ReachMemory::ReachMemory(const Layout& layout) : state(std::make_unique<State>(layout)) {}
@@ -487,6 +502,19 @@ std::optional<Reach> reach_by_crossing(State& state, const ReachQuestion& questi
   return below.layers && *below.layers >= *depth ? std::optional(below) : std::nullopt;
 }
 
+/// Views that are a few intervals each; nothing where they are not, and for less vertices than are worth it.
+template <class Ask>
+auto ask_spans(State& state, const ReachQuestion& question, const Ask& ask) -> decltype(ask(*state.spans())) {
+  constexpr Vertex least = 1024;
+  if (question.sets != nullptr || question.weight != nullptr || state.layout.vertices() <= least || state.layout.order.empty()) return std::nullopt;
+  try {
+    if (SpanViews* const views = state.spans()) return ask(*views);
+  } catch (const TooManySpans&) {
+    state.drop_spans();
+  }
+  return std::nullopt;
+}
+
 /// What a layer list that sees all it is asked for leaves unseen: nothing, and of all tokens what comes later where tokens see those before only.
 std::optional<Unseen> unseen_when_seen(State& state, const ReachQuestion& question, std::uint64_t depth) {
   const Layout& layout = state.layout;
@@ -531,6 +559,7 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (const auto reach = ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
   if (do_all_see_everything(layout, state.shared(), question, depth.value_or(never))) return none;
+  if (auto unseen = ask_spans(state, question, [&](SpanViews& views) { return std::optional(views.unseen(question, depth)); })) return *std::move(unseen);
   return BitReach<>(layout, state.shared(), question).unseen(depth);
 }
 
@@ -554,6 +583,7 @@ Reach find_reach(State& state, const ReachQuestion& question) {
   if (const Residues* residues = find_residues_for(state, question)) return reach_by_residues(state, *residues, question);
   if (const auto reach = ask_hub(state, question)) return *reach;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
+  if (const auto reach = ask_spans(state, question, [&](SpanViews& views) { return views.layers(question); })) return *reach;
   return BitReach<>(layout, state.shared(), question).layers();
 }
 

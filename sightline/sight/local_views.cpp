@@ -31,6 +31,7 @@ public:
   /// Where refinement tells apart all that the root sees, in at most so many steps: an invariant of the view.
   std::optional<std::uint64_t> colour(Vertex root, std::uint64_t depth, std::uint64_t most_steps) {
     most_work_ = work_ + most_steps;
+    pieces_.clear();
     std::optional<std::uint64_t> found;
     if (walk(root, static_cast<std::int64_t>(depth))) {
       std::sort(active_.begin(), active_.end());
@@ -41,7 +42,6 @@ public:
       next_[j] = j;
     }
     active_.clear();
-    pieces_.clear();
     return found;
   }
 
@@ -49,6 +49,7 @@ private:
   struct Piece {
     std::size_t reader, begin, end;  // places among what is seen
     std::uint64_t weight;
+    friend bool operator==(const Piece&, const Piece&) = default;
   };
 
   /// The first vertex from j on that is not seen yet.
@@ -133,6 +134,12 @@ private:
     for (std::size_t x = 0; x < seen; ++x) {
       hash_[x] = mix(mix(2 * layout_.vertex_colour[active_[x]] + (active_[x] == root ? 1 : 0)) + static_cast<std::uint64_t>(latest_[active_[x]]));
     }
+    work_ += pieces_.size() + seen;
+    // Neighbours mostly see the same, one place further on.
+    if (last_ && hash_ == last_start_ && pieces_ == last_pieces_) return last_;
+    last_.reset();
+    last_start_ = hash_;
+    last_pieces_ = pieces_;
     for (std::size_t known = 0;;) {
       work_ += pieces_.size() + seen;
       if (takes_too_long()) return std::nullopt;
@@ -142,7 +149,7 @@ private:
       if (distinct == seen) {
         std::uint64_t invariant = 0;
         for (const std::uint64_t h : hash_) invariant += mix(h);
-        return invariant;
+        return last_ = invariant;
       }
       if (distinct == known) return std::nullopt;
       known = distinct;
@@ -175,6 +182,9 @@ private:
   std::vector<layout::ColouredRun> row_;
   std::vector<Piece> pieces_;
   std::vector<std::uint64_t> hash_, sorted_, sums_, read_;
+  std::optional<std::uint64_t> last_;  ///< of the last view, where all was told apart
+  std::vector<std::uint64_t> last_start_;
+  std::vector<Piece> last_pieces_;
   std::uint64_t work_ = 0, most_work_ = 0;
 };
 
@@ -182,11 +192,16 @@ private:
 std::vector<std::uint64_t> colour_all(LocalViews& views, const std::vector<Vertex>& roots, std::uint64_t depth) {
   constexpr std::uint64_t most_work = std::uint64_t{1} << 29;
   constexpr std::size_t sampled = 16;
-  const std::uint64_t before = views.work();
+  // What each costs behind its neighbour.
+  std::uint64_t before = views.work(), work = 0;
   for (std::size_t k = 0; k < sampled; ++k) {
-    if (!views.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth, sampled * most_work / roots.size())) return {};
+    for (const std::size_t step : {0U, 1U}) {
+      before = views.work();
+      if (!views.colour(roots[k * (roots.size() - 2) / (sampled - 1) + step], depth, most_work / sampled)) return {};
+    }
+    work += views.work() - before;
   }
-  if ((views.work() - before) / sampled > most_work / roots.size()) return {};
+  if (work / sampled > most_work / roots.size()) return {};
   std::vector<std::uint64_t> invariants;
   for (const Vertex a : roots) {
     const std::optional<std::uint64_t> invariant = views.colour(a, depth, before + 2 * most_work - views.work());

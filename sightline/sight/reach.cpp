@@ -80,7 +80,10 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
 }  // namespace
 
 std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const Budget& budget) {
-  return recall(question, ReachMemory::Way::cheap, [&] { return find_cheap_answer(question, budget); });
+  return recall(question, ReachMemory::Way::cheap, [&] {
+    auto answer = find_cheap_answer(question, budget);
+    return answer || question.layout->vertices() <= small_layout ? answer : answer_by_spans(question, budget);
+  });
 }
 
 ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {

@@ -185,7 +185,11 @@ public:
     quiet_.resize(layers_.size());
   }
 
-  ReachAnswer answer(const std::vector<Vertex>* columns) {
+  /// Was something missing after `most_layers`, and the search given up?
+  [[nodiscard]] bool gave_up() const { return gave_up_; }
+
+  ReachAnswer answer(const std::vector<Vertex>* columns, std::optional<std::uint64_t> most_layers = std::nullopt) {
+    most_layers_ = most_layers;
     ReachAnswer answer;
     if (question_.count_unseen) answer.unseen.assign(layout_.tokens, 0);
     if (question_.find_layers) answer.reach.layers = 0;
@@ -277,7 +281,8 @@ private:
     std::optional<UnreachablePair> missing = find_missing(0), before;
     while (missing) {
       before = missing;
-      if (!next_change(q, std::nullopt)) {
+      if (!next_change(q, most_layers_)) {
+        gave_up_ = most_layers_ && q >= *most_layers_;
         reach = {std::nullopt, missing};
         return;
       }
@@ -500,9 +505,17 @@ private:
   std::vector<Vertex> moved_;
   std::size_t run_ = 0;
   std::uint64_t in_run_ = 0;
+  std::optional<std::uint64_t> most_layers_;
+  bool gave_up_ = false;
 };
 
 }  // namespace
+
+std::optional<ReachAnswer> find_layers_of_columns(const ReachQuestion& question, const std::vector<Vertex>& columns, std::uint64_t most_layers, const Budget& budget) {
+  BitReach<1> reach(question, budget);
+  ReachAnswer answer = reach.answer(&columns, most_layers);
+  return reach.gave_up() ? std::nullopt : std::optional(std::move(answer));
+}
 
 ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget, const std::vector<Vertex>* columns) {
   if (columns != nullptr || question.layout->vertices() <= 64) return BitReach<1>(question, budget).answer(columns);

@@ -118,10 +118,17 @@ struct GridFactors {
 [[nodiscard]] bool do_rows_cross(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget);
 [[nodiscard]] bool does_core_suffice(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget);
 
+/// Views that are a few intervals each, at every depth (docs/theory.md 16.48). Nothing where there are more, with weights, and for find_layers where some
+/// token never sees what it is to see. O(spans log(layers)).
+[[nodiscard]] std::optional<ReachAnswer> answer_by_spans(const ReachQuestion& question, const Budget& budget);
+
 /// The general way: 512 columns at a time, one bit each. O(n^2 / 512 * runs per row * layers), memory O(n).
 /// `columns`, when given, restricts the question to those (at most 64) columns.
 [[nodiscard]] ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget,
                                          const std::vector<Vertex>* columns = nullptr);
+
+/// The same for kinds all and causal, find_layers only and at most 64 columns; nothing where more layers than this are needed, and perhaps where none suffice.
+[[nodiscard]] std::optional<ReachAnswer> find_layers_of_columns(const ReachQuestion& question, const std::vector<Vertex>& columns, std::uint64_t most_layers, const Budget& budget);
 
 /// A layout on two vertices per stretch of neighbours that read the same and that every row reads alike. All members of a stretch but one see, and
 /// are seen, as its second does. Colours play no part in reach and are left out.

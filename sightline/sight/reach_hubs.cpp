@@ -100,7 +100,12 @@ std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Bud
   ReachQuestion sampled = question;
   sampled.count_unseen = false;
   sampled.find_layers = true;
-  ReachAnswer below = answer_by_bits(sampled, budget, &columns);
+  // Many layers of whole columns cost more than views as intervals do, where these answer.
+  constexpr std::uint64_t usual_layers = 128;
+  constexpr Vertex worth_it = 1024;
+  std::optional<ReachAnswer> quick = find_layers_of_columns(sampled, columns, usual_layers, budget);
+  if (!quick && layout.vertices() > worth_it && answer_by_spans(sampled, budget)) return std::nullopt;
+  ReachAnswer below = quick ? *std::move(quick) : answer_by_bits(sampled, budget, &columns);
   if (!below.reach.layers) return below;
   if (*below.reach.layers >= 2 && is_bounded_by_two(question, layers, *below.reach.layers, budget)) return below;
   if (question.wanted.kind != ClassKind::all) return std::nullopt;
