@@ -45,18 +45,16 @@ public:
   }
 
   void forward(const View<Real>& out) {
+    constexpr std::int64_t readers = 48; // of one product of matrices
     std::vector<Task> tasks;
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
-      for (std::int64_t h = 0; h < shape_.heads; ++h) {
-        for (std::size_t c = 0; c + 1 < rows_of(h).chunks.size(); ++c)
-          tasks.push_back({b, h, c});
-      }
+      for (std::int64_t h = 0; h < shape_.heads; ++h)
+        add_tasks(b, h, in_.weight != nullptr && kind_ == Collect::sum ? readers : 1, tasks);
     }
     run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int) {
       const Task& task = tasks[static_cast<std::size_t>(t)];
-      const ColourRows& rows = rows_of(task.head);
-      engine_->aggregate_groups(head_of(task.batch, task.head), kind_, rows.chunks[task.chunk],
-                                rows.chunks[task.chunk + 1], out.at(task.batch, task.head, 0), out.token_stride);
+      engine_->aggregate_groups(head_of(task.batch, task.head), kind_, task.begin, task.end,
+                                out.at(task.batch, task.head, 0), out.token_stride);
     });
     clean(out, shape_.heads, shape_.readers);
   }
@@ -71,8 +69,18 @@ public:
 private:
   struct Task {
     std::int64_t batch = 0, head = 0;
-    std::size_t chunk = 0;
+    std::int64_t begin = 0, end = 0; // groups
   };
+  /// Whole chunks of at least so many groups.
+  void add_tasks(std::int64_t b, std::int64_t h, std::int64_t least, std::vector<Task>& tasks) const {
+    const std::vector<std::int64_t>& chunks = rows_of(h).chunks;
+    for (std::size_t c = 0; c + 1 < chunks.size();) {
+      const std::size_t first = c++;
+      while (c + 1 < chunks.size() && chunks[c] - chunks[first] < least)
+        ++c;
+      tasks.push_back({b, h, chunks[first], chunks[c]});
+    }
+  }
   [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
   [[nodiscard]] const ColourRows& rows_of(std::int64_t head) const { return (*rows_)[plan_.relation_of(head)]; }
 
@@ -97,6 +105,10 @@ private:
   // lie in memory; long ones touch all tokens anyway, and one stripe of these stays nearer.
   void find_values(const View<const Real>& grad_out, const View<Real>& to) {
     const std::int64_t chains = shape_.batch * shape_.key_heads;
+    if (may_have_blocks()) {
+      find_values_by_blocks(grad_out, to);
+      return;
+    }
     const std::int64_t stripes = (shape_.value_width + aggregate_stripe - 1) / aggregate_stripe;
     const std::int64_t wanted = workers_ == 1 ? 1 : (4 * workers_ + chains - 1) / chains;
     const std::int64_t parts = has_long_rows() ? stripes : std::min(wanted, stripes);
@@ -117,19 +129,50 @@ private:
     clean(to, shape_.key_heads, shape_.reads);
   }
 
+  // Long rows in few runs, weighted: products of matrices. A task owns stretches of reads.
+  void find_values_by_blocks(const View<const Real>& grad_out, const View<Real>& to) {
+    constexpr std::int64_t stretch = 48; // reads of one product
+    const std::int64_t chains = shape_.batch * shape_.key_heads, stretches = (shape_.reads + stretch - 1) / stretch;
+    const std::int64_t wanted = workers_ == 1 ? 1 : (4 * workers_ + chains - 1) / chains;
+    const std::int64_t parts = std::min(wanted, stretches);
+    run_tasks(chains * parts, workers_, [&](std::int64_t task, int) {
+      const std::int64_t chain = task / parts, b = chain / shape_.key_heads, key_head = chain % shape_.key_heads;
+      const auto border = [&](std::int64_t part) { return std::min(part * stretches / parts * stretch, shape_.reads); };
+      const std::int64_t begin = border(task % parts), end = border(task % parts + 1);
+      for (std::int64_t j = begin; j < end; ++j)
+        std::fill_n(to.at(b, key_head, j), shape_.value_width, Real(0));
+      for (std::int64_t h = key_head * group(); h < (key_head + 1) * group(); ++h) {
+        engine_->aggregate_back_blocks(head_of(b, h), static_cast<std::int64_t>(rows_of(h).groups.size()),
+                                       grad_out.at(b, h, 0), grad_out.token_stride, to.at(b, key_head, 0),
+                                       to.token_stride, begin, end);
+      }
+    });
+    clean(to, shape_.key_heads, shape_.reads);
+  }
+
   [[nodiscard]] static std::int64_t reads_of(const ColourRows& rows, const ColourGroup& group) {
     std::int64_t reads = 0;
     for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r)
       reads += (std::int64_t{rows.runs[r].last} - rows.runs[r].first) / rows.runs[r].step + 1;
     return reads;
   }
+  [[nodiscard]] static std::int64_t reads_of(const ColourRows& rows) {
+    std::int64_t reads = 0;
+    for (const ColourGroup& group : rows.groups)
+      reads += reads_of(rows, group);
+    return reads;
+  }
   [[nodiscard]] bool has_long_rows() const {
     constexpr std::int64_t most = 1024;
     return std::any_of(rows_->begin(), rows_->end(), [](const ColourRows& rows) {
-      std::int64_t reads = 0;
-      for (const ColourGroup& group : rows.groups)
-        reads += reads_of(rows, group);
-      return reads > most * static_cast<std::int64_t>(rows.groups.size());
+      return reads_of(rows) > most * static_cast<std::int64_t>(rows.groups.size());
+    });
+  }
+  [[nodiscard]] bool may_have_blocks() const {
+    constexpr std::int64_t least_reads = 32, most_runs = 4;
+    return in_.weight != nullptr && kind_ == Collect::sum && std::all_of(rows_->begin(), rows_->end(), [](const ColourRows& rows) {
+      const auto groups = static_cast<std::int64_t>(rows.groups.size());
+      return static_cast<std::int64_t>(rows.runs.size()) <= most_runs * groups && reads_of(rows) >= least_reads * groups;
     });
   }
 
@@ -138,24 +181,29 @@ private:
   void find_weights(const View<const Real>& grad_out, Real* to) {
     constexpr std::int64_t most_numbers = std::int64_t{1} << 22;
     const std::int64_t colours = plan_.colours();
-    std::fill_n(to, shape_.heads * colours, Real(0));
+    const bool own = readers_have_own_colours(plan_) && kind_ == Collect::sum;
+    const auto is_written = [&](std::int64_t h) { return own && in_.lengths == nullptr && reads_of(rows_of(h)) == colours; };
+    for (std::int64_t h = 0; h < shape_.heads; ++h) {
+      if (!is_written(h))
+        std::fill_n(to + h * colours, colours, Real(0));
+    }
     std::vector<std::vector<Real>> spaces(static_cast<std::size_t>(workers_),
                                           std::vector<Real>(static_cast<std::size_t>(shape_.value_width)));
     const auto add = [&](std::int64_t b, std::int64_t h, std::int64_t begin, std::int64_t end, Real* sums, int worker) {
-      engine_->aggregate_weights(head_of(b, h), kind_, begin, end, grad_out.at(b, h, 0), grad_out.token_stride, sums,
-                                 spaces[static_cast<std::size_t>(worker)].data());
+      engine_->aggregate_weights(head_of(b, h), kind_, begin, end, grad_out.at(b, h, 0), grad_out.token_stride, own,
+                                 b == 0, sums, spaces[static_cast<std::size_t>(worker)].data());
     };
-    if (readers_have_own_colours(plan_)) {
+    if (own) {
+      constexpr std::int64_t most_readers = 192; // whose products share what is transposed for them
       std::vector<Task> tasks;
       for (std::int64_t h = 0; h < shape_.heads; ++h) {
-        for (std::size_t c = 0; c + 1 < rows_of(h).chunks.size(); ++c)
-          tasks.push_back({0, h, c});
+        const auto groups = static_cast<std::int64_t>(rows_of(h).groups.size());
+        add_tasks(0, h, workers_ == 1 ? most_readers : std::min(most_readers, groups / (4 * workers_)), tasks);
       }
       run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
         const Task& task = tasks[static_cast<std::size_t>(t)];
-        const std::vector<std::int64_t>& chunks = rows_of(task.head).chunks;
         for (std::int64_t b = 0; b < shape_.batch; ++b)
-          add(b, task.head, chunks[task.chunk], chunks[task.chunk + 1], to + task.head * colours, worker);
+          add(b, task.head, task.begin, task.end, to + task.head * colours, worker);
       });
       return;
     }

@@ -75,7 +75,7 @@ public:
           std::copy_n(out.at(task.batch, task.head, rows.rows[r - 1]), shape_.value_width, to);
           continue;
         }
-        for (std::int64_t a = 0; a < count; ++a)
+        for (std::int64_t a = 0; in_.weight != nullptr && a < count; ++a)
           space[a] = weight_of(task.head, first + a);
         sum(rows, r, value.at(task.batch, from, 0), value.token_stride, rows.columns.data() + first, space, to,
             workspaces.of(worker));
@@ -97,8 +97,11 @@ public:
       longest = std::max(longest, longest_of(lists_of(h).columns));
     const Workspaces workspaces(engine_.sum_bytes(width), workers_);
     Spaces weights(workers_, longest), sums(workers_, width),
-        terms(workers_, is_max_ ? std::min(longest, most_terms) * width : 0);
+        terms(workers_, is_max_ ? std::max(longest * most_lanes, std::min(longest, most_terms) * width) : 0);
+    Copies<Real, ExactAggregate> copies(is_max_ ? 2 * shape_.readers * width : 0);
     Maxima maxima;
+    maxima.most = copies.take(is_max_, shape_.readers * width);
+    maxima.share = copies.take(is_max_, shape_.readers * width);
     counting_.resize(is_max_ ? static_cast<std::size_t>(longest) : 0);
     std::iota(counting_.begin(), counting_.end(), 0);
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
@@ -117,7 +120,7 @@ public:
             } else {
               Real* const space = weights.of(worker);
               const std::int64_t begin = columns.offsets[c], count = columns.offsets[c + 1] - begin;
-              for (std::int64_t a = 0; a < count; ++a) {
+              for (std::int64_t a = 0; (is_mean_ || in_.weight != nullptr) && a < count; ++a) {
                 const std::int64_t arc = columns.arcs[static_cast<std::size_t>(begin + a)];
                 space[a] = weight_of(h, arc);
                 if (is_mean_) {
@@ -129,9 +132,12 @@ public:
                   sum_of, workspaces.of(worker));
             }
             Real* const to = grad_value.at(b, h / group(), columns.rows[c]);
-            for (std::int64_t k = 0; k < width; ++k)
-              to[k] = first_head ? sum_of[k] : to[k] + sum_of[k];
-            engine_.make_canonical(to, width);
+            if (first_head) {
+              std::copy_n(sum_of, width, to);
+              engine_.make_canonical(to, width);
+            } else {
+              engine_.add_canonical(to, sum_of, width);
+            }
           }
         });
       }
@@ -140,11 +146,12 @@ public:
 
 private:
   static constexpr std::int64_t most_terms = 256; // rows of terms at once
+  static constexpr std::int64_t most_lanes = 16;  // of a vector, whatever the instruction set
 
-  /// Numbers for every worker.
+  /// Numbers for every worker, 1 at first.
   class Spaces {
   public:
-    Spaces(int workers, std::int64_t count) : count_(count), numbers_(static_cast<std::size_t>(workers * count)) {}
+    Spaces(int workers, std::int64_t count) : count_(count), numbers_(static_cast<std::size_t>(workers * count), Real(1)) {}
     [[nodiscard]] Real* of(int worker) { return numbers_.data() + worker * count_; }
 
   private:
@@ -154,7 +161,7 @@ private:
 
   /// Of every row: its maxima, and the output's gradient over the number of reads that attain them.
   struct Maxima {
-    std::vector<Real> most, share;
+    Real *most = nullptr, *share = nullptr;
   };
 
   [[nodiscard]] std::int64_t group() const { return shape_.heads / shape_.key_heads; }
@@ -185,7 +192,8 @@ private:
            const std::int32_t* columns, const Real* weights, Real* to, void* workspace) const {
     const std::int64_t first = list.offsets[row], count = list.offsets[row + 1] - first;
     const std::uint8_t* const marks = list.marks.empty() ? nullptr : list.marks.data() + first;
-    engine_.sum_rows(base, stride, shape_.value_width, columns, weights, marks, count, is_free(list, row), to,
+    const bool free = is_free(list, row), plain = in_.weight == nullptr && !is_mean_; // weights are 1
+    engine_.sum_rows(base, stride, shape_.value_width, columns, free && plain ? nullptr : weights, marks, count, free, to,
                      workspace);
   }
 
@@ -212,24 +220,31 @@ private:
                               : sum[static_cast<std::size_t>(k)];
       }
       engine_.make_canonical(made, width);
-      for (std::int64_t i = 1; i < copies; ++i)
-        std::copy_n(made, width, to.at(b, h, i));
+      if (to.token_stride != width) {
+        for (std::int64_t i = 1; i < copies; ++i)
+          std::copy_n(made, width, to.at(b, h, i));
+        return;
+      }
+      constexpr std::int64_t most = 4096; // numbers, from the first cache
+      for (std::int64_t done = 1; done < copies;) {
+        const std::int64_t some = std::min({done, std::max<std::int64_t>(most / width, 1), copies - done});
+        std::copy_n(made, some * width, made + done * width);
+        done += some;
+      }
     });
   }
 
-  void find_maxima(std::int64_t b, std::int64_t h, const View<const Real>& grad_out, Maxima& maxima) const {
+  void find_maxima(std::int64_t b, std::int64_t h, const View<const Real>& grad_out, const Maxima& maxima) const {
     const std::int64_t width = shape_.value_width;
     const SparseList& rows = lists_of(h).rows;
-    maxima.most.resize(static_cast<std::size_t>(shape_.readers * width));
-    maxima.share.resize(maxima.most.size());
     run_tasks(rows.chunk_count(), workers_, [&](std::int64_t chunk, int) {
       for (auto r = static_cast<std::size_t>(rows.chunks[static_cast<std::size_t>(chunk)]);
            r < static_cast<std::size_t>(rows.chunks[static_cast<std::size_t>(chunk) + 1]); ++r) {
         const std::int64_t first = rows.offsets[r], count = rows.offsets[r + 1] - first, reader = rows.rows[r];
         if (count > 0) {
           engine_.share_maxima(in_.value.at(b, h / group(), 0), in_.value.token_stride, rows.columns.data() + first,
-                               count, width, grad_out.at(b, h, reader), maxima.most.data() + reader * width,
-                               maxima.share.data() + reader * width);
+                               count, width, grad_out.at(b, h, reader), maxima.most + reader * width,
+                               maxima.share + reader * width);
         }
       }
     });
@@ -240,14 +255,18 @@ private:
                   Real* terms, Real* ones, Real* to, void* workspace) const {
     const std::int64_t width = shape_.value_width, begin = columns.offsets[c], count = columns.offsets[c + 1] - begin;
     const Real* const value = in_.value.at(b, h / group(), columns.rows[c]);
+    if (columns.marks.empty()) { // what is not attained need not be written down
+      engine_.sum_attained(value, maxima.most, maxima.share, columns.columns.data() + begin, count, width,
+                           is_free(columns, c), terms, to, workspace);
+      return;
+    }
     std::vector<Real> all; // long columns
     Real* made = terms;
     if (count > most_terms) {
       all.resize(static_cast<std::size_t>(count * width));
       made = all.data();
     }
-    std::fill_n(ones, count, Real(1));
-    engine_.keep_attained(value, maxima.most.data(), maxima.share.data(), columns.columns.data() + begin, count, width,
+    engine_.keep_attained(value, maxima.most, maxima.share, columns.columns.data() + begin, count, width,
                           made);
     sum(columns, c, made, width, counting_.data(), ones, to, workspace);
   }

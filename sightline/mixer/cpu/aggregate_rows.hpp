@@ -1,7 +1,7 @@
 // Sums, means and maxima over rows, weighted by colour: readers with one row are taken once.
 #pragma once
 
-#include "sightline/mixer/cpu/backward_tile.hpp"
+#include "sightline/mixer/cpu/aggregate_blocks.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
@@ -102,7 +102,17 @@ void aggregate_groups(const AggregateHead<Real>& head, Collect kind, std::int64_
                       std::ptrdiff_t out_stride) {
   constexpr int lanes = Lanes<Real>::count;
   const std::int64_t width = head.width;
+  const bool blocks = kind == Collect::sum && head.weight != nullptr;
   for (std::int64_t g = begin; g < end; ++g) {
+    if (const AggregateBlock block = blocks ? find_block<Real>(head, g, end, block_depth) : AggregateBlock(); block.readers > 1) {
+      aggregate_block<Real>(head, g, block, out, out_stride);
+      for (const std::int64_t behind = g + block.readers; g < behind; ++g) {
+        for (std::int64_t k = width / lanes * lanes; k < width; ++k)
+          out[head.groups[g].first * out_stride + k] = aggregate_entry<Real>(head, head.groups[g], kind, k, Real(1));
+      }
+      --g;
+      continue;
+    }
     const ColourGroup& group = head.groups[g];
     const std::int64_t count = count_reads<Real>(head, group);
     const Real* made = nullptr;
@@ -206,13 +216,23 @@ std::int64_t find_largest_entry(const AggregateHead<Real>& head, const ColourGro
   return best;
 }
 
+/// to += factor row
+template <class Real> SIGHTLINE_INLINE void add_row(Real factor, const Real* row, std::int64_t width, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  const Vec<Real> factors = splat<Real>(factor);
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes)
+    store<Real>(to + k, fma(factors, load<Real>(row + k), load<Real>(to + k)));
+  for (; k < width; ++k)
+    to[k] += factor * row[k];
+}
+
 /// Adds what all readers send back to entries begin .. end - 1 of the values.
 template <class Real>
 void aggregate_back(const AggregateHead<Real>& head, Collect kind, std::int64_t groups, const Real* grad,
                     std::ptrdiff_t grad_stride, Real* to, std::ptrdiff_t to_stride, std::int64_t begin,
                     std::int64_t end) {
   constexpr int lanes = Lanes<Real>::count;
-  constexpr int vectors = aggregate_stripe / lanes;
   constexpr std::int64_t most = 256; // entries at once
   const bool stripe = end - begin == aggregate_stripe;
   alignas(64) Real share[most] = {};
@@ -241,21 +261,7 @@ void aggregate_back(const AggregateHead<Real>& head, Collect kind, std::int64_t 
           Real* row = to + j * to_stride + first;
           for (std::int64_t c = 0; c < reads; ++c, row += run.step * to_stride) {
             const Real factor = weight == nullptr ? Real(1) : weight[c * run.colour_step];
-            const Vec<Real> factors = splat<Real>(factor);
-            const auto add = [&](std::int64_t k) {
-              store<Real>(row + k, fma(factors, load<Real>(share + k), load<Real>(row + k)));
-            };
-            if (stripe) {
-#pragma GCC unroll 8
-              for (int v = 0; v < vectors; ++v)
-                add(v * lanes);
-              continue;
-            }
-            std::int64_t k = 0;
-            for (; k + lanes <= last - first; k += lanes)
-              add(k);
-            for (; k < last - first; ++k)
-              row[k] += factor * share[k];
+            add_row<Real>(factor, share, stripe ? aggregate_stripe : last - first, row);
           }
         });
       }
@@ -263,11 +269,54 @@ void aggregate_back(const AggregateHead<Real>& head, Collect kind, std::int64_t 
   }
 }
 
-/// Adds the gradients of weights of groups begin .. end - 1. `space`: width numbers.
+/// Adds what all readers send back to the values of reads read_begin .. read_end - 1. Weighted sums.
+template <class Real>
+void aggregate_back_blocks(const AggregateHead<Real>& head, std::int64_t groups, const Real* grad,
+                           std::ptrdiff_t grad_stride, Real* to, std::ptrdiff_t to_stride, std::int64_t read_begin,
+                           std::int64_t read_end) {
+  constexpr std::int64_t most = 256; // entries at once
+  Real share[most];
+  for (std::int64_t g = 0; g < groups; ++g) {
+    if (const AggregateBlock block = find_block<Real>(head, g, groups, block_depth); block.readers > 1) {
+      aggregate_block_back<Real>(head, g, block, grad, grad_stride, to, to_stride, read_begin, read_end);
+      g += block.readers - 1;
+      continue;
+    }
+    const ColourGroup& group = head.groups[g];
+    for (std::int64_t first = 0; first < head.width; first += most) {
+      const std::int64_t last = head.width - first < most ? head.width : first + most;
+      if (!sum_gradients<Real>(head, group, grad, grad_stride, first, last, Real(1), share))
+        break;
+      for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
+        const ColourRun& run = head.runs[r];
+        for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) {
+          const auto below = [&](std::int64_t border) { // reads below a border
+            const std::int64_t count = border <= j ? 0 : (border - 1 - j) / run.step + 1;
+            return count < reads ? count : reads;
+          };
+          const std::int64_t end = below(read_end);
+          for (std::int64_t c = below(read_begin); c < end; ++c)
+            add_row<Real>(head.weight[colour + c * run.colour_step], share, last - first,
+                          to + (j + c * run.step) * to_stride + first);
+        });
+      }
+    }
+  }
+}
+
+/// Adds the gradients of weights of groups begin .. end - 1. `space`: width numbers. own: no weight of a sum
+/// belongs to two arcs; `write` then leaves out what was there.
 template <class Real>
 void aggregate_weights(const AggregateHead<Real>& head, Collect kind, std::int64_t begin, std::int64_t end,
-                       const Real* grad, std::ptrdiff_t grad_stride, Real* to, Real* space) {
+                       const Real* grad, std::ptrdiff_t grad_stride, bool own, bool write, Real* to, Real* space) {
+  constexpr int most = 192; // what is transposed for a block pays
+  const bool blocks = own && kind == Collect::sum;
   for (std::int64_t g = begin; g < end; ++g) {
+    if (const AggregateBlock block = blocks ? find_block<Real>(head, g, end, most) : AggregateBlock(); block.readers > 1) {
+      aggregate_block_weights<Real>(head, g, block, grad, grad_stride, to, !write);
+      g += block.readers - 1;
+      continue;
+    }
     const ColourGroup& group = head.groups[g];
     const std::int64_t count = count_reads<Real>(head, group);
     const Real divisor = kind == Collect::mean ? static_cast<Real>(count) : Real(1);
@@ -276,62 +325,16 @@ void aggregate_weights(const AggregateHead<Real>& head, Collect kind, std::int64
     for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
       const ColourRun& run = head.runs[r];
       for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) {
+        if (blocks) { // where blocks begin depends on the threads, what is in them must not
+          dot_reads<Real>(head, space, j, run.step, reads, to + colour, run.colour_step, !write);
+          return;
+        }
         for (std::int64_t c = 0; c < reads; ++c) {
           to[colour + c * run.colour_step] +=
               dot_rows<Real>(space, head.value + (j + c * run.step) * head.value_stride, head.width);
         }
       });
     }
-  }
-}
-
-/// Exact maxima, backward: a row's maxima, and `grad` over the number of its reads (columns) that attain each. NaN attains
-/// a maximum that is NaN.
-template <class Real>
-void share_maxima(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, std::int64_t count,
-                  std::int64_t width, const Real* grad, Real* most, Real* share) {
-  constexpr int lanes = Lanes<Real>::count;
-  const Vec<Real> one = splat<Real>(1), none{};
-  std::int64_t k = 0;
-  for (; k + lanes <= width; k += lanes) {
-    Vec<Real> top = load<Real>(base + columns[0] * stride + k), number = one;
-    for (std::int64_t a = 1; a < count; ++a) {
-      const Vec<Real> value = load<Real>(base + columns[a] * stride + k);
-      const auto more = beats<Real>(value, top);
-      number = more ? one : number + (beats<Real>(top, value) ? none : one);
-      top = more ? value : top;
-    }
-    store<Real>(most + k, top);
-    store<Real>(share + k, load<Real>(grad + k) / number);
-  }
-  for (; k < width; ++k) {
-    Real top = base[columns[0] * stride + k], number = 1;
-    for (std::int64_t a = 1; a < count; ++a) {
-      const Real value = base[columns[a] * stride + k];
-      const bool more = value > top || (value != value && top == top);
-      const bool less = top > value || (top != top && value == value);
-      number = more ? 1 : less ? number : number + 1;
-      top = more ? value : top;
-    }
-    most[k] = top;
-    share[k] = grad[k] / number;
-  }
-}
-
-/// to [count][width] = the shares of rows (readers of one read with these values) where the read attains their maxima.
-template <class Real>
-void keep_attained(const Real* value, const Real* most, const Real* share, const std::int32_t* readers,
-                   std::int64_t count, std::int64_t width, Real* to) {
-  constexpr int lanes = Lanes<Real>::count;
-  for (std::int64_t a = 0; a < count; ++a, to += width) {
-    const Real *const top = most + readers[a] * width, *const part = share + readers[a] * width;
-    std::int64_t k = 0;
-    for (; k + lanes <= width; k += lanes) {
-      const Vec<Real> v = load<Real>(value + k), m = load<Real>(top + k);
-      store<Real>(to + k, (v == m) | ((v != v) & (m != m)) ? load<Real>(part + k) : Vec<Real>{});
-    }
-    for (; k < width; ++k)
-      to[k] = value[k] == top[k] || (value[k] != value[k] && top[k] != top[k]) ? part[k] : Real(0);
   }
 }
 

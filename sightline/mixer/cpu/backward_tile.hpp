@@ -249,10 +249,10 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, value_width, Prepare::nothing,
                                                  value_copy, value_stride);
     if (program)
-      inputs.find(*rule.program, strip, vectors, width, keys, key_stride, queries, scores, &ahead);
+      inputs.find(*rule.program, strip, tile.readers, width, keys, key_stride, queries, scores, &ahead);
     else
-      score_strip<Real>(rule.score, strip, vectors, width, keys, key_stride, queries, scores, &ahead);
-    score_strip<Real>(Score::dot, strip, vectors, value_width, values, value_stride, outs, products, &ahead);
+      score_strip<Real>(rule.score, strip, tile.readers, width, keys, key_stride, queries, scores, &ahead);
+    score_strip<Real>(Score::dot, strip, tile.readers, value_width, values, value_stride, outs, products, &ahead);
     const bool is_all = is_first && source.is_at_end();
     const bool alone = is_all && !tile.in_order; // readers elsewhere might have more strips
     is_first = false;
@@ -291,7 +291,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       if (direct) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         scatter(scores, out_rows, value_length, value_padded,
-                gradients.value + strip.columns[0] * gradients.value_stride, gradients.value_stride, true);
+                gradients.value + strip.columns[0] * gradients.value_stride, gradients.value_stride, !tile.writes);
       } else if (tile.in_order) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         move_rows<Real>(strip, value_width, gradients.value, gradients.value_stride, value_sums, value_padded, false);
@@ -303,7 +303,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         for (int c = 0; c < strip.count; ++c) {
           Real* const to = gradients.value + strip.columns[c] * gradients.value_stride;
           for (std::int64_t k = 0; k < value_width; ++k)
-            to[k] += value_sums[c * value_padded + k];
+            to[k] = (tile.writes ? Real(0) : to[k]) + value_sums[c * value_padded + k];
         }
       }
     }
@@ -312,7 +312,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       if (direct) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         scatter(products, query_rows, length, padded, gradients.key + strip.columns[0] * gradients.key_stride,
-                gradients.key_stride, true);
+                gradients.key_stride, !tile.writes);
       } else if (tile.in_order) { // kernels of x.y alone
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         move_rows<Real>(strip, width, gradients.key, gradients.key_stride, key_sums, padded, false);
@@ -340,10 +340,10 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
           }
           if (prepared) {
             prepare_gradient<Real>(rule.prepare, head.key + strip.columns[c] * head.key_stride, from, width, Real(1),
-                                   to, true);
+                                   to, !tile.writes);
           } else {
             for (std::int64_t k = 0; k < width; ++k)
-              to[k] += from[k];
+              to[k] = (tile.writes ? Real(0) : to[k]) + from[k];
           }
         }
       }

@@ -241,6 +241,7 @@ private:
     list.rows = wants_colours ? spans : nullptr;
     list.in_order = tiles.in_order;
     list.again = tile.again;
+    list.writes = tiles_write(task.head);
     list.ring = tiles.ring;
     list.in_place = goes_by_content() && !orders_.empty() && !sorted_ && reads_in_place(tiles, tile);
     const auto next = static_cast<std::size_t>(part + workers_);
@@ -320,6 +321,11 @@ private:
     return static_cast<std::int64_t>(tiles_of(key_head * group()).columns.rows.size()) == shape_.reads;
   }
 
+  /// Tiles do.
+  [[nodiscard]] bool tiles_write(std::int64_t head) const {
+    return tiles_of(head).apart && group() == 1 && in_.lengths == nullptr;
+  }
+
   void clear(const View<Real>& view, std::int64_t width) {
     if (view.data == nullptr)
       return;
@@ -327,7 +333,7 @@ private:
     const std::int64_t parts = (shape_.reads + rows - 1) / rows;
     run_tasks(shape_.batch * shape_.key_heads * parts, workers_, [&](std::int64_t task, int) {
       const std::int64_t head = task / parts, first = task % parts * rows, last = std::min(first + rows, shape_.reads);
-      if (writes(head % shape_.key_heads))
+      if (writes(head % shape_.key_heads) || tiles_write(head % shape_.key_heads))
         return;
       for (std::int64_t j = first; j < last; ++j)
         std::fill_n(view.at(head / shape_.key_heads, head % shape_.key_heads, j), width, Real(0));

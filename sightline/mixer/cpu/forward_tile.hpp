@@ -119,12 +119,12 @@ template <class Real> struct ProgramScores {
                               ? square_row<Real>(rows + i * padded, width)
                               : Real(0);
   }
-  void find(const Program<Real>& program, const Strip& strip, int vectors, std::int64_t width, const Real* keys,
+  void find(const Program<Real>& program, const Strip& strip, int readers, std::int64_t width, const Real* keys,
             std::ptrdiff_t stride, const Real* queries, Real* scores, Ahead* ahead) {
     if (program.uses[0])
-      score_strip<Real>(Score::dot, strip, vectors, width, keys, stride, queries, scores, ahead);
+      score_strip<Real>(Score::dot, strip, readers, width, keys, stride, queries, scores, ahead);
     if (program.uses[3])
-      score_strip<Real>(Score::distance, strip, vectors, width, keys, stride, queries, distances, ahead);
+      score_strip<Real>(Score::distance, strip, readers, width, keys, stride, queries, distances, ahead);
     for (int c = 0; c < strip.count && program.uses[2]; ++c)
       read_squares[c] = square_row<Real>(keys + c * stride, width);
   }
@@ -217,11 +217,11 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, head.value_width,
                                                  Prepare::nothing, value_copy, value_stride);
     if (program) {
-      inputs.find(*rule.program, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
+      inputs.find(*rule.program, strip, tile.readers, head.width, keys, key_stride, queries, scores, &ahead);
       find_program_parts<Real>(*rule.program, strip, vectors, inputs.reader_squares, inputs.read_squares,
                                inputs.distances, scores, powers, exponents, space);
     } else {
-      score_strip<Real>(rule.score, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
+      score_strip<Real>(rule.score, strip, tile.readers, head.width, keys, key_stride, queries, scores, &ahead);
     }
     if (exponents) {
       bias.find(strip);

@@ -42,10 +42,16 @@ template <class Real> SIGHTLINE_INLINE typename Lanes<Real>::Integer magnitude_o
 /// As many numbers of a row as a vector of doubles holds.
 SIGHTLINE_INLINE Vec<double> load_doubles(const double* from) { return load<double>(from); }
 SIGHTLINE_INLINE Vec<double> load_doubles(const float* from) {
+#if defined(SIGHTLINE_USE_AVX512)
+  return _mm512_cvtps_pd(_mm256_loadu_ps(from));
+#elif defined(SIGHTLINE_USE_AVX2)
+  return _mm256_cvtps_pd(_mm_loadu_ps(from));
+#else
   typedef float Half __attribute__((vector_size(SIGHTLINE_SIMD_BYTES / 2), aligned(4), may_alias));
   typedef float Aligned __attribute__((vector_size(SIGHTLINE_SIMD_BYTES / 2)));
   const Aligned half = *reinterpret_cast<const Half*>(from);
   return __builtin_convertvector(half, Vec<double>);
+#endif
 }
 
 /// The unit of sums of at most `count` terms, as the anchor of the first sum; the second's is that times `finer`.
@@ -61,9 +67,15 @@ public:
   /// exponent: the largest magnitude is below 2^exponent.
   [[nodiscard]] double anchor(int exponent) const {
     constexpr int least = -860; // the second sum's unit is still a normal number
-    const int e = exponent < least ? least : exponent;
+    const int e = exponent < least ? least : (exponent + step - 1) & -step;
     return double_of((std::int64_t{1023 + 52 + e - bits_} << 52) | (std::int64_t{1} << 51));
   }
+  /// The same for exponents that floats have.
+  [[nodiscard]] Vec<double> anchors(IntVec<double> exponents) const {
+    return (Vec<double>)(((((exponents + (step - 1)) & -step) + (1023 + 52 - bits_)) << 52) | (std::int64_t{1} << 51));
+  }
+  /// Exponents are rounded up to multiples of this: most terms of a sum then promise the same unit as all.
+  static constexpr int step = 4;
 
 private:
   int bits_;
@@ -124,13 +136,42 @@ public:
     finer_ = grid.finer();
     is_special_ = false;
     for (std::int64_t k = 0; k < width_; ++k) {
-      const int exponent = static_cast<int>(tops_[k] >> Magnitude<Real>::mantissa) - Magnitude<Real>::bias + 1;
       is_special_ = is_special_ || tops_[k] >= Magnitude<Real>::infinite;
-      const bool huge = exponent > most_exponent; // doubles alone
-      scales_[k] = huge ? shrink : 1.0;
-      anchors_[k] = grid.anchor(huge ? exponent - shrink_exponent : exponent);
+      scales_[k] = scale_of(exponent_of(k));
+      anchors_[k] = anchor_of(grid, exponent_of(k));
     }
     terms_ = 0;
+  }
+
+  /// begin() to add() of `count` terms, in one pass where the first of them are as large as all: the unit is guessed from
+  /// these, and sums are begun again where it was too small.
+  void collect(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, const Real* weights, int count) {
+    constexpr int few = 64, least = 512;
+    begin();
+    const bool guesses = count >= least && width_ % Lanes<Real>::count == 0;
+    measure(base, stride, columns, weights, guesses ? few : count);
+    settle(count);
+    if (!guesses) {
+      add(base, stride, columns, weights, count);
+      return;
+    }
+    constexpr int vectors = SIGHTLINE_SIMD_BYTES == 64 ? 4 : 2, lanes = Lanes<Real>::count;
+    std::int64_t k = 0;
+    for (; k + vectors * lanes <= width_; k += vectors * lanes)
+      add_measured<vectors>(base, stride, columns, weights, count, k);
+    for (; k < width_; k += lanes)
+      add_measured<1>(base, stride, columns, weights, count, k);
+    terms_ = count;
+    bool same = !is_special_;
+    const Grid grid(count);
+    for (k = 0; k < width_; ++k)
+      same = same && scales_[k] == scale_of(exponent_of(k)) && anchors_[k] == anchor_of(grid, exponent_of(k));
+    if (same)
+      return;
+    for (k = 0; k < width_; ++k)
+      sums_[k] = rests_[k] = 0;
+    settle(count);
+    add(base, stride, columns, weights, count);
   }
 
   void add(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, const Real* weights, int count) {
@@ -167,6 +208,15 @@ private:
   using Integer = typename Lanes<Real>::Integer;
   static constexpr int most_exponent = 900, shrink_exponent = 200;
   static constexpr double shrink = 0x1p-200, grow = 0x1p200;
+
+  /// Below 2^this are all terms of entry k.
+  [[nodiscard]] SIGHTLINE_INLINE int exponent_of(std::int64_t k) const {
+    return static_cast<int>(tops_[k] >> Magnitude<Real>::mantissa) - Magnitude<Real>::bias + 1;
+  }
+  static SIGHTLINE_INLINE double scale_of(int exponent) { return exponent > most_exponent ? shrink : 1.0; } // doubles alone
+  static SIGHTLINE_INLINE double anchor_of(const Grid& grid, int exponent) {
+    return grid.anchor(exponent > most_exponent ? exponent - shrink_exponent : exponent);
+  }
 
   static SIGHTLINE_INLINE std::int64_t row_of(const std::int32_t* columns, int a) {
     return columns == nullptr ? a : columns[a];
@@ -238,6 +288,57 @@ private:
       store<double>(ints(sums_) + k + v * lanes, (Vec<double>)sum[v]);
       if constexpr (sizeof(Real) == 8)
         store<double>(ints(rests_) + k + v * lanes, (Vec<double>)rest[v]);
+    }
+  }
+
+  /// measure() and add() at once.
+  template <int vectors>
+  SIGHTLINE_INLINE void add_measured(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
+                                     const Real* weights, int count, std::int64_t k) {
+    constexpr int lanes = Lanes<Real>::count, half = Lanes<double>::count, parts = lanes / half;
+    const IntVec<Real> mask = Magnitude<Real>::mask - IntVec<Real>{};
+    IntVec<Real> top[vectors];
+    Vec<double> anchor[vectors * parts];
+    IntVec<double> sum[vectors * parts], rest[vectors * parts];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v)
+      top[v] = (IntVec<Real>)load<Real>(reinterpret_cast<const Real*>(tops_) + k + v * lanes);
+#pragma GCC unroll 8
+    for (int p = 0; p < vectors * parts; ++p) {
+      anchor[p] = load<double>(anchors_ + k + p * half);
+      sum[p] = rest[p] = IntVec<double>{};
+    }
+    const Vec<double> finer = splat<double>(finer_);
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + row_of(columns, a) * stride + k;
+      const Real factor = weights == nullptr ? Real(1) : weights[a];
+      const Vec<double> weight = splat<double>(static_cast<double>(factor));
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        const Vec<Real> x = load<Real>(row + v * lanes);
+        const IntVec<Real> size = (IntVec<Real>)(weights == nullptr ? x : splat<Real>(factor) * x) & mask;
+        top[v] = size > top[v] ? size : top[v];
+      }
+#pragma GCC unroll 8
+      for (int p = 0; p < vectors * parts; ++p) {
+        Vec<double> x = load_doubles(row + p * half);
+        if constexpr (sizeof(Real) == 8)
+          x = x * load<double>(scales_ + k + p * half);
+        const Vec<double> at = fma(weight, x, anchor[p]);
+        sum[p] += (IntVec<double>)at;
+        if constexpr (sizeof(Real) == 8)
+          rest[p] += (IntVec<double>)(fma(weight, x, anchor[p] - at) + anchor[p] * finer);
+      }
+    }
+    const auto ints = [](std::int64_t* from) { return reinterpret_cast<double*>(from); };
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v)
+      store<Real>(reinterpret_cast<Real*>(tops_) + k + v * lanes, (Vec<Real>)top[v]);
+#pragma GCC unroll 8
+    for (int p = 0; p < vectors * parts; ++p) {
+      store<double>(ints(sums_) + k + p * half, (Vec<double>)sum[p]);
+      if constexpr (sizeof(Real) == 8)
+        store<double>(ints(rests_) + k + p * half, (Vec<double>)rest[p]);
     }
   }
 

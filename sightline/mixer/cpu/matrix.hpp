@@ -28,8 +28,10 @@ public:
   void step() {
     for (int k = 0; k < 8 && at_ < lists_; ++k) {
       const List& list = list_[at_];
-      for (std::int64_t byte = 0; byte < list.row_bytes; byte += 64)
-        __builtin_prefetch(list.first + row_ * list.stride + byte, 0, 2);
+      const char* const row = list.first + row_ * list.stride;
+      const char* const end = row + list.row_bytes;
+      for (const char* line = row - reinterpret_cast<std::uintptr_t>(row) % 64; line < end; line += 64)
+        __builtin_prefetch(line, 0, 2);
       if (++row_ >= list.rows) {
         row_ = 0;
         ++at_;
@@ -167,11 +169,69 @@ __attribute__((noinline)) void multiply(int rows, int vectors, int depth, const 
   }
 }
 
+#if defined(SIGHTLINE_USE_AVX512)
+/// C = A B, `wide` vectors and half of one more: half a vector costs half on processors that take vectors of 64 bytes in
+/// two parts. The other half of C's last vector becomes 0.
+template <int rows, int wide>
+SIGHTLINE_INLINE void multiply_narrow_block(int depth, const float* a, std::ptrdiff_t a_stride, const float* b,
+                                            std::ptrdiff_t b_stride, float* c, std::ptrdiff_t c_stride) {
+  constexpr int lanes = Lanes<float>::count;
+  Vec<float> sum[rows][wide];
+  __m256 last[rows];
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < wide; ++v)
+      sum[r][v] = Vec<float>{};
+    last[r] = _mm256_setzero_ps();
+  }
+  for (int k = 0; k < depth; ++k) {
+    Vec<float> right[wide];
+#pragma GCC unroll 16
+    for (int v = 0; v < wide; ++v)
+      right[v] = load<float>(b + v * lanes);
+    const __m256 right_last = _mm256_loadu_ps(b + wide * lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      const Vec<float> left = splat<float>(a[r * a_stride]);
+#pragma GCC unroll 16
+      for (int v = 0; v < wide; ++v)
+        sum[r][v] = fma(left, right[v], sum[r][v]);
+      last[r] = _mm256_fmadd_ps(_mm512_castps512_ps256(left), right_last, last[r]);
+    }
+    ++a;
+    b += b_stride;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < wide; ++v)
+      store<float>(c + r * c_stride + v * lanes, sum[r][v]);
+    store<float>(c + r * c_stride + wide * lanes, _mm512_zextps256_ps512(last[r]));
+  }
+}
+
+/// The product of a strip whose tile has 49 to 56 readers: three vectors and a half.
+inline __attribute__((noinline)) void multiply_narrow(int rows, int depth, const float* a, std::ptrdiff_t a_stride,
+                                                      const float* b, std::ptrdiff_t b_stride, float* c,
+                                                      std::ptrdiff_t c_stride, Ahead* ahead) {
+  int r = 0;
+  for (; r + block_rows <= rows; r += block_rows) {
+    multiply_narrow_block<block_rows, 3>(depth, a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride);
+    if (ahead != nullptr)
+      ahead->step();
+  }
+  for (; r < rows; ++r)
+    multiply_narrow_block<1, 3>(depth, a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride);
+}
+#endif
+
 /// C (+)= A B with the k in the order given; they count from where a and b lie.
 template <class Real, Along along>
 __attribute__((noinline)) void multiply_ordered(int rows, int vectors, int depth, const std::int32_t* order,
                                                 const Real* a, std::ptrdiff_t a_stride, const Real* b,
-                                                std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add) {
+                                                std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add,
+                                                Ahead* ahead = nullptr) {
   constexpr int lanes = Lanes<Real>::count;
   const auto at = [&](int row) { return a + (along == Along::k ? row * a_stride : row); };
   const auto run = [&](auto some, int r) {
@@ -186,8 +246,11 @@ __attribute__((noinline)) void multiply_ordered(int rows, int vectors, int depth
                                                   c + r * c_stride + v * lanes, c_stride, add, order);
   };
   int r = 0;
-  for (; r + block_rows <= rows; r += block_rows)
+  for (; r + block_rows <= rows; r += block_rows) {
     run(Constant<block_rows>{}, r);
+    if (ahead != nullptr)
+      ahead->step();
+  }
   for (; r + 4 <= rows; r += 4)
     run(Constant<4>{}, r);
   for (; r < rows; ++r)

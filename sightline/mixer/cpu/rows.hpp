@@ -37,10 +37,7 @@ void sum_rows(const Real* base, std::ptrdiff_t stride, std::int64_t width, const
   if (is_free) {
     Arena arena(workspace);
     FreeSums<Real> sums(arena, width);
-    sums.begin();
-    sums.measure(base, stride, columns, weights, all);
-    sums.settle(count);
-    sums.add(base, stride, columns, weights, all);
+    sums.collect(base, stride, columns, weights, all);
     sums.finish(Real(1), false, to);
     return;
   }

@@ -198,11 +198,11 @@ void select_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList&
     const Real* const keys =
         gather_rows<Real>(strip, head.key, head.key_stride, head.width, rule.prepare, key_copy, key_stride);
     if (program) {
-      inputs.find(*rule.program, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
+      inputs.find(*rule.program, strip, tile.readers, head.width, keys, key_stride, queries, scores, &ahead);
       find_program_parts<Real>(*rule.program, strip, vectors, inputs.reader_squares, inputs.read_squares,
                                inputs.distances, scores, scores, exponents, space);
     } else {
-      score_strip<Real>(rule.score, strip, vectors, head.width, keys, key_stride, queries, scores, &ahead);
+      score_strip<Real>(rule.score, strip, tile.readers, head.width, keys, key_stride, queries, scores, &ahead);
     }
     if (exponents) {
       bias.find(strip);

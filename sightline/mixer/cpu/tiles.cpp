@@ -436,6 +436,17 @@ void finish_rows(Tiles& tiles, std::int64_t reads) {
 Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut, const std::vector<std::uint32_t>* classes) {
   Tiles tiles;
   TileCompiler(plan, relation, cut, classes, tiles).run();
+  std::vector<bool> is_read(static_cast<std::size_t>(plan.reads()));
+  std::int64_t reads = 0;
+  tiles.apart = tiles.rows.rows.empty();
+  for (const Segment& segment : tiles.segments) {
+    for (std::int64_t j = segment.first; tiles.apart && j < std::int64_t{segment.first} + segment.count; ++j) {
+      tiles.apart = !is_read[static_cast<std::size_t>(j)];
+      is_read[static_cast<std::size_t>(j)] = true;
+      ++reads;
+    }
+  }
+  tiles.apart = tiles.apart && reads == plan.reads();
   return tiles;
 }
 

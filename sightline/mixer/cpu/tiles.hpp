@@ -60,6 +60,7 @@ struct Tiles {
   std::int64_t arcs = 0;
   bool in_order = false; ///< exact rings: what tiles add up is one chain (TileList)
   std::int64_t ring = 0; ///< see TileList
+  bool apart = false;    ///< every read is read by one tile: it writes the gradients of its reads
 };
 
 /// Rows with their colours, for `aggregate`; chunks are stretches of groups that make one task.

@@ -109,10 +109,19 @@ template <class Real, class Function> SIGHTLINE_INLINE void for_vector_ranges(co
 
 /// The scores of a strip; lanes in vectors that nobody reads are left as they are.
 template <class Real>
-SIGHTLINE_INLINE void score_strip(Score kind, const Strip& strip, int vectors, std::int64_t width, const Real* keys,
+SIGHTLINE_INLINE void score_strip(Score kind, const Strip& strip, int readers, std::int64_t width, const Real* keys,
                                   std::ptrdiff_t stride, const Real* queries, Real* to, Ahead* ahead) {
   constexpr int lanes = Lanes<Real>::count;
+  const int vectors = (readers + lanes - 1) / lanes;
   if (strip.full) {
+#if defined(SIGHTLINE_USE_AVX512)
+    if constexpr (sizeof(Real) == 4) {
+      if (kind == Score::dot && readers > 3 * lanes && readers <= 3 * lanes + lanes / 2 && width <= 128) {
+        multiply_narrow(strip.count, static_cast<int>(width), keys, stride, queries, tile_readers, to, tile_readers, ahead);
+        return;
+      }
+    }
+#endif
     score<Real>(kind, strip.count, vectors, static_cast<int>(width), keys, stride, queries, to, ahead);
     return;
   }
@@ -132,7 +141,7 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
   const auto run = [&](int first, int count, int begin, int end) {
     if (strip.ordered) {
       multiply_ordered<Real, Along::rows>(static_cast<int>(width), end - begin, count, strip.order + first, rows, stride,
-                                          weights + begin * lanes, tile_readers, to + begin * lanes, tile_readers, true);
+                                          weights + begin * lanes, tile_readers, to + begin * lanes, tile_readers, true, ahead);
       return;
     }
     multiply<Real, Along::rows>(static_cast<int>(width), end - begin, count, rows + first * stride, stride,
@@ -213,7 +222,7 @@ SIGHTLINE_INLINE bool gather_rows_alone(const Strip& strip, int readers, std::in
   const int vectors = static_cast<int>(width / lanes);
   if (strip.ordered)
     multiply_ordered<Real, Along::rows>(readers, vectors, strip.count, strip.order, weights, tile_readers, rows, stride,
-                                        to, width, false);
+                                        to, width, false, ahead);
   else
     multiply<Real, Along::rows>(readers, vectors, strip.count, weights, tile_readers, rows, stride, to, width, false,
                                 ahead);
