@@ -13,6 +13,26 @@ namespace {
 
 std::string number(std::uint64_t x) { return std::to_string(x); }
 using Missing = std::vector<std::string>;
+/// Is every register read by a token, or by a register that is? The rows of others narrow the layout's group alone (16.52).
+bool sees_all_registers(const Layout& layout) {
+  std::set<Vertex> unread;
+  for (Vertex r = layout.tokens; r < layout.vertices(); ++r) unread.insert(r);
+  std::set<std::uint32_t> used;
+  for (const std::uint32_t layer : std::set(layout.order.begin(), layout.order.end())) used.insert(layout.layers[layer].begin(), layout.layers[layer].end());
+  std::vector<Run> row;
+  for (bool again = true; again && !unread.empty();) {
+    again = false;
+    for (const std::uint32_t relation : used) {
+      for (Vertex i = 0; i < layout.vertices(); ++i) {
+        if (unread.count(i) > 0) continue;
+        layout.relations[relation].pattern->row(i, row);
+        for (const Run& run : row) again = std::erase_if(unread, [&](Vertex r) { return r >= run.first && r <= run.last && (r - run.first) % run.step == 0; }) > 0 || again;
+      }
+    }
+  }
+  return unread.empty();
+}
+
 /// Rows of registers that start equal: frequencies when every layer that shows somebody is normalised, else counts.
 bool shows_frequencies(const Derivation& d) {
   return std::all_of(d.mixer.begin(), d.mixer.end(), [](const MixerFacts& m) { return m.normalised || m.blind; });
@@ -440,7 +460,7 @@ void decide_continuous(Derivation& d) {
       return std::all_of(left.begin(), left.end(), [&](const Permutation& g) { return chain.contains(g); });
     };
     if (pooling || !bounded) {
-      if (deep && !(fixed && !is_own(d.recoloured_group))) d.expressed = d.layout_group;
+      if (deep && !(fixed && !is_own(d.recoloured_group)) && sees_all_registers(d.whole ? d.layout : d.sighted)) d.expressed = d.layout_group;
     } else if (deep && d.verdict == "certified" && d.given && d.target_is_layout && d.target_class == ClassKind::all) {
       d.expressed = d.layout_group;
     } else if (!d.given || ((spare == 0 || *d.connected == 0) && *d.given >= *d.connected)) {

@@ -148,6 +148,32 @@ void decide_blocks(Context& context, std::uint64_t layers, Tokenwise& result) {
   context.use("mixer", {context.facts.mixer.front().why});
 }
 
+/// Do the rows of every register come into some token's view? Those of the others narrow the layout's group, and no network notices (docs/theory.md 16.52).
+bool sees_all_registers(const layout::Layout& layout) {
+  if (layout.registers == 0) return true;
+  std::set<std::uint32_t> used;
+  for (const std::uint32_t layer : std::set<std::uint32_t>(layout.order.begin(), layout.order.end())) {
+    used.insert(layout.layers[layer].relations.begin(), layout.layers[layer].relations.end());
+  }
+  std::vector<bool> seen(layout.vertices(), false);
+  std::vector<layout::Vertex> open;
+  for (layout::Vertex v = 0; v < layout.tokens; ++v) open.push_back(v);
+  std::vector<layout::Run> row;
+  while (!open.empty()) {
+    const layout::Vertex reader = open.back();
+    open.pop_back();
+    for (const std::uint32_t relation : used) {
+      layout.relations[relation].pattern().row(reader, row);
+      for (layout::Vertex r = layout.tokens; r < layout.vertices(); ++r) {
+        if (seen[r] || std::none_of(row.begin(), row.end(), [&](const layout::Run& run) { return run.contains(r); })) continue;
+        seen[r] = true;
+        open.push_back(r);
+      }
+    }
+  }
+  return std::all_of(seen.begin() + layout.tokens, seen.end(), [](bool s) { return s; });
+}
+
 bool is_bounded(const Context& context) {
   return every_mixer(context, [](const MixerFacts& m) { return m.bounded; });
 }
@@ -457,7 +483,7 @@ void decide_continuous(Context& context) {
   const bool enough = !context.given || (is_bounded(context) && *context.given >= most);
   std::optional<group::Group> expressed;
   if (is_fixed_pooling(a) || !is_bounded(context)) {
-    if (enough && !merged) expressed = context.layout_group;
+    if (enough && !merged && sees_all_registers(sighted.layout)) expressed = context.layout_group;
   } else if (enough && answer.verdict == Verdict::certified && context.given && context.target_is_layout && context.target_class == ClassKind::all) {
     expressed = context.layout_group;
   } else if (!context.given || (*context.given >= *answer.connected && (spare == 0 || *answer.connected == 0))) {
