@@ -373,8 +373,18 @@ ExchangedRows find_exchanged_rows(const Derivation& d, const Group& group, const
   const std::vector<Permutation> generators = list_generators(group, ~std::size_t{0});
   ExchangedRows result;
   result.complete = std::all_of(generators.begin(), generators.end(), [&](const Permutation& g) { return kept.contains(g); });
-  if (result.complete || n > 64) return result;
+  if (result.complete || n > 4096) return result;
   RowOverlap rows(d);
+  if (n > 64) {  // transpositions of neighbours
+    const Chain chain(group);
+    for (Vertex i = n - 1; i > 0 && !result.first; --i) {
+      const Permutation exchange({{i - 1, i}, {i, i - 1}});
+      if (!rows.overlap(i, i - 1) || !chain.contains(exchange) || kept.contains(exchange)) continue;
+      result.first = Collision{i - 1, i, {}};
+      for (Vertex j = 0; j < n; ++j) result.first->tau.emplace_back(j, exchange(j));
+    }
+    return result;
+  }
   std::vector<std::vector<char>> overlap(n, std::vector<char>(n, 1));
   for (Vertex i = 0; i < n; ++i) {
     for (Vertex j = 0; j < i; ++j) overlap[i][j] = overlap[j][i] = rows.overlap(i, j) ? 1 : 0;

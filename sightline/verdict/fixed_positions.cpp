@@ -156,15 +156,26 @@ Overlaps recolour_by_overlap(const Context& context, layout::Layout& layout) {
 
 ExchangedRows find_exchanged_rows(const Context& context, const group::Group& group, const group::Group& harmless) {
   using Images = std::vector<group::Point>;
-  constexpr std::size_t most_tokens = 64, most_elements = 5040;
+  constexpr std::size_t most_tokens = 64, most_elements = 5040, most_neighbours = 4096;
   ExchangedRows result;
   const auto n = static_cast<group::Point>(context.tokens());
   const group::Membership kept(harmless, context.budget);
   const std::vector<group::Permutation> generators = group::list_generators(group, static_cast<std::size_t>(-1));
   result.complete = std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return kept.contains(g); });
-  if (result.complete || n > most_tokens) return result;
+  if (result.complete || n > most_neighbours) return result;
 
   const PositionRows rows(context.architecture);
+  if (n > most_tokens) {
+    const group::Membership member(group, context.budget);
+    for (group::Point i = n - 1; i > 0 && !result.first; --i) {
+      context.budget.poll();
+      const group::Permutation exchange = group::Permutation::transposition(i - 1, i);
+      if (!rows.compare(i, i - 1).confused || !member.contains(exchange) || kept.contains(exchange)) continue;
+      result.first = sight::Collision{i - 1, i, {}};
+      for (group::Point j = 0; j < n; ++j) result.first->tau.emplace_back(j, exchange(j));
+    }
+    return result;
+  }
   std::vector<std::vector<bool>> overlap(n, std::vector<bool>(n, true));
   for (group::Point i = 0; i < n; ++i) {
     for (group::Point j = 0; j < i; ++j) overlap[i][j] = overlap[j][i] = rows.compare(i, j).confused;

@@ -25,7 +25,8 @@ enum class Overlaps {
 /// The permutations of a group that move every token to one whose row overlaps its own, but for those in `harmless` (docs/theory.md 16.38).
 struct ExchangedRows {
   std::optional<sight::Collision> first;  ///< of fewest tokens moved, then of least images
-  bool complete = false;                  ///< all were looked at: at most 5,040 of them, on at most 64 tokens; else transpositions alone
+  /// All were looked at: at most 5,040 of them, on at most 64 tokens; else transpositions alone, of neighbours on more tokens than that (up to 4,096).
+  bool complete = false;
 };
 [[nodiscard]] ExchangedRows find_exchanged_rows(const Context& context, const group::Group& group, const group::Group& harmless);
 
