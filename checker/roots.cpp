@@ -152,6 +152,61 @@ std::uint64_t last_first_layer(const Layout& layout) {
   return last;
 }
 
+namespace {
+
+/// Sets of vertices that read all of themselves, with one colour each, and nothing else: equal rows that hold their readers, as many readers as members.
+bool is_partition(const Relation& relation, Vertex vertices) {
+  if (relation.relative != RelativeKind::none) return false;
+  struct Set {
+    std::vector<Run> row;
+    Vertex missing;  // members that have not come
+  };
+  std::map<Vertex, Set> sets;  // by least member
+  std::vector<Run> row;
+  for (Vertex i = 0, end = 0; i < vertices; i = end) {
+    poll();
+    end = relation.same_row_until(i);
+    relation.row(i, row);
+    if (row.empty()) {
+      for (Vertex k = i; k < end; ++k) {
+        if (!sets.try_emplace(k, Set{{}, 0}).second) return false;
+      }
+      continue;
+    }
+    Vertex least = row.front().first, size = 0, own = 0;
+    for (const Run& run : row) {
+      if (run.colour != row.front().colour || run.colour_step != 0) return false;
+      least = std::min(least, run.first);
+      size += run.size();
+      for (Vertex k = std::max(i, run.first); k < end && k <= run.last; ++k) own += (k - run.first) % run.step == 0 ? 1 : 0;
+    }
+    if (own != end - i) return false;
+    if (least == i) sets.try_emplace(i, Set{row, size});
+    const auto set = sets.find(least);
+    if (set == sets.end() || set->second.missing < end - i) return false;
+    if (set->second.row != row) {
+      std::vector<Run> known = set->second.row;
+      if (!same_runs(known, row)) return false;
+    }
+    set->second.missing -= end - i;
+  }
+  return std::all_of(sets.begin(), sets.end(), [](const auto& set) { return set.second.missing == 0; });
+}
+
+}  // namespace
+
+std::uint64_t last_shown_layer(const Layout& layout) {
+  const std::uint64_t last = last_first_layer(layout);
+  if (last == 0 || layout.layer(last).size() != 1) return last;
+  const std::uint32_t r = layout.layer(last).front();
+  std::uint64_t shown = last - 1;
+  const std::vector<std::uint64_t> first = first_layers(layout);
+  for (std::uint32_t other = 0; other < first.size(); ++other) {
+    if (other != r && first[other] != absent) shown = std::max(shown, first[other]);
+  }
+  return shown == last || !is_partition(layout.relations[r], layout.vertices()) ? last : shown;
+}
+
 // Every row that is ever visible is visible at a vertex that is seen within the layers after `base`. Labels of equal registers first
 // have to settle; then one whole period of rows must be visible.
 Limit compute_limit(const Layout& layout, bool frequencies, const ReachQuestion& ask) {

@@ -185,7 +185,13 @@ private:
   [[nodiscard]] std::vector<bool> find_complete_roots(const std::vector<Vertex>& orbit) const {
     std::vector<bool> complete(layout_.tokens, false);
     const std::uint64_t first = last_first_layer(layout_);
-    if (registers_ || depth_ < first) return complete;
+    if (registers_) return complete;
+    if (const std::uint64_t shown = last_shown_layer(layout_); shown < first && depth_ >= shown) {
+      const Unseen unseen = compute_unseen(layout_, {ClassKind::all, false, true, shown, nullptr, &orbit, nullptr, nullptr, nullptr, &memory_}, depth_ - shown);
+      for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = unseen.count[a] == 0;
+      if (std::find(complete.begin(), complete.end(), true) != complete.end()) return complete;
+    }
+    if (depth_ < first) return complete;
     const Unseen unseen = compute_unseen(layout_, {ClassKind::all, false, true, first, nullptr, &orbit, nullptr, nullptr, nullptr, &memory_}, depth_ - first);
     for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = unseen.count[a] == 0;
     if (std::find(complete.begin(), complete.end(), true) != complete.end()) return complete;

@@ -144,6 +144,9 @@ struct Limit {
 };
 /// The layer from which on every relation has occurred once.
 [[nodiscard]] std::uint64_t last_first_layer(const Layout& layout);
+/// Behind this layer all rows follow from those in sight of a root that sees everything: last_first_layer, or the one before where the last relation comes alone and parts
+/// the vertices into sets, of which one member shows the row of all (docs/theory.md 16.47).
+[[nodiscard]] std::uint64_t last_shown_layer(const Layout& layout);
 /// By vertex: how many stand in its component, that is, are joined to it by arcs whichever way they point.
 [[nodiscard]] std::vector<Vertex> measure_components(const Layout& layout);
 /// @param ask  what is known about reach: orbits, hints, memory

@@ -80,6 +80,58 @@ std::vector<Vertex> measure_components(const Layout& layout, const Budget& budge
   return size;
 }
 
+/// Does the relation part the vertices into sets that read all of themselves, with one colour each, and nothing else? One row written in two ways: no.
+bool is_partition(const layout::Relation& relation, const Budget& budget) {
+  if (relation.relative().kind != layout::RelativeKind::none) return false;
+  const Vertex n = relation.vertex_count();
+  const Booking booking(budget, std::uint64_t{n} * 2 * sizeof(Vertex));
+  constexpr Vertex unknown = ~Vertex{0};
+  std::vector<Vertex> row_of(n, unknown), missing;  // by the least vertex of a set: the number of its row; by row: how many of its members have not come
+  std::vector<std::vector<layout::ColouredRun>> rows;
+  std::vector<layout::ColouredRun> row;
+  for (Vertex i = 0, end = 0; i < n; i = end) {
+    budget.poll();
+    end = relation.same_row_until(i);
+    relation.row(i, row);
+    if (row.empty()) {  // each by itself
+      for (Vertex k = i; k < end; ++k) {
+        if (std::exchange(row_of[k], static_cast<Vertex>(rows.size())) != unknown) return false;
+      }
+      rows.emplace_back();
+      missing.push_back(0);
+      continue;
+    }
+    Vertex least = row.front().first, size = 0, own = 0;
+    for (const layout::ColouredRun& run : row) {
+      if (run.colour != row.front().colour || run.colour_step != 0) return false;
+      least = std::min(least, run.first);
+      size += run.size();
+      for (Vertex k = std::max(i, run.first); k < end && k <= run.last; ++k) own += (k - run.first) % run.step == 0 ? 1 : 0;
+    }
+    if (own != end - i) return false;
+    if (least == i && row_of[i] == unknown) {
+      row_of[i] = static_cast<Vertex>(rows.size());
+      rows.push_back(row);
+      missing.push_back(size);
+    }
+    if (row_of[least] == unknown || rows[row_of[least]] != row || missing[row_of[least]] < end - i) return false;
+    missing[row_of[least]] -= end - i;
+  }
+  return std::all_of(missing.begin(), missing.end(), [](Vertex left) { return left == 0; });
+}
+
+/// A layer such that all rows follow from what is in sight of a root that sees everything within the layers behind it: the one by which every relation has occurred, or
+/// the one before where the last relation comes alone and parts the vertices into sets, of which a member shows the row of all (docs/theory.md 16.47).
+std::uint64_t compute_first_shown(const Layout& layout, const Budget& budget) {
+  const std::uint64_t last = compute_first_occurrence(layout);
+  if (last == 0 || layout.layer(last).relations.size() != 1) return last;
+  const std::uint32_t r = layout.layer(last).relations.front();
+  std::vector<std::uint64_t> first = compute_first_layers(layout);
+  first[r] = last - 1;
+  const std::uint64_t shown = *std::max_element(first.begin(), first.end());
+  return shown == last || !is_partition(layout.relations[r], budget) ? last : shown;
+}
+
 }  // namespace
 
 std::optional<std::vector<Vertex>> count_unseen_behind(const Layout& layout, std::uint64_t first, std::uint64_t depth, const Budget& budget) {
@@ -98,7 +150,13 @@ std::optional<std::vector<Vertex>> count_unseen_behind(const Layout& layout, std
 std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth, const Budget& budget) {
   std::vector<bool> complete(layout.tokens, false);
   const std::uint64_t first = compute_first_occurrence(layout);
-  if (layout.has_equal_registers() || depth < first) return complete;
+  if (layout.has_equal_registers()) return complete;
+  if (const std::uint64_t shown = compute_first_shown(layout, budget); shown < first && depth >= shown) {
+    const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, shown, depth, budget);
+    for (Vertex a = 0; behind && a < layout.tokens; ++a) complete[a] = (*behind)[a] == 0;
+    if (std::find(complete.begin(), complete.end(), true) != complete.end()) return complete;
+  }
+  if (depth < first) return complete;
   const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, first, depth, budget);
   if (!behind) return complete;
   const std::vector<Vertex>& unseen = *behind;

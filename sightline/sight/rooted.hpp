@@ -60,7 +60,7 @@ struct Limit {
 
 /// Tokens that at this depth have every row of their component in view (vertices that arcs join, whichever way they point). An isomorphism of
 /// such a view moves the component onto itself or onto another one, so it extends to an automorphism of the layout; and no other view is
-/// isomorphic to one: they explain themselves (docs/theory.md 16.25). May miss some (large layouts, registers that start equal). One reach.
+/// isomorphic to one: they explain themselves (docs/theory.md 16.25, 16.47 c). May miss some (large layouts, registers that start equal). One reach.
 [[nodiscard]] std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth, const Budget& budget);
 
 /// Colours that every isomorphism of rooted structures preserves: refinement of 64-bit hashes along visible rows, both ways,

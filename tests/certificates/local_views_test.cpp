@@ -16,6 +16,7 @@
 #include "sightline/sight/local_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_residues.hpp"
+#include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_sweep.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 #include "tests/unlimited.hpp"
@@ -152,6 +153,46 @@ TEST_CASE("isomorphisms of views that hold all rows of some relations are the la
   }
   CHECK(dropped > 60);
   CHECK(refused > 20);
+}
+
+TEST_CASE("roots that see a member of every set of the last relation are complete") {
+  std::mt19937_64 random(47);
+  int complete_roots = 0, early = 0;
+  for (int k = 0; k < 300; ++k) {
+    CAPTURE(k);
+    const auto n = static_cast<Vertex>(5 + random() % 4);
+    std::vector<Rows> layers;
+    for (std::uint64_t l = 0, count = random() % 2; l < count; ++l) layers.push_back(draw_rows(random, n));
+    for (std::uint64_t l = 0; l < 2; ++l) {  // sets, of which one pair may be spoiled
+      std::vector<std::uint64_t> set(n);
+      for (std::uint64_t& s : set) s = random() % 3;
+      const Vertex from = random() % 4 == 0 ? static_cast<Vertex>(random() % n) : n, to = static_cast<Vertex>(random() % n);
+      layers.push_back(fill(n, [&](Vertex i, Vertex j) { return set[i] == set[j] && (i == j || i != from || j != to); }));
+    }
+    const Layout layout = list_layers(n, layers);
+    const std::uint64_t first = compute_first_occurrence(layout), shown = checker::last_shown_layer(convert::to_checker(layout));
+    for (std::uint64_t depth = 1; depth <= 5; ++depth) {
+      const std::vector<bool> complete = find_complete_roots(layout, depth, unlimited);
+      if (std::find(complete.begin(), complete.end(), true) == complete.end()) continue;
+      ViewQuestion question;
+      question.layout = &layout;
+      const auto classes = list_isomorphisms(question, depth, 100'000, unlimited);
+      if (!classes) continue;
+      ++complete_roots;
+      early += shown < first;
+      for (const RootClass& alike : *classes) {
+        for (const auto& [b, maps] : alike.to) {
+          if (!complete[alike.root]) continue;
+          for (const std::vector<Vertex>& map : maps) {
+            if (std::find(map.begin(), map.end(), n) != map.end()) continue;  // sees its component alone
+            REQUIRE(symmetry::is_automorphism(symmetry::make_structure(layout), group::Permutation::from_images(map), unlimited));
+          }
+        }
+      }
+    }
+  }
+  CHECK(complete_roots > 60);
+  CHECK(early > 20);
 }
 
 TEST_CASE("the checker asks residues by themselves, too") {
