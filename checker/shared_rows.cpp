@@ -22,6 +22,9 @@ struct DifferentRows {
 
   DifferentRows(const Graph& graph, const Table& table) {
     std::vector<std::pair<Vertex, std::vector<std::uint64_t>>> sums;  // by step: over the members of x's residue up to x, at x + step
+    // Rows of colours that name offsets differ from reader to reader: soon given up.
+    std::uint64_t walked = 0;
+    const auto too_many = [&] { return first.size() * share > graph.vertices || walked > 64 * std::uint64_t{graph.vertices}; };
     const auto print = [&](const std::vector<Run>& row) {
       std::uint64_t all = 0;
       for (const Run& run : row) {
@@ -34,6 +37,7 @@ struct DifferentRows {
         if (at != sums.end() && run.colour_step == 0) {
           all += weight(0) * (at->second[std::size_t{run.last} + run.step] - at->second[run.first]);
         } else {
+          if (run.colour_step != 0) walked += run.size();
           for (Vertex k = 0; k < run.size(); ++k) all += weight(k) * mix(std::uint64_t{run.first} + k * run.step);
         }
       }
@@ -58,9 +62,9 @@ struct DifferentRows {
       if (same != alike.end()) continue;
       alike.push_back(of[v]);
       first.push_back(v);
-      if (first.size() * share > graph.vertices) break;
+      if (too_many()) break;
     }
-    if (first.size() * share > graph.vertices) first.clear();
+    if (too_many()) first.clear();
   }
 };
 

@@ -89,7 +89,7 @@ bool are_translates(const Relation& relation, const Offsets& offsets) {
 }
 
 bool do_readers_name_tokens(const Layout& layout, std::uint64_t depth, const std::vector<std::pair<std::size_t, Offsets>>& used, const std::vector<std::uint64_t>& first) {
-  constexpr std::size_t most_sums = 8;
+  constexpr std::uint64_t most_sums = 8, most_words = std::uint64_t{1} << 23;
   const std::int64_t n = layout.tokens;
   const std::vector<std::int64_t> latest = compute_latest(layout, depth, layout.tokens - 1);
   if (std::find(latest.begin(), latest.end(), -1) != latest.end()) return false;
@@ -107,7 +107,7 @@ bool do_readers_name_tokens(const Layout& layout, std::uint64_t depth, const std
       sources.push_back({r, span, numbers.emplace(std::pair(r, span.step), numbers.size()).first->second});
     }
   }
-  if (numbers.size() > most_sums) return false;
+  if (numbers.size() > most_sums && numbers.size() * layout.tokens > most_words) return false;
   // sums[k][y]: names of the visible readers at y, y - step, ..
   std::vector<std::vector<std::uint64_t>> sums(numbers.size(), std::vector<std::uint64_t>(static_cast<std::size_t>(n)));
   std::vector<std::uint64_t> names;

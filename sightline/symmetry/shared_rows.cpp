@@ -25,10 +25,13 @@ public:
   void find(const std::vector<std::uint8_t>& visible) {
     find_few(visible);
     sums_.clear();
-    if (readers.size() * readers_per_row > vertices_) readers.clear();
+    if (readers.size() * readers_per_row > vertices_ || walks_too_far()) readers.clear();
   }
 
 private:
+  /// Runs whose colour changes are gone through: rows that name offsets differ from reader to reader, and to show that of an eighth of them is a square of the vertices.
+  [[nodiscard]] bool walks_too_far() const { return walked_ > 64 * std::uint64_t{vertices_}; }
+
   void find_few(const std::vector<std::uint8_t>& visible) {
     of.assign(vertices_, no_row);
     std::vector<std::uint32_t> by_place(rows_.spans.size() + 1, no_row);  // the last for rows without spans
@@ -50,7 +53,7 @@ private:
         }
       }
       of[v] = known;
-      if (readers.size() * readers_per_row > vertices_) return;
+      if (readers.size() * readers_per_row > vertices_ || walks_too_far()) return;
     }
   }
 
@@ -63,6 +66,7 @@ private:
         sum += weigh(span->base) * ((*sums)[std::size_t{span->last} + span->step] - (*sums)[span->first]);
         continue;
       }
+      if (span->slope != 0) walked_ += (span->last - span->first) / span->step + 1;
       for (std::uint64_t x = span->first; x <= span->last; x += span->step) sum += weigh(span->colour(static_cast<Vertex>(x))) * field::mix(x);
     }
     return sum;
@@ -96,6 +100,7 @@ private:
   const SpanLists& rows_;
   Vertex vertices_;
   const Budget& budget_;
+  std::uint64_t walked_ = 0;
   std::vector<std::pair<Vertex, std::vector<std::uint64_t>>> sums_;
 };
 
