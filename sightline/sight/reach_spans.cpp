@@ -302,6 +302,7 @@ std::optional<ReachAnswer> find_by_spans(const ReachQuestion& question, const Bu
     return std::nullopt;
   } catch (const BudgetExhausted&) {
     if (budget.is_late()) throw;
+    if (ReachMemory::Entry* const memory = ReachMemory::find(*question.layout)) memory->spans.reset();
     return std::nullopt;  // columns need less memory
   }
 }
