@@ -629,8 +629,7 @@ std::optional<IdLayers> mixed(const Stack& s, std::uint64_t reach) {
   while (named < 2 * s.order.size() && s.heads[s.layer(named + 1).front()].scheme == "rotary") ++named;
   const Group nobody{s.layout.tokens, {}, {}};
   const auto unseen = [&](bool ordinary) { return s.q.sight->unseen_pairs(s.views(ClassKind::causal, &nobody), reach, ordinary).first; };
-  if (named > 0 && reach <= named && unseen(false) - unseen(true) <= 1)
-    return found(reach, "theorem-bos", {reach_premise(reach), "all tokens but at most one see the BOS by then"});
+  if (named > 0 && reach <= named && unseen(false) - unseen(true) <= 1) return found(reach, "theorem-bos", {reach_premise(reach), "all tokens but at most one see the BOS by then"});
   IdLayers result = between(reach, full[1], "mixed-rotary", {"first full layer: " + std::to_string(full[0]), "second full layer: " + std::to_string(full[1])});
   if (result.low == result.high) result.layers = result.low;
   return result;
@@ -657,14 +656,13 @@ IdLayers decide(const Stack& s) {
     return found(std::nullopt, "unseen", {"token " + std::to_string(reader) + " never sees token " + std::to_string(unseen)});
   }
   if (auto merged = constants(s)) return *merged;
-  const auto& colours = s.layout.vertex_colour;
-  if (s.positions && std::set(colours.begin(), colours.begin() + static_cast<std::ptrdiff_t>(s.n)).size() == s.n) return absolute(s, *reach);
+  if (s.positions && std::set(s.layout.vertex_colour.begin(), s.layout.vertex_colour.begin() + static_cast<std::ptrdiff_t>(s.n)).size() == s.n) return absolute(s, *reach);
   for (const Json& layer : s.a["layer"].array()) {
     if (s.n > 1 && !layer["mixer"]["top_k"].is_null()) return between(*reach, 0, "open", {"top-k attention on ids: labels are not necessary there (theory 15.8 l)"});
   }
   if (s.lengths && s.n > 1) return between(*reach, 0, "open", {"a layer shows the length of its rows alone"});
-  if (s.n > 1 && std::any_of(s.q.mixers.begin(), s.q.mixers.end(), [](const IdMixer& mixer) { return mixer.sees_places; }))
-    return between(*reach, 0, "open", {"rotary positions under a kernel that turning both tokens may change: rows show more than offsets (theory 16.37)"});
+  const auto sees_places = [](const IdMixer& mixer) { return mixer.sees_places; };
+  if (s.n > 1 && std::any_of(s.q.mixers.begin(), s.q.mixers.end(), sees_places)) return between(*reach, 0, "open", {"rotary positions under a kernel that turning both tokens may change: rows show more than offsets (theory 16.37)"});
   if (auto result = labels(s)) return *result;
   if (s.positions) return by_views(s, *reach, question);
   if (auto result = linformer(s, *reach)) return *result;
