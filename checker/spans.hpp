@@ -22,7 +22,7 @@ struct SpanSets {
   std::vector<std::uint32_t> far;      ///< by vertex, rising by 0 or 1: which of the lists
   std::vector<std::size_t> begin{0};   ///< of each list; one more at the end
   std::vector<SeenSpan> lists;
-  friend bool operator==(const SpanSets& a, const SpanSets& b) { return a.near == b.near && a.far == b.far && a.lists == b.lists; }
+  friend bool operator==(const SpanSets& a, const SpanSets& b) { return a.near == b.near && a.far == b.far && a.begin == b.begin && a.lists == b.lists; }
 };
 
 /// The views of all depths, wherever the list of layers begins. Whatever takes too many intervals throws TooManySpans.

@@ -41,7 +41,7 @@ public:
   /// All that i sees, as sorted spans that do not touch.
   void spans(Vertex i, std::vector<Span>& out) const;
 
-  friend bool operator==(const SpanViews& a, const SpanViews& b) { return a.lo_ == b.lo_ && a.hi_ == b.hi_ && a.list_ == b.list_ && a.spans_ == b.spans_; }
+  friend bool operator==(const SpanViews& a, const SpanViews& b) { return a.lo_ == b.lo_ && a.hi_ == b.hi_ && a.list_ == b.list_ && a.begin_ == b.begin_ && a.spans_ == b.spans_; }
 
 private:
   class Builder;
