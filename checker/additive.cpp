@@ -5,6 +5,7 @@
 
 #include "json.hpp"
 #include "labels.hpp"
+#include "reach.hpp"
 
 namespace checker {
 
@@ -103,7 +104,7 @@ std::uint64_t period_of(const Json& layers) {
 
 std::pair<std::uint64_t, std::uint64_t> additive_layers(const FirstSums& question, std::uint64_t reach, bool proved) {
   const Vertex n = question.seen->tokens;
-  const bool trivial = question.target->classes.empty() && question.target->generators.empty(), every = n <= 400;
+  const bool trivial = is_trivial(*question.target), every = n <= 400;
   const std::uint64_t high = reach + question.period;  // one period later everything in view is read behind layer 1
   std::uint64_t low = reach;
   for (std::uint64_t m = reach; m < high; ++m) {

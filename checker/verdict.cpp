@@ -6,6 +6,7 @@
 
 #include "derivation.hpp"
 #include "reach.hpp"
+#include "views.hpp"
 
 namespace checker {
 
@@ -17,14 +18,13 @@ using Missing = std::vector<std::string>;
 bool sees_all_registers(const Layout& layout) {
   std::set<Vertex> unread;
   for (Vertex r = layout.tokens; r < layout.vertices(); ++r) unread.insert(r);
-  std::set<std::uint32_t> used;
-  for (const std::uint32_t layer : std::set(layout.order.begin(), layout.order.end())) used.insert(layout.layers[layer].begin(), layout.layers[layer].end());
+  const std::vector<std::uint64_t> first = first_layers(layout);
   std::vector<Run> row;
   for (bool again = true; again && !unread.empty();) {
     again = false;
-    for (const std::uint32_t relation : used) {
+    for (std::size_t relation = 0; relation < first.size(); ++relation) {
       for (Vertex i = 0; i < layout.vertices(); ++i) {
-        if (unread.count(i) > 0) continue;
+        if (first[relation] == absent || unread.count(i) > 0) continue;
         layout.relations[relation].pattern->row(i, row);
         for (const Run& run : row) again = std::erase_if(unread, [&](Vertex r) { return r >= run.first && r <= run.last && (r - run.first) % run.step == 0; }) > 0 || again;
       }

@@ -186,17 +186,18 @@ private:
     std::vector<bool> complete(layout_.tokens, false);
     const std::uint64_t first = last_first_layer(layout_);
     if (registers_) return complete;
-    if (const std::uint64_t shown = last_shown_layer(layout_); shown < first && depth_ >= shown) {
-      const Unseen unseen = compute_unseen(layout_, {ClassKind::all, false, true, shown, nullptr, &orbit, nullptr, nullptr, nullptr, &memory_}, depth_ - shown);
+    const auto unseen_behind = [&](std::uint64_t layer) {
+      return compute_unseen(layout_, {ClassKind::all, false, true, layer, nullptr, &orbit, nullptr, nullptr, nullptr, &memory_}, depth_ - layer);
+    };
+    Unseen unseen;
+    for (const std::uint64_t layer : std::set{last_shown_layer(layout_), first}) {
+      if (depth_ < layer) return complete;
+      unseen = unseen_behind(layer);
       for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = unseen.count[a] == 0;
       if (std::find(complete.begin(), complete.end(), true) != complete.end()) return complete;
     }
-    if (depth_ < first) return complete;
-    const Unseen unseen = compute_unseen(layout_, {ClassKind::all, false, true, first, nullptr, &orbit, nullptr, nullptr, nullptr, &memory_}, depth_ - first);
-    for (Vertex a = 0; a < layout_.tokens; ++a) complete[a] = unseen.count[a] == 0;
-    if (std::find(complete.begin(), complete.end(), true) != complete.end()) return complete;
     const std::vector<Vertex> component = measure_components(layout_);
-    const Unseen ever = compute_unseen(layout_, {ClassKind::all, false, true, 0, nullptr, &orbit, nullptr, nullptr, nullptr, &memory_}, depth_);
+    const Unseen ever = unseen_behind(0);
     std::set<Vertex> doubtful;
     for (Vertex a = 0; a < layout_.tokens; ++a) {
       if (unseen.count[a] + component[a] != layout_.vertices() && ever.count[a] == unseen.count[a]) doubtful.insert(unseen.count[a]);

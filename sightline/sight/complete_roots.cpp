@@ -151,17 +151,15 @@ std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth,
   std::vector<bool> complete(layout.tokens, false);
   const std::uint64_t first = compute_first_occurrence(layout);
   if (layout.has_equal_registers()) return complete;
-  if (const std::uint64_t shown = compute_first_shown(layout, budget); shown < first && depth >= shown) {
-    const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, shown, depth, budget);
+  std::optional<std::vector<Vertex>> behind;
+  for (const std::uint64_t layer : std::set{compute_first_shown(layout, budget), first}) {
+    if (depth < layer) return complete;
+    behind = count_unseen_behind(layout, layer, depth, budget);
     for (Vertex a = 0; behind && a < layout.tokens; ++a) complete[a] = (*behind)[a] == 0;
     if (std::find(complete.begin(), complete.end(), true) != complete.end()) return complete;
   }
-  if (depth < first) return complete;
-  const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, first, depth, budget);
   if (!behind) return complete;
   const std::vector<Vertex>& unseen = *behind;
-  for (Vertex a = 0; a < layout.tokens; ++a) complete[a] = unseen[a] == 0;
-  if (std::find(complete.begin(), complete.end(), true) != complete.end()) return complete;
   // Nobody sees everything: perhaps there is more than one component.
   const std::vector<Vertex> component = measure_components(layout, budget);
   if (component[0] == layout.vertices()) return complete;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sightline/symmetry/automorphism.hpp"
+#include "sightline/sight/rooted.hpp"
 #include "sightline/sight/wanted.hpp"
 #include "sightline/verdict/context.hpp"
 #include "sightline/verdict/fixed_positions.hpp"
@@ -151,10 +152,7 @@ void decide_blocks(Context& context, std::uint64_t layers, Tokenwise& result) {
 /// Do the rows of every register come into some token's view? Those of the others narrow the layout's group, and no network notices (docs/theory.md 16.52).
 bool sees_all_registers(const layout::Layout& layout) {
   if (layout.registers == 0) return true;
-  std::set<std::uint32_t> used;
-  for (const std::uint32_t layer : std::set<std::uint32_t>(layout.order.begin(), layout.order.end())) {
-    used.insert(layout.layers[layer].relations.begin(), layout.layers[layer].relations.end());
-  }
+  const std::vector<std::uint64_t> first = sight::compute_first_layers(layout);
   std::vector<bool> seen(layout.vertices(), false);
   std::vector<layout::Vertex> open;
   for (layout::Vertex v = 0; v < layout.tokens; ++v) open.push_back(v);
@@ -162,7 +160,8 @@ bool sees_all_registers(const layout::Layout& layout) {
   while (!open.empty()) {
     const layout::Vertex reader = open.back();
     open.pop_back();
-    for (const std::uint32_t relation : used) {
+    for (std::size_t relation = 0; relation < first.size(); ++relation) {
+      if (first[relation] == 0) continue;
       layout.relations[relation].pattern().row(reader, row);
       for (layout::Vertex r = layout.tokens; r < layout.vertices(); ++r) {
         if (seen[r] || std::none_of(row.begin(), row.end(), [&](const layout::Run& run) { return run.contains(r); })) continue;
