@@ -140,6 +140,8 @@ struct Layout {
   [[nodiscard]] Vertex vertices() const { return tokens + registers; }
   /// The layer applied q-th (q >= 1) when the list is repeated for ever.
   [[nodiscard]] const Layer& layer(std::uint64_t q) const { return layers[order[(q - 1) % order.size()]]; }
+  /// Which of `layers` the list names: used[l], one per layer.
+  [[nodiscard]] std::vector<bool> used_layers() const;
   /// True when two registers have the same colour (then labels are multisets and equal registers may coincide: theory.md 7.6, 15.8 g).
   [[nodiscard]] bool has_equal_registers() const;
 };

@@ -60,9 +60,7 @@ std::vector<Vertex> measure_components(const Layout& layout, const Budget& budge
   const Booking booking(budget, std::uint64_t{vertices} * 16);
   symmetry::Orbits components(vertices);
   RangeJoiner joiner(components, vertices, budget);
-  std::vector<bool> used(layout.layers.size(), false);
-  for (const std::uint32_t l : layout.order) used[l] = true;
-  for (const auto& layer : find_read_layers(layout, used, budget)) {
+  for (const auto& layer : find_read_layers(layout, budget)) {
     for (const ReadGroup& group : layer->groups) {
       budget.poll();
       if (group.ranges_begin == group.ranges_end) continue;

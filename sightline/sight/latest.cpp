@@ -82,8 +82,7 @@ std::vector<std::int64_t> compute_latest_from(const Layout& layout, std::uint64_
   // Once layer q of kind l has handed time q-1 to a row, an earlier layer of the same kind has nothing better to give:
   // every vertex is expanded once per distinct layer, going down in q.
   std::vector<std::size_t> expanded(layout.layers.size(), 0);
-  std::vector<bool> used(layout.layers.size(), false);
-  for (const std::uint32_t l : layout.order) used[l] = true;
+  const std::vector<bool> used = layout.used_layers();
   std::vector<layout::Run> row;
   Vertex read_from = 0, read_until = 0;  // readers of one row of this layer, which was read already
   for (std::int64_t q = sources.front().time; q >= 1; --q) {

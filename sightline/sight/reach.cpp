@@ -16,8 +16,8 @@ constexpr Vertex small_layout = 1024;
 // 0..i in the end, because a path from i to i-1 cannot go round.
 bool find_causal_chain(const Layout& layout, const Budget& budget) {
   if (layout.registers > 0 || layout.order.empty()) return false;
-  std::vector<bool> used(layout.layers.size(), false), linked(layout.tokens, false);
-  for (const std::uint32_t l : layout.order) used[l] = true;
+  const std::vector<bool> used = layout.used_layers();
+  std::vector<bool> linked(layout.tokens, false);
   std::vector<layout::Run> row;
   for (std::size_t l = 0; l < layout.layers.size(); ++l) {
     if (!used[l]) continue;

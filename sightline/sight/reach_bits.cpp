@@ -166,9 +166,8 @@ public:
   BitReach(const ReachQuestion& question, const Budget& budget)
       : question_(question), layout_(*question.layout), budget_(budget), period_(make_period(layout_, question.skip)),
         booking_(budget, 3 * sizeof(Lane<Words>) * static_cast<std::uint64_t>(layout_.vertices())) {
-    std::vector<bool> used(layout_.layers.size(), false);
-    for (const LayerRun& run : period_) used[run.layer] = true;
-    layers_ = find_read_layers(layout_, used, budget);
+    const std::vector<bool> used = layout_.used_layers();
+    layers_ = find_read_layers(layout_, budget);
     for (std::size_t l = 0; l < used.size(); ++l) {
       if (used[l]) used_.push_back(static_cast<std::uint32_t>(l));
       tables_.emplace_back();

@@ -55,10 +55,10 @@ struct ReadLayer {
 [[nodiscard]] ReadLayer make_read_layer(const Layout& layout, const layout::Layer& layer, const Budget& budget);
 
 /// Layers of a layout by number, from the memory (reach_memory.hpp) where there is one: every way to an answer begins with them. Those that
-/// are not `used` are without readers.
+/// the list does not name are without readers.
 using ReadLayers = std::vector<std::shared_ptr<const ReadLayer>>;
 [[nodiscard]] std::shared_ptr<const ReadLayer> find_read_layer(const Layout& layout, std::size_t l, const Budget& budget);
-[[nodiscard]] ReadLayers find_read_layers(const Layout& layout, const std::vector<bool>& used, const Budget& budget);
+[[nodiscard]] ReadLayers find_read_layers(const Layout& layout, const Budget& budget);
 
 /// `count` applications of one distinct layer in a row.
 struct LayerRun {

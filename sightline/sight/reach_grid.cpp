@@ -194,9 +194,8 @@ layout::Pattern to_pattern(const std::vector<Axis>& axes, const Budget& budget) 
 
 std::shared_ptr<const GridFactors> make_grid_factors(const Layout& layout, const Budget& budget) {
   if (layout.registers > 0 || layout.order.empty()) return nullptr;
-  std::vector<bool> used(layout.layers.size(), false);
-  for (const std::uint32_t l : layout.order) used[l] = true;
-  const ReadLayers layers = find_read_layers(layout, used, budget);
+  const std::vector<bool> used = layout.used_layers();
+  const ReadLayers layers = find_read_layers(layout, budget);
   for (const Vertex width : list_widths(layers, layout.tokens)) {
     const Vertex height = layout.tokens / width;
     auto grid = std::make_shared<GridFactors>();

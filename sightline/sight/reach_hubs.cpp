@@ -79,7 +79,7 @@ std::optional<std::uint64_t> find_full_view(const ReachQuestion& question, Verte
 std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (question.wanted.kind == ClassKind::seen || layout.order.empty() || layout.tokens < 2) return std::nullopt;
-  const ReadLayers layers = find_read_layers(layout, std::vector<bool>(layout.layers.size(), true), budget);
+  const ReadLayers layers = find_read_layers(layout, budget);
   const std::vector<double> traffic = compute_traffic(layout, layers, budget);
 
   // Columns from all over the layout, the least read ones among them.

@@ -395,9 +395,8 @@ struct IntervalLayers {
   std::vector<CyclicIntervals> circles;
 };
 
-IntervalLayers make_interval_layers(const Layout& layout, const std::vector<LayerRun>& period, bool may_wrap, const Budget& budget) {
-  std::vector<bool> used(layout.layers.size(), false);
-  for (const LayerRun& run : period) used[run.layer] = true;
+IntervalLayers make_interval_layers(const Layout& layout, bool may_wrap, const Budget& budget) {
+  const std::vector<bool> used = layout.used_layers();
   Booking booking(budget);
   IntervalLayers result;
   result.straight = true;
@@ -450,7 +449,7 @@ std::optional<ReachAnswer> answer_by_intervals(const ReachQuestion& question, co
   ReachMemory::Entry* const memory = ReachMemory::find(layout);
   if (memory != nullptr) layers = std::static_pointer_cast<const IntervalLayers>(memory->intervals[may_wrap]);
   if (!layers) {
-    layers = std::make_shared<IntervalLayers>(make_interval_layers(layout, period, may_wrap, budget));
+    layers = std::make_shared<IntervalLayers>(make_interval_layers(layout, may_wrap, budget));
     if (memory != nullptr) {
       memory->intervals[may_wrap] = layers;
       if (layers->cyclic || layers->straight || layers->circular) memory->read_layers.clear();  // nothing else will ask for them

@@ -56,7 +56,8 @@ std::shared_ptr<const ReadLayer> find_read_layer(const Layout& layout, std::size
   return memory->read_layers[l];
 }
 
-ReadLayers find_read_layers(const Layout& layout, const std::vector<bool>& used, const Budget& budget) {
+ReadLayers find_read_layers(const Layout& layout, const Budget& budget) {
+  const std::vector<bool> used = layout.used_layers();
   ReadLayers layers;
   for (std::size_t l = 0; l < layout.layers.size(); ++l) layers.push_back(used[l] ? find_read_layer(layout, l, budget) : std::make_shared<const ReadLayer>());
   return layers;

@@ -156,9 +156,7 @@ std::optional<std::vector<Vertex>> count_near(const ReachQuestion& question, con
   if (*question.depth == 1 && first.relations.size() == 1) return count_rows(question, layout.relations[first.relations.front()].pattern(), budget);
   if (layout.order.size() > layout.tokens) return std::nullopt;
   const std::vector<LayerRun> period = make_period(layout, question.skip);
-  std::vector<bool> used(layout.layers.size(), false);
-  for (const LayerRun& run : period) used[run.layer] = true;
-  return ViewCounter(question, period, find_read_layers(layout, used, budget), budget).count(*question.depth, 256 * std::uint64_t{layout.vertices()});
+  return ViewCounter(question, period, find_read_layers(layout, budget), budget).count(*question.depth, 256 * std::uint64_t{layout.vertices()});
 }
 
 }  // namespace sightline::sight

@@ -11,12 +11,6 @@ namespace sightline::sight {
 
 namespace {
 
-std::vector<bool> list_used(const Layout& layout) {
-  std::vector<bool> used(layout.layers.size(), false);
-  for (const std::uint32_t l : layout.order) used[l] = true;
-  return used;
-}
-
 Vertex find_modulus(const ReadLayers& layers, const Budget& budget) {
   Vertex modulus = 0;
   for (const auto& layer : layers) {
@@ -83,7 +77,7 @@ std::optional<ReachAnswer> answer_part(const ReachQuestion& question, const Budg
 
 std::optional<Vertex> find_residues(const Layout& layout, const Budget& budget) {
   if (layout.registers > 0 || layout.order.empty() || layout.tokens < 3) return std::nullopt;
-  const Vertex modulus = find_modulus(find_read_layers(layout, list_used(layout), budget), budget);
+  const Vertex modulus = find_modulus(find_read_layers(layout, budget), budget);
   return modulus > 1 ? std::optional(modulus) : std::nullopt;
 }
 
@@ -102,7 +96,7 @@ std::optional<ReachAnswer> answer_by_residues(const ReachQuestion& question, con
   }
   if (question.count_unseen) answer.unseen.resize(layout.tokens);
   if (question.find_layers && wants_seen) answer.reach.layers = 0;
-  const std::vector<Layout> parts = split(layout, find_read_layers(layout, list_used(layout), budget), *modulus, budget);
+  const std::vector<Layout> parts = split(layout, find_read_layers(layout, budget), *modulus, budget);
   std::optional<ReachAnswer> known;
   const Layout* asked = nullptr;
   for (Vertex c = 0; c < *modulus; ++c) {

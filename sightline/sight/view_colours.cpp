@@ -179,8 +179,7 @@ void ViewColours::find_latest(Vertex root) {
   const Layout& layout = *layout_;
   if (layout.order.empty()) return;
   std::vector<std::size_t> expanded(layout.layers.size(), 0);
-  std::vector<bool> used(layout.layers.size(), false);
-  for (const std::uint32_t l : layout.order) used[l] = true;
+  const std::vector<bool> used = layout.used_layers();
   for (std::uint64_t q = depth_; q >= 1 && active_.size() < places; --q) {
     const std::uint32_t l = layout.order[(q - 1) % layout.order.size()];
     const std::size_t end = active_.size();
