@@ -57,6 +57,7 @@ struct OutputRank {
   std::int64_t certified = 0, affine = 0, with_one_more_layer = 0;
   bool undecided_above = false, sphere = false, sphere_open_ball = false, sphere_gain = false;
   std::string why;
+  bool operator==(const OutputRank&) const = default;
 };
 
 /// Named kernels and activations by the tables of theory 4.3 and 6; expressions by evidence, which is then named in `trusted`.
@@ -65,6 +66,8 @@ struct OutputRank {
 [[nodiscard]] FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, std::int64_t dim, const ActivationFacts& s);
 [[nodiscard]] MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim);
 [[nodiscard]] OutputRank output_rank(const Json& architecture);
+[[nodiscard]] OutputRank rank_behind(const Json& architecture, const Json& norm);  ///< where the list stops behind a layer with this norm
+[[nodiscard]] bool has_one_norm(const Json& architecture);                         ///< of all layers
 [[nodiscard]] inline bool has_kernel(const Json& mixer) { return mixer["kind"].is("attention") || mixer["kind"].is("linformer"); }
 /// A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
 [[nodiscard]] bool lacks_scale(const Json& mixer);

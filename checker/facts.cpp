@@ -270,13 +270,12 @@ bool adds_up_unfree_states(const Derivation& d) {
   return false;
 }
 
-OutputRank output_rank(const Json& a) {
+OutputRank rank_behind(const Json& a, const Json& norm) {
   const std::int64_t dim = a["dim"].integer();
   OutputRank rank;
   rank.certified = rank.affine = rank.with_one_more_layer = dim;
   rank.why = "no norm at the end: the whole width is free";
   const Json::Array& layers = a["layer"].array();
-  const Json& norm = layers.back()["norm"];
   const bool inside = std::any_of(layers.begin(), layers.end(), [](const Json& l) {
     return real(l["norm"]) && (l["norm"]["place"].is("sandwich") || l["norm"]["place"].is("after"));
   });
@@ -284,16 +283,27 @@ OutputRank output_rank(const Json& a) {
   const Json* last = real(a["output"]["norm"]) ? &a["output"]["norm"] : post ? &norm : nullptr;
   if (last != nullptr) {
     const bool layernorm = (*last)["kind"].is("layernorm"), gain = (*last)["affine"].boolean(), eps = (*last)["eps"].number() > 0;
-    const bool headless = a["output"]["head"].is("none");
-    if (headless && (layernorm || !eps || !gain)) {
-      rank.sphere = true, rank.sphere_open_ball = eps && !gain, rank.sphere_gain = gain;
+    const bool headless = a["output"]["head"].is("none"), own_gain = headless && !layernorm && eps && gain;
+    // Without a head the first numbers of the state are the outputs; a gain takes fewer than all of them anywhere (16.59).
+    const bool narrow = !a["output"]["dim"].is_null() && a["output"]["dim"].integer() < dim;
+    if (headless && !own_gain && narrow && gain && post && last != &norm) {
+      rank.affine = layernorm ? dim - 1 : dim;
+      rank.certified = rank.with_one_more_layer = 0;
+      rank.undecided_above = true;
+      rank.why = "no head, and a last norm that reads what a post-norm leaves (theory 16.59)";
+      return rank;
+    }
+    if (headless && !own_gain && !(narrow && gain)) {
+      rank.sphere = true, rank.sphere_open_ball = !gain && (eps || narrow), rank.sphere_gain = gain;
       if (layernorm) rank.affine = dim - 1;
       rank.certified = rank.with_one_more_layer = 0;
       return rank;
     }
     rank.certified = rank.with_one_more_layer = dim - (layernorm ? 1 : 0) - (eps ? 0 : 1);
     rank.affine = layernorm ? dim - 1 : dim;
-    rank.why = headless ? "a trained gain behind RMSNorm reaches every bounded value (theory 15.8 b)" : "the head reads the last norm (theory 15.2)";
+    rank.why = !headless ? "the head reads the last norm (theory 15.2)"
+               : own_gain ? "a trained gain behind RMSNorm reaches every bounded value (theory 15.8 b)"
+                          : "a trained gain takes fewer numbers than the state has anywhere (theory 16.59)";
     if (post && last != &norm) {  // 16.16: a post-norm leaves a surface; a hyperplane through 0 loses one more when rays alone are kept
       const bool flat = norm["kind"].is("layernorm"), through_zero = flat && !affine;
       const std::int64_t left = dim - flat - (zero_eps || (through_zero && !layernorm && !eps) ? 1 : 0);
@@ -318,6 +328,45 @@ OutputRank output_rank(const Json& a) {
     rank.why = "RMSNorm with eps = 0 inside the branch (theory 15.3)";
   }
   return rank;
+}
+
+bool has_one_norm(const Json& a) {
+  const Json::Array& layers = a["layer"].array();
+  const Json& last = layers.back()["norm"];
+  return std::all_of(layers.begin(), layers.end(), [&](const Json& layer) {
+    const Json& norm = layer["norm"];
+    return (!real(norm) && !real(last)) || (norm["kind"] == last["kind"] && norm["place"] == last["place"] && norm["eps"].number() == last["eps"].number() &&
+                                            norm["affine"].boolean() == last["affine"].boolean());
+  });
+}
+
+/// On ids a list stops behind its last layer; repeated for ever, behind any layer with a feedforward. Real tokens may pass through a
+/// feedforward-only sublayer of any layer at the end (16.60).
+OutputRank output_rank(const Json& a) {
+  const Json::Array& layers = a["layer"].array();
+  const bool ids = a["input"]["embedding"].is("table"), listed = a["depth"].is("listed");
+  const OutputRank behind_last = rank_behind(a, layers.back()["norm"]);
+  if (has_one_norm(a) || (ids && listed)) return behind_last;
+  const auto reads_out = [](const Json& layer) { return !layer["feedforward"]["kind"].is("none"); };
+  const bool any = std::any_of(layers.begin(), layers.end(), reads_out);
+  std::int64_t affine = 0;
+  bool alike = true;
+  std::optional<OutputRank> best;
+  for (const Json& layer : layers) {
+    const OutputRank here = rank_behind(a, layer["norm"]);
+    affine = std::max(affine, here.sphere ? a["dim"].integer() : here.affine);
+    alike = alike && here == behind_last;
+    if (listed ? &layer != &layers.back() : any && !reads_out(layer)) continue;
+    if (!best || (best->sphere && !here.sphere) || (best->sphere == here.sphere && here.certified > best->certified)) best = here;
+  }
+  if (alike) return behind_last;
+  best->affine = affine;
+  best->undecided_above = true;
+  if (best->sphere) {
+    best->sphere = best->sphere_open_ball = best->sphere_gain = false;
+    best->why = "layers end in norms of different shapes (theory 16.60)";
+  }
+  return *best;
 }
 
 }  // namespace checker

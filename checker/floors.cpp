@@ -13,6 +13,14 @@ Rational ratio(const Natural& numerator, const Natural& denominator) { return Ra
 Rational whole(const Natural& value) { return Rational(value, 1); }
 std::string ids_domain(const Derivation& d) { return d.a["input"]["bos"].boolean() ? "uniform over the ids behind the BOS" : "uniform over all id sequences"; }
 
+bool centred(const Derivation& d) { return d.a["input"]["domain"].is("centred"); }
+
+/// The first coordinate of a centred token (two, of three) is independent of what is left of it (16.61).
+std::string cube(const Derivation& d, const std::string& interval, bool two = false) {
+  if (!centred(d)) return interval + "^(d n)";
+  return std::string("centred tokens: ") + (two ? "X[0] and X[1]" : "X[0]") + " uniform on " + interval + ", the rest of a token on a ball, all independent";
+}
+
 std::string fill(std::string text, const std::vector<std::string>& values) {  // {0}, {1}, ..
   for (std::size_t k = 0; k < values.size(); ++k) {
     const std::string mark = "{" + std::to_string(k) + "}";
@@ -90,12 +98,12 @@ std::vector<std::vector<double>> position_table(const Derivation& d) {
 void add_unseen_floor(Derivation& d, std::uint64_t pairs) {
   const bool trivial = d.target.classes.empty() && d.target.generators.empty(), causal = d.target_class == ClassKind::causal && trivial;
   const std::string read = d.target_class == ClassKind::all ? "(sum over j of X[0][j])" : causal ? "(sum of X[0][j] over j <= i)" : "(sum of X[0][j] over the tokens j that i should see)";
-  d.add_floor(ratio(pairs, 12), "F(X)_i = " + read + " e_1", "[0,1]^(d n)", "unseen tokens (theory 3.1)");
+  d.add_floor(ratio(pairs, 12), "F(X)_i = " + read + " e_1", cube(d, "[0,1]"), "unseen tokens (theory 3.1)");
 }
 
 void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& question) {
   const std::uint64_t n = d.n;
-  const std::string domain = "[-1/2,1/2]^(d n)", rule = "collision (theory 3.2)", a = std::to_string(c.a);
+  const std::string domain = cube(d, "[-1/2,1/2]"), rule = "collision (theory 3.2)", a = std::to_string(c.a);
   const Rational share = ratio(1, c.a != c.b ? 2 : 4);
   const auto none = [&] { d.add_floor({}, fill("a G-equivariant F with F(X)_{0} different from F(tau X)_{1}", {a, std::to_string(c.b)}), domain, rule); };
   const bool all = d.target_class == ClassKind::all;
@@ -126,7 +134,7 @@ void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& 
     add_distance(d, question, pairs, pairs[c.a + n * best_u], true);
     return;
   }
-  if (!all || d.dim < 2 || n > 60) return none();
+  if (!all || d.directions < 2 || n > 60) return none();  // two coordinates of a raw token that do not depend on each other
   const std::vector<std::uint32_t> triples = label_tuples(target, n, 3);
   for (const auto& [u, tau_u] : c.tau) {
     for (const auto& [v, tau_v] : c.tau) {
@@ -136,7 +144,7 @@ void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& 
       for (const auto& [x, tau_x] : c.tau) for (const auto& [y, tau_y] : c.tau)
         difference += (triples[c.a + n * (x + n * y)] == orbit) != (triples[c.b + n * (tau_x + n * tau_y)] == orbit) ? 1 : 0;
       d.add_floor(share * ratio(difference, 144), fill("F(X)_i = (sum of X[0][u] X[1][v] over (i,u,v) in the orbit of ({0},{1},{2}) under G) e_1",
-                                                              {a, std::to_string(u), std::to_string(v)}), domain, rule);
+                                                              {a, std::to_string(u), std::to_string(v)}), cube(d, "[-1/2,1/2]", true), rule);
       add_distance(d, question, triples, orbit, false);
       return;
     }
@@ -158,13 +166,17 @@ void add_pre_layernorm_floor(Derivation& d) {
   }
   // With a head the network is affine along the all-ones direction of every token; t^2 on [-1,1] is 4/45 away from affine functions.
   if (!d.a["output"]["head"].is("none")) return d.add_floor(ratio(Natural(4) * d.n, 45), along + "^2 e_1", domain, rule);
-  d.add_floor(ratio(d.n, 3), "F(X)_i = 0", domain, rule);
+  const std::int64_t outputs = std::min(d.dim, d.output_dim);  // each of them moves with the mean part (16.59)
+  d.add_floor(Rational(static_cast<std::int64_t>(d.n)) * outputs / (d.dim * 3), "F(X)_i = 0", domain, rule);
 }
 
 void add_sphere_floor(Derivation& d) {
   const std::string rule = "values in the range of the last norm (theory 3.8)";
-  if (d.rank.sphere_gain) return d.add_floor({}, "F(X)_i at the corners and the centre of a cube", "[-1,1]^(d n)", rule);
-  d.add_floor(whole(Natural(d.n) * static_cast<std::uint64_t>(d.dim)), d.rank.sphere_open_ball ? "F(X)_i = 2 sqrt(d) e_1" : "F(X)_i = 0", "[-1,1]^(d n)", rule);
+  const bool ids = d.a["input"]["embedding"].is("table");
+  const std::string domain = ids ? ids_domain(d) : cube(d, "[-1,1]");
+  const std::string labels = d.rank.affine < d.dim ? "F(X)_i = 0, e_1, .., e_d at d + 1 target labels" : "F(X)_i = e_1 + .. + e_d at one target label, twice that at the others";
+  if (d.rank.sphere_gain) return d.add_floor({}, ids ? labels : "F(X)_i at the corners and the centre of a cube", domain, rule);
+  d.add_floor(whole(Natural(d.n) * static_cast<std::uint64_t>(d.dim)), d.rank.sphere_open_ball ? "F(X)_i = 2 sqrt(d) e_1" : "F(X)_i = 0", domain, rule);
 }
 
 void add_output_rank_floor(Derivation& d, std::int64_t wanted) {
@@ -180,10 +192,10 @@ void add_output_rank_floor(Derivation& d, std::int64_t wanted) {
     }
     return d.add_floor(value, "F(X)_i = one-hot of the id of token i (the first " + count + " ids)", ids_domain(d), rule);
   }
-  const bool wide = d.raw >= wanted;
+  const bool wide = d.raw >= wanted && !centred(d);  // the coordinates of a centred token are dependent
   if (excess > 0) value = Rational(static_cast<std::int64_t>(d.n)) * excess / (wide ? 3 : 1);
   if (wide) return d.add_floor(value, "F(X)_i = the first " + count + " coordinates of X_i", "[-1,1]^(d n)", rule);
-  d.add_floor(value, "F(X)_i = sqrt(2) (cos 2 pi t, cos 4 pi t, .., " + count + " terms), t = X[0][i]", "[0,1]^(d n)", rule);
+  d.add_floor(value, "F(X)_i = sqrt(2) (cos 2 pi t, cos 4 pi t, .., " + count + " terms), t = X[0][i]", cube(d, "[0,1]"), rule);
 }
 
 void add_input_rank_floor(Derivation& d, std::int64_t kept) {
@@ -203,20 +215,22 @@ void add_ray_floor(Derivation& d) {
 
 void add_odd_floor(Derivation& d, bool to_the_end) {
   const Rational n = static_cast<std::int64_t>(d.n);
-  if (to_the_end) d.add_floor(n, "F(X)_i = e_1 (a constant)", "[-1,1]^(d n)", "odd network (theory 3.4)");
-  else d.add_floor(n * 4 / 45, "F(X)_i = X[0][i]^2 e_1", "[-1,1]^(d n)", "odd network (theory 3.4)");
+  if (to_the_end) d.add_floor(n, "F(X)_i = e_1 (a constant)", cube(d, "[-1,1]"), "odd network (theory 3.4)");
+  else d.add_floor(n * 4 / 45, "F(X)_i = X[0][i]^2 e_1", cube(d, "[-1,1]"), "odd network (theory 3.4)");
 }
 
 void add_homogeneous_floor(Derivation& d) {
-  const Rational n = static_cast<std::int64_t>(d.n), dimension = n * d.raw, one = dimension + 1, two = dimension + 2, three = dimension + 3;
-  const std::string domain = "the unit ball of R^(d n)", rule = "positively homogeneous network (theory 3.5)";
+  const Rational n = static_cast<std::int64_t>(d.n), dimension = n * d.directions, one = dimension + 1, two = dimension + 2, three = dimension + 3;
+  // X[0] of a centred token is sqrt((d - 1)/d) times a coordinate of the hyperplane.
+  const Rational share = centred(d) ? Rational(d.raw - 1) / d.raw : Rational(1);
+  const std::string domain = centred(d) ? "the unit ball of the raw inputs" : "the unit ball of R^(d n)", rule = "positively homogeneous network (theory 3.5)";
   if (real(d.a["output"]["norm"])) d.add_floor({}, "F(X)_i = cos(20 X[0][i]) e_1", domain, rule);
   else if (d.a["output"]["head"].is("none")) d.add_floor(n / (one * one), "F(X)_i = e_1 (a constant)", domain, rule);
-  else d.add_floor(n * 2 * one / (two * two * three * three * (dimension + 4)), "F(X)_i = X[0][i]^2 e_1", domain, rule);
+  else d.add_floor(share * share * n * 2 * one / (two * two * three * three * (dimension + 4)), "F(X)_i = X[0][i]^2 e_1", domain, rule);
 }
 
 void add_affine_floor(Derivation& d) {
-  const std::string domain = "[0,1]^(d n)", rule = "affine network (theory 3.6)";
+  const std::string domain = cube(d, "[0,1]"), rule = "affine network (theory 3.6)";
   if (real(d.a["output"]["norm"])) return d.add_floor({}, "F(X)_i = cos(20 X[0][i]) e_1", domain, rule);
   d.add_floor(Rational(static_cast<std::int64_t>(d.n)) / 180, "F(X)_i = X[0][i]^2 e_1", domain, rule);
 }
@@ -269,10 +283,12 @@ void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision,
   const double box = d.a["target"]["box"].number();
   std::string side = print(d.a["target"]["box"]);
   if (side.size() > 2 && side.substr(side.size() - 2) == ".0") side.resize(side.size() - 2);
-  const std::string domain = fill("[-{0},{0}]^(d n)", {side}), rule = "fixed positions overlap (theory 3.9)";
+  const std::string domain = (centred(d) ? "centred tokens of " : "") + fill("[-{0},{0}]^(d n)", {side}), rule = "fixed positions overlap (theory 3.9)";
   if (for_every_group) return d.add_floor({}, "F(X)_i = X_i + (sum over j of |X_j|^2) e_1", domain, rule);
   const std::vector<Vertex> orbit = orbits(d.target_is_layout ? d.layout_group.group : d.target);
   if (!collision || orbit[collision->a] == orbit[collision->b]) return d.add_floor({}, "a target that differs on two inputs which the table makes equal", domain, rule);
+  const std::string exchanged = fill("F(X)_{0} = 0, F(X)_{1} = e_1", {std::to_string(collision->a), std::to_string(collision->b)});
+  if (centred(d)) return d.add_floor({}, exchanged, domain, rule);  // the share of such inputs is not a product over coordinates
   const auto table = position_table(d);
   double share = 0.5;  // every factor is taken 2^-50 smaller, more than its rounding; 1e-9 covers the products and sines
   for (const auto& [i, j] : collision->tau) {
@@ -281,7 +297,7 @@ void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision,
   const double scaled = std::floor(share * (1 - 1e-9) * 1e12);
   std::optional<Rational> value;
   if (scaled >= 1) value = ratio(static_cast<std::uint64_t>(scaled), 1000000000000);
-  d.add_floor(value, fill("F(X)_{0} = 0, F(X)_{1} = e_1", {std::to_string(collision->a), std::to_string(collision->b)}), domain, rule);
+  d.add_floor(value, exchanged, domain, rule);
 }
 
 namespace {

@@ -81,6 +81,13 @@ bool is_table_enough(const Derivation& d) {
   return can_be_off && !real(input["norm"]) && d.a["block"]["residual"].boolean() && (input["positions"].is("none") || d.n == 1);
 }
 
+/// A branch of gain 1, with neither a head nor the gain of a last norm to make up for it (15.3).
+bool is_bounded_branch(const Derivation& d, const Json& layer) {
+  const Json& norm = layer["norm"];
+  return real(norm) && (norm["place"].is("sandwich") || norm["place"].is("after")) && !norm["affine"].boolean() && d.a["output"]["head"].is("none") &&
+         !real(d.a["output"]["norm"]) && d.ordinary > 1;
+}
+
 void check_norms(const Derivation& d, Missing& missing) {
   if (norms_merge_rows(d.a)) return missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
   std::size_t position = 0;
@@ -94,9 +101,11 @@ void check_norms(const Derivation& d, Missing& missing) {
     if (inside && norm["eps"].number() == 0 && !are_directions_settled(layer, d.layout, read))
       return missing.push_back("eps = 0 in a norm inside the branch: it keeps the direction of a row's sum, and that is not settled for this mixer (theory 16.17)");
   }
-  const Json& last = d.a["layer"].array().back()["norm"];
-  const bool inside = real(last) && (last["place"].is("sandwich") || last["place"].is("after"));
-  if (inside && !last["affine"].boolean() && d.a["output"]["head"].is("none") && !real(d.a["output"]["norm"]) && d.ordinary > 1)
+  const Json::Array& layers = d.a["layer"].array();
+  const bool listed = d.given.has_value();
+  if (is_bounded_branch(d, layers.back()) && (listed || std::none_of(layers.begin(), layers.end(), [&](const Json& layer) {
+        return !layer["feedforward"]["kind"].is("none") && !is_bounded_branch(d, layer);
+      })))
     missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
 }
 
@@ -110,6 +119,9 @@ std::uint64_t count_targets_at_least(const Derivation& d) {
   if (d.target_class == ClassKind::causal) {  // a group may leave each token its own id alone (16.45)
     if (!d.target.classes.empty() || !d.target.generators.empty()) return v;
     for (std::uint64_t k = 1; k < n && v > 1 && count < most; ++k) count = count * v;
+  } else if (is_trivial(d.target_is_layout ? d.layout_group.group : d.target)) {  // every token of every sequence
+    for (std::uint64_t k = 1; k < n && v > 1 && count < most; ++k) count = count * v;
+    count = count * Natural(n);
   } else {  // symmetric targets are the fewest: own id times the multiset of the others, V C(n + V - 2, n - 1)
     const std::uint64_t chosen = std::min(n - 1, v - 1);
     for (std::uint64_t k = 1; k <= chosen && multisets < most; ++k) multisets = multisets * Natural(n + v - 2 - chosen + k) / k;
@@ -130,6 +142,25 @@ std::uint64_t next_feedforward(const Derivation& d, std::uint64_t from) {
     }
   }
   return from;
+}
+
+/// The first layer from this one on that puts out as many numbers as are wanted, where norms differ by layer (16.60).
+std::uint64_t next_read_out(const Derivation& d, std::uint64_t from) {
+  const std::uint64_t first = next_feedforward(d, from), period = d.layout.order.size();
+  if (has_one_norm(d.a)) return first;
+  for (std::uint64_t m = first; m < first + period; m = next_feedforward(d, m + 1)) {
+    std::uint64_t place = (m - 1) % period;
+    for (const Json& layer : d.a["layer"].array()) {
+      if (place >= layer["repeat"].natural()) {
+        place -= layer["repeat"].natural();
+        continue;
+      }
+      const OutputRank rank = rank_behind(d.a, layer["norm"]);
+      if (!rank.sphere && rank.certified >= d.output_dim && !is_bounded_branch(d, layer)) return m;
+      break;
+    }
+  }
+  return first;
 }
 
 }  // namespace
@@ -216,7 +247,7 @@ void decide_ids(Derivation& d) {
   if (repeated) return d.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
   if (layers.layers == 0u) d.needed = 0;
   else if (layers.layers || (!layers.never && layers.high > 0)) {
-    const std::uint64_t low = layers.layers.value_or(layers.low), high = next_feedforward(d, layers.layers.value_or(layers.high) + read_out);
+    const std::uint64_t low = layers.layers.value_or(layers.low), high = next_read_out(d, layers.layers.value_or(layers.high) + read_out);
     if (low == high) d.needed = low;
     else d.needed_between = {low, high};
   }
@@ -233,7 +264,7 @@ void decide_ids(Derivation& d) {
       check_mixers(d, false, lacking);
       check_norms(d, lacking);
     }
-    const bool reads_out = other.layers.value_or(0) == 0 || next_feedforward(d, *other.layers) == *other.layers;
+    const bool reads_out = other.layers.value_or(0) == 0 || next_read_out(d, *other.layers) == *other.layers;
     if (!other.only_necessary && lacking.empty() && reads_out) d.class_layers = other.layers;
   }
 }

@@ -250,6 +250,9 @@ bool target_contains(const Derivation& d, const ConfirmedGroup& group) {
 OutputVerdict decide_output(Derivation& d, std::int64_t possible, const std::optional<TargetLabels>& targets) {
   const OutputRank& rank = d.rank;
   if (rank.sphere) {
+    // Behind LayerNorm a gain and a bias take up to d labels anywhere; a sphere that a gain can only stretch takes one (16.59).
+    const std::int64_t harmless = rank.affine < d.dim ? d.dim : 1;
+    if (rank.sphere_gain && targets && targets->count <= static_cast<std::uint64_t>(harmless)) return {false, "output range: few target labels may all lie in the range of the last norm (theory 16.59)"};
     d.use("norm-range");
     add_sphere_floor(d);
     return {true, ""};

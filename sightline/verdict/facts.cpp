@@ -390,36 +390,48 @@ void apply_post_before_last(OutputRank& rank, const Norm& post, const Norm& last
 
 }  // namespace
 
-OutputRank compute_output_rank(const Architecture& architecture, const NormFacts& norms) {
+namespace {
+
+/// The rank where the list stops at a layer with this norm.
+OutputRank compute_rank_behind(const Architecture& architecture, const Norm& layer_norm, bool any_inside) {
   const std::int64_t dim = architecture.dim;
   OutputRank rank;
   rank.certified = rank.affine = rank.with_one_more_layer = dim;
   rank.why = "no norm at the end: the whole width is free";
-  const Norm& layer_norm = norms.norm;
+  const bool post = layer_norm.kind != NormKind::none && layer_norm.place == NormPlace::post;
+  const bool final_norm = architecture.output.norm && architecture.output.norm->kind != NormKind::none;
   std::optional<Norm> last;
-  if (architecture.output.norm && architecture.output.norm->kind != NormKind::none) {
-    last = architecture.output.norm;
-  } else if (layer_norm.kind != NormKind::none && layer_norm.place == NormPlace::post) {
-    last = layer_norm;
-  }
+  if (final_norm) last = architecture.output.norm;
+  else if (post) last = layer_norm;
   const bool headless = last && architecture.output.head == Head::none;
   if (headless && !(last->kind == NormKind::rmsnorm && last->eps > 0 && last->affine)) {
-    rank.sphere = true;
-    rank.sphere_open_ball = last->eps > 0 && !last->affine;
-    rank.sphere_gain = last->affine;
+    // Without a head the first numbers of the state are the outputs: fewer than all of them need not lie on the surface (docs/theory.md 16.59).
+    const bool narrow = architecture.output.dim && *architecture.output.dim < dim;
     if (last->kind == NormKind::layernorm) rank.affine = dim - 1;
-    rank.certified = rank.with_one_more_layer = 0;
-    rank.why = "the outputs themselves lie in the range of the last norm (theory 3.8, 15.8 b)";
-    return rank;
+    if (narrow && last->affine && post && final_norm) {
+      rank.certified = rank.with_one_more_layer = 0;
+      rank.undecided_above = true;
+      rank.why = "no head, and a last norm that reads what a post-norm leaves (theory 16.59)";
+      return rank;
+    }
+    if (!narrow || !last->affine) {
+      rank.sphere = true;
+      rank.sphere_open_ball = !last->affine && (last->eps > 0 || narrow);
+      rank.sphere_gain = last->affine;
+      rank.certified = rank.with_one_more_layer = 0;
+      rank.why = "the outputs themselves lie in the range of the last norm (theory 3.8, 15.8 b)";
+      return rank;
+    }
   }
   if (last) {
     apply_norm(rank, *last, dim);
-    rank.why = headless ? "a trained gain behind RMSNorm reaches every bounded value (theory 15.8 b)" : "the head reads the last norm (theory 15.2)";
+    rank.why = !headless                                                   ? "the head reads the last norm (theory 15.2)"
+               : last->kind == NormKind::rmsnorm && last->eps > 0 ? "a trained gain behind RMSNorm reaches every bounded value (theory 15.8 b)"
+                                                                           : "a trained gain takes fewer numbers than the state has anywhere (theory 16.59)";
     // Gains stand in for the head, for what the layers leave as well (docs/theory.md 16.41).
-    const bool post = layer_norm.kind != NormKind::none && layer_norm.place == NormPlace::post;
-    if (post && architecture.output.norm && architecture.output.norm->kind != NormKind::none) apply_post_before_last(rank, layer_norm, *last, dim);
+    if (post && final_norm) apply_post_before_last(rank, layer_norm, *last, dim);
   }
-  if (norms.any_sandwich_or_after && layer_norm.place != NormPlace::post && layer_norm.kind != NormKind::none) {
+  if (any_inside && !post && layer_norm.kind != NormKind::none) {
     if (layer_norm.kind == NormKind::layernorm) {
       // 15.8 a: the last branch lies in a hyperplane; a spare layer with trained gains fills the last coordinate.
       if (layer_norm.eps > 0) {
@@ -437,6 +449,40 @@ OutputRank compute_output_rank(const Architecture& architecture, const NormFacts
     }
   }
   return rank;
+}
+
+}  // namespace
+
+OutputRank compute_rank_at(const Architecture& architecture, const NormFacts& norms, const LayerSpec& layer) {
+  return compute_rank_behind(architecture, layer.norm, norms.any_sandwich_or_after);
+}
+
+OutputRank compute_output_rank(const Architecture& architecture, const NormFacts& norms) {
+  const std::vector<LayerSpec>& layers = architecture.layers;
+  const bool ids = architecture.input.embedding == Embedding::table, listed = architecture.depth == Depth::listed;
+  const OutputRank behind_last = compute_rank_at(architecture, norms, layers.back());
+  if (norms.uniform || (ids && listed)) return behind_last;
+  // A list that is repeated for ever may stop behind any layer that has a feedforward; real tokens may pass through a feedforward-only
+  // sublayer of any layer at the end (docs/theory.md 16.60).
+  const bool reads_out = std::any_of(layers.begin(), layers.end(), [](const LayerSpec& l) { return l.feedforward.kind != FeedforwardKind::none; });
+  std::optional<OutputRank> best;
+  std::int64_t affine = 0;
+  bool alike = true;
+  for (std::size_t k = 0; k < layers.size(); ++k) {
+    const OutputRank here = compute_rank_at(architecture, norms, layers[k]);
+    affine = std::max(affine, here.sphere ? architecture.dim : here.affine);
+    alike = alike && here == behind_last;
+    const bool stops = listed ? k + 1 == layers.size() : !reads_out || layers[k].feedforward.kind != FeedforwardKind::none;
+    if (stops && (!best || std::pair(!here.sphere, here.certified) > std::pair(!best->sphere, best->certified))) best = here;
+  }
+  if (alike) return behind_last;
+  best->affine = affine;
+  best->undecided_above = true;
+  if (best->sphere) {
+    best->sphere = best->sphere_open_ball = best->sphere_gain = false;
+    best->why = "layers end in norms of different shapes (theory 16.60)";
+  }
+  return *best;
 }
 
 }  // namespace sightline::verdict

@@ -85,11 +85,14 @@ struct OutputRank {
   std::int64_t affine = 0;             ///< A
   std::int64_t with_one_more_layer = 0;  ///< K when the stack has a layer to spare (sandwich LayerNorm, 15.8 a); else = certified
   bool undecided_above = false;        ///< between certified and the true limit nothing is proved (eps = 0 sandwich)
-  bool sphere = false;                 ///< no head behind a norm: values lie on a fixed sphere or ball (3.8): nothing is certified
-  bool sphere_open_ball = false;       ///< ... with eps > 0 and gain 1 (floor of 3.8: F_i = 2 sqrt(d) e_1)
+  bool sphere = false;                 ///< no head behind a norm, and all numbers wanted: values lie on a fixed sphere or ball (3.8): nothing is certified
+  bool sphere_open_ball = false;       ///< ... bounded, gain 1 and no surface (floor of 3.8: F_i = 2 sqrt(d) e_1)
   bool sphere_gain = false;            ///< ... with a trained gain: no closed floor
   std::string why;
+  bool operator==(const OutputRank&) const = default;
 };
+/// Where the list stops behind this layer.
+[[nodiscard]] OutputRank compute_rank_at(const architecture::Architecture& architecture, const NormFacts& norm, const architecture::LayerSpec& layer);
 [[nodiscard]] OutputRank compute_output_rank(const architecture::Architecture& architecture, const NormFacts& norm);
 
 }  // namespace sightline::verdict

@@ -236,7 +236,8 @@ ExchangedRows find_exchanged_rows(const Context& context, const group::Group& gr
 Floor make_overlap_floor(const Context& context, const std::optional<sight::Collision>& collision, bool for_every_group) {
   Floor floor;
   floor.rule = "fixed positions overlap (theory 3.9)";
-  floor.domain = fmt::format("[-{0},{0}]^(d n)", context.architecture.target.box);
+  const bool centred = context.architecture.input.domain == Domain::centred;
+  floor.domain = fmt::format("{0}[-{1},{1}]^(d n)", centred ? "centred tokens of " : "", context.architecture.target.box);
   floor.target = "a target that differs on two inputs which the table makes equal";
   if (for_every_group) {
     floor.target = "F(X)_i = X_i + (sum over j of |X_j|^2) e_1";
@@ -245,6 +246,7 @@ Floor make_overlap_floor(const Context& context, const std::optional<sight::Coll
   const auto& orbit = context.target.orbit;
   if (!collision || orbit[collision->a] == orbit[collision->b]) return floor;
   floor.target = fmt::format("F(X)_{} = 0, F(X)_{} = e_1", collision->a, collision->b);
+  if (centred) return floor;  // the share of such inputs is not a product over coordinates
   const auto table = make_table(context.architecture);
   double share = 0.5;
   for (auto [i, j] : collision->tau) {

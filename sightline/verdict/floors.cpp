@@ -30,6 +30,15 @@ std::string ids_domain(const Context& context) {
   return context.architecture.input.bos ? "uniform over the ids behind the BOS" : "uniform over all id sequences";
 }
 
+bool is_centred(const Context& context) { return context.architecture.input.domain == architecture::Domain::centred; }
+
+/// Where the raw coordinates that targets look at are independent: of a centred token that holds of the first one (or two, of three) and what is
+/// left of it (docs/theory.md 16.61).
+std::string cube(const Context& context, const std::string& interval, bool two = false) {
+  if (!is_centred(context)) return interval + "^(d n)";
+  return fmt::format("centred tokens: {} uniform on {}, the rest of a token on a ball, all independent", two ? "X[0] and X[1]" : "X[0]", interval);
+}
+
 std::vector<std::vector<layout::Vertex>> compute_orbits(const group::Group& group) {
   std::map<group::Point, std::vector<layout::Vertex>> by_least;
   for (group::Point x = 0; x < group.degree; ++x) by_least[group.orbit[x]].push_back(x);
@@ -89,7 +98,7 @@ Floor make_unseen_floor(const Context& context, const mpz_class& unseen_pairs) {
           all      ? "F(X)_i = (sum over j of X[0][j]) e_1"
           : causal ? "F(X)_i = (sum of X[0][j] over j <= i) e_1"
                    : "F(X)_i = (sum of X[0][j] over the tokens j that i should see) e_1",
-          "[0,1]^(d n)", "unseen tokens (theory 3.1)"};
+          cube(context, "[0,1]"), "unseen tokens (theory 3.1)"};
 }
 
 Floor make_blind_floor(const Context& context) {
@@ -110,7 +119,7 @@ bool keeps_layout(const Context& context) {
 Floor make_collision_floor(const Context& context, const sight::Collision& collision) {
   const std::uint64_t n = context.tokens();
   Floor floor;
-  floor.domain = "[-1/2,1/2]^(d n)";
+  floor.domain = cube(context, "[-1/2,1/2]");
   floor.rule = "collision (theory 3.2)";
   floor.target = fmt::format("a G-equivariant F with F(X)_{} different from F(tau X)_{}", collision.a, collision.b);
   const bool all = context.target_class == sight::ClassKind::all;
@@ -145,7 +154,8 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
     floor.target = fmt::format("F(X)_i = (sum of X[0][v] over (i,v) in the orbit of ({},{}) under G) e_1", collision.a, best_u);
     return floor;
   }
-  if (!all || context.architecture.dim < 2 || n > 60) return floor;
+  // Two coordinates of a raw token that do not depend on each other.
+  if (!all || count_raw_directions(context.architecture) < 2 || n > 60) return floor;
   const std::vector<std::uint32_t> triples = label_tuples(context.target, 3, context.budget);
   for (layout::Vertex u = 0; u < n; ++u) {
     for (layout::Vertex v = 0; v < n; ++v) {
@@ -157,6 +167,7 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
           difference += (triples[collision.a + n * (x + n * y)] == orbit) != (triples[collision.b + n * (tau[x] + n * tau[y])] == orbit);
         }
       }
+      floor.domain = cube(context, "[-1/2,1/2]", true);
       floor.squared_error = c * ratio(integer(difference), 144);
       floor.orbit = {collision.a, u, v};
       floor.target = fmt::format("F(X)_i = (sum of X[0][u] X[1][v] over (i,u,v) in the orbit of ({},{},{}) under G) e_1", collision.a, u, v);
@@ -167,22 +178,27 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
 }
 
 Floor make_odd_floor(const Context& context, bool to_the_end) {
-  const std::string domain = "[-1,1]^(d n)", rule = "odd network (theory 3.4)";
+  const std::string domain = cube(context, "[-1,1]"), rule = "odd network (theory 3.4)";
   if (to_the_end) return {2, mpq_class(integer(context.tokens())), "F(X)_i = e_1 (a constant)", domain, rule};
   // F(X) + F(-X) is one constant: an even target is missed by its variance (16.23).
   return {2, ratio(4 * integer(context.tokens()), 45), "F(X)_i = X[0][i]^2 e_1", domain, rule};
 }
 
 Floor make_homogeneous_floor(const Context& context) {
-  const mpz_class n = integer(context.tokens()), dimension = n * static_cast<long>(context.architecture.input.dim);
-  const std::string domain = "the unit ball of R^(d n)", rule = "positively homogeneous network (theory 3.5)";
+  const mpz_class n = integer(context.tokens()), dimension = n * static_cast<long>(count_raw_directions(context.architecture));
+  const std::string domain = is_centred(context) ? "the unit ball of the raw inputs" : "the unit ball of R^(d n)", rule = "positively homogeneous network (theory 3.5)";
   const auto& output = context.architecture.output;
   if (output.norm && output.norm->kind != architecture::NormKind::none) {  // monotone along every ray (16.23)
     return {2, std::nullopt, "F(X)_i = cos(20 X[0][i]) e_1", domain, rule};
   }
   if (output.head != architecture::Head::none) {  // up to one constant (16.23)
     const mpz_class two = (dimension + 2) * (dimension + 2), three = (dimension + 3) * (dimension + 3);
-    return {2, ratio(2 * n * (dimension + 1), two * three * (dimension + 4)), "F(X)_i = X[0][i]^2 e_1", domain, rule};
+    mpq_class value = ratio(2 * n * (dimension + 1), two * three * (dimension + 4));
+    if (is_centred(context)) {  // X[0] is sqrt((d - 1)/d) times a coordinate of the hyperplane
+      const mpq_class share = 1 - ratio(1, mpz_class(static_cast<long>(context.architecture.input.dim)));
+      value *= share * share;
+    }
+    return {2, value, "F(X)_i = X[0][i]^2 e_1", domain, rule};
   }
   return {2, ratio(n, (dimension + 1) * (dimension + 1)), "F(X)_i = e_1 (a constant)", domain, rule};
 }
@@ -190,9 +206,9 @@ Floor make_homogeneous_floor(const Context& context) {
 Floor make_affine_floor(const Context& context) {
   const auto& norm = context.architecture.output.norm;
   if (norm && norm->kind != architecture::NormKind::none) {  // at most two monotone pieces along a line (16.23)
-    return {2, std::nullopt, "F(X)_i = cos(20 X[0][i]) e_1", "[0,1]^(d n)", "affine network (theory 3.6)"};
+    return {2, std::nullopt, "F(X)_i = cos(20 X[0][i]) e_1", cube(context, "[0,1]"), "affine network (theory 3.6)"};
   }
-  return {2, ratio(integer(context.tokens()), 180), "F(X)_i = X[0][i]^2 e_1", "[0,1]^(d n)", "affine network (theory 3.6)"};
+  return {2, ratio(integer(context.tokens()), 180), "F(X)_i = X[0][i]^2 e_1", cube(context, "[0,1]"), "affine network (theory 3.6)"};
 }
 
 Floor make_pre_layernorm_floor(const Context& context) {
@@ -220,14 +236,25 @@ Floor make_pre_layernorm_floor(const Context& context) {
     return {2, ratio(4 * integer(context.tokens()), 45), "F(X)_i = (the component of X_i along (1,..,1)/sqrt d)^2 e_1", domain,
             "pre-LayerNorm translation (theory 3.7)"};
   }
-  return {2, ratio(integer(context.tokens()), 3), "F(X)_i = 0", domain, "pre-LayerNorm translation (theory 3.7)"};
+  // Each of the first numbers of the state, which are the outputs, moves with the mean part (docs/theory.md 16.59).
+  const std::int64_t outputs = std::min(context.architecture.dim, context.answer.output_dim.value_or(context.architecture.dim));
+  return {2, ratio(integer(context.tokens()) * static_cast<long>(outputs), mpz_class(static_cast<long>(context.architecture.dim)) * 3), "F(X)_i = 0", domain, "pre-LayerNorm translation (theory 3.7)"};
 }
 
 Floor make_sphere_floor(const Context& context) {
   const std::string rule = "values in the range of the last norm (theory 3.8)";
-  if (context.rank.sphere_gain) return {2, std::nullopt, "F(X)_i at the corners and the centre of a cube", "[-1,1]^(d n)", rule};
+  const bool ids = context.architecture.input.embedding == architecture::Embedding::table;
+  const std::string domain = ids ? ids_domain(context) : cube(context, "[-1,1]");
+  if (context.rank.sphere_gain) {
+    const bool flat = context.rank.affine < context.architecture.dim;
+    return {2, std::nullopt,
+            !ids  ? "F(X)_i at the corners and the centre of a cube"
+            : flat ? "F(X)_i = 0, e_1, .., e_d at d + 1 target labels"
+                   : "F(X)_i = e_1 + .. + e_d at one target label, twice that at the others",
+            domain, rule};
+  }
   const mpz_class size = integer(context.tokens()) * static_cast<long>(context.architecture.dim);
-  return {2, mpq_class(size), context.rank.sphere_open_ball ? "F(X)_i = 2 sqrt(d) e_1" : "F(X)_i = 0", "[-1,1]^(d n)", rule};
+  return {2, mpq_class(size), context.rank.sphere_open_ball ? "F(X)_i = 2 sqrt(d) e_1" : "F(X)_i = 0", domain, rule};
 }
 
 Floor make_output_rank_floor(const Context& context, std::int64_t output_dim) {
@@ -249,13 +276,13 @@ Floor make_output_rank_floor(const Context& context, std::int64_t output_dim) {
     }
     return floor;
   }
-  if (input.dim >= output_dim) {
+  if (input.dim >= output_dim && !is_centred(context)) {  // the coordinates of a centred token are dependent
     floor.target = fmt::format("F(X)_i = the first {} coordinates of X_i", output_dim);
     floor.domain = "[-1,1]^(d n)";
     if (excess > 0) floor.squared_error = ratio(integer(context.tokens()) * static_cast<long>(excess), 3);
   } else {
     floor.target = fmt::format("F(X)_i = sqrt(2) (cos 2 pi t, cos 4 pi t, .., {} terms), t = X[0][i]", output_dim);
-    floor.domain = "[0,1]^(d n)";
+    floor.domain = cube(context, "[0,1]");
     if (excess > 0) floor.squared_error = mpq_class(integer(context.tokens()) * static_cast<long>(excess));
   }
   return floor;

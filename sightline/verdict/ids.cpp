@@ -133,6 +133,14 @@ bool is_table_enough(const Context& context) {
   return can_be_off && own_state && a.block.residual && (a.input.positions == Positions::none || context.tokens() == 1);
 }
 
+/// A branch of gain 1 is bounded; a head, or the gain of a last norm, would make up for it (15.3).
+bool is_bounded_branch(const Context& context, const LayerSpec& layer) {
+  const Norm& norm = layer.norm;
+  const bool inside = norm.kind != NormKind::none && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
+  const bool final_norm = context.architecture.output.norm && context.architecture.output.norm->kind != NormKind::none;
+  return inside && !norm.affine && context.architecture.output.head == Head::none && !final_norm && context.ordinary() > 1;
+}
+
 void check_norms(const Context& context, std::vector<std::string>& missing) {
   if (norms_merge_rows(context.architecture)) {
     missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
@@ -154,11 +162,10 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
       return;
     }
   }
-  // A branch of gain 1 is bounded; a head, or the gain of a last norm, would make up for it (15.3).
-  const Norm& last = context.facts.norm.norm;
-  const bool inside = last.kind != NormKind::none && (last.place == NormPlace::sandwich || last.place == NormPlace::after);
-  const bool final_norm = context.architecture.output.norm && context.architecture.output.norm->kind != NormKind::none;
-  if (inside && !last.affine && context.architecture.output.head == Head::none && !final_norm && context.ordinary() > 1) {
+  const std::vector<LayerSpec>& layers = context.architecture.layers;
+  const auto bounded = [&](const LayerSpec& layer) { return is_bounded_branch(context, layer); };
+  const auto shows = [&](const LayerSpec& layer) { return layer.feedforward.kind != FeedforwardKind::none && !bounded(layer); };
+  if (bounded(layers.back()) && (context.given || std::none_of(layers.begin(), layers.end(), shows))) {
     missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
   }
 }
@@ -174,6 +181,9 @@ std::uint64_t count_targets_at_least(const Context& context) {
     // A group may tie what a token reads to what the first one may (S_n: the own id alone), so only the trivial one counts sequences (16.45).
     if (!context.target.is_trivial()) return count.get_ui();
     for (std::uint64_t k = 1; k < n && v > 1 && count < most; ++k) count *= static_cast<unsigned long>(v);
+  } else if (context.target.is_trivial()) {  // every token of every sequence
+    for (std::uint64_t k = 1; k < n && v > 1 && count < most; ++k) count *= static_cast<unsigned long>(v);
+    count *= static_cast<unsigned long>(n);
   } else {
     // S_n-equivariant targets are the fewest: own id times the multiset of the others, V C(n + V - 2, n - 1).
     const std::uint64_t top = n + v - 2, chosen = std::min(n - 1, v - 1);
@@ -198,6 +208,26 @@ std::uint64_t find_feedforward(const Architecture& a, std::uint64_t from) {
     }
   }
   return from;
+}
+
+/// The first layer from number `from` on that puts out as many numbers as are wanted: norms that differ by layer leave different ranks, and
+/// a branch of gain 1 without a head is bounded (docs/theory.md 16.60). Where none does by itself, the first that has a feedforward.
+std::uint64_t find_read_out(const Context& context, std::uint64_t from) {
+  const Architecture& a = context.architecture;
+  const std::uint64_t first = find_feedforward(a, from);
+  if (context.facts.norm.uniform) return first;
+  const auto shows_all = [&](const LayerSpec& layer) {
+    const OutputRank rank = compute_rank_at(a, context.facts.norm, layer);
+    return !rank.sphere && rank.certified >= context.answer.output_dim.value_or(0) && !is_bounded_branch(context, layer);
+  };
+  const auto period = static_cast<std::uint64_t>(a.layer_count());
+  for (std::uint64_t m = first; m < first + period; m = find_feedforward(a, m + 1)) {
+    std::uint64_t place = (m - 1) % period;
+    auto layer = a.layers.begin();
+    for (; place >= static_cast<std::uint64_t>(layer->repeat); ++layer) place -= static_cast<std::uint64_t>(layer->repeat);
+    if (shows_all(*layer)) return m;
+  }
+  return first;
 }
 
 /// 15.8 a: a spare layer may fill the coordinate that a norm inside the branch takes away: one feedforward behind the labels and another one with
@@ -308,7 +338,7 @@ void decide_ids(Context& context) {
   if (layers.layers == 0) {
     answer.needed = 0;
   } else if (layers.layers || (!layers.never && layers.high > 0)) {
-    const std::uint64_t low = layers.layers.value_or(layers.low), high = find_feedforward(a, layers.layers.value_or(layers.high) + read_out);
+    const std::uint64_t low = layers.layers.value_or(layers.low), high = find_read_out(context, layers.layers.value_or(layers.high) + read_out);
     if (low == high) answer.needed = low;
     else answer.needed_between = {low, high};
   }
@@ -329,7 +359,7 @@ void decide_ids(Context& context) {
       check_mixers(context, false, lacking);
       check_norms(context, lacking);
     }
-    const bool reads_out = !other.layers || *other.layers == 0 || find_feedforward(a, *other.layers) == *other.layers;
+    const bool reads_out = !other.layers || *other.layers == 0 || find_read_out(context, *other.layers) == *other.layers;
     if (!other.only_necessary && lacking.empty() && reads_out) answer.class_layers = other.layers;
     context.asked = std::move(of_class.asked);
   }

@@ -10,6 +10,13 @@ OutputVerdict decide_output(Context& context, std::int64_t possible, const std::
   OutputVerdict result;
   const OutputRank& rank = context.rank;
   if (rank.sphere) {
+    // Two labels or more are enough where a gain can only stretch a sphere; a gain and a bias behind LayerNorm take up to d labels anywhere
+    // (docs/theory.md 16.59).
+    const std::int64_t harmless = rank.affine < context.architecture.dim ? context.architecture.dim : 1;
+    if (rank.sphere_gain && targets && targets->count <= static_cast<std::uint64_t>(harmless)) {
+      result.missing = "output range: few target labels may all lie in the range of the last norm (theory 16.59)";
+      return result;
+    }
     result.impossible = true;
     context.use("norm-range");
     context.add_floor(make_sphere_floor(context));
