@@ -313,6 +313,7 @@ private:
 std::optional<ConfirmedGroup> confirm_product_group(const Layout& layout, const Grid& grid, const Json& evidence) {
   const auto relations = plain_relations(layout);
   if (!relations) return std::nullopt;
+  if (std::optional<ConfirmedGroup> lines = confirm_line_group(layout, grid, *relations, evidence)) return lines;
   auto down = Side::make(grid.down, *relations), across = Side::make(grid.across, *relations);
   if (!down || !across) return std::nullopt;
   return ProductProof(layout, grid.width, *std::move(down), *std::move(across)).confirm(evidence);

@@ -13,4 +13,8 @@ namespace checker {
 /// these numbers leave something open: then nothing is concluded. O(tokens * vertices of the path * layers), and the arcs of both factors.
 [[nodiscard]] std::optional<ConfirmedGroup> confirm_product_group(const Layout& layout, const Grid& grid, const Json& evidence);
 
+/// The same where every relation is one of: whole grid rows, whole columns, everything, the own token; with both of the first two. Generators that permute
+/// rows or columns, strong along the path. O(tokens), four moves each.
+[[nodiscard]] std::optional<ConfirmedGroup> confirm_line_group(const Layout& layout, const Grid& grid, const std::vector<std::uint32_t>& relations, const Json& evidence);
+
 }  // namespace checker

@@ -364,6 +364,7 @@ std::optional<ProductGroup> find_product_group(const Layout& layout, const Budge
   const std::shared_ptr<const GridFactors> grid = find_grid_factors(layout, budget);
   if (!grid) return std::nullopt;
   const std::vector<std::uint32_t> layers = list_layers(layout);
+  if (auto lines = find_line_group(layout, *grid, layers, budget)) return lines;
   auto down = Factor::make(grid->down, layers, budget);
   if (!down) return std::nullopt;
   auto across = Factor::make(grid->across, layers, budget);

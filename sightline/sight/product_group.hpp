@@ -18,6 +18,11 @@ struct ProductGroup {
 /// leave something open. O(tokens * vertices of the path * layers + runs), and the groups of the factors.
 [[nodiscard]] std::optional<ProductGroup> find_product_group(const layout::Layout& layout, const Budget& budget);
 
+struct GridFactors;
+/// The same where rows and columns are read as wholes, by layers of their own: every permutation of rows and of columns is an automorphism, and there are no
+/// others (docs/theory.md 16.54). Rows of one colour. @param layers  one layer for each relation. O(moves of the generators: four for each token).
+[[nodiscard]] std::optional<ProductGroup> find_line_group(const layout::Layout& layout, const GridFactors& grid, const std::vector<std::uint32_t>& layers, const Budget& budget);
+
 /// symmetry::compute_layout_group, where names or a theorem show it without a search (find_named_group), and from the factors where there are some: for
 /// layouts of 4,096 tokens and more.
 [[nodiscard]] group::Group compute_layout_group(const layout::Layout& layout, const Budget& budget, symmetry::SearchRecord* record);

@@ -1,6 +1,7 @@
 // Groups of grids of products: what the factors give is the group that a search finds, and the checker confirms it both ways (docs/theory.md 16.35).
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
@@ -61,6 +62,31 @@ Layout make_grid(std::mt19937& random, Vertex most_side) {
   }
   std::vector<std::uint32_t> order(count + draw(2));
   for (std::uint32_t& l : order) l = draw(count);
+  return oracle::make_layout(n, 0, layers, {}, order);
+}
+
+/// Layers that read whole rows, whole columns, everything or the own token alone, in some order (16.54).
+Layout make_lines(std::mt19937& random, Vertex most_side) {
+  const auto draw = [&](std::uint32_t bound) { return static_cast<Vertex>(random() % bound); };
+  const Vertex height = 2 + draw(most_side - 1), width = 2 + draw(most_side - 1), n = height * width;
+  std::vector<std::vector<oracle::Head>> layers;
+  for (const bool one_row : {true, false}) {
+    for (const bool one_column : {true, false}) {
+      oracle::Head head;
+      head.rows.resize(n);
+      for (Vertex i = 0; i < n; ++i) {
+        for (Vertex j = 0; j < n; ++j) {
+          if ((!one_row || i / width == j / width) && (!one_column || i % width == j % width)) head.rows[i].push_back(j);
+        }
+      }
+      if (const Vertex i = draw(n); draw(12) == 0) std::erase(head.rows[i], i);
+      layers.push_back({head});
+    }
+  }
+  std::vector<std::uint32_t> order{1, 2};  // rows and columns, mostly
+  if (draw(4) == 0) order.front() = draw(4);
+  for (std::uint32_t l = draw(3); l > 0; --l) order.push_back(draw(4));
+  std::shuffle(order.begin(), order.end(), random);
   return oracle::make_layout(n, 0, layers, {}, order);
 }
 
@@ -162,15 +188,17 @@ TEST_CASE("maps of the factors that numbers of walks do not see through are comp
 
 TEST_CASE("the group of a grid of products from its factors is the layout's, and the checker confirms it from them and from all tokens") {
   std::mt19937 random(35);
-  int found_groups = 0, moving = 0, exchanged = 0, twins = 0, open = 0, lies = 0, harmless = 0;
+  int found_groups = 0, moving = 0, exchanged = 0, twins = 0, open = 0, lies = 0, harmless = 0, lines = 0, confirmed_lines = 0;
   for (int k = 0; k < 4000; ++k) {
-    const Layout layout = k % 2 == 0 ? oracle::make_product_grid(random, 9) : make_grid(random, 8);
+    const bool is_lines = k % 8 == 1;
+    const Layout layout = k % 2 == 0 ? oracle::make_product_grid(random, 9) : is_lines ? make_lines(random, 7) : make_grid(random, 8);
     const auto found = find_product_group(layout, unlimited);
     if (!found) {
       ++open;
       continue;
     }
     ++found_groups;
+    lines += is_lines;
     const group::Group truth = symmetry::compute_layout_group(layout, unlimited);
     REQUIRE(found->group.order == truth.order);
     REQUIRE(found->group.orbit == truth.orbit);
@@ -188,6 +216,7 @@ TEST_CASE("the group of a grid of products from its factors is the layout's, and
     const auto from_factors = checker::confirm_product_group(copy, *grid, to_json(evidence));
     if (from_factors) compare(*from_factors, from_tokens);
     open += !from_factors;
+    confirmed_lines += is_lines && from_factors;
     for (int lie = 0; lie < 4; ++lie) {
       const json spoilt = spoil(evidence, random, layout.tokens);
       if (spoilt == evidence) continue;
@@ -204,6 +233,8 @@ TEST_CASE("the group of a grid of products from its factors is the layout's, and
   CHECK(exchanged > 50);
   CHECK(twins > 10);
   CHECK(lies > 1000);
+  CHECK(lines > 250);
+  CHECK(confirmed_lines > 200);
 }
 
 }  // namespace sightline::sight

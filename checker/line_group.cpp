@@ -1,0 +1,147 @@
+// A grid whose rows are sets that one relation reads as a whole and whose columns are those of another: every automorphism permutes the rows and the
+// columns, a token is where the two meet, and all permutations of both are automorphisms (docs/theory.md 16.54).
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "poll.hpp"
+#include "product_group.hpp"
+
+namespace checker {
+
+namespace {
+
+enum class SideRows { own, all, other };
+
+/// What every place of a side reads: itself alone, everything, or neither.
+SideRows rows_of_side(const Relation& relation, Vertex places) {
+  std::vector<Run> row;
+  bool own = true, all = true;
+  for (Vertex x = 0; x < places && (own || all); ++x) {
+    relation.pattern->row(x, row);
+    std::uint64_t size = 0;
+    for (const Run& run : row) size += run.size();
+    all = all && size == places;
+    own = own && size == 1 && row.front().first == x;
+  }
+  return all ? SideRows::all : own ? SideRows::own : SideRows::other;
+}
+
+/// A permutation of lines, as the pairs that move.
+using LineMoves = std::vector<std::pair<Vertex, Vertex>>;
+
+/// Token (r, c) to (s(r), c) for all c, or nothing.
+std::optional<LineMoves> as_row_map(const std::vector<std::pair<Vertex, Vertex>>& moves, Vertex width) {
+  if (moves.size() % width != 0) return std::nullopt;
+  LineMoves lines;
+  for (std::size_t k = 0; k < moves.size(); k += width) {
+    const auto [from, to] = moves[k];
+    if (from % width != 0 || to % width != 0) return std::nullopt;
+    for (Vertex c = 0; c < width; ++c) {
+      if (moves[k + c].first != from + c || moves[k + c].second != to + c) return std::nullopt;
+    }
+    lines.emplace_back(from / width, to / width);
+  }
+  return lines;
+}
+
+/// Token (r, c) to (r, t(c)) for all r, or nothing.
+std::optional<LineMoves> as_column_map(const std::vector<std::pair<Vertex, Vertex>>& moves, Vertex width, Vertex height) {
+  if (moves.size() % height != 0) return std::nullopt;
+  const std::size_t moved = moves.size() / height;
+  for (Vertex r = 0; r < height; ++r) {
+    for (std::size_t k = 0; k < moved; ++k) {
+      const auto [from, to] = moves[r * moved + k];
+      if (moves[k].first >= width || moves[k].second >= width || from != r * width + moves[k].first || to != r * width + moves[k].second) return std::nullopt;
+    }
+  }
+  return LineMoves(moves.begin(), moves.begin() + static_cast<std::ptrdiff_t>(moved));
+}
+
+/// Permutations of one kind of lines, along the lines of a path: do those that fix what comes before move each line through all that are left?
+class LineOrbits {
+public:
+  explicit LineOrbits(Vertex lines) : parent_(lines), size_(lines, 1), level_(lines, none) { std::iota(parent_.begin(), parent_.end(), Vertex{0}); }
+
+  void follow(const std::vector<Vertex>& path) {
+    path_ = path;
+    for (std::size_t l = path.size(); l-- > 0;) level_[path[l]] = static_cast<Vertex>(l);
+  }
+
+  void add(LineMoves moves) {
+    Vertex first = static_cast<Vertex>(path_.size());
+    for (const auto& [x, y] : moves) first = std::min(first, level_[x]);
+    first_moved_.emplace(first, std::move(moves));
+  }
+
+  /// Orbits from the last line of the path up. Their product is the order of a subgroup of Sym(lines): all of it when it is lines!.
+  [[nodiscard]] bool are_symmetric() {
+    Vertex expected = 1;
+    for (Vertex l = static_cast<Vertex>(path_.size()) + 1; l-- > 0;) {
+      const auto [begin, end] = first_moved_.equal_range(l);
+      for (auto at = begin; at != end; ++at) {
+        for (const auto& [x, y] : at->second) join(x, y);
+      }
+      if (l == path_.size() || level_[path_[l]] != l) continue;  // a line that the path has met before is fixed
+      const Vertex orbit = size_[find(path_[l])];
+      if (orbit != 1 && orbit != ++expected) return false;
+    }
+    return expected == parent_.size();
+  }
+
+private:
+  Vertex find(Vertex x) {
+    for (; parent_[x] != x; x = parent_[x]) parent_[x] = parent_[parent_[x]];
+    return x;
+  }
+  void join(Vertex x, Vertex y) {
+    x = find(x), y = find(y);
+    if (x == y) return;
+    if (size_[x] < size_[y]) std::swap(x, y);
+    parent_[y] = x;
+    size_[x] += size_[y];
+  }
+
+  std::vector<Vertex> parent_, size_, level_, path_;
+  std::multimap<Vertex, LineMoves> first_moved_;
+};
+
+}  // namespace
+
+std::optional<ConfirmedGroup> confirm_line_group(const Layout& layout, const Grid& grid, const std::vector<std::uint32_t>& relations, const Json& evidence) {
+  const Vertex width = grid.width, height = grid.down.tokens;
+  bool rows = false, columns = false;
+  for (const std::uint32_t r : relations) {
+    const SideRows down = rows_of_side(grid.down.relations[r], height), across = rows_of_side(grid.across.relations[r], width);
+    if (down == SideRows::other || across == SideRows::other) return std::nullopt;
+    rows = rows || (down == SideRows::own && across == SideRows::all);
+    columns = columns || (down == SideRows::all && across == SideRows::own);
+  }
+  if (!rows || !columns || height < 2 || width < 2 || evidence["twins"].size() != 0 || evidence["failed"].size() != 0) return std::nullopt;
+  std::vector<Vertex> down_path, across_path;
+  for (const Json& vertex : evidence["path"].array()) {
+    const auto token = static_cast<Vertex>(vertex.natural(layout.tokens - 1));
+    down_path.push_back(token / width);
+    across_path.push_back(token % width);
+  }
+  LineOrbits down(height), across(width);
+  down.follow(down_path);
+  across.follow(across_path);
+  ConfirmedGroup confirmed;
+  confirmed.group.degree = layout.tokens;
+  for (const Json& generator : evidence["generators"].array()) {
+    poll();
+    Permutation permutation = Permutation::read(generator, layout.tokens);
+    if (permutation.is_identity()) return std::nullopt;
+    if (std::optional<LineMoves> lines = as_row_map(permutation.moves(), width)) down.add(*std::move(lines));
+    else if (std::optional<LineMoves> others = as_column_map(permutation.moves(), width, height)) across.add(*std::move(others));
+    else return std::nullopt;
+    confirmed.group.generators.push_back(std::move(permutation));
+  }
+  if (!down.are_symmetric() || !across.are_symmetric()) return std::nullopt;
+  for (Vertex k = 2; k <= height; ++k) confirmed.order->multiply(Natural(k));
+  for (Vertex k = 2; k <= width; ++k) confirmed.order->multiply(Natural(k));
+  return confirmed;
+}
+
+}  // namespace checker
