@@ -63,6 +63,12 @@ public:
 
   /// Writes down what makes the layout's group grow to `all`, which holds all isomorphisms of the views (all tokens are in view).
   void find_contributions(const group::Group& all) {
+    if (records_ != nullptr && !equal_) {
+      if (const auto known = records_->contributors.find(depth_); known != records_->contributors.end()) {
+        for (const Vertex a : known->second) contributed_roots_[std::to_string(a)] = to_evidence(*find_record(a));
+        return;
+      }
+    }
     group::Group grown = layout_group_;
     std::vector<Vertex> number = sight::number_symmetric_classes(grown);
     // As long as nothing was added, the layout itself says what is in its group: a stabiliser chain is made when it no longer does.
@@ -91,8 +97,9 @@ public:
     const auto visit = [&](Vertex a, const ViewColours::Colours& colours) {
       if (colours.at.discrete || cover(colours, number)) return;
       const Rooted rooted = maker_->make(a, budget_);
-      const group::Group group = symmetry::compute_token_automorphisms(rooted.structure, layout_.tokens, budget_);
-      if (grow(group)) contributed_roots_[std::to_string(a)] = make_group_evidence(rooted.structure, layout_.tokens, budget_);
+      symmetry::SearchRecord search;
+      const group::Group group = symmetry::compute_token_automorphisms(rooted.structure, layout_.tokens, budget_, &search);
+      if (grow(group)) contributed_roots_[std::to_string(a)] = search.is_tight ? to_evidence(search) : make_group_evidence(rooted.structure, layout_.tokens, budget_);
     };
     // Where nothing but the group has to be shown, a few roots may do.
     if (const std::vector<Vertex> roots = find_roots(); sight::do_times_explain(layout_, depth_, roots, sight::number_symmetric_classes(all), budget_)) {

@@ -463,7 +463,7 @@ bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {
   const group::Group group = symmetry::restrict_to_tokens(
       symmetry::compute_token_automorphisms(rooted.structure, rooted.structure.vertices, budget_, records != nullptr ? &record : nullptr), tokens, budget_);
   if (record.is_tight) records->by_root[{depth_, a}] = std::move(record);
-  if (absorb(group)) return true;
+  if (absorb(a, group)) return true;
   for (const auto& members : group.symmetric_classes) {
     if (!rooted.seen[members.front()]) continue;
     for (std::size_t k = 1; k < members.size(); ++k) {

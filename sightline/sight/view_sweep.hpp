@@ -51,7 +51,7 @@ protected:
   /// A move outside of the group; false stops the sweep.
   virtual bool found(const Move& move) = 0;
   /// Takes in the automorphisms of a whole view at once; false: the moves are to be judged one by one.
-  virtual bool absorb(const group::Group& automorphisms) = 0;
+  virtual bool absorb(Vertex root, const group::Group& automorphisms) = 0;
   /// Does the group hold the layout's own?
   [[nodiscard]] virtual bool holds_layout_group() const = 0;
   /// Is any one move outside enough?

@@ -51,7 +51,7 @@ protected:
     collision_ = move;
     return false;
   }
-  bool absorb(const group::Group&) override { return false; }
+  bool absorb(Vertex, const group::Group&) override { return false; }
   bool holds_layout_group() const override { return question_.target == question_.layout_group; }
   bool first_only() const override { return true; }
 
@@ -106,14 +106,22 @@ public:
 
   group::Group result() && { return std::move(group_); }
 
+  /// For the evidence: who made the group grow, where only groups of views did whose searches were kept.
+  void keep_contributors(std::uint64_t depth) const {
+    ViewRecords* const records = question_.records;
+    if (records == nullptr || !roots_suffice_ || contributors_.empty()) return;
+    if (std::all_of(contributors_.begin(), contributors_.end(), [&](Vertex a) { return records->by_root.contains({depth, a}); })) records->contributors[depth] = contributors_;
+  }
+
 protected:
   bool explains(const Move& move) const override { return contains(to_permutation(move)); }
   const std::vector<Vertex>& symmetric_class() const override { return number_; }
   bool found(const Move& move) override {
     grow(group::make_group(group_.degree, {to_permutation(move)}, budget_));
+    roots_suffice_ = false;
     return true;
   }
-  bool absorb(const group::Group& automorphisms) override {
+  bool absorb(Vertex root, const group::Group& automorphisms) override {
     bool known = std::all_of(automorphisms.generators.begin(), automorphisms.generators.end(),
                              [&](const group::Permutation& g) { return contains(g); });
     for (const auto& members : automorphisms.symmetric_classes) {
@@ -121,7 +129,9 @@ protected:
         known = number_[members[k - 1]] == number_[members[k]] || contains(group::Permutation::transposition(members[k - 1], members[k]));
       }
     }
-    if (!known) grow(automorphisms);
+    if (known) return true;
+    grow(automorphisms);
+    contributors_.push_back(root);
     return true;
   }
   bool holds_layout_group() const override { return true; }
@@ -144,7 +154,8 @@ private:
   group::Group group_;
   mutable std::unique_ptr<group::Membership> member_;
   std::vector<Vertex> number_;
-  bool grown_ = false;
+  std::vector<Vertex> contributors_;
+  bool grown_ = false, roots_suffice_ = true;
 };
 
 void check(const ViewQuestion& question) {
@@ -163,6 +174,7 @@ group::Group compute_group_within(const ViewQuestion& question, std::uint64_t de
   if (sees_the_layout(depth, limit)) return *question.layout_group;
   GroupSweep sweep(question, std::min(depth, limit.depth), budget);
   sweep.run();
+  sweep.keep_contributors(std::min(depth, limit.depth));
   return std::move(sweep).result();
 }
 

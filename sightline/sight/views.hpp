@@ -48,6 +48,8 @@ struct ViewRecords {
     symmetry::SearchRecord search;
   };
   std::map<std::uint64_t, Part> parts;
+  /// By depth: the roots whose views' groups, which stand in by_root, made the layout's own grow to all isomorphisms of views. None where maps between views had to.
+  std::map<std::uint64_t, std::vector<Vertex>> contributors;
 };
 
 /// The question "is every isomorphism of rooted views of depth m in G?".
