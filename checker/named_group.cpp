@@ -8,6 +8,76 @@
 
 namespace checker {
 
+namespace {
+
+/// Rows of one relation, readers in ascending order. Where all arcs have one colour, runs that do not move with the readers of a segment and lie below all of
+/// them are summed up once, when the segment begins.
+class SegmentRows {
+public:
+  explicit SegmentRows(const Relation& relation) : relation_(relation) {
+    one_colour_ = relation.relative == RelativeKind::none && std::ranges::all_of(relation.pattern->lists, [](const auto& list) {
+                    return std::ranges::all_of(list, [](const MovingRun& run) { return run.colour == 1; });
+                  });
+  }
+
+  /// What is left to be looked at; `sum_of(run)` gives the sum over a run below i, or nothing where that takes long. `settled`: the sum over the others.
+  template <class Sum>
+  const std::vector<Run>& rows_at(Vertex i, Sum&& sum_of, std::uint64_t& settled) {
+    if (i == end_) begin(i, sum_of);
+    settled = settled_;
+    if (!parts_) {
+      relation_.row(i, row_);
+      return row_;
+    }
+    poll();
+    row_.clear();
+    const Vertex k = i - first_;
+    for (const MovingRun& run : open_) {
+      const Vertex lo = run.lo + run.lo_slope * k, hi = run.hi + run.hi_slope * k;
+      if (lo > hi) continue;
+      const Vertex last = run.step == 1 ? hi : lo + (hi - lo) / run.step * run.step;
+      row_.push_back({lo, last, lo == last ? 1 : run.step, colour_, 0});
+    }
+    return row_;
+  }
+
+private:
+  template <class Sum>
+  void begin(Vertex i, Sum&& sum_of) {
+    constexpr Vertex few_readers = 4;
+    const Pattern::Segment& segment = relation_.pattern->segments[segment_++];
+    first_ = segment.first, end_ = segment.first + segment.count;
+    settled_ = 0, parts_ = false;
+    if (!one_colour_ || segment.count < few_readers) return;
+    relation_.row(i, row_);
+    if (row_.empty()) return;
+    colour_ = row_.front().colour;  // of every arc of the relation: a colour that is alone is forgotten, or none is
+    open_.clear();
+    for (const std::uint32_t list : {segment.list, segment.tail}) {
+      if (list == Pattern::none) continue;
+      for (const MovingRun& run : relation_.pattern->lists[list]) {
+        if (run.lo > run.hi && run.lo_slope == 0 && run.hi_slope == 0) continue;
+        const Vertex last = run.lo > run.hi || run.step == 1 ? run.hi : run.lo + (run.hi - run.lo) / run.step * run.step;
+        std::optional<std::uint64_t> sum;
+        if (run.lo_slope == 0 && run.hi_slope == 0 && last < i) sum = sum_of(Run{run.lo, last, run.lo == last ? 1 : run.step, colour_, 0});
+        if (sum) settled_ += *sum, parts_ = true;
+        else open_.push_back(run);
+      }
+    }
+  }
+
+  const Relation& relation_;
+  bool one_colour_ = false, parts_ = false;
+  std::size_t segment_ = 0;
+  Vertex first_ = 0, end_ = 0;
+  std::uint64_t settled_ = 0;
+  std::int64_t colour_ = 0;
+  std::vector<MovingRun> open_;
+  std::vector<Run> row_;
+};
+
+}  // namespace
+
 /// Rows that go down only: c(i) = hash of i's colour, its loops and, per relation, of what it reads below (arc colour, c(j)). When every seen
 /// row counts, an isomorphism of views maps what i reads to what its image reads, so it preserves c; when all c differ, it moves nothing.
 bool do_rows_name_tokens(const Layout& layout) {
@@ -25,14 +95,21 @@ bool do_rows_name_tokens(const Layout& layout) {
   constexpr std::size_t most_steps = 4;
   constexpr Vertex long_run = 8;
   std::vector<std::pair<Vertex, std::vector<std::uint64_t>>> along;  // by step: the sum of the names of j, j - step, ..
-  std::vector<Run> row;
+  std::vector<SegmentRows> readers;
+  for (const Relation* const relation : relations) readers.emplace_back(*relation);
+  const auto sum_below = [&](const Run& run) -> std::optional<std::uint64_t> {
+    const std::uint64_t weight = stir(static_cast<std::uint64_t>(run.colour) + 3);
+    if (run.step == 1) return weight * (sum[std::size_t{run.last} + 1] - sum[run.first]);
+    const auto at = std::ranges::find(along, run.step, &std::pair<Vertex, std::vector<std::uint64_t>>::first);
+    if (at == along.end()) return std::nullopt;
+    return weight * (at->second[run.last] - (run.first < run.step ? 0 : at->second[run.first - run.step]));
+  };
   std::uint64_t coloured = 0;
   for (Vertex i = 0; i < layout.vertices(); ++i) {
     std::uint64_t value = stir(layout.vertex_colour[i] + 1);
-    for (const Relation* const relation : relations) {
-      relation->row(i, row);
+    for (SegmentRows& reader : readers) {
       std::uint64_t below = 0, loop = 0;
-      for (const Run& run : row) {
+      for (const Run& run : reader.rows_at(i, sum_below, below)) {
         if (run.last > i) return false;
         const std::uint64_t end = std::min<std::uint64_t>(i, std::uint64_t{run.last} + 1);
         if (run.last == i) loop = stir(static_cast<std::uint64_t>(run.colour + run.colour_step * std::int64_t{run.size() - 1}) + 7);

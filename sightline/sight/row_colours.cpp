@@ -41,6 +41,64 @@ private:
   std::map<Vertex, std::vector<std::uint64_t>> sums_;
 };
 
+// One relation's rows, reader by reader. Where one colour is all there is, runs that stay where they are for all readers of a segment, below the first of
+// them, are summed once: the summary columns of a fixed pattern, shared by all of a block.
+class SegmentReader {
+public:
+  explicit SegmentReader(const layout::Relation& relation) : relation_(relation), pattern_(relation.pattern()) {}
+
+  // The runs to look at; `shared`: the sum over all others. Readers in ascending order.
+  const std::vector<layout::ColouredRun>& read(Vertex i, const PrefixSums& sums, std::uint64_t& shared) {
+    if (i == end_) begin_segment(i, sums);
+    shared = shared_;
+    if (shared_count_ == 0) {
+      relation_.row(i, row_);
+      return row_;
+    }
+    row_.clear();
+    for (const layout::AffineRun& run : moving_) {
+      if (const auto here = evaluate(run, i)) row_.push_back({here->first, here->last, here->step, colour_, 0});
+    }
+    return row_;
+  }
+
+private:
+  void begin_segment(Vertex i, const PrefixSums& sums) {
+    constexpr Vertex few_readers = 4;
+    const auto& segments = pattern_.segments();
+    end_ = ++segment_ < segments.size() ? segments[segment_].begin : pattern_.vertex_count();
+    shared_ = 0, shared_count_ = 0;
+    const layout::Pattern::RunList& list = pattern_.lists()[segments[segment_ - 1].list];
+    if (!relation_.is_plain() || list.written_count != 0 || end_ - i < few_readers) return;
+    relation_.row(i, row_);
+    if (row_.empty()) return;
+    colour_ = row_.front().colour;
+    moving_.clear();
+    for (const auto& [begin, count] : {std::pair{list.runs_begin, list.runs_count}, {list.shared_begin, list.shared_count}}) {
+      for (std::uint32_t k = begin; k < begin + count; ++k) {
+        const layout::AffineRun& run = pattern_.affine_runs()[k];
+        const auto here = run.lo_moves || run.hi_moves || run.floor_moves ? std::nullopt : evaluate(run, i);
+        if (!here || here->last >= i || !sums.knows(here->step)) {
+          moving_.push_back(run);
+          continue;
+        }
+        shared_ += mix(static_cast<std::uint64_t>(colour_) + 3) * sums.over(here->first, here->last, here->step);
+        ++shared_count_;
+      }
+    }
+  }
+
+  const layout::Relation& relation_;
+  const layout::Pattern& pattern_;
+  std::size_t segment_ = 0;
+  Vertex end_ = 0;
+  std::uint64_t shared_ = 0;
+  std::size_t shared_count_ = 0;
+  std::int64_t colour_ = 0;
+  std::vector<layout::AffineRun> moving_;
+  std::vector<layout::ColouredRun> row_;
+};
+
 // Rows that go down only: c(i) = hash of i's colour, of the colours of its loops, and per relation of the multiset of (arc
 // colour, c(j)) over the j < i that it reads. An isomorphism of views in which every row counts maps what i reads to what its
 // image reads, so by induction along the arcs it preserves c. When all c differ it moves nothing.
@@ -61,7 +119,8 @@ bool find_whether_rows_name_tokens(const Layout& layout, const Budget& budget) {
   Booking booking(budget, 24 * std::uint64_t{vertices});
   PrefixSums sums(vertices);
   std::vector<std::uint64_t> colour(vertices);
-  std::vector<layout::ColouredRun> row;
+  std::vector<SegmentReader> readers;
+  for (const layout::Relation* relation : relations) readers.emplace_back(*relation);
   sums.use(1);
   for (const layout::Relation* relation : relations) {
     for (const layout::AffineRun& run : relation->pattern().affine_runs()) {
@@ -77,10 +136,9 @@ bool find_whether_rows_name_tokens(const Layout& layout, const Budget& budget) {
   for (Vertex i = 0; i < vertices; ++i) {
     budget.poll();
     std::uint64_t value = mix(layout.vertex_colour[i] + 1);
-    for (const layout::Relation* relation : relations) {
-      relation->row(i, row);
+    for (SegmentReader& reader : readers) {
       std::uint64_t read = 0, loop = 0;
-      for (const layout::ColouredRun& run : row) {
+      for (const layout::ColouredRun& run : reader.read(i, sums, read)) {
         if (run.last > i) return false;
         const Vertex last = run.last == i ? (run.last - run.first >= run.step ? run.last - run.step : i) : run.last;
         if (run.last == i) {
