@@ -2,6 +2,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "field.hpp"
 #include "poll.hpp"
@@ -280,7 +281,8 @@ const SortedRows::Row& SortedRows::row(const Relation* relation, Vertex i) {
     std::int64_t colour = run.colour;
     for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) last_.emplace_back(colour, static_cast<Vertex>(j));
   }
-  std::sort(last_.begin(), last_.end());
+  // The reader itself comes first, whatever has its colour: where it is mapped is known (docs/theory.md 16.55).
+  std::sort(last_.begin(), last_.end(), [i](const auto& a, const auto& b) { return std::tuple(a.second != i, a) < std::tuple(b.second != i, b); });
   if (arcs_ + last_.size() > most_arcs) return last_;
   arcs_ += last_.size();
   return *(rows[i] = last_);
@@ -303,7 +305,7 @@ std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uin
       written = fold(written, 2 + row.size());
       for (std::size_t k = 0; k < row.size(); ++k) {
         const auto [colour, j] = row[k];
-        if (k > 0 && row[k - 1].first == colour) return std::nullopt;
+        if (k > 0 && row[k - 1].first == colour && row[k - 1].second != i) return std::nullopt;
         if (number[j] == unnumbered) {
           number[j] = static_cast<Vertex>(order.size());
           order.push_back(j);
@@ -329,8 +331,11 @@ bool is_rigid(const Layout& layout) {
       relation.row(i, runs);
       colours.clear();
       for (const Run& run : runs) {
-        if (run.colour_step == 0 && run.size() > 1) return false;
-        for (Vertex k = 0; k < run.size() && runs.size() > 1; ++k) colours.push_back(run.colour + k * run.colour_step);
+        const bool own = run.first <= i && i <= run.last && (i - run.first) % run.step == 0;
+        if (run.colour_step == 0 && run.size() > (own ? 2u : 1u)) return false;
+        for (Vertex k = 0; k < run.size() && runs.size() > 1; ++k) {
+          if (run.first + k * run.step != i) colours.push_back(run.colour + k * run.colour_step);
+        }
       }
       std::sort(colours.begin(), colours.end());
       if (std::adjacent_find(colours.begin(), colours.end()) != colours.end()) return false;

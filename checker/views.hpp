@@ -24,7 +24,7 @@ struct RootColours {
 };
 [[nodiscard]] RootColours colour_root(const Rooted& rooted);
 
-/// Rows sorted by colour, kept for the many walks that read them again, up to a fixed number of arcs.
+/// Rows sorted by colour behind their reader, kept for the many walks that read them again, up to a fixed number of arcs.
 class SortedRows {
 public:
   using Row = std::vector<std::pair<std::int64_t, Vertex>>;
@@ -37,10 +37,10 @@ private:
   std::vector<Run> runs_;
 };
 
-/// One walk from the root, when no visible row repeats a colour; an isomorphism is then forced row by row and preserves the
+/// One walk from the root, when no visible row repeats a colour, its reader left out; an isomorphism is then forced row by row and preserves the
 /// numbers given on the way. Stops after `most_work` arcs: different invariants of walks with one bound still prove difference.
 [[nodiscard]] std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uint64_t most_work, SortedRows& rows);
-/// Does no row of the layout repeat an effective colour? Then no view has an automorphism but the identity.
+/// Does no row of the layout repeat an effective colour, its reader left out? Then no view has an automorphism but the identity.
 [[nodiscard]] bool is_rigid(const Layout& layout);
 
 /// For every relation the first layer q (from 1) that contains it; `absent` when none does.

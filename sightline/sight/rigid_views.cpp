@@ -22,16 +22,22 @@ bool RigidRows::write(const layout::Relation& relation, Vertex i, Row& row) {
   thread_local std::vector<layout::ColouredRun> runs;
   relation.row(i, runs);
   row.clear();
+  std::optional<std::int64_t> own;  // the reader among what it reads: known, whatever has its colour (docs/theory.md 16.55)
   for (const layout::ColouredRun& run : runs) {
     std::int64_t colour = run.colour;
     for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+      if (j == i) {
+        own = colour;
+        continue;
+      }
       if (!row.empty() && row.back().first == colour) return false;
       row.emplace_back(colour, static_cast<Vertex>(j));
     }
   }
-  if (std::is_sorted(row.begin(), row.end())) return true;
-  std::sort(row.begin(), row.end());
-  return std::adjacent_find(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first == b.first; }) == row.end();
+  if (!std::is_sorted(row.begin(), row.end())) std::sort(row.begin(), row.end());
+  if (std::adjacent_find(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first == b.first; }) != row.end()) return false;
+  if (own) row.emplace(row.begin(), *own, i);
+  return true;
 }
 
 const RigidRows::Row* RigidRows::find(const layout::Relation& relation, Vertex i, Row& spare) {
@@ -48,7 +54,7 @@ const RigidRows::Row* RigidRows::find(const layout::Relation& relation, Vertex i
 }
 
 // An isomorphism of rooted views maps root to root and, in every visible row, the vertex of a colour to the vertex of that
-// colour. When no row repeats a colour it is therefore forced, row by row, on everything in view: the breadth-first
+// colour. When no row repeats a colour, but for the reader's own, it is therefore forced, row by row, on everything in view: the breadth-first
 // numbers below are preserved, and two views are isomorphic exactly when the walks write the same sequence.
 std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, std::uint64_t most_work, const Budget& budget,
                                               RigidRows* cache) {
@@ -102,9 +108,12 @@ bool is_rigid(const Layout& layout, const Budget& budget) {
       relation.row(i, runs);
       colours.clear();
       for (const layout::ColouredRun& run : runs) {
-        if (run.colour_step == 0 && run.size() > 1) return false;
+        const bool has_own = run.first <= i && i <= run.last && (i - run.first) % run.step == 0;
+        if (run.colour_step == 0 && run.size() > (has_own ? 2u : 1u)) return false;
         if (runs.size() == 1) break;  // one run whose colours move never repeats one
-        for (Vertex k = 0; k < run.size(); ++k) colours.push_back(run.colour + k * run.colour_step);
+        for (Vertex k = 0; k < run.size(); ++k) {
+          if (run.first + k * run.step != i) colours.push_back(run.colour + k * run.colour_step);
+        }
       }
       std::sort(colours.begin(), colours.end());
       if (std::adjacent_find(colours.begin(), colours.end()) != colours.end()) return false;

@@ -76,14 +76,14 @@ struct RootColours {
 
 class RigidRows;
 
-/// The same in one walk when no visible row repeats a colour (relative positions): O(visible arcs). Nothing when one does.
+/// The same in one walk when no visible row repeats a colour but for the reader's own (relative positions, pairs): O(visible arcs). Nothing when one does.
 /// Equal hashes then mean that an isomorphism, if there is one, maps the vertices onto each other. After `most_work` arcs the
 /// walk stops: different invariants still prove that two views differ, provided both walks had the same bound.
 /// `cache`, when given, keeps the rows of relations that live as long as it (sorted by colour) from one root to the next.
 [[nodiscard]] std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root, std::uint64_t most_work, const Budget& budget,
                                                             RigidRows* cache = nullptr);
 
-/// Rows written out as (colour, vertex) by ascending colour, made when first asked for, up to a fixed number of arcs.
+/// Rows written out as (colour, vertex), the reader itself first, then by ascending colour, made when first asked for, up to a fixed number of arcs.
 class RigidRows {
 public:
   explicit RigidRows(const Budget& budget) : budget_(budget) {}
@@ -99,7 +99,7 @@ private:
   std::vector<std::pair<const layout::Relation*, std::vector<std::unique_ptr<Row>>>> rows_;
 };
 
-/// Does no row of the layout repeat an effective colour? Then no view has an automorphism but the identity.
+/// Does no row of the layout repeat an effective colour, its reader left out? Then no view has an automorphism but the identity.
 [[nodiscard]] bool is_rigid(const Layout& layout, const Budget& budget);
 
 /// Are all rows directed downwards, and are all vertices different by what they read, recursively? Then an isomorphism between

@@ -349,6 +349,10 @@ TEST_CASE("needed layers, collisions and expressed groups of random layouts are 
     check_layout(random, oracle::make_random_layout(random, 1 + static_cast<Vertex>(random() % 7), static_cast<Vertex>(random() % 3), false, coloured),
                  RegisterRows::frequencies, 3);
   }
+  for (int k = 0; k < 100; ++k) {
+    CAPTURE(k);
+    check_layout(random, oracle::make_single_reads(random, 2 + static_cast<Vertex>(random() % 7)), RegisterRows::frequencies, 2);
+  }
   for (int k = 0; k < 60; ++k) {
     CAPTURE(k);
     check_layout(random, oracle::make_parts(random, 2 + static_cast<Vertex>(random() % 2), 2 + static_cast<Vertex>(random() % 2)), RegisterRows::frequencies, 3);

@@ -309,6 +309,29 @@ inline Layout make_parts(std::mt19937_64& random, Vertex parts, Vertex size) {
   return make_layout(tokens, 0, heads);
 }
 
+/// Rows of at most one vertex beside the reader: matchings, maps, now and then the reader left out (docs/theory.md 16.55).
+inline Layout make_single_reads(std::mt19937_64& random, Vertex tokens) {
+  const auto below = [&](std::uint64_t k) { return static_cast<Vertex>(random() % k); };
+  std::vector<std::vector<Head>> layers(1 + below(3));
+  for (auto& heads : layers) {
+    Head head;
+    head.rows.resize(tokens);
+    const bool paired = below(2) == 0;
+    const Vertex distance = 1 + below(2);
+    for (Vertex i = 0; i < tokens; ++i) {
+      const Vertex mate = i ^ distance;
+      const Vertex j = paired ? (mate < tokens ? mate : i) : below(tokens);
+      if (below(8) != 0) head.rows[i].push_back(i);
+      if (j != i && below(8) != 0) head.rows[i].push_back(j);
+      std::sort(head.rows[i].begin(), head.rows[i].end());
+    }
+    heads.push_back(std::move(head));
+  }
+  std::vector<std::uint32_t> order(layers.size() + below(2));
+  for (std::size_t l = 0; l < order.size(); ++l) order[l] = static_cast<std::uint32_t>(l % layers.size());
+  return make_layout(tokens, 0, layers, {}, order);
+}
+
 inline Layout make_random_layout(std::mt19937_64& random, Vertex tokens, Vertex registers, bool equal_registers, bool coloured) {
   const auto below = [&](std::uint64_t k) { return static_cast<Vertex>(random() % k); };
   const Vertex n = tokens + registers;

@@ -168,6 +168,14 @@ TEST_CASE("views agree with labels on random layouts") {
   }
 }
 
+TEST_CASE("views agree with labels where rows hold one vertex beside their reader") {
+  std::mt19937_64 random(55);
+  for (int k = 0; k < 24; ++k) {
+    CAPTURE(k);
+    check_views(oracle::make_single_reads(random, 2 + static_cast<Vertex>(random() % 3)), RegisterRows::frequencies);
+  }
+}
+
 TEST_CASE("views agree with labels when registers start equal") {
   std::mt19937_64 random(12);
   for (int k = 0; k < 24; ++k) {
