@@ -81,6 +81,12 @@ SIGHTLINE_INLINE void keep_arcs(const SparseRows& list, const Piece& piece, std:
   }
 }
 
+/// A row's only read has weight 1 whatever its score is, and slope 0: k times the rounded 1 / k need not be 1, and the
+/// difference would stand alone where nothing else is added to it.
+template <class Real> SIGHTLINE_INLINE bool is_weight_one(const Rule<Real>& rule, std::int64_t reads) {
+  return reads == 1 && rule.normalised && !rule.has_extra;
+}
+
 template <class Real, int vectors>
 Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
                       const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace) {
@@ -133,7 +139,9 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
       Real middle = 0;
-      if (list.free != nullptr && list.free[piece.number] != 0) { // no order of the row's own sum
+      if (is_weight_one(rule, piece.begins && piece.ends ? piece.count : 0)) {
+        middle = space.products[piece.first];
+      } else if (list.free != nullptr && list.free[piece.number] != 0) { // no order of the row's own sum
         middle = dot_rows<Real>(gradients.out + piece.row * gradients.out_stride,
                                 head.out + piece.row * head.out_stride, head.value_width);
       } else if (list.marks != nullptr) {
@@ -290,7 +298,9 @@ void backward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, cons
     }
     find_arc_slopes<Real>(rule, padded, space);
     Vec<Real> middle{};
-    if (rule.normalised) {
+    if (is_weight_one(rule, arcs)) {
+      middle = load<Real>(space.products);
+    } else if (rule.normalised) {
       middle = sum_arcs<Real>(marks, arcs, [&](int a) {
         return load<Real>(space.scores + a * lanes) * load<Real>(space.products + a * lanes);
       });

@@ -317,6 +317,41 @@ TEST_CASE("scores too far apart for sums of features are left to the reference")
   }
 }
 
+// The weight of a row's only read is 1 whatever its score is. In vectors of rows, and row by row (biases, any width).
+TEST_CASE("queries and keys of rows with one read have gradient 0") {
+  Random random(16);
+  for (const std::string& kernel : fast_kernels()) {
+    for (const bool has_bias : {false, true}) {
+      for (const std::int64_t width : {2, 64}) {
+        Call call = draw_call(random, 40);
+        constexpr layout::Vertex n = 37;
+        layout::PatternSpec spec;
+        spec.kind = layout::PatternKind::ring;
+        spec.radius = 0;
+        layout::Relative relative;
+        relative.kind = has_bias ? layout::RelativeKind::offset : layout::RelativeKind::none;
+        const layout::Relation relation(layout::make_patterns(spec, {n, 0, 1}, Budget()).front(), relative, layout::Cancels::nothing, n);
+        call.plan = make_plan({&relation, 1}, Budget());
+        call.shape = {1, 2, 1, n, n, width, 64};
+        call.has_bias = has_bias;
+        call.lengths.clear();
+        call.rule = {};
+        set_kernel(call, kernel);
+        CAPTURE(call.name);
+        for (const InstructionSet set : available_sets()) {
+          Execution execution;
+          execution.instructions = set;
+          Numbers<float> numbers = draw_numbers<float>(call, random);
+          run(call, numbers, execution);
+          const auto is_zero = [](float x) { return x == 0; };
+          CHECK(std::all_of(numbers.grad_query.begin(), numbers.grad_query.end(), is_zero));
+          CHECK(std::all_of(numbers.grad_key.begin(), numbers.grad_key.end(), is_zero));
+        }
+      }
+    }
+  }
+}
+
 // What counts is decided by rounding where two weights are near each other: products and distances of quarters are exact,
 // and ties go to the smaller read.
 TEST_CASE("the largest weights of a row, with ties") {
