@@ -66,8 +66,13 @@ public:
       const View<const Real>& value = in_.value;
       const std::int64_t from = task.head / group();
       Real* const space = weights.of(worker);
-      for (auto r = static_cast<std::size_t>(rows.chunks[task.chunk]);
-           r < static_cast<std::size_t>(rows.chunks[task.chunk + 1]); ++r) {
+      const auto end = static_cast<std::size_t>(rows.chunks[task.chunk + 1]);
+      for (auto r = static_cast<std::size_t>(rows.chunks[task.chunk]); r < end; ++r) {
+        if (in_.weight == nullptr && !is_mean_ && !is_free(rows, r)) {
+          r = sum_ordered(rows, r, end, value.at(task.batch, from, 0), value.token_stride, space,
+                          out.at(task.batch, task.head, 0), out.token_stride);
+          continue;
+        }
         Real* const to = out.at(task.batch, task.head, rows.rows[r]);
         const std::int64_t first = rows.offsets[r], count = rows.offsets[r + 1] - first;
         const bool is_first = r == static_cast<std::size_t>(rows.chunks[task.chunk]);
@@ -112,8 +117,13 @@ public:
         const SparseList& columns = lists.columns;
         const bool first_head = h % group() == 0;
         run_tasks(columns.chunk_count(), workers_, [&](std::int64_t chunk, int worker) {
-          for (auto c = static_cast<std::size_t>(columns.chunks[static_cast<std::size_t>(chunk)]);
-               c < static_cast<std::size_t>(columns.chunks[static_cast<std::size_t>(chunk) + 1]); ++c) {
+          const auto end = static_cast<std::size_t>(columns.chunks[static_cast<std::size_t>(chunk) + 1]);
+          for (auto c = static_cast<std::size_t>(columns.chunks[static_cast<std::size_t>(chunk)]); c < end; ++c) {
+            if (first_head && !is_max_ && !is_mean_ && in_.weight == nullptr && !is_free(columns, c)) {
+              c = sum_ordered(columns, c, end, grad_out.at(b, h, 0), grad_out.token_stride, weights.of(worker),
+                              grad_value.at(b, h / group(), 0), grad_value.token_stride);
+              continue;
+            }
             Real* const sum_of = sums.of(worker);
             if (is_max_) {
               sum_shares(b, h, columns, c, maxima, terms.of(worker), weights.of(worker), sum_of, workspaces.of(worker));
@@ -185,6 +195,18 @@ private:
       return 1;
     const auto colour = (*colours_)[plan_.relation_of(head)][static_cast<std::size_t>(arc)];
     return in_.weight[head * plan_.colours() + colour];
+  }
+
+  /// Plain sums of the rows from `begin` on that have an order; returns the last of them.
+  [[nodiscard]] std::size_t sum_ordered(const SparseList& list, std::size_t begin, std::size_t end, const Real* base,
+                                        std::ptrdiff_t stride, const Real* ones, Real* to,
+                                        std::ptrdiff_t to_stride) const {
+    std::size_t behind = begin + 1;
+    while (behind < end && !is_free(list, behind))
+      ++behind;
+    engine_.sum_list(base, stride, shape_.value_width, list.view(), static_cast<std::int64_t>(begin),
+                     static_cast<std::int64_t>(behind), ones, to, to_stride);
+    return behind - 1;
   }
 
   /// to = the sum that belongs to a row of the list; of weights[a] times the row of columns[a].

@@ -124,10 +124,14 @@ public:
           tasks.push_back(tile_task(b, h, t));
       }
     }
+    constexpr std::int64_t most_kept = std::int64_t{8} << 20; // bytes of outputs; what is read takes three times as many
+    const bool past = shape_.batch * shape_.heads * shape_.readers * shape_.value_width *
+                          static_cast<std::int64_t>(sizeof(Real)) > most_kept;
     const Workspaces workspaces(workspace_bytes(), workers_);
     run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
       const Task& task = tasks[static_cast<std::size_t>(t)];
-      const Head<Real> head = head_of(task.batch, task.head);
+      Head<Real> head = head_of(task.batch, task.head);
+      head.past = past;
       const Rule<Real> rule = rule_of(task.head);
       const Tiles& tiles = tiles_of(task.head);
       if (task.is_tile) {

@@ -126,6 +126,7 @@ template <class Real> struct Head {
   std::ptrdiff_t query_stride = 0, key_stride = 0, value_stride = 0;
   Real* out = nullptr;
   std::ptrdiff_t out_stride = 0;
+  bool past = false; ///< outputs are too many to stay in the caches: written past them where rows are short
   Real* statistics = nullptr; ///< per reader: integer exponent M and 1 / (denominator 2^-M), or null
   std::int64_t width = 0, value_width = 0, reads = 0;
   std::int64_t reader_cut_begin = 0, reader_cut_end = 0; ///< readers that do not exist
@@ -211,7 +212,8 @@ struct SparseRows {
   const std::int64_t* offsets = nullptr;
   const std::int32_t* columns = nullptr;
   const std::int32_t* arcs = nullptr; ///< of a list of columns: the arc in the list of rows
-  /// Exact mode, rings with reflections: 1 at the last arc of each of a row's sums, which are added up in their order.
+  /// Exact mode, reflections: where a row reads to both sides, 1 at the last arc to the right, where a sum ends and is
+  /// kept, 2 at the last one to the left, where both are added up and go on with what stays in place. Else one sum.
   /// Such rows are short, and everything exists. Or null.
   const std::uint8_t* marks = nullptr;
   const std::int32_t* colours = nullptr; ///< of the arcs, where biases go by colour; or null
@@ -335,6 +337,10 @@ template <class Real> struct Engine {
   void (*sum_rows)(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
                    const Real* weights, const std::uint8_t* marks, std::int64_t count, bool is_free, Real* to,
                    void* workspace);
+  /// The same for rows begin .. end - 1 of a list that have an order, to row rows[r] of `to`; as exact mode writes it.
+  /// ones: as many as the longest row has arcs.
+  void (*sum_list)(const Real* base, std::ptrdiff_t stride, std::int64_t width, const SparseRows& list,
+                   std::int64_t begin, std::int64_t end, const Real* ones, Real* to, std::ptrdiff_t to_stride);
   /// to [count][width] = f(scale row); d loss / d row from `back`, that of f. numbers: 2 count rows padded.
   void (*map_rows)(const RowMap<Real>&, const Real* rows, std::ptrdiff_t stride, Real scale, std::int64_t count,
                    Real* to, Real* numbers);

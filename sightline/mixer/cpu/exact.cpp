@@ -34,8 +34,10 @@ public:
     }
     double tiles = 0, rows = 0;
     if (order_.kind != Kind::torus) {
-      for (std::int64_t i = 0; i < n_; i += tile_readers)
+      for (std::int64_t i = 0; i < n_; i += tile_readers) {
         tiles += add_tile(i, std::min(i + tile_readers, n_));
+        reserve_segments();
+      }
     }
     rows = 30 * static_cast<double>(arcs_) + 60 * static_cast<double>(n_);
     if (order_.kind == Kind::torus ||
@@ -58,8 +60,10 @@ public:
     is_half_ = order_.kind == Kind::dihedral;
     find_start();
     for_offsets(0, [&](Offsets o) { reach_ = std::max(reach_, wrap(o.last - start_)); });
-    for (std::int64_t i = 0; i < n_; i += tile_readers)
+    for (std::int64_t i = 0; i < n_; i += tile_readers) {
       add_back_tile(i, std::min(i + tile_readers, n_));
+      reserve_segments();
+    }
     const std::size_t tiles = out_.tiles.size();
     for (std::size_t t = 0; t < tiles; ++t) {
       Tile tile = out_.tiles[t];
@@ -269,6 +273,13 @@ private:
     out_.tiles.push_back(tile);
   }
 
+  /// Behind the first tile: the others have as many segments, and a few more where the ring closes.
+  void reserve_segments() {
+    constexpr std::size_t cuts = 256;
+    if (out_.tiles.size() == 1)
+      out_.segments.reserve(out_.segments.size() * static_cast<std::size_t>((n_ + tile_readers - 1) / tile_readers) + cuts);
+  }
+
   /// The blocks that a tile adds to in this turn of it.
   void find_turns(Tile& tile) {
     std::vector<std::uint32_t> blocks;
@@ -356,9 +367,12 @@ private:
     list.marks.assign(list.columns.size(), 0);
     for (std::size_t r = 0; r < list.rows.size(); ++r) {
       for (auto a = static_cast<std::size_t>(list.offsets[r]); a < static_cast<std::size_t>(list.offsets[r + 1]); ++a) {
-        const bool last = a + 1 == static_cast<std::size_t>(list.offsets[r + 1]);
+        const auto begin = static_cast<std::size_t>(list.offsets[r]), end = static_cast<std::size_t>(list.offsets[r + 1]);
         const auto sum = [&](std::size_t arc) { return sum_of(list.rows[r], list.columns[arc]); };
-        list.marks[a] = last || sum(a) != sum(a + 1) ? 1 : 0;
+        if (sum(a) == 0 && a + 1 < end && sum(a + 1) == 1)
+          list.marks[a] = 1;
+        else if (sum(a) == 1 && (a + 1 == end || sum(a + 1) > 1) && sum(begin) == 0)
+          list.marks[a] = 2;
       }
     }
   }

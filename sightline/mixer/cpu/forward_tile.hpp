@@ -46,8 +46,8 @@ SIGHTLINE_INLINE const Real* gather_rows(const Strip& strip, const Real* base, s
 
 template <class Real>
 bool strip_has_non_finite(const Real* rows, std::ptrdiff_t stride, int count, std::int64_t width) {
-  if (stride == width)
-    return has_non_finite<Real>(rows, width * count);
+  if (stride == width || stride == -width)
+    return has_non_finite<Real>(stride < 0 ? rows + (count - 1) * stride : rows, width * count);
   bool found = false;
   for (int c = 0; c < count; ++c)
     found |= has_non_finite<Real>(rows + c * stride, width);

@@ -34,12 +34,17 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> elu_plus_one(Vec<Real> x) {
 }
 
 template <class Real> SIGHTLINE_INLINE bool has_non_finite(const Real* row, std::int64_t width) {
-  constexpr int lanes = Lanes<Real>::count;
-  Vec<Real> zero{};
+  constexpr int lanes = Lanes<Real>::count, chains = 4;
+  Vec<Real> zero[chains] = {};
   std::int64_t k = 0;
+  for (; k + chains * lanes <= width; k += chains * lanes) {
+#pragma GCC unroll 4
+    for (int c = 0; c < chains; ++c)
+      zero[c] = fma(load<Real>(row + k + c * lanes), Vec<Real>{}, zero[c]);
+  }
   for (; k + lanes <= width; k += lanes)
-    zero = fma(load<Real>(row + k), Vec<Real>{}, zero);
-  Real rest = add_lanes<Real>(zero);
+    zero[0] = fma(load<Real>(row + k), Vec<Real>{}, zero[0]);
+  Real rest = add_lanes<Real>((zero[0] + zero[1]) + (zero[2] + zero[3]));
   for (; k < width; ++k)
     rest += row[k] * Real(0);
   return rest != Real(0);
@@ -114,7 +119,17 @@ SIGHTLINE_INLINE void prepare_gradient(Prepare prepare, const Real* from, const 
 
 /// Exact mode: every NaN the same, no -0.
 template <class Real> SIGHTLINE_INLINE Vec<Real> canonical(Vec<Real> x) {
+#if defined(SIGHTLINE_USE_AVX512)
+  // Four bits for each kind of number: NaN of both kinds keep what stands there, zeros become 0, the rest is taken.
+  constexpr std::int32_t table = 0x11111800;
+  const Vec<Real> none = splat_bits<Real>(Real(__builtin_nan("")));
+  if constexpr (sizeof(Real) == 4)
+    return _mm512_fixupimm_ps(none, x, _mm512_set1_epi32(table), 0);
+  else
+    return _mm512_fixupimm_pd(none, x, _mm512_set1_epi64(table), 0);
+#else
   return x == x ? x + Vec<Real>{} : splat_bits<Real>(Real(__builtin_nan("")));
+#endif
 }
 template <class Real> SIGHTLINE_INLINE void make_canonical(Real* row, std::int64_t width) {
   constexpr int lanes = Lanes<Real>::count;

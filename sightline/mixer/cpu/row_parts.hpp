@@ -177,15 +177,29 @@ SIGHTLINE_INLINE void add_differences(const Real* base, std::ptrdiff_t stride, s
   }
 }
 
-/// add_rows for a row of several sums (SparseRows::marks), which are added up in their order. Exact mode: every NaN the
-/// same, no -0.
+/// Sum of terms(a), in the order that marks ask for (SparseRows::marks).
+template <class Real, class Term> SIGHTLINE_INLINE Real sum_marked(const std::uint8_t* marks, int count, Term term) {
+  Real sum = 0, kept = 0;
+  for (int a = 0; a < count; ++a) {
+    sum += term(a);
+    if (marks[a] == 1) {
+      kept = sum;
+      sum = 0;
+    } else if (marks[a] == 2) {
+      sum += kept;
+    }
+  }
+  return sum;
+}
+
+/// add_rows for a row of several sums (SparseRows::marks). Exact mode: every NaN the same, no -0.
 template <class Real, int vectors>
 SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, std::int64_t width,
                                       const std::int32_t* columns, const Real* weights, const std::uint8_t* marks,
                                       int count, Real factor, Real* to, int apart = 1) {
   constexpr int lanes = Lanes<Real>::count;
   if constexpr (vectors > 0) {
-    Vec<Real> sum[vectors] = {}, all[vectors] = {};
+    Vec<Real> sum[vectors] = {}, kept[vectors] = {};
     for (int a = 0; a < count; ++a) {
       const Real* const row = base + columns[a] * stride;
       fetch_ahead<Real>(base, stride, columns, a, count, vectors * lanes);
@@ -197,40 +211,22 @@ SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, s
         continue;
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) {
-        all[v] += sum[v];
-        sum[v] = Vec<Real>{};
+        if (marks[a] == 1) {
+          kept[v] = sum[v];
+          sum[v] = Vec<Real>{};
+        } else {
+          sum[v] += kept[v];
+        }
       }
     }
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v)
-      store<Real>(to + v * lanes, canonical<Real>(all[v] * splat<Real>(factor)));
+      store<Real>(to + v * lanes, canonical<Real>(sum[v] * splat<Real>(factor)));
   } else {
-    for (std::int64_t k = 0; k < width; ++k) {
-      Real sum = 0, all = 0;
-      for (int a = 0; a < count; ++a) {
-        sum += weights[a * apart] * base[columns[a] * stride + k];
-        if (marks[a] != 0) {
-          all += sum;
-          sum = 0;
-        }
-      }
-      to[k] = all * factor;
-    }
+    for (std::int64_t k = 0; k < width; ++k)
+      to[k] = factor * sum_marked<Real>(marks, count, [&](int a) { return weights[a * apart] * base[columns[a] * stride + k]; });
     make_canonical<Real>(to, width);
   }
-}
-
-/// Sum of terms(a), in the order of add_rows_marked.
-template <class Real, class Term> SIGHTLINE_INLINE Real sum_marked(const std::uint8_t* marks, int count, Term term) {
-  Real sum = 0, all = 0;
-  for (int a = 0; a < count; ++a) {
-    sum += term(a);
-    if (marks[a] != 0) {
-      all += sum;
-      sum = 0;
-    }
-  }
-  return all;
 }
 
 template <class Real> bool exists(std::int64_t vertex, std::int64_t cut_begin, std::int64_t cut_end) {

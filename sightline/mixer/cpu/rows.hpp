@@ -50,6 +50,48 @@ void sum_rows(const Real* base, std::ptrdiff_t stride, std::int64_t width, const
   });
 }
 
+/// Rows begin .. end - 1 of a list, weights 1, none without an order: to [rows[r]] = the sum that belongs to row r.
+template <class Real>
+void sum_list(const Real* base, std::ptrdiff_t stride, std::int64_t width, const SparseRows& list, std::int64_t begin,
+              std::int64_t end, const Real* ones, Real* to, std::ptrdiff_t to_stride) {
+  with_vectors<Real>(width, width, [&](auto vectors) {
+    constexpr int fixed = decltype(vectors)::value;
+    const auto others = [&](std::int64_t from, std::int64_t until) {
+      for (std::int64_t r = from; r < until; ++r) {
+        const std::int64_t first = list.offsets[r];
+        const int count = static_cast<int>(list.offsets[r + 1] - first);
+        Real* const row = to + list.rows[r] * to_stride;
+        if (list.marks != nullptr) {
+          add_rows_marked<Real, fixed>(base, stride, width, list.columns + first, ones, list.marks + first, count,
+                                       Real(1), row);
+          continue;
+        }
+        add_rows<Real, fixed>(base, stride, width, list.columns + first, ones, count, false, Real(1), row);
+        make_canonical<Real>(row, width);
+      }
+    };
+    if constexpr (fixed > 0) {
+      for_row_stretches(list, begin, end, [&](std::int64_t from, std::int64_t until, int arcs) {
+        with_arcs(arcs, [&](auto usual) {
+          const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + list.offsets[from];
+          for (std::int64_t r = from; r < until; ++r) {
+            const std::int32_t* const columns = list.columns + list.offsets[r];
+            Real* const row = to + list.rows[r] * to_stride;
+            if (marks != nullptr)
+              short_sum<Real, fixed, decltype(usual)::value, true>(base, stride, columns, ones, 1, marks, arcs, Real(1),
+                                                                   true, row);
+            else
+              short_sum<Real, fixed, decltype(usual)::value, false>(base, stride, columns, ones, 1, nullptr, arcs,
+                                                                    Real(1), true, row);
+          }
+        });
+      }, others);
+    } else {
+      others(begin, end);
+    }
+  });
+}
+
 template <class Real> SIGHTLINE_INLINE void* behind_workspace(const Head<Real>& head, void* workspace) {
   return static_cast<char*>(workspace) + bytes_of_workspace<Real>(head.width, head.value_width);
 }
@@ -74,6 +116,8 @@ void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRo
         for_free_stretches(list, begin, end, free_rows, [&](std::int64_t from, std::int64_t to) {
           for_row_stretches(list, from, to, few, others);
         });
+        if (head.past)
+          finish_streams();
         return;
       }
     }

@@ -104,39 +104,43 @@ SIGHTLINE_INLINE void short_sum(const Real* base, std::ptrdiff_t stride, const s
   if constexpr (arcs > 0) {
     const Real* rows[arcs];
     Vec<Real> weight[arcs];
-    bool ends[arcs];
+    int mark[arcs];
 #pragma GCC unroll 8
     for (int a = 0; a < arcs; ++a) {
       rows[a] = base + columns[a] * stride;
       weight[a] = splat<Real>(weights[a * apart]);
-      ends[a] = marked && marks[a] != 0;
+      mark[a] = marked ? marks[a] : 0;
     }
-    const auto run = [&](auto every) { // every arc is a sum of its own
+    constexpr int half = arcs / 2; // reads on either side, unless an antipode is read
+    const auto mark_of_sides = [](int a) { return a == half - 1 ? 1 : a == 2 * half - 1 ? 2 : 0; };
+    const auto run = [&](auto mark_at) {
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) {
-        Vec<Real> sum{}, all{};
+        Vec<Real> sum{}, kept{};
 #pragma GCC unroll 8
         for (int a = 0; a < arcs; ++a) {
           sum = fma(weight[a], load<Real>(rows[a] + v * lanes), sum);
-          if (marked && (decltype(every)::value != 0 || ends[a])) {
-            all += sum;
+          if (marked && mark_at(a) == 1) {
+            kept = sum;
             sum = Vec<Real>{};
+          } else if (marked && mark_at(a) == 2) {
+            sum += kept;
           }
         }
-        const Vec<Real> raw = (marked ? all : sum) * splat<Real>(factor), result = clean ? canonical<Real>(raw) : raw;
+        const Vec<Real> raw = sum * splat<Real>(factor), result = clean ? canonical<Real>(raw) : raw;
         if constexpr (past)
           stream<Real>(to + v * lanes, result);
         else
           store<Real>(to + v * lanes, result);
       }
     };
-    bool all_end = marked;
-    for (int a = 0; marked && a < arcs; ++a)
-      all_end = all_end && ends[a];
-    if (marked && all_end)
-      run(Constant<1>{});
+    bool is_usual = true;
+    for (int a = 0; a < arcs; ++a)
+      is_usual = is_usual && mark[a] == mark_of_sides(a);
+    if (!marked || is_usual)
+      run(mark_of_sides);
     else
-      run(Constant<0>{});
+      run([&](int a) { return mark[a]; });
   } else {
     if constexpr (marked) {
       add_rows_marked<Real, vectors>(base, stride, vectors * lanes, columns, weights, marks, count, factor, to, apart);
@@ -162,15 +166,17 @@ template <class Function> SIGHTLINE_INLINE auto with_arcs(int arcs, Function f) 
 /// Sum over arcs of term(a), a vector of rows each, in the order that marks ask for.
 template <class Real, class Term>
 SIGHTLINE_INLINE Vec<Real> sum_arcs(const std::uint8_t* marks, int arcs, Term term) {
-  Vec<Real> sum{}, all{};
+  Vec<Real> sum{}, kept{};
   for (int a = 0; a < arcs; ++a) {
     sum += term(a);
-    if (marks != nullptr && marks[a] != 0) {
-      all += sum;
+    if (marks != nullptr && marks[a] == 1) {
+      kept = sum;
       sum = Vec<Real>{};
+    } else if (marks != nullptr && marks[a] == 2) {
+      sum += kept;
     }
   }
-  return marks != nullptr ? all : sum;
+  return sum;
 }
 
 /// Rows begin .. end - 1 of the list, `arcs` each.
@@ -224,13 +230,17 @@ void forward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, const
     for (int i = 0; i < rows; ++i) {
       const std::int64_t row = list.rows[group + i];
       Real* const out = head.out + row * head.out_stride;
+      const auto sum = [&](auto marked, auto past) {
+        constexpr bool in_parts = decltype(marked)::value != 0;
+        short_sum<Real, vectors, fixed_arcs, in_parts, decltype(past)::value != 0>(
+            head.value, head.value_stride, columns + i * arcs, space.scores + i, lanes, marks, arcs, factors[i],
+            in_parts || rule.canonical, out);
+      };
+      const bool past = head.past && can_stream<Real>(out);
       if (marks != nullptr)
-        short_sum<Real, vectors, fixed_arcs, true>(head.value, head.value_stride, columns + i * arcs, space.scores + i,
-                                                   lanes, marks, arcs, factors[i], true, out);
+        past ? sum(Constant<1>{}, Constant<1>{}) : sum(Constant<1>{}, Constant<0>{});
       else
-        short_sum<Real, vectors, fixed_arcs, false>(head.value, head.value_stride, columns + i * arcs,
-                                                    space.scores + i, lanes, nullptr, arcs, factors[i],
-                                                    rule.canonical, out);
+        past ? sum(Constant<0>{}, Constant<1>{}) : sum(Constant<0>{}, Constant<0>{});
       if (head.statistics != nullptr) {
         head.statistics[row * 2] = tops[i];
         head.statistics[row * 2 + 1] = factors[i];

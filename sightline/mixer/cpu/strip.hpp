@@ -42,7 +42,8 @@ public:
         strip.phase = segment_->phase;
         strip.late = segment_->late;
         if (segment_->step < 0) {
-          take_backward(strip);
+          if (!take_backward(strip))
+            break;
           continue;
         }
       }
@@ -57,16 +58,20 @@ public:
         advance();
         continue;
       }
-      if (breaks_here(strip, mask, piece))
+      const bool breaks = breaks_here(strip, mask, piece - position_);
+      const auto to_border = static_cast<int>(strip_columns - position_ % strip_columns);
+      const bool takes_few = breaks && !strip.full && to_border < few_columns && strip.count + to_border <= strip_columns;
+      if (breaks && !takes_few)
         break;
       int take = static_cast<int>(piece - position_ < strip_columns - strip.count ? piece - position_
                                                                                   : strip_columns - strip.count);
       if (strip.count == 0 && mask == active_ && take == strip_columns) {
         // Long runs keep to the borders of column blocks, so that one strip waits for one turn.
-        const int to_border = static_cast<int>(strip_columns - position_ % strip_columns);
         if (to_border < take)
           take = to_border;
       }
+      if (takes_few)
+        take = to_border;
       if ((order_ != nullptr && !in_place_) || (strip.count > 0 && strip.columns[strip.count - 1] + 1 != position_))
         strip.contiguous = false;
       if (mask != active_)
@@ -96,10 +101,14 @@ public:
   [[nodiscard]] bool is_at_end() const { return segment_ == end_; }
 
 private:
-  // Columns by falling number; nothing is cut in exact mode, which alone asks for this.
-  void take_backward(Strip& strip) {
+  static constexpr int few_columns = 16; // up to the border of a column block: no strip of their own
+
+  // Columns by falling number; nothing is cut in exact mode, which alone asks for this. False: they begin another strip.
+  bool take_backward(Strip& strip) {
     const std::int64_t stop = std::int64_t{segment_->first} - segment_->count;
     const std::uint64_t mask = segment_->mask & active_;
+    if (mask != 0 && breaks_here(strip, mask, position_ - stop))
+      return false;
     if (mask == 0)
       position_ = stop;
     else
@@ -114,27 +123,28 @@ private:
     }
     if (position_ == stop)
       advance();
+    return true;
   }
   /// What every lane reads and what only some read are worth strips of their own, where both are long: masks cost time.
-  [[nodiscard]] bool breaks_here(const Strip& strip, std::uint64_t mask, std::int64_t piece) const {
+  [[nodiscard]] bool breaks_here(const Strip& strip, std::uint64_t mask, std::int64_t rest) const {
     constexpr int least = 32;
     if (strip.count < least || strip.full == (mask == active_))
       return false;
     if (!strip.full)
-      return piece - position_ >= least;
-    std::int64_t rest = piece - position_;
+      return rest >= least;
     for (const Segment* s = segment_ + 1; s != end_ && rest < least; ++s)
       rest += s->count;
     return rest >= least;
   }
   void find_halves(Strip& strip) const {
+    const bool even = ring_ % 2 == 0;
     for (int c = 0; c < strip.count; ++c) {
       std::uint64_t lanes = 0;
       const std::int64_t own = strip.columns[c] - first_reader_;
       if (own >= 0 && own < readers_)
         lanes |= std::uint64_t{1} << own;
-      const std::int64_t turned = own + ring_ / 2, antipode = turned < 0 ? turned + ring_ : turned % ring_;
-      if (ring_ % 2 == 0 && antipode < readers_)
+      const std::int64_t turned = own + ring_ / 2, antipode = turned < 0 ? turned + ring_ : turned < ring_ ? turned : turned - ring_;
+      if (even && antipode < readers_)
         lanes |= std::uint64_t{1} << antipode;
       strip.halves[c] = lanes & strip.masks[c];
       strip.halved = strip.halved || strip.halves[c] != 0;

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "call.hpp"
+#include "sightline/mixer/cpu/dispatch.hpp"
 #include "sightline/layout/pattern_spec.hpp"
 
 using namespace sightline;
@@ -15,15 +16,14 @@ using namespace sightline::mixer;
 
 namespace {
 
-constexpr std::int64_t entries = 20;
-
 struct Sums {
-  std::int64_t width = entries;
+  std::int64_t width = 20;
   std::vector<float> value, weight, grad_out, out, grad_value, grad_weight;
 };
 
 std::vector<float> move_tokens(const std::vector<float>& from, const std::vector<std::int64_t>& images) {
   std::vector<float> to(from.size());
+  const auto entries = static_cast<std::int64_t>(from.size() / images.size());
   for (std::size_t v = 0; v < images.size(); ++v)
     std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(v) * entries, entries, to.begin() + images[v] * entries);
   return to;
@@ -52,7 +52,8 @@ bool equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 // Moved, on several threads, and near the reference's result.
-void check_aggregates(const Plan& plan, const std::vector<std::int64_t>& images, bool weighted, Random& random) {
+void check_aggregates(const Plan& plan, const std::vector<std::int64_t>& images, bool weighted, Random& random,
+                      std::int64_t width = 20, InstructionSet set = InstructionSet::best) {
   for (const Aggregation aggregation : {Aggregation::sum, Aggregation::mean, Aggregation::max}) {
     if (weighted && aggregation == Aggregation::max)
       continue;
@@ -60,13 +61,14 @@ void check_aggregates(const Plan& plan, const std::vector<std::int64_t>& images,
       CAPTURE(static_cast<int>(aggregation));
       CAPTURE(whole);
       Sums sums;
+      sums.width = width;
       const auto draw = [&](std::size_t count) {
         std::vector<float> to(count);
         for (float& x : to)
           x = whole ? static_cast<float>(pick(random, -2, 2)) : static_cast<float>(pick(random, -1000000, 1000000)) / 7e5F;
         return to;
       };
-      const auto size = static_cast<std::size_t>(plan.readers() * entries);
+      const auto size = static_cast<std::size_t>(plan.readers() * width);
       sums.value = draw(size);
       sums.grad_out = draw(size);
       sums.weight = draw(weighted ? static_cast<std::size_t>(plan.colours()) : 0);
@@ -79,6 +81,7 @@ void check_aggregates(const Plan& plan, const std::vector<std::int64_t>& images,
       moved.grad_out = move_tokens(sums.grad_out, images);
       Execution execution;
       execution.exact = true;
+      execution.instructions = set;
       aggregate_both(plan, aggregation, sums, execution);
       execution.threads = 3;
       aggregate_both(plan, aggregation, moved, execution);
@@ -140,6 +143,83 @@ TEST_CASE("exact aggregates: rings, hubs, twins, taps") {
   check_aggregates(*plan_of(layout::make_patterns(blocks, {n, 0, 1}, Budget()).front()), exchanged, false, random);
   const std::vector<std::int64_t> taps = {-2, 0, 1, 5};
   check_aggregates(*make_convolution_plan(n, 0, taps, Budget()), turned, true, random);
+}
+
+// Rows of few reads and whole vectors, all alike: to the right, to the left, themselves, what lies opposite, a hub.
+TEST_CASE("exact aggregates: short rows on every set") {
+  Random random(33);
+  constexpr std::int64_t n = 16;
+  std::vector<std::int64_t> turned(n), mirrored(n), around(n);
+  for (std::int64_t v = 0; v < n; ++v) {
+    turned[static_cast<std::size_t>(v)] = (v + 5) % n;
+    mirrored[static_cast<std::size_t>(v)] = (n + 3 - v) % n;
+    around[static_cast<std::size_t>(v)] = v == 0 ? 0 : 1 + (n - 1 - v + 4) % (n - 1);
+  }
+  const auto circulant = [&](const std::vector<layout::Vertex>& offsets) {
+    std::vector<std::vector<layout::Vertex>> rows(n);
+    for (layout::Vertex v = 0; v < n; ++v) {
+      for (const layout::Vertex offset : offsets)
+        rows[v].push_back((v + offset) % n);
+      std::sort(rows[v].begin(), rows[v].end());
+    }
+    return plan_of(layout::make_pattern_from_rows(n, rows));
+  };
+  std::vector<std::vector<layout::Vertex>> star(n);
+  for (layout::Vertex v = 0; v < n; ++v) {
+    star[0].push_back(v);
+    if (v > 0) {
+      star[v] = {0, v, v == 1 ? static_cast<layout::Vertex>(n - 1) : v - 1, v == n - 1 ? 1 : v + 1};
+      std::sort(star[v].begin(), star[v].end());
+    }
+  }
+  const auto hub = plan_of(layout::make_pattern_from_rows(n, star));
+  for (const InstructionSet set : available_sets()) {
+    for (const std::int64_t width : {16, 20, 64}) {
+      for (const std::vector<layout::Vertex>& offsets : std::vector<std::vector<layout::Vertex>>{
+               {0, 1, 15}, {1, 15}, {0, 1, 2, 14, 15}, {1, 2, 14, 15}, {0, 1, 8, 15}, {1, 8, 15}, {0, 1, 2, 3, 13, 14, 15}}) {
+        const auto plan = circulant(offsets);
+        check_aggregates(*plan, turned, false, random, width, set);
+        check_aggregates(*plan, mirrored, false, random, width, set);
+      }
+      check_aggregates(*hub, around, false, random, width, set);
+    }
+  }
+}
+
+// Exact mode writes no -0 and every NaN alike.
+TEST_CASE("canonical rows on every set") {
+  const auto check = [](auto zero, auto bits) {
+    using Real = decltype(zero);
+    using Bits = decltype(bits);
+    using Limits = std::numeric_limits<Real>;
+    const auto number = [](Bits of) {
+      Real x;
+      std::memcpy(&x, &of, sizeof x);
+      return x;
+    };
+    const Bits sign = Bits{1} << (8 * sizeof(Real) - 1);
+    Bits infinite, none;
+    const Real infinity = Limits::infinity(), nan = Limits::quiet_NaN();
+    std::memcpy(&infinite, &infinity, sizeof infinite);
+    std::memcpy(&none, &nan, sizeof none);
+    const std::vector<Real> same = {zero, Real(1), Real(-1), infinity, -infinity, Limits::denorm_min(), -Limits::denorm_min(), Limits::max(),
+                                    -Limits::min(), Real(3.25)};
+    const std::vector<Real> nans = {number(infinite + 1), number(sign | (infinite + 5)), number(none | 77), number(sign | none)};
+    for (const InstructionSet set : available_sets()) {
+      for (std::size_t width = 1; width < 40; ++width) {
+        std::vector<Real> row(width), expected(width);
+        for (std::size_t k = 0; k < width; ++k) {
+          const std::size_t kind = (k * 7 + width) % 15;
+          row[k] = kind < same.size() ? same[kind] : kind == same.size() ? -zero : nans[kind - same.size() - 1];
+          expected[k] = kind < same.size() ? same[kind] : kind == same.size() ? zero : nan;
+        }
+        cpu::find_engine<Real>(set).make_canonical(row.data(), static_cast<std::int64_t>(width));
+        CHECK(std::memcmp(row.data(), expected.data(), width * sizeof(Real)) == 0);
+      }
+    }
+  };
+  check(0.0F, std::uint32_t{0});
+  check(0.0, std::uint64_t{0});
 }
 
 // Rows wider than what is taken at once, whole vectors and what is left of them; short rows and long ones; ties, which go to
