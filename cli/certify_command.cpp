@@ -191,7 +191,9 @@ void add_certify(CLI::App& app, Exit& exit) {
   options->limits.add_to(*command);
   options->threads.add_to(*command);
   options->import.add_to(*command);
-  command->callback([options, &exit] {
+  command->callback([options, command, &exit] {
+    for (const char* option : {"--save", "--fix"})
+      if (options->canonical && command->count(option) > 0) throw InputError(fmt::format("{}: expected no --canonical beside it, which prints the architecture and stops", option));
     if (!options->save.empty() && options->files.size() > 1) throw InputError("--save: expected one FILE, found several");
     const std::unique_ptr<Crew> crew = options->threads.make_crew();
     for (std::size_t k = 0; k < options->files.size(); ++k) {

@@ -263,7 +263,11 @@ void add_design(CLI::App& app, Exit&) {
   command->add_option("--point", options->point, "which point --save takes, by its number (default: fewest pairs)")
       ->check(whole_number(1));
   options->limits.add_to(*command);
-  command->callback([options] { run(*options); });
+  command->callback([options] {
+    if (options->point > 0 && options->save.empty())
+      throw InputError("--point: expected --save FILE beside it, found none");
+    run(*options);
+  });
 }
 
 } // namespace sightline::cli

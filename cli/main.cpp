@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "cli/commands.hpp"
+#include "cli/numbers.hpp"
 #include "cli/process.hpp"
 #include "sightline/architecture/fields.hpp"
 #include "sightline/base/budget.hpp"
@@ -55,6 +56,7 @@ int main(int argc, char** argv) {
   sightline::cli::add_rules(app, exit);
   sightline::cli::add_target(app, exit);
   sightline::cli::add_train_commands(app);
+  sightline::cli::refuse_empty_texts(app);
   if (const std::string fault = find_unknown_command(app, argc, argv); !fault.empty()) return fail(Exit::bad_input, fault);
   try {
     app.parse(argc, argv);

@@ -33,4 +33,12 @@ inline CLI::Validator whole_number(std::uint64_t least) {
           "NUMBER"};
 }
 
+/// An empty text is no name of a file and no expression: `--save ""` (a variable of a script that is not set) must not mean that
+/// nothing is saved. For every option of a command that takes text; call it when all are added.
+inline void refuse_empty_texts(CLI::App& app) {
+  for (CLI::Option* option : app.get_options([](const CLI::Option* one) { return one->get_type_name().starts_with("TEXT"); }))
+    option->check(CLI::Validator([](std::string& text) { return text.empty() ? std::string("expected a text, found an empty one") : std::string(); }, ""));
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) refuse_empty_texts(*command);
+}
+
 }  // namespace sightline::cli

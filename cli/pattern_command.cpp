@@ -32,7 +32,7 @@ void draw(const layout::Pattern& pattern) {
 }
 
 void run(const PatternOptions& options) {
-  const Budget budget;
+  const Budget budget = make_budget({});  // no options for limits: what is free is the limit
   const architecture::Architecture a = load_architecture(options.file, options.import.options());
   check_symmetry(a);
   const layout::Layout layout = architecture::make_layout(a, budget);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <new>
 
+#include "cli/numbers.hpp"
 #include "cli/process.hpp"
 #include "cli/train/commands.hpp"
 #include "sightline/base/budget.hpp"
@@ -28,6 +29,7 @@ int run(int argc, char** argv) {
   sightline::cli::add_rate_verify(app);
   int exit = 0;
   sightline::cli::add_approximate_mlp(app, exit);
+  sightline::cli::refuse_empty_texts(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -299,7 +299,11 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
   std::size_t degree = 0;
   if (options.degree) {
     degree = *options.degree;
-    if (const auto limit = state_limits(n, d, degree, k, target != nullptr, options.rows, budget)) throw InputError(*limit);
+    if (const auto limit = state_limits(n, d, degree, k, target != nullptr, options.rows, budget)) {
+      const Plan beyond = plan(degree);  // what memory does not allow is a limit, what no machine could hold is a degree out of range
+      if (beyond.sizes.independent < most_columns && !fits(beyond.bytes, budget)) throw BudgetExhausted(*limit);
+      throw InputError(*limit);
+    }
     const Plan wanted = plan(degree);
     if (wanted.rows < wanted.sizes.independent) {
       std::size_t possible = degree;
@@ -322,7 +326,7 @@ Result fit_polynomial(const target::Target* target, const Samples* samples, cons
       if (2 * least.sizes.independent > least.rows) throw InputError(fmt::format("degree 1 has {} columns, two rows for each are needed: found {:.0f} rows", least.sizes.independent, least.rows));
       if (least.sizes.independent > static_cast<double>(options.greatest_columns))
         throw InputError(fmt::format("degree 1 has {} columns, and the choice of a degree stops at {}: expected --degree", least.sizes.independent, options.greatest_columns));
-      throw InputError(fmt::format("degree 1 has {} columns, and the choice of a degree takes {:.2g} GB: too little memory", least.sizes.independent, bytes_of_choice(least.sizes, k) / 1e9));
+      throw BudgetExhausted(fmt::format("degree 1 has {} columns, and the choice of a degree takes {:.2g} GB: too little memory", least.sizes.independent, bytes_of_choice(least.sizes, k) / 1e9));
     }
     const Basis basis(n, d, greatest, make_laws(target, samples, options, d, greatest));
     const auto rows = static_cast<std::size_t>(plan(greatest).rows);

@@ -1,4 +1,6 @@
 // Architecture -> Layout: which arcs carry which colour (format.md `layout`, theory.md 2.5).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -153,6 +155,9 @@ std::vector<Relation> make_relations(const Architecture& architecture, const Mix
 }
 
 layout::Layout make_layout(const Architecture& architecture, const Budget& budget) {
+  // The list is written out, so its length is time and memory before any clock is asked: it ends where certificates end.
+  if (architecture.layer_count() > layout::most_layers)
+    throw BudgetExhausted(fmt::format("{} layers, every repeat written out, are more than the {} that are looked at", architecture.layer_count(), layout::most_layers));
   Layout result;
   result.tokens = static_cast<Vertex>(architecture.tokens);
   result.registers = static_cast<Vertex>(architecture.input.registers.size());

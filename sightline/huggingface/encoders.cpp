@@ -42,13 +42,21 @@ void import_bert(Draft& draft) {
   read_tokens(draft, {"max_position_embeddings"}, 512, Limit::table);
 }
 
-void import_roberta(Draft& draft) {
-  read_bert(draft, {12, 768, 12, 50265});
+namespace {
+
+void read_roberta(Draft& draft, std::int64_t vocabulary) {
+  read_bert(draft, {12, 768, 12, vocabulary});
   const std::int64_t pad = draft.config.integer({"pad_token_id"}, 1, 0);
   read_tokens(draft, {"max_position_embeddings"}, 512, Limit::table, pad + 1);
   draft.architecture.input.vocabulary = *draft.architecture.input.vocabulary - 1;
   draft.assume("vocabulary: vocab_size - 1 ordinary ids, because positions are counted over everything that is not the pad id");
 }
+
+}  // namespace
+
+void import_roberta(Draft& draft) { read_roberta(draft, 50265); }
+
+void import_xlm_roberta(Draft& draft) { read_roberta(draft, 30522); }
 
 void import_electra(Draft& draft) {
   read_bert(draft, {12, 256, 4, 30522});
@@ -105,8 +113,8 @@ void import_t5(Draft& draft) {
   } else if (config.flag({"is_encoder_decoder"}, true)) {
     draft.assume("the config describes an encoder and a decoder: the encoder is imported");
   }
-  // Old files name the training length; nothing in the model stops at it.
-  if (config.has("n_positions"))
+  // Old files name the training length, or null; nothing in the model stops at it.
+  if (config.has("n_positions") && !config.is_null("n_positions"))
     read_tokens(draft, {"n_positions"}, 512, Limit::advice);
   else
     require_tokens(draft, "t5 has no length in its config");

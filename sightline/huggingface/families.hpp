@@ -8,7 +8,8 @@ namespace sightline::huggingface {
 
 // Full attention (encoders.cpp)
 void import_bert(Draft& draft);        ///< bert; causal with is_decoder
-void import_roberta(Draft& draft);     ///< roberta, xlm-roberta: the pad id is no ordinary id, pad + 1 rows are lost
+void import_roberta(Draft& draft);     ///< the pad id is no ordinary id, pad + 1 rows are lost
+void import_xlm_roberta(Draft& draft); ///< and camembert: roberta with another default vocabulary
 void import_electra(Draft& draft);
 void import_distilbert(Draft& draft);
 void import_t5(Draft& draft);          ///< the encoder
@@ -37,17 +38,22 @@ void import_starcoder2(Draft& draft);
 
 // Decoders with gated feedforwards (llama.cpp)
 void import_llama(Draft& draft);
+void import_granite(Draft& draft);
 void import_mistral(Draft& draft);
 void import_mixtral(Draft& draft);
 void import_phi3(Draft& draft);
 void import_qwen2(Draft& draft);       ///< and qwen3
+void import_qwen3_moe(Draft& draft);
 void import_gemma(Draft& draft);
 void import_gemma2(Draft& draft);
 void import_gemma3(Draft& draft);
+void import_cohere(Draft& draft);
 void import_cohere2(Draft& draft);
 void import_smollm3(Draft& draft);
 void import_gpt_oss(Draft& draft);
 void import_llama4(Draft& draft);
+void import_olmo(Draft& draft);
 void import_olmo2(Draft& draft);
+void import_olmo3(Draft& draft);
 
 }  // namespace sightline::huggingface

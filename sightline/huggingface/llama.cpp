@@ -69,6 +69,28 @@ Feedforward read_experts(const Draft& draft, const LayerSpec& layer, bool bias, 
   return experts(layer.feedforward.activation, bias, total, used);
 }
 
+// OLMo 2 and 3: RMSNorm after each branch alone. Returns the layer count.
+std::int64_t read_olmo2_layer(Draft& draft, LayerSpec& layer) {
+  layer = make_llama_layer(draft, 1e-5);
+  layer.norm.place = NormPlace::after;
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 50304, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  return layers;
+}
+
+// Cohere's decoders: one LayerNorm without bias feeds attention and feedforward side by side. Returns the layer count.
+std::int64_t read_cohere_layer(Draft& draft, LayerSpec& layer) {
+  layer = make_llama_layer(draft);
+  const double eps = draft.config.number({"layer_norm_eps"}, 1e-5);
+  layer.norm = layer_norm(eps);
+  draft.architecture.output.norm = layer_norm(eps);
+  draft.architecture.block.arrangement = architecture::Arrangement::parallel;
+  draft.assume("norms: LayerNorm without bias, modelled with gain and bias");
+  const std::int64_t layers = read_sizes(draft, layer, {40, 8192, 64, 256000, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
+  return layers;
+}
+
 void reject_bidirectional(const Draft& draft) {
   if (draft.config.flag_or_null({"use_bidirectional_attention"}, false))
     draft.config.fail("use_bidirectional_attention", "false (what true does here depends on the attention implementation)");
@@ -89,6 +111,25 @@ void import_mistral(Draft& draft) {
   const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32000, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
   apply_single_window(draft, layer, 4096);
+  add_layers(draft, layer, layers);
+}
+
+// Llama with four numbers that scale the embedding, the skip, the attention's scores and the logits.
+void import_granite(Draft& draft) {
+  for (const std::string_view key : {"embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"})
+    if (draft.config.number({key}, 1) == 0) draft.config.fail(key, "a number > 0 (0 switches a part of the model off)");
+  import_llama(draft);
+}
+
+// A LayerNorm without gain and bias in every place, eps fixed.
+void import_olmo(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft);
+  layer.norm = layer_norm(1e-5);
+  layer.norm.affine = false;
+  draft.architecture.output.norm = layer.norm;
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 50304});
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  (void)draft.config.value("clip_qkv");  // clamps numbers: who reads whom stays
   add_layers(draft, layer, layers);
 }
 
@@ -125,6 +166,24 @@ void import_qwen2(Draft& draft) {
       draft, layer,
       read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return window.has_value() && k >= first_sliding; }),
       window);
+}
+
+void import_qwen3_moe(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer = make_llama_layer(draft);
+  const std::int64_t layers = read_sizes(draft, layer, {24, 2048, 32, 151936, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
+  (void)config.value("sliding_window");
+  if (config.flag({"use_sliding_window"}, false)) apply_single_window(draft, layer, 4096);  // on every layer
+  const Feedforward dense = layer.feedforward;
+  const Feedforward mixture = read_experts(draft, layer, false, 128, 8);
+  const std::int64_t step = config.integer({"decoder_sparse_step"}, 1);
+  const auto dense_layers = config.integers("mlp_only_layers", 0).value_or(std::vector<std::int64_t>{});
+  for (std::int64_t k = 0; k < layers; ++k) {
+    const bool is_dense = (k + 1) % step != 0 || std::find(dense_layers.begin(), dense_layers.end(), k) != dense_layers.end();
+    layer.feedforward = is_dense ? dense : mixture;
+    draft.layers.push_back(layer);
+  }
 }
 
 void import_gemma(Draft& draft) {
@@ -172,15 +231,16 @@ void import_gemma3(Draft& draft) {
   draft.assume("use_bidirectional_attention: no causal mask; local layers read half of sliding_window on each side");
 }
 
+void import_cohere(Draft& draft) {
+  LayerSpec layer;
+  const std::int64_t layers = read_cohere_layer(draft, layer);
+  add_layers(draft, layer, layers);
+}
+
 void import_cohere2(Draft& draft) {
   const ConfigView& config = draft.config;
-  LayerSpec layer = make_llama_layer(draft);
-  const double eps = config.number({"layer_norm_eps"}, 1e-5);
-  layer.norm = layer_norm(eps);
-  draft.architecture.output.norm = layer_norm(eps);
-  draft.architecture.block.arrangement = architecture::Arrangement::parallel;
-  const std::int64_t layers = read_sizes(draft, layer, {40, 8192, 64, 256000, HeadWidth::own});
-  read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
+  LayerSpec layer;
+  const std::int64_t layers = read_cohere_layer(draft, layer);
   const auto window = config.optional_integer({"sliding_window"}, 4096);
   const std::int64_t period = config.interval({"sliding_window_pattern", "_sliding_window_pattern"}, 4);
   const RelativeScheme scheme = layer.mixer.relative.scheme;
@@ -190,7 +250,6 @@ void import_cohere2(Draft& draft) {
     layer.mixer.relative.scheme = slides ? scheme : RelativeScheme::none;
     draft.layers.push_back(layer);
   }
-  draft.assume("norms: LayerNorm without bias, modelled with gain and bias");
 }
 
 void import_smollm3(Draft& draft) {
@@ -260,11 +319,17 @@ void import_llama4(Draft& draft) {
 }
 
 void import_olmo2(Draft& draft) {
-  LayerSpec layer = make_llama_layer(draft, 1e-5);
-  layer.norm.place = NormPlace::after;
-  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 50304, HeadWidth::own});
-  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  LayerSpec layer;
+  const std::int64_t layers = read_olmo2_layer(draft, layer);
   add_layers(draft, layer, layers);
+}
+
+void import_olmo3(Draft& draft) {
+  LayerSpec layer;
+  const std::int64_t layers = read_olmo2_layer(draft, layer);
+  const auto window = draft.config.optional_integer({"sliding_window"}, 4096);
+  add_windowed_layers(draft, layer,
+                      read_sliding_layers(draft, layers, window, [](std::int64_t k) { return (k + 1) % 4 != 0; }), window);
 }
 
 }  // namespace sightline::huggingface

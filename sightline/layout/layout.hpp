@@ -127,6 +127,9 @@ struct Layer {
   friend bool operator==(const Layer&, const Layer&) = default;
 };
 
+/// The most tokens and the most layers (every `repeat` written out) that certificates hold; the checker has numbers of its own.
+inline constexpr std::uint64_t most_tokens = std::uint64_t{1} << 24, most_layers = std::uint64_t{1} << 24;
+
 /// Vertices 0 .. tokens-1 are tokens, tokens .. tokens+registers-1 registers.
 struct Layout {
   Vertex tokens = 0;

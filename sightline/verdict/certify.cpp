@@ -196,6 +196,8 @@ Context analyse(const Architecture& architecture, const Budget& budget) {
   if (architecture.depth == Depth::listed) answer.given = context.given = architecture.layer_count();
   try {
     budget.report("layout", 0);
+    if (answer.tokens > layout::most_tokens)
+      throw BudgetExhausted(fmt::format("{} tokens are more than the {} that a certificate holds", answer.tokens, layout::most_tokens));
     context.layout = make_layout(architecture, budget);
     decide(context);
   } catch (const OutOfReach& reason) {

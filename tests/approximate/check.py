@@ -175,7 +175,8 @@ check("depends on the place" not in run("approximate", f"data:{folder}/data.npz"
 
 check("character 5: expected a number" in run("approximate", "expr:x + ", code=2), "errors say the character")
 check("the choice of a degree stops at 1500: expected --degree" in run("approximate", "expr:sum(y[0])", "--tokens", 4, "--dim", 1000, code=2), "too many columns for a choice")
-check("too little memory" in run("approximate", "expr:sum(y)", "--tokens", 4, "--dim", 1, "--memory", 5, code=2), "too little memory for a choice")
+check("too little memory" in run("approximate", "expr:sum(y)", "--tokens", 4, "--dim", 1, "--memory", 5, code=3), "too little memory for a choice")
+check("degree 0 fits in memory" in run("approximate", "expr:sum(y)", "--tokens", 4, "--dim", 8, "--degree", 4, "--memory", 1, code=3), "too little memory for a degree that was asked for")
 check("two rows for each are needed: found 5 rows" in run("approximate", "expr:sum(y)", "--tokens", 4, "--dim", 2, "--samples", 5, code=2), "too few rows for a choice")
 check("the error falls by" in run("approximate", "expr:attend(3*dot(x,y),y)", "--tokens", 3, "--dim", 1, code=1), "an odd target gains by every second degree")
 check("fits in memory" in run("approximate", "expr:sum(y[0])", "--tokens", 100, "--dim", 40, "--degree", 8, code=2), "limits")

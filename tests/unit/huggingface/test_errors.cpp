@@ -63,6 +63,7 @@ TEST_CASE("wrong types, ranges and contradictions are errors of one line") {
       {{{"model_type", "llama"}, {"hidden_act", "relu6"}}, "/hidden_act: expected an activation out of gelu", "\"relu6\""},
       {{{"model_type", "llama"}, {"rope_scaling", 3}}, "/rope_scaling: expected an object or null, found 3", ""},
       {{{"model_type", "llama"}, {"is_causal", false}}, "/is_causal: expected true", ""},
+      {{{"model_type", "granite"}, {"attention_multiplier", 0}}, "/attention_multiplier: expected a number > 0", ""},
       {{{"model_type", "gemma2"}, {"use_bidirectional_attention", true}}, "/use_bidirectional_attention: expected false", ""},
       {{{"model_type", "mistral"}, {"sliding_window", 0}}, "/sliding_window: expected an integer >= 1, found 0", ""},
       {{{"model_type", "mistral"}, {"sliding_window", "4096"}}, "/sliding_window:", "found \"4096\""},

@@ -56,6 +56,7 @@ TEST_CASE("defaults of every family of ids") {
   const std::vector<Facts> table = {
       {"bert", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
       {"roberta", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"camembert", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
       {"xlm-roberta", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
       {"electra", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
       {"distilbert", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
@@ -74,6 +75,7 @@ TEST_CASE("defaults of every family of ids") {
       {"phi", causal, false, ln, pre, true, false, mlp, Bias::yes, none, rotary, parallel},
       {"starcoder2", causal, false, ln, pre, true, false, mlp, Bias::yes, none, rotary, sequential},
       {"llama", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"granite", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
       {"mistral", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
       {"mixtral", causal, true, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
       {"phi3", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
@@ -83,12 +85,16 @@ TEST_CASE("defaults of every family of ids") {
       {"gemma2", causal, true, rms, sandwich, true, false, glu, Bias::no, none, rotary, sequential},
       {"gemma3", causal, true, rms, sandwich, true, false, glu, Bias::no, none, rotary, sequential},
       {"gemma3_text", causal, true, rms, sandwich, true, false, glu, Bias::no, none, rotary, sequential},
+      {"cohere", causal, true, ln, pre, true, false, glu, Bias::no, none, rotary, parallel},
       {"cohere2", causal, true, ln, pre, true, false, glu, Bias::no, none, rotary, parallel},
       {"smollm3", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
       {"gpt_oss", causal, false, rms, pre, true, false, moe, Bias::yes, none, rotary, sequential},
       {"llama4", causal, true, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
       {"llama4_text", causal, true, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"olmo", causal, false, ln, pre, true, false, glu, Bias::no, none, rotary, sequential},
       {"olmo2", causal, false, rms, NormPlace::after, true, false, glu, Bias::no, none, rotary, sequential},
+      {"olmo3", causal, false, rms, NormPlace::after, true, false, glu, Bias::no, none, rotary, sequential},
+      {"qwen3_moe", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
   };
   CHECK(table.size() + 3 == known_model_types().size());  // and vit, swin, detr
   for (const Facts& facts : table) {
@@ -118,6 +124,33 @@ TEST_CASE("defaults of every family of ids") {
     CHECK(layer.mixer.sink == (facts.type == "gpt_oss"));
     CHECK(layer.mixer.kernel.name == "softmax");
   }
+}
+
+TEST_CASE("defaults of one type are not those of its sibling") {
+  CHECK(import_json({{"model_type", "roberta"}}, with_tokens(8)).architecture.input.vocabulary == 50264);
+  CHECK(import_json({{"model_type", "xlm-roberta"}}, with_tokens(8)).architecture.input.vocabulary == 30521);
+  const Architecture olmo3 = import_type("olmo3");
+  CHECK(olmo3.layers[0].mixer.pattern.kind == layout::PatternKind::window);
+  CHECK(olmo3.layers[0].repeat == 3);
+  CHECK(olmo3.layers[1].mixer.pattern.kind == layout::PatternKind::full);
+  CHECK_FALSE(import_type("olmo").layers[0].norm.affine);
+  CHECK_FALSE(import_type("olmo").output.norm->affine);
+}
+
+TEST_CASE("qwen3_moe: experts in the layers that neither the step nor mlp_only_layers leaves out") {
+  const auto import_moe = [](nlohmann::json config) {
+    config["model_type"] = "qwen3_moe";
+    config["num_hidden_layers"] = 4;
+    return import_json(config, with_tokens(8)).architecture;
+  };
+  const Architecture a = import_moe({{"decoder_sparse_step", 2}, {"mlp_only_layers", {3}}, {"sliding_window", 3}});
+  REQUIRE(a.layers.size() == 3);
+  CHECK(a.layers[0].feedforward.kind == FeedforwardKind::glu);
+  CHECK(a.layers[1].feedforward.kind == FeedforwardKind::moe);
+  CHECK(a.layers[1].feedforward.experts == 128);
+  CHECK(a.layers[2].repeat == 2);
+  CHECK(a.layers[0].mixer.pattern.kind == layout::PatternKind::full);
+  CHECK(import_moe({{"use_sliding_window", true}, {"sliding_window", 3}}).layers[0].mixer.pattern.kind == layout::PatternKind::window);
 }
 
 TEST_CASE("known model types are sorted and each can be imported") {
@@ -188,6 +221,7 @@ TEST_CASE("switches of single types") {
   CHECK(import_type("t5", {{"feed_forward_proj", "gated-silu"}}).feedforward.activation.name == "silu");
   CHECK(import_type("t5", {{"relative_attention_num_buckets", 8}}).mixer.relative.buckets == 8);
   CHECK_FALSE(import_type("t5", {{"is_decoder", true}}).mixer.relative.bidirectional);
+  CHECK(import_type("t5", {{"n_positions", nullptr}}).tokens == 20);
   CHECK(import_type("t5", {{"dense_act_fn", "silu"}, {"is_gated_act", true}}).feedforward.kind == FeedforwardKind::glu);
   CHECK(import_type("t5", {{"dense_act_fn", "silu"}, {"is_gated_act", true}}).feedforward.activation.name == "silu");
   CHECK(import_type("big_bird", {{"is_decoder", true}, {"block_size", 2}, {"num_random_blocks", 1}}).target.target_class == TargetClass::all);
