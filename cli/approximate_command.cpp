@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
+#include "cli/writable.hpp"
 #include "sightline/approximate/approximate.hpp"
 #include "sightline/approximate/by_mixer.hpp"
 #include "sightline/approximate/cells.hpp"
@@ -185,6 +186,7 @@ void add_approximate(CLI::App& app, Exit& exit) {
     } else if (options->distribution == "normal" && command->count("--domain") > 0) {
       throw InputError("--domain: expected --distribution uniform, found normal");
     }
+    expect_writable(options->save);
     const Budget budget = make_budget(options->limits, false);
     approximate::Options fit = options->fit;
     if (!(options->domain[0] < options->domain[1])) throw InputError(fmt::format("--domain: expected LO < HI, found {},{}", options->domain[0], options->domain[1]));

@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "cli/options.hpp"
+#include "cli/writable.hpp"
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
@@ -195,6 +196,8 @@ void add_certify(CLI::App& app, Exit& exit) {
     for (const char* option : {"--save", "--fix"})
       if (options->canonical && command->count(option) > 0) throw InputError(fmt::format("{}: expected no --canonical beside it, which prints the architecture and stops", option));
     if (!options->save.empty() && options->files.size() > 1) throw InputError("--save: expected one FILE, found several");
+    expect_writable(options->save);
+    expect_writable(options->fix);
     const std::unique_ptr<Crew> crew = options->threads.make_crew();
     for (std::size_t k = 0; k < options->files.size(); ++k) {
       const std::string& file = options->files[k];

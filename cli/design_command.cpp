@@ -6,6 +6,7 @@
 #include "cli/load.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
+#include "cli/writable.hpp"
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
@@ -266,6 +267,7 @@ void add_design(CLI::App& app, Exit&) {
   command->callback([options] {
     if (options->point > 0 && options->save.empty())
       throw InputError("--point: expected --save FILE beside it, found none");
+    expect_writable(options->save);
     run(*options);
   });
 }

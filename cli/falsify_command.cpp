@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
+#include "cli/writable.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/falsify/proof.hpp"
@@ -35,7 +36,9 @@ void add_falsify(CLI::App& app, Exit& exit) {
   command->add_option("--save", options->save, "write the proofs to this file (sightline check evaluates them again)");
   command->add_flag("--json", options->json, "one JSON object");
   options->limits.add_to(*command);
-  command->callback([options, &exit] {
+  command->callback([options, command, &exit] {
+    if (options->mixer.rfind("expr:", 0) == 0 && command->count("--call-time") > 0) throw InputError("--call-time: expected lib:FILE.so with it, found expr:");
+    expect_writable(options->save);
     const Budget budget = make_budget(options->limits);
     const falsify::Mixer mixer = falsify::make_mixer(options->mixer, !options->unnormalised, options->search.dim);
     const falsify::Result result = falsify::falsify(mixer, options->search, budget);

@@ -7,6 +7,7 @@
 #include "cli/load.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
+#include "cli/writable.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
@@ -38,6 +39,7 @@ architecture::Architecture load(const TargetOptions& options, std::optional<std:
 }
 
 void run(const TargetOptions& options) {
+  expect_writable(options.out);
   const Budget budget = make_budget(options.limits);
   std::optional<std::string> claimed;
   const architecture::Architecture a = load(options, claimed);

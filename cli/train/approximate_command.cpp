@@ -6,6 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/train/commands.hpp"
 #include "cli/train/target_flags.hpp"
+#include "cli/writable.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/data/safetensors.hpp"
@@ -40,6 +41,7 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
   command->add_flag("--json", options->json);
   options->limits.add_to(*command);
   command->callback([options, &exit] {
+    expect_writable(options->save);
     const Budget budget = make_budget(options->limits, false);
     trials::MlpOptions fit = options->fit;
     fit.seed = options->target.seed;

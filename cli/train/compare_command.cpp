@@ -6,6 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/train/commands.hpp"
 #include "cli/train/target_flags.hpp"
+#include "cli/writable.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/trials/compare.hpp"
@@ -56,6 +57,8 @@ void add_compare(CLI::App& app) {
   command->add_flag("--json", options->json, "one JSON object");
   options->limits.add_to(*command);
   command->callback([options] {
+    expect_writable(options->csv);
+    expect_writable(options->plot);
     const Budget budget = make_budget(options->limits, false);
     trials::CompareOptions compare = options->compare;
     for (const std::string& word : options->only)

@@ -1,6 +1,7 @@
 #include "cli/numbers.hpp"
 #include "cli/train/command.hpp"
 #include "cli/train/commands.hpp"
+#include "cli/writable.hpp"
 #include "sightline/data/predictions.hpp"
 #include "sightline/train/predictor.hpp"
 
@@ -19,6 +20,7 @@ void add_predict(CLI::App& app) {
       ->required();
   command->add_option("--attention", options->attention, "also write the attention of this layer (from 0)")->check(whole_number(0));
   command->callback([options] {
+    expect_writable(options->out);
     const Budget budget;
     const LoadedModel loaded = load_for(options->flags, false, budget);
     const train::Run run = options->flags.run();

@@ -5,6 +5,7 @@
 
 #include "cli/rate_options.hpp"
 #include "cli/train/commands.hpp"
+#include "cli/writable.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/trials/verify.hpp"
@@ -18,6 +19,7 @@ void add_rate_verify(CLI::App& app) {
   options->limits.add_to(*command);
   command->callback([options, command] {
     check_rate_options(*command, *options);
+    expect_writable(options->verification.plot);
     const Budget budget = make_budget(options->limits, false);
     if (options->target.rfind("expr:", 0) != 0)
       throw InputError(

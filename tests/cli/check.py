@@ -71,6 +71,8 @@ CASES = [
     ("a requirement of nothing", {"a.toml": RING}, ["certify", "a.toml", "--require", ""], 2, [], None),
     ("canonical text is no certificate", {"a.toml": RING}, ["certify", "a.toml", "--canonical", "--save", "c.json"], 2, [],
      "sightline: --save: expected no --canonical beside it, which prints the architecture and stops\n"),
+    ("a place that is not there is found before the work", {}, ["design", "--symmetry", "S_6 wr S_9 x torus(9,9)", "--save", "none/a.toml", "--time", "0.001"], 2, [],
+     "sightline: none/a.toml: expected a file that can be written, found: No such file or directory\n"),
     ("a point of what is not saved", {}, ["design", "--symmetry", "D_12", "--point", "1"], 2, [], "sightline: --point: expected --save FILE beside it, found none\n"),
     ("no time at all", {}, ["falsify", "expr:softmax", "--time", "0"], 2, [], 'sightline: --time: expected a number above 0, found "0" (see sightline --help)\n'),
     ("no number of megabytes", {"a.toml": RING}, ["certify", "a.toml", "--memory", "-1"], 2, [], 'sightline: --memory: expected a number above 0, found "-1" (see sightline --help)\n'),

@@ -1,0 +1,39 @@
+// Where a command will write in the end is looked at before it works: minutes of search or training are not for an answer that has no place.
+#pragma once
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "sightline/base/error.hpp"
+
+namespace sightline::cli {
+
+/// Throws the InputError of write_file_atomically where it is certain beforehand: `file` is a folder, or there is no folder to write it
+/// into, or no right to. An empty name is an option that was not given.
+inline void expect_writable(const std::string& file) {
+  if (file.empty()) return;
+  const auto refuse = [&](int error) {
+    throw InputError(fmt::format("{}: expected a file that can be written, found: {}", file, std::strerror(error)));
+  };
+  struct stat found {};
+  if (stat(file.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
+    if (S_ISDIR(found.st_mode)) refuse(EISDIR);
+    if (access(file.c_str(), W_OK) != 0) refuse(errno);
+    return;
+  }
+  // Through a symbolic link the file it points to is written.
+  std::error_code failed;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(file, failed);
+  const std::string folder = failed || !target.has_parent_path() ? "." : target.parent_path().string();
+  if (stat(folder.c_str(), &found) != 0) refuse(errno);
+  if (!S_ISDIR(found.st_mode)) refuse(ENOTDIR);
+  if (access(folder.c_str(), W_OK | X_OK) != 0) refuse(errno);
+}
+
+}  // namespace sightline::cli
