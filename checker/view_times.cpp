@@ -112,25 +112,6 @@ std::vector<Vertex> read_by_all(const Pattern& pattern, const std::vector<Vertex
   return all;
 }
 
-/// T(j) <= t_a(j) for every root a: what every root reads in layer q has q - 1 layers left at least, and hands them on.
-std::vector<std::int64_t> least_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots) {
-  std::vector<std::int64_t> most(layout.vertices(), -1);
-  std::vector<bool> asked(layout.relations.size(), false);
-  for (std::uint64_t back = 0; back < std::min<std::uint64_t>(depth, layout.order.size()); ++back) {
-    const std::uint64_t q = depth - back;
-    for (const std::uint32_t r : layout.layers[layout.order[(q - 1) % layout.order.size()]]) {
-      if (asked[r]) continue;
-      asked[r] = true;
-      for (const Vertex j : read_by_all(*layout.relations[r].pattern, roots)) most[j] = std::max(most[j], static_cast<std::int64_t>(q) - 1);
-    }
-  }
-  std::vector<std::pair<std::int64_t, Vertex>> sources;
-  for (Vertex j = 0; j < layout.vertices(); ++j) {
-    if (most[j] >= 0) sources.emplace_back(most[j], j);
-  }
-  return compute_latest_from(layout, std::move(sources));
-}
-
 /// tau maps j to j' with t_a(j) = t_b(j') >= max(T(j), T(j')), so whatever rows are in sight at that bound are alike (docs/theory.md 16.33).
 bool do_least_times_explain(const Layout& layout, const std::vector<std::int64_t>& least, const std::vector<Vertex>& number, const Described& rows,
                             const std::vector<std::uint64_t>& first) {
@@ -161,6 +142,25 @@ bool do_least_times_explain(const Layout& layout, const std::vector<std::int64_t
 }
 
 }  // namespace
+
+// T(j) <= t_a(j) for every root a: what every root reads in layer q has q - 1 layers left at least, and hands them on.
+std::vector<std::int64_t> least_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots) {
+  std::vector<std::int64_t> most(layout.vertices(), -1);
+  std::vector<bool> asked(layout.relations.size(), false);
+  for (std::uint64_t back = 0; back < std::min<std::uint64_t>(depth, layout.order.size()); ++back) {
+    const std::uint64_t q = depth - back;
+    for (const std::uint32_t r : layout.layers[layout.order[(q - 1) % layout.order.size()]]) {
+      if (asked[r]) continue;
+      asked[r] = true;
+      for (const Vertex j : read_by_all(*layout.relations[r].pattern, roots)) most[j] = std::max(most[j], static_cast<std::int64_t>(q) - 1);
+    }
+  }
+  std::vector<std::pair<std::int64_t, Vertex>> sources;
+  for (Vertex j = 0; j < layout.vertices(); ++j) {
+    if (most[j] >= 0) sources.emplace_back(most[j], j);
+  }
+  return compute_latest_from(layout, std::move(sources));
+}
 
 bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number) {
   constexpr std::uint64_t most_work = std::uint64_t{1} << 24;  // beyond this, comparing views by their classes is quicker

@@ -138,7 +138,7 @@ public:
       if (orbit[a] == a && !complete[a]) roots.push_back(a);
     }
     if (roots.empty()) return;
-    if (do_times_explain(layout_, depth_, roots, explainer_.number())) {
+    if (do_times_explain(layout_, depth_, roots, explainer_.number()) || do_lines_explain(layout_, depth_, roots)) {
       if (keeps_met) meet_given(roots);
       return;
     }

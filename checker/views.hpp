@@ -106,6 +106,13 @@ private:
 /// its colour, the time t_a(j) left to it, whether it is the root, and the colours of its visible rows. False may mean: not found out.
 [[nodiscard]] bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number);
 
+/// By vertex: no more than the layers that are left to it in the views of all of these roots; -1: nothing is known (view_times.cpp).
+[[nodiscard]] std::vector<std::int64_t> least_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots);
+
+/// Is every isomorphism of the views of these roots (one per orbit) what an automorphism of the layout does there? Shown by colours that tell neighbours on the line from
+/// others (line_views.cpp). False may mean: not found out.
+[[nodiscard]] bool do_lines_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots);
+
 /// Is every isomorphism between two views of this depth what an automorphism of the layout does there? Shown from rows that are one another's
 /// translates (translates.cpp). False may mean: not found out.
 [[nodiscard]] bool do_translates_explain(const Layout& layout, std::uint64_t depth);

@@ -220,7 +220,7 @@ private:
     if (sight::do_translates_explain(layout_, depth_, budget_) || sight::do_offsets_explain(layout_, depth_, budget_)) return {};
     const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
-    if (alike.front().empty() || sight::do_times_explain(layout_, depth_, alike.front(), number, budget_)) return {};
+    if (alike.front().empty() || sight::do_times_explain(layout_, depth_, alike.front(), number, budget_) || sight::do_lines_explain(layout_, depth_, alike.front(), budget_)) return {};
     if (!equal_ && holds_layout_group_) {
       sight::ViewRecords own;
       if (records_ != nullptr) own.parts = records_->parts;

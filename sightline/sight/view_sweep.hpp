@@ -123,6 +123,14 @@ private:
 /// every token (docs/theory.md 16.31). False may mean: not found out, registers. O(runs, and arcs of different ones).
 [[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
 
+/// Is every isomorphism of the views of these roots (one per orbit) what an automorphism of the layout does there? Shown where colours tell neighbours on the line
+/// from others and everything is fixed from an end of the line on, or from tokens like no other (docs/theory.md 16.56). False may mean: not found out, registers.
+/// O(runs), for each of a few clusters of roots.
+[[nodiscard]] bool do_lines_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget);
+
+/// By vertex, at most t_a(j) for all of these roots a: what all of them read in one layer, and what is seen from there. -1: nothing is known.
+[[nodiscard]] std::vector<std::int64_t> bound_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget);
+
 /// Takes away the roots a with t_a(j) >= F for all vertices j, F a layer by which some relations have occurred whose automorphisms are no more than the layout's
 /// (docs/theory.md 16.39). Returns this F, the least, or nothing. One reach and one search for each F tried.
 std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots,

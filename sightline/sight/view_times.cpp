@@ -157,31 +157,6 @@ bool may_share(const layout::Relation& relation, const std::vector<Vertex>& root
   return !common.empty();
 }
 
-/// At most t_a(j), for all of these roots a: what all of them read in one layer, and what is seen from there.
-std::vector<std::int64_t> bound_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
-  std::vector<std::int64_t> time(layout.vertices(), -1);
-  std::vector<bool> met(layout.relations.size(), false), common(layout.vertices());
-  std::vector<std::uint32_t> change(std::size_t{layout.vertices()} + 1, 0);
-  const std::uint64_t period = layout.order.size();
-  for (std::uint64_t q = depth; q >= 1 && q + period > depth; --q) {
-    for (const std::uint32_t r : layout.layer(q).relations) {
-      if (met[r]) continue;  // at a later layer
-      met[r] = true;
-      if (!may_share(layout.relations[r], roots)) continue;
-      mark_common(layout.relations[r], roots, change, budget, common);
-      for (Vertex j = 0; j < layout.vertices(); ++j) {
-        if (common[j]) time[j] = std::max(time[j], static_cast<std::int64_t>(q) - 1);
-      }
-    }
-  }
-  std::vector<LateSource> sources;
-  for (Vertex j = 0; j < layout.vertices(); ++j) {
-    if (time[j] >= 0) sources.push_back({j, time[j]});
-  }
-  std::stable_sort(sources.begin(), sources.end(), [](const LateSource& a, const LateSource& b) { return a.time > b.time; });
-  return compute_latest_from(layout, 0, sources, budget);
-}
-
 /// A token and its image have one time left, no less than the bounds T of both: so the rows of both that are visible at the larger bound agree
 /// (docs/theory.md 16.33). One pass over the tokens for each set of rows that some bound shows.
 bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_t>& time, const std::vector<Vertex>& number, const Kept& kept, const Budget& budget) {
@@ -214,6 +189,30 @@ bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_
 }
 
 }  // namespace
+
+std::vector<std::int64_t> bound_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
+  std::vector<std::int64_t> time(layout.vertices(), -1);
+  std::vector<bool> met(layout.relations.size(), false), common(layout.vertices());
+  std::vector<std::uint32_t> change(std::size_t{layout.vertices()} + 1, 0);
+  const std::uint64_t period = layout.order.size();
+  for (std::uint64_t q = depth; q >= 1 && q + period > depth; --q) {
+    for (const std::uint32_t r : layout.layer(q).relations) {
+      if (met[r]) continue;  // at a later layer
+      met[r] = true;
+      if (!may_share(layout.relations[r], roots)) continue;
+      mark_common(layout.relations[r], roots, change, budget, common);
+      for (Vertex j = 0; j < layout.vertices(); ++j) {
+        if (common[j]) time[j] = std::max(time[j], static_cast<std::int64_t>(q) - 1);
+      }
+    }
+  }
+  std::vector<LateSource> sources;
+  for (Vertex j = 0; j < layout.vertices(); ++j) {
+    if (time[j] >= 0) sources.push_back({j, time[j]});
+  }
+  std::stable_sort(sources.begin(), sources.end(), [](const LateSource& a, const LateSource& b) { return a.time > b.time; });
+  return compute_latest_from(layout, 0, sources, budget);
+}
 
 bool are_times_few(std::size_t roots, Vertex vertices) {
   constexpr std::uint64_t most_work = std::uint64_t{1} << 24;  // beyond this, comparing views by their classes is quicker

@@ -1,0 +1,389 @@
+// Colours that tell neighbours on the line from all other tokens (ALiBi, T5 buckets). Along visible rows of neighbours an isomorphism of views is a piece of a shift or of a
+// reflection; where these rows reach an end of the line it is one of the whole line. From there on, or from tokens whose rows are like no other's, tokens are fixed one after
+// the other: what a fixed token reads in one colour goes to itself, so the last of it that is not fixed yet is fixed too (docs/theory.md 16.56).
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "poll.hpp"
+#include "reach.hpp"
+#include "views.hpp"
+
+namespace checker {
+
+namespace {
+
+constexpr std::int64_t no_colour = -1;
+
+/// Colour of j among the members of the run; no_colour: it is none.
+std::int64_t colour_in(const Run& run, std::int64_t j) {
+  if (j < run.first || j > run.last || (j - run.first) % run.step != 0) return no_colour;
+  return run.colour + (j - run.first) / run.step * run.colour_step;
+}
+
+/// How many members of the run have the colour, and the first of them.
+std::pair<std::uint64_t, Vertex> members_of_colour(const Run& run, std::int64_t colour) {
+  if (run.colour_step == 0) return {run.colour == colour ? run.size() : 0, run.first};
+  const std::int64_t away = colour - run.colour;
+  if (away % run.colour_step != 0 || away / run.colour_step < 0 || away / run.colour_step >= run.size()) return {0, run.first};
+  return {1, static_cast<Vertex>(run.first + away / run.colour_step * run.step)};
+}
+
+/// Who reads the token behind, or before, along the line, and with which colours; `told` where these stand on no other arcs.
+struct Neighbours {
+  std::vector<bool> behind, before;
+  std::int64_t colour_behind = no_colour, colour_before = no_colour;
+  bool told = true;
+
+  explicit Neighbours(Vertex n) : behind(n, false), before(n, false) {}
+  Neighbours(const Relation& relation, Vertex n) : Neighbours(n) {
+    std::vector<Run> row;
+    std::uint64_t count_behind = 0, count_before = 0, arcs_behind = 0, arcs_before = 0;
+    const auto note = [&](std::int64_t colour, std::int64_t& known) {
+      if (colour == no_colour) return false;
+      if (known == no_colour) known = colour;
+      told = told && known == colour;
+      return true;
+    };
+    for (Vertex i = 0; i < n && told; ++i) {
+      poll();
+      relation.row(i, row);
+      for (const Run& run : row) {
+        if (note(colour_in(run, std::int64_t{i} + 1), colour_behind)) {
+          behind[i] = true;
+          ++count_behind;
+          told = told && (run.colour_step != 0 || run.size() <= 2);
+        }
+        if (note(colour_in(run, std::int64_t{i} - 1), colour_before)) {
+          before[i] = true;
+          ++count_before;
+          told = told && (run.colour_step != 0 || run.size() <= 2);
+        }
+      }
+    }
+    for (Vertex i = 0; i < n && told; ++i) {
+      poll();
+      relation.row(i, row);
+      for (const Run& run : row) {
+        if (colour_behind != no_colour) arcs_behind += members_of_colour(run, colour_behind).first;
+        if (colour_before != no_colour) arcs_before += members_of_colour(run, colour_before).first;
+      }
+    }
+    // As many arcs of a colour as lead to neighbours: there are no others.
+    if (one_colour()) told = told && arcs_behind == count_behind + count_before;
+    else told = told && arcs_behind == count_behind && arcs_before == count_before;
+  }
+  [[nodiscard]] bool one_colour() const { return colour_behind == colour_before && colour_behind != no_colour; }
+};
+
+/// What follows for maps of views in which all rows of these relations are in sight along an interval: they are straight there, and where the interval holds an end of the
+/// line they map it to an end (to itself, unless they may turn).
+struct Straight {
+  std::uint64_t layer = 0;  ///< by which the relations have occurred
+  bool may_turn = false, holds_low = false, holds_high = false;
+};
+
+std::optional<Straight> find_straight(const Layout& layout, const std::vector<std::uint64_t>& first) {
+  const Vertex n = layout.tokens;
+  std::vector<std::uint64_t> layers(first);
+  std::erase(layers, absent);
+  std::sort(layers.begin(), layers.end());
+  layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+  Neighbours all(n);
+  Straight found;
+  for (const std::uint64_t layer : layers) {
+    for (std::size_t r = 0; r < first.size(); ++r) {
+      if (first[r] != layer) continue;
+      const Neighbours own(layout.relations[r], n);
+      if (!own.told) continue;
+      found.may_turn = found.may_turn || own.one_colour();
+      for (Vertex i = 0; i < n; ++i) {
+        if (own.behind[i]) all.behind[i] = true;
+        if (own.before[i]) all.before[i] = true;
+      }
+    }
+    const bool all_behind = std::all_of(all.behind.begin(), all.behind.end() - 1, [](bool reads) { return reads; });
+    const bool all_before = std::all_of(all.before.begin() + 1, all.before.end(), [](bool reads) { return reads; });
+    bool joined = true;
+    for (Vertex i = 0; i + 1 < n; ++i) joined = joined && (all.behind[i] || all.before[i + 1]);
+    found.layer = layer;
+    found.holds_low = found.may_turn ? all_behind && all_before : joined && all_before;
+    found.holds_high = found.may_turn ? all_behind && all_before : joined && all_behind;
+    if (found.holds_low || found.holds_high) return found;
+  }
+  return std::nullopt;
+}
+
+/// A row as pieces along which colours change evenly, each as long as it can be from its first member on: equal rows have equal pieces.
+struct Piece {
+  std::int64_t first, last, colour, slope;
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+
+std::vector<Piece> write_pieces(std::vector<Run> row, std::uint64_t& work) {
+  std::vector<Run> solid;
+  for (const Run& run : row) {
+    if (run.step == 1) {
+      solid.push_back(run);
+      continue;
+    }
+    work += run.size();
+    for (Vertex k = 0; k < run.size(); ++k) solid.push_back({run.first + k * run.step, run.first + k * run.step, 1, run.colour + k * run.colour_step, 0});
+  }
+  std::sort(solid.begin(), solid.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
+  std::vector<Piece> pieces;
+  for (const Run& run : solid) {
+    for (std::int64_t j = run.first; j <= run.last;) {
+      const std::int64_t colour = colour_in(run, j);
+      if (!pieces.empty() && pieces.back().last + 1 == j) {
+        Piece& piece = pieces.back();
+        if (piece.first == piece.last) piece.slope = colour - piece.colour;
+        if (piece.colour + (j - piece.first) * piece.slope == colour) {
+          piece.last = run.colour_step == piece.slope ? run.last : j;
+          j = piece.last + 1;
+          continue;
+        }
+      }
+      pieces.push_back({j, run.last, colour, j == run.last ? 0 : run.colour_step});
+      j = std::int64_t{run.last} + 1;
+    }
+  }
+  return pieces;
+}
+
+/// Does x -> n-1-x map the row of p onto that of its image?
+bool is_mirrored(const Relation& relation, Vertex p, Vertex n, std::uint64_t& work) {
+  std::vector<Run> row, image;
+  relation.row(p, row);
+  relation.row(n - 1 - p, image);
+  for (Run& run : row) run = {n - 1 - run.last, n - 1 - run.first, run.step, run.colour + (std::int64_t{run.size()} - 1) * run.colour_step, -run.colour_step};
+  return write_pieces(std::move(row), work) == write_pieces(std::move(image), work);
+}
+
+/// Fixed tokens, growing.
+class FixedTokens {
+public:
+  FixedTokens(const Layout& layout, const std::vector<std::uint64_t>& first, const std::vector<std::int64_t>& least)
+      : layout_(layout), first_(first), least_(least), open_(std::size_t{layout.tokens} + 1), count_(layout.tokens) {
+    std::iota(open_.begin(), open_.end(), Vertex{0});
+  }
+
+  void fix(Vertex j) {
+    if (open_[j] == j) --count_;
+    open_[j] = j + 1;
+  }
+
+  [[nodiscard]] bool grows_to_all() {
+    constexpr int most_rounds = 64;
+    const std::uint64_t most_work = (std::uint64_t{1} << 24) + 4096 * std::uint64_t{layout_.tokens};
+    for (int round = 0; round < most_rounds && count_ > 0; ++round) {
+      const Vertex before = count_;
+      for (Vertex j = 0; j < layout_.tokens; ++j) follow(j);
+      for (Vertex j = layout_.tokens; j-- > 0;) follow(j);
+      if (count_ == before || work_ > most_work) return false;
+    }
+    return count_ == 0;
+  }
+
+private:
+  /// The next one that is not fixed.
+  Vertex next_open(Vertex j) {
+    while (open_[j] != j) {
+      if (open_[open_[j]] != open_[j]) open_[j] = open_[open_[j]];
+      j = open_[j];
+    }
+    return j;
+  }
+
+  /// The first open member of the run from j on; `none` without.
+  Vertex next_open(const Run& run, std::uint64_t j) {
+    if (j > run.last) return none;
+    if (run.step == 1) {
+      const Vertex at = next_open(static_cast<Vertex>(j));
+      return at <= run.last ? at : none;
+    }
+    for (; j <= run.last; j += run.step, ++work_) {
+      if (open_[j] == j) return static_cast<Vertex>(j);
+    }
+    return none;
+  }
+
+  /// Open members of one colour in all runs of the row, up to two.
+  int count_open(std::int64_t colour) {
+    int open = 0;
+    for (const Run& run : row_) {
+      ++work_;
+      const auto [members, at] = members_of_colour(run, colour);
+      if (members == 0) continue;
+      if (run.colour_step != 0 || members == 1) {
+        open += open_[at] == at ? 1 : 0;
+      } else if (const Vertex j = next_open(run, run.first); j != none) {
+        open += next_open(run, std::uint64_t{j} + run.step) == none ? 1 : 2;
+      }
+      if (open > 1) break;
+    }
+    return open;
+  }
+
+  void follow(Vertex p) {
+    if (open_[p] == p || count_ == 0) return;
+    for (std::size_t r = 0; r < first_.size(); ++r) {
+      if (first_[r] == absent || least_[p] < static_cast<std::int64_t>(first_[r])) continue;
+      poll();
+      layout_.relations[r].row(p, row_);
+      for (const Run& run : row_) {
+        ++work_;
+        for (Vertex j = next_open(run, run.first); j != none; j = next_open(run, std::uint64_t{j} + run.step)) {
+          if (count_open(colour_in(run, j)) == 1) fix(j);
+          else if (run.colour_step == 0) break;  // all of them have this colour
+        }
+      }
+    }
+  }
+
+  const Layout& layout_;
+  const std::vector<std::uint64_t>& first_;
+  const std::vector<std::int64_t>& least_;
+  std::vector<Vertex> open_;
+  Vertex count_;
+  std::uint64_t work_ = 0;
+  std::vector<Run> row_;
+};
+
+/// What a root reads without gaps around itself when most layers are left.
+std::pair<Vertex, Vertex> read_around(const Layout& layout, std::uint64_t depth, Vertex a) {
+  std::vector<Run> row;
+  std::pair<Vertex, Vertex> around{a, a};
+  for (const std::uint32_t r : layout.layers[layout.order[(depth - 1) % layout.order.size()]]) {
+    layout.relations[r].pattern->row(a, row);
+    for (const Run& run : row) {
+      if (run.step == 1 && run.first <= around.second + std::uint64_t{1} && run.last + std::uint64_t{1} >= around.first) {
+        around = {std::min(around.first, run.first), std::max(around.second, run.last)};
+      }
+    }
+  }
+  return around;
+}
+
+bool may_turn_unseen(const Layout& layout, const std::vector<std::uint64_t>& first, const std::vector<std::int64_t>& least, Vertex low, Vertex high) {
+  constexpr std::uint64_t most_work = std::uint64_t{1} << 28;
+  const Vertex n = layout.tokens;
+  std::uint64_t work = 0;
+  const auto is_kept = [&](Vertex p, bool whole) {
+    poll();
+    if (layout.vertex_colour[p] != layout.vertex_colour[n - 1 - p]) return false;
+    for (std::size_t r = 0; r < first.size(); ++r) {
+      const bool in_sight = first[r] != absent && (whole || least[p] >= static_cast<std::int64_t>(first[r]));
+      if (in_sight && !is_mirrored(layout.relations[r], p, n, work)) return false;
+    }
+    return true;
+  };
+  // Either some row in sight is not kept by the reflection, or all rows of the layout are.
+  for (Vertex p = low; p <= high && work <= most_work; ++p) {
+    if (!is_kept(p, false)) return false;
+  }
+  for (Vertex p = 0; p < n; ++p) {
+    if (work > most_work || !is_kept(p, true)) return true;
+  }
+  return false;
+}
+
+bool does_end_explain(const Layout& layout, std::uint64_t depth, const std::vector<std::uint64_t>& first, const Straight& straight, const std::vector<Vertex>& roots) {
+  const std::vector<std::int64_t> least = least_times(layout, depth, roots);
+  const auto in_sight = [&](Vertex j) { return least[j] >= static_cast<std::int64_t>(straight.layer); };
+  Vertex low = roots.front(), high = roots.front();
+  if (!in_sight(low)) return false;
+  while (low > 0 && in_sight(low - 1)) --low;
+  while (high + 1 < layout.tokens && in_sight(high + 1)) ++high;
+  const bool at_end = (low == 0 && straight.holds_low) || (high + 1 == layout.tokens && straight.holds_high);
+  if (high < roots.back() || !at_end) return false;
+  if (straight.may_turn && may_turn_unseen(layout, first, least, low, high)) return false;
+  FixedTokens fixed(layout, first, least);
+  for (Vertex j = low; j <= high; ++j) fixed.fix(j);
+  return fixed.grows_to_all();
+}
+
+bool do_ends_explain(const Layout& layout, std::uint64_t depth, const std::vector<std::uint64_t>& first, const std::vector<Vertex>& roots) {
+  constexpr std::size_t most_clusters = 32;
+  const std::optional<Straight> straight = find_straight(layout, first);
+  if (!straight || straight->layer >= depth) return false;
+  // Neighbouring roots that all of them read around themselves are looked at together.
+  std::vector<std::vector<Vertex>> clusters;
+  std::pair<Vertex, Vertex> shared;
+  for (const Vertex a : roots) {
+    const auto around = read_around(layout, depth, a);
+    const std::pair<Vertex, Vertex> meet{std::max(shared.first, around.first), std::min(shared.second, around.second)};
+    if (clusters.empty() || meet.first > clusters.back().front() || meet.second < a) {
+      clusters.emplace_back();
+      shared = around;
+    } else {
+      shared = meet;
+    }
+    clusters.back().push_back(a);
+    if (clusters.size() > most_clusters) return false;
+  }
+  return std::ranges::all_of(clusters, [&](const auto& cluster) { return does_end_explain(layout, depth, first, *straight, cluster); });
+}
+
+/// Tokens whose colour and rows in sight of all roots are like no other's are fixed by every map.
+bool do_single_rows_explain(const Layout& layout, std::uint64_t depth, const std::vector<std::uint64_t>& first, const std::vector<Vertex>& roots) {
+  const std::vector<std::int64_t> least = least_times(layout, depth, roots);
+  FixedTokens fixed(layout, first, least);
+  std::vector<std::uint64_t> layers(first);
+  std::erase(layers, absent);
+  std::sort(layers.begin(), layers.end());
+  layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+  std::vector<Run> row;
+  for (std::size_t k = 0; k < layers.size(); ++k) {
+    const auto is_asked = [&](Vertex j) {
+      return least[j] >= static_cast<std::int64_t>(layers[k]) && (k + 1 == layers.size() || least[j] < static_cast<std::int64_t>(layers[k + 1]));
+    };
+    bool any = false;
+    for (Vertex j = 0; j < layout.tokens && !any; ++j) any = is_asked(j);
+    if (!any) continue;
+    std::vector<std::pair<std::vector<std::uint64_t>, Vertex>> kept(layout.tokens);
+    for (Vertex j = 0; j < layout.tokens; ++j) {
+      poll();
+      kept[j] = {{layout.vertex_colour[j]}, j};
+      for (std::size_t r = 0; r < first.size(); ++r) {
+        if (first[r] > layers[k]) continue;
+        layout.relations[r].row(j, row);
+        std::uint64_t members = 0, colours = 0;
+        for (const Run& run : row) {
+          members += run.size();
+          colours += std::uint64_t{run.size()} * static_cast<std::uint64_t>(run.colour) + std::uint64_t{run.size()} * (run.size() - 1) / 2 * static_cast<std::uint64_t>(run.colour_step);
+        }
+        kept[j].first.insert(kept[j].first.end(), {members, colours});
+      }
+    }
+    std::sort(kept.begin(), kept.end());
+    for (std::size_t x = 0; x < kept.size(); ++x) {
+      const bool alone = (x == 0 || kept[x - 1].first != kept[x].first) && (x + 1 == kept.size() || kept[x + 1].first != kept[x].first);
+      if (alone && is_asked(kept[x].second)) fixed.fix(kept[x].second);
+    }
+  }
+  return fixed.grows_to_all();
+}
+
+}  // namespace
+
+bool do_lines_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots) {
+  if (layout.registers > 0 || layout.tokens < 3 || layout.order.empty() || depth < 2 || roots.empty()) return false;
+  const std::vector<std::uint64_t> first = first_layers(layout);
+  // In one colour throughout neighbours are not told apart, and nothing is alone.
+  std::vector<Run> row;
+  bool coloured = false;
+  std::optional<std::int64_t> colour;
+  for (std::size_t r = 0; r < first.size() && !coloured; ++r, colour.reset()) {
+    for (Vertex i = 0; first[r] != absent && i < layout.tokens && !coloured; i = layout.relations[r].same_row_until(i)) {
+      layout.relations[r].row(i, row);
+      for (const Run& run : row) {
+        if (!colour) colour = run.colour;
+        coloured = coloured || run.colour != *colour || run.colour_step != 0;
+      }
+    }
+  }
+  return coloured && (do_ends_explain(layout, depth, first, roots) || do_single_rows_explain(layout, depth, first, roots));
+}
+
+}  // namespace checker

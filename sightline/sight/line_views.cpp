@@ -1,0 +1,407 @@
+// Views of layouts whose colours tell neighbours on the line from all others (ALiBi, T5 buckets, tables of offsets): near a root isomorphisms are pieces of
+// shifts and reflections, an end of the line says which, and what is left alone in its colour among what fixed tokens read is fixed as well (docs/theory.md 16.56).
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/root_hash.hpp"
+#include "sightline/sight/view_sweep.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+using Row = std::vector<layout::ColouredRun>;
+
+/// The colours of arcs i -> i+1 and i -> i-1 in one relation, where these stand on no other arcs; -1: there are no such arcs.
+struct StepColours {
+  std::int64_t up = -1, down = -1;
+};
+
+/// By token: does it read the next one, and the one before?
+struct StepArcs {
+  std::vector<bool> up, down;
+};
+
+/// The member of the run that has the colour, of a run whose colours differ or of one vertex.
+std::optional<Vertex> find_member(const layout::ColouredRun& run, std::int64_t colour) {
+  if (run.colour_step == 0) return run.colour == colour ? std::optional(run.first) : std::nullopt;
+  const std::int64_t k = (colour - run.colour) / run.colour_step;
+  if (k < 0 || k >= std::int64_t{run.size()} || run.colour + k * run.colour_step != colour) return std::nullopt;
+  return static_cast<Vertex>(run.first + k * run.step);
+}
+
+bool has_member(const layout::ColouredRun& run, std::int64_t j) { return j >= run.first && j <= run.last && (j - run.first) % run.step == 0; }
+
+/// Nothing where one of the two colours stands on other arcs too, or where there are several.
+std::optional<StepColours> find_step_colours(const layout::Relation& relation, StepArcs& arcs, const Budget& budget) {
+  const Vertex tokens = relation.vertex_count();
+  StepColours steps;
+  Row row;
+  for (const bool all_seen : {false, true}) {
+    for (Vertex i = 0; i < tokens; ++i) {
+      budget.poll();
+      relation.row(i, row);
+      for (const layout::ColouredRun& run : row) {
+        const bool constant = run.colour_step == 0;
+        if (!all_seen) {
+          for (const int way : {1, -1}) {
+            if (!has_member(run, std::int64_t{i} + way)) continue;
+            if (constant && run.size() > 2) return std::nullopt;
+            std::int64_t& known = way > 0 ? steps.up : steps.down;
+            const std::int64_t colour = run.colour + run.colour_step * ((std::int64_t{i} + way - run.first) / run.step);
+            if (known >= 0 && known != colour) return std::nullopt;
+            known = colour;
+            (way > 0 ? arcs.up : arcs.down)[i] = true;
+          }
+          continue;
+        }
+        for (const std::int64_t colour : {steps.up, steps.down}) {
+          const auto allowed = [&](std::int64_t j) { return (j == std::int64_t{i} + 1 && colour == steps.up) || (j == std::int64_t{i} - 1 && colour == steps.down); };
+          const std::optional<Vertex> j = find_member(run, colour);
+          if (!j) continue;
+          if (constant && run.size() > 2) return std::nullopt;
+          if (!allowed(*j) || (constant && !allowed(run.last))) return std::nullopt;
+        }
+      }
+    }
+  }
+  return steps;
+}
+
+/// What the steps of some relations, all of which have occurred by a layer, say about the line.
+struct Line {
+  std::uint64_t first = 0;  ///< the layer
+  bool directed = true;     ///< no relation has one colour for both directions
+  bool fixes_low = true, fixes_high = true;  ///< an isomorphism that shows the rows of the first token, the last one, maps it to an end: to itself if directed
+};
+
+std::optional<Line> find_line(const Layout& layout, const std::vector<std::uint64_t>& first, const Budget& budget) {
+  const Vertex tokens = layout.tokens;
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t r = 0; r < first.size(); ++r) {
+    if (first[r] != 0) order.push_back(r);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return first[a] < first[b]; });
+  StepArcs all{std::vector<bool>(tokens, false), std::vector<bool>(tokens, false)};
+  Line line;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    StepArcs own{std::vector<bool>(tokens, false), std::vector<bool>(tokens, false)};
+    if (const auto steps = find_step_colours(layout.relations[order[k]], own, budget)) {
+      line.directed = line.directed && (steps->up != steps->down || steps->up < 0);
+      for (Vertex i = 0; i < tokens; ++i) {
+        all.up[i] = all.up[i] || own.up[i];
+        all.down[i] = all.down[i] || own.down[i];
+      }
+    }
+    line.first = first[order[k]];
+    if (k + 1 < order.size() && first[order[k + 1]] == line.first) continue;
+    line.fixes_low = line.fixes_high = true;
+    bool joined = true;
+    for (Vertex i = 0; i + 1 < tokens; ++i) {
+      line.fixes_high = line.fixes_high && all.up[i];
+      line.fixes_low = line.fixes_low && all.down[i + 1];
+      joined = joined && (all.up[i] || all.down[i + 1]);
+    }
+    if (!line.directed) joined = line.fixes_low = line.fixes_high = line.fixes_low && line.fixes_high;
+    if (joined && (line.fixes_low || line.fixes_high)) return line;
+  }
+  return std::nullopt;
+}
+
+/// The same coloured set? Runs may be divided differently. @param work  grows by the vertices that are gone through one by one
+bool is_same_row(const Row& a, const Row& b, std::uint64_t& work) {
+  const auto is_solid = [](const layout::ColouredRun& run) { return run.step == 1; };
+  if (std::all_of(a.begin(), a.end(), is_solid) && std::all_of(b.begin(), b.end(), is_solid)) {
+    std::size_t x = 0, y = 0;
+    std::uint64_t j = 0;  // both are the same below
+    while (x < a.size() && y < b.size()) {
+      const std::uint64_t begin = std::max<std::uint64_t>(j, a[x].first);
+      if (begin != std::max<std::uint64_t>(j, b[y].first)) return false;
+      const auto colour = [begin](const layout::ColouredRun& run) { return run.colour + run.colour_step * static_cast<std::int64_t>(begin - run.first); };
+      const std::uint64_t end = std::min(a[x].last, b[y].last);
+      if (colour(a[x]) != colour(b[y]) || (end > begin && a[x].colour_step != b[y].colour_step)) return false;
+      j = end + 1;
+      if (a[x].last == end) ++x;
+      if (b[y].last == end) ++y;
+    }
+    return x == a.size() && y == b.size();
+  }
+  const auto write = [&work](const Row& row) {
+    std::vector<std::pair<Vertex, std::int64_t>> arcs;
+    for (const layout::ColouredRun& run : row) {
+      work += run.size();
+      for (std::int64_t k = 0; k < std::int64_t{run.size()}; ++k) arcs.emplace_back(static_cast<Vertex>(run.first + k * run.step), run.colour + k * run.colour_step);
+    }
+    std::sort(arcs.begin(), arcs.end());
+    return arcs;
+  };
+  return write(a) == write(b);
+}
+
+/// Does the reflection of the line map the row of p onto that of its image?
+bool is_row_reflected(const layout::Relation& relation, Vertex p, Row& row, Row& image, std::uint64_t& work) {
+  const Vertex last = relation.vertex_count() - 1;
+  relation.row(p, row);
+  relation.row(last - p, image);
+  for (layout::ColouredRun& run : row) {
+    run.colour += run.colour_step * (std::int64_t{run.size()} - 1);
+    run.colour_step = -run.colour_step;
+    run.first = last - std::exchange(run.last, last - run.first);
+  }
+  std::reverse(row.begin(), row.end());
+  std::sort(row.begin(), row.end(), [](const layout::ColouredRun& a, const layout::ColouredRun& b) { return a.first < b.first; });
+  return is_same_row(row, image, work);
+}
+
+/// Tokens that isomorphisms of some views fix, with the least time that is left at them in these views.
+class Fixed {
+public:
+  Fixed(const Layout& layout, const std::vector<std::uint64_t>& first, const std::vector<std::int64_t>& time, const Budget& budget)
+      : layout_(layout), first_(first), time_(time), budget_(budget), next_(std::size_t{layout.tokens} + 1), left_(layout.tokens) {
+    std::iota(next_.begin(), next_.end(), Vertex{0});
+  }
+
+  void fix(Vertex j) {
+    if (next_[j] != j) return;
+    next_[j] = j + 1;
+    --left_;
+  }
+
+  /// What a fixed token reads in one colour is mapped onto itself where the row is in sight; what is alone there but for fixed tokens is fixed. Are all tokens, in the end?
+  bool spread() {
+    constexpr int most_passes = 16;
+    const std::uint64_t most_work = (std::uint64_t{1} << 22) + 1024 * std::uint64_t{layout_.tokens};
+    const Vertex tokens = layout_.tokens;
+    for (int pass = 0; pass < most_passes && left_ > 0; ++pass) {
+      const Vertex before = left_;
+      for (Vertex k = 0; k < tokens && left_ > 0; ++k) {
+        read_from(pass % 2 == 0 ? k : tokens - 1 - k);
+        if (work_ > most_work) return false;
+      }
+      if (left_ == before && pass % 2 == 1) break;
+    }
+    return left_ == 0;
+  }
+
+private:
+  [[nodiscard]] bool is_fixed(Vertex j) const { return next_[j] != j; }
+
+  /// The first token from j on that is not fixed.
+  Vertex from(Vertex j) {
+    Vertex end = j;
+    while (next_[end] != end) end = next_[end];
+    while (next_[j] != end) j = std::exchange(next_[j], end);
+    return end;
+  }
+
+  /// The first member from j on, itself a member, that is not fixed; beyond `last`: none.
+  std::uint64_t find(const layout::ColouredRun& run, std::uint64_t j) {
+    if (run.step == 1) return j > run.last ? j : from(static_cast<Vertex>(j));
+    for (; j <= run.last && is_fixed(static_cast<Vertex>(j)); j += run.step) ++work_;
+    return j;
+  }
+
+  /// Is no member of this colour in another run of the row left?
+  bool is_alone(std::size_t own, std::int64_t colour) {
+    for (std::size_t k = 0; k < row_.size(); ++k) {
+      const layout::ColouredRun& run = row_[k];
+      ++work_;
+      if (k == own) continue;
+      if (run.colour_step == 0) {
+        if (run.colour == colour && find(run, run.first) <= run.last) return false;
+      } else if (const auto j = find_member(run, colour); j && !is_fixed(*j)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void read_from(Vertex p) {
+    if (!is_fixed(p)) return;
+    for (std::size_t r = 0; r < first_.size(); ++r) {
+      if (first_[r] == 0 || time_[p] < static_cast<std::int64_t>(first_[r])) continue;
+      budget_.poll();
+      layout_.relations[r].row(p, row_);
+      for (std::size_t k = 0; k < row_.size(); ++k) {
+        const layout::ColouredRun& run = row_[k];
+        ++work_;
+        std::uint64_t j = find(run, run.first);
+        if (run.colour_step == 0) {
+          if (j <= run.last && find(run, j + run.step) > run.last && is_alone(k, run.colour)) fix(static_cast<Vertex>(j));
+          continue;
+        }
+        for (; j <= run.last; j = find(run, j + run.step)) {
+          if (is_alone(k, run.colour + run.colour_step * static_cast<std::int64_t>((j - run.first) / run.step))) fix(static_cast<Vertex>(j));
+        }
+      }
+    }
+  }
+
+  const Layout& layout_;
+  const std::vector<std::uint64_t>& first_;
+  const std::vector<std::int64_t>& time_;
+  const Budget& budget_;
+  std::vector<Vertex> next_;
+  Vertex left_;
+  std::uint64_t work_ = 0;
+  Row row_;
+};
+
+/// Roots that stand in one interval which all of them read in the last layer.
+std::vector<std::vector<Vertex>> find_clusters(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots) {
+  std::vector<std::vector<Vertex>> clusters;
+  Vertex low = 0, high = 0;
+  std::vector<layout::Run> row;
+  for (const Vertex a : roots) {
+    Vertex begin = a, end = a;
+    for (const std::uint32_t r : layout.layer(depth).relations) {
+      layout.relations[r].pattern().row(a, row);
+      for (const layout::Run& run : row) {
+        if (run.step != 1 || run.first > std::uint64_t{end} + 1 || std::uint64_t{run.last} + 1 < begin) continue;
+        begin = std::min(begin, run.first);
+        end = std::max(end, run.last);
+      }
+    }
+    if (!clusters.empty() && std::max(low, begin) <= clusters.back().front() && std::min(high, end) >= a) {
+      low = std::max(low, begin);
+      high = std::min(high, end);
+      clusters.back().push_back(a);
+      continue;
+    }
+    clusters.push_back({a});
+    low = begin;
+    high = end;
+  }
+  return clusters;
+}
+
+class LineViews {
+public:
+  LineViews(const Layout& layout, std::uint64_t depth, const Budget& budget)
+      : layout_(layout), depth_(depth), budget_(budget), booking_(budget, std::uint64_t{layout.tokens} * 64), first_(compute_first_layers(layout)) {}
+
+  /// From the ends of the line.
+  bool do_ends_explain(const std::vector<Vertex>& roots) {
+    constexpr std::size_t most_clusters = 16;
+    const std::optional<Line> line = find_line(layout_, first_, budget_);
+    if (!line || line->first >= depth_) return false;
+    const auto clusters = find_clusters(layout_, depth_, roots);
+    return clusters.size() <= most_clusters && std::all_of(clusters.begin(), clusters.end(), [&](const auto& cluster) { return does_end_explain(*line, cluster); });
+  }
+
+  /// From tokens like no other, by their rows in sight of all roots.
+  bool do_single_rows_explain(const std::vector<Vertex>& roots) {
+    const std::vector<std::int64_t> time = bound_times(layout_, depth_, roots, budget_);
+    std::vector<std::uint64_t> levels;
+    for (const std::uint64_t q : first_) {
+      if (q != 0) levels.push_back(q);
+    }
+    std::sort(levels.begin(), levels.end());
+    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+    Fixed fixed(layout_, first_, time, budget_);
+    bool any = false;
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+      const auto is_here = [&](Vertex j) { return time[j] >= static_cast<std::int64_t>(levels[k]) && (k + 1 == levels.size() || time[j] < static_cast<std::int64_t>(levels[k + 1])); };
+      Vertex here = 0;
+      for (Vertex j = 0; j < layout_.tokens; ++j) here += is_here(j) ? 1 : 0;
+      if (here == 0) continue;
+      const std::vector<std::uint64_t> hash = describe_rows(levels[k]);
+      std::vector<std::uint64_t> sorted(hash);
+      std::sort(sorted.begin(), sorted.end());
+      for (Vertex j = 0; j < layout_.tokens; ++j) {
+        if (!is_here(j)) continue;
+        const auto at = std::lower_bound(sorted.begin(), sorted.end(), hash[j]);
+        if (at + 1 != sorted.end() && *(at + 1) == hash[j]) continue;
+        fixed.fix(j);
+        any = true;
+      }
+    }
+    return any && fixed.spread();
+  }
+
+private:
+  /// Of every token: its colour, and how many arcs its rows that have occurred by the layer have, with their colours added up.
+  std::vector<std::uint64_t> describe_rows(std::uint64_t layer) const {
+    std::vector<std::uint64_t> hash(layout_.tokens);
+    for (Vertex j = 0; j < layout_.tokens; ++j) hash[j] = root_hash::mix(layout_.vertex_colour[j] + 1);
+    Row row;
+    for (std::size_t r = 0; r < first_.size(); ++r) {
+      if (first_[r] == 0 || first_[r] > layer) continue;
+      for (Vertex j = 0; j < layout_.tokens; ++j) {
+        budget_.poll();
+        layout_.relations[r].row(j, row);
+        std::uint64_t count = 0, sum = 0;
+        for (const layout::ColouredRun& run : row) {
+          const std::uint64_t size = run.size();
+          count += size;
+          sum += size * static_cast<std::uint64_t>(run.colour) + size * (size - 1) / 2 * static_cast<std::uint64_t>(run.colour_step);
+        }
+        hash[j] = root_hash::mix(root_hash::mix(hash[j] + count) + sum);
+      }
+    }
+    return hash;
+  }
+
+  bool does_end_explain(const Line& line, const std::vector<Vertex>& roots) {
+    const std::vector<std::int64_t> time = bound_times(layout_, depth_, roots, budget_);
+    const auto shows = [&](Vertex j) { return time[j] >= static_cast<std::int64_t>(line.first); };
+    Vertex low = roots.front(), high = low;
+    if (!shows(low)) return false;
+    while (low > 0 && shows(low - 1)) --low;
+    while (high + 1 < layout_.tokens && shows(high + 1)) ++high;
+    if (high < roots.back()) return false;
+    if (!(low == 0 && line.fixes_low) && !(high + 1 == layout_.tokens && line.fixes_high)) return false;
+    if (!line.directed && !is_reflection_harmless(time, low, high)) return false;
+    Fixed fixed(layout_, first_, time, budget_);
+    for (Vertex j = low; j <= high; ++j) fixed.fix(j);
+    return fixed.spread();
+  }
+
+  /// Is the reflection of the line an automorphism of the layout, or does it not keep what is seen of low .. high?
+  bool is_reflection_harmless(const std::vector<std::int64_t>& time, Vertex low, Vertex high) {
+    constexpr std::uint64_t most_work = std::uint64_t{1} << 26;
+    const Vertex last = layout_.tokens - 1;
+    const auto keeps = [&](Vertex p, std::uint64_t layers) {
+      budget_.poll();
+      if (layout_.vertex_colour[p] != layout_.vertex_colour[last - p]) return false;
+      for (std::size_t r = 0; r < first_.size(); ++r) {
+        if (first_[r] != 0 && layers >= first_[r] && !is_row_reflected(layout_.relations[r], p, row_, image_, work_)) return false;
+      }
+      return true;
+    };
+    for (Vertex p = low; p <= high; ++p) {
+      if (!keeps(p, static_cast<std::uint64_t>(time[p]))) return true;
+      if (work_ > most_work) return false;
+    }
+    if (!reflects_) {
+      reflects_ = true;
+      for (Vertex p = 0; p <= last && *reflects_; ++p) reflects_ = work_ <= most_work && keeps(p, ~std::uint64_t{0});
+    }
+    return *reflects_;
+  }
+
+  const Layout& layout_;
+  std::uint64_t depth_;
+  const Budget& budget_;
+  Booking booking_;
+  std::vector<std::uint64_t> first_;
+  std::optional<bool> reflects_;  ///< the layout, once that was asked
+  std::uint64_t work_ = 0;
+  Row row_, image_;
+};
+
+}  // namespace
+
+bool do_lines_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
+  if (layout.registers > 0 || layout.tokens < 3 || layout.order.empty() || depth < 2 || roots.empty()) return false;
+  const std::vector<std::uint64_t> first = compute_first_layers(layout);
+  bool coloured = false;
+  for (std::size_t r = 0; r < first.size(); ++r) coloured = coloured || (first[r] != 0 && !layout.relations[r].is_plain());
+  if (!coloured) return false;
+  LineViews views(layout, depth, budget);
+  return views.do_ends_explain(roots) || views.do_single_rows_explain(roots);
+}
+
+}  // namespace sightline::sight
