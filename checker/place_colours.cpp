@@ -86,6 +86,16 @@ bool PlaceColours::write_rows(const Relation& relation, Rows& rows) {
   rows.others.assign(places, 0);
   rows.repeats.assign(places, false);
   std::vector<Run> row, last;
+  // Members of runs whose colours differ are pieces of their own; too many are not begun with.
+  std::uint64_t single = 0;
+  for (Vertex i = 0; places == layout_.vertices() && i < layout_.vertices() && single <= most_pieces; i = relation.same_row_until(i)) {
+    relation.row(i, row);
+    if (row == last) continue;
+    for (const Run& run : row) single += run.colour_step != 0 ? run.size() : 0;
+    last = row;
+  }
+  if (single > most_pieces) return false;
+  last.clear();
   for (std::size_t p = 0; p < places; ++p) {
     relation.row(vertex[p], row);
     if (p == 0 || row != last) {

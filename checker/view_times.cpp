@@ -172,15 +172,30 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
   const Described rows = describe_rows(layout);
   if (do_least_times_explain(layout, least, number, rows, first)) return true;
   if (!few) return false;
-  std::unordered_map<std::uint64_t, Vertex> known;  // hash -> number; another number is told apart by nothing
-  for (const Vertex a : roots) {
-    poll_now();
-    const std::vector<std::int64_t> latest = compute_latest(layout, depth, a);
-    for (Vertex j = 0; j < layout.tokens; ++j) {
-      if (latest[j] < 0) continue;
-      const auto left = static_cast<std::uint64_t>(latest[j]);
-      const std::uint64_t hash = describe_seen(rows, first, mix(mix(layout.vertex_colour[j]) + 2 * left + (j == a ? 1 : 0)), j, left);
-      if (known.try_emplace(hash, number[j]).first->second != number[j]) return false;
+  // Maps lead to roots whose own rows, all of them in sight, are alike: within each such kind one number per hash. What the root reads keeps its colour.
+  std::unordered_map<std::uint64_t, std::vector<Vertex>> kinds;
+  for (const Vertex a : roots) kinds[describe_seen(rows, first, mix(layout.vertex_colour[a]), a, depth)].push_back(a);
+  std::vector<std::uint64_t> read(layout.vertices(), 0);
+  std::vector<Run> row;
+  for (const auto& [kind, members] : kinds) {
+    std::unordered_map<std::uint64_t, Vertex> known;
+    for (const Vertex a : members) {
+      poll_now();
+      std::fill(read.begin(), read.end(), 0);
+      for (std::size_t r = 0; r < first.size(); ++r) {
+        if (first[r] > depth) continue;
+        layout.relations[r].row(a, row);
+        for (const Run& run : row) {
+          for (Vertex k = 0; k < run.size(); ++k) read[run.first + k * run.step] += mix(mix(static_cast<std::uint64_t>(run.colour + k * run.colour_step)) ^ (r + 1));
+        }
+      }
+      const std::vector<std::int64_t> latest = compute_latest(layout, depth, a);
+      for (Vertex j = 0; j < layout.tokens; ++j) {
+        if (latest[j] < 0) continue;
+        const auto left = static_cast<std::uint64_t>(latest[j]);
+        const std::uint64_t hash = describe_seen(rows, first, mix(mix(layout.vertex_colour[j]) + read[j] + 2 * left + (j == a ? 1 : 0)), j, left);
+        if (known.try_emplace(hash, number[j]).first->second != number[j]) return false;
+      }
     }
   }
   return true;

@@ -64,7 +64,7 @@ std::optional<std::vector<std::uint64_t>> hash_visible_readers(const Layout& lay
           read.add(static_cast<Vertex>(j), static_cast<Vertex>(j), 1, root_hash::mix(reader + static_cast<std::uint64_t>(colour)));
         }
       }
-      if (work > std::uint64_t{layout.vertices()}) return std::nullopt;
+      if (work > 4 * std::uint64_t{layout.vertices()}) return std::nullopt;
     }
   }
   return std::move(read).take();

@@ -105,6 +105,35 @@ struct Kept {
   }
 };
 
+/// With which colours does a root read each vertex? All its rows are in sight. Where relations have one colour only, nothing is said.
+class RootColumns {
+public:
+  RootColumns(const Layout& layout, const std::vector<std::uint64_t>& first, std::uint64_t depth) : layout_(layout), read_(layout.vertices(), 0) {
+    for (std::uint32_t r = 0; r < first.size(); ++r) {
+      if (first[r] != 0 && first[r] <= depth && !layout.relations[r].is_plain()) coloured_.push_back(r);
+    }
+  }
+
+  [[nodiscard]] const std::vector<std::uint64_t>& read(Vertex a) {
+    if (coloured_.empty()) return read_;
+    std::fill(read_.begin(), read_.end(), 0);
+    for (const std::uint32_t r : coloured_) {
+      layout_.relations[r].row(a, row_);
+      for (const layout::ColouredRun& run : row_) {
+        std::int64_t colour = run.colour;
+        for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) read_[j] += mix(mix(r + 5) + static_cast<std::uint64_t>(colour));
+      }
+    }
+    return read_;
+  }
+
+private:
+  const Layout& layout_;
+  std::vector<std::uint32_t> coloured_;
+  std::vector<std::uint64_t> read_;
+  std::vector<layout::ColouredRun> row_;
+};
+
 /// Which vertices does every one of the roots read, or is? `change`: of zeros, one more than vertices; left so.
 void mark_common(const layout::Relation& relation, const std::vector<Vertex>& roots, std::vector<std::uint32_t>& change, const Budget& budget, std::vector<bool>& common) {
   const Vertex vertices = relation.vertex_count();
@@ -229,16 +258,25 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
   const Kept kept(layout, budget);
   if (do_common_times_explain(layout, time, number, kept, budget)) return true;
   if (!few) return false;
-  NumberOfHash known(layout.tokens);
-  for (const Vertex a : roots) {
+  // Roots with rows of one kind are looked at together: maps lead to no others.
+  std::vector<std::pair<std::uint64_t, Vertex>> kinds;
+  std::vector<std::size_t> stretch(layout.tokens, 0);
+  for (Vertex j = 1; j < layout.tokens; ++j) stretch[j] = stretch[j - 1] + (kept.begins[j] ? 1 : 0);
+  for (const Vertex a : roots) kinds.emplace_back(kept.describe(mix(layout.vertex_colour[a]), stretch[a], depth), a);
+  std::sort(kinds.begin(), kinds.end());
+  RootColumns columns(layout, kept.first, depth);
+  std::optional<NumberOfHash> known;
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
     budget.poll();
+    if (k == 0 || kinds[k].first != kinds[k - 1].first) known.emplace(layout.tokens);
+    const Vertex a = kinds[k].second;
     const std::vector<std::int64_t> latest = compute_latest(layout, depth, a, budget);
-    for (Vertex j = 0, stretches = 0; j < layout.tokens; ++j) {
-      stretches += kept.begins[j] ? 1 : 0;
+    const std::vector<std::uint64_t>& read = columns.read(a);
+    for (Vertex j = 0; j < layout.tokens; ++j) {
       if (latest[j] < 0) continue;
       const auto left = static_cast<std::uint64_t>(latest[j]);
-      const std::uint64_t hash = kept.describe(mix(mix(layout.vertex_colour[j]) + 2 * left + (j == a ? 1 : 0)), stretches - 1, left);
-      if (!known.agrees(hash, number[j])) return false;
+      const std::uint64_t hash = kept.describe(mix(mix(layout.vertex_colour[j] + read[j]) + 2 * left + (j == a ? 1 : 0)), stretch[j], left);
+      if (!known->agrees(hash, number[j])) return false;
     }
   }
   return true;

@@ -126,4 +126,51 @@ TEST_CASE("colours that tell neighbours on the line from others: isomorphisms of
   CHECK(open > 300);
 }
 
+TEST_CASE("what a root reads keeps its colour: where that stays within equal numbers every isomorphism does") {
+  std::mt19937_64 random(57);
+  int shown = 0, by_parity = 0, open = 0;
+  for (int k = 0; k < 600; ++k) {
+    CAPTURE(k);
+    const Layout layout = draw_line_layout(random);
+    const Vertex n = layout.tokens;
+    const checker::Layout theirs = convert::to_checker(layout);
+    for (std::uint64_t depth = 1; depth <= 3; ++depth) {
+      CAPTURE(depth);
+      std::vector<Vertex> roots, number(n);
+      for (Vertex a = 0; a < n; ++a) {
+        if (random() % 2 == 0) roots.push_back(a);
+      }
+      if (roots.empty()) continue;
+      const bool parity = random() % 2 == 0;
+      for (Vertex j = 0; j < n; ++j) number[j] = parity ? j % 2 : std::min(j, static_cast<Vertex>(random() % n));
+      const bool found = do_times_explain(layout, depth, roots, number, unlimited);
+      if (found) REQUIRE(checker::do_times_explain(theirs, depth, roots, number));
+      ++(found ? shown : open);
+      by_parity += found && parity;
+      if (!found) continue;
+      ViewQuestion question;
+      question.layout = &layout;
+      const auto classes = list_isomorphisms(question, depth, 1'000'000, unlimited);
+      REQUIRE(classes);
+      const auto seen = oracle::see(layout, depth);
+      const auto is_asked = [&](Vertex a) { return std::find(roots.begin(), roots.end(), a) != roots.end(); };
+      for (const RootClass& alike : *classes) {
+        for (const auto& [a, from] : alike.to) {
+          for (const auto& [b, maps] : alike.to) {
+            if (!is_asked(a) || !is_asked(b)) continue;
+            for (const std::vector<Vertex>& map : maps) {
+              for (Vertex j = 0; j < n; ++j) {
+                if (seen[alike.root][j]) REQUIRE(number[from.front()[j]] == number[map[j]]);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  CHECK(by_parity > 30);
+  CHECK(shown > 60);
+  CHECK(open > 300);
+}
+
 }  // namespace sightline::sight
