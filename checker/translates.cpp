@@ -17,36 +17,40 @@ namespace checker {
 
 namespace {
 
-/// The offsets of a relation, all of one colour.
+/// The offsets of a relation, with colours; of one colour where they go up. What colour loops have is not looked at where a loop is a run by itself.
 struct Offsets {
   struct Span {
-    std::int64_t first, last, step;
+    std::int64_t first, last, step, colour;
   };
   std::int64_t tokens;
   std::vector<Span> spans;   ///< may overlap
   std::vector<bool> member;  ///< by offset + tokens
-  std::int64_t colour = -1;
+  bool one_colour = true;
 
   explicit Offsets(Vertex n) : tokens(n), member(2 * std::size_t{n} + 1, false) {}
   [[nodiscard]] bool has(std::int64_t d) const { return member[static_cast<std::size_t>(d + tokens)]; }
 
-  /// Takes in the row of i; false where it has several colours or too many runs.
+  /// Takes in the row of i; false where it has runs of several colours or too many runs.
   bool take(const Relation& relation, Vertex i) {
     std::vector<Run> row;
     relation.row(i, row);
     for (const Run& run : row) {
-      if (colour < 0) colour = run.colour;
-      if (run.colour_step != 0 || run.colour != colour) return false;
-      const Span span{std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step};
+      if (run.colour_step != 0) return false;
+      const Span span{std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step, run.colour};
+      if (row.size() == 1 && run.first == i && run.last == i && !spans.empty()) {
+        if (!has(0)) return false;
+        continue;  // may have forgotten its colour
+      }
       spans.push_back(span);
+      one_colour = one_colour && span.colour == spans.front().colour;
       for (std::int64_t d = span.first; d <= span.last; d += span.step) member[static_cast<std::size_t>(d + tokens)] = true;
     }
-    return spans.size() <= 16;
+    return spans.size() <= 64;
   }
 
   /// Stretches of neighbours on both sides of 0 are one.
   void join_middle() {
-    Span middle{0, 0, 1};
+    Span middle{0, 0, 1, spans.front().colour};
     for (const Span& span : spans) {
       if (span.step != 1 || span.first > 0 || span.last < 0) continue;
       middle.first = std::min(middle.first, span.first);
@@ -57,11 +61,15 @@ struct Offsets {
 
   [[nodiscard]] bool holds(const Span& part, std::uint64_t& work) const {
     for (const Span& span : spans) {
-      if (part.first < span.first || part.last > span.last || (part.first - span.first) % span.step != 0) continue;
+      if (part.colour != span.colour || part.first < span.first || part.last > span.last || (part.first - span.first) % span.step != 0) continue;
       if (part.first == part.last || part.step % span.step == 0) return true;
     }
     for (std::int64_t d = part.first; d <= part.last; d += part.step, ++work) {
       if (!has(d)) return false;
+      if (one_colour && part.colour == spans.front().colour) continue;
+      const bool held = std::ranges::any_of(spans, [&](const Span& span) { return span.colour == part.colour && d >= span.first && d <= span.last && (d - span.first) % span.step == 0; });
+      if (!held) return false;
+      work += spans.size();
     }
     return true;
   }
@@ -80,7 +88,9 @@ bool are_translates(const Relation& relation, const Offsets& offsets) {
     std::int64_t found = 0;
     for (const Run& run : row) {
       found += run.size();
-      if (run.colour_step != 0 || run.colour != offsets.colour || !offsets.holds({run.first - i, run.last - i, run.step}, work)) return false;
+      if (run.colour_step != 0) return false;
+      const bool loop = run.first == i && run.last == i && offsets.has(0);
+      if (!loop && !offsets.holds({run.first - i, run.last - i, run.step, run.colour}, work)) return false;
     }
     if (found != due || work > 64 * static_cast<std::uint64_t>(n)) return false;
     due += (offsets.has(-i - 1) ? 1 : 0) - (offsets.has(n - 1 - i) ? 1 : 0);
@@ -119,7 +129,7 @@ bool do_readers_name_tokens(const Layout& layout, std::uint64_t depth, const std
       if (to < 0) continue;
       const std::vector<std::uint64_t>& sum = sums[source.sums];
       // Linear in the readers: which span they stand in is nothing that isomorphisms keep.
-      value += (mix(source.relation) | 1) * (sum[static_cast<std::size_t>(to)] - (from < source.span.step ? 0 : sum[static_cast<std::size_t>(from - source.span.step)]));
+      value += (mix(mix(source.relation) ^ static_cast<std::uint64_t>(source.span.colour)) | 1) * (sum[static_cast<std::size_t>(to)] - (from < source.span.step ? 0 : sum[static_cast<std::size_t>(from - source.span.step)]));
     }
     names.push_back(value = mix(value));
     for (const auto& [key, k] : numbers) {
@@ -159,6 +169,7 @@ std::optional<Translates> look_at_ends(const Layout& layout) {
     Offsets& offsets = found.used.emplace_back(r, Offsets(n)).second;
     if (!offsets.take(layout.relations[r], n - 1) || !offsets.take(layout.relations[r], 0)) return std::nullopt;
     for (const Offsets::Span& span : offsets.spans) found.down = found.down && span.last <= 0;
+    if (!found.down && !offsets.one_colour) return std::nullopt;
   }
   if (found.down) return found;
   // One relation in every layer: none that is without one, none that is never used.

@@ -15,17 +15,18 @@ using root_hash::mix;
 /// What every reader i of a relation reads: i + these, as far as that is on the line.
 struct Offsets {
   struct Run {
-    std::int64_t first, last, step;
+    std::int64_t first, last, step, colour;
+    [[nodiscard]] bool contains(std::int64_t d) const { return d >= first && d <= last && (d - first) % step == 0; }
   };
   std::vector<Run> runs;   ///< 0 may be in two of them
   std::vector<bool> has;   ///< by offset + tokens - 1
-  std::int64_t colour = 0;
+  bool one_colour = true;
   bool down = true;        ///< none above 0
 };
-constexpr std::size_t most_runs = 16;
+constexpr std::size_t most_runs = 64;
 
-/// From the first row and the last one, which are not cut off above and below. Nothing where they are not short, or not of one colour, or where they go
-/// up and only rows that go down are asked for: before anything is written down for all offsets.
+/// From the first row and the last one, which are not cut off above and below. Nothing where they are not short, or where they go up and are of several colours
+/// or only rows that go down are asked for: before anything is written down for all offsets. A row of the loop alone may have forgotten its colour.
 std::optional<Offsets> read_offsets(const layout::Relation& relation, Vertex tokens, bool only_down) {
   Offsets offsets;
   std::vector<layout::ColouredRun> row;
@@ -34,11 +35,12 @@ std::optional<Offsets> read_offsets(const layout::Relation& relation, Vertex tok
     relation.row(i, row);
     if (offsets.runs.size() + row.size() > most_runs) return std::nullopt;
     for (const layout::ColouredRun& run : row) {
-      if (offsets.runs.empty()) offsets.colour = run.colour;
-      if (run.colour_step != 0 || run.colour != offsets.colour) return std::nullopt;
-      const Offsets::Run found{std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step};
+      if (run.colour_step != 0) return std::nullopt;
+      const Offsets::Run found{std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step, run.colour};
+      if (i == 0 && row.size() == 1 && found.first == 0 && found.last == 0) continue;
+      offsets.one_colour = offsets.one_colour && (offsets.runs.empty() || run.colour == offsets.runs.front().colour);
       offsets.down = offsets.down && found.last <= 0;
-      if (only_down && !offsets.down) return std::nullopt;
+      if ((only_down || !offsets.one_colour) && !offsets.down) return std::nullopt;
       offsets.runs.push_back(found);
       if (found.step == 1 && found.last == 0) below = found.first;
       if (found.step == 1 && found.first == 0) above = found.last;
@@ -48,17 +50,20 @@ std::optional<Offsets> read_offsets(const layout::Relation& relation, Vertex tok
   for (const Offsets::Run& run : offsets.runs) {
     for (std::int64_t d = run.first; d <= run.last; d += run.step) offsets.has[static_cast<std::size_t>(d + tokens - 1)] = true;
   }
-  if (below <= 0 && above > 0 && below < 0) offsets.runs.insert(offsets.runs.begin(), {below, above, 1});
+  if (below <= 0 && above > 0 && below < 0) offsets.runs.insert(offsets.runs.begin(), {below, above, 1, offsets.runs.front().colour});
   return offsets;
 }
 
 bool has_all(const Offsets& offsets, const Offsets::Run& run, Vertex tokens, std::uint64_t& work) {
   for (const Offsets::Run& whole : offsets.runs) {
-    if (run.first >= whole.first && run.last <= whole.last && (run.first - whole.first) % whole.step == 0 && (run.first == run.last || run.step % whole.step == 0)) return true;
+    if (run.colour == whole.colour && whole.contains(run.first) && run.last <= whole.last && (run.first == run.last || run.step % whole.step == 0)) return true;
   }
   work += static_cast<std::uint64_t>((run.last - run.first) / run.step) + 1;
   for (std::int64_t d = run.first; d <= run.last; d += run.step) {
     if (!offsets.has[static_cast<std::size_t>(d + tokens - 1)]) return false;
+    if (offsets.one_colour && run.colour == offsets.runs.front().colour) continue;
+    work += offsets.runs.size();
+    if (std::none_of(offsets.runs.begin(), offsets.runs.end(), [&](const Offsets::Run& whole) { return whole.colour == run.colour && whole.contains(d); })) return false;
   }
   return true;
 }
@@ -74,8 +79,10 @@ bool are_translates(const layout::Relation& relation, const Offsets& offsets, Ve
     std::int64_t found = 0;
     for (const layout::ColouredRun& run : row) {
       found += run.size();
-      if (run.colour_step != 0 || run.colour != offsets.colour) return false;
-      if (!has_all(offsets, {std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step}, tokens, work)) return false;
+      if (run.colour_step != 0) return false;
+      // The colour of loops is nothing that is used.
+      const bool only_loop = run.first == i && run.last == i && offsets.has[tokens - 1];
+      if (!only_loop && !has_all(offsets, {std::int64_t{run.first} - i, std::int64_t{run.last} - i, run.step, run.colour}, tokens, work)) return false;
       if (work > 64 * std::uint64_t{tokens}) return false;
     }
     if (found != expected) return false;
@@ -136,7 +143,7 @@ bool do_readers_name_tokens(const Layout& layout, std::uint64_t depth, const std
     for (const Source& source : sources) {
       std::int64_t from = y + source.run.first;
       if (from < 0) from += (-from + source.run.step - 1) / source.run.step * source.run.step;
-      if (from <= y + source.run.last) value += (mix(source.relation + 3) | 1) * told[source.told].second.over(from, y + source.run.last);
+      if (from <= y + source.run.last) value += (mix(mix(source.relation + 3) + static_cast<std::uint64_t>(source.run.colour)) | 1) * told[source.told].second.over(from, y + source.run.last);
     }
     name[static_cast<std::size_t>(y)] = value = mix(value);
     for (auto& [relation, sums] : told) sums.put(y, left >= first[relation] ? value : 0);
@@ -181,7 +188,7 @@ std::optional<Translates> guess_translates(const Layout& layout) {
     result.down = result.down && offsets->down;
     last = r;
   }
-  result.strided = !result.down && one && is_strided(*result.offsets[last], tokens);
+  result.strided = !result.down && one && result.offsets[last]->one_colour && is_strided(*result.offsets[last], tokens);
   if (used == 0 || (!result.down && !result.strided)) return std::nullopt;
   return result;
 }

@@ -137,6 +137,60 @@ TEST_CASE("rows that go down: readers name all tokens of all views, or nothing i
   CHECK(open > 200);
 }
 
+TEST_CASE("rows that go down in colours of their offsets: readers name all tokens of all views, or nothing is said") {
+  std::mt19937_64 random(161);
+  int shown = 0, by_colour = 0, open = 0, refused = 0;
+  for (int k = 0; k < 1000; ++k) {
+    CAPTURE(k);
+    const auto n = static_cast<Vertex>(4 + random() % 14);
+    std::vector<std::vector<oracle::Head>> layers, plain;
+    for (auto more = 1 + random() % 2; more > 0; --more) {
+      const auto width = static_cast<std::int64_t>(1 + random() % n), step = static_cast<std::int64_t>(1 + random() % 3), few = static_cast<std::int64_t>(1 + random() % 3);
+      std::set<std::int64_t> offsets;
+      if (random() % 4 != 0) offsets.insert(0);
+      for (std::int64_t d = step; d <= width * step; d += step) offsets.insert(-d);
+      oracle::Head head{translate(n, offsets), {}, {}, random() % 2 == 0 ? layout::Cancels::nothing : layout::Cancels::single_colour};
+      plain.push_back({head});
+      if (random() % 3 == 0) {
+        // Colours by distance, in stretches.
+        for (Vertex i = 0; i < n; ++i) {
+          head.colours.emplace_back();
+          for (const Vertex j : head.rows[i]) head.colours[i].push_back(static_cast<std::uint32_t>(1 + (i - j) / few % 3));
+        }
+      } else {
+        head.relative.kind = layout::RelativeKind::bucket;
+        head.relative.buckets = 4 * static_cast<std::uint32_t>(1 + random() % 3);
+        head.relative.max_distance = static_cast<std::uint32_t>(3 + random() % 8);
+        head.relative.bidirectional = random() % 2 == 0;
+      }
+      layers.push_back({head});
+    }
+    const auto depth = 1 + random() % 4;
+    const Layout layout = oracle::make_layout(n, 0, layers);
+    if (!explains(layout, depth)) {
+      ++open;
+      continue;
+    }
+    ++shown;
+    by_colour += !explains(oracle::make_layout(n, 0, plain), depth);
+    REQUIRE(is_so(layout, depth, false));
+    // One arc of another colour than the last row has at this offset.
+    oracle::Head& head = layers[random() % layers.size()].front();
+    const Vertex i = 2 + random() % (n - 3);
+    if (head.rows[i].size() < 3) continue;
+    if (head.colours.empty()) {
+      for (const auto& row : head.rows) head.colours.emplace_back(row.size(), 1);
+    }
+    head.colours[i].front() += 7;
+    ++refused;
+    CHECK(!explains(oracle::make_layout(n, 0, layers), depth));
+  }
+  CHECK(shown > 150);
+  CHECK(by_colour > 5);
+  CHECK(open > 150);
+  CHECK(refused > 50);
+}
+
 TEST_CASE("components of rows with steps are those of their members") {
   std::mt19937_64 random(17);
   int apart = 0;
