@@ -122,6 +122,8 @@ void check_layer(const Json& layer, std::int64_t tokens, const std::string& path
     require(!rank.is_null() || projections.is("generic"), path + "/mixer/rank", "a rank");
   else
     require(rank.is_null() && projections.is("trained"), path + "/mixer", "no rank and no projections but for a linformer");
+  require(linformer || mixer["kind"].is("attention") || mixer["top_k"].is_null(), path + "/mixer/top_k", "none but for attention and a linformer");
+  require(mixer["kind"].is("attention") || relative.is("none"), path + "/mixer/relative", "none but for attention");
   require(mixer["kind"].is("bias") || mixer["activation"].is("relu"), path + "/mixer/activation", "none but for a bias mixer");
   std::set<std::int64_t> taps;
   for (const Json& tap : mixer["taps"].array()) taps.insert((tap.integer() % tokens + tokens) % tokens);

@@ -55,6 +55,7 @@ struct KernelFacts {
 /// Numbers per token (15.2, 15.8 a, b): `certified` are possible, more than `affine` are not.
 struct OutputRank {
   std::int64_t certified = 0, affine = 0, with_one_more_layer = 0;
+  std::int64_t anywhere = 0;  ///< the largest `affine` of all layers where the list may stop; 0: this one
   bool undecided_above = false, sphere = false, sphere_open_ball = false, sphere_gain = false;
   std::string why;
   bool operator==(const OutputRank&) const = default;
@@ -64,7 +65,9 @@ struct OutputRank {
 [[nodiscard]] KernelFacts kernel_facts(const Json& kernel, std::int64_t dim, const Json* evidence, std::vector<std::string>& trusted);
 [[nodiscard]] ActivationFacts activation_facts(const Json& activation, const Json* evidence, std::vector<std::string>& trusted);
 [[nodiscard]] FeedforwardFacts feedforward_facts(const Json& feedforward, const Json& norm, std::int64_t dim, const ActivationFacts& s);
-[[nodiscard]] MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim);
+/// @param selects  top_k leaves out some key (selects_keys)
+[[nodiscard]] MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim, bool selects);
+[[nodiscard]] bool selects_keys(const Json& architecture, const Json& mixer);
 [[nodiscard]] OutputRank output_rank(const Json& architecture);
 [[nodiscard]] OutputRank rank_behind(const Json& architecture, const Json& norm);  ///< where the list stops behind a layer with this norm
 [[nodiscard]] bool has_one_norm(const Json& architecture);                         ///< of all layers

@@ -177,11 +177,19 @@ bool turns_alike(const Json& kernel) {
 
 }  // namespace
 
-MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim) {
+bool selects_keys(const Json& a, const Json& mixer) {
+  const Json &top_k = mixer["top_k"], &projections = mixer["projections"];
+  if (top_k.is_null()) return false;
+  if (mixer["kind"].is("attention")) return top_k.natural() < a["tokens"].natural() + a["input"]["registers"].size();
+  if (projections.is_object()) return top_k.natural() < projections["blocks"].size();
+  return mixer["rank"].is_null() || top_k.integer() < mixer["rank"].integer();
+}
+
+MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim, bool selects) {
   using K = KernelFacts;
   MixerFacts m;
   const std::string& kind = mixer["kind"].string();
-  const bool top_k = !mixer["top_k"].is_null(), sink = mixer["sink"].boolean(), relative = !mixer["relative"].is("none");
+  const bool top_k = selects, sink = mixer["sink"].boolean(), relative = !mixer["relative"].is("none");
   const bool exact = !sink && mixer["eps"].number() == 0;
   if (kind == "attention") {
     m.softmax = kernel.is(K::softmax);
@@ -216,6 +224,7 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
     m.homogeneous = m.linear || (mixer["normalised"].boolean() && exact && kernel.is(K::homogeneous));
     m.why = blocks ? "fixed mean pooling: Lemma 1 on block means with a kernel of condition (13) (theory 2.5)"
                    : "W_Q = 0 makes the weights over the k columns uniform (theory 2.5)";
+    if (selects && (blocks || mixer["projections"].is("generic"))) m.mean = false, m.why = "top-k of fixed projections leaves some of them out (theory 16.61)";
   } else if (kind == "bias") {
     using A = ActivationFacts;
     m.blind = alpha.is(A::constant);
@@ -360,7 +369,7 @@ OutputRank output_rank(const Json& a) {
     if (!best || (best->sphere && !here.sphere) || (best->sphere == here.sphere && here.certified > best->certified)) best = here;
   }
   if (alike) return behind_last;
-  best->affine = affine;
+  best->anywhere = affine;
   best->undecided_above = true;
   if (best->sphere) {
     best->sphere = best->sphere_open_ball = best->sphere_gain = false;

@@ -180,7 +180,7 @@ void add_sphere_floor(Derivation& d) {
 }
 
 void add_output_rank_floor(Derivation& d, std::int64_t wanted) {
-  const std::int64_t excess = wanted - d.rank.affine;
+  const std::int64_t excess = wanted - std::max(d.rank.affine, d.rank.anywhere);
   const std::string rule = "output rank (theory 15.2)", count = std::to_string(wanted);
   std::optional<Rational> value;
   if (d.a["input"]["embedding"].is("table")) {

@@ -462,7 +462,7 @@ char adds_positions(const Stack& s) {
   const Json &norm = s.a["layer"][0]["norm"], &before = s.a["input"]["norm"];
   const Layout& seen = s.q.seen == nullptr ? s.layout : *s.q.seen;
   const bool normed = real(before) || (real(norm) && (norm["place"].is("pre") || norm["place"].is("sandwich")));
-  return normed || !s.a["layer"][0]["mixer"]["top_k"].is_null() || seen.layer(1).empty() ? 'n' : s.q.mixers.front().additive_only;
+  return normed || selects_keys(s.a, s.a["layer"][0]["mixer"]) || seen.layer(1).empty() ? 'n' : s.q.mixers.front().additive_only;
 }
 
 /// D1; sums of raw id + position may need more (15.8 h, 16.22).
@@ -658,7 +658,7 @@ IdLayers decide(const Stack& s) {
   if (auto merged = constants(s)) return *merged;
   if (s.positions && std::set(s.layout.vertex_colour.begin(), s.layout.vertex_colour.begin() + static_cast<std::ptrdiff_t>(s.n)).size() == s.n) return absolute(s, *reach);
   for (const Json& layer : s.a["layer"].array()) {
-    if (s.n > 1 && !layer["mixer"]["top_k"].is_null()) return between(*reach, 0, "open", {"top-k attention on ids: labels are not necessary there (theory 15.8 l)"});
+    if (s.n > 1 && selects_keys(s.a, layer["mixer"])) return between(*reach, 0, "open", {"top-k attention on ids: labels are not necessary there (theory 15.8 l)"});
   }
   if (s.lengths && s.n > 1) return between(*reach, 0, "open", {"a layer shows the length of its rows alone"});
   const auto sees_places = [](const IdMixer& mixer) { return mixer.sees_places; };

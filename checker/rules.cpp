@@ -287,7 +287,7 @@ void derive_rest(Derivation& d) {
     d.kernel.push_back(has_kernel(mixer) ? kernel_facts(mixer["kernel"], d.dim, d.evidence, d.trusted) : KernelFacts{"??????????"});
     d.alpha.push_back(mixer["kind"].is("bias") ? activation_facts(mixer["activation"], d.evidence, d.trusted) : ActivationFacts{std::string(14, '?')});
     d.feedforward.push_back(feedforward_facts(layer["feedforward"], layer["norm"], d.dim, activation_facts(layer["feedforward"]["activation"], d.evidence, d.trusted)));
-    d.mixer.push_back(mixer_facts(mixer, d.kernel.back(), d.alpha.back(), d.dim));
+    d.mixer.push_back(mixer_facts(mixer, d.kernel.back(), d.alpha.back(), d.dim, selects_keys(d.a, mixer)));
   }
   hide_blind_layers(d);
   d.rank = output_rank(d.a);

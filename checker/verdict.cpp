@@ -112,7 +112,7 @@ std::uint64_t spare_layers(const Derivation& d) {
   if (!d.a["block"]["tied"].boolean() || !input["embedding"].is("mlp")) return 0;
   std::uint64_t spare = d.a["block"]["arrangement"].is("parallel") ? 1 : 0;
   const bool normed = real(input["norm"]) || (real(norm) && (norm["place"].is("pre") || norm["place"].is("sandwich")));
-  if (input["positions"].is("none") || normed || !first["mixer"]["top_k"].is_null() || (d.whole ? d.layout : d.sighted).layer(1).empty()) return spare;
+  if (input["positions"].is("none") || normed || selects_keys(d.a, first["mixer"]) || (d.whole ? d.layout : d.sighted).layer(1).empty()) return spare;
   const Json& kind = first["mixer"]["kind"];
   const bool polynomial = kind.is("attention") ? !d.mixer.front().softmax : kind.is("bias") && !d.alpha.front().is(ActivationFacts::polynomial, 'n');
   const bool sums = d.mixer.front().additive_only != 'n' || (input["positions"].is("fixed") && polynomial);
@@ -260,14 +260,15 @@ OutputVerdict decide_output(Derivation& d, std::int64_t possible, const std::opt
   const std::int64_t wanted = d.output_dim;
   const std::string premise = std::to_string(wanted) + " outputs per token, " + std::to_string(possible) + " possible";
   if (wanted <= possible) return d.use("output-rank", {rank.why, premise}), OutputVerdict{};
+  const std::int64_t most = std::max(rank.affine, rank.anywhere);
   const auto fits = static_cast<std::uint64_t>(rank.affine) + 1;
   const bool headless = d.a["output"]["head"].is("none");  // then the state is the output, and no head moves it
-  const bool few = targets && targets->count <= fits && (!headless || wanted <= d.dim);
-  if (few && targets->exact && !headless) {
+  const bool few = targets && targets->count <= static_cast<std::uint64_t>(most) + 1 && (!headless || wanted <= d.dim);
+  if (few && targets->count <= fits && targets->exact && !headless) {
     d.use("few-labels", {number(targets->count) + " target labels, " + number(fits) + " fit"});
     return {};
   }
-  if (rank.undecided_above && wanted <= rank.affine) return {false, "output width: " + rank.why};
+  if (rank.undecided_above && wanted <= most) return {false, "output width: " + rank.why};
   if (few) {
     return {false, headless ? "output width: few target labels, and no head that takes states to them (theory 15.8 e, 16.41)"
                             : "output width: few target labels, and they were not counted exactly (theory 15.8 e)"};

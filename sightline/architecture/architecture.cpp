@@ -102,6 +102,12 @@ void forget_unused(LayerSpec& layer) {
     mixer.projections = fresh.projections;
     mixer.projection_blocks.clear();
   }
+  // Scores are what positions turn or shift and what the largest of are kept.
+  const bool scored = mixer.kind == MixerKind::attention || mixer.kind == MixerKind::linformer;
+  if (!scored)
+    mixer.top_k.reset();
+  if (mixer.kind != MixerKind::attention)
+    mixer.relative = fresh.relative;
   if (mixer.kind != MixerKind::bias)
     mixer.activation = fresh.activation;
   if (mixer.kind != MixerKind::convolution)

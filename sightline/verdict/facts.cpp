@@ -30,6 +30,13 @@ bool has_kernel(const Mixer& mixer) {
   return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::linformer;
 }
 
+bool selects_keys(const Architecture& a, const Mixer& mixer) {
+  if (!mixer.top_k) return false;
+  if (mixer.kind == MixerKind::attention) return *mixer.top_k < a.tokens + static_cast<std::int64_t>(a.input.registers.size());
+  if (mixer.projections == ProjectionKind::blocks) return *mixer.top_k < static_cast<std::int64_t>(mixer.projection_blocks.size());
+  return !mixer.rank || *mixer.top_k < *mixer.rank;
+}
+
 std::int64_t count_raw_directions(const Architecture& architecture) {
   return architecture.input.dim - (architecture.input.domain == Domain::centred ? 1 : 0);
 }
@@ -208,16 +215,16 @@ bool colours_arcs(const Mixer& mixer) {
 }
 
 /// Weights that do not depend on the tokens, whatever the denominator adds to their sum.
-bool is_linear(const Mixer& mixer, const KernelFacts& kernel) {
-  return kernel.constant == Tri::yes && mixer.top_k == std::nullopt && colours_arcs(mixer);
+bool is_linear(const Mixer& mixer, const KernelFacts& kernel, bool selects) {
+  return kernel.constant == Tri::yes && !selects && colours_arcs(mixer);
 }
 
-MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
+MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim, bool selects) {
   MixerFacts result;
   result.softmax = kernel.is_softmax;
   result.sees_places = mixer.relative.scheme == RelativeScheme::rotary && !kernel.isotropic && !kernel.is_softmax;
   result.normalised = mixer.normalised && !mixer.sink && mixer.eps == 0;
-  result.linear = is_linear(mixer, kernel);
+  result.linear = is_linear(mixer, kernel, selects);
   result.odd = kernel.joint_sign_even;
   result.homogeneous = result.normalised ? kernel.homogeneous_mixer : Tri::unknown;
   if (result.linear) result.homogeneous = Tri::yes;
@@ -230,22 +237,22 @@ MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std:
     result.why = "rotary positions turn pairs of coordinates: one is not enough (theory 2.5)";
     return result;
   }
-  if (mixer.top_k && mixer.relative.scheme != RelativeScheme::none) {
+  if (selects && mixer.relative.scheme != RelativeScheme::none) {
     result.bounded = false;
     result.why = "top-k attention with relative positions: Theorem G asks for rows that treat their tokens alike (theory 2.6)";
     return result;
   }
-  if (mixer.top_k && (kernel.positive != Tri::yes || kernel.reads_keys != Tri::yes)) {
+  if (selects && (kernel.positive != Tri::yes || kernel.reads_keys != Tri::yes)) {
     result.bounded = false;
     result.why = "top-k attention needs a positive kernel that weighs its keys: else all may tie, or denominators vanish (theory 2.6, 16.21)";
     return result;
   }
-  if (mixer.top_k == 1 && mixer.query_key == QueryKey::tied && !kernel.is_softmax) {
+  if (selects && mixer.top_k == 1 && mixer.query_key == QueryKey::tied && !kernel.is_softmax) {
     result.bounded = false;
     result.why = "one key for W_Q = W_K may always be the own token (theory 16.21)";
     return result;
   }
-  if (mixer.top_k) {
+  if (selects) {
     result.bounded = false;
     result.mean = Tri::yes;
     result.why = "top-k attention: any dependence on other tokens suffices, without a bound on the layers (Theorem G, theory 2.6)";
@@ -263,13 +270,13 @@ MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std:
   return result;
 }
 
-MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim) {
+MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim, bool selects) {
   MixerFacts result;
   switch (mixer.kind) {
-    case MixerKind::attention: return compute_attention(mixer, kernel, dim);
+    case MixerKind::attention: return compute_attention(mixer, kernel, dim, selects);
     case MixerKind::linformer:
       result.mean = kernel.nonzero_at_zero;
-      result.linear = is_linear(mixer, kernel);
+      result.linear = is_linear(mixer, kernel, selects);
       result.odd = kernel.joint_sign_even;  // keys and values are projected tokens
       result.homogeneous = result.linear ? Tri::yes : mixer.normalised && !mixer.sink && mixer.eps == 0 ? kernel.homogeneous_mixer : Tri::unknown;
       result.why = "W_Q = 0 makes the weights over the k columns uniform (theory 2.5)";
@@ -277,6 +284,11 @@ MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int
         // Lemma 1 on block means wants (13) (theory 2.5).
         result.mean = kernel.condition13 == attention_kernel::Condition13::holds ? Tri::yes : Tri::unknown;
         result.why = "fixed mean pooling: Lemma 1 on block means with a kernel of condition (13) (theory 2.5)";
+      }
+      // Trained projections may make all columns alike; fixed ones show those that are kept, and no more (docs/theory.md 16.61).
+      if (selects && (mixer.projections == ProjectionKind::blocks || mixer.projections == ProjectionKind::generic)) {
+        result.mean = Tri::unknown;
+        result.why = "top-k of fixed projections leaves some of them out (theory 16.61)";
       }
       return result;
     case MixerKind::bias: {
@@ -355,7 +367,7 @@ Facts compute_facts(const Architecture& architecture, const Budget& budget) {
     }
     previous = has_kernel(layer.mixer) ? &layer.mixer : nullptr;
     facts.feedforward.push_back(compute_feedforward(layer.feedforward, layer.norm, architecture.dim));
-    facts.mixer.push_back(compute_mixer(layer.mixer, facts.kernel.back(), architecture.dim));
+    facts.mixer.push_back(compute_mixer(layer.mixer, facts.kernel.back(), architecture.dim, selects_keys(architecture, layer.mixer)));
     if (lacks_scale(layer.mixer)) {
       facts.mixer.back().mean = Tri::unknown;
       facts.mixer.back().why = "W_V is not trained (theory 2.3, 15.4)";
@@ -476,7 +488,7 @@ OutputRank compute_output_rank(const Architecture& architecture, const NormFacts
     if (stops && (!best || std::pair(!here.sphere, here.certified) > std::pair(!best->sphere, best->certified))) best = here;
   }
   if (alike) return behind_last;
-  best->affine = affine;
+  best->anywhere = affine;
   best->undecided_above = true;
   if (best->sphere) {
     best->sphere = best->sphere_open_ball = best->sphere_gain = false;

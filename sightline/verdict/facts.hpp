@@ -64,6 +64,8 @@ struct Facts {
 [[nodiscard]] std::uint64_t find_period(const architecture::Architecture& architecture);
 
 [[nodiscard]] bool has_kernel(const architecture::Mixer& mixer);
+/// Does top_k leave out any key? Not where there are no more (docs/theory.md 16.61).
+[[nodiscard]] bool selects_keys(const architecture::Architecture& architecture, const architecture::Mixer& mixer);
 /// A value map that is not trained leaves no free scale (2.3); trained projections and taps have one of their own.
 [[nodiscard]] bool lacks_scale(const architecture::Mixer& mixer);
 /// One number per arc and no value map: a row that holds the reader's own state alone adds a multiple of it (docs/theory.md 16.29).
@@ -83,6 +85,7 @@ struct Facts {
 struct OutputRank {
   std::int64_t certified = 0;          ///< K
   std::int64_t affine = 0;             ///< A
+  std::int64_t anywhere = 0;           ///< the largest A of all layers where the list may stop; 0: this one
   std::int64_t with_one_more_layer = 0;  ///< K when the stack has a layer to spare (sandwich LayerNorm, 15.8 a); else = certified
   bool undecided_above = false;        ///< between certified and the true limit nothing is proved (eps = 0 sandwich)
   bool sphere = false;                 ///< no head behind a norm, and all numbers wanted: values lie on a fixed sphere or ball (3.8): nothing is certified

@@ -259,7 +259,7 @@ Floor make_sphere_floor(const Context& context) {
 
 Floor make_output_rank_floor(const Context& context, std::int64_t output_dim) {
   const auto& input = context.architecture.input;
-  const std::int64_t excess = output_dim - context.rank.affine;
+  const std::int64_t excess = output_dim - std::max(context.rank.affine, context.rank.anywhere);
   Floor floor;
   floor.rule = "output rank (theory 15.2)";
   if (input.embedding == architecture::Embedding::table) {

@@ -89,7 +89,7 @@ attention_kernel::Tri adds_positions(const Context& context, const layout::Layou
   const Norm& first = a.layers.front().norm;
   const bool normed = (a.input.norm && a.input.norm->kind != NormKind::none) ||
                       (first.kind != NormKind::none && (first.place == NormPlace::pre || first.place == NormPlace::sandwich));
-  if (normed || a.layers.front().mixer.top_k || seen.layer(1).relations.empty()) return attention_kernel::Tri::no;
+  if (normed || selects_keys(a, a.layers.front().mixer) || seen.layer(1).relations.empty()) return attention_kernel::Tri::no;
   const attention_kernel::Tri additive = context.facts.mixer.front().additive_only;
   // Rows of a table are as they are: what weighs keys by a polynomial shows moments of them, which two sets of rows may share (docs/theory.md 16.32).
   const bool shows_moments = a.input.positions == Positions::fixed && may_be_polynomial(a.layers.front().mixer, context.facts.mixer.front());
@@ -396,7 +396,7 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
   }
   if (auto constants = try_constants(stack)) return *constants;
   if (positions_differ(context)) return decide_absolute(stack, *reach.layers, seen);
-  const bool top_k = std::any_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const LayerSpec& l) { return l.mixer.top_k.has_value(); });
+  const bool top_k = std::any_of(context.architecture.layers.begin(), context.architecture.layers.end(), [&](const LayerSpec& l) { return selects_keys(context.architecture, l.mixer); });
   const bool places = std::any_of(context.facts.mixer.begin(), context.facts.mixer.end(), [](const MixerFacts& m) { return m.sees_places; });
   if ((top_k || lengths || places) && stack.n() > 1) {
     IdLayers result;

@@ -1,6 +1,8 @@
 // How many numbers a token can show (theory.md 15.2, 15.8 e), for real-valued tokens and for ids.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sightline/verdict/context.hpp"
 #include "sightline/verdict/floors.hpp"
 
@@ -28,16 +30,17 @@ OutputVerdict decide_output(Context& context, std::int64_t possible, const std::
     context.use("output-rank", {rank.why, premise});
     return result;
   }
+  const std::int64_t most = std::max(rank.affine, rank.anywhere);
   const auto fits = static_cast<std::uint64_t>(rank.affine) + 1;
   // Without a head the state is the output: it has no more numbers than it has (docs/theory.md 16.32), and nothing moves points in general
   // position to the targets (16.41).
   const bool headless = context.architecture.output.head == architecture::Head::none;
-  const bool few = targets && targets->count <= fits && (!headless || wanted <= context.architecture.dim);
-  if (few && targets->exact && !headless) {
+  const bool few = targets && targets->count <= static_cast<std::uint64_t>(most) + 1 && (!headless || wanted <= context.architecture.dim);
+  if (few && targets->count <= fits && targets->exact && !headless) {
     context.use("few-labels", {fmt::format("{} target labels, {} fit", targets->count, fits)});
     return result;
   }
-  if (rank.undecided_above && wanted <= rank.affine) {
+  if (rank.undecided_above && wanted <= most) {
     result.missing = "output width: " + rank.why;
     return result;
   }
