@@ -153,7 +153,11 @@ private:
   void check_y_values(Array& y, const std::vector<std::int64_t>& lengths) const {
     if (auto* classes = std::get_if<std::vector<std::int64_t>>(&y.values)) {
       const std::uint64_t below = expected_.outputs.value_or(std::uint64_t{1} << 31);
-      if (!expected_.pooled) return check_integers("y", *classes, below, "classes", true, ignored_class, lengths);
+      if (!expected_.pooled) {
+        check_integers("y", *classes, below, "classes", true, ignored_class, lengths);
+        if (std::all_of(classes->begin(), classes->end(), [](std::int64_t c) { return c == ignored_class; })) wrong("y", "a class that counts", "-100 (ignored) alone");
+        return;
+      }
       for (std::size_t s = 0; s < classes->size(); ++s)
         if ((*classes)[s] < 0 || static_cast<std::uint64_t>((*classes)[s]) >= below)
           wrong("y", fmt::format("classes from 0 to {}", below - 1), fmt::format("{} at sample {}", (*classes)[s], s));

@@ -117,6 +117,7 @@ TEST_CASE("every mistake in an archive is one line that names the file and the a
   two.outputs = 2;
   CHECK(npz_error({x, y}, two) == "d.npz: y: expected floats [2, 2, 2] or one class per token, integers [2, 2], found float64 (2, 2, 1)");
   CHECK(npz_error({x, make_array("y", {2, 2}, Ints{0, 1, 2, 0})}, two) == "d.npz: y: expected classes from 0 to 1 (or -100: ignored), found 2 at sample 1, token 0");
+  CHECK(npz_error({x, make_array("y", {2, 2}, Ints{-100, -100, -100, -100})}, two) == "d.npz: y: expected a class that counts, found -100 (ignored) alone");
   CHECK(npz_error({x, make_array("y", {2}, Ints{0, -100})}, make_expected(2, 1, true)) == "d.npz: y: expected classes from 0 to 2147483647, found -100 at sample 1");
   for (const double bad : {static_cast<double>(NAN), HUGE_VAL}) {
     CHECK(npz_error({make_array("x", {2, 2, 1}, std::vector<double>{0, 0, 0, bad}), y}, e) == (std::isnan(bad) ? "d.npz: x: expected finite numbers, found nan at sample 1, token 1, entry 0"
