@@ -53,9 +53,8 @@ void check_unused_values(const Draft& draft) {
   for (const std::string_view bound : {"attn_logit_softcapping", "final_logit_softcapping"})
     if (!config.is_null(bound)) (void)config.number({bound}, 0);
   for (const std::string_view flag : {"attention_bias", "qkv_bias", "qk_layernorm", "use_qk_norm", "add_cross_attention",
-                                      "scale_attn_weights", "scale_attn_by_inverse_layer_idx", "tie_word_embeddings"})
-    (void)config.flag({flag}, false);
-  (void)config.flag_or_null({"multi_query"}, false);
+                                      "scale_attn_weights", "scale_attn_by_inverse_layer_idx", "tie_word_embeddings", "multi_query"})
+    (void)config.flag_or_null({flag}, false);  // types that do not know a key take null for it
   if (const auto types = config.texts("layer_types"); types && types->size() != draft.layers.size())
     config.fail("layer_types", fmt::format("one entry for each of the {} layers", draft.layers.size()));
   const nlohmann::json* per_layer = config.value("per_layer_config");
@@ -218,7 +217,9 @@ void apply_single_window(Draft& draft, LayerSpec& layer, std::optional<std::int6
 
 void add_rotary(Draft& draft, LayerSpec& layer, double default_factor) {
   const ConfigView& config = draft.config;
-  double factor = config.number({"partial_rotary_factor", "rotary_pct"}, default_factor);
+  double factor = default_factor;  // null says nothing, as in the library
+  for (const std::string_view name : {"rotary_pct", "partial_rotary_factor"})
+    if (const nlohmann::json* given = config.value(name); given != nullptr && !given->is_null()) factor = config.number({name}, default_factor);
   for (const std::string_view name : {"rope_scaling", "rope_parameters"}) {
     const nlohmann::json* settings = config.value(name);
     if (settings == nullptr || settings->is_null()) continue;

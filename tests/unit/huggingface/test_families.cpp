@@ -126,6 +126,14 @@ TEST_CASE("defaults of every family of ids") {
   }
 }
 
+TEST_CASE("null for a key that says nothing about sight is no error") {
+  for (const char* key : {"qk_layernorm", "use_qk_norm", "attention_bias", "partial_rotary_factor", "rotary_pct", "sliding_window", "layer_types"}) {
+    CAPTURE(key);
+    CHECK(import_type("llama", {{key, nullptr}}).mixer.relative.scheme == RelativeScheme::rotary);
+  }
+  CHECK(import_type("phi", {{"partial_rotary_factor", nullptr}, {"rotary_pct", 0}}).mixer.relative.scheme == RelativeScheme::none);
+}
+
 TEST_CASE("defaults of one type are not those of its sibling") {
   CHECK(import_json({{"model_type", "roberta"}}, with_tokens(8)).architecture.input.vocabulary == 50264);
   CHECK(import_json({{"model_type", "xlm-roberta"}}, with_tokens(8)).architecture.input.vocabulary == 30521);
