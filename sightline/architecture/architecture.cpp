@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "sightline/architecture/names.hpp"
+
 namespace sightline::architecture {
 
 using layout::PatternKind;
@@ -103,11 +105,18 @@ void forget_unused(LayerSpec& layer) {
     mixer.projection_blocks.clear();
   }
   // Scores are what positions turn or shift and what the largest of are kept.
-  const bool scored = mixer.kind == MixerKind::attention || mixer.kind == MixerKind::linformer;
-  if (!scored)
+  if (mixer.kind != MixerKind::attention && mixer.kind != MixerKind::linformer)
     mixer.top_k.reset();
   if (mixer.kind != MixerKind::attention)
     mixer.relative = fresh.relative;
+  if (!uses_key(mixer.kind, "sink")) {
+    mixer.sink = false;
+    mixer.eps = 0;
+  }
+  if (layer.feedforward.kind == FeedforwardKind::none) {
+    layer.feedforward = {};
+    layer.feedforward.kind = FeedforwardKind::none;
+  }
   if (mixer.kind != MixerKind::bias)
     mixer.activation = fresh.activation;
   if (mixer.kind != MixerKind::convolution)

@@ -135,10 +135,18 @@ bool uses_key(MixerKind kind, std::string_view key) {
     return kind == MixerKind::linformer;
   if (key == "activation")
     return kind == MixerKind::bias;
+  if (key == "top_k")
+    return kind == MixerKind::attention || kind == MixerKind::linformer;
+  if (key == "relative")
+    return kind == MixerKind::attention;
+  if (key == "sink" || key == "eps")  // there is a denominator
+    return kind == MixerKind::attention || kind == MixerKind::linformer || kind == MixerKind::mean || kind == MixerKind::lsh;
   return key != "taps" || kind == MixerKind::convolution;
 }
 
 bool uses_key(FeedforwardKind kind, std::string_view key) {
+  if (kind == FeedforwardKind::none && key != "kind")
+    return false;
   return (key != "experts" && key != "top_k" && key != "expert") || kind == FeedforwardKind::moe;
 }
 

@@ -45,7 +45,8 @@ template <class E> std::string_view name_of(E value) {
 }
 
 /// Is this a key that a mixer (feedforward) of this kind uses? False only for keys that belong to other kinds: rank and
-/// projections (linformer), activation (bias), taps (convolution); experts, top_k and expert (moe).
+/// projections (linformer), activation (bias), taps (convolution), relative (attention), top_k, sink, eps (where there are scores, or a mean);
+/// experts, top_k and expert (moe); all of a feedforward of kind "none".
 [[nodiscard]] bool uses_key(MixerKind kind, std::string_view key);
 [[nodiscard]] bool uses_key(FeedforwardKind kind, std::string_view key);
 
