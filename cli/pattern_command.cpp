@@ -14,6 +14,7 @@ namespace {
 struct PatternOptions {
   std::string file;
   std::uint64_t layer = 1;
+  LimitOptions limits;
   ImportFlags import;
 };
 
@@ -32,13 +33,14 @@ void draw(const layout::Pattern& pattern) {
 }
 
 void run(const PatternOptions& options) {
-  const Budget budget = make_budget({});  // no options for limits: what is free is the limit
+  const Budget budget = make_budget(options.limits);
   const architecture::Architecture a = load_architecture(options.file, options.import.options());
   check_symmetry(a);
   const layout::Layout layout = architecture::make_layout(a, budget);
   if (options.layer < 1 || options.layer > layout.order.size()) {
     throw InputError(fmt::format("--layer: expected 1 to {}, found {}", layout.order.size(), options.layer));
   }
+  clear_progress();
   const auto& relations = layout.layer(options.layer).relations;
   fmt::print("layer {} of {}: {} different head pattern{}\n", options.layer, layout.order.size(), relations.size(), relations.size() == 1 ? "" : "s");
   for (std::uint32_t r : relations) {
@@ -55,6 +57,7 @@ void add_pattern(CLI::App& app, Exit&) {
   CLI::App* command = app.add_subcommand("pattern", "draw who reads whom in one layer");
   command->add_option("FILE", options->file, "architecture or config.json")->required();
   command->add_option("--layer", options->layer, "which layer, from 1")->check(whole_number(0));
+  options->limits.add_to(*command);
   options->import.add_to(*command);
   command->callback([options] { run(*options); });
 }

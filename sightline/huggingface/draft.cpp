@@ -236,7 +236,7 @@ void add_layers(Draft& draft, const LayerSpec& layer, std::int64_t count) {
 }
 
 void make_decoder(Draft& draft) {
-  if (!draft.config.flag({"is_causal"}, true))
+  if (!draft.config.flag_or_null({"is_causal"}, true))  // null counts as false there
     draft.config.fail("is_causal", "true (what false does depends on the attention implementation)");
   draft.architecture.target.target_class = architecture::TargetClass::causal;
 }

@@ -73,6 +73,7 @@ CASES = [
      "sightline: --save: expected no --canonical beside it, which prints the architecture and stops\n"),
     ("a place that is not there is found before the work", {}, ["design", "--symmetry", "S_6 wr S_9 x torus(9,9)", "--save", "none/a.toml", "--time", "0.001"], 2, [],
      "sightline: none/a.toml: expected a file that can be written, found: No such file or directory\n"),
+    ("pattern obeys the clock", {"a.toml": 'tokens = 2000000\ndim = 4\n[mixer]\npattern = { kind = "random", degree = 500 }\n'}, ["pattern", "a.toml", "--time", "0.05"], 3, [], None),
     ("a point of what is not saved", {}, ["design", "--symmetry", "D_12", "--point", "1"], 2, [], "sightline: --point: expected --save FILE beside it, found none\n"),
     ("no time at all", {}, ["falsify", "expr:softmax", "--time", "0"], 2, [], 'sightline: --time: expected a number above 0, found "0" (see sightline --help)\n'),
     ("no number of megabytes", {"a.toml": RING}, ["certify", "a.toml", "--memory", "-1"], 2, [], 'sightline: --memory: expected a number above 0, found "-1" (see sightline --help)\n'),
