@@ -10,8 +10,8 @@ namespace checker {
 
 namespace {
 
-/// Rows of one relation, readers in ascending order. Where all arcs have one colour, runs that do not move with the readers of a segment and lie below all of
-/// them are summed up once, when the segment begins.
+/// Rows of one relation, readers in ascending order. Where all arcs have one colour, runs that are the same for the first and the last reader of a segment, from
+/// one lower end on, and lie below all of them are summed up once, when the segment begins.
 class SegmentRows {
 public:
   explicit SegmentRows(const Relation& relation) : relation_(relation) {
@@ -56,10 +56,12 @@ private:
     for (const std::uint32_t list : {segment.list, segment.tail}) {
       if (list == Pattern::none) continue;
       for (const MovingRun& run : relation_.pattern->lists[list]) {
-        if (run.lo > run.hi && run.lo_slope == 0 && run.hi_slope == 0) continue;
-        const Vertex last = run.lo > run.hi || run.step == 1 ? run.hi : run.lo + (run.hi - run.lo) / run.step * run.step;
+        const auto last_below = [&run](Vertex hi) { return run.lo + (hi - run.lo) / run.step * run.step; };
+        const Vertex last_hi = run.hi + run.hi_slope * (segment.count - 1);
+        const bool stays = run.lo_slope == 0 && run.lo <= run.hi && last_below(run.hi) == last_below(last_hi);
+        const Vertex last = stays ? last_below(run.hi) : i;
         std::optional<std::uint64_t> sum;
-        if (run.lo_slope == 0 && run.hi_slope == 0 && last < i) sum = sum_of(Run{run.lo, last, run.lo == last ? 1 : run.step, colour_, 0});
+        if (last < i) sum = sum_of(Run{run.lo, last, run.lo == last ? 1 : run.step, colour_, 0});
         if (sum) settled_ += *sum, parts_ = true;
         else open_.push_back(run);
       }

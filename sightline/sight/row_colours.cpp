@@ -41,8 +41,8 @@ private:
   std::map<Vertex, std::vector<std::uint64_t>> sums_;
 };
 
-// One relation's rows, reader by reader. Where one colour is all there is, runs that stay where they are for all readers of a segment, below the first of
-// them, are summed once: the summary columns of a fixed pattern, shared by all of a block.
+// One relation's rows, reader by reader. Where one colour is all there is, runs that are the same for all readers of a segment, below the first of them, are
+// summed once: the summary columns of a fixed pattern, shared by all of a block. An end that moves along may pass no member.
 class SegmentReader {
 public:
   explicit SegmentReader(const layout::Relation& relation) : relation_(relation), pattern_(relation.pattern()) {}
@@ -77,8 +77,9 @@ private:
     for (const auto& [begin, count] : {std::pair{list.runs_begin, list.runs_count}, {list.shared_begin, list.shared_count}}) {
       for (std::uint32_t k = begin; k < begin + count; ++k) {
         const layout::AffineRun& run = pattern_.affine_runs()[k];
-        const auto here = run.lo_moves || run.hi_moves || run.floor_moves ? std::nullopt : evaluate(run, i);
-        if (!here || here->last >= i || !sums.knows(here->step)) {
+        // With only its upper end moving a run grows; so it stays if it ends as it began.
+        const auto here = evaluate(run, i);
+        if (run.lo_moves || run.floor_moves || here != evaluate(run, end_ - 1) || !here || here->last >= i || !sums.knows(here->step)) {
           moving_.push_back(run);
           continue;
         }
