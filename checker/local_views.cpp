@@ -19,6 +19,33 @@ public:
 
   std::uint64_t work = 0;  ///< steps of all views so far
 
+  /// The same for all of these roots; along neighbours whose views are translates but for vertices that stay, once.
+  std::optional<std::map<Vertex, std::uint64_t>> colour_all(const std::vector<Vertex>& roots, std::uint64_t depth, std::uint64_t most_steps) {
+    if (moves_until_.empty()) find_moves();
+    std::map<Vertex, std::uint64_t> invariants;
+    Translated last;
+    bool known = false;  // of the root before
+    for (const Vertex a : roots) {
+      if (known && last.root + 1 == a && last.high < moves_until_[last.low]) {
+        // All of low .. high moves on by one, with its rows, and so does, layer by layer, what is seen (docs/theory.md 16.57 c).
+        last = {a, last.low + 1, last.high + 1};
+        invariants.emplace_hint(invariants.end(), a, std::prev(invariants.end())->second);
+        ++work;
+        continue;
+      }
+      const auto invariant = colour(a, depth, most_steps);
+      if (!invariant || work > most_steps) return std::nullopt;
+      invariants.emplace_hint(invariants.end(), a, *invariant);
+      known = false;
+      for (const Vertex j : seen_) {
+        if (fixed_[a] || fixed_[j]) continue;
+        last = {a, known ? last.low : j, j};
+        known = true;
+      }
+    }
+    return invariants;
+  }
+
   /// An invariant of the view; nothing where hashes do not tell apart all that is seen, or the view is not small.
   std::optional<std::uint64_t> colour(Vertex root, std::uint64_t depth, std::uint64_t most_steps) {
     most_work_ = work + most_steps;
@@ -44,6 +71,76 @@ private:
     std::uint64_t weight;
     friend bool operator==(const Arcs&, const Arcs&) = default;
   };
+
+  /// From where to where what is seen and does not stay reaches.
+  struct Translated {
+    Vertex root = 0, low = 0, high = 0;
+  };
+
+  /// Vertices that rows hold wherever the reader stands stay (all registers, too), the others go to the next one. By token: up to which token, exclusively, all rows are moved
+  /// onto the rows of the next token.
+  void find_moves() {
+    const Vertex n = layout_.tokens;
+    fixed_.assign(layout_.vertices(), false);
+    moves_until_.assign(n, 0);
+    if (n < 8) return;
+    const auto used = [&](std::size_t r) { return first_[r] != absent; };
+    std::vector<Run> here, next;
+    const Vertex somewhere = n / 4 * 3;
+    std::uint64_t many = layout_.registers;
+    for (Vertex v = n; v < layout_.vertices(); ++v) fixed_[v] = true;
+    for (std::size_t r = 0; r < first_.size(); ++r) {
+      if (!used(r)) continue;
+      layout_.relations[r].row(somewhere, here);
+      layout_.relations[r].row(somewhere + 1, next);
+      for (const Run& run : here) {
+        if (std::find(next.begin(), next.end(), run) == next.end()) continue;
+        many += run.size();
+        if (many > 1024) return;
+        for (Vertex k = 0; k < run.size(); ++k) fixed_[run.first + k * run.step] = true;
+      }
+    }
+    std::vector<Vertex> count(std::size_t{layout_.vertices()} + 1, 0);
+    for (Vertex v = 0; v < layout_.vertices(); ++v) count[v + 1] = count[v] + (fixed_[v] ? 1 : 0);
+    const auto fixed_in = [&](Vertex first, Vertex last) { return count[std::size_t{last} + 1] - count[first]; };
+    const auto all_fixed = [&](const Run& run) {
+      if (fixed_in(run.first, run.last) < run.size()) return false;
+      for (Vertex k = 0; k < run.size(); ++k) {
+        if (!fixed_[run.first + k * run.step]) return false;
+      }
+      return true;
+    };
+    for (Vertex v = 0; v < layout_.vertices(); ++v) {
+      for (std::size_t r = 0; fixed_[v] && r < first_.size(); ++r) {
+        if (!used(r)) continue;
+        layout_.relations[r].row(v, here);
+        for (const Run& run : here) {
+          if (!all_fixed(run)) return;
+        }
+      }
+    }
+    const auto is_moved = [&](Vertex i) {
+      if (fixed_[i] || fixed_[i + 1] || layout_.vertex_colour[i] != layout_.vertex_colour[i + 1]) return false;
+      for (std::size_t r = 0; r < first_.size(); ++r) {
+        if (!used(r)) continue;
+        layout_.relations[r].row(i, here);
+        layout_.relations[r].row(i + 1, next);
+        for (Run& run : here) {
+          if (all_fixed(run)) continue;
+          if (fixed_in(run.first, run.last) != 0 || run.last + 1 >= n || fixed_[run.last + 1]) return false;
+          // Where only every second vertex is read, those between could stay: they must not either, which is more than is needed.
+          run.first += 1;
+          run.last += 1;
+        }
+        if (here != next) return false;
+      }
+      return true;
+    };
+    for (Vertex i = n - 1; i-- > 0;) {
+      poll();
+      if (is_moved(i)) moves_until_[i] = std::max(moves_until_[i + 1], i + 1);
+    }
+  }
 
   [[nodiscard]] bool takes_too_long() const {
     constexpr std::size_t most_seen = std::size_t{1} << 18, most_arcs = std::size_t{1} << 20;
@@ -163,6 +260,8 @@ private:
   std::vector<std::int64_t> time_;
   std::vector<Vertex> seen_;
   std::vector<Run> row_;
+  std::vector<bool> fixed_;
+  std::vector<Vertex> moves_until_;
   std::vector<Arcs> arcs_, known_arcs_;
   std::vector<std::uint64_t> known_start_;
   std::optional<std::uint64_t> known_;  ///< of the view before, where all was told apart
@@ -176,13 +275,7 @@ std::optional<std::map<Vertex, std::uint64_t>> colour_all(Surroundings& surround
   for (std::size_t k = 0; k < sampled; ++k) {
     if (!surroundings.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth, most_work / sampled)) return std::nullopt;
   }
-  std::map<Vertex, std::uint64_t> invariants;
-  for (const Vertex a : roots) {
-    const auto invariant = surroundings.colour(a, depth, most_work);
-    if (!invariant || surroundings.work > most_work) return std::nullopt;
-    invariants.emplace_hint(invariants.end(), a, *invariant);
-  }
-  return invariants;
+  return surroundings.colour_all(roots, depth, most_work);
 }
 
 /// What is read may be a register: nothing may move in its view either.

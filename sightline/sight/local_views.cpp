@@ -18,11 +18,98 @@ namespace {
 using layout::Vertex;
 using root_hash::mix;
 
+/// Where are rows those of the token before, one vertex further, but for a few vertices that stay (sinks)? s(x) = x + 1, and s(x) = x for those that stay.
+class ShiftedRows {
+public:
+  ShiftedRows(const Layout& layout, const std::vector<std::uint64_t>& first, const Budget& budget) : layout_(layout), first_(first), budget_(budget) {
+    if (layout.tokens < 8 || !find_staying()) return;
+    breaks_.assign(std::size_t{layout.tokens} + 1, 0);
+    for (Vertex i = 0; i < layout.tokens; ++i) breaks_[i + 1] = breaks_[i] + (moves(i) ? 0 : 1);
+  }
+
+  [[nodiscard]] bool stays(Vertex j) const { return std::binary_search(staying_.begin(), staying_.end(), j); }
+  /// Does s map the rows of all of low .. high, which do not stay, nor do their images, onto those of the images, and keep colours?
+  [[nodiscard]] bool do_all_move(Vertex low, Vertex high) const { return !breaks_.empty() && breaks_[std::size_t{high} + 1] == breaks_[low]; }
+
+private:
+  /// What two neighbours read alike somewhere behind the middle. False where that is much, or reads others.
+  bool find_staying() {
+    constexpr std::size_t most = 64;
+    const Vertex i = layout_.tokens / 4 * 3;
+    for (std::size_t r = 0; r < first_.size(); ++r) {
+      if (first_[r] == 0) continue;
+      layout_.relations[r].row(i, row_);
+      layout_.relations[r].row(i + 1, image_);
+      for (const layout::ColouredRun& run : row_) {
+        if (std::find(image_.begin(), image_.end(), run) == image_.end()) continue;
+        if (run.size() > most || staying_.size() > most) return false;
+        for (std::uint64_t j = run.first; j <= run.last; j += run.step) staying_.push_back(static_cast<Vertex>(j));
+      }
+    }
+    for (Vertex v = layout_.tokens; v < layout_.vertices(); ++v) {
+      if (staying_.size() > most) return false;
+      staying_.push_back(v);
+    }
+    std::sort(staying_.begin(), staying_.end());
+    staying_.erase(std::unique(staying_.begin(), staying_.end()), staying_.end());
+    for (const Vertex k : staying_) {
+      for (std::size_t r = 0; r < first_.size(); ++r) {
+        if (first_[r] == 0) continue;
+        layout_.relations[r].row(k, row_);
+        if (!std::all_of(row_.begin(), row_.end(), [&](const layout::ColouredRun& run) { return do_all_stay(run); })) return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::size_t count_staying(std::uint64_t first, std::uint64_t last) const {
+    return static_cast<std::size_t>(std::upper_bound(staying_.begin(), staying_.end(), last) - std::lower_bound(staying_.begin(), staying_.end(), first));
+  }
+
+  [[nodiscard]] bool do_all_stay(const layout::ColouredRun& run) const {
+    if (run.size() > staying_.size()) return false;
+    if (run.step == 1) return count_staying(run.first, run.last) == run.size();
+    for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
+      if (!stays(static_cast<Vertex>(j))) return false;
+    }
+    return true;
+  }
+
+  bool moves(Vertex i) {
+    if (i + 1 >= layout_.tokens || stays(i) || stays(i + 1) || layout_.vertex_colour[i] != layout_.vertex_colour[i + 1]) return false;
+    for (std::size_t r = 0; r < first_.size(); ++r) {
+      if (first_[r] == 0) continue;
+      budget_.poll();
+      layout_.relations[r].row(i, row_);
+      layout_.relations[r].row(i + 1, image_);
+      if (row_.size() != image_.size()) return false;
+      for (std::size_t k = 0; k < row_.size(); ++k) {
+        layout::ColouredRun& run = row_[k];
+        // All of it stays, or nothing of it or beside it does.
+        if (!do_all_stay(run)) {
+          if (count_staying(run.first, std::uint64_t{run.last} + 1) != 0 || run.last + 1 >= layout_.tokens) return false;
+          ++run.first;
+          ++run.last;
+        }
+        if (run != image_[k]) return false;
+      }
+    }
+    return true;
+  }
+
+  const Layout& layout_;
+  const std::vector<std::uint64_t>& first_;
+  const Budget& budget_;
+  std::vector<Vertex> staying_;
+  std::vector<std::uint32_t> breaks_;  ///< by token: how many of those before do not move; empty: nothing is known
+  std::vector<layout::ColouredRun> row_, image_;
+};
+
 class LocalViews {
 public:
   LocalViews(const Layout& layout, const Budget& budget)
-      : layout_(layout), budget_(budget), booking_(budget, std::uint64_t{layout.vertices()} * 16), first_(compute_first_layers(layout)), latest_(layout.vertices(), -1),
-        next_(std::size_t{layout.vertices()} + 1) {
+      : layout_(layout), budget_(budget), booking_(budget, std::uint64_t{layout.vertices()} * 20), first_(compute_first_layers(layout)), shifted_(layout, first_, budget),
+        latest_(layout.vertices(), -1), next_(std::size_t{layout.vertices()} + 1) {
     std::iota(next_.begin(), next_.end(), Vertex{0});
   }
 
@@ -30,6 +117,7 @@ public:
 
   /// Where refinement tells apart all that the root sees, in at most so many steps: an invariant of the view.
   std::optional<std::uint64_t> colour(Vertex root, std::uint64_t depth, std::uint64_t most_steps) {
+    if (const std::optional<std::uint64_t> shifted = shift(root, depth)) return shifted;
     most_work_ = work_ + most_steps;
     pieces_.clear();
     std::optional<std::uint64_t> found;
@@ -37,6 +125,7 @@ public:
       std::sort(active_.begin(), active_.end());
       if (write_rows()) found = refine(root);
     }
+    if (found) note_shape(root, depth, *found);
     for (const Vertex j : active_) {
       latest_[j] = -1;
       next_[j] = j;
@@ -51,6 +140,25 @@ private:
     std::uint64_t weight;
     friend bool operator==(const Piece&, const Piece&) = default;
   };
+
+  /// What was found for the root before, where all that it sees moves one further, or stays, with the rows of it: by induction over the layers so does the view.
+  std::optional<std::uint64_t> shift(Vertex root, std::uint64_t depth) {
+    if (!shape_ || shape_->root + 1 != root || shape_->depth != depth || !shifted_.do_all_move(shape_->low, shape_->high)) return std::nullopt;
+    ++work_;
+    ++shape_->root;
+    ++shape_->low;
+    ++shape_->high;
+    return shape_->invariant;
+  }
+
+  /// @pre what is seen is sorted
+  void note_shape(Vertex root, std::uint64_t depth, std::uint64_t invariant) {
+    shape_.reset();
+    const auto moves = [this](Vertex j) { return !shifted_.stays(j); };
+    const auto low = std::find_if(active_.begin(), active_.end(), moves);
+    if (low == active_.end() || !moves(root)) return;
+    shape_ = Shape{root, *low, *std::find_if(active_.rbegin(), active_.rend(), moves), depth, invariant};
+  }
 
   /// The first vertex from j on that is not seen yet.
   Vertex from(Vertex j) {
@@ -172,10 +280,18 @@ private:
     }
   }
 
+  /// Of the last view that was told apart: from where to where what does not stay reaches.
+  struct Shape {
+    Vertex root, low, high;
+    std::uint64_t depth, invariant;
+  };
+
   const Layout& layout_;
   const Budget& budget_;
   Booking booking_;
   std::vector<std::uint64_t> first_;
+  ShiftedRows shifted_;
+  std::optional<Shape> shape_;
   std::vector<std::int64_t> latest_;
   std::vector<Vertex> next_, active_;
   std::vector<layout::Run> plain_;

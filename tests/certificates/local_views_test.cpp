@@ -99,6 +99,42 @@ TEST_CASE("views of which small ones have no symmetries have none, and differ by
   CHECK(open > 60);
 }
 
+TEST_CASE("small views that move on from root to root, but for sinks, are looked at again where one row differs") {
+  std::mt19937_64 random(57);
+  int shown = 0, planted = 0;
+  for (int k = 0; k < 40; ++k) {
+    CAPTURE(k);
+    // More tokens than the roots that are tried out first can see.
+    const auto n = static_cast<Vertex>(200 + random() % 100), width = static_cast<Vertex>(2 + random() % 3), sinks = static_cast<Vertex>(random() % 3);
+    const auto dilation = static_cast<Vertex>(1 + random() % 2);
+    const Rows rows = fill(n, [&](Vertex i, Vertex j) { return j <= i && (j < sinks || j + 1 == i || (i - j <= width * dilation && (i - j) % dilation == 0)); });
+    // All others read p and p + 1, or neither: where the rows of these are out of sight, nothing tells them apart.
+    Rows twins = rows;
+    const auto p = static_cast<Vertex>(8 + random() % (n - 40));
+    for (Vertex i = p + 2; i < n; ++i) {
+      const auto reads = [&](Vertex j) { return std::find(twins[i].begin(), twins[i].end(), j) != twins[i].end(); };
+      if (reads(p) == reads(p + 1)) continue;
+      twins[i].push_back(reads(p) ? p + 1 : p);
+      std::sort(twins[i].begin(), twins[i].end());
+    }
+    for (const bool with_twins : {false, true}) {
+      const Layout layout = list_layers(n, {with_twins ? twins : rows});
+      const checker::Layout theirs = convert::to_checker(layout);
+      checker::ReachMemory memory(theirs);
+      std::vector<Vertex> all(n);
+      std::iota(all.begin(), all.end(), Vertex{0});
+      const std::uint64_t depth = n;
+      const bool found = do_local_views_explain(layout, all, depth, all, unlimited);
+      REQUIRE(checker::do_local_views_explain(theirs, all, depth, all, memory) == found);
+      shown += found;
+      planted += with_twins;
+      if (with_twins) CHECK(!found);
+    }
+  }
+  CHECK(shown > 25);
+  CHECK(planted == 40);
+}
+
 TEST_CASE("isomorphisms of views that hold all rows of some relations are the layout's, where those have no more") {
   std::mt19937_64 random(39);
   int dropped = 0, refused = 0;
