@@ -105,19 +105,19 @@ struct Kept {
   }
 };
 
-/// With which colours does a root read each vertex? All its rows are in sight. Where relations have one colour only, nothing is said.
+/// With which colours does a root read each vertex? All its rows are in sight.
 class RootColumns {
 public:
   RootColumns(const Layout& layout, const std::vector<std::uint64_t>& first, std::uint64_t depth) : layout_(layout), read_(layout.vertices(), 0) {
     for (std::uint32_t r = 0; r < first.size(); ++r) {
-      if (first[r] != 0 && first[r] <= depth && !layout.relations[r].is_plain()) coloured_.push_back(r);
+      if (first[r] != 0 && first[r] <= depth) used_.push_back(r);
     }
   }
 
   [[nodiscard]] const std::vector<std::uint64_t>& read(Vertex a) {
-    if (coloured_.empty()) return read_;
+    if (used_.empty()) return read_;
     std::fill(read_.begin(), read_.end(), 0);
-    for (const std::uint32_t r : coloured_) {
+    for (const std::uint32_t r : used_) {
       layout_.relations[r].row(a, row_);
       for (const layout::ColouredRun& run : row_) {
         std::int64_t colour = run.colour;
@@ -129,7 +129,7 @@ public:
 
 private:
   const Layout& layout_;
-  std::vector<std::uint32_t> coloured_;
+  std::vector<std::uint32_t> used_;
   std::vector<std::uint64_t> read_;
   std::vector<layout::ColouredRun> row_;
 };
