@@ -88,6 +88,11 @@ bool is_bounded_branch(const Derivation& d, const Json& layer) {
          !real(d.a["output"]["norm"]) && d.ordinary > 1;
 }
 
+bool puts_out_all(const Derivation& d, const Json& layer) {
+  const OutputRank rank = rank_behind(d.a, layer["norm"]);
+  return !rank.sphere && rank.certified >= d.output_dim && !is_bounded_branch(d, layer);
+}
+
 void check_norms(const Derivation& d, Missing& missing) {
   if (norms_merge_rows(d.a)) return missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
   std::size_t position = 0;
@@ -102,10 +107,14 @@ void check_norms(const Derivation& d, Missing& missing) {
       return missing.push_back("eps = 0 in a norm inside the branch: it keeps the direction of a row's sum, and that is not settled for this mixer (theory 16.17)");
   }
   const Json::Array& layers = d.a["layer"].array();
-  const bool listed = d.given.has_value();
-  if (is_bounded_branch(d, layers.back()) && (listed || std::none_of(layers.begin(), layers.end(), [&](const Json& layer) {
-        return !layer["feedforward"]["kind"].is("none") && !is_bounded_branch(d, layer);
-      })))
+  // Where may the list stop (16.60)? Some such layer bounds what it adds, and none puts out all.
+  std::vector<const Json*> stops;
+  for (const Json& layer : layers) {
+    if (!d.given && !layer["feedforward"]["kind"].is("none")) stops.push_back(&layer);
+  }
+  if (d.given) stops = {&layers.back()};
+  else if (stops.empty()) for (const Json& layer : layers) stops.push_back(&layer);
+  if (std::ranges::any_of(stops, [&](const Json* layer) { return is_bounded_branch(d, *layer); }) && std::ranges::none_of(stops, [&](const Json* layer) { return puts_out_all(d, *layer); }))
     missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
 }
 
@@ -155,8 +164,7 @@ std::uint64_t next_read_out(const Derivation& d, std::uint64_t from) {
         place -= layer["repeat"].natural();
         continue;
       }
-      const OutputRank rank = rank_behind(d.a, layer["norm"]);
-      if (!rank.sphere && rank.certified >= d.output_dim && !is_bounded_branch(d, layer)) return m;
+      if (puts_out_all(d, layer)) return m;
       break;
     }
   }

@@ -141,6 +141,12 @@ bool is_bounded_branch(const Context& context, const LayerSpec& layer) {
   return inside && !norm.affine && context.architecture.output.head == Head::none && !final_norm && context.ordinary() > 1;
 }
 
+/// Behind this layer as many numbers can be put out as are wanted.
+bool shows_outputs(const Context& context, const LayerSpec& layer) {
+  const OutputRank rank = compute_rank_at(context.architecture, context.facts.norm, layer);
+  return !rank.sphere && rank.certified >= context.answer.output_dim.value_or(0) && !is_bounded_branch(context, layer);
+}
+
 void check_norms(const Context& context, std::vector<std::string>& missing) {
   if (norms_merge_rows(context.architecture)) {
     missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
@@ -163,9 +169,13 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
     }
   }
   const std::vector<LayerSpec>& layers = context.architecture.layers;
-  const auto bounded = [&](const LayerSpec& layer) { return is_bounded_branch(context, layer); };
-  const auto shows = [&](const LayerSpec& layer) { return layer.feedforward.kind != FeedforwardKind::none && !bounded(layer); };
-  if (bounded(layers.back()) && (context.given || std::none_of(layers.begin(), layers.end(), shows))) {
+  const auto reads_out = [](const LayerSpec& layer) { return layer.feedforward.kind != FeedforwardKind::none; };
+  const bool any = std::any_of(layers.begin(), layers.end(), reads_out);
+  // The list stops behind its last layer; repeated for ever, behind any that has a feedforward (docs/theory.md 16.60).
+  const auto stops = [&](const LayerSpec& layer) { return context.given ? &layer == &layers.back() : !any || reads_out(layer); };
+  const auto bounded = [&](const LayerSpec& layer) { return stops(layer) && is_bounded_branch(context, layer); };
+  const auto shows = [&](const LayerSpec& layer) { return stops(layer) && shows_outputs(context, layer); };
+  if (std::any_of(layers.begin(), layers.end(), bounded) && std::none_of(layers.begin(), layers.end(), shows)) {
     missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
   }
 }
@@ -216,16 +226,12 @@ std::uint64_t find_read_out(const Context& context, std::uint64_t from) {
   const Architecture& a = context.architecture;
   const std::uint64_t first = find_feedforward(a, from);
   if (context.facts.norm.uniform) return first;
-  const auto shows_all = [&](const LayerSpec& layer) {
-    const OutputRank rank = compute_rank_at(a, context.facts.norm, layer);
-    return !rank.sphere && rank.certified >= context.answer.output_dim.value_or(0) && !is_bounded_branch(context, layer);
-  };
   const auto period = static_cast<std::uint64_t>(a.layer_count());
   for (std::uint64_t m = first; m < first + period; m = find_feedforward(a, m + 1)) {
     std::uint64_t place = (m - 1) % period;
     auto layer = a.layers.begin();
     for (; place >= static_cast<std::uint64_t>(layer->repeat); ++layer) place -= static_cast<std::uint64_t>(layer->repeat);
-    if (shows_all(*layer)) return m;
+    if (shows_outputs(context, *layer)) return m;
   }
   return first;
 }
