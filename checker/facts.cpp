@@ -1,5 +1,6 @@
 // Facts about kernels, activations, feedforwards, mixers and norms that the rules ask for (theory 2.3, 4.3, 6, 7.1, 15.1-15.3).
 #include <algorithm>
+#include <tuple>
 #include <set>
 
 #include "analysis.hpp"
@@ -284,10 +285,7 @@ OutputRank rank_behind(const Json& a, const Json& norm) {
   OutputRank rank;
   rank.certified = rank.affine = rank.with_one_more_layer = dim;
   rank.why = "no norm at the end: the whole width is free";
-  const Json::Array& layers = a["layer"].array();
-  const bool inside = std::any_of(layers.begin(), layers.end(), [](const Json& l) {
-    return real(l["norm"]) && (l["norm"]["place"].is("sandwich") || l["norm"]["place"].is("after"));
-  });
+  const bool inside = real(norm) && (norm["place"].is("sandwich") || norm["place"].is("after"));
   const bool post = real(norm) && norm["place"].is("post"), affine = norm["affine"].boolean(), zero_eps = norm["eps"].number() == 0;
   const Json* last = real(a["output"]["norm"]) ? &a["output"]["norm"] : post ? &norm : nullptr;
   if (last != nullptr) {
@@ -366,7 +364,8 @@ OutputRank output_rank(const Json& a) {
     affine = std::max(affine, here.sphere ? a["dim"].integer() : here.affine);
     alike = alike && here == behind_last;
     if (listed ? &layer != &layers.back() : any && !reads_out(layer)) continue;
-    if (!best || (best->sphere && !here.sphere) || (best->sphere == here.sphere && here.certified > best->certified)) best = here;
+    const auto shown = [](const OutputRank& rank) { return std::tuple(!rank.sphere, rank.certified, rank.with_one_more_layer); };
+    if (!best || shown(here) > shown(*best)) best = here;
   }
   if (alike) return behind_last;
   best->anywhere = affine;

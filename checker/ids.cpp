@@ -85,12 +85,21 @@ bool is_table_enough(const Derivation& d) {
 bool is_bounded_branch(const Derivation& d, const Json& layer) {
   const Json& norm = layer["norm"];
   return real(norm) && (norm["place"].is("sandwich") || norm["place"].is("after")) && !norm["affine"].boolean() && d.a["output"]["head"].is("none") &&
-         !real(d.a["output"]["norm"]) && d.ordinary > 1;
+         !real(d.a["output"]["norm"]);
 }
 
-bool puts_out_all(const Derivation& d, const Json& layer) {
+/// What a spare layer adds (15.8 a) reaches the end: all norms alike, a head, or neither a post-norm nor a branch of gain 1 (16.60).
+bool spare_reaches_end(const Derivation& d) {
+  if (has_one_norm(d.a) || !d.a["output"]["head"].is("none")) return true;
+  return std::ranges::none_of(d.a["layer"].array(), [](const Json& layer) {
+    const Json& norm = layer["norm"];
+    return real(norm) && !norm["place"].is("pre") && (norm["place"].is("post") || !norm["affine"].boolean());
+  });
+}
+
+bool puts_out_all(const Derivation& d, const Json& layer, bool spare) {
   const OutputRank rank = rank_behind(d.a, layer["norm"]);
-  return !rank.sphere && rank.certified >= d.output_dim && !is_bounded_branch(d, layer);
+  return !rank.sphere && (spare ? std::max(rank.certified, rank.with_one_more_layer) : rank.certified) >= d.output_dim && !is_bounded_branch(d, layer);
 }
 
 void check_norms(const Derivation& d, Missing& missing) {
@@ -107,15 +116,20 @@ void check_norms(const Derivation& d, Missing& missing) {
       return missing.push_back("eps = 0 in a norm inside the branch: it keeps the direction of a row's sum, and that is not settled for this mixer (theory 16.17)");
   }
   const Json::Array& layers = d.a["layer"].array();
-  // Where may the list stop (16.60)? Some such layer bounds what it adds, and none puts out all.
-  std::vector<const Json*> stops;
-  for (const Json& layer : layers) {
-    if (!d.given && !layer["feedforward"]["kind"].is("none")) stops.push_back(&layer);
+  if (d.given || has_one_norm(d.a)) {
+    if (is_bounded_branch(d, layers.back())) missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
+    return;
   }
-  if (d.given) stops = {&layers.back()};
-  else if (stops.empty()) for (const Json& layer : layers) stops.push_back(&layer);
-  if (std::ranges::any_of(stops, [&](const Json* layer) { return is_bounded_branch(d, *layer); }) && std::ranges::none_of(stops, [&](const Json* layer) { return puts_out_all(d, *layer); }))
-    missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
+  if (!d.a["output"]["head"].is("none")) return;
+  // Where may the list stop (16.60)?
+  std::vector<const Json*> stops, all;
+  for (const Json& layer : layers) {
+    all.push_back(&layer);
+    if (!layer["feedforward"]["kind"].is("none")) stops.push_back(&layer);
+  }
+  if (stops.empty()) stops = all;
+  if (std::ranges::none_of(stops, [&](const Json* layer) { return puts_out_all(d, *layer, spare_reaches_end(d)); }))
+    missing.push_back("no layer behind which the list may stop shows all outputs without bounding them, and there is no head (theory 16.60)");
 }
 
 /// A lower bound of the number of target labels of the class (15.8 e), cut at 2^63.
@@ -154,9 +168,9 @@ std::uint64_t next_feedforward(const Derivation& d, std::uint64_t from) {
 }
 
 /// The first layer from this one on that puts out as many numbers as are wanted, where norms differ by layer (16.60).
-std::uint64_t next_read_out(const Derivation& d, std::uint64_t from) {
+std::optional<std::uint64_t> next_read_out(const Derivation& d, std::uint64_t from) {
   const std::uint64_t first = next_feedforward(d, from), period = d.layout.order.size();
-  if (has_one_norm(d.a)) return first;
+  if (has_one_norm(d.a)) return d.output_dim > d.rank.certified && d.output_dim <= d.rank.with_one_more_layer ? next_feedforward(d, first + 1) : first;  // 15.8 a
   for (std::uint64_t m = first; m < first + period; m = next_feedforward(d, m + 1)) {
     std::uint64_t place = (m - 1) % period;
     for (const Json& layer : d.a["layer"].array()) {
@@ -164,11 +178,11 @@ std::uint64_t next_read_out(const Derivation& d, std::uint64_t from) {
         place -= layer["repeat"].natural();
         continue;
       }
-      if (puts_out_all(d, layer)) return m;
+      if (puts_out_all(d, layer, false)) return m;
       break;
     }
   }
-  return first;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -233,7 +247,7 @@ void decide_ids(Derivation& d) {
   }
   // One feedforward behind the labels and one with other gains (15.8 a); a parallel block shows labels to the next one, shared weights share gains (16.32).
   const std::uint64_t behind = layers.layers.value_or(layers.high), reader = next_feedforward(d, std::max<std::uint64_t>(1, behind + (behind > 0 ? read_out : 0)));
-  const bool spare = table_enough || (!block["tied"].boolean() && (!d.given || *d.given >= next_feedforward(d, reader + 1)));
+  const bool spare = table_enough || (!block["tied"].boolean() && spare_reaches_end(d) && (!d.given || *d.given >= next_feedforward(d, reader + 1)));
   if (!d.rank.sphere && spare && layers.layers && d.rank.with_one_more_layer > d.rank.certified) {  // 15.8 a
     d.output_largest = d.rank.with_one_more_layer;
     if (d.a["output"]["dim"].is_null()) d.output_dim = d.output_largest;
@@ -255,9 +269,10 @@ void decide_ids(Derivation& d) {
   if (repeated) return d.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
   if (layers.layers == 0u) d.needed = 0;
   else if (layers.layers || (!layers.never && layers.high > 0)) {
-    const std::uint64_t low = layers.layers.value_or(layers.low), high = next_read_out(d, layers.layers.value_or(layers.high) + read_out);
+    const std::uint64_t low = layers.layers.value_or(layers.low);
+    const std::optional<std::uint64_t> high = next_read_out(d, layers.layers.value_or(layers.high) + read_out);
     if (low == high) d.needed = low;
-    else d.needed_between = {low, high};
+    else if (high) d.needed_between = {low, *high};
   }
   if (d.class_kind == d.target_class) {
     d.class_layers = d.needed;

@@ -151,11 +151,27 @@ std::vector<Piece> write_pieces(std::vector<Run> row, std::uint64_t& work) {
   return pieces;
 }
 
-/// Does x -> n-1-x map the row of p onto that of its image?
-bool is_mirrored(const Relation& relation, Vertex p, Vertex n, std::uint64_t& work) {
+/// What of the row lies in low .. high.
+std::vector<Run> part_of(const std::vector<Run>& row, Vertex low, Vertex high) {
+  std::vector<Run> part;
+  for (const Run& run : row) {
+    if (run.last < low || run.first > high) continue;
+    const std::uint64_t before = run.first < low ? (std::uint64_t{low} - run.first + run.step - 1) / run.step : 0;
+    const std::uint64_t behind = run.last > high ? (std::uint64_t{run.last} - high + run.step - 1) / run.step : 0;
+    if (before + behind >= run.size()) continue;
+    part.push_back({static_cast<Vertex>(run.first + before * run.step), static_cast<Vertex>(run.last - behind * run.step), run.step,
+                    run.colour + static_cast<std::int64_t>(before) * run.colour_step, run.colour_step});
+  }
+  return part;
+}
+
+/// Does x -> n-1-x map what the row of p holds of low .. high onto what that of its image holds of theirs? What lies outside may go anywhere.
+bool is_mirrored(const Relation& relation, Vertex p, Vertex n, Vertex low, Vertex high, std::uint64_t& work) {
   std::vector<Run> row, image;
   relation.row(p, row);
   relation.row(n - 1 - p, image);
+  row = part_of(row, low, high);
+  image = part_of(image, n - 1 - high, n - 1 - low);
   for (Run& run : row) run = {n - 1 - run.last, n - 1 - run.first, run.step, run.colour + (std::int64_t{run.size()} - 1) * run.colour_step, -run.colour_step};
   return write_pieces(std::move(row), work) == write_pieces(std::move(image), work);
 }
@@ -274,7 +290,7 @@ bool may_turn_unseen(const Layout& layout, const std::vector<std::uint64_t>& fir
     if (layout.vertex_colour[p] != layout.vertex_colour[n - 1 - p]) return false;
     for (std::size_t r = 0; r < first.size(); ++r) {
       const bool in_sight = first[r] != absent && (whole || least[p] >= static_cast<std::int64_t>(first[r]));
-      if (in_sight && !is_mirrored(layout.relations[r], p, n, work)) return false;
+      if (in_sight && !(whole ? is_mirrored(layout.relations[r], p, n, 0, n - 1, work) : is_mirrored(layout.relations[r], p, n, low, high, work))) return false;
     }
     return true;
   };

@@ -172,7 +172,8 @@ bool pools_among_others(const Derivation& d) {
 
 /// What views tell apart is told apart; the reach bounds the number of layers from below. `at_last`: what survives at every depth is final.
 Needed keep_bounds(Needed needed, bool at_last) {
-  const bool unseen = needed.never && needed.missed && !needed.below;
+  if (needed.below) needed.missed.reset();  // a collision is no pair that is never in view
+  const bool unseen = needed.never && needed.missed;
   needed.below.reset();
   if (unseen || (needed.never && at_last)) return needed;
   needed.high = needed.never ? 0 : needed.layers.value_or(needed.high);
@@ -394,7 +395,7 @@ void decide_continuous(Derivation& d) {
   }
   bool impossible = needed.never || (d.given && needed.layers.value_or(needed.low) > *d.given);
   bool undecided = !impossible && !needed.layers && !(needed.high > 0 && (!d.given || *d.given >= needed.high));
-  const bool reach_fails = (!needed.below && (needed.never || needed.layers)) || (d.given && *d.given < needed.start);
+  const bool reach_fails = (needed.never && needed.missed && !needed.below) || (d.given && *d.given < needed.start);
   if (overlaps != Overlaps::exact && !by_pairs && impossible && !reach_fails) impossible = false, undecided = true;
   const bool places = std::any_of(d.mixer.begin(), d.mixer.end(), [](const MixerFacts& m) { return m.sees_places; });
   if ((exchange == RowExchange::open || places) && !(needed.never && needed.missed && !needed.below)) {

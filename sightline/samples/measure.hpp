@@ -11,14 +11,17 @@ namespace sightline::samples {
 /// Uniform in [0, 1), the same bits everywhere (the standard's distributions are not).
 [[nodiscard]] double draw_uniform(std::mt19937_64& random);
 
-enum class Shape { box, ball, mean_and_rest };
+/// The centred ones hold tokens whose numbers add up to 0 (docs/theory.md 16.61).
+enum class Shape { box, ball, mean_and_rest, centred_ball, centred_box };
 struct Measure {
   Shape shape = Shape::box;
-  double low = 0, high = 1;  ///< box
+  double low = 0, high = 1;  ///< box, centred_box
+  std::size_t free = 0;      ///< centred_box: so many numbers of a token are uniform, the rest makes up for their sum and moves on a ball
 };
 
-/// From the words of a floor: "[0,1]^(d n)", "the unit ball of ...", "each token: |mean part| <= 1 and ...". Nothing for ids.
-[[nodiscard]] std::optional<Measure> parse_measure(std::string_view domain);
+/// From the words of a floor: "[0,1]^(d n)", "the unit ball of ...", "each token: |mean part| <= 1 and ...",
+/// "centred tokens: X[0] uniform on ...". Nothing for ids. @param centred  raw tokens are
+[[nodiscard]] std::optional<Measure> parse_measure(std::string_view domain, bool centred);
 
 /// n tokens of d numbers.
 void draw(const Measure& measure, std::size_t tokens, std::size_t dim, std::mt19937_64& random, double* out);

@@ -21,7 +21,7 @@ Samples draw_samples(const architecture::Architecture& a, const verdict::Answer&
   const bool ids = a.input.embedding == architecture::Embedding::table;
   samples.width = ids ? 0 : static_cast<std::uint64_t>(a.input.dim);
   samples.outputs = static_cast<std::uint64_t>(std::max<std::int64_t>(1, answer.output_dim.value_or(a.dim)));
-  const std::optional<Measure> measure = parse_measure(floor.domain);
+  const std::optional<Measure> measure = parse_measure(floor.domain, a.input.domain == architecture::Domain::centred);
   if (!ids && !measure) throw InputError(fmt::format("no samples: the floor's domain is \"{}\"", floor.domain));
   const Recipe recipe = make_recipe(a, answer, floor, samples.outputs, budget);
   const std::uint64_t in = samples.tokens * (ids ? 1 : samples.width), out = samples.tokens * samples.outputs;

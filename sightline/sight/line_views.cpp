@@ -140,11 +140,29 @@ bool is_same_row(const Row& a, const Row& b, std::uint64_t& work) {
   return write(a) == write(b);
 }
 
-/// Does the reflection of the line map the row of p onto that of its image?
-bool is_row_reflected(const layout::Relation& relation, Vertex p, Row& row, Row& image, std::uint64_t& work) {
+/// Leaves what the row holds of low .. high.
+void cut(Row& row, std::int64_t low, std::int64_t high) {
+  std::size_t kept = 0;
+  for (layout::ColouredRun run : row) {
+    const std::int64_t first = run.first, step = run.step;
+    const std::int64_t from = first < low ? (low - first + step - 1) / step : 0;
+    const std::int64_t to = first > high ? -1 : std::min<std::int64_t>(run.size() - 1, (high - first) / step);
+    if (from > to) continue;
+    run.first = static_cast<Vertex>(first + from * step);
+    run.last = static_cast<Vertex>(first + to * step);
+    run.colour += from * run.colour_step;
+    row[kept++] = run;
+  }
+  row.resize(kept);
+}
+
+/// Does the reflection of the line map what the row of p holds of low .. high onto what that of its image holds of theirs?
+bool is_row_reflected(const layout::Relation& relation, Vertex p, Vertex low, Vertex high, Row& row, Row& image, std::uint64_t& work) {
   const Vertex last = relation.vertex_count() - 1;
   relation.row(p, row);
   relation.row(last - p, image);
+  cut(row, low, high);
+  cut(image, last - high, last - low);
   for (layout::ColouredRun& run : row) {
     run.colour += run.colour_step * (std::int64_t{run.size()} - 1);
     run.colour_step = -run.colour_step;
@@ -363,21 +381,21 @@ private:
   bool is_reflection_harmless(const std::vector<std::int64_t>& time, Vertex low, Vertex high) {
     constexpr std::uint64_t most_work = std::uint64_t{1} << 26;
     const Vertex last = layout_.tokens - 1;
-    const auto keeps = [&](Vertex p, std::uint64_t layers) {
+    const auto keeps = [&](Vertex p, Vertex from, Vertex to, std::uint64_t layers) {
       budget_.poll();
       if (layout_.vertex_colour[p] != layout_.vertex_colour[last - p]) return false;
       for (std::size_t r = 0; r < first_.size(); ++r) {
-        if (first_[r] != 0 && layers >= first_[r] && !is_row_reflected(layout_.relations[r], p, row_, image_, work_)) return false;
+        if (first_[r] != 0 && layers >= first_[r] && !is_row_reflected(layout_.relations[r], p, from, to, row_, image_, work_)) return false;
       }
       return true;
     };
     for (Vertex p = low; p <= high; ++p) {
-      if (!keeps(p, static_cast<std::uint64_t>(time[p]))) return true;
+      if (!keeps(p, low, high, static_cast<std::uint64_t>(time[p]))) return true;
       if (work_ > most_work) return false;
     }
     if (!reflects_) {
       reflects_ = true;
-      for (Vertex p = 0; p <= last && *reflects_; ++p) reflects_ = work_ <= most_work && keeps(p, ~std::uint64_t{0});
+      for (Vertex p = 0; p <= last && *reflects_; ++p) reflects_ = work_ <= most_work && keeps(p, 0, last, ~std::uint64_t{0});
     }
     return *reflects_;
   }

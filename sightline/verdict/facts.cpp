@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "sightline/architecture/write.hpp"
 
@@ -344,8 +345,6 @@ NormFacts compute_norms(const Architecture& architecture) {
   for (const LayerSpec& layer : architecture.layers) {
     const Norm& norm = layer.norm;
     if (!(norm == result.norm) && !(norm.kind == NormKind::none && result.norm.kind == NormKind::none)) result.uniform = false;
-    const bool present = norm.kind != NormKind::none;
-    result.any_sandwich_or_after |= present && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
   }
   return result;
 }
@@ -402,10 +401,7 @@ void apply_post_before_last(OutputRank& rank, const Norm& post, const Norm& last
 
 }  // namespace
 
-namespace {
-
-/// The rank where the list stops at a layer with this norm.
-OutputRank compute_rank_behind(const Architecture& architecture, const Norm& layer_norm, bool any_inside) {
+OutputRank compute_rank_behind(const Architecture& architecture, const Norm& layer_norm) {
   const std::int64_t dim = architecture.dim;
   OutputRank rank;
   rank.certified = rank.affine = rank.with_one_more_layer = dim;
@@ -443,7 +439,7 @@ OutputRank compute_rank_behind(const Architecture& architecture, const Norm& lay
     // Gains stand in for the head, for what the layers leave as well (docs/theory.md 16.41).
     if (post && final_norm) apply_post_before_last(rank, layer_norm, *last, dim);
   }
-  if (any_inside && !post && layer_norm.kind != NormKind::none) {
+  if (layer_norm.kind != NormKind::none && (layer_norm.place == NormPlace::sandwich || layer_norm.place == NormPlace::after)) {
     if (layer_norm.kind == NormKind::layernorm) {
       // 15.8 a: the last branch lies in a hyperplane; a spare layer with trained gains fills the last coordinate.
       if (layer_norm.eps > 0) {
@@ -463,16 +459,10 @@ OutputRank compute_rank_behind(const Architecture& architecture, const Norm& lay
   return rank;
 }
 
-}  // namespace
-
-OutputRank compute_rank_at(const Architecture& architecture, const NormFacts& norms, const LayerSpec& layer) {
-  return compute_rank_behind(architecture, layer.norm, norms.any_sandwich_or_after);
-}
-
 OutputRank compute_output_rank(const Architecture& architecture, const NormFacts& norms) {
   const std::vector<LayerSpec>& layers = architecture.layers;
   const bool ids = architecture.input.embedding == Embedding::table, listed = architecture.depth == Depth::listed;
-  const OutputRank behind_last = compute_rank_at(architecture, norms, layers.back());
+  const OutputRank behind_last = compute_rank_behind(architecture, layers.back().norm);
   if (norms.uniform || (ids && listed)) return behind_last;
   // A list that is repeated for ever may stop behind any layer that has a feedforward; real tokens may pass through a feedforward-only
   // sublayer of any layer at the end (docs/theory.md 16.60).
@@ -481,11 +471,12 @@ OutputRank compute_output_rank(const Architecture& architecture, const NormFacts
   std::int64_t affine = 0;
   bool alike = true;
   for (std::size_t k = 0; k < layers.size(); ++k) {
-    const OutputRank here = compute_rank_at(architecture, norms, layers[k]);
+    const OutputRank here = compute_rank_behind(architecture, layers[k].norm);
     affine = std::max(affine, here.sphere ? architecture.dim : here.affine);
     alike = alike && here == behind_last;
     const bool stops = listed ? k + 1 == layers.size() : !reads_out || layers[k].feedforward.kind != FeedforwardKind::none;
-    if (stops && (!best || std::pair(!here.sphere, here.certified) > std::pair(!best->sphere, best->certified))) best = here;
+    const auto shown = [](const OutputRank& rank) { return std::tuple(!rank.sphere, rank.certified, rank.with_one_more_layer); };
+    if (stops && (!best || shown(here) > shown(*best))) best = here;
   }
   if (alike) return behind_last;
   best->anywhere = affine;

@@ -48,7 +48,6 @@ struct MixerFacts {
 struct NormFacts {
   bool uniform = true;          ///< every layer has the same norm
   architecture::Norm norm;      ///< of the layers (of the last one when not uniform)
-  bool any_sandwich_or_after = false;
 };
 
 struct Facts {
@@ -94,8 +93,8 @@ struct OutputRank {
   std::string why;
   bool operator==(const OutputRank&) const = default;
 };
-/// Where the list stops behind this layer.
-[[nodiscard]] OutputRank compute_rank_at(const architecture::Architecture& architecture, const NormFacts& norm, const architecture::LayerSpec& layer);
+/// Where the list stops behind a layer with this norm.
+[[nodiscard]] OutputRank compute_rank_behind(const architecture::Architecture& architecture, const architecture::Norm& norm);
 [[nodiscard]] OutputRank compute_output_rank(const architecture::Architecture& architecture, const NormFacts& norm);
 
 }  // namespace sightline::verdict

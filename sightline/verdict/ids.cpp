@@ -138,13 +138,24 @@ bool is_bounded_branch(const Context& context, const LayerSpec& layer) {
   const Norm& norm = layer.norm;
   const bool inside = norm.kind != NormKind::none && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
   const bool final_norm = context.architecture.output.norm && context.architecture.output.norm->kind != NormKind::none;
-  return inside && !norm.affine && context.architecture.output.head == Head::none && !final_norm && context.ordinary() > 1;
+  return inside && !norm.affine && context.architecture.output.head == Head::none && !final_norm;
 }
 
-/// Behind this layer as many numbers can be put out as are wanted.
-bool shows_outputs(const Context& context, const LayerSpec& layer) {
-  const OutputRank rank = compute_rank_at(context.architecture, context.facts.norm, layer);
-  return !rank.sphere && rank.certified >= context.answer.output_dim.value_or(0) && !is_bounded_branch(context, layer);
+/// May a layer to spare fill the coordinate that a norm inside the branch takes away (15.8 a)? Where norms differ and there is no head, what the spare layer
+/// adds must reach the end: no post-norm scales it down, no branch of gain 1 takes its place (docs/theory.md 16.60).
+bool may_use_spare(const Context& context) {
+  const Architecture& a = context.architecture;
+  return context.facts.norm.uniform || a.output.head != Head::none || std::none_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& layer) {
+           const Norm& norm = layer.norm;
+           return norm.kind != NormKind::none && (norm.place == NormPlace::post || (norm.place != NormPlace::pre && !norm.affine));
+         });
+}
+
+/// Behind this layer, the one before counted, as many numbers can be put out as are wanted.
+bool shows_outputs(const Context& context, const LayerSpec& layer, bool with_spare) {
+  const OutputRank rank = compute_rank_behind(context.architecture, layer.norm);
+  const std::int64_t numbers = with_spare ? std::max(rank.certified, rank.with_one_more_layer) : rank.certified;
+  return !rank.sphere && numbers >= context.answer.output_dim.value_or(0) && !is_bounded_branch(context, layer);
 }
 
 void check_norms(const Context& context, std::vector<std::string>& missing) {
@@ -171,12 +182,14 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
   const std::vector<LayerSpec>& layers = context.architecture.layers;
   const auto reads_out = [](const LayerSpec& layer) { return layer.feedforward.kind != FeedforwardKind::none; };
   const bool any = std::any_of(layers.begin(), layers.end(), reads_out);
-  // The list stops behind its last layer; repeated for ever, behind any that has a feedforward (docs/theory.md 16.60).
-  const auto stops = [&](const LayerSpec& layer) { return context.given ? &layer == &layers.back() : !any || reads_out(layer); };
-  const auto bounded = [&](const LayerSpec& layer) { return stops(layer) && is_bounded_branch(context, layer); };
-  const auto shows = [&](const LayerSpec& layer) { return stops(layer) && shows_outputs(context, layer); };
-  if (std::any_of(layers.begin(), layers.end(), bounded) && std::none_of(layers.begin(), layers.end(), shows)) {
-    missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
+  if (context.given || context.facts.norm.uniform) {
+    if (is_bounded_branch(context, layers.back())) missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
+    return;
+  }
+  // The list stops behind any layer that has a feedforward, if there is one (docs/theory.md 16.60): without a head this layer must show all by itself.
+  const auto shows = [&](const LayerSpec& layer) { return (!any || reads_out(layer)) && shows_outputs(context, layer, may_use_spare(context)); };
+  if (context.architecture.output.head == Head::none && std::none_of(layers.begin(), layers.end(), shows)) {
+    missing.push_back("no layer behind which the list may stop shows all outputs without bounding them, and there is no head (theory 16.60)");
   }
 }
 
@@ -221,19 +234,21 @@ std::uint64_t find_feedforward(const Architecture& a, std::uint64_t from) {
 }
 
 /// The first layer from number `from` on that puts out as many numbers as are wanted: norms that differ by layer leave different ranks, and
-/// a branch of gain 1 without a head is bounded (docs/theory.md 16.60). Where none does by itself, the first that has a feedforward.
-std::uint64_t find_read_out(const Context& context, std::uint64_t from) {
+/// a branch of gain 1 without a head is bounded (docs/theory.md 16.60). Nothing where none does by itself.
+std::optional<std::uint64_t> find_read_out(const Context& context, std::uint64_t from) {
   const Architecture& a = context.architecture;
   const std::uint64_t first = find_feedforward(a, from);
-  if (context.facts.norm.uniform) return first;
+  const std::int64_t wanted = context.answer.output_dim.value_or(0);
+  // The spare layer of 15.8 a stands behind the labels.
+  if (context.facts.norm.uniform) return wanted > context.rank.certified && wanted <= context.rank.with_one_more_layer ? find_feedforward(a, first + 1) : first;
   const auto period = static_cast<std::uint64_t>(a.layer_count());
   for (std::uint64_t m = first; m < first + period; m = find_feedforward(a, m + 1)) {
     std::uint64_t place = (m - 1) % period;
     auto layer = a.layers.begin();
     for (; place >= static_cast<std::uint64_t>(layer->repeat); ++layer) place -= static_cast<std::uint64_t>(layer->repeat);
-    if (shows_outputs(context, *layer)) return m;
+    if (shows_outputs(context, *layer, false)) return m;
   }
-  return first;
+  return std::nullopt;
 }
 
 /// 15.8 a: a spare layer may fill the coordinate that a norm inside the branch takes away: one feedforward behind the labels and another one with
@@ -241,7 +256,7 @@ std::uint64_t find_read_out(const Context& context, std::uint64_t from) {
 bool has_spare_layer(const Context& context, const IdLayers& layers, bool table_enough) {
   if (table_enough) return true;
   const architecture::Block& block = context.architecture.block;
-  if (block.tied) return false;
+  if (block.tied || !may_use_spare(context)) return false;
   const std::uint64_t needed = layers.layers.value_or(layers.high), read_out = needed > 0 && block.arrangement == Arrangement::parallel ? 1 : 0;
   const std::uint64_t first = find_feedforward(context.architecture, std::max<std::uint64_t>(1, needed + read_out));
   return !context.given || *context.given >= find_feedforward(context.architecture, first + 1);
@@ -344,9 +359,10 @@ void decide_ids(Context& context) {
   if (layers.layers == 0) {
     answer.needed = 0;
   } else if (layers.layers || (!layers.never && layers.high > 0)) {
-    const std::uint64_t low = layers.layers.value_or(layers.low), high = find_read_out(context, layers.layers.value_or(layers.high) + read_out);
+    const std::uint64_t low = layers.layers.value_or(layers.low);
+    const std::optional<std::uint64_t> high = find_read_out(context, layers.layers.value_or(layers.high) + read_out);
     if (low == high) answer.needed = low;
-    else answer.needed_between = {low, high};
+    else if (high) answer.needed_between = {low, *high};
   }
   if (answer.class_kind == context.target_class) {
     answer.class_layers = answer.needed;
