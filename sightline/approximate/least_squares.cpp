@@ -53,6 +53,7 @@ void for_blocks(const System& system, std::vector<Checkpoint::Sums> sums, const 
   };
   const auto run = [&](bool polls) {
     try {
+      if (polls) budget.report(shown, static_cast<double>(known) / static_cast<double>(blocks));  // the others may leave no block
       for (std::size_t lane = next++; lane < lanes && !stop; lane = next++) {
         for (std::size_t block = state[lane].next; block < blocks && !stop; block += lanes) {
           {
@@ -71,6 +72,7 @@ void for_blocks(const System& system, std::vector<Checkpoint::Sums> sums, const 
           }
         }
       }
+      if (polls) budget.poll();  // as it is here that a stop is seen, should the others have taken all
     } catch (...) {
       fail();
     }
