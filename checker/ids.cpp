@@ -88,6 +88,11 @@ bool is_bounded_branch(const Derivation& d, const Json& layer) {
          !real(d.a["output"]["norm"]);
 }
 
+bool has_feedforward(const Json& layer) { return !layer["feedforward"]["kind"].is("none"); }
+
+/// A list that is repeated for ever stops behind any layer that has a feedforward, if there is one (16.60).
+bool may_stop_behind(const Derivation& d, const Json& layer) { return has_feedforward(layer) || std::ranges::none_of(d.a["layer"].array(), has_feedforward); }
+
 /// What a spare layer adds (15.8 a) reaches the end: all norms alike, a head, or neither a post-norm nor a branch of gain 1 (16.60).
 bool spare_reaches_end(const Derivation& d) {
   if (has_one_norm(d.a) || !d.a["output"]["head"].is("none")) return true;
@@ -121,14 +126,7 @@ void check_norms(const Derivation& d, Missing& missing) {
     return;
   }
   if (!d.a["output"]["head"].is("none")) return;
-  // Where may the list stop (16.60)?
-  std::vector<const Json*> stops, all;
-  for (const Json& layer : layers) {
-    all.push_back(&layer);
-    if (!layer["feedforward"]["kind"].is("none")) stops.push_back(&layer);
-  }
-  if (stops.empty()) stops = all;
-  if (std::ranges::none_of(stops, [&](const Json* layer) { return puts_out_all(d, *layer, spare_reaches_end(d)); }))
+  if (std::ranges::none_of(layers, [&](const Json& layer) { return may_stop_behind(d, layer) && puts_out_all(d, layer, spare_reaches_end(d)); }))
     missing.push_back("no layer behind which the list may stop shows all outputs without bounding them, and there is no head (theory 16.60)");
 }
 
@@ -153,36 +151,29 @@ std::uint64_t count_targets_at_least(const Derivation& d) {
   return count < most ? std::stoull(count.decimal()) : std::uint64_t{1} << 63;
 }
 
-/// The first layer from this one on, the list repeated, that has a feedforward to read out with (Lemma S needs none before).
-std::uint64_t next_feedforward(const Derivation& d, std::uint64_t from) {
+/// The first layer of this kind from this number on, the list repeated for ever; nothing where it has none.
+template <class Kind>
+std::optional<std::uint64_t> next_layer(const Derivation& d, std::uint64_t from, Kind is_it) {
   const std::uint64_t period = d.layout.order.size();
   std::uint64_t before = (from - 1) / period * period;
   for (int round = 0; round < 2; ++round) {
     for (const Json& layer : d.a["layer"].array()) {
       const std::uint64_t start = before + 1;
       before += layer["repeat"].natural();
-      if (before >= from && !layer["feedforward"]["kind"].is("none")) return std::max(from, start);
-    }
-  }
-  return from;
-}
-
-/// The first layer from this one on that puts out as many numbers as are wanted, where norms differ by layer (16.60).
-std::optional<std::uint64_t> next_read_out(const Derivation& d, std::uint64_t from) {
-  const std::uint64_t first = next_feedforward(d, from), period = d.layout.order.size();
-  if (has_one_norm(d.a)) return d.output_dim > d.rank.certified && d.output_dim <= d.rank.with_one_more_layer ? next_feedforward(d, first + 1) : first;  // 15.8 a
-  for (std::uint64_t m = first; m < first + period; m = next_feedforward(d, m + 1)) {
-    std::uint64_t place = (m - 1) % period;
-    for (const Json& layer : d.a["layer"].array()) {
-      if (place >= layer["repeat"].natural()) {
-        place -= layer["repeat"].natural();
-        continue;
-      }
-      if (puts_out_all(d, layer, false)) return m;
-      break;
+      if (before >= from && is_it(layer)) return std::max(from, start);
     }
   }
   return std::nullopt;
+}
+
+/// The first layer from this one on, the list repeated, that has a feedforward to read out with (Lemma S needs none before).
+std::uint64_t next_feedforward(const Derivation& d, std::uint64_t from) { return next_layer(d, from, has_feedforward).value_or(from); }
+
+/// The first layer from this one on that puts out as many numbers as are wanted, where norms differ by layer (16.60).
+std::optional<std::uint64_t> next_read_out(const Derivation& d, std::uint64_t from) {
+  if (!has_one_norm(d.a)) return next_layer(d, from, [&](const Json& layer) { return may_stop_behind(d, layer) && puts_out_all(d, layer, false); });
+  const std::uint64_t first = next_feedforward(d, from);
+  return d.output_dim > d.rank.certified && d.output_dim <= d.rank.with_one_more_layer ? next_feedforward(d, first + 1) : first;  // 15.8 a
 }
 
 }  // namespace

@@ -141,6 +141,11 @@ bool is_bounded_branch(const Context& context, const LayerSpec& layer) {
   return inside && !norm.affine && context.architecture.output.head == Head::none && !final_norm;
 }
 
+bool has_feedforward(const LayerSpec& layer) { return layer.feedforward.kind != FeedforwardKind::none; }
+
+/// Where a list that is repeated for ever may stop: behind any layer that has a feedforward, if there is one (docs/theory.md 16.60).
+bool may_stop_behind(const Architecture& a, const LayerSpec& layer) { return has_feedforward(layer) || std::none_of(a.layers.begin(), a.layers.end(), has_feedforward); }
+
 /// May a layer to spare fill the coordinate that a norm inside the branch takes away (15.8 a)? Where norms differ and there is no head, what the spare layer
 /// adds must reach the end: no post-norm scales it down, no branch of gain 1 takes its place (docs/theory.md 16.60).
 bool may_use_spare(const Context& context) {
@@ -180,14 +185,12 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
     }
   }
   const std::vector<LayerSpec>& layers = context.architecture.layers;
-  const auto reads_out = [](const LayerSpec& layer) { return layer.feedforward.kind != FeedforwardKind::none; };
-  const bool any = std::any_of(layers.begin(), layers.end(), reads_out);
   if (context.given || context.facts.norm.uniform) {
     if (is_bounded_branch(context, layers.back())) missing.push_back("a norm of gain 1 inside the branch bounds what it adds, and there is no head (theory 15.3)");
     return;
   }
-  // The list stops behind any layer that has a feedforward, if there is one (docs/theory.md 16.60): without a head this layer must show all by itself.
-  const auto shows = [&](const LayerSpec& layer) { return (!any || reads_out(layer)) && shows_outputs(context, layer, may_use_spare(context)); };
+  // Without a head the layer behind which the list stops must show all by itself.
+  const auto shows = [&](const LayerSpec& layer) { return may_stop_behind(context.architecture, layer) && shows_outputs(context, layer, may_use_spare(context)); };
   if (context.architecture.output.head == Head::none && std::none_of(layers.begin(), layers.end(), shows)) {
     missing.push_back("no layer behind which the list may stop shows all outputs without bounding them, and there is no head (theory 16.60)");
   }
@@ -219,36 +222,33 @@ std::uint64_t count_targets_at_least(const Context& context) {
   return count < most ? count.get_ui() : std::uint64_t{1} << 63;
 }
 
-/// The first layer from number `from` on, the list repeated, that has a feedforward to read out with (Lemma S needs none before).
-std::uint64_t find_feedforward(const Architecture& a, std::uint64_t from) {
+/// The first layer of this kind from number `from` on, the list repeated for ever; nothing where the list has none.
+template <class Kind> std::optional<std::uint64_t> find_layer(const Architecture& a, std::uint64_t from, Kind is_it) {
   const auto period = static_cast<std::uint64_t>(a.layer_count());
   std::uint64_t begin = (from - 1) / period * period;  // layers before the list's next round
   for (int round = 0; round < 2; ++round) {
     for (const LayerSpec& layer : a.layers) {
       const std::uint64_t end = begin + static_cast<std::uint64_t>(layer.repeat);
-      if (end >= from && layer.feedforward.kind != FeedforwardKind::none) return std::max(from, begin + 1);
+      if (end >= from && is_it(layer)) return std::max(from, begin + 1);
       begin = end;
     }
   }
-  return from;
+  return std::nullopt;
 }
+
+/// The first layer from number `from` on, the list repeated, that has a feedforward to read out with (Lemma S needs none before).
+std::uint64_t find_feedforward(const Architecture& a, std::uint64_t from) { return find_layer(a, from, has_feedforward).value_or(from); }
 
 /// The first layer from number `from` on that puts out as many numbers as are wanted: norms that differ by layer leave different ranks, and
 /// a branch of gain 1 without a head is bounded (docs/theory.md 16.60). Nothing where none does by itself.
 std::optional<std::uint64_t> find_read_out(const Context& context, std::uint64_t from) {
   const Architecture& a = context.architecture;
+  if (!context.facts.norm.uniform)
+    return find_layer(a, from, [&](const LayerSpec& layer) { return may_stop_behind(a, layer) && shows_outputs(context, layer, false); });
   const std::uint64_t first = find_feedforward(a, from);
   const std::int64_t wanted = context.answer.output_dim.value_or(0);
   // The spare layer of 15.8 a stands behind the labels.
-  if (context.facts.norm.uniform) return wanted > context.rank.certified && wanted <= context.rank.with_one_more_layer ? find_feedforward(a, first + 1) : first;
-  const auto period = static_cast<std::uint64_t>(a.layer_count());
-  for (std::uint64_t m = first; m < first + period; m = find_feedforward(a, m + 1)) {
-    std::uint64_t place = (m - 1) % period;
-    auto layer = a.layers.begin();
-    for (; place >= static_cast<std::uint64_t>(layer->repeat); ++layer) place -= static_cast<std::uint64_t>(layer->repeat);
-    if (shows_outputs(context, *layer, false)) return m;
-  }
-  return std::nullopt;
+  return wanted > context.rank.certified && wanted <= context.rank.with_one_more_layer ? find_feedforward(a, first + 1) : first;
 }
 
 /// 15.8 a: a spare layer may fill the coordinate that a norm inside the branch takes away: one feedforward behind the labels and another one with
