@@ -102,7 +102,7 @@ Errors test(const Sumformer& model, const target::Target* target, const Samples*
   std::mt19937_64 random = target::make_random(options.seed, test_stream + 1, 0);
   std::vector<std::size_t> s(n);
   for (std::size_t start = 0; start < count; start += drawn_together) {
-    budget.poll();
+    budget.poll_now();
     budget.report("test", static_cast<double>(start) / static_cast<double>(count));
     const std::size_t now = std::min(drawn_together, count - start);
     if (target != nullptr) {

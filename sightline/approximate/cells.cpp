@@ -275,7 +275,7 @@ CellResult approximate_by_cells(const target::Target& target, const CellOptions&
   result.scale = std::sqrt(result.scale / static_cast<double>(y.size()));
   if (options.slope) check_slope(target, options, x, y);
   for (std::size_t cuts : sizes) {
-    budget.poll();
+    budget.poll_now();
     CellTable table = make_table(target, options.low, options.high, cuts, budget);
     CellRow row;
     row.cuts = cuts;
@@ -285,7 +285,7 @@ CellResult approximate_by_cells(const target::Target& target, const CellOptions&
     const auto measure = [&](const auto& model) {
       const std::size_t step = 100;
       for (std::size_t start = 0; start < options.sequences; start += step) {
-        budget.poll();
+        budget.poll_now();
         budget.report(fmt::format("{} cells per coordinate", cuts), static_cast<double>(start) / static_cast<double>(options.sequences));
         model.evaluate(std::min(step, options.sequences - start), x.data() + start * n * d, built.data() + start * n * k);
       }

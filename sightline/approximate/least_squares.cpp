@@ -67,12 +67,12 @@ void for_blocks(const System& system, std::vector<Checkpoint::Sums> sums, const 
           if (Budget::interrupted.load()) throw Interrupted();
           if (polls) {
             if (checkpoint != nullptr && checkpoint->is_due()) save();
-            budget.poll();
+            budget.poll_now();
             budget.report(shown, static_cast<double>(now) / static_cast<double>(blocks));
           }
         }
       }
-      if (polls) budget.poll();  // as it is here that a stop is seen, should the others have taken all
+      if (polls) budget.poll_now();  // as it is here that a stop is seen, should the others have taken all
     } catch (...) {
       fail();
     }
@@ -302,7 +302,7 @@ std::vector<double> cross_validate(const System& system, const Moments& moments,
   const Matrix all = sum_of(moments.gram), right = sum_of(moments.product);
   std::vector<Matrix> coefficients(folds, Matrix(n, outputs * sizes.size()));
   for (std::size_t f = 0; f < folds; ++f) {
-    budget.poll();
+    budget.poll_now();
     Matrix gram = all, g = right;
     for (std::size_t k = 0; k < gram.data.size(); ++k) gram.data[k] -= moments.gram[f].data[k];
     for (std::size_t k = 0; k < g.data.size(); ++k) g.data[k] -= moments.product[f].data[k];

@@ -134,7 +134,7 @@ MemoryResult memorise(const Samples& samples, const MemoryOptions& options, cons
     std::vector<MemoryRow> best(sizes.size());
     for (std::size_t draw = 0; draw < options.draws; ++draw) {
       budget.report(fmt::format("{} layers", layers), static_cast<double>(draw) / static_cast<double>(options.draws));
-      budget.poll();
+      budget.poll_now();
       std::vector<double> g = samples.x;
       for (std::size_t layer = 0; layer < layers; ++layer) {
         std::vector<double> w(3 * d * d);

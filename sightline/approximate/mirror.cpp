@@ -31,7 +31,7 @@ std::vector<double> split_values(const Source& source, const target::Target& tar
   std::vector<double> all(images * width * sequences), x(chunk * size), moved(chunk * size), values(images * chunk * width), one(images);
   std::vector<std::uint32_t> own(chunk);
   for (std::size_t start = 0; start < sequences; start += chunk) {
-    budget.poll();
+    budget.poll_now();
     budget.report("values at mirror images", static_cast<double>(start) / static_cast<double>(sequences));
     const std::size_t now = std::min(chunk, sequences - start);
     source.draw(start, now, x.data(), own.data(), nullptr);

@@ -76,7 +76,7 @@ PlaceBias measure_place_bias(const Samples& samples, const Sumformer& model, con
   std::vector<double> fitted(n * k), logarithm(n);
   PlaceBias bias;
   for (std::size_t s = 0; s < count; ++s) {
-    budget.poll();
+    budget.poll_now();
     model.evaluate(1, samples.x.data() + s * n * samples.dim, fitted.data());
     double mean = 0;
     for (std::size_t i = 0; i < n; ++i) {

@@ -111,7 +111,7 @@ FitResult fit(const Network& network, const Batch& training, const FitOptions& o
         last = Clock::now();
       }
     }
-    budget.poll();
+    budget.poll_now();
   }
   if (!options.checkpoint.empty())
     std::filesystem::remove(options.checkpoint);

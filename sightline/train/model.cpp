@@ -99,7 +99,7 @@ void Model::declare_layers(Declarer& declare, const Budget& budget) {
     if (!plan)
       plans.push_back(plan = std::make_shared<LayerPlan>(make_layer_plan(a, spec.mixer, index, budget)));
     for (std::int64_t r = 0; r < spec.repeat; ++r, ++index) {
-      budget.poll();
+      budget.poll_now();
       const std::string name = fmt::format("layers.{}", a.block.tied ? 0 : index);
       Layer layer;
       layer.mixer = MixerLayer(declare, name + ".mixer", plan, a.dim);

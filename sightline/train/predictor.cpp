@@ -18,7 +18,7 @@ Evaluation evaluate(const Model& model, const Batch& samples, std::int64_t batch
   double loss = 0, weight = 0, correct = 0, squared = 0;
   for (std::int64_t begin = 0; begin < samples.size(); begin += batch) {
     if (budget)
-      budget->poll();
+      budget->poll_now();
     const Batch part = take_range(samples, begin, std::min(begin + batch, samples.size()), device);
     const Score score = compute_score(model.forward(part.x, part.lengths, run), part, 0);
     loss += score.loss.item<double>();
@@ -47,7 +47,7 @@ std::map<std::string, data::Array> predict(const Model& model, const Batch& samp
   }
   std::vector<Tensor> outputs, weights;
   for (std::int64_t begin = 0; begin < samples.size(); begin += batch) {
-    budget.poll();
+    budget.poll_now();
     const Batch part = take_range(samples, begin, std::min(begin + batch, samples.size()), at::kCPU);
     Model::Probe probe;
     if (attention_layer)

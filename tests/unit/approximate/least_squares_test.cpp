@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 
 #include "sightline/base/error.hpp"
 #include "sightline/target/sampler.hpp"
@@ -101,6 +103,22 @@ TEST_CASE("the same bits for every number of folds' threads; interruption; value
   Budget::interrupted = true;
   CHECK_THROWS_AS((void)run(a, y), Interrupted);
   Budget::interrupted = false;
+}
+
+TEST_CASE("a time limit is seen behind the next block, however few there are") {
+  const Matrix a = draw(640, 5, 31), y = draw(640, 1, 32);
+  const System whole = make(a, y);
+  System slow = whole;
+  std::atomic<std::size_t> blocks{0};
+  const Budget budget(0.05, {});
+  budget.poll();  // reads the clock; the next 255 do not
+  slow.fill = [&](std::size_t block, std::size_t rows, double* to, double* right, std::size_t leading) {
+    ++blocks;
+    while (!budget.is_late()) std::this_thread::yield();
+    whole.fill(block, rows, to, right, leading);
+  };
+  CHECK_THROWS_AS((void)approximate::collect(slow, 1, budget), BudgetExhausted);
+  CHECK(blocks == 1);
 }
 
 TEST_CASE("cross-validation is the error of fits that have not seen the rows") {
