@@ -173,7 +173,7 @@ void add_approximate(CLI::App& app, Exit& exit) {
   add_mlp_options(*command, options->mlp);
   command->add_option("--save", options->save, "write the model (.safetensors) for predict and evaluate");
   command->add_flag("--resume", options->resume, "go on with a fit that was stopped: the file of --save with .part behind it");
-  command->add_option("--checkpoint-seconds", options->fit.checkpoint_seconds, "least time between two checkpoints, M.safetensors.part beside --save (default 2)")->check(non_negative_number);
+  command->add_option("--checkpoint-seconds", options->fit.checkpoint_seconds, "least time between two checkpoints, M.safetensors.part beside --save (default 2; mlp: 5)")->check(non_negative_number);
   command->add_flag("--json", options->json, "one JSON object");
   options->limits.add_to(*command);
   command->callback([options, command, &exit] {

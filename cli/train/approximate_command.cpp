@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/numbers.hpp"
@@ -38,6 +39,7 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
   command->add_option("--error", fit.error)->check(positive_number);
   command->add_option("--save", options->save);
   command->add_flag("--resume", options->resume);
+  command->add_option("--checkpoint-seconds", fit.checkpoint_seconds)->check(non_negative_number);
   command->add_flag("--json", options->json);
   options->limits.add_to(*command);
   command->callback([options, &exit] {
@@ -52,9 +54,17 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
       if (!options->resume)
         std::remove(fit.checkpoint.c_str());
     }
-    const trials::TaskData data = options->target.read(budget);
-    const trials::MlpResult result = trials::fit_mlp(
-        data, fit, budget, [&](const std::string& stage, double share) { budget.report(stage, share); });
+    trials::MlpResult result;
+    try {
+      const trials::TaskData data = options->target.read(budget);
+      result = trials::fit_mlp(data, fit, budget,
+                               [&](const std::string& stage, double share) { budget.report(stage, share); });
+    } catch (const BudgetExhausted& error) {
+      throw BudgetExhausted(fmt::format("{}: {}", error.what(),
+                                        std::filesystem::exists(fit.checkpoint)
+                                            ? fit.checkpoint + " holds what was done, --resume goes on"
+                                            : "nothing written"));
+    }
     std::string architecture;
     if (!options->save.empty()) {
       const std::string& save = options->save;

@@ -104,14 +104,18 @@ FitResult fit(const Network& network, const Batch& training, const FitOptions& o
     }
     if (show)
       show(state.step, value);
-    if (!options.checkpoint.empty() && state.step < steps) {
-      const bool due = std::chrono::duration<double>(Clock::now() - last).count() >= options.checkpoint_seconds;
-      if (due || Budget::interrupted.load()) {
-        write_checkpoint();
-        last = Clock::now();
-      }
+    const bool keeps = !options.checkpoint.empty() && state.step < steps;
+    if (keeps && std::chrono::duration<double>(Clock::now() - last).count() >= options.checkpoint_seconds) {
+      write_checkpoint();
+      last = Clock::now();
     }
-    budget.poll_now();
+    try {
+      budget.poll_now();
+    } catch (...) { // Ctrl-C or the time limit: what was done so far
+      if (keeps)
+        write_checkpoint();
+      throw;
+    }
   }
   if (!options.checkpoint.empty())
     std::filesystem::remove(options.checkpoint);

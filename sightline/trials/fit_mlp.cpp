@@ -111,6 +111,7 @@ MlpResult fit_mlp(const TaskData& data, const MlpOptions& options, const Budget&
   train::FitOptions fit =
       train::make_fit_options(options.steps, options.batch, options.rate, options.seed, options.threads);
   fit.checkpoint = options.checkpoint;
+  fit.checkpoint_seconds = options.checkpoint_seconds;
   fit.fingerprint =
       fmt::format("mlp Sumformer {} samples {} tokens {} dim {} outputs {} latent {} width {} steps {} "
                   "batch {} lr {} seed {} first {} {}",

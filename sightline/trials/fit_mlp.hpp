@@ -19,6 +19,7 @@ struct MlpOptions {
   std::uint64_t seed = 0;
   int threads = 1;
   std::string checkpoint; ///< FitOptions::checkpoint
+  double checkpoint_seconds = 5;
 };
 
 struct MlpResult {

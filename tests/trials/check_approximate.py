@@ -34,16 +34,19 @@ check("error" in run(*words, "--steps", 100, "--error", 2)[0], "a wish that is m
 
 # Stopped, and gone on with: the same bytes as in one go.
 whole = [*words, "--steps", 3000, "--threads", 1]
-process = subprocess.Popen([command, *map(str, whole), "--save", "stopped.safetensors"], cwd=work, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-time.sleep(2)
+part = work / "stopped.safetensors.part"
+process = subprocess.Popen([command, *map(str, whole), "--save", "stopped.safetensors", "--checkpoint-seconds", "0"], cwd=work, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+while process.poll() is None and not part.exists():
+    time.sleep(0.01)
 process.send_signal(signal.SIGINT)
 process.communicate(timeout=120)
-if process.returncode == 130:
-    check((work / "stopped.safetensors.part").exists(), "no checkpoint after Ctrl-C")
-    run(*whole, "--save", "stopped.safetensors", "--resume", code=1)
-    run(*whole, "--save", "whole.safetensors", code=1)
-    check((work / "stopped.safetensors").read_bytes() == (work / "whole.safetensors").read_bytes(), "resumed, other bytes")
-    check(not (work / "stopped.safetensors.part").exists(), "the checkpoint stays behind")
+check(process.returncode == 130 and part.exists(), f"Ctrl-C: exit {process.returncode}, no checkpoint")
+text = run(*whole, "--save", "stopped.safetensors", "--resume", "--time", 0.01, code=3)[1]
+check("stopped.safetensors.part holds what was done, --resume goes on" in text, text)
+run(*whole, "--save", "stopped.safetensors", "--resume", code=1)
+run(*whole, "--save", "whole.safetensors", code=1)
+check((work / "stopped.safetensors").read_bytes() == (work / "whole.safetensors").read_bytes(), "resumed, other bytes")
+check(not part.exists(), "the checkpoint stays behind")
 refused("not expected", *words, "--degree", 3)
 refused("belong to --method mlp", "approximate", "expr:sum(y)", "--latent", 3)
 refused("--resume: expected --save", *words, "--resume")
