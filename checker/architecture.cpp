@@ -58,8 +58,10 @@ const std::map<std::string, std::string_view, std::less<>> grammar = {
     {"pattern per_head", "causal flag heads [%pattern:kind kind text"}};
 
 void require(bool holds, const std::string& path, const std::string& message) {
-  if (!holds) throw Malformed((path.empty() ? "/" : path) + ": expected " + message);
+  if (!holds) throw Malformed("/architecture" + path + ": expected " + message);
 }
+
+bool is_whole(const Json& value, std::int64_t least) { return value.is_integer() && value.integer() >= least && value.integer() <= 2147483647; }
 
 void check(const Json& value, std::string_view type, const std::string& path);
 
@@ -89,7 +91,13 @@ void check(const Json& value, std::string_view type, const std::string& path) {
     type = value.is_string() ? type.substr(0, slash) : type.substr(slash + 1);
   if (type[0] == '[') {
     require(value.is_array(), path, "a list");
-    for (std::size_t k = 0; k < value.size(); ++k) check(value[k], type.substr(1), path + "/" + std::to_string(k));
+    type.remove_prefix(1);
+    const bool whole = type.substr(0, 4) == "int:";  // long lists of arcs: no path is written down for each number
+    const std::int64_t least = whole ? std::stoll(std::string(type.substr(4))) : 0;
+    for (std::size_t k = 0; k < value.size(); ++k) {
+      if (whole && is_whole(value[k], least)) continue;
+      check(value[k], type, path + "/" + std::to_string(k));
+    }
   } else if (type[0] == '@') {
     check_object(value, std::string(type.substr(1)), path);
   } else if (type[0] == '%') {
@@ -98,7 +106,7 @@ void check(const Json& value, std::string_view type, const std::string& path) {
     require(name != nullptr && name->is_string(), path, "an object with a \"" + std::string(type.substr(colon + 1)) + "\"");
     check_object(value, std::string(type.substr(1, colon - 1)) + " " + name->string(), path);
   } else if (type.substr(0, 4) == "int:") {
-    require(value.is_integer() && value.integer() >= std::stoll(std::string(type.substr(4))) && value.integer() <= 2147483647, path, std::string(type));
+    require(is_whole(value, std::stoll(std::string(type.substr(4)))), path, std::string(type));
   } else if (type.substr(0, 4) == "real") {
     const bool above = type == "real>0" ? value.is_real() && value.number() > 0 : type == "real" || (value.is_real() && value.number() >= 0);
     require(value.is_real() && above, path, std::string(type));

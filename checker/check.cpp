@@ -4,6 +4,7 @@
 #include <map>
 
 #include "exact.hpp"
+#include "layout.hpp"
 #include "poll.hpp"
 #include "rules.hpp"
 
@@ -98,6 +99,8 @@ Report check_certificate(std::string_view text, const std::function<void()>& pol
   expect_keys(certificate, {"answer", "architecture", "conversion", "digest", "evidence", "format", "patterns", "version"}, "");
   expect_keys(certificate["conversion"], {"assumptions", "file"}, "/conversion");
   expect_shape(certificate["evidence"], "evidence", "/evidence");
+  // What follows looks at keys one by one: one that has no meaning where it stands must not be believed (docs/theory.md 16.61 c).
+  validate_architecture(certificate["architecture"]);
   Report report;
   try {
     if (const std::string digest = sha256(print(certificate["architecture"])); !certificate["digest"].is(digest)) {

@@ -390,6 +390,55 @@ TEST_CASE("facts of other expressions are rejected") {
   MESSAGE(told << " lies about expressions");
 }
 
+// Arcs join tokens of one parity only, so that both residues are looked at by themselves; tokens that both heads show count once. Counted twice, one layer showed all that there is.
+TEST_CASE("heads that overlap show no token twice: one layer too few is refused, residue by residue") {
+  const json one = {{"tokens", 8}, {"dim", 8}, {"depth", "listed"}, {"target", {{"class", "seen"}}},
+                    {"mixer", {{"relative", "learned"}, {"pattern", {{"kind", "per_head"}, {"heads", {{{"kind", "butterfly"}, {"distance", 2}}, {{"kind", "butterfly"}, {"distance", 4}}}}}}}}};
+  const json truth = certificates::make_from_text(one.dump(), "heads.json");
+  CHECK(certificates::is_confirmed(truth));
+  REQUIRE(truth["answer"]["layers"]["needed"] == 2);
+  REQUIRE(truth["answer"]["verdict"] == "impossible");
+  // All that two layers make of it, said of the one that there is.
+  json two = one;
+  two["layer"] = json::array({{{"repeat", 2}}});
+  const json enough = certificates::make_from_text(two.dump(), "heads.json");
+  REQUIRE(enough["answer"]["verdict"] == "certified");
+  json lie = truth;
+  lie["answer"] = enough["answer"];
+  json& layers = lie["answer"]["layers"];
+  layers["given"] = layers["needed"] = lie["answer"]["class"]["layers"] = 1;
+  lie["answer"]["unseen"] = truth["answer"]["unseen"];
+  std::string& seen = lie["answer"]["rules"][0].get_ref<std::string&>();
+  REQUIRE(seen.find("after 2 layers") != std::string::npos);
+  seen.replace(seen.find("after 2 layers"), 14, "after 1 layer");
+  json& needed = lie["evidence"]["views"]["layout"]["needed"]["seen/layout"];
+  REQUIRE(needed["layers"] == 2);
+  needed = {{"layers", 1}};
+  CHECK(certificates::find_rejected_claim(lie) == "needed");
+}
+
+// Means have no scores that positions could turn: with rotary positions, which the reader of files forgets, one layer would be said to do what takes two (docs/theory.md 16.61 c).
+TEST_CASE("keys of an embedded architecture that have no meaning where they stand are refused") {
+  const auto write = [](const char* kind) {
+    return json{{"tokens", 24}, {"dim", 8}, {"depth", "unbounded"}, {"input", {{"embedding", "table"}, {"vocabulary", 2}, {"bos", true}}}, {"output", {{"head", "linear"}}}, {"target", {{"class", "causal"}}},
+                {"mixer", {{"kind", kind}, {"relative", "rotary"}, {"pattern", {{"kind", "full"}, {"causal", true}}}}}}.dump();
+  };
+  const json means = certificates::make_from_text(write("mean"), "means.json");
+  CHECK(certificates::is_confirmed(means));
+  CHECK(means["answer"]["layers"]["needed"] == 2);
+  json lie = certificates::make_from_text(write("attention"), "means.json");
+  CHECK(lie["answer"]["layers"]["needed"] == 1);
+  lie["architecture"]["layer"][0]["mixer"]["kind"] = lie["architecture"]["mixer"]["kind"] = "mean";
+  lie["answer"]["condition13"] = means["answer"]["condition13"];
+  lie["answer"]["rules"][0] = "mixed-rotary (theory 15.5 D5): a full rotary layer names every token; a full layer without positions needs a second one to order the rest; the first layer is rotary and shows everything";
+  certificates::renew_digest(lie);
+  CHECK(certificates::find_rejected_claim(lie) == "malformed");
+  json odd = means;
+  odd["architecture"]["layer"][0]["norm"]["kind"] = "batchnorm";
+  certificates::renew_digest(odd);
+  CHECK(certificates::find_rejected_claim(odd) == "malformed");
+}
+
 TEST_CASE("lies about structured layouts are rejected") {
   std::map<std::string, Tally> tallies;
   Random random(2);
