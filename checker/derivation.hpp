@@ -68,6 +68,9 @@ struct OutputRank {
 /// @param selects  top_k leaves out some key (selects_keys)
 [[nodiscard]] MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const ActivationFacts& alpha, std::int64_t dim, bool selects);
 [[nodiscard]] bool selects_keys(const Json& architecture, const Json& mixer);
+[[nodiscard]] bool has_feedforward(const Json& layer);
+/// A list that is repeated for ever stops behind any layer that has a feedforward, if there is one (16.60).
+[[nodiscard]] bool may_stop_behind(const Json& architecture, const Json& layer);
 [[nodiscard]] OutputRank output_rank(const Json& architecture);
 [[nodiscard]] OutputRank rank_behind(const Json& architecture, const Json& norm);  ///< where the list stops behind a layer with this norm
 [[nodiscard]] bool has_one_norm(const Json& architecture);                         ///< of all layers

@@ -347,15 +347,16 @@ bool has_one_norm(const Json& a) {
   });
 }
 
-/// On ids a list stops behind its last layer; repeated for ever, behind any layer with a feedforward. Real tokens may pass through a
-/// feedforward-only sublayer of any layer at the end (16.60).
+bool has_feedforward(const Json& layer) { return !layer["feedforward"]["kind"].is("none"); }
+
+bool may_stop_behind(const Json& a, const Json& layer) { return has_feedforward(layer) || std::ranges::none_of(a["layer"].array(), has_feedforward); }
+
+/// On ids a list stops behind its last layer. Real tokens may pass through a feedforward-only sublayer of any layer at the end (16.60).
 OutputRank output_rank(const Json& a) {
   const Json::Array& layers = a["layer"].array();
   const bool ids = a["input"]["embedding"].is("table"), listed = a["depth"].is("listed");
   const OutputRank behind_last = rank_behind(a, layers.back()["norm"]);
   if (has_one_norm(a) || (ids && listed)) return behind_last;
-  const auto reads_out = [](const Json& layer) { return !layer["feedforward"]["kind"].is("none"); };
-  const bool any = std::any_of(layers.begin(), layers.end(), reads_out);
   std::int64_t affine = 0;
   bool alike = true;
   std::optional<OutputRank> best;
@@ -363,7 +364,7 @@ OutputRank output_rank(const Json& a) {
     const OutputRank here = rank_behind(a, layer["norm"]);
     affine = std::max(affine, here.sphere ? a["dim"].integer() : here.affine);
     alike = alike && here == behind_last;
-    if (listed ? &layer != &layers.back() : any && !reads_out(layer)) continue;
+    if (listed ? &layer != &layers.back() : !may_stop_behind(a, layer)) continue;
     const auto shown = [](const OutputRank& rank) { return std::tuple(!rank.sphere, rank.certified, rank.with_one_more_layer); };
     if (!best || shown(here) > shown(*best)) best = here;
   }

@@ -88,11 +88,6 @@ bool is_bounded_branch(const Derivation& d, const Json& layer) {
          !real(d.a["output"]["norm"]);
 }
 
-bool has_feedforward(const Json& layer) { return !layer["feedforward"]["kind"].is("none"); }
-
-/// A list that is repeated for ever stops behind any layer that has a feedforward, if there is one (16.60).
-bool may_stop_behind(const Derivation& d, const Json& layer) { return has_feedforward(layer) || std::ranges::none_of(d.a["layer"].array(), has_feedforward); }
-
 /// What a spare layer adds (15.8 a) reaches the end: all norms alike, a head, or neither a post-norm nor a branch of gain 1 (16.60).
 bool spare_reaches_end(const Derivation& d) {
   if (has_one_norm(d.a) || !d.a["output"]["head"].is("none")) return true;
@@ -126,7 +121,7 @@ void check_norms(const Derivation& d, Missing& missing) {
     return;
   }
   if (!d.a["output"]["head"].is("none")) return;
-  if (std::ranges::none_of(layers, [&](const Json& layer) { return may_stop_behind(d, layer) && puts_out_all(d, layer, spare_reaches_end(d)); }))
+  if (std::ranges::none_of(layers, [&](const Json& layer) { return may_stop_behind(d.a, layer) && puts_out_all(d, layer, spare_reaches_end(d)); }))
     missing.push_back("no layer behind which the list may stop shows all outputs without bounding them, and there is no head (theory 16.60)");
 }
 
@@ -171,7 +166,7 @@ std::uint64_t next_feedforward(const Derivation& d, std::uint64_t from) { return
 
 /// The first layer from this one on that puts out as many numbers as are wanted, where norms differ by layer (16.60).
 std::optional<std::uint64_t> next_read_out(const Derivation& d, std::uint64_t from) {
-  if (!has_one_norm(d.a)) return next_layer(d, from, [&](const Json& layer) { return may_stop_behind(d, layer) && puts_out_all(d, layer, false); });
+  if (!has_one_norm(d.a)) return next_layer(d, from, [&](const Json& layer) { return may_stop_behind(d.a, layer) && puts_out_all(d, layer, false); });
   const std::uint64_t first = next_feedforward(d, from);
   return d.output_dim > d.rank.certified && d.output_dim <= d.rank.with_one_more_layer ? next_feedforward(d, first + 1) : first;  // 15.8 a
 }

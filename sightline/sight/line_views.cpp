@@ -168,7 +168,6 @@ bool is_row_reflected(const layout::Relation& relation, Vertex p, Vertex low, Ve
     run.colour_step = -run.colour_step;
     run.first = last - std::exchange(run.last, last - run.first);
   }
-  std::reverse(row.begin(), row.end());
   std::sort(row.begin(), row.end(), [](const layout::ColouredRun& a, const layout::ColouredRun& b) { return a.first < b.first; });
   return is_same_row(row, image, work);
 }

@@ -459,14 +459,18 @@ OutputRank compute_rank_behind(const Architecture& architecture, const Norm& lay
   return rank;
 }
 
+bool has_feedforward(const LayerSpec& layer) { return layer.feedforward.kind != FeedforwardKind::none; }
+
+bool may_stop_behind(const Architecture& architecture, const LayerSpec& layer) {
+  return has_feedforward(layer) || std::none_of(architecture.layers.begin(), architecture.layers.end(), has_feedforward);
+}
+
 OutputRank compute_output_rank(const Architecture& architecture, const NormFacts& norms) {
   const std::vector<LayerSpec>& layers = architecture.layers;
   const bool ids = architecture.input.embedding == Embedding::table, listed = architecture.depth == Depth::listed;
   const OutputRank behind_last = compute_rank_behind(architecture, layers.back().norm);
   if (norms.uniform || (ids && listed)) return behind_last;
-  // A list that is repeated for ever may stop behind any layer that has a feedforward; real tokens may pass through a feedforward-only
-  // sublayer of any layer at the end (docs/theory.md 16.60).
-  const bool reads_out = std::any_of(layers.begin(), layers.end(), [](const LayerSpec& l) { return l.feedforward.kind != FeedforwardKind::none; });
+  // Real tokens may pass through a feedforward-only sublayer of any layer at the end (docs/theory.md 16.60).
   std::optional<OutputRank> best;
   std::int64_t affine = 0;
   bool alike = true;
@@ -474,7 +478,7 @@ OutputRank compute_output_rank(const Architecture& architecture, const NormFacts
     const OutputRank here = compute_rank_behind(architecture, layers[k].norm);
     affine = std::max(affine, here.sphere ? architecture.dim : here.affine);
     alike = alike && here == behind_last;
-    const bool stops = listed ? k + 1 == layers.size() : !reads_out || layers[k].feedforward.kind != FeedforwardKind::none;
+    const bool stops = listed ? k + 1 == layers.size() : may_stop_behind(architecture, layers[k]);
     const auto shown = [](const OutputRank& rank) { return std::tuple(!rank.sphere, rank.certified, rank.with_one_more_layer); };
     if (stops && (!best || shown(here) > shown(*best))) best = here;
   }

@@ -93,6 +93,9 @@ struct OutputRank {
   std::string why;
   bool operator==(const OutputRank&) const = default;
 };
+[[nodiscard]] bool has_feedforward(const architecture::LayerSpec& layer);
+/// Where a list that is repeated for ever may stop: behind any layer that has a feedforward, if there is one (docs/theory.md 16.60).
+[[nodiscard]] bool may_stop_behind(const architecture::Architecture& architecture, const architecture::LayerSpec& layer);
 /// Where the list stops behind a layer with this norm.
 [[nodiscard]] OutputRank compute_rank_behind(const architecture::Architecture& architecture, const architecture::Norm& norm);
 [[nodiscard]] OutputRank compute_output_rank(const architecture::Architecture& architecture, const NormFacts& norm);

@@ -141,11 +141,6 @@ bool is_bounded_branch(const Context& context, const LayerSpec& layer) {
   return inside && !norm.affine && context.architecture.output.head == Head::none && !final_norm;
 }
 
-bool has_feedforward(const LayerSpec& layer) { return layer.feedforward.kind != FeedforwardKind::none; }
-
-/// Where a list that is repeated for ever may stop: behind any layer that has a feedforward, if there is one (docs/theory.md 16.60).
-bool may_stop_behind(const Architecture& a, const LayerSpec& layer) { return has_feedforward(layer) || std::none_of(a.layers.begin(), a.layers.end(), has_feedforward); }
-
 /// May a layer to spare fill the coordinate that a norm inside the branch takes away (15.8 a)? Where norms differ and there is no head, what the spare layer
 /// adds must reach the end: no post-norm scales it down, no branch of gain 1 takes its place (docs/theory.md 16.60).
 bool may_use_spare(const Context& context) {

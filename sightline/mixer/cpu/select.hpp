@@ -22,7 +22,8 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> order_key(Vec<Real> s) {
 
 /// A bit for every key of a vector that is at least `least`.
 template <class Real> SIGHTLINE_INLINE std::uint64_t reached_from(const Real* keys, Whole<Real> least) {
-  const IntVec<Real> mine = (IntVec<Real>)load<Real>(keys), border = least - IntVec<Real>{};
+  const IntVec<Real> mine = (IntVec<Real>)load<Real>(keys);
+  [[maybe_unused]] const IntVec<Real> border = least - IntVec<Real>{};  // not in the portable loop
 #if defined(SIGHTLINE_USE_AVX512)
   if constexpr (sizeof(Real) == 4)
     return _mm512_cmpge_epi32_mask((__m512i)mine, (__m512i)border);
