@@ -33,7 +33,13 @@ constexpr std::array harmless_keys = {
     "task_specific_params", "tf_legacy_loss", "tokenizer_class", "torch_dtype", "torchscript", "transformers_version",
     "tie_encoder_decoder", "type_vocab_size", "use_bfloat16", "use_cache", "use_mean_pooling", "use_qk_norm", "global_rope_theta",
     "local_rope_theta", "prefix", "sep_token_id", "skip_head", "drop_path_rate", "stage_names", "out_features", "out_indices",
-    "use_bias_qkv", "initial_context_length", "swiglu_alpha", "swiglu_limit", "rope_interleaved", "return_dict_in_generate"};
+    "use_bias_qkv", "initial_context_length", "swiglu_alpha", "swiglu_limit", "rope_interleaved", "return_dict_in_generate",
+    "apply_layernorm", "attention_out_bias", "attention_softmax_in_fp32", "input_jitter_noise", "kv_lora_rank", "layerscale_value",
+    "lm_head_bias", "moe_intermediate_size", "n_group", "n_shared_experts", "norm_topk_prob", "num_mtp_layers",
+    "num_nextn_predict_layers", "projection_dim", "q_lora_rank", "qk_head_dim", "qk_nope_head_dim", "qk_rope_head_dim",
+    "reshape_hidden_states", "rope_interleave", "routed_scaling_factor", "scale_attention_softmax_in_fp32", "scale_embedding",
+    "shared_expert_intermediate_size", "task_type_vocab_size", "topk_group", "use_mask_token", "use_qkv_bias", "use_task_id",
+    "v_head_dim", "vision_use_head"};
 
 constexpr std::array harmless_prefixes = {"summary_", "classifier_", "output_", "pooler_", "initializer_", "router_"};
 constexpr std::array harmless_parts = {"dropout", "drop_rate", "pdrop", "_token_id", "_token_index"};

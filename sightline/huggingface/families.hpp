@@ -13,19 +13,42 @@ void import_xlm_roberta(Draft& draft); ///< and camembert: roberta with another 
 void import_electra(Draft& draft);
 void import_distilbert(Draft& draft);
 void import_t5(Draft& draft);          ///< the encoder
+void import_mt5(Draft& draft);
+void import_umt5(Draft& draft);        ///< each layer with buckets of its own
+void import_albert(Draft& draft);      ///< all layers share weights
+void import_bert_generation(Draft& draft);
+void import_rembert(Draft& draft);
+void import_megatron_bert(Draft& draft);         ///< pre-norm, as the next two
+void import_roberta_prelayernorm(Draft& draft);
+void import_xlm_roberta_xl(Draft& draft);
+void import_mpnet(Draft& draft);       ///< learned positions and buckets of distances
+void import_esm(Draft& draft);
+void import_eurobert(Draft& draft);
+void import_nomic_bert(Draft& draft);
 
 // Sparse attention (sparse_encoders.cpp)
 void import_longformer(Draft& draft);  ///< windows of total width w, global tokens from --global
 void import_big_bird(Draft& draft);    ///< blocks, or full attention on short inputs
 void import_modernbert(Draft& draft);
+void import_modernbert_decoder(Draft& draft);
 
 // Images (vision.cpp)
 void import_vit(Draft& draft);
+void import_deit(Draft& draft);
+void import_dinov2(Draft& draft);
+void import_clip_vision(Draft& draft);
+void import_siglip_vision(Draft& draft);
 void import_swin(Draft& draft);        ///< one stage
 void import_detr(Draft& draft);        ///< the encoder
 
 // Decoders with LayerNorm and a plain feedforward (gpt.cpp)
 void import_gpt2(Draft& draft);
+void import_gpt_bigcode(Draft& draft);
+void import_openai_gpt(Draft& draft);
+void import_biogpt(Draft& draft);
+void import_xglm(Draft& draft);
+void import_clip_text(Draft& draft);
+void import_codegen(Draft& draft);
 void import_gpt_neo(Draft& draft);
 void import_gptj(Draft& draft);
 void import_gpt_neox(Draft& draft);
@@ -55,5 +78,26 @@ void import_llama4(Draft& draft);
 void import_olmo(Draft& draft);
 void import_olmo2(Draft& draft);
 void import_olmo3(Draft& draft);
+
+// What keeps that block and changes a norm, a window or the feedforward (llama_kin.cpp)
+void import_arcee(Draft& draft);
+void import_ernie4_5(Draft& draft);
+void import_glm(Draft& draft);
+void import_glm4(Draft& draft);
+void import_helium(Draft& draft);
+void import_hunyuan_dense(Draft& draft);
+void import_seed_oss(Draft& draft);
+void import_nemotron(Draft& draft);
+void import_persimmon(Draft& draft);
+void import_stablelm(Draft& draft);
+void import_ministral(Draft& draft);
+void import_cwm(Draft& draft);
+void import_vaultgemma(Draft& draft);
+void import_exaone4(Draft& draft);
+void import_olmoe(Draft& draft);
+void import_granitemoe(Draft& draft);
+void import_phimoe(Draft& draft);
+void import_qwen2_moe(Draft& draft);
+void import_deepseek_v3(Draft& draft);
 
 }  // namespace sightline::huggingface

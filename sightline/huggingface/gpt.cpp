@@ -89,6 +89,63 @@ void import_gpt2(Draft& draft) {
   add_layers(draft, layer, layers);
 }
 
+void import_gpt_bigcode(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-5),
+                                        mlp(read_activation(draft, {"activation_function"}, "gelu_pytorch_tanh"), true));
+  draft.architecture.input.positions = Positions::learned;
+  const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, 50257}, gpt2_keys);
+  read_tokens(draft, {"max_position_embeddings", "n_positions"}, 1024, Limit::table);
+  add_layers(draft, layer, layers);
+}
+
+// The first GPT: norms behind the sums, none at the end.
+void import_openai_gpt(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-5),
+                                        mlp(read_activation(draft, {"afn"}, "gelu"), true));
+  layer.norm.place = NormPlace::post;
+  draft.architecture.output.norm.reset();
+  draft.architecture.input.positions = Positions::learned;
+  const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, 40478}, gpt2_keys);
+  read_tokens(draft, {"max_position_embeddings", "n_positions"}, 512, Limit::table);
+  add_layers(draft, layer, layers);
+}
+
+void import_biogpt(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, 1e-5, mlp(read_activation(draft, {"hidden_act"}, "gelu"), true));
+  draft.architecture.input.positions = Positions::learned;
+  const std::int64_t layers = read_sizes(draft, layer, {24, 1024, 16, 42384});
+  // The table has 2 rows more than the key says, as in OPT.
+  read_tokens(draft, {"max_position_embeddings"}, 1024, Limit::table);
+  add_layers(draft, layer, layers);
+}
+
+void import_xglm(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, 1e-5, mlp(read_activation(draft, {"activation_function"}, "gelu"), true));
+  draft.architecture.input.positions = Positions::sinusoidal;
+  const std::int64_t layers =
+      read_sizes(draft, layer, {24, 1024, 16, 256008},
+                 {{"num_hidden_layers", "num_layers"}, {"hidden_size", "d_model"}, {"num_attention_heads", "attention_heads"}});
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  add_layers(draft, layer, layers);
+}
+
+// GPT-J with fused projections that are cut into four parts.
+void import_codegen(Draft& draft) {
+  import_gptj(draft);
+  const std::int64_t heads = draft.layers.front().mixer.heads;
+  if (heads % 4 != 0) draft.config.fail("num_attention_heads", "a multiple of 4", fmt::format("{}", heads));
+}
+
+// CLIP's text encoder: a small GPT-2.
+void import_clip_text(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_eps"}, 1e-5),
+                                        mlp(read_activation(draft, {"hidden_act"}, "quick_gelu"), true));
+  draft.architecture.input.positions = Positions::learned;
+  const std::int64_t layers = read_sizes(draft, layer, {12, 512, 8, 49408});
+  read_tokens(draft, {"max_position_embeddings"}, 77, Limit::table);
+  add_layers(draft, layer, layers);
+}
+
 void import_gpt_neo(Draft& draft) {
   LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-5),
                                         mlp(read_activation(draft, {"activation_function"}, "gelu_new"), true));

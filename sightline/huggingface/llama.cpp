@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include "sightline/huggingface/families.hpp"
+#include "sightline/huggingface/llama.hpp"
 
 namespace sightline::huggingface {
 
-namespace {
-
-// Pre-RMSNorm, causal, rotary, SwiGLU without biases, final RMSNorm. Families change what differs.
-LayerSpec make_llama_layer(Draft& draft, double default_eps, Names activation_key, const std::string& activation) {
+LayerSpec make_llama_layer(Draft& draft, double default_eps, Names activation_key, const std::string& activation,
+                           double rotary_part) {
   const double eps = draft.config.number({"rms_norm_eps"}, default_eps);
   LayerSpec layer;
   layer.norm = rms_norm(eps);
@@ -18,18 +17,16 @@ LayerSpec make_llama_layer(Draft& draft, double default_eps, Names activation_ke
   layer.mixer.pattern = causal();
   draft.architecture.output.norm = rms_norm(eps);
   make_decoder(draft);
-  add_rotary(draft, layer, 1.0);
+  add_rotary(draft, layer, rotary_part);
   return layer;
 }
 
-LayerSpec make_llama_layer(Draft& draft, double default_eps = 1e-6) {
+LayerSpec make_llama_layer(Draft& draft, double default_eps) {
   return make_llama_layer(draft, default_eps, {"hidden_act"}, "silu");
 }
 
-// Which layers slide: the file's layer_types, else `by_interval`; a sliding layer needs a window.
-template <class ByInterval>
 std::vector<bool> read_sliding_layers(Draft& draft, std::int64_t layers, std::optional<std::int64_t> window,
-                                      ByInterval by_interval) {
+                                      const std::function<bool(std::int64_t)>& by_interval) {
   const auto types = read_layer_types(draft, layers, {"full_attention", "sliding_attention"});
   std::vector<bool> sliding;
   for (std::int64_t k = 0; k < layers; ++k) {
@@ -48,6 +45,26 @@ void add_windowed_layers(Draft& draft, LayerSpec layer, const std::vector<bool>&
   }
 }
 
+Feedforward read_experts(const Draft& draft, const LayerSpec& layer, bool bias, std::int64_t count, std::int64_t top_k,
+                         const ExpertKeys& keys) {
+  const std::int64_t total = draft.config.integer(keys.count, count);
+  const std::int64_t used = draft.config.integer(keys.used, top_k);
+  if (used > total) draft.config.fail(*keys.used.begin(), fmt::format("at most the {} experts", total));
+  return experts(layer.feedforward.activation, bias, total, used);
+}
+
+void apply_sparse_steps(Draft& draft, std::vector<LayerSpec>& layers, const Feedforward& dense, const Feedforward& mixture) {
+  const std::int64_t step = draft.config.integer({"decoder_sparse_step"}, 1);
+  const auto listed = draft.config.integers("mlp_only_layers", 0).value_or(std::vector<std::int64_t>{});
+  for (std::size_t k = 0; k < layers.size(); ++k) {
+    const auto index = static_cast<std::int64_t>(k);
+    const bool is_dense = (index + 1) % step != 0 || std::find(listed.begin(), listed.end(), index) != listed.end();
+    layers[k].feedforward = is_dense ? dense : mixture;
+  }
+}
+
+namespace {
+
 // no_rope_layers: 1 = rotary, 0 = no positions; missing, null and (as the library has it for Llama 4) empty: every 4th has none.
 std::vector<bool> read_rotary_layers(const Draft& draft, std::int64_t layers, bool empty_is_default) {
   const std::int64_t interval = draft.config.interval({"no_rope_layer_interval"}, 4);
@@ -60,13 +77,6 @@ std::vector<bool> read_rotary_layers(const Draft& draft, std::int64_t layers, bo
   for (std::int64_t k = 0; k < layers; ++k)
     rotary.push_back(listed && !listed->empty() ? (*listed)[static_cast<std::size_t>(k)] != 0 : (k + 1) % interval != 0);
   return rotary;
-}
-
-Feedforward read_experts(const Draft& draft, const LayerSpec& layer, bool bias, std::int64_t count, std::int64_t top_k) {
-  const std::int64_t total = draft.config.integer({"num_experts", "num_local_experts"}, count);
-  const std::int64_t used = draft.config.integer({"num_experts_per_tok"}, top_k);
-  if (used > total) draft.config.fail("num_experts_per_tok", fmt::format("at most the {} experts", total));
-  return experts(layer.feedforward.activation, bias, total, used);
 }
 
 // OLMo 2 and 3: RMSNorm after each branch alone. Returns the layer count.
@@ -177,13 +187,8 @@ void import_qwen3_moe(Draft& draft) {
   if (config.flag({"use_sliding_window"}, false)) apply_single_window(draft, layer, 4096);  // on every layer
   const Feedforward dense = layer.feedforward;
   const Feedforward mixture = read_experts(draft, layer, false, 128, 8);
-  const std::int64_t step = config.integer({"decoder_sparse_step"}, 1);
-  const auto dense_layers = config.integers("mlp_only_layers", 0).value_or(std::vector<std::int64_t>{});
-  for (std::int64_t k = 0; k < layers; ++k) {
-    const bool is_dense = (k + 1) % step != 0 || std::find(dense_layers.begin(), dense_layers.end(), k) != dense_layers.end();
-    layer.feedforward = is_dense ? dense : mixture;
-    draft.layers.push_back(layer);
-  }
+  add_layers(draft, layer, layers);
+  apply_sparse_steps(draft, draft.layers, dense, mixture);
 }
 
 void import_gemma(Draft& draft) {

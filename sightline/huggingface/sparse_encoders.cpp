@@ -124,7 +124,11 @@ void import_big_bird(Draft& draft) {
                         : "random blocks: in evaluation each of them is one more copy of block 0; --mode train draws them");
 }
 
-void import_modernbert(Draft& draft) {
+namespace {
+
+enum class Direction { both, backward };
+
+void read_modernbert(Draft& draft, Direction direction) {
   const ConfigView& config = draft.config;
   const double eps = config.number({"norm_eps"}, 1e-5);
   LayerSpec layer;
@@ -139,15 +143,28 @@ void import_modernbert(Draft& draft) {
   const std::int64_t every = config.interval({"global_attn_every_n_layers"}, 3);
   // `sliding_window`, one side of the window, is the library's other name for it and wins.
   const std::int64_t total = config.integer({"local_attention"}, 128, 0);
-  const std::int64_t radius = config.integer({"sliding_window"}, total / 2, 0);
+  const std::int64_t radius = config.integer({"sliding_window"}, total / 2, direction == Direction::both ? 0 : 1);
   const auto types = read_layer_types(draft, layers, {"full_attention", "sliding_attention"});
   for (std::int64_t k = 0; k < layers; ++k) {
     const bool full = types ? (*types)[static_cast<std::size_t>(k)] == "full_attention" : k % every == 0;
-    layer.mixer.pattern = full ? layout::PatternSpec{} : window(radius);
+    if (direction == Direction::backward)
+      layer.mixer.pattern = full ? causal() : causal_window(radius);
+    else
+      layer.mixer.pattern = full ? layout::PatternSpec{} : window(radius);
     draft.layers.push_back(layer);
   }
   draft.assume("norms: the attention of layer 0 reads the embedding's LayerNorm directly; a second norm changes nothing");
   if (!config.flag({"norm_bias"}, false)) draft.assume("norms: LayerNorm without bias, modelled with gain and bias");
+}
+
+}  // namespace
+
+void import_modernbert(Draft& draft) { read_modernbert(draft, Direction::both); }
+
+// The window of its local layers is half of local_attention and counts the own token.
+void import_modernbert_decoder(Draft& draft) {
+  read_modernbert(draft, Direction::backward);
+  make_decoder(draft);
 }
 
 }  // namespace sightline::huggingface

@@ -32,24 +32,31 @@ layout::PatternSpec make_swin_pattern(std::int64_t height, std::int64_t width, s
   return pattern;
 }
 
-}  // namespace
+// What tells image encoders that read everything apart.
+struct Vit {
+  double eps;
+  std::string activation;
+  std::int64_t patch;
+  std::int64_t extra;  ///< trained tokens in front of the patches
+  std::string_view extra_name;
+};
 
-void import_vit(Draft& draft) {
+void read_vit(Draft& draft, const Vit& defaults) {
   const ConfigView& config = draft.config;
-  const double eps = config.number({"layer_norm_eps"}, 1e-12);
+  const double eps = config.number({"layer_norm_eps"}, defaults.eps);
   LayerSpec layer;
   layer.norm = layer_norm(eps);
-  layer.feedforward = mlp(read_activation(draft, {"hidden_act"}, "gelu"), true);
+  layer.feedforward = mlp(read_activation(draft, {"hidden_act"}, defaults.activation), true);
   const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, 0});
   const auto [image_height, image_width] = config.pair("image_size", 224);
-  const auto [patch_height, patch_width] = config.pair("patch_size", 16);
+  const auto [patch_height, patch_width] = config.pair("patch_size", defaults.patch);
   const std::int64_t channels = config.integer({"num_channels"}, 3);
   const std::int64_t height = image_height / patch_height;
   const std::int64_t width = image_width / patch_width;
   check_patch_count(draft, height, width);
-  const std::int64_t tokens = height * width + 1;
+  const std::int64_t tokens = height * width + defaults.extra;
   if (draft.options.tokens && *draft.options.tokens != tokens)
-    config.fail_option("--tokens", fmt::format("{} ({} x {} patches and the class token)", tokens, height, width),
+    config.fail_option("--tokens", fmt::format("{} ({} x {} patches{}{})", tokens, height, width, defaults.extra > 0 ? " and " : "", defaults.extra_name),
                        fmt::format("{}", *draft.options.tokens));
   auto& input = draft.architecture.input;
   draft.architecture.tokens = tokens;
@@ -59,8 +66,36 @@ void import_vit(Draft& draft) {
   input.positions = Positions::learned;
   draft.architecture.output.norm = layer_norm(eps);
   draft.layers.assign(static_cast<std::size_t>(layers), layer);
-  draft.assume("tokens: the class token is token 0 and counts as a token; its vector is trained, not an input");
+  if (defaults.extra == 1) draft.assume("tokens: the class token is token 0 and counts as a token; its vector is trained, not an input");
+  if (defaults.extra == 2)
+    draft.assume("tokens: the class token and the distillation token are tokens 0 and 1 and count as tokens; their vectors are trained, "
+                 "not inputs");
 }
+
+constexpr std::string_view class_token = "the class token";
+
+}  // namespace
+
+void import_vit(Draft& draft) { read_vit(draft, {1e-12, "gelu", 16, 1, class_token}); }
+
+void import_deit(Draft& draft) { read_vit(draft, {1e-12, "gelu", 16, 2, "the class and distillation tokens"}); }
+
+void import_dinov2(Draft& draft) {
+  read_vit(draft, {1e-6, "gelu", 14, 1, class_token});
+  if (!draft.config.flag({"use_swiglu_ffn"}, false)) return;
+  attention_kernel::Activation silu;
+  silu.name = "silu";
+  for (LayerSpec& layer : draft.layers) layer.feedforward = glu(silu, true);
+}
+
+// A LayerNorm stands before the first layer; the last hidden state has none behind it.
+void import_clip_vision(Draft& draft) {
+  read_vit(draft, {1e-5, "quick_gelu", 32, 1, class_token});
+  draft.architecture.input.norm = draft.architecture.output.norm;
+  draft.architecture.output.norm.reset();
+}
+
+void import_siglip_vision(Draft& draft) { read_vit(draft, {1e-6, "gelu_pytorch_tanh", 16, 0, ""}); }
 
 void import_swin(Draft& draft) {
   const ConfigView& config = draft.config;

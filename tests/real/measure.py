@@ -25,7 +25,7 @@ def make_model(config):
     loaded = transformers.CONFIG_MAPPING[fields.pop("model_type")].from_dict(fields)
     loaded = getattr(loaded, "text_config", loaded)
     loaded._experts_implementation = "eager"  # the grouped kernels have no float64
-    own = {"t5": "T5EncoderModel", "llama4_text": "Llama4TextModel", "gemma3_text": "Gemma3TextModel"}.get(loaded.model_type)
+    own = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel", "llama4_text": "Llama4TextModel", "gemma3_text": "Gemma3TextModel"}.get(loaded.model_type)
     loaded._attn_implementation = "eager"
     model = getattr(transformers, own)(loaded) if own else transformers.AutoModel.from_config(loaded, attn_implementation="eager")
     return randomise(model.to(torch.float64).eval())

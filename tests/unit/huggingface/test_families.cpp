@@ -15,6 +15,7 @@ namespace {
 
 Architecture import_type(const std::string& type, json config = json::object(), std::int64_t tokens = 20) {
   config["model_type"] = type;
+  if (type == "esm") config.update({{"vocab_size", 33}, {"pad_token_id", 1}});  // no defaults
   return import_json(config, with_tokens(tokens)).architecture;
 }
 
@@ -95,8 +96,48 @@ TEST_CASE("defaults of every family of ids") {
       {"olmo2", causal, false, rms, NormPlace::after, true, false, glu, Bias::no, none, rotary, sequential},
       {"olmo3", causal, false, rms, NormPlace::after, true, false, glu, Bias::no, none, rotary, sequential},
       {"qwen3_moe", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"ernie", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"data2vec-text", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"bert-generation", all, false, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"rembert", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"albert", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"mpnet", all, true, ln, post, false, true, mlp, Bias::yes, learned, RelativeScheme::t5, sequential},
+      {"nomic_bert", all, true, ln, post, false, true, glu, Bias::no, none, rotary, sequential},
+      {"megatron-bert", all, true, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"roberta-prelayernorm", all, true, ln, pre, true, true, mlp, Bias::yes, learned, absent, sequential},
+      {"xlm-roberta-xl", all, true, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"esm", all, true, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"eurobert", all, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"modernbert-decoder", causal, true, ln, pre, true, true, glu, Bias::no, none, rotary, sequential},
+      {"mt5", all, false, rms, pre, true, false, glu, Bias::no, none, RelativeScheme::t5, sequential},
+      {"umt5", all, false, rms, pre, true, false, glu, Bias::no, none, RelativeScheme::t5, sequential},
+      {"gpt_bigcode", causal, false, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"openai-gpt", causal, false, ln, post, false, false, mlp, Bias::yes, learned, absent, sequential},
+      {"biogpt", causal, true, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"xglm", causal, true, ln, pre, true, false, mlp, Bias::yes, Positions::sinusoidal, absent, sequential},
+      {"clip_text_model", causal, true, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"codegen", causal, false, ln, pre, true, false, mlp, Bias::yes, none, rotary, parallel},
+      {"nemotron", causal, false, ln, pre, true, false, mlp, Bias::no, none, rotary, sequential},
+      {"persimmon", causal, false, ln, pre, true, false, mlp, Bias::yes, none, rotary, sequential},
+      {"stablelm", causal, false, ln, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"arcee", causal, true, rms, pre, true, false, mlp, Bias::no, none, rotary, sequential},
+      {"cwm", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"ernie4_5", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"exaone4", causal, false, rms, NormPlace::after, true, false, glu, Bias::no, none, rotary, sequential},
+      {"glm", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"glm4", causal, false, rms, sandwich, true, false, glu, Bias::no, none, rotary, sequential},
+      {"helium", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"hunyuan_v1_dense", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"ministral", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"seed_oss", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"vaultgemma", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"granitemoe", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"olmoe", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"phimoe", causal, false, ln, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"qwen2_moe", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"deepseek_v3", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},  // of its first layer
   };
-  CHECK(table.size() + 3 == known_model_types().size());  // and vit, swin, detr
+  CHECK(table.size() + 7 == known_model_types().size());  // and vit, deit, dinov2, clip's, siglip's, swin, detr
   for (const Facts& facts : table) {
     CAPTURE(facts.type);
     const Architecture a = import_type(facts.type);
@@ -113,7 +154,7 @@ TEST_CASE("defaults of every family of ids") {
     CHECK(a.output.norm.has_value() == facts.final_norm);
     if (a.output.norm) CHECK(a.output.norm->kind == facts.norm);
     CHECK(a.block.arrangement == facts.arrangement);
-    CHECK_FALSE(a.block.tied);
+    CHECK(a.block.tied == (facts.type == "albert"));
     const LayerSpec& layer = a.layers.front();
     CHECK(layer.norm.kind == facts.norm);
     CHECK(layer.norm.place == facts.place);
@@ -268,4 +309,30 @@ TEST_CASE("what is assumed is said, once per line") {
   const json uneven = {{"model_type", "longformer"}, {"num_hidden_layers", 2}, {"attention_window", {6, 8}}};
   CHECK(says(import_json(uneven, with_tokens(16)), "6 does not divide 16"));
   CHECK_FALSE(says(import_json(uneven, with_tokens(24)), "does not divide"));
+}
+
+TEST_CASE("facts of single types that the table of defaults does not hold") {
+  CHECK(import_type("albert").block.tied);
+  CHECK_FALSE(import_type("albert", {{"num_hidden_layers", 3}, {"num_hidden_groups", 3}}).block.tied);
+  CHECK_FALSE(import_type("albert", {{"num_hidden_layers", 1}}).block.tied);
+  CHECK(import_type("stablelm", {{"use_parallel_residual", true}}).block.arrangement == Arrangement::parallel);
+  // Positions of ESM: rotary ones keep the pad id among the ordinary ids.
+  const Architecture rotary = import_type("esm", {{"position_embedding_type", "rotary"}, {"emb_layer_norm_before", true}});
+  CHECK(rotary.input.positions == Positions::none);
+  CHECK(rotary.mixer.relative.scheme == RelativeScheme::rotary);
+  CHECK(*rotary.input.vocabulary == 33);
+  CHECK(rotary.input.norm.has_value());
+  CHECK(*import_type("esm").input.vocabulary == 32);
+  // A window takes the positions from EXAONE's full layers.
+  const Architecture exaone = import_type("exaone4", {{"num_hidden_layers", 4}, {"sliding_window", 4}});
+  CHECK(exaone.layers.back().mixer.relative.scheme == RelativeScheme::none);
+  const Architecture without = import_type(
+      "exaone4", {{"num_hidden_layers", 2}, {"sliding_window", nullptr}, {"layer_types", {"full_attention", "full_attention"}}});
+  CHECK(without.mixer.relative.scheme == RelativeScheme::rotary);
+  // Mixtures start behind the dense layers.
+  const Architecture deepseek = import_type("deepseek_v3", {{"num_hidden_layers", 4}, {"first_k_dense_replace", 1}});
+  CHECK(deepseek.layers.front().repeat == 1);
+  CHECK(deepseek.layers.back().feedforward.kind == FeedforwardKind::moe);
+  CHECK(deepseek.layers.back().feedforward.experts == 256);
+  CHECK(import_type("mpnet", {{"relative_attention_num_buckets", 64}}).mixer.relative.buckets == 32);
 }

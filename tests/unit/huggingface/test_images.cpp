@@ -95,3 +95,22 @@ TEST_CASE("vit counts the class token and detr keeps positions out of values") {
   CHECK(detr.mixer.relative.scheme == architecture::RelativeScheme::learned);
   CHECK(detr.norm.place == architecture::NormPlace::post);
 }
+
+TEST_CASE("image encoders count the tokens in front of their patches") {
+  const auto import_small = [](const std::string& type) {
+    return import_json({{"model_type", type}, {"image_size", 32}, {"patch_size", 16}}).architecture;
+  };
+  const auto deit = import_small("deit");
+  CHECK(deit.tokens == 6);
+  CHECK(deit.output.norm.has_value());
+  CHECK(import_small("dinov2").tokens == 5);
+  CHECK(import_json({{"model_type", "dinov2"}, {"use_swiglu_ffn", true}}).architecture.feedforward.kind ==
+        architecture::FeedforwardKind::glu);
+  const auto clip = import_small("clip_vision_model");
+  CHECK(clip.tokens == 5);
+  CHECK(clip.input.norm.has_value());
+  CHECK_FALSE(clip.output.norm.has_value());
+  const auto siglip = import_small("siglip_vision_model");
+  CHECK(siglip.tokens == 4);
+  CHECK(siglip.input.positions == architecture::Positions::learned);
+}

@@ -1,0 +1,185 @@
+// Decoders that keep Llama's block and change a norm, a window or the feedforward.
+#include <fmt/format.h>
+
+#include "sightline/huggingface/families.hpp"
+#include "sightline/huggingface/llama.hpp"
+
+namespace sightline::huggingface {
+
+namespace {
+
+// Causal on every layer, whatever else the file says.
+void add_plain(Draft& draft, LayerSpec layer, const Sizes& sizes, std::int64_t longest) {
+  const std::int64_t layers = read_sizes(draft, layer, sizes);
+  read_tokens(draft, {"max_position_embeddings"}, longest, Limit::advice);
+  add_layers(draft, layer, layers);
+}
+
+void use_layer_norm(Draft& draft, LayerSpec& layer, Names eps_key, double default_eps) {
+  layer.norm = layer_norm(draft.config.number(eps_key, default_eps));
+  draft.architecture.output.norm = layer.norm;
+}
+
+void assume_shared_expert(Draft& draft) { draft.assume("experts: the shared expert beside the routed ones is not modelled"); }
+
+}  // namespace
+
+void import_arcee(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  layer.feedforward = mlp(read_activation(draft, {"hidden_act"}, "relu2"), draft.config.flag({"mlp_bias"}, false));
+  add_plain(draft, layer, {32, 2560, 32, 32000}, 4096);
+}
+
+void import_ernie4_5(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  if (draft.config.flag({"use_bias"}, false)) layer.feedforward.bias = architecture::Bias::yes;
+  add_plain(draft, layer, {18, 1024, 16, 103424, HeadWidth::own}, 131072);
+}
+
+void import_glm(Draft& draft) {
+  add_plain(draft, make_llama_layer(draft, 1.5625e-07, {"hidden_act"}, "silu", 0.5), {40, 4096, 32, 151552, HeadWidth::own}, 131072);
+}
+
+// GLM with a norm behind each branch as well.
+void import_glm4(Draft& draft) {
+  import_glm(draft);
+  for (LayerSpec& layer : draft.layers) layer.norm.place = NormPlace::sandwich;
+}
+
+void import_helium(Draft& draft) { add_plain(draft, make_llama_layer(draft, 1e-8), {24, 2560, 20, 48000, HeadWidth::own}, 4096); }
+
+void import_hunyuan_dense(Draft& draft) {
+  add_plain(draft, make_llama_layer(draft, 1e-5), {32, 4096, 32, 290943, HeadWidth::own}, 2048);
+}
+
+void import_seed_oss(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft);
+  if (draft.config.flag({"mlp_bias"}, false)) layer.feedforward.bias = architecture::Bias::yes;
+  add_plain(draft, layer, {64, 4096, 80, 155136, HeadWidth::own}, 524288);
+}
+
+void import_nemotron(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5, {"hidden_act"}, "relu2", 0.5);
+  use_layer_norm(draft, layer, {"norm_eps"}, 1e-5);
+  layer.feedforward = mlp(layer.feedforward.activation, draft.config.flag({"mlp_bias"}, false));
+  add_plain(draft, layer, {32, 6144, 48, 256000, HeadWidth::own}, 4096);
+}
+
+void import_persimmon(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5, {"hidden_act"}, "relu2", 0.5);
+  use_layer_norm(draft, layer, {"layer_norm_eps"}, 1e-5);
+  layer.feedforward = mlp(layer.feedforward.activation, true);
+  add_plain(draft, layer, {36, 4096, 64, 262144}, 16384);
+}
+
+void import_stablelm(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5, {"hidden_act"}, "silu", 0.25);
+  use_layer_norm(draft, layer, {"layer_norm_eps"}, 1e-5);
+  if (draft.config.flag({"use_parallel_residual"}, false))
+    draft.architecture.block.arrangement = architecture::Arrangement::parallel;
+  add_plain(draft, layer, {32, 2560, 32, 50304}, 4096);
+}
+
+// Layers that slide, all or none unless the file lists them.
+void import_ministral(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft);
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32000, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
+  const auto window = draft.config.optional_integer({"sliding_window"}, 4096);
+  add_windowed_layers(draft, layer, read_sliding_layers(draft, layers, window, [&](std::int64_t) { return window.has_value(); }),
+                      window);
+}
+
+void import_cwm(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  const std::int64_t layers = read_sizes(draft, layer, {64, 6144, 48, 128256});
+  read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
+  const auto window = draft.config.optional_integer({"sliding_window"}, 8192);
+  add_windowed_layers(draft, layer, read_sliding_layers(draft, layers, window, [](std::int64_t k) { return k % 4 != 0; }), window);
+}
+
+// Gemma 2 without the norms behind the branches.
+void import_vaultgemma(Draft& draft) {
+  import_gemma2(draft);
+  for (LayerSpec& layer : draft.layers) layer.norm.place = NormPlace::pre;
+}
+
+// RMSNorm after each branch alone. With a window, layers that do not slide have no positions.
+void import_exaone4(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  layer.norm.place = NormPlace::after;
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 102400, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  const auto window = draft.config.optional_integer({"sliding_window"}, 4096);
+  const bool listed = draft.config.texts("layer_types").has_value();
+  if (!window && !listed)
+    draft.config.fail("layer_types", "one entry for each layer, because sliding_window is null (the library needs one of the two)");
+  if (listed) (void)draft.config.value("sliding_window_pattern");  // some files write it as "LLLG"
+  const std::int64_t period = listed ? 4 : draft.config.integer({"sliding_window_pattern"}, 4);
+  const RelativeScheme scheme = layer.mixer.relative.scheme;
+  for (const bool slides : read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return (k + 1) % period != 0; })) {
+    layer.mixer.pattern = slides ? causal_window(*window) : causal();
+    layer.mixer.relative.scheme = slides || !window ? scheme : RelativeScheme::none;
+    draft.layers.push_back(layer);
+  }
+}
+
+void import_olmoe(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  layer.feedforward = read_experts(draft, layer, false, 64, 8);
+  (void)draft.config.value("clip_qkv");  // clamps numbers: who reads whom stays
+  add_plain(draft, layer, {16, 2048, 16, 50304}, 4096);
+}
+
+void import_granitemoe(Draft& draft) {
+  import_granite(draft);
+  const Feedforward mixture = read_experts(draft, draft.layers.front(), false, 8, 2, {{"num_local_experts"}, {"num_experts_per_tok"}});
+  for (LayerSpec& layer : draft.layers) layer.feedforward = mixture;
+}
+
+void import_phimoe(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  use_layer_norm(draft, layer, {"rms_norm_eps"}, 1e-5);
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32064, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
+  apply_single_window(draft, layer, std::nullopt);
+  layer.feedforward = read_experts(draft, layer, false, 16, 2, {{"num_local_experts"}, {"num_experts_per_tok"}});
+  add_layers(draft, layer, layers);
+}
+
+void import_qwen2_moe(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer = make_llama_layer(draft);
+  const std::int64_t layers = read_sizes(draft, layer, {24, 2048, 16, 151936});
+  read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
+  const std::int64_t first_full = config.integer({"max_window_layers"}, 28, 0);
+  const bool may_slide = config.flag({"use_sliding_window"}, false);
+  (void)config.value("sliding_window");  // counts for nothing unless use_sliding_window says so
+  const auto window = may_slide ? config.optional_integer({"sliding_window"}, 4096) : std::nullopt;
+  // Every second layer below max_window_layers slides: the other way round than in Qwen2.
+  const auto sliding = read_sliding_layers(
+      draft, layers, window, [&](std::int64_t k) { return may_slide && (k + 1) % 2 != 0 && k < first_full; });
+  add_windowed_layers(draft, layer, sliding, window);
+  apply_sparse_steps(draft, draft.layers, layer.feedforward, read_experts(draft, layer, false, 60, 4));
+  assume_shared_expert(draft);
+}
+
+// Keys and values pass through a narrow map first (latent attention), which changes no sight.
+void import_deepseek_v3(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer = make_llama_layer(draft);
+  const std::int64_t layers = read_sizes(draft, layer, {61, 7168, 128, 129280, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
+  const std::int64_t dense_layers = config.integer({"first_k_dense_replace"}, 3, 0);
+  const Feedforward dense = layer.feedforward;
+  const Feedforward mixture =
+      read_experts(draft, layer, false, 256, 8, {{"n_routed_experts", "num_local_experts"}, {"num_experts_per_tok"}});
+  for (std::int64_t k = 0; k < layers; ++k) {
+    layer.feedforward = k < dense_layers ? dense : mixture;
+    draft.layers.push_back(layer);
+  }
+  assume_shared_expert(draft);
+  draft.assume("heads: keys and values pass through maps of width kv_lora_rank, taken as wide enough");
+}
+
+}  // namespace sightline::huggingface
