@@ -39,6 +39,9 @@ Exit check_file(const std::string& file, const CheckOptions& options) {
     else fmt::print("{}: rejected: {}\n", file, proof.fault);
     return proof.accepted ? Exit::answered : Exit::not_met;
   }
+  if (const std::size_t first = text.find_first_not_of(" \t\r\n"); first == std::string::npos || text[first] != '{')
+    throw InputError(fmt::format("{}: expected a certificate (certify --save) or a proof (falsify --save), found {}", file,
+                                 first == std::string::npos ? "nothing" : "something else"));
   checker::Report report;
   try {
     report = checker::check_certificate(text, [] {

@@ -18,7 +18,7 @@ namespace {
 
 int fail(sightline::cli::Exit exit, std::string_view message) {
   fmt::print(stderr, "sightline: {}\n", message);
-  return static_cast<int>(exit);
+  return sightline::cli::leave(static_cast<int>(exit));
 }
 
 /// The first word, where it is no command: CLI11 would only say that one is missing.
@@ -80,5 +80,5 @@ int main(int argc, char** argv) {
     return fail(Exit::our_bug, fmt::format("internal error: {}", error.what()));
   }
   if (const std::string fault = sightline::cli::find_lost_output(); !fault.empty()) return fail(Exit::bad_input, fault);
-  return static_cast<int>(exit);
+  return sightline::cli::leave(static_cast<int>(exit));
 }

@@ -12,6 +12,7 @@
 
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/budget.hpp"
+#include "sightline/base/watched.hpp"
 
 namespace sightline::cli {
 
@@ -59,6 +60,14 @@ inline std::string find_lost_output() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return "";
   return errno == EPIPE ? "" : describe_lost_output(errno);
+}
+
+/// The end of main: the code as it is, unless a library's call outlived its limit on a thread of its own. Destructors would take the library
+/// away under that thread, so the process ends at once.
+inline int leave(int code) {
+  if (!is_work_left_behind()) return code;
+  std::fflush(nullptr);
+  std::_Exit(code);
 }
 
 }  // namespace sightline::cli

@@ -65,5 +65,5 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   sightline::cli::prepare_process();
   std::signal(SIGPIPE, SIG_IGN); // a lost process of a distributed run is an error to report
-  return run(argc, argv);
+  return sightline::cli::leave(run(argc, argv));
 }

@@ -213,7 +213,7 @@ Solution solve(const System& whole, Moments moments, std::size_t columns, const 
   for (std::size_t j = 0; j < n; ++j) for (std::size_t i = 0; i <= j; ++i) gram(i, j) *= inverse_length[i] * inverse_length[j];
   // P: pivoted factor; vanished pivots are lifted to `least`, the distance that the Gram matrix cannot resolve.
   const double least_square = 1e-15 * static_cast<double>(n) + 1e-14, least = std::sqrt(least_square);
-  linear_algebra::PivotedCholesky pivots = linear_algebra::pivoted_cholesky(gram, least_square);
+  linear_algebra::PivotedCholesky pivots = linear_algebra::pivoted_cholesky(gram, least_square, budget);
   std::vector<std::size_t> order = pivots.order;
   const std::size_t sure = pivots.rank;
   Matrix factor = std::move(gram);
@@ -241,7 +241,7 @@ Solution solve(const System& whole, Moments moments, std::size_t columns, const 
     });
     second = take_sum(grams);
     // A lifted column at true distance t has square (t / least)^2 here; rounding is far below 1e-14 / least^2 * 1e-14.
-    const linear_algebra::PivotedCholesky again = linear_algebra::pivoted_cholesky(second, std::max(1e-28 / least_square, 1e-15 * 1e-2));
+    const linear_algebra::PivotedCholesky again = linear_algebra::pivoted_cholesky(second, std::max(1e-28 / least_square, 1e-15 * 1e-2), budget);
     second_order = again.order;
     rank = again.rank;
   }
@@ -313,7 +313,7 @@ std::vector<double> cross_validate(const System& system, const Moments& moments,
       gram(j, j) = inverse_length[j] > 0 ? gram(j, j) + 1e-15 * static_cast<double>(n) + 1e-14 : 1;  // keeps dependent columns harmless
       for (std::size_t k = 0; k < outputs; ++k) g(j, k) *= inverse_length[j];
     }
-    const auto failed = linear_algebra::cholesky(gram);
+    const auto failed = linear_algebra::cholesky(gram, budget);
     for (std::size_t s = 0; s < sizes.size(); ++s) {
       if (failed && *failed < sizes[s]) {  // too few rows in the other folds: no fit of this size
         for (std::size_t k = 0; k < outputs; ++k) coefficients[f](0, s * outputs + k) = INFINITY;

@@ -1,12 +1,27 @@
 #include "sightline/base/budget.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 
 #include "sightline/base/error.hpp"
 
 namespace sightline {
+
+namespace {
+
+// The time of the last tick of the kernel (some milliseconds ago): a fifth of the price of the exact one, so every poll can ask.
+Budget::Clock::time_point recent_time() {
+#ifdef CLOCK_MONOTONIC_COARSE
+  timespec now{};
+  if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0)  // steady_clock's own clock, so the two compare
+    return Budget::Clock::time_point(std::chrono::duration_cast<Budget::Clock::duration>(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec)));
+#endif
+  return Budget::Clock::now();
+}
+
+}  // namespace
 
 std::atomic<bool> Budget::interrupted{false};
 
@@ -31,7 +46,7 @@ void Budget::go_on() const {
 
 void Budget::poll() const {
   go_on();
-  if ((polls_++ & 255u) == 0) poll_now();
+  if ((polls_++ & 255u) == 0 || (deadline_ && recent_time() > *deadline_)) poll_now();
 }
 
 void Budget::poll_now() const {

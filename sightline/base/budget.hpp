@@ -31,9 +31,10 @@ public:
   Budget& operator=(const Budget&) = delete;
   ~Budget();
 
-  /// Throws Interrupted after Ctrl-C and BudgetExhausted after the time limit. Cheap: reads a clock every 256th call.
+  /// Throws Interrupted after Ctrl-C and BudgetExhausted after the time limit (some milliseconds late: the kernel's last tick is read,
+  /// 5 ns). A listener hears of every 256th call.
   void poll() const;
-  /// poll() that reads the clock, for whoever calls it seldom.
+  /// poll() that the listener hears of, for whoever calls it seldom.
   void poll_now() const;
   /// Throws BudgetExhausted when `bytes` more would exceed the memory limit; otherwise books them.
   void ask(std::uint64_t bytes) const;

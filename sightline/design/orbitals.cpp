@@ -261,7 +261,12 @@ void Orbitals::number_orbitals(const group::Group& group, const Budget& budget) 
   }
   for (std::uint32_t k = 0; k < roots_.size(); ++k) {
     const Node root = roots_[k];
+    budget.poll();
     const std::vector<Node> least = compute_stabiliser_orbits(group, root, budget);
+    std::size_t fresh = 1;
+    for (Node j = 0; j < nodes; ++j)
+      fresh += least[j] == j ? 1 : 0;
+    budget.ask(fresh * sizeof(Orbital) + nodes * sizeof(std::uint32_t));
     std::vector<std::uint32_t> numbers(nodes, k);
     // In the order of the points read: two points of the root's own class come where its second point stands.
     bool inside_open = members_[root].size() > 1;
@@ -345,8 +350,10 @@ Orbitals compute_orbitals(const group::Group& group, const Budget& budget) {
   result.number_orbitals(group, budget);
   if (result.members_.size() <= most_nodes_in_table && !result.is_two_transitive())
     result.fill_table(budget);
-  for (Orbital& orbital : result.list_)
+  for (Orbital& orbital : result.list_) {
+    budget.poll();
     orbital.paired = result.number(orbital.to, orbital.from);
+  }
   return result;
 }
 

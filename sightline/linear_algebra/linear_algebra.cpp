@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
+#include <utility>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/watched.hpp"
 
 namespace sightline::linear_algebra {
 namespace {
@@ -66,9 +69,25 @@ int to_int(std::size_t size) {
 
 constexpr double one = 1, zero = 0;
 
-}  // namespace
+/// work(matrix) for what takes cubic time: a fifth of a second from this size on, and nobody can stop LAPACK.
+template <class Work>
+auto with_watch(Matrix& matrix, const Budget& budget, Work work) {
+  constexpr std::size_t large = 600;
+  using Result = decltype(work(matrix));
+  if (std::min(matrix.rows, matrix.columns) < large) return work(matrix);
+  budget.poll_now();
+  struct Owned {
+    Matrix matrix;
+    Result result;
+  };
+  const auto owned = std::make_shared<Owned>();
+  owned->matrix = std::exchange(matrix, Matrix());
+  run_watched(budget, [owned, work] { owned->result = work(owned->matrix); });
+  matrix = std::move(owned->matrix);
+  return std::move(owned->result);
+}
 
-std::vector<double> singular_values(Matrix matrix) {
+std::vector<double> singular(Matrix& matrix) {
   const int m = to_int(matrix.rows), n = to_int(matrix.columns), least = std::min(m, n), tight = 1;
   if (least == 0) return {};
   std::vector<double> values(static_cast<std::size_t>(least));
@@ -82,8 +101,6 @@ std::vector<double> singular_values(Matrix matrix) {
   if (info != 0) throw InternalError("singular values: dgesdd did not converge");
   return values;
 }
-
-namespace {
 
 std::vector<double> eigen(Matrix& matrix, const char* job) {
   const int n = to_int(matrix.rows);
@@ -100,9 +117,36 @@ std::vector<double> eigen(Matrix& matrix, const char* job) {
   return values;
 }
 
+std::optional<std::size_t> factor(Matrix& a) {
+  const int n = to_int(a.rows);
+  int info = 0;
+  routines().dpotrf("U", &n, a.data.data(), &n, &info);
+  if (info < 0) throw InternalError("dpotrf: a bad argument");
+  if (info > 0) return static_cast<std::size_t>(info - 1);
+  for (std::size_t j = 0; j < a.columns; ++j) std::fill_n(a.data.begin() + static_cast<std::ptrdiff_t>(j * a.rows + j + 1), a.rows - j - 1, 0.0);
+  return std::nullopt;
+}
+
+PivotedCholesky factor_pivoted(Matrix& a, double tolerance) {
+  const int n = to_int(a.rows);
+  int info = 0, rank = 0;
+  std::vector<int> pivots(a.rows);
+  std::vector<double> work(2 * a.rows);
+  routines().dpstrf("U", &n, a.data.data(), &n, pivots.data(), &rank, &tolerance, work.data(), &info);
+  if (info < 0) throw InternalError("dpstrf: a bad argument");
+  PivotedCholesky result;
+  result.rank = static_cast<std::size_t>(rank);
+  for (int pivot : pivots) result.order.push_back(static_cast<std::size_t>(pivot - 1));
+  for (std::size_t j = 0; j < a.columns; ++j) std::fill_n(a.data.begin() + static_cast<std::ptrdiff_t>(j * a.rows + j + 1), a.rows - j - 1, 0.0);
+  return result;
+}
+
 }  // namespace
 
-std::vector<double> symmetric_eigenvalues(Matrix matrix) { return eigen(matrix, "N"); }
+std::vector<double> singular_values(Matrix matrix, const Budget& budget) { return with_watch(matrix, budget, singular); }
+std::vector<double> symmetric_eigenvalues(Matrix matrix, const Budget& budget) {
+  return with_watch(matrix, budget, [](Matrix& m) { return eigen(m, "N"); });
+}
 std::vector<double> symmetric_eigenvectors(Matrix& matrix) { return eigen(matrix, "V"); }
 
 void add_gram(const double* a, std::size_t rows, std::size_t leading, Matrix& c) {
@@ -125,28 +169,10 @@ void divide_right(double* a, std::size_t rows, std::size_t leading, const Matrix
   routines().dtrsm("R", "U", "N", "N", &m, &n, &one, r.data.data(), &ldr, a, &lda);
 }
 
-std::optional<std::size_t> cholesky(Matrix& a) {
-  const int n = to_int(a.rows);
-  int info = 0;
-  routines().dpotrf("U", &n, a.data.data(), &n, &info);
-  if (info < 0) throw InternalError("dpotrf: a bad argument");
-  if (info > 0) return static_cast<std::size_t>(info - 1);
-  for (std::size_t j = 0; j < a.columns; ++j) std::fill_n(a.data.begin() + static_cast<std::ptrdiff_t>(j * a.rows + j + 1), a.rows - j - 1, 0.0);
-  return std::nullopt;
-}
+std::optional<std::size_t> cholesky(Matrix& a, const Budget& budget) { return with_watch(a, budget, factor); }
 
-PivotedCholesky pivoted_cholesky(Matrix& a, double tolerance) {
-  const int n = to_int(a.rows);
-  int info = 0, rank = 0;
-  std::vector<int> pivots(a.rows);
-  std::vector<double> work(2 * a.rows);
-  routines().dpstrf("U", &n, a.data.data(), &n, pivots.data(), &rank, &tolerance, work.data(), &info);
-  if (info < 0) throw InternalError("dpstrf: a bad argument");
-  PivotedCholesky result;
-  result.rank = static_cast<std::size_t>(rank);
-  for (int pivot : pivots) result.order.push_back(static_cast<std::size_t>(pivot - 1));
-  for (std::size_t j = 0; j < a.columns; ++j) std::fill_n(a.data.begin() + static_cast<std::ptrdiff_t>(j * a.rows + j + 1), a.rows - j - 1, 0.0);
-  return result;
+PivotedCholesky pivoted_cholesky(Matrix& a, double tolerance, const Budget& budget) {
+  return with_watch(a, budget, [tolerance](Matrix& m) { return factor_pivoted(m, tolerance); });
 }
 
 void solve_upper(const Matrix& r, std::size_t size, bool transposed, Matrix& b) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "sightline/base/budget.hpp"
+
 namespace sightline::linear_algebra {
 
 // OpenBLAS is loaded at the first call and not with the program: loading it costs 20 ms, which `certify` and `check` must
@@ -20,10 +22,13 @@ struct Matrix {
   double operator()(std::size_t i, std::size_t j) const { return data[j * rows + i]; }
 };
 
+// What takes cubic time asks a budget: LAPACK cannot be stopped, so a large matrix is worked on by a thread that is left behind when the
+// budget says no (base/watched.hpp).
+
 /// Singular values, decreasing. Destroys its copy. O(m n min(m, n)).
-[[nodiscard]] std::vector<double> singular_values(Matrix matrix);
+[[nodiscard]] std::vector<double> singular_values(Matrix matrix, const Budget& budget);
 /// Eigenvalues of a symmetric matrix (upper triangle), increasing.
-[[nodiscard]] std::vector<double> symmetric_eigenvalues(Matrix matrix);
+[[nodiscard]] std::vector<double> symmetric_eigenvalues(Matrix matrix, const Budget& budget);
 /// Eigenvalues, increasing, and eigenvectors in the columns of `matrix`.
 std::vector<double> symmetric_eigenvectors(Matrix& matrix);
 
@@ -36,14 +41,14 @@ void multiply(const double* a, std::size_t rows, std::size_t leading, const Matr
 /// A (rows x columns) = A R^{-1}, R upper triangular.
 void divide_right(double* a, std::size_t rows, std::size_t leading, const Matrix& r);
 
-/// upper(A) = R^T R; the index of the first pivot that is not positive, if any.
-[[nodiscard]] std::optional<std::size_t> cholesky(Matrix& a);
+/// upper(A) = R^T R; the index of the first pivot that is not positive, if any. A is empty when the budget said no.
+[[nodiscard]] std::optional<std::size_t> cholesky(Matrix& a, const Budget& budget);
 struct PivotedCholesky {
   std::vector<std::size_t> order;  ///< column `order[k]` comes k-th
   std::size_t rank = 0;
 };
 /// The same with the largest remaining pivot first; stops when it is below `tolerance`. The strict lower triangle is cleared.
-[[nodiscard]] PivotedCholesky pivoted_cholesky(Matrix& a, double tolerance);
+[[nodiscard]] PivotedCholesky pivoted_cholesky(Matrix& a, double tolerance, const Budget& budget);
 /// B = R^{-1} B or R^{-T} B with the leading `size` columns of R.
 void solve_upper(const Matrix& r, std::size_t size, bool transposed, Matrix& b);
 /// Reciprocal condition number of upper triangular R in the 1-norm (LAPACK's estimate, to 24 bits).

@@ -175,7 +175,7 @@ Result rate_logits(const std::vector<double>& logits, std::size_t count, std::si
   const auto values = [&](const double* from, std::size_t samples) {
     linear_algebra::Matrix matrix(tokens, tokens);
     for (std::size_t s = 0; s < samples; ++s) for (std::size_t k = 0; k < size; ++k) matrix.data[k] += from[s * size + k] / static_cast<double>(samples);
-    return linear_algebra::singular_values(std::move(matrix));
+    return linear_algebra::singular_values(std::move(matrix), budget);
   };
   const auto describe = [&](const std::vector<double>& sigma) {
     Result result;

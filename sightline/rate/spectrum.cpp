@@ -57,8 +57,8 @@ std::vector<double> values_of(Matrix matrix, const Budget& budget) {
       largest = std::max(largest, std::fabs(matrix(i, j)));
     }
   }
-  if (difference > 1e-15 * largest) return linear_algebra::singular_values(std::move(matrix));
-  std::vector<double> values = linear_algebra::symmetric_eigenvalues(std::move(matrix));  // half the work
+  if (difference > 1e-15 * largest) return linear_algebra::singular_values(std::move(matrix), budget);
+  std::vector<double> values = linear_algebra::symmetric_eigenvalues(std::move(matrix), budget);  // half the work
   for (double& value : values) value = std::fabs(value);
   std::sort(values.begin(), values.end(), std::greater<>());
   return values;

@@ -148,7 +148,7 @@ TEST_CASE("the span is what products of power sums span") {
         for (double v : columns[k]) length += v * v;
         for (std::size_t s = 0; s < points; ++s) m(s, k) = columns[k][s] / std::sqrt(length);
       }
-      const auto sigma = linear_algebra::singular_values(std::move(m));
+      const auto sigma = linear_algebra::singular_values(std::move(m), Budget{});
       return static_cast<std::size_t>(std::count_if(sigma.begin(), sigma.end(), [&](double v) { return v > 1e-11 * sigma[0]; }));
     };
     CHECK(rank(products) == basis.columns().size());

@@ -35,7 +35,7 @@ TEST_CASE("factorisations and products against plain loops") {
   for (std::size_t j = 0; j < 2; ++j) for (std::size_t i = 0; i < 7; ++i) CHECK(product(i, j) == doctest::Approx(right(i, j)));
 
   Matrix r = gram;
-  CHECK_FALSE(cholesky(r));
+  CHECK_FALSE(cholesky(r, Budget{}));
   Matrix q = a;
   divide_right(q.data.data(), 40, 40, r);
   const Matrix identity = transpose_times(q, q);
@@ -58,13 +58,13 @@ TEST_CASE("rank is seen by pivots") {
   Matrix a = draw(30, 5, 3);
   for (std::size_t i = 0; i < 30; ++i) a(i, 3) = 2 * a(i, 0) - a(i, 1);
   Matrix gram = transpose_times(a, a);
-  const PivotedCholesky p = pivoted_cholesky(gram, 1e-10);
+  const PivotedCholesky p = pivoted_cholesky(gram, 1e-10, Budget{});
   CHECK(p.rank == 4);
   const std::size_t last = p.order.back();
   CHECK((last == 0 || last == 1 || last == 3));
   Matrix broken = transpose_times(a, a);
   broken(2, 2) = -1;
-  const auto failed = cholesky(broken);
+  const auto failed = cholesky(broken, Budget{});
   REQUIRE(failed);
   CHECK(*failed == 2);
 }
@@ -73,13 +73,13 @@ TEST_CASE("singular values and eigenvalues") {
   Matrix a(3, 2);
   a(0, 0) = 3;
   a(1, 1) = -4;
-  const auto sigma = singular_values(a);
+  const auto sigma = singular_values(a, Budget{});
   CHECK(sigma[0] == doctest::Approx(4));
   CHECK(sigma[1] == doctest::Approx(3));
   Matrix s(2, 2);
   s(0, 0) = s(1, 1) = 2;
   s(0, 1) = s(1, 0) = 1;
-  CHECK(symmetric_eigenvalues(s)[0] == doctest::Approx(1));
+  CHECK(symmetric_eigenvalues(s, Budget{})[0] == doctest::Approx(1));
   const auto values = symmetric_eigenvectors(s);
   CHECK(values[1] == doctest::Approx(3));
   CHECK(std::fabs(s(0, 1)) == doctest::Approx(std::sqrt(0.5)));
