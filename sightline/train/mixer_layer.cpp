@@ -71,6 +71,8 @@ MixerLayer::MixerLayer(Declarer& declare, const std::string& name, std::shared_p
   case MixerKind::mean:
   case MixerKind::max:
     v_ = map("v");
+    if (plan_->rule.sink == mixer::Sink::trained) // of a mean
+      sink_ = declare(name + ".sink", {mixer.heads}, Start::constant(0));
     add_colour_weights();
     break;
   }
@@ -109,8 +111,9 @@ Tensor MixerLayer::operator()(const Tensor& x, const Tensor& lengths, const Run&
   case MixerKind::sum:
     return combine(Aggregation::sum, linear(x, v_, {}, run), weight_);
   case MixerKind::mean:
-    return weight_.defined() ? average_colours(linear(x, v_, {}, run), lengths, run)
-                             : combine(Aggregation::mean, linear(x, v_, {}, run), {});
+    return weight_.defined() || sink_.defined() || plan.rule.eps > 0
+               ? average_rows(linear(x, v_, {}, run), lengths, run)
+               : combine(Aggregation::mean, linear(x, v_, {}, run), {});
   case MixerKind::max:
     return combine(Aggregation::max, linear(x, v_, {}, run), {});
   }
@@ -125,11 +128,12 @@ Tensor MixerLayer::weigh_pairs(const Tensor& weight) const {
   return plan_->matrix_colours == 1 ? padded : padded.repeat({1, plan_->matrix_colours});
 }
 
-/// sum_j e^weight(colour) v_j / sum_j e^weight(colour): attention whose scores are 0 and whose biases are the weights,
-/// so that what a row of one colour shares cancels, as the layout says (docs/theory.md 2.5), to the bit in exact mode.
-Tensor MixerLayer::average_colours(const Tensor& value, const Tensor& lengths, const Run& run) const {
+/// sum_j e^weight(colour) v_j / (eps + e^sink + sum_j e^weight(colour)): attention whose scores are 0 and whose biases
+/// are the weights, so that what a row of one colour shares cancels where nothing is added to the denominator, as the
+/// layout says (docs/theory.md 2.5), to the bit in exact mode.
+Tensor MixerLayer::average_rows(const Tensor& value, const Tensor& lengths, const Run& run) const {
   const Tensor none = at::zeros({value.size(0), value.size(1), plan_->mixer.heads, 1}, value.options());
-  return attend(*plan_, none, none, split(value), weight_, {}, lengths, run, nullptr).reshape(value.sizes());
+  return attend(*plan_, none, none, split(value), weight_, sink_, lengths, run, nullptr).reshape(value.sizes());
 }
 
 Tensor MixerLayer::mix_bias(const Tensor& x, const Tensor& lengths, const Run& run) const {

@@ -34,7 +34,7 @@ private:
   [[nodiscard]] Tensor keep_registers_still(const Tensor& turned, const Tensor& plain, bool query) const;
   [[nodiscard]] Tensor weigh_pairs(const Tensor& weight) const;
   [[nodiscard]] Tensor split(const Tensor& x) const;
-  [[nodiscard]] Tensor average_colours(const Tensor& value, const Tensor& lengths, const Run& run) const;
+  [[nodiscard]] Tensor average_rows(const Tensor& value, const Tensor& lengths, const Run& run) const;
   [[nodiscard]] Tensor mix_bias(const Tensor& x, const Tensor& lengths, const Run& run) const;
 
   std::shared_ptr<const LayerPlan> plan_;

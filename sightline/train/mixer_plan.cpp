@@ -146,6 +146,10 @@ LayerPlan make_layer_plan(const architecture::Architecture& a, const architectur
                         : plan.matrix_colours > 1 ? plan.matrix_colours
                                                   : 0;
   } else if (mixer.kind == MixerKind::sum || mixer.kind == MixerKind::mean || mixer.kind == MixerKind::bias) {
+    if (mixer.kind == MixerKind::mean) { // attention whose scores are 0: its denominator takes both
+      plan.rule.sink = mixer.sink ? mixer::Sink::trained : mixer::Sink::none;
+      plan.rule.eps = mixer.eps;
+    }
     plan.weight_columns = plan.matrix_colours > 1 ? plan.matrix_colours : 0;
   }
   return plan;

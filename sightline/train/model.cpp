@@ -111,7 +111,9 @@ void Model::declare_layers(Declarer& declare, const Budget& budget) {
       const auto add_norm = [&](const char* leaf) {
         return declare_norm(declare, fmt::format("{}.{}", name, leaf), spec.norm, a.dim);
       };
-      if (layer.mixer.is_active() || parallel_post)
+      // A layer without sublayers is its post-norm alone: a norm behind the residual sum, to which nothing was added.
+      const bool norm_alone = spec.norm.place == NormPlace::post && !layer.mixer.is_active() && !layer.has_feedforward;
+      if (layer.mixer.is_active() || parallel_post || norm_alone)
         layer.norm1 = add_norm("norm1");
       if (layer.has_feedforward && !parallel_post)
         layer.norm2 = add_norm("norm2");
@@ -206,6 +208,8 @@ Tensor Model::apply(const Layer& layer, const Tensor& x, const Tensor& lengths, 
     if (post)
       h = layer.norm2(h, run);
   }
+  if (post && !layer.mixer.is_active() && !layer.has_feedforward)
+    h = layer.norm1(h, run);
   return h;
 }
 

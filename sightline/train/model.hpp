@@ -28,7 +28,7 @@ struct ModelOptions {
 /// output.norm, pool, head. Sequential: x += mixer(norm1 x), x += feedforward(norm2 x) (pre); post: x = norm1(x + mixer
 /// x), ..; sandwich: x += norm1_after(mixer(norm1 x)); after: x += norm1(mixer x). Parallel: both branches read x; post
 /// has norm1 alone. residual = false leaves the x + out. Token-free sublayers (tokenwise, feedforward none) are skipped
-/// together with their norms.
+/// together with their norms; the post-norm of a layer that has neither stays (norm1).
 class Model : public torch::nn::Module {
 public:
   /// Throws InputError for what cannot be trained, BudgetExhausted.

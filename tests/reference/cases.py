@@ -86,6 +86,8 @@ def all_cases():
     add("sink", make(mixer={"sink": True}))
     add("sink-gaussian", make(mixer={"sink": True, "kernel": "gaussian", "pattern": PATTERNS["digraph"], "eps": 0.1}))
     add("eps", make(mixer={"eps": 0.5, "kernel": "relu2"}))
+    add("mean-sink", make(mixer={"kind": "mean", "sink": True, "pattern": PATTERNS["digraph"]}), lengths=True)
+    add("mean-eps", make(mixer={"kind": "mean", "eps": 0.5, "pattern": PATTERNS["matrix"]}))
     add("value-identity", make(mixer={"value": "identity"}))
     add("tied-keys", make(mixer={"query_key": "tied", "relative": "rotary"}))
     for relative in ("rotary", "alibi", "learned", {"kind": "t5", "buckets": 8, "max_distance": 12}, {"kind": "t5", "buckets": 6, "max_distance": 9, "bidirectional": False}):
@@ -108,6 +110,7 @@ def all_cases():
     add("linear-heads", make(mixer={"kind": "linear"}))
     add("linear-one-head", make(mixer={"kind": "linear", "heads": 1, "pattern": PATTERNS["ring"]}))
     add("tokenwise", make(layer=[{}, {"mixer": {"kind": "tokenwise"}}]))
+    add("norm-alone", make(layer=[{}, {"mixer": {"kind": "tokenwise"}, "feedforward": {"kind": "none"}, "norm": {"kind": "layernorm", "place": "post"}}]))
     for kind in ("layernorm", "rmsnorm"):
         for place in ("pre", "post", "sandwich", "after"):
             add(f"norm-{kind}-{place}", make(norm={"kind": kind, "place": place}, layer=[{"repeat": 2}]))

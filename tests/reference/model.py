@@ -451,7 +451,9 @@ class Model:
         v = self.split(self.linear(name + ".v", x), heads)
         if kind in ("sum", "mean"):
             out = coefficient @ v
-            total = coefficient.sum(-1, keepdims=True)
+            total = coefficient.sum(-1, keepdims=True) + (spec["eps"] if kind == "mean" else 0)
+            if kind == "mean" and spec["sink"]:
+                total = total + np.exp(get("sink"))[:, None, None]
             return join(np.divide(out, total, out=np.zeros_like(out), where=total != 0) if kind == "mean" else out)
         if kind == "max":
             out = np.where(allowed[..., None], v[:, :, None], -np.inf).max(3)
@@ -495,6 +497,8 @@ class Model:
         if block["arrangement"] == "parallel":
             total = keep * x + sum(branch(leaf, body, x) for leaf, body in steps)
             return self.norm(f"layers.{index}.norm1", norm, total) if place == "post" else total
+        if not steps and place == "post":  # nothing was added, and the norm stands behind it all the same
+            return self.norm(f"layers.{index}.norm1", norm, x)
         for leaf, body in steps:
             x = keep * x + branch(leaf, body, x)
             if place == "post":

@@ -200,6 +200,38 @@ TEST_CASE("the other mixers") {
   compare(head + "[[layer]]\nmixer = { kind = \"tokenwise\" }\n");
 }
 
+// Certified as rows that show their length (docs/theory.md 15.4 L1); a plain mean shows frequencies alone.
+TEST_CASE("a mean with a sink or eps shows how many tokens it reads") {
+  for (const char* denominator : {"", "sink = true\n", "eps = 0.5\n"}) {
+    const std::string toml = head + "[mixer]\nkind = \"mean\"\npattern = { kind = \"full\", causal = true }\n" + denominator;
+    compare(toml, true);
+    train::ModelOptions options;
+    options.dtype = at::kDouble;
+    options.outputs = 4;
+    const train::Model model(parse(toml), options, Budget{});
+    shake(model);
+    const at::NoGradGuard no_gradients;
+    const Tensor out = model.forward(draw({1, 1, 4}, "x").expand({1, 6, 4}), {}, {});
+    const double difference = distance(out.select(1, 0), out.select(1, 5));
+    if (*denominator == 0)
+      CHECK(difference < 1e-13);
+    else
+      CHECK(difference > 1e-3);
+  }
+}
+
+TEST_CASE("the post-norm of a layer without sublayers stays") {
+  const std::string toml = head + "[[layer]]\n[[layer]]\nmixer = { kind = \"tokenwise\" }\nfeedforward = { kind = \"none\" }\n"
+                                  "norm = { kind = \"layernorm\", place = \"post\", affine = false }\n";
+  compare(toml);
+  train::ModelOptions options;
+  options.dtype = at::kDouble;
+  options.outputs = 4;
+  const train::Model model(parse(toml), options, Budget{});
+  const at::NoGradGuard no_gradients;
+  CHECK(model.forward(draw({2, 6, 4}, "x"), {}, {}).sum(-1).abs().max().item<double>() < 1e-12);
+}
+
 TEST_CASE("blocks, norms, feedforwards and embeddings in exact mode are the functions of the ordinary one") {
   for (const char* place : {"pre", "post", "sandwich", "after"}) {
     for (const char* kind : {"layernorm", "rmsnorm"}) {
