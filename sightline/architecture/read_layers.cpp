@@ -31,10 +31,15 @@ struct OwnedKey {
   std::string_view key;
   bool used = false;        ///< the merged kind uses it
   bool is_default = false;  ///< its merged value is the default
+  bool belongs = true;      ///< to one kind alone; others are shared by several, and may be left over when layers choose another kind
 };
 
 std::vector<OwnedKey> owned_keys(const Mixer& mixer) {
-  return {{"rank", uses_key(mixer.kind, "rank"), !mixer.rank},
+  return {{"top_k", uses_key(mixer.kind, "top_k"), !mixer.top_k, false},
+          {"relative", uses_key(mixer.kind, "relative"), mixer.relative.scheme == RelativeScheme::none, false},
+          {"sink", uses_key(mixer.kind, "sink"), !mixer.sink, false},
+          {"eps", uses_key(mixer.kind, "eps"), mixer.eps == 0, false},
+          {"rank", uses_key(mixer.kind, "rank"), !mixer.rank},
           {"projections", uses_key(mixer.kind, "projections"), mixer.projections == ProjectionKind::trained},
           {"activation", uses_key(mixer.kind, "activation"), mixer.activation == attention_kernel::Activation{}},
           {"taps", uses_key(mixer.kind, "taps"), mixer.taps.empty()}};
@@ -42,13 +47,19 @@ std::vector<OwnedKey> owned_keys(const Mixer& mixer) {
 
 std::vector<OwnedKey> owned_keys(const Feedforward& feedforward) {
   const FeedforwardKind kind = feedforward.kind;
-  return {{"experts", uses_key(kind, "experts"), feedforward.experts == 1},
+  const Feedforward fresh;
+  return {{"activation", uses_key(kind, "activation"), feedforward.activation == fresh.activation, false},
+          {"bias", uses_key(kind, "bias"), feedforward.bias == fresh.bias, false},
+          {"width", uses_key(kind, "width"), !feedforward.width, false},
+          {"spectral_norm_at_most", uses_key(kind, "spectral_norm_at_most"), !feedforward.spectral_norm_at_most, false},
+          {"spectral_norm_equals", uses_key(kind, "spectral_norm_equals"), !feedforward.spectral_norm_equals, false},
+          {"experts", uses_key(kind, "experts"), feedforward.experts == 1},
           {"top_k", uses_key(kind, "top_k"), feedforward.top_k == 1},
           {"expert", uses_key(kind, "expert"), feedforward.expert == FeedforwardKind::mlp}};
 }
 
-/// A key in a layer's own table must be used by the layer. (One in the table of defaults must be used by some layer:
-/// refuse_unused_defaults.)
+/// A key in a layer's own table must be used by the layer. (One in the table of defaults must be used by some layer, or
+/// by the kind that stands beside it when several kinds share it: refuse_unused_defaults.)
 template <class T> void refuse_unused(const T& merged, const Merged& tables, std::string_view what) {
   for (const OwnedKey& key : owned_keys(merged))
     if (!key.used && !key.is_default && tables.own != nullptr && tables.own->node().find(key.key) != nullptr)
@@ -63,7 +74,7 @@ void refuse_unused_defaults(const T& defaults, const std::vector<std::vector<Own
     return;
   const std::vector<OwnedKey> keys = owned_keys(defaults);
   for (std::size_t k = 0; k < keys.size(); ++k) {
-    bool used = keys[k].is_default || table->node().find(keys[k].key) == nullptr;
+    bool used = keys[k].is_default || (keys[k].used && !keys[k].belongs) || table->node().find(keys[k].key) == nullptr;
     for (const std::vector<OwnedKey>& layer : layers)
       used = used || layer[k].used;
     if (used) continue;

@@ -218,6 +218,11 @@ void choose_kind(Dice& dice, LayerSpec& layer) {
 
 void change_feedforward(Dice& dice, Feedforward& feedforward) {
   feedforward.kind = static_cast<FeedforwardKind>(dice.integer(0, 4));
+  if (feedforward.kind == FeedforwardKind::none) { // has no other keys
+    feedforward = {};
+    feedforward.kind = FeedforwardKind::none;
+    return;
+  }
   feedforward.activation.name = dice.choice<const char*>({"relu", "gelu", "square"});
   feedforward.bias = dice.choice({Bias::yes, Bias::no, Bias::output_only});
   if (dice.coin())
