@@ -6,6 +6,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/group_evidence.hpp"
+#include "sightline/layout/steady_rows.hpp"
 #include "sightline/sight/local_views.hpp"
 #include "sightline/sight/product_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
@@ -346,16 +347,22 @@ std::vector<double> compute_traffic(const Layout& layout) {
   std::vector<double> reads(vertices, 0);
   sight::SteppedSums<double> readers(vertices);
   std::vector<layout::Run> row;
+  const auto add = [&](const std::vector<layout::Run>& runs, Vertex begin, Vertex end) {
+    double degree = 0;
+    for (const layout::Run& run : runs) {
+      degree += run.size();
+      readers.add(run.first, run.last, run.step, end - begin);
+    }
+    for (Vertex reader = begin; reader < end; ++reader) reads[reader] += degree;
+  };
   for (const layout::Relation& relation : layout.relations) {
+    layout::SteadyRows rows(relation.pattern(), 1);
     for (Vertex i = 0, end = 0; i < vertices; i = end) {
-      end = relation.pattern().same_row_until(i);
-      relation.pattern().row(i, row);
-      double degree = 0;
-      for (const layout::Run& run : row) {
-        degree += run.size();
-        readers.add(run.first, run.last, run.step, end - i);
-      }
-      for (Vertex reader = i; reader < end; ++reader) reads[reader] += degree;
+      if (rows.go_to(i) && !rows.steady().empty()) add(rows.steady(), i, rows.end());
+      end = rows.is_whole() ? rows.end() : rows.steady().empty() ? relation.pattern().same_row_until(i) : i + 1;
+      if (rows.is_whole()) continue;
+      rows.rest(i, row);
+      add(row, i, end);
     }
   }
   const std::vector<double> read_by = std::move(readers).take();

@@ -61,16 +61,15 @@ std::vector<Vertex> measure_components(const Layout& layout, const Budget& budge
   symmetry::Orbits components(vertices);
   RangeJoiner joiner(components, vertices, budget);
   for (const auto& layer : find_read_layers(layout, budget)) {
-    for (const ReadGroup& group : layer->groups) {
+    for_each_stretch(*layer, [&](Vertex begin, Vertex end, std::span<const ReadRange> ranges) {
       budget.poll();
-      if (group.ranges_begin == group.ranges_end) continue;
-      joiner.join(group.begin, group.end - 1, 1);
-      for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-        const ReadRange& range = layer->ranges[k];
-        components.join(group.begin, range.first);
+      if (ranges.empty()) return;
+      joiner.join(begin, end - 1, 1);
+      for (const ReadRange& range : ranges) {
+        components.join(begin, range.first);
         joiner.join(range.first, range.last, range.step);
       }
-    }
+    });
   }
   joiner.finish();
   std::vector<Vertex> size(vertices);

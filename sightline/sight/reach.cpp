@@ -1,6 +1,7 @@
 #include "sightline/sight/reach.hpp"
 
 #include "sightline/base/error.hpp"
+#include "sightline/layout/steady_rows.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/reach_residues.hpp"
@@ -22,9 +23,18 @@ bool find_causal_chain(const Layout& layout, const Budget& budget) {
   for (std::size_t l = 0; l < layout.layers.size(); ++l) {
     if (!used[l]) continue;
     for (const std::uint32_t r : layout.layers[l].relations) {
+      layout::SteadyRows rows(layout.relations[r].pattern(), 1);
       for (Vertex i = 0; i < layout.tokens; ++i) {
         budget.poll();
-        layout.relations[r].pattern().row(i, row);
+        if (rows.go_to(i)) {
+          // What goes down from the first reader of a stretch goes down from all, and at most its second comes next to a member.
+          for (const layout::Run& run : rows.steady()) {
+            if (run.last > i) return false;
+            if (i > 0 && run.contains(i - 1)) linked[i] = true;
+            if (run.last == i && i + 1 < rows.end()) linked[i + 1] = true;
+          }
+        }
+        rows.rest(i, row);
         for (const layout::Run& run : row) {
           if (run.last > i) return false;
           if (i > 0 && run.contains(i - 1)) linked[i] = true;

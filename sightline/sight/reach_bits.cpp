@@ -106,7 +106,7 @@ public:
   static std::optional<Pending> make(const ReadLayer& layer, Vertex vertices, const Budget& budget) {
     std::uint64_t arcs = 0;
     for (const ReadGroup& group : layer.groups) {
-      for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) arcs += (layer.ranges[k].last - layer.ranges[k].first) / layer.ranges[k].step + 1;
+      for (const ReadRange& range : layer.row(group)) arcs += (range.last - range.first) / range.step + 1;
       if (arcs > most_arcs * vertices) return std::nullopt;
     }
     Pending pending(budget, 4 * arcs + 8 * (std::uint64_t{vertices} + layer.groups.size()));
@@ -148,8 +148,7 @@ private:
   template <class Visit>
   static void for_each_arc(const ReadLayer& layer, const Visit& visit) {
     for (std::size_t g = 0; g < layer.groups.size(); ++g) {
-      for (std::uint64_t k = layer.groups[g].ranges_begin; k < layer.groups[g].ranges_end; ++k) {
-        const ReadRange& range = layer.ranges[k];
+      for (const ReadRange& range : layer.row(layer.groups[g])) {
         for (std::uint64_t j = range.first; j <= range.last; j += range.step) visit(static_cast<std::uint32_t>(g), static_cast<Vertex>(j));
       }
     }
@@ -373,8 +372,7 @@ private:
       budget_.poll();
       const ReadGroup& group = layer.groups[g];
       Lane<Words> sum{};
-      for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-        const ReadRange& range = layer.ranges[k];
+      for (const ReadRange& range : layer.row(group)) {
         for (std::uint64_t j = range.first; j <= range.last; j += range.step) sum |= state_[j];
       }
       for (Vertex i = group.begin; i < group.end; ++i) {
@@ -405,11 +403,10 @@ private:
     if (const auto at = tables.find(1); at != tables.end()) plain = &at->second;
     next_.resize(state_.size());
     bool changed = false;
-    for (const ReadGroup& group : layer.groups) {
-      budget_.poll();
-      Lane<Words> sum{};
-      for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-        const ReadRange& range = layer.ranges[k];
+    std::uint32_t known = 0;
+    Lane<Words> shared{};
+    const auto add = [&](std::span<const ReadRange> ranges, Lane<Words>& sum) {
+      for (const ReadRange& range : ranges) {
         const RangeTable<Words>* table = plain;
         if (range.step != 1) {
           const auto at = tables.find(range.step);
@@ -421,6 +418,15 @@ private:
           for (std::uint64_t j = range.first; j <= range.last; j += range.step) sum |= state_[j];
         }
       }
+    };
+    for (const ReadGroup& group : layer.groups) {
+      budget_.poll();
+      if (group.shared != known) {
+        shared = {};
+        add(layer.shared_ranges(known = group.shared), shared);
+      }
+      Lane<Words> sum = shared;
+      add(layer.own_ranges(group), sum);
       for (Vertex i = group.begin; i < group.end; ++i) {
         next_[i] = state_[i];
         next_[i] |= sum;

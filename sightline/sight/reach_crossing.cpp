@@ -26,13 +26,35 @@ std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens, cons
   std::uint64_t work = 0;
   shape.from.resize(tokens);
   shape.to.resize(tokens);
+  // What members of sorted ranges leave out, up to the last of them.
+  struct Scan {
+    Vertex first = nobody, last = 0, gap = 1;
+    void add(const ReadRange& range) {
+      if (first == nobody) first = last = range.first;
+      if (range.first > last) gap = std::max(gap, range.first - last);
+      if (range.last <= last) return;
+      if (range.last > range.first) gap = std::max(gap, range.step);
+      last = range.last;
+    }
+  };
   std::vector<ReadRange> row;
+  std::uint32_t known = 0;
+  Scan shared;
   for (const ReadGroup& group : layer.groups) {
+    const std::span<const ReadRange> common = layer.shared_ranges(group.shared), own = layer.own_ranges(group);
+    if (group.shared != known) {
+      shared = {};
+      for (const ReadRange& range : common) shared.add(range);
+      known = group.shared;
+    }
+    // Ranges that begin behind those of the stretch are looked at alone; those of the stretch have steps.
+    const bool is_behind = !common.empty() && common.back().first <= group.begin && (own.empty() || common.back().first <= own.front().first);
     for (Vertex i = group.begin; i < std::min(group.end, tokens); ++i) {
       budget.poll();
-      row.assign(layer.ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_begin), layer.ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_end));
+      row.assign(own.begin(), own.end());
+      if (!is_behind) row.insert(row.end(), common.begin(), common.end());
       row.push_back({i, i, 1});
-      work += row.size();
+      work += common.size() + own.size() + 1;
       if (work > 64 * std::uint64_t{tokens}) return std::nullopt;
       std::sort(row.begin(), row.end(), [](const ReadRange& a, const ReadRange& b) { return a.first < b.first; });
       Vertex from = i, to = i;
@@ -45,16 +67,11 @@ std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens, cons
       shape.from[i] = from;
       shape.to[i] = std::min(to, tokens - 1);
       if (i > 0 && (shape.from[i] < shape.from[i - 1] || shape.to[i] < shape.to[i - 1])) shape.monotone = false;
-      Vertex last = row.front().first;
-      for (const ReadRange& range : row) {
-        if (range.first > last) shape.gap = std::max(shape.gap, range.first - last);
-        if (range.last > last) {
-          if (range.last > range.first) shape.gap = std::max(shape.gap, range.step);
-          last = range.last;
-        }
-      }
-      shape.latest_first = std::max(shape.latest_first, row.front().first);
-      shape.earliest_last = std::min(shape.earliest_last, last);
+      Scan scan = is_behind ? shared : Scan{};
+      for (const ReadRange& range : row) scan.add(range);
+      shape.gap = std::max(shape.gap, scan.gap);
+      shape.latest_first = std::max(shape.latest_first, scan.first);
+      shape.earliest_last = std::min(shape.earliest_last, scan.last);
     }
   }
   return shape;
@@ -95,31 +112,33 @@ bool does_core_suffice(const ReachQuestion& question, const ReadLayer& earlier, 
   // How many of the readers i (causal: i >= k) read k.
   SteppedSums<std::int64_t> readers(tokens);
   std::uint64_t work = 0;
-  for (const ReadGroup& group : later.groups) {
-    if (group.begin >= tokens) break;
+  bool is_long = false;
+  for_each_stretch(later, [&](Vertex from, Vertex to, std::span<const ReadRange> ranges) {
+    if (from >= tokens || is_long) return;
     budget.poll();
-    const Vertex end = std::min(group.end, tokens);
-    for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-      const ReadRange& range = later.ranges[k];
+    const Vertex end = std::min(to, tokens);
+    for (const ReadRange& range : ranges) {
       if (range.first >= tokens) continue;
       const auto members_until = [&range](Vertex bound) { return bound - (bound - range.first) % range.step; };  // the last member up to a bound in it
       const Vertex last = members_until(std::min(range.last, tokens - 1));
-      if (!causal || last <= group.begin) {
-        readers.add(range.first, last, range.step, end - group.begin);
+      if (!causal || last <= from) {
+        readers.add(range.first, last, range.step, end - from);
         continue;
       }
-      // Members up to the first reader are read by all of the group, the others by those from there on.
+      // Members up to the first reader are read by all of the stretch, the others by those from there on.
       std::uint64_t j = range.first;
-      if (range.first <= group.begin) {
-        readers.add(range.first, members_until(group.begin), range.step, end - group.begin);
-        j = std::uint64_t{members_until(group.begin)} + range.step;
+      if (range.first <= from) {
+        readers.add(range.first, members_until(from), range.step, end - from);
+        j = std::uint64_t{members_until(from)} + range.step;
       }
       for (; j <= last && j < end; j += range.step) {
-        if (++work > 64 * std::uint64_t{tokens}) return false;
+        is_long = ++work > 64 * std::uint64_t{tokens};
+        if (is_long) return;
         readers.add(static_cast<Vertex>(j), static_cast<Vertex>(j), 1, end - static_cast<Vertex>(j));
       }
     }
-  }
+  });
+  if (is_long) return false;
   const std::vector<std::int64_t> count = std::move(readers).take();
   std::vector<bool> core(tokens, false);
   bool any = false;
@@ -151,8 +170,7 @@ bool does_core_suffice(const ReachQuestion& question, const ReadLayer& earlier, 
     budget.poll();
     for (Vertex k = group.begin; k < std::min(group.end, tokens); ++k) {
       if (!core[k]) continue;
-      for (std::uint64_t at = group.ranges_begin; at < group.ranges_end; ++at) {
-        const ReadRange& range = earlier.ranges[at];
+      for (const ReadRange& range : earlier.row(group)) {
         // Causal: j <= k only, so that the first core token found is one that every i >= it reads.
         const Vertex last = causal ? std::min(range.last, k) : std::min(range.last, tokens - 1);
         if (range.first > last) continue;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -39,18 +40,72 @@ struct ReadRange {
   friend bool operator==(const ReadRange&, const ReadRange&) = default;
 };
 
-/// Readers begin .. end-1 read the same ranges.
+/// Readers begin .. end-1 read the same ranges: those of a stretch that the groups next to it may have as well, and `count` of their own.
 struct ReadGroup {
   Vertex begin = 0, end = 0;
-  std::uint64_t ranges_begin = 0, ranges_end = 0;
+  std::uint64_t own = 0;  ///< where its own ranges begin
+  std::uint32_t count = 0;
+  std::uint32_t shared = 0;  ///< index into ReadLayer::shared
 };
 
 /// A layer as reach sees it: for every vertex the union over heads of what it reads (ranges may overlap).
 struct ReadLayer {
-  std::vector<ReadGroup> groups;   ///< consecutive, cover every vertex
+  /// The ranges of a group: the shared ones, then its own, each sorted by first vertices.
+  class Row {
+  public:
+    class Iterator {
+    public:
+      const ReadRange& operator*() const { return *at_; }
+      Iterator& operator++() {
+        if (++at_ == shared_end_) at_ = own_;
+        return *this;
+      }
+      friend bool operator==(const Iterator& a, const Iterator& b) { return a.at_ == b.at_; }
+
+    private:
+      friend class Row;
+      const ReadRange *at_, *shared_end_, *own_;
+    };
+    Row(std::span<const ReadRange> shared, std::span<const ReadRange> own) : shared_(shared), own_(own) {}
+    [[nodiscard]] Iterator begin() const { return at(shared_.empty() ? own_.data() : shared_.data()); }
+    [[nodiscard]] Iterator end() const { return at(own_.data() + own_.size()); }
+    [[nodiscard]] bool empty() const { return shared_.empty() && own_.empty(); }
+    [[nodiscard]] std::size_t size() const { return shared_.size() + own_.size(); }
+
+  private:
+    [[nodiscard]] Iterator at(const ReadRange* range) const {
+      Iterator result;
+      result.at_ = range;
+      result.shared_end_ = shared_.empty() ? nullptr : shared_.data() + shared_.size();
+      result.own_ = own_.data();
+      return result;
+    }
+    std::span<const ReadRange> shared_, own_;
+  };
+
+  std::vector<ReadGroup> groups;  ///< consecutive, cover every vertex
   std::vector<ReadRange> ranges;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> shared{{0, 0}};  ///< stretches of ranges (begin, count), all with steps; the first is empty
   std::optional<Booking> booking;
+
+  [[nodiscard]] std::span<const ReadRange> own_ranges(const ReadGroup& group) const { return std::span(ranges).subspan(group.own, group.count); }
+  [[nodiscard]] std::span<const ReadRange> shared_ranges(std::uint32_t number) const { return std::span(ranges).subspan(shared[number].first, shared[number].second); }
+  [[nodiscard]] Row row(const ReadGroup& group) const { return {shared_ranges(group.shared), own_ranges(group)}; }
 };
+
+/// Calls visit(begin, end, ranges) for what single groups have of their own, and for what neighbouring ones share: all arcs of the layer, each time readers begin .. end-1
+/// who read the ranges.
+template <class Visit>
+void for_each_stretch(const ReadLayer& layer, const Visit& visit) {
+  for (std::size_t g = 0; g < layer.groups.size(); ++g) {
+    const ReadGroup& group = layer.groups[g];
+    visit(group.begin, group.end, layer.own_ranges(group));
+    if (group.shared == 0 || (g > 0 && layer.groups[g - 1].shared == group.shared)) continue;
+    std::size_t last = g;
+    while (last + 1 < layer.groups.size() && layer.groups[last + 1].shared == group.shared) ++last;
+    visit(group.begin, layer.groups[last].end, layer.shared_ranges(group.shared));
+  }
+}
 
 [[nodiscard]] ReadLayer make_read_layer(const Layout& layout, const layout::Layer& layer, const Budget& budget);
 

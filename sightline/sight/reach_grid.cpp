@@ -65,8 +65,8 @@ private:
   bool take(const ReadGroup& group, Vertex i) {
     pieces_.clear();
     const Vertex r = i / width_, c = i % width_;
-    for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-      if (!cut(layer_.ranges[k])) return false;
+    for (const ReadRange& range : layer_.row(group)) {
+      if (!cut(range)) return false;
     }
     const auto before = [](const Piece& a, const Piece& b) { return a.row_first != b.row_first ? a.row_first < b.row_first : a.columns.first < b.columns.first; };
     if (!std::is_sorted(pieces_.begin(), pieces_.end(), before)) std::sort(pieces_.begin(), pieces_.end(), before);
@@ -158,11 +158,14 @@ std::vector<Vertex> list_widths(const ReadLayers& layers, Vertex tokens) {
     const std::size_t count = layer.groups.size();
     for (std::size_t k = 0; k < std::min<std::size_t>(count, 16); ++k) {
       const ReadGroup& group = layer.groups[count * (2 * k + 1) / 32];
-      for (std::uint64_t at = group.ranges_begin; at < std::min(group.ranges_end, group.ranges_begin + 16); ++at) {
-        const ReadRange& range = layer.ranges[at];
+      std::size_t left = 16;
+      const ReadRange* before = nullptr;
+      for (const ReadRange& range : layer.row(group)) {
+        if (left-- == 0) break;
         if (range.step > 1) ++votes[range.step];
         else ++votes[range.last - range.first + 1];
-        if (at > group.ranges_begin) ++votes[range.first - layer.ranges[at - 1].first];
+        if (before != nullptr) ++votes[range.first - before->first];
+        before = &range;
       }
     }
   }

@@ -15,17 +15,16 @@ std::vector<double> compute_traffic(const Layout& layout, const ReadLayers& laye
   SteppedSums<double> readers(vertices);
   for (const auto& read : layers) {
     const ReadLayer& layer = *read;
-    for (const ReadGroup& group : layer.groups) {
+    for_each_stretch(layer, [&](Vertex begin, Vertex end, std::span<const ReadRange> ranges) {
       budget.poll();
-      const double count = group.end - group.begin;
+      const double count = end - begin;
       double sum = 0;
-      for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-        const ReadRange& range = layer.ranges[k];
+      for (const ReadRange& range : ranges) {
         sum += (range.last - range.first) / range.step + 1;
         readers.add(range.first, range.last, range.step, count);
       }
-      for (Vertex i = group.begin; i < group.end; ++i) reads[i] += sum;
-    }
+      for (Vertex i = begin; i < end; ++i) reads[i] += sum;
+    });
   }
   const std::vector<double> read_by = std::move(readers).take();
   for (Vertex j = 0; j < vertices; ++j) reads[j] *= read_by[j];

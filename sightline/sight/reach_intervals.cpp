@@ -49,9 +49,9 @@ CyclicIntervals compose(const CyclicIntervals& first, const CyclicIntervals& nex
 // The parts of N(i) u {i}, as disjoint intervals that do not touch; false when a range has gaps.
 bool merge_row(const ReadLayer& layer, const ReadGroup& group, Vertex i, std::vector<std::pair<Vertex, Vertex>>& out) {
   out.assign(1, {i, i});
-  for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-    if (layer.ranges[k].step != 1) return false;
-    out.emplace_back(layer.ranges[k].first, layer.ranges[k].last);
+  for (const ReadRange& range : layer.row(group)) {
+    if (range.step != 1) return false;
+    out.emplace_back(range.first, range.last);
   }
   std::sort(out.begin(), out.end());
   std::size_t kept = 0;
@@ -72,7 +72,7 @@ std::optional<Intervals> make_intervals(const ReadLayer& layer, Vertex vertices)
   result.hi.reserve(vertices);
   std::vector<std::pair<Vertex, Vertex>> parts;
   for (const ReadGroup& group : layer.groups) {
-    const ReadRange* const only = group.ranges_end == group.ranges_begin + 1 ? &layer.ranges[group.ranges_begin] : nullptr;
+    const ReadRange* const only = group.count == 1 && group.shared == 0 ? &layer.ranges[group.own] : nullptr;
     for (Vertex i = group.begin; i < group.end; ++i) {
       Vertex low = 0, high = 0;
       if (only != nullptr && only->step == 1 && only->first <= std::uint64_t{i} + 1 && i <= std::uint64_t{only->last} + 1) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sightline/layout/steady_rows.hpp"
 #include "sightline/sight/reach_engine.hpp"
 
 namespace sightline::sight {
@@ -48,8 +49,8 @@ private:
       if (layers_[l]->groups.empty()) continue;
       if (group_[l][i] != group_[l][i - 1]) return false;
       const ReadGroup& group = layers_[l]->groups[group_[l][i]];
-      const bool both = std::any_of(layers_[l]->ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_begin), layers_[l]->ranges.begin() + static_cast<std::ptrdiff_t>(group.ranges_end),
-                                    [i](const ReadRange& range) { return range.step == 1 && range.first < i && range.last >= i; });
+      const std::span<const ReadRange> own = layers_[l]->own_ranges(group);  // shared ranges have steps
+      const bool both = std::any_of(own.begin(), own.end(), [i](const ReadRange& range) { return range.step == 1 && range.first < i && range.last >= i; });
       if (!both) return false;
     }
     return true;
@@ -82,8 +83,7 @@ private:
         if (opened_[l][g] == stamp_) continue;
         opened_[l][g] = stamp_;
         const ReadGroup& group = layers_[l]->groups[g];
-        for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-          const ReadRange& range = layers_[l]->ranges[k];
+        for (const ReadRange& range : layers_[l]->row(group)) {
           work_ += (range.last - range.first) / range.step + 1;
           for (std::uint64_t j = range.first; j <= range.last; j += range.step) {
             if (mark_[j] != stamp_) see(static_cast<Vertex>(j), root);
@@ -129,16 +129,31 @@ std::vector<Vertex> count_rows(const ReachQuestion& question, const layout::Patt
     for (std::uint64_t j = begin; j <= end; j += step) sum += below[j + 1] - below[j];
     return sum;
   };
+  layout::SteadyRows rows(pattern, 1);
+  std::vector<layout::Run> near;  // of the runs that readers have in common: those not below all of them
+  Vertex below_all = 0;           // what the others count
+  const Vertex first = question.wanted.ordinary_only ? 1 : 0;
+  const auto count_run = [&](const layout::Run& run, Vertex last) -> Vertex {
+    if (run.first > last || run.last < first) return 0;
+    const Vertex end = std::min(run.last, last), begin = run.first < first ? run.first + run.step : run.first;
+    return begin > end ? 0 : count(begin, end, run.step);
+  };
   for (Vertex i = 0; i < layout.tokens; ++i) {
     budget.poll();
-    pattern.row(i, row);
-    const Vertex first = question.wanted.ordinary_only ? 1 : 0, last = causal ? i : layout.tokens - 1;
-    Vertex seen = first <= i ? count(i, i, 1) : 0;
+    if (rows.go_to(i)) {
+      near.clear();
+      below_all = 0;
+      for (const layout::Run& run : rows.steady()) {
+        if (run.last < i) below_all += count_run(run, run.last);
+        else near.push_back(run);
+      }
+    }
+    rows.rest(i, row);
+    row.insert(row.end(), near.begin(), near.end());
+    const Vertex last = causal ? i : layout.tokens - 1;
+    Vertex seen = below_all + (first <= i ? count(i, i, 1) : 0);
     for (const layout::Run& run : row) {
-      if (run.first > last || run.last < first) continue;
-      const Vertex end = std::min(run.last, last), begin = run.first < first ? run.first + run.step : run.first;
-      if (begin > end) continue;
-      seen += count(begin, end, run.step);
+      seen += count_run(run, last);
       if (run.contains(i) && i >= first) seen -= count(i, i, 1);
     }
     unseen[i] = count(first, last, 1) - seen;

@@ -16,10 +16,9 @@ Vertex find_modulus(const ReadLayers& layers, const Budget& budget) {
   for (const auto& layer : layers) {
     for (const ReadGroup& group : layer->groups) {
       budget.poll();
-      if (group.ranges_begin == group.ranges_end) continue;
+      if (layer->row(group).empty()) continue;
       if (group.end - group.begin > 1) return 1;
-      for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-        const ReadRange& range = layer->ranges[k];
+      for (const ReadRange& range : layer->row(group)) {
         modulus = std::gcd(modulus, range.first > group.begin ? range.first - group.begin : group.begin - range.first);
         if (range.last > range.first) modulus = std::gcd(modulus, range.step);
       }
@@ -46,8 +45,7 @@ std::vector<Layout> split(const Layout& layout, const ReadLayers& layers, Vertex
       runs.clear();
       while (at < layer->groups.size() && layer->groups[at].end <= i) ++at;
       if (at < layer->groups.size()) {
-        for (std::uint64_t k = layer->groups[at].ranges_begin; k < layer->groups[at].ranges_end; ++k) {
-          const ReadRange& range = layer->ranges[k];
+        for (const ReadRange& range : layer->row(layer->groups[at])) {
           runs.push_back(layout::make_constant_run(range.first / modulus, range.last / modulus));
           runs.back().step = range.first == range.last ? 1 : range.step / modulus;
         }

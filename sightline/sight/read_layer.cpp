@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sightline/layout/steady_rows.hpp"
 #include "sightline/sight/reach_engine.hpp"
 
 namespace sightline::sight {
@@ -26,9 +27,55 @@ void tidy(std::vector<ReadRange>& ranges) {
   ranges.resize(kept);
 }
 
+/// Rows of one relation: runs with steps that stay the same from reader to reader are written down once for all of them.
+ReadLayer make_plain_layer(const layout::Pattern& pattern, const Budget& budget) {
+  ReadLayer result;
+  result.booking.emplace(budget);
+  constexpr std::size_t fewest_runs = 4;
+  layout::SteadyRows rows(pattern, fewest_runs);
+  std::vector<ReadRange> previous, current, kept;
+  std::vector<layout::Run> row;
+  std::uint32_t shared = 0;
+  Vertex end = 0;
+  for (Vertex i = 0; i < pattern.vertex_count(); i = end) {
+    budget.poll();
+    bool fresh = rows.go_to(i);
+    if (fresh) {
+      current.clear();
+      kept.clear();
+      for (const layout::Run& run : rows.steady()) (run.step > 1 && !rows.is_whole() ? current : kept).push_back({run.first, run.last, run.step});
+      if (current.empty()) {
+        fresh = shared != 0;
+        shared = 0;
+      } else {
+        tidy(current);
+        result.booking->grow(current.size() * sizeof(ReadRange));
+        shared = static_cast<std::uint32_t>(result.shared.size());
+        result.shared.emplace_back(result.ranges.size(), static_cast<std::uint32_t>(current.size()));
+        result.ranges.insert(result.ranges.end(), current.begin(), current.end());
+      }
+    }
+    end = rows.is_whole() ? rows.end() : rows.steady().empty() ? pattern.same_row_until(i) : i + 1;
+    rows.rest(i, row);
+    current = kept;
+    for (const layout::Run& run : row) current.push_back({run.first, run.last, run.step});
+    tidy(current);
+    if (!fresh && !result.groups.empty() && current == previous) {
+      result.groups.back().end = end;
+      continue;
+    }
+    result.booking->grow((current.size() * sizeof(ReadRange)) + sizeof(ReadGroup));
+    result.groups.push_back({i, end, result.ranges.size(), static_cast<std::uint32_t>(current.size()), shared});
+    result.ranges.insert(result.ranges.end(), current.begin(), current.end());
+    previous.swap(current);
+  }
+  return result;
+}
+
 }  // namespace
 
 ReadLayer make_read_layer(const Layout& layout, const layout::Layer& layer, const Budget& budget) {
+  if (layer.relations.size() == 1) return make_plain_layer(layout.relations[layer.relations.front()].pattern(), budget);
   ReadLayer result;
   result.booking.emplace(budget);
   const Vertex vertices = layout.vertices();
@@ -50,7 +97,7 @@ ReadLayer make_read_layer(const Layout& layout, const layout::Layer& layer, cons
       continue;
     }
     result.booking->grow((current.size() * sizeof(ReadRange)) + sizeof(ReadGroup));
-    result.groups.push_back({i, end, result.ranges.size(), result.ranges.size() + current.size()});
+    result.groups.push_back({i, end, result.ranges.size(), static_cast<std::uint32_t>(current.size()), 0});
     result.ranges.insert(result.ranges.end(), current.begin(), current.end());
     previous.swap(current);
   }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "sightline/base/mix.hpp"
+#include "sightline/layout/steady_rows.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/rooted.hpp"
@@ -41,63 +42,47 @@ private:
   std::map<Vertex, std::vector<std::uint64_t>> sums_;
 };
 
-// One relation's rows, reader by reader. Where one colour is all there is, runs that are the same for all readers of a segment, below the first of them, are
-// summed once: the summary columns of a fixed pattern, shared by all of a block. An end that moves along may pass no member.
+// One relation's rows, reader by reader. Where one colour is all there is, runs that are the same for all readers of a stretch, below the first of them, are
+// summed once: the summary columns of a fixed pattern, shared by all of a block.
 class SegmentReader {
 public:
-  explicit SegmentReader(const layout::Relation& relation) : relation_(relation), pattern_(relation.pattern()) {}
+  explicit SegmentReader(const layout::Relation& relation) : relation_(relation), rows_(relation.pattern(), 1) {}
 
   // The runs to look at; `shared`: the sum over all others. Readers in ascending order.
   const std::vector<layout::ColouredRun>& read(Vertex i, const PrefixSums& sums, std::uint64_t& shared) {
-    if (i == end_) begin_segment(i, sums);
+    if (rows_.go_to(i)) begin_stretch(i, sums);
     shared = shared_;
-    if (shared_count_ == 0) {
+    if (!is_shared_) {
       relation_.row(i, row_);
       return row_;
     }
-    row_.clear();
-    for (const layout::AffineRun& run : moving_) {
-      if (const auto here = evaluate(run, i)) row_.push_back({here->first, here->last, here->step, colour_, 0});
-    }
+    rows_.rest(i, rest_);
+    row_ = near_;
+    for (const layout::Run& run : rest_) row_.push_back({run.first, run.last, run.step, colour_, 0});
     return row_;
   }
 
 private:
-  void begin_segment(Vertex i, const PrefixSums& sums) {
-    constexpr Vertex few_readers = 4;
-    const auto& segments = pattern_.segments();
-    end_ = ++segment_ < segments.size() ? segments[segment_].begin : pattern_.vertex_count();
-    shared_ = 0, shared_count_ = 0;
-    const layout::Pattern::RunList& list = pattern_.lists()[segments[segment_ - 1].list];
-    if (!relation_.is_plain() || list.written_count != 0 || end_ - i < few_readers) return;
+  void begin_stretch(Vertex i, const PrefixSums& sums) {
+    shared_ = 0;
+    is_shared_ = relation_.is_plain() && !rows_.steady().empty();
+    if (!is_shared_) return;
     relation_.row(i, row_);
-    if (row_.empty()) return;
     colour_ = row_.front().colour;
-    moving_.clear();
-    for (const auto& [begin, count] : {std::pair{list.runs_begin, list.runs_count}, {list.shared_begin, list.shared_count}}) {
-      for (std::uint32_t k = begin; k < begin + count; ++k) {
-        const layout::AffineRun& run = pattern_.affine_runs()[k];
-        // With only its upper end moving a run grows; so it stays if it ends as it began.
-        const auto here = evaluate(run, i);
-        if (run.lo_moves || run.floor_moves || here != evaluate(run, end_ - 1) || !here || here->last >= i || !sums.knows(here->step)) {
-          moving_.push_back(run);
-          continue;
-        }
-        shared_ += mix(static_cast<std::uint64_t>(colour_) + 3) * sums.over(here->first, here->last, here->step);
-        ++shared_count_;
-      }
+    near_.clear();
+    for (const layout::Run& run : rows_.steady()) {
+      if (run.last < i && sums.knows(run.step)) shared_ += mix(static_cast<std::uint64_t>(colour_) + 3) * sums.over(run.first, run.last, run.step);
+      else near_.push_back({run.first, run.last, run.step, colour_, 0});
     }
   }
 
   const layout::Relation& relation_;
-  const layout::Pattern& pattern_;
-  std::size_t segment_ = 0;
-  Vertex end_ = 0;
+  layout::SteadyRows rows_;
   std::uint64_t shared_ = 0;
-  std::size_t shared_count_ = 0;
+  bool is_shared_ = false;
   std::int64_t colour_ = 0;
-  std::vector<layout::AffineRun> moving_;
-  std::vector<layout::ColouredRun> row_;
+  std::vector<layout::ColouredRun> near_, row_;
+  std::vector<layout::Run> rest_;
 };
 
 // Rows that go down only: c(i) = hash of i's colour, of the colours of its loops, and per relation of the multiset of (arc

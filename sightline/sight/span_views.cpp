@@ -199,8 +199,7 @@ std::shared_ptr<const SpanViews> SpanViews::make(const ReadLayer& layer, Vertex 
   for (const ReadGroup& group : layer.groups) {
     budget.poll();
     row.clear();
-    for (std::uint64_t k = group.ranges_begin; k < group.ranges_end; ++k) {
-      const ReadRange& range = layer.ranges[k];
+    for (const ReadRange& range : layer.row(group)) {
       if (range.step == 1) {
         row.push_back({range.first, range.last});
         continue;
