@@ -36,8 +36,8 @@ public:
     begin_.assign(std::size_t{vertices} + 2, 0);
     const auto each_arc = [&](const auto& visit) {
       for (std::size_t g = 0; g < layer.groups.size(); ++g) {
-        for (std::size_t k = layer.groups[g].from; k < layer.groups[g].to; ++k) {
-          const auto [step, first, last] = layer.ranges[layer.numbers[k]];
+        for (const std::uint32_t k : layer.row(layer.groups[g])) {
+          const auto [step, first, last] = layer.ranges[k];
           if ((arcs += (last - first) / step + 1) > most_arcs * vertices) return false;
           for (std::uint64_t j = first; j <= last; j += step) visit(static_cast<std::uint32_t>(g), static_cast<Vertex>(j));
         }
@@ -112,8 +112,8 @@ private:
       poll();
       waits[g] = 0;
       Lane sum{};
-      for (std::size_t k = layer.groups[g].from; k < layer.groups[g].to; ++k) {
-        const auto [step, first, last] = layer.ranges[layer.numbers[k]];
+      for (const std::uint32_t k : layer.row(layer.groups[g])) {
+        const auto [step, first, last] = layer.ranges[k];
         for (std::uint64_t j = first; j <= last; j += step) sum |= state[j];
       }
       for (Vertex i = layer.groups[g].begin; i < layer.groups[g].end; ++i) {
@@ -150,10 +150,17 @@ private:
       }
     }
     bool changed = false;
+    std::uint32_t known = 0;
+    Lane common{};
     for (const ReadLayer::Group& group : layer.groups) {
       poll();
-      Lane sum{};
-      for (std::size_t k = group.from; k < group.to; ++k) sum |= values_[layer.numbers[k]];
+      if (group.common != known) {
+        known = group.common;
+        common = Lane{};
+        for (const std::uint32_t k : layer.shared(group)) common |= values_[k];
+      }
+      Lane sum = common;
+      for (const std::uint32_t k : layer.own(group)) sum |= values_[k];
       for (Vertex i = group.begin; i < group.end; ++i) {
         const Lane old = state[i];
         state[i] |= sum;  // values_ were taken before any of this

@@ -11,8 +11,9 @@ namespace {
 /// Of a row of sorted ranges: the one vertex of from .. end-1 that it lacks, `end` when it lacks none; nothing when more, or when a range has steps.
 std::optional<Vertex> find_only_missing(const SharedLayer& layer, const ReadLayer::Group& group, Vertex from, Vertex end) {
   Vertex missing = end, next = from;
-  for (std::size_t k = group.from; k < group.to && next < end; ++k) {
-    const Range& range = layer.ranges[layer.numbers[k]];
+  for (const std::uint32_t k : layer.own(group)) {
+    if (next >= end) break;
+    const Range& range = layer.ranges[k];
     if (range.step != 1) return std::nullopt;
     if (range.first > next) {
       if (missing != end || range.first > next + 1) return std::nullopt;
@@ -21,6 +22,7 @@ std::optional<Vertex> find_only_missing(const SharedLayer& layer, const ReadLaye
     next = std::max(next, range.last + 1);
   }
   if (next >= end) return missing;
+  if (!layer.shared(group).empty()) return std::nullopt;
   return next + 1 == end && missing == end ? std::optional(next) : std::nullopt;
 }
 
@@ -47,7 +49,8 @@ bool do_all_see_everything(const Layout& layout, const std::map<std::uint32_t, S
     fresh.clear();
     for (const ReadLayer::Group& group : layer.groups) {
       poll();
-      const bool given = std::any_of(layer.numbers.begin() + static_cast<std::ptrdiff_t>(group.from), layer.numbers.begin() + static_cast<std::ptrdiff_t>(group.to), [&](std::uint32_t k) { return gives[k] != 0; });
+      const auto gives_it = [&](std::uint32_t k) { return gives[k] != 0; };
+      const bool given = std::ranges::any_of(layer.own(group), gives_it) || std::ranges::any_of(layer.shared(group), gives_it);
       const std::optional<Vertex> missing = given ? std::optional(end) : find_only_missing(layer, group, from, end);
       if (!missing) continue;
       for (Vertex i = group.begin; i < group.end; ++i) {

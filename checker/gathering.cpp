@@ -37,30 +37,33 @@ std::optional<std::vector<std::int64_t>> count_readers(const ReadLayer& layer, V
   BySteps<std::int64_t> changes;
   std::vector<std::int64_t> count(tokens, 0);
   std::uint64_t work = 0;
-  for (const ReadLayer::Group& group : layer.groups) {
-    if (group.begin >= tokens) break;
+  bool is_short = true;
+  layer.visit_lists([&](Vertex start, Vertex stop, std::span<const Range> ranges) {
+    if (start >= tokens || !is_short) return;
     poll();
-    const Vertex end = std::min(group.end, tokens);
-    for (std::size_t k = group.from; k < group.to; ++k) {
-      const Range& range = layer.ranges[k];
+    const Vertex end = std::min(stop, tokens);
+    for (const Range& range : ranges) {
       if (range.first >= tokens) continue;
       const Vertex last = last_until(range, std::min(range.last, tokens - 1));
-      const Vertex common = causal ? std::min(last, group.begin) : last;  // up to here the whole group counts
+      const Vertex common = causal ? std::min(last, start) : last;  // up to here all these readers count
       std::uint64_t above = range.first;
       if (range.first <= common) {
         const Vertex until = last_until(range, common);
         auto* const change = changes.find(range.step, [&] { return std::vector<std::int64_t>(std::size_t{tokens} + range.step, 0); });
-        if (change == nullptr) return std::nullopt;
-        (*change)[range.first] += end - group.begin;
-        (*change)[std::size_t{until} + range.step] -= end - group.begin;
+        is_short = change != nullptr;
+        if (!is_short) return;
+        (*change)[range.first] += end - start;
+        (*change)[std::size_t{until} + range.step] -= end - start;
         above = std::uint64_t{until} + range.step;
       }
       for (; above <= last && above < end; above += range.step) {
-        if (++work > 64 * std::uint64_t{tokens}) return std::nullopt;
+        is_short = ++work <= 64 * std::uint64_t{tokens};
+        if (!is_short) return;
         count[above] += end - static_cast<Vertex>(above);
       }
     }
-  }
+  });
+  if (!is_short) return std::nullopt;
   for (auto& [step, change] : changes.all()) {
     for (std::size_t j = 0; j < tokens; ++j) {
       if (j >= step) change[j] += change[j - step];
@@ -77,8 +80,7 @@ std::vector<Vertex> find_begins(const ReadLayer& layer, Vertex tokens) {
     poll();
     for (Vertex i = group.begin; i < std::min(group.end, tokens); ++i) {
       begins[i] = i;
-      for (std::size_t k = group.from; k < group.to; ++k) {
-        const Range& range = layer.ranges[k];
+      for (const Range& range : layer.own(group)) {  // what groups have in common has steps
         if (range.step == 1 && range.first < begins[i] && std::uint64_t{range.last} + 1 >= begins[i]) begins[i] = range.first;
       }
     }
@@ -104,8 +106,7 @@ bool do_gatherers_suffice(const ReadLayer& earlier, const ReadLayer& later, Vert
     poll();
     for (Vertex k = group.begin; k < std::min(group.end, tokens); ++k) {
       if (!gathers(k)) continue;
-      for (std::size_t at = group.from; at < group.to; ++at) {
-        const Range& range = earlier.ranges[at];
+      for (const Range& range : earlier.row(group)) {
         const Vertex last = std::min(range.last, causal ? k : tokens - 1);
         if (range.first > last) continue;
         std::vector<Vertex>* const next = following.find(range.step, [&] {

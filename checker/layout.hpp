@@ -52,9 +52,13 @@ public:
   /// End of the readers i, i+1, .. that are known to have the row of i: those of its segment when no run of it moves.
   [[nodiscard]] Vertex same_row_until(Vertex i) const;
 
-private:
   [[nodiscard]] const Segment& segment_of(Vertex i) const;
+  /// The runs that are the same for all readers of a segment, and those that are not.
+  void split_row(const Segment& segment, std::vector<Run>& still, std::vector<MovingRun>& moving) const;
 };
+
+/// What the k-th reader of a segment reads by these runs.
+void append_runs(const std::vector<MovingRun>& runs, Vertex k, std::vector<Run>& out);
 
 /// Do both hold the same arcs with the same colours? Exact; O(runs of all rows), less where both are written alike.
 [[nodiscard]] bool same_rows(const Pattern& a, const Pattern& b);

@@ -146,16 +146,35 @@ void Pattern::row(Vertex i, std::vector<Run>& out) const {
   const Segment& segment = segment_of(i);
   const Vertex k = i - segment.first;
   for (const std::uint32_t list : {segment.list, segment.tail}) {
-    if (list == none) continue;
-    for (const MovingRun& run : lists[list]) {
-      const Vertex lo = run.lo + run.lo_slope * k, hi = run.hi + run.hi_slope * k;
-      if (lo > hi) continue;
-      const Vertex last = run.step == 1 ? hi : lo + (hi - lo) / run.step * run.step;
-      out.push_back({lo, last, lo == last ? 1 : run.step, run.colour, 0});
-    }
+    if (list != none) append_runs(lists[list], k, out);
   }
   const auto before = [](const Run& a, const Run& b) { return a.first < b.first; };
   if (!std::is_sorted(out.begin(), out.end(), before)) std::sort(out.begin(), out.end(), less);
+}
+
+void Pattern::split_row(const Segment& segment, std::vector<Run>& still, std::vector<MovingRun>& moving) const {
+  std::vector<MovingRun> fixed;
+  moving.clear();
+  for (const std::uint32_t list : {segment.list, segment.tail}) {
+    if (list == none) continue;
+    for (const MovingRun& run : lists[list]) {
+      // An end that comes to no further member as it moves leaves the run as it is.
+      const bool stays = run.lo_slope == 0 && run.lo <= run.hi && (run.hi - run.lo) / run.step == (run.hi + run.hi_slope * (segment.count - 1) - run.lo) / run.step;
+      const bool is_empty = run.lo_slope == 0 && run.hi_slope == 0 && run.lo > run.hi;
+      if (!is_empty) (stays ? fixed : moving).push_back(run);
+    }
+  }
+  still.clear();
+  append_runs(fixed, 0, still);
+}
+
+void append_runs(const std::vector<MovingRun>& runs, Vertex k, std::vector<Run>& out) {
+  for (const MovingRun& run : runs) {
+    const Vertex lo = run.lo + run.lo_slope * k, hi = run.hi + run.hi_slope * k;
+    if (lo > hi) continue;
+    const Vertex last = run.step == 1 ? hi : lo + (hi - lo) / run.step * run.step;
+    out.push_back({lo, last, lo == last ? 1 : run.step, run.colour, 0});
+  }
 }
 
 bool same_rows(const Pattern& a, const Pattern& b) {

@@ -32,15 +32,16 @@ bool is_causal_chain(const Layout& layout, const std::map<std::uint32_t, ReadLay
   std::vector<bool> linked(layout.tokens, false);
   linked[0] = true;
   for (const auto& [l, layer] : layers) {
-    for (const ReadLayer::Group& group : layer.groups) {
-      for (std::size_t k = group.from; k < group.to; ++k) {
-        const auto [step, first, last] = layer.ranges[k];
-        if (last > group.begin) return false;
-        for (Vertex i = std::max<Vertex>(group.begin, 1); i < group.end; ++i) {
-          if (first < i && i - 1 <= last && (i - 1 - first) % step == 0) linked[i] = true;
+    bool down = true;
+    layer.visit_lists([&](Vertex begin, Vertex end, std::span<const Range> ranges) {
+      for (const auto& [step, first, last] : ranges) {
+        down = down && last <= begin;
+        for (std::uint64_t i = std::max<Vertex>(begin, 1); i < end && i <= std::uint64_t{last} + 1; ++i) {
+          if (first < i && (i - 1 - first) % step == 0) linked[i] = true;
         }
       }
-    }
+    });
+    if (!down) return false;
   }
   return std::find(linked.begin(), linked.end(), false) == linked.end();
 }
@@ -76,13 +77,29 @@ Unseen unseen_by_rows(const Layout& layout, const ReachQuestion& question, const
     for (std::uint64_t j = first; j <= last; j += step) sum += before[j + 1] - before[j];
     return sum;
   };
-  std::vector<Run> row;
+  std::vector<Run> row, still, near;
+  std::vector<MovingRun> moving;
+  const Pattern::Segment* segment = nullptr;
+  std::int64_t below = 0;  // what runs count that stand still below a whole segment
+  const Vertex from = question.ordinary_only ? 1 : 0;
   for (Vertex i = 0; i < layout.tokens; ++i) {
     poll();
-    pattern.row(i, row);
-    const Vertex from = question.ordinary_only ? 1 : 0, to = question.kind == ClassKind::causal ? i : layout.tokens - 1;
+    if (segment == nullptr || i - segment->first >= segment->count) {
+      segment = &pattern.segment_of(i);
+      pattern.split_row(*segment, still, moving);
+      below = 0;
+      near.clear();
+      for (const Run& run : still) {
+        const Vertex begin = run.first < from ? run.first + run.step : run.first;
+        if (run.last >= i) near.push_back(run);
+        else if (begin <= run.last) below += weigh(begin, run.last, run.step);
+      }
+    }
+    row = near;
+    append_runs(moving, i - segment->first, row);
+    const Vertex to = question.kind == ClassKind::causal ? i : layout.tokens - 1;
     if (from > to) continue;
-    std::int64_t missing = weigh(from, to, 1) - (i >= from ? weigh(i, i, 1) : 0);
+    std::int64_t missing = weigh(from, to, 1) - (i >= from ? weigh(i, i, 1) : 0) - below;
     for (const Run& run : row) {
       const Vertex begin = run.first < from ? run.first + run.step : run.first, end = std::min(run.last, to);
       if (begin > run.last || begin > end) continue;
@@ -90,6 +107,7 @@ Unseen unseen_by_rows(const Layout& layout, const ReachQuestion& question, const
       if (i >= begin && i <= end && (i - begin) % run.step == 0) missing += weigh(i, i, 1);  // it was counted already
     }
     result.count[i] = static_cast<Vertex>(missing);
+    if (missing > 0 && !result.first) pattern.row(i, row);
     for (Vertex j = from; missing > 0 && !result.first; ++j) {
       const bool seen = j == i || std::any_of(row.begin(), row.end(), [j](const Run& run) { return j >= run.first && j <= run.last && (j - run.first) % run.step == 0; });
       if (!seen) result.first = Pair{i, j};

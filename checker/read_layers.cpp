@@ -7,7 +7,67 @@
 
 namespace checker {
 
+namespace {
+
+/// Rows of one relation: the runs with steps that all readers of a segment have in common are listed once.
+ReadLayer make_single_layer(const Pattern& pattern) {
+  constexpr Vertex few_readers = 8;
+  constexpr std::size_t few_runs = 4;
+  ReadLayer layer;
+  Row row, still;
+  std::vector<MovingRun> moving;
+  std::vector<Range> current, staying;
+  const auto put = [&](Vertex begin, Vertex end, std::uint32_t common) {
+    if (!std::is_sorted(current.begin(), current.end())) std::sort(current.begin(), current.end());
+    std::size_t kept = 0;
+    for (const Range& range : current) {
+      if (kept > 0 && range.step == 1 && current[kept - 1].step == 1 && range.first <= std::uint64_t{current[kept - 1].last} + 1)
+        current[kept - 1].last = std::max(current[kept - 1].last, range.last);
+      else
+        current[kept++] = range;
+    }
+    current.resize(kept);
+    if (!layer.groups.empty() && layer.groups.back().common == common && std::ranges::equal(current, layer.own(layer.groups.back()))) {
+      layer.groups.back().end = end;
+      return;
+    }
+    layer.groups.push_back({begin, end, layer.ranges.size(), static_cast<std::uint32_t>(kept), common});
+    layer.ranges.insert(layer.ranges.end(), current.begin(), current.end());
+  };
+  const auto to_range = [](const Run& run) { return Range{run.first == run.last ? 1 : run.step, run.first, run.last}; };
+  for (const Pattern::Segment& segment : pattern.segments) {
+    const Vertex end = segment.first + segment.count;
+    pattern.split_row(segment, still, moving);
+    const bool moves = !moving.empty();
+    staying.clear();
+    current.clear();
+    for (const Run& run : still) (run.first < run.last && run.step > 1 ? current : staying).push_back(to_range(run));
+    std::uint32_t common = 0;
+    if (moves && segment.count >= few_readers && current.size() >= few_runs) {
+      std::ranges::sort(current, {}, &Range::first);
+      common = static_cast<std::uint32_t>(layer.common.size());
+      layer.common.push_back({layer.ranges.size(), static_cast<std::uint32_t>(current.size())});
+      layer.ranges.insert(layer.ranges.end(), current.begin(), current.end());
+    } else {
+      staying.insert(staying.end(), current.begin(), current.end());
+    }
+    for (Vertex i = segment.first; i < end; ++i) {
+      poll();
+      row.clear();
+      append_runs(moving, i - segment.first, row);
+      current = staying;
+      for (const Run& run : row) current.push_back(to_range(run));
+      put(i, moves ? i + 1 : end, common);
+      if (!moves) break;
+    }
+  }
+  return layer;
+}
+
+}  // namespace
+
 ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>& relations) {
+  if (relations.size() == 1) return make_single_layer(*layout.relations[relations.front()].pattern);
   ReadLayer layer;
   std::vector<Run> row;
   std::vector<Range> current;
@@ -29,18 +89,18 @@ ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>
       }
     }
     current.resize(kept);
-    if (!layer.groups.empty() && std::equal(current.begin(), current.end(), layer.ranges.begin() + static_cast<std::ptrdiff_t>(layer.groups.back().from), layer.ranges.end())) {
+    if (!layer.groups.empty() && std::ranges::equal(current, layer.own(layer.groups.back()))) {
       layer.groups.back().end = end;
       continue;
     }
-    layer.groups.push_back({i, end, layer.ranges.size(), layer.ranges.size() + kept});
+    layer.groups.push_back({i, end, layer.ranges.size(), static_cast<std::uint32_t>(kept), 0});
     layer.ranges.insert(layer.ranges.end(), current.begin(), current.end());
   }
   return layer;
 }
 
 SharedLayer share_ranges(const ReadLayer& layer) {
-  SharedLayer shared{std::vector<Range>(layer.ranges.size()), {}, layer.groups};
+  SharedLayer shared{std::vector<Range>(layer.ranges.size()), {}, layer.groups, layer.common};
   // Sorted by first vertices at once, and then those of one first vertex.
   const Vertex vertices = layer.groups.empty() ? 0 : layer.groups.back().end;
   std::vector<std::uint32_t> begin(std::size_t{vertices} + 2, 0);
@@ -76,13 +136,14 @@ std::uint64_t find_period(const std::vector<std::uint32_t>& order) {
 std::optional<Intervals> make_intervals(const ReadLayer& layer) {
   Intervals result;
   for (const ReadLayer::Group& group : layer.groups) {
+    if (group.common != 0) return std::nullopt;  // ranges with steps
+    const std::span<const Range> row = layer.own(group);
     for (Vertex i = group.begin; i < group.end; ++i) {
       Vertex lo = i, hi = i;
-      std::size_t used = group.from;
-      for (bool more = true; more && used < group.to;) {  // at most two ranges touch the reader, from below and above
+      std::size_t used = 0;
+      for (bool more = true; more && used < row.size();) {  // at most two ranges touch the reader, from below and above
         more = false;
-        for (std::size_t k = group.from; k < group.to; ++k) {
-          const Range& range = layer.ranges[k];
+        for (const Range& range : row) {
           if (range.step != 1) return std::nullopt;
           if ((range.first >= lo && range.last <= hi) || range.first > std::uint64_t{hi} + 1 || std::uint64_t{range.last} + 1 < lo) continue;
           lo = std::min(lo, range.first);
@@ -91,8 +152,8 @@ std::optional<Intervals> make_intervals(const ReadLayer& layer) {
         }
         ++used;
       }
-      for (std::size_t k = group.from; k < group.to; ++k) {
-        if (layer.ranges[k].first < lo || layer.ranges[k].last > hi) return std::nullopt;
+      for (const Range& range : row) {
+        if (range.first < lo || range.last > hi) return std::nullopt;
       }
       if (i > 0 && (lo < result.lo.back() || hi < result.hi.back())) return std::nullopt;
       if (i == 0) {

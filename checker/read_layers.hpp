@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "reach.hpp"
@@ -18,22 +19,83 @@ struct Range {
   auto operator<=>(const Range&) const = default;
 };
 
-/// Readers begin .. end-1 read the ranges number from .. to-1, which are sorted.
+/// The members of one list, then those of another.
+template <class Value>
+class Joined {
+public:
+  class Iterator {
+  public:
+    Iterator(const Value* at, const Joined* lists) : at_(at), lists_(lists) {}
+    const Value& operator*() const { return *at_; }
+    Iterator& operator++() {
+      if (++at_ == lists_->turn_) at_ = lists_->second_.data();
+      return *this;
+    }
+    friend bool operator!=(const Iterator& a, const Iterator& b) { return a.at_ != b.at_; }
+
+  private:
+    const Value* at_;
+    const Joined* lists_;
+  };
+  Joined(std::span<const Value> first, std::span<const Value> second) : first_(first), second_(second), turn_(first.empty() ? nullptr : first.data() + first.size()) {}
+  [[nodiscard]] Iterator begin() const { return {first_.empty() ? second_.data() : first_.data(), this}; }
+  [[nodiscard]] Iterator end() const { return {second_.data() + second_.size(), this}; }
+  [[nodiscard]] bool empty() const { return first_.empty() && second_.empty(); }
+
+private:
+  std::span<const Value> first_, second_;
+  const Value* turn_;
+};
+
+/// Some of the ranges of a layer.
+struct RangeList {
+  std::size_t from = 0;
+  std::uint32_t count = 0;
+  template <class Value>
+  [[nodiscard]] std::span<const Value> of(const std::vector<Value>& all) const {
+    return std::span(all).subspan(from, count);
+  }
+};
+
+/// Readers begin .. end-1 read the ranges of a list that many groups may have in common, each with a step, by first vertices, and some of their own, which are sorted.
 struct ReadLayer {
   struct Group {
     Vertex begin, end;
-    std::size_t from, to;
+    std::size_t from;
+    std::uint32_t count, common;
+    [[nodiscard]] RangeList own() const { return {from, count}; }
   };
   std::vector<Range> ranges;
   std::vector<Group> groups;
+  std::vector<RangeList> common{RangeList{}};  ///< number 0: none
+
+  [[nodiscard]] std::span<const Range> own(const Group& group) const { return group.own().of(ranges); }
+  [[nodiscard]] std::span<const Range> shared(const Group& group) const { return common[group.common].of(ranges); }
+  [[nodiscard]] Joined<Range> row(const Group& group) const { return {shared(group), own(group)}; }
+
+  /// visit(begin, end, ranges): readers begin .. end-1 read these ranges. Every list once, a common one for all groups in a row that have it.
+  template <class Visit>
+  void visit_lists(const Visit& visit) const {
+    for (std::size_t g = 0, first = 0; g < groups.size(); ++g) {
+      visit(groups[g].begin, groups[g].end, own(groups[g]));
+      if (groups[g].common != groups[first].common) first = g;
+      const bool is_last = g + 1 == groups.size() || groups[g + 1].common != groups[g].common;
+      if (is_last && groups[g].common != 0) visit(groups[first].begin, groups[g].end, shared(groups[g]));
+    }
+  }
 };
 [[nodiscard]] ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>& relations);
 
-/// The same with every range once: group k reads ranges[numbers[from]], .., ranges[numbers[to - 1]].
+/// The same with every range once: lists are of numbers, of members of `ranges`.
 struct SharedLayer {
   std::vector<Range> ranges;  ///< distinct, by first vertices, those of one sorted
   std::vector<std::uint32_t> numbers;
   std::vector<ReadLayer::Group> groups;
+  std::vector<RangeList> common;
+
+  [[nodiscard]] std::span<const std::uint32_t> own(const ReadLayer::Group& group) const { return group.own().of(numbers); }
+  [[nodiscard]] std::span<const std::uint32_t> shared(const ReadLayer::Group& group) const { return common[group.common].of(numbers); }
+  [[nodiscard]] Joined<std::uint32_t> row(const ReadLayer::Group& group) const { return {shared(group), own(group)}; }
 };
 [[nodiscard]] SharedLayer share_ranges(const ReadLayer& layer);
 

@@ -14,10 +14,9 @@ Vertex find_modulus(const std::map<std::uint32_t, ReadLayer>& layers) {
   Vertex modulus = 0;
   for (const auto& [l, layer] : layers) {
     for (const ReadLayer::Group& group : layer.groups) {
-      if (group.from == group.to) continue;
+      if (layer.row(group).empty()) continue;
       if (group.end - group.begin > 1) return 1;  // neighbours with one row
-      for (std::size_t k = group.from; k < group.to; ++k) {
-        const auto [step, first, last] = layer.ranges[k];
+      for (const auto& [step, first, last] : layer.row(group)) {
         modulus = std::gcd(modulus, first > group.begin ? first - group.begin : group.begin - first);
         if (last > first) modulus = std::gcd(modulus, step);
       }
@@ -66,8 +65,7 @@ std::vector<Pattern> split(const ReadLayer& layer, Vertex tokens, Vertex modulus
       Pattern& part = parts[i % modulus];
       part.segments.push_back({i / modulus, 1, static_cast<std::uint32_t>(part.lists.size()), Pattern::none});
       std::vector<MovingRun>& list = part.lists.emplace_back();
-      for (std::size_t k = group.from; k < group.to; ++k) {
-        const auto [step, first, last] = layer.ranges[k];
+      for (const auto& [step, first, last] : layer.row(group)) {
         list.push_back({first / modulus, last / modulus, first == last ? 1 : step / modulus, 1, 0, 0});
       }
       if (list.size() > 1) make_disjoint(list, MovingRun(list.front()), written);

@@ -153,8 +153,7 @@ SpanViews::Sets SpanViews::rows_of(const ReadLayer& layer, Vertex vertices) {
   for (const ReadLayer::Group& group : layer.groups) {
     poll();
     row.clear();
-    for (std::size_t k = group.from; k < group.to; ++k) {
-      const auto [step, first, last] = layer.ranges[k];
+    for (const auto& [step, first, last] : layer.row(group)) {
       if (step == 1) row.push_back({first, last});
       if (step == 1) continue;
       if ((work += (last - first) / step) > most_seen_spans * vertices) throw TooManySpans{};
