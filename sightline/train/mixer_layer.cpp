@@ -70,7 +70,8 @@ MixerLayer::MixerLayer(Declarer& declare, const std::string& name, std::shared_p
   case MixerKind::sum:
   case MixerKind::mean:
   case MixerKind::max:
-    v_ = map("v");
+    if (mixer.value == architecture::ValueMap::free)
+      v_ = map("v");
     if (plan_->rule.sink == mixer::Sink::trained) // of a mean
       sink_ = declare(name + ".sink", {mixer.heads}, Start::constant(0));
     add_colour_weights();
@@ -93,6 +94,7 @@ Tensor MixerLayer::operator()(const Tensor& x, const Tensor& lengths, const Run&
   const auto combine = [&](Aggregation aggregation, const Tensor& value, const Tensor& weight) {
     return aggregate(plan, *plan.plan, aggregation, heads, split(value), weight, lengths, run).reshape(x.sizes());
   };
+  const auto values = [&] { return v_.defined() ? linear(x, v_, {}, run) : x; };
   switch (plan.mixer.kind) {
   case MixerKind::tokenwise:
   case MixerKind::lsh:
@@ -109,13 +111,13 @@ Tensor MixerLayer::operator()(const Tensor& x, const Tensor& lengths, const Run&
   case MixerKind::linear:
     return combine(Aggregation::sum, x, weigh_pairs(weight_));
   case MixerKind::sum:
-    return combine(Aggregation::sum, linear(x, v_, {}, run), weight_);
+    return combine(Aggregation::sum, values(), weight_);
   case MixerKind::mean:
     return weight_.defined() || sink_.defined() || plan.rule.eps > 0
-               ? average_rows(linear(x, v_, {}, run), lengths, run)
-               : combine(Aggregation::mean, linear(x, v_, {}, run), {});
+               ? average_rows(values(), lengths, run)
+               : combine(Aggregation::mean, values(), {});
   case MixerKind::max:
-    return combine(Aggregation::max, linear(x, v_, {}, run), {});
+    return combine(Aggregation::max, values(), {});
   }
   return at::zeros_like(x);
 }

@@ -89,6 +89,7 @@ def all_cases():
     add("mean-sink", make(mixer={"kind": "mean", "sink": True, "pattern": PATTERNS["digraph"]}), lengths=True)
     add("mean-eps", make(mixer={"kind": "mean", "eps": 0.5, "pattern": PATTERNS["matrix"]}))
     add("value-identity", make(mixer={"value": "identity"}))
+    add("mean-value-identity", make(mixer={"kind": "mean", "value": "identity", "pattern": PATTERNS["digraph"]}))
     add("tied-keys", make(mixer={"query_key": "tied", "relative": "rotary"}))
     for relative in ("rotary", "alibi", "learned", {"kind": "t5", "buckets": 8, "max_distance": 12}, {"kind": "t5", "buckets": 6, "max_distance": 9, "bidirectional": False}):
         name = relative if isinstance(relative, str) else f"t5-{relative['buckets']}"

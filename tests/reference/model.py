@@ -448,7 +448,7 @@ class Model:
             beta = activation(spec["activation"], x @ get("w")[0] - get("b")[0])  # [batch, vertex]
             total = (coefficient * beta[:, None, None, :]).sum(-1)                # [batch, head, vertex]
             return join(total[..., None] * get("a").reshape(heads, -1)[:, None, :])
-        v = self.split(self.linear(name + ".v", x), heads)
+        v = self.split(self.linear(name + ".v", x) if spec["value"] == "free" else x, heads)
         if kind in ("sum", "mean"):
             out = coefficient @ v
             total = coefficient.sum(-1, keepdims=True) + (spec["eps"] if kind == "mean" else 0)

@@ -197,6 +197,7 @@ TEST_CASE("the other mixers") {
                         "[[1,2,0,0,0,3],[1,1,1,0,0,0],[0,2,1,3,0,0],[0,0,0,1,0,0],[0,0,0,2,1,0],[3,0,0,0,0,1]] }}\n",
                         kind));
   }
+  compare(head + "[mixer]\nkind = \"max\"\nvalue = \"identity\"\n");
   compare(head + "[[layer]]\nmixer = { kind = \"tokenwise\" }\n");
 }
 
