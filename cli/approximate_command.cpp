@@ -89,6 +89,7 @@ void run_memory(const ApproximateOptions& options, const target::Sampler& sample
     samples.tokens = target->tokens();
     samples.dim = target->dim();
     samples.width = target->width();
+    budget.ask(samples.count * samples.tokens * (samples.dim + samples.width) * sizeof(double));
     samples.x.resize(samples.count * samples.tokens * samples.dim);
     samples.y.resize(samples.count * samples.tokens * samples.width);
     sampler.fill(options.fit.seed, 600, 0, samples.x.size(), samples.x.data());
@@ -97,7 +98,12 @@ void run_memory(const ApproximateOptions& options, const target::Sampler& sample
       const double mesh = (sampler.high - sampler.low) / static_cast<double>(options.values);
       for (double& value : samples.x) value = sampler.low + mesh * (std::floor((value - sampler.low) / mesh) + 0.5);
     }
-    target->evaluate(samples.count, samples.x.data(), samples.y.data());
+    constexpr std::size_t at_a_time = 4096;
+    for (std::size_t s = 0; s < samples.count; s += at_a_time) {
+      budget.poll();
+      target->evaluate(std::min(at_a_time, samples.count - s), samples.x.data() + s * samples.tokens * samples.dim,
+                       samples.y.data() + s * samples.tokens * samples.width);
+    }
   }
   for (const auto* numbers : {&samples.x, &samples.y}) {
     for (const double value : *numbers) if (!std::isfinite(value)) throw InputError(fmt::format("{}: expected finite numbers, found {}", options.target, value));

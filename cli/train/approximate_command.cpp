@@ -7,6 +7,7 @@
 #include "cli/options.hpp"
 #include "cli/train/commands.hpp"
 #include "cli/train/target_flags.hpp"
+#include "cli/train/watch.hpp"
 #include "cli/writable.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
@@ -45,6 +46,7 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
   command->callback([options, &exit] {
     expect_writable(options->save);
     const Budget budget = make_budget(options->limits, false);
+    const Watch watch(options->limits.time_seconds);
     trials::MlpOptions fit = options->fit;
     fit.seed = options->target.seed;
     if (options->resume && options->save.empty())

@@ -6,6 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/train/commands.hpp"
 #include "cli/train/target_flags.hpp"
+#include "cli/train/watch.hpp"
 #include "cli/writable.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
@@ -60,6 +61,7 @@ void add_compare(CLI::App& app) {
     expect_writable(options->csv);
     expect_writable(options->plot);
     const Budget budget = make_budget(options->limits, false);
+    const Watch watch(options->limits.time_seconds);
     trials::CompareOptions compare = options->compare;
     for (const std::string& word : options->only)
       compare.kinds.push_back(trials::parse_kind(word));

@@ -5,6 +5,7 @@
 
 #include "cli/rate_options.hpp"
 #include "cli/train/commands.hpp"
+#include "cli/train/watch.hpp"
 #include "cli/writable.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
@@ -21,6 +22,7 @@ void add_rate_verify(CLI::App& app) {
     check_rate_options(*command, *options);
     expect_writable(options->verification.plot);
     const Budget budget = make_budget(options->limits, false);
+    const Watch watch(options->limits.time_seconds);
     if (options->target.rfind("expr:", 0) != 0)
       throw InputError(
           fmt::format("{}: --verify trains on the tokens of a score: expected expr:SCORE", options->target));

@@ -17,12 +17,15 @@ namespace {
 constexpr double fitting_error = 1e-9, least_gap = 1e-13;  // tokens nearer than that are told apart by rounding alone
 
 /// The number of every token's class: (own token, multiset of the sequence's tokens).
-std::vector<std::uint32_t> number_classes(const Samples& samples) {
+std::vector<std::uint32_t> number_classes(const Samples& samples, const Budget& budget) {
   const std::size_t n = samples.tokens, d = samples.dim;
   std::map<std::vector<double>, std::uint32_t> known;
   std::map<std::uint32_t, std::size_t> first;
   std::vector<std::uint32_t> classes;
+  constexpr std::uint64_t per_class = 200;  // two entries of trees, a vector's head and its place on the heap
   for (std::size_t s = 0; s < samples.count; ++s) {
+    budget.poll();
+    budget.ask(n * ((n + 1) * d * sizeof(double) + per_class));
     std::vector<std::vector<double>> tokens;
     for (std::size_t i = 0; i < n; ++i) tokens.emplace_back(samples.x.begin() + static_cast<std::ptrdiff_t>((s * n + i) * d), samples.x.begin() + static_cast<std::ptrdiff_t>((s * n + i + 1) * d));
     std::vector<std::vector<double>> sorted = tokens;
@@ -44,7 +47,7 @@ std::vector<std::uint32_t> number_classes(const Samples& samples) {
 }
 
 /// x + attention(x) for every sequence, in place.
-void add_attention(std::size_t count, std::size_t n, std::size_t d, const std::vector<double>& w, std::vector<double>& x) {
+void add_attention(std::size_t count, std::size_t n, std::size_t d, const std::vector<double>& w, std::vector<double>& x, const Budget& budget) {
   std::vector<double> q(n * d), k(n * d), v(n * d), weight(n);
   const auto map = [&](const double* from, const double* matrix, double* to) {
     for (std::size_t r = 0; r < d; ++r) {
@@ -54,6 +57,7 @@ void add_attention(std::size_t count, std::size_t n, std::size_t d, const std::v
     }
   };
   for (std::size_t s = 0; s < count; ++s) {
+    budget.poll();
     double* sequence = x.data() + s * n * d;
     for (std::size_t i = 0; i < n; ++i) {
       map(sequence + i * d, w.data(), q.data() + i * d);
@@ -88,7 +92,8 @@ double interpolate(const std::vector<double>& places, const std::vector<double>&
 struct Spread { double margin = 0, gap = 0; };
 
 /// Of the tokens of the first `sequences` samples: t sorted, with one representative per class.
-Spread measure_spread(const std::vector<double>& g, const std::vector<double>& t, const std::vector<std::uint32_t>& classes, std::size_t tokens, std::size_t d, std::vector<std::uint32_t>& order) {
+Spread measure_spread(const std::vector<double>& g, const std::vector<double>& t, const std::vector<std::uint32_t>& classes, std::size_t tokens, std::size_t d, std::vector<std::uint32_t>& order,
+                      const Budget& budget) {
   std::vector<bool> seen(classes.size(), false);
   order.clear();
   double squares = 0;
@@ -102,6 +107,7 @@ Spread measure_spread(const std::vector<double>& g, const std::vector<double>& t
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return t[a] < t[b]; });
   double gap = INFINITY, margin = INFINITY;
   for (std::size_t a = 0; a < order.size(); ++a) {
+    budget.poll();
     if (a > 0) gap = std::min(gap, t[order[a]] - t[order[a - 1]]);
     // The direction of t has length 1: two tokens are at least as far apart as their t.
     for (std::size_t b = a + 1; b < order.size() && t[order[b]] - t[order[a]] < margin; ++b) {
@@ -123,7 +129,8 @@ MemoryResult memorise(const Samples& samples, const MemoryOptions& options, cons
   result.tokens = n;
   result.dim = d;
   result.outputs = width;
-  const std::vector<std::uint32_t> classes = number_classes(samples);
+  budget.ask(3 * samples.x.size() * sizeof(double) + 8 * all * sizeof(double));  // below: two states of all tokens, and a line per token
+  const std::vector<std::uint32_t> classes = number_classes(samples, budget);
   double largest = 0;
   for (const double value : samples.y) largest = std::max(largest, std::fabs(value));
   std::vector<std::size_t> sizes;
@@ -141,7 +148,7 @@ MemoryResult memorise(const Samples& samples, const MemoryOptions& options, cons
         const target::Sampler normal{target::Sampler::Law::normal, 0, 1};
         normal.fill(options.seed, 601 + draw, layer, w.size(), w.data());
         for (double& value : w) value /= std::sqrt(static_cast<double>(d));
-        add_attention(samples.count, n, d, w, g);
+        add_attention(samples.count, n, d, w, g, budget);
       }
       std::vector<double> direction(d), t(all);
       target::Sampler{target::Sampler::Law::normal, 0, 1}.fill(options.seed, 701 + draw, 0, d, direction.data());
@@ -152,7 +159,7 @@ MemoryResult memorise(const Samples& samples, const MemoryOptions& options, cons
       }
       std::vector<std::uint32_t> order;
       for (std::size_t r = 0; r < sizes.size(); ++r) {
-        const Spread spread = measure_spread(g, t, classes, sizes[r] * n, d, order);
+        const Spread spread = measure_spread(g, t, classes, sizes[r] * n, d, order, budget);
         MemoryRow& row = best[r];
         if (row.sequences != 0 && spread.gap <= row.gap) continue;
         row.layers = layers;
@@ -169,6 +176,7 @@ MemoryResult memorise(const Samples& samples, const MemoryOptions& options, cons
         for (std::size_t e = 0; e < width; ++e) {
           for (std::size_t k = 0; k < order.size(); ++k) values[k] = samples.y[order[k] * width + e];
           for (std::size_t k = 0; k < sizes[r] * n; ++k) {
+            budget.poll();
             const double found = radius > 0 ? interpolate(places, values, radius, t[k]) : 0;
             const double difference = std::fabs(found - samples.y[k * width + e]);
             if (!(difference <= row.error)) row.error = difference;

@@ -14,7 +14,7 @@ namespace sightline {
 
 namespace {
 
-std::atomic<int> left_behind{0};
+std::atomic<int> left_behind{0}, long_calls{0};
 
 struct Watched {
   std::function<void()> work;
@@ -69,5 +69,9 @@ void run_watched(const Budget& budget, std::function<void()> work) {
 }
 
 bool is_work_left_behind() { return left_behind > 0; }
+
+LongCall::LongCall() { ++long_calls; }
+LongCall::~LongCall() { --long_calls; }
+bool LongCall::is_under_way() { return long_calls > 0; }
 
 }  // namespace sightline

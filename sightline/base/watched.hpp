@@ -18,4 +18,15 @@ void run_watched(const Budget& budget, std::function<void()> work);
 /// Is there work that run_watched left behind and that still runs?
 [[nodiscard]] bool is_work_left_behind();
 
+/// Lives around a call of a library that asks no budget for long and owns nothing that could be left behind: a step of a training. Nothing
+/// is written while one lives, so a process may end there (cli/train/watch.hpp).
+class LongCall {
+public:
+  LongCall();
+  ~LongCall();
+  LongCall(const LongCall&) = delete;
+  LongCall& operator=(const LongCall&) = delete;
+  [[nodiscard]] static bool is_under_way();
+};
+
 }  // namespace sightline

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/watched.hpp"
 #include "sightline/train/checkpoint.hpp"
 #include "sightline/train/loss.hpp"
 #include "sightline/train/optimiser.hpp"
@@ -45,6 +47,7 @@ double processor_seconds() {
 
 Tensor run_network(const Network& network, const Tensor& x, std::int64_t batch, const Run& run) {
   const at::NoGradGuard no_gradients;
+  const LongCall call;
   std::vector<Tensor> parts;
   for (std::int64_t begin = 0; begin < x.size(0); begin += batch)
     parts.push_back(network.forward(x.narrow(0, begin, std::min(batch, x.size(0) - begin)), run));
@@ -88,6 +91,7 @@ FitResult fit(const Network& network, const Batch& training, const FitOptions& o
       order.assign(permuted.begin(), permuted.end());
       known = epoch;
     }
+    std::optional<LongCall> step(std::in_place);
     const Batch now = take_rows(training, {order.begin() + at, order.begin() + at + batch}, at::kCPU);
     flat.clear_gradients();
     const Score score = compute_score(network.forward(now.x, run), now, settings.label_smoothing);
@@ -98,6 +102,7 @@ FitResult fit(const Network& network, const Batch& training, const FitOptions& o
       throw InputError(fmt::format("the loss became {} at step {} (a smaller --lr may help)", value, state.step + 1));
     clip_gradient(flat.gradient(), settings.clip);
     optimiser.update(flat.values(), flat.gradient(), state.step, compute_rate(settings, state.step, steps));
+    step.reset();
     if (++state.step > steps - std::max<std::int64_t>(1, steps / 20)) {
       state.loss_sum += value;
       state.loss_weight += 1;

@@ -108,10 +108,17 @@ TaskData make_task_data(const std::string& text, std::size_t tokens, std::size_t
     data.test = test;
     const auto draw = [&](std::int64_t sequences, std::uint64_t stream, std::vector<double>& x,
                           std::vector<double>& y) {
-      x.resize(known(sequences * data.tokens * data.dim));
-      y.resize(known(sequences * data.tokens * data.outputs));
+      const std::size_t per_x = known(data.tokens * data.dim), per_y = known(data.tokens * data.outputs);
+      budget.ask(known(sequences) * (per_x + per_y) * sizeof(double));
+      x.resize(known(sequences) * per_x);
+      y.resize(known(sequences) * per_y);
       sampler.fill(seed, stream, 0, x.size(), x.data());
-      target->evaluate(known(sequences), x.data(), y.data());
+      // A few at a time: a sum over all pairs of many tokens takes long.
+      const std::size_t at_a_time = std::max<std::size_t>(1, 65536 / (known(data.tokens) * known(data.tokens)));
+      for (std::size_t s = 0; s < known(sequences); s += at_a_time) {
+        budget.poll();
+        target->evaluate(std::min(at_a_time, known(sequences) - s), x.data() + s * per_x, y.data() + s * per_y);
+      }
     };
     draw(data.count, fit_stream, data.x, data.y);
     draw(data.test, test_stream, data.test_x, data.test_y);
