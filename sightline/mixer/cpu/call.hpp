@@ -241,7 +241,7 @@ private:
     for (int i = 0; wants_colours && i < tile.readers; ++i)
       spans[i] = find_span((*coloured_)[plan_.relation_of(first_head() + task.head)], tile.first_reader + i);
     TileList list{tile.first_reader, tile.readers, tiles.segments.data() + tile.segments_begin,
-                  static_cast<int>(tile.segments_end - tile.segments_begin)};
+                  static_cast<int>(tile.segments_end - tile.segments_begin), tile.shift};
     list.rows = wants_colours ? spans : nullptr;
     list.in_order = tiles.in_order;
     list.again = tile.again;

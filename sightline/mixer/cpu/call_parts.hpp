@@ -130,7 +130,7 @@ template <class Real> struct CallPart {
   }
   if (high < 0)
     return {0, 0};
-  return {list.first_reader - high, list.first_reader + tile_readers - low};
+  return {list.first_reader - high - list.shift, list.first_reader + tile_readers - low - list.shift};
 }
 
 /// The same for colours.

@@ -166,6 +166,7 @@ struct TileList {
   int readers = 0;
   const Segment* segments = nullptr;
   int segment_count = 0;
+  std::int64_t shift = 0; ///< reads are segments[..].first + shift, ...
   /// Readers of the tile that probably comes next on this thread: their rows are fetched ahead.
   std::int64_t next_reader = 0;
   int next_readers = 0;

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <tuple>
 #include <utility>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace sightline::mixer::cpu {
 namespace {
@@ -34,10 +39,8 @@ public:
     }
     double tiles = 0, rows = 0;
     if (order_.kind != Kind::torus) {
-      for (std::int64_t i = 0; i < n_; i += tile_readers) {
+      for (std::int64_t i = 0; i < n_; i += tile_readers)
         tiles += add_tile(i, std::min(i + tile_readers, n_));
-        reserve_segments();
-      }
     }
     rows = 30 * static_cast<double>(arcs_) + 60 * static_cast<double>(n_);
     if (order_.kind == Kind::torus ||
@@ -60,10 +63,8 @@ public:
     is_half_ = order_.kind == Kind::dihedral;
     find_start();
     for_offsets(0, [&](Offsets o) { reach_ = std::max(reach_, wrap(o.last - start_)); });
-    for (std::int64_t i = 0; i < n_; i += tile_readers) {
+    for (std::int64_t i = 0; i < n_; i += tile_readers)
       add_back_tile(i, std::min(i + tile_readers, n_));
-      reserve_segments();
-    }
     const std::size_t tiles = out_.tiles.size();
     for (std::size_t t = 0; t < tiles; ++t) {
       Tile tile = out_.tiles[t];
@@ -246,6 +247,7 @@ private:
     for (int phase = 0; phase < most_phases; ++phase)
       cost += add_segments(phase, first, last);
     tile.segments_end = static_cast<std::uint32_t>(out_.segments.size());
+    share_segments(out_, tile);
     out_.tiles.push_back(tile);
     return cost;
   }
@@ -270,14 +272,8 @@ private:
     late_until_ = reach_ - first;
     add_segments(0, first, last);
     tile.segments_end = static_cast<std::uint32_t>(out_.segments.size());
+    share_segments(out_, tile);
     out_.tiles.push_back(tile);
-  }
-
-  /// Behind the first tile: the others have as many segments, and a few more where the ring closes.
-  void reserve_segments() {
-    constexpr std::size_t cuts = 256;
-    if (out_.tiles.size() == 1)
-      out_.segments.reserve(out_.segments.size() * static_cast<std::size_t>((n_ + tile_readers - 1) / tile_readers) + cuts);
   }
 
   /// The blocks that a tile adds to in this turn of it.
@@ -288,9 +284,10 @@ private:
       const Segment& segment = out_.segments[s];
       if (segment.late != tile.again)
         continue;
-      tile.hold = tile.hold || segment.first < before;
-      before = segment.first;
-      for (std::int64_t b = segment.first / block_columns; b <= (segment.first + segment.count - 1) / block_columns; ++b)
+      const std::int64_t first = segment.first + tile.shift;
+      tile.hold = tile.hold || first < before;
+      before = first;
+      for (std::int64_t b = first / block_columns; b <= (first + segment.count - 1) / block_columns; ++b)
         blocks.push_back(static_cast<std::uint32_t>(b));
     }
     std::sort(blocks.begin(), blocks.end());
@@ -501,6 +498,16 @@ std::int64_t count_arcs(const CompiledPlan& compiled) {
   return arcs;
 }
 
+/// What symmetry and lists of many tokens were found with lies free behind them, megabytes that the heap keeps for later:
+/// they go back before the call takes its own memory. Once per plan.
+void give_back_scratch([[maybe_unused]] const Plan& plan) {
+#if defined(__GLIBC__)
+  constexpr std::int64_t many_tokens = 16384; // below, there is less to give than asking costs
+  if (plan.readers() >= many_tokens)
+    malloc_trim(0);
+#endif
+}
+
 constexpr std::int64_t most_listed = std::int64_t{1} << 23; // lists of columns, readers and arcs: 100 MB
 
 } // namespace
@@ -522,6 +529,7 @@ const std::vector<Tiles>* find_exact(const Plan& plan, const CompiledPlan& compi
         ExactCompiler(plan, r, order, tiles[r]).run();
     }
     compiled.exact = std::move(tiles);
+    give_back_scratch(plan);
   });
   return compiled.exact.empty() ? find_exact_rows(plan, compiled) : &compiled.exact;
 }
@@ -538,6 +546,7 @@ const std::vector<Tiles>* find_exact_back(const Plan& plan, const CompiledPlan& 
     for (std::size_t r = 0; r < back.size(); ++r)
       ExactCompiler(plan, r, order, back[r]).run_back();
     compiled.exact_back = std::move(back);
+    give_back_scratch(plan);
   });
   return compiled.exact_back.empty() ? nullptr : &compiled.exact_back;
 }
@@ -558,6 +567,7 @@ const std::vector<Tiles>* find_exact_rows(const Plan& plan, const CompiledPlan& 
         compiler.run_rows();
     }
     compiled.exact_rows = std::move(rows);
+    give_back_scratch(plan);
   });
   return compiled.exact_rows.empty() ? nullptr : &compiled.exact_rows;
 }

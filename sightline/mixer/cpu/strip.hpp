@@ -25,11 +25,11 @@ class StripSource {
 public:
   StripSource(const TileList& tile, std::uint64_t active, std::int64_t cut_begin, std::int64_t cut_end,
               const std::int32_t* order)
-      : segment_(tile.segments), end_(tile.segments + tile.segment_count), active_(active), cut_begin_(cut_begin),
+      : segment_(tile.segments), end_(tile.segments + tile.segment_count), shift_(tile.shift), active_(active), cut_begin_(cut_begin),
         cut_end_(cut_end), order_(order), ring_(tile.ring), first_reader_(tile.first_reader), readers_(tile.readers),
         in_place_(tile.in_place) {
     if (segment_ != end_)
-      position_ = segment_->first;
+      position_ = segment_->first + shift_;
   }
 
   bool next(Strip& strip) {
@@ -47,7 +47,7 @@ public:
           continue;
         }
       }
-      const std::int64_t stop = std::int64_t{segment_->first} + segment_->count;
+      const std::int64_t stop = segment_->first + shift_ + segment_->count;
       const std::uint64_t mask = segment_->mask & active_;
       if (position_ >= cut_begin_ && position_ < cut_end_)
         position_ = cut_end_ < stop ? cut_end_ : stop;
@@ -105,7 +105,7 @@ private:
 
   // Columns by falling number; nothing is cut in exact mode, which alone asks for this. False: they begin another strip.
   bool take_backward(Strip& strip) {
-    const std::int64_t stop = std::int64_t{segment_->first} - segment_->count;
+    const std::int64_t stop = segment_->first + shift_ - segment_->count;
     const std::uint64_t mask = segment_->mask & active_;
     if (mask != 0 && breaks_here(strip, mask, position_ - stop))
       return false;
@@ -138,6 +138,13 @@ private:
   }
   void find_halves(Strip& strip) const {
     const bool even = ring_ % 2 == 0;
+    if (strip.contiguous || strip.falling) { // most strips hold neither the readers nor their antipodes
+      const std::int64_t low = strip.columns[strip.contiguous ? 0 : strip.count - 1], high = low + strip.count;
+      const auto meets = [&](std::int64_t first) { return low < first + readers_ && high > first; };
+      const std::int64_t across = first_reader_ + ring_ / 2;
+      if (!meets(first_reader_) && !(even && (meets(across) || meets(across - ring_))))
+        return;
+    }
     for (int c = 0; c < strip.count; ++c) {
       std::uint64_t lanes = 0;
       const std::int64_t own = strip.columns[c] - first_reader_;
@@ -153,9 +160,10 @@ private:
   void advance() {
     ++segment_;
     if (segment_ != end_)
-      position_ = segment_->first;
+      position_ = segment_->first + shift_;
   }
   const Segment *segment_, *end_;
+  std::int64_t shift_;
   std::uint64_t active_;
   std::int64_t cut_begin_, cut_end_, position_ = 0;
   const std::int32_t* order_;

@@ -281,6 +281,7 @@ private:
     tile.segments_begin = static_cast<std::uint32_t>(out_.segments.size());
     out_.segments.insert(out_.segments.end(), segments_.begin(), segments_.end());
     tile.segments_end = static_cast<std::uint32_t>(out_.segments.size());
+    share_segments(out_, tile);
     out_.tiles.push_back(tile);
     costs_.push_back(cost);
     return last;
@@ -326,9 +327,9 @@ private:
       tile.turns_begin = static_cast<std::uint32_t>(out_.turns.size());
       std::int64_t next = 0;
       for (std::uint32_t s = tile.segments_begin; s < tile.segments_end; ++s) {
-        const Segment& segment = out_.segments[s];
-        const std::int64_t last = (segment.first + segment.count - 1) / block_columns;
-        for (next = std::max<std::int64_t>(next, segment.first / block_columns); next <= last; ++next) {
+        const std::int64_t first = out_.segments[s].first + tile.shift;
+        const std::int64_t last = (first + out_.segments[s].count - 1) / block_columns;
+        for (next = std::max<std::int64_t>(next, first / block_columns); next <= last; ++next) {
           out_.turns.push_back(
               {static_cast<std::uint32_t>(next), out_.tiles_per_block[static_cast<std::size_t>(next)]++});
         }
@@ -393,6 +394,26 @@ void find_parts(const SparseList& rows, SparseList& columns) {
 
 } // namespace
 
+void share_segments(Tiles& tiles, Tile& tile) {
+  if (tiles.tiles.empty() || tile.segments_begin == tile.segments_end)
+    return;
+  const Tile& before = tiles.tiles.back();
+  const auto begin = tiles.segments.begin() + before.segments_begin, own = tiles.segments.begin() + tile.segments_begin;
+  if (before.segments_end - before.segments_begin != tile.segments_end - tile.segments_begin)
+    return;
+  const std::int64_t shift = std::int64_t{own->first} - begin->first;
+  const bool same = std::equal(own, tiles.segments.end(), begin, [&](const Segment& a, const Segment& b) {
+    return a.first == b.first + shift && a.count == b.count && a.mask == b.mask && a.step == b.step &&
+           a.phase == b.phase && a.late == b.late;
+  });
+  if (!same)
+    return;
+  tiles.segments.resize(tile.segments_begin);
+  tile.segments_begin = before.segments_begin;
+  tile.segments_end = before.segments_end;
+  tile.shift = shift;
+}
+
 void finish_rows(Tiles& tiles, std::int64_t reads) {
   const SparseList& rows = tiles.rows;
   find_chunks(tiles.rows);
@@ -439,11 +460,14 @@ Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut, const std::
   std::vector<bool> is_read(static_cast<std::size_t>(plan.reads()));
   std::int64_t reads = 0;
   tiles.apart = tiles.rows.rows.empty();
-  for (const Segment& segment : tiles.segments) {
-    for (std::int64_t j = segment.first; tiles.apart && j < std::int64_t{segment.first} + segment.count; ++j) {
-      tiles.apart = !is_read[static_cast<std::size_t>(j)];
-      is_read[static_cast<std::size_t>(j)] = true;
-      ++reads;
+  for (const Tile& tile : tiles.tiles) {
+    for (std::uint32_t s = tile.segments_begin; tiles.apart && s < tile.segments_end; ++s) {
+      const std::int64_t first = tiles.segments[s].first + tile.shift;
+      for (std::int64_t j = first; tiles.apart && j < first + tiles.segments[s].count; ++j) {
+        tiles.apart = !is_read[static_cast<std::size_t>(j)];
+        is_read[static_cast<std::size_t>(j)] = true;
+        ++reads;
+      }
     }
   }
   tiles.apart = tiles.apart && reads == plan.reads();

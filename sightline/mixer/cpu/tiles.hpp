@@ -17,6 +17,7 @@ struct Tile {
   int readers = 0;
   std::uint32_t segments_begin = 0, segments_end = 0;
   std::uint32_t turns_begin = 0, turns_end = 0;
+  std::int64_t shift = 0; ///< of the segments, which tiles share: reads are first + shift, ...
   bool again = false, hold = false; ///< see TileList, TurnList
 };
 
@@ -91,6 +92,10 @@ struct CompiledPlan {
 
 /// How a layout is cut: all by tiles or all by rows where every reader must be treated alike.
 enum class Cut { best, tiles_only };
+
+/// `tile` is about to be added and its segments are the last ones. Where they are those of the tile before it some tokens
+/// on, it has these instead: lists of a window or a ring are short, and stay in the first cache.
+void share_segments(Tiles& tiles, Tile& tile);
 
 /// Transposes rows into columns, arcs of a column by rising reader, and finds the chunks of both.
 void finish_rows(Tiles& tiles, std::int64_t reads);

@@ -148,8 +148,10 @@ template <class Real> bool Call<Real>::copies_reads() const {
   std::int64_t reads = 0, tiles = 0;
   for (const Tiles& each : *tiles_) {
     tiles += static_cast<std::int64_t>(each.tiles.size());
-    for (const Segment& segment : each.segments)
-      reads += segment.count;
+    for (const Tile& tile : each.tiles) {
+      for (std::uint32_t s = tile.segments_begin; s < tile.segments_end; ++s)
+        reads += each.segments[s].count;
+    }
   }
   return reads > few * tiles;
 }

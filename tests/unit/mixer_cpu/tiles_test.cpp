@@ -39,7 +39,8 @@ TEST_CASE("tiles and rows together are the pattern") {
       taken += tile.readers;
       std::int64_t before = -1;
       for (std::uint32_t s = tile.segments_begin; s < tile.segments_end; ++s) {
-        const cpu::Segment& segment = tiles.segments[s];
+        cpu::Segment segment = tiles.segments[s];
+        segment.first += static_cast<std::int32_t>(tile.shift);
         CHECK(segment.first > before);
         before = segment.first + segment.count - 1;
         for (int bit = 0; bit < 64; ++bit) {
