@@ -21,6 +21,8 @@ struct Segment {
   std::uint64_t mask = 0;
   std::int16_t step = 1, phase = 0;
   bool late = false; ///< exact rings, backward: adds to the gradients of its reads in the tile's second turn
+  /// Exact rings with reflections, forward: the readers themselves, weighed once for the sums to the right and to the left.
+  bool centre = false;
 };
 
 /// A column block that a tile touches, and how many tiles of the same head touch it before.

@@ -214,9 +214,17 @@ private:
     for (auto& events : events_)
       events.clear();
     const std::int64_t size = last - first;
+    // What the readers read of each other serves both sums of a reflection, where no antipode lies among it.
+    const bool has_centre = order_.kind == Kind::dihedral && n_ > 2 * tile_readers;
     for (std::int64_t i = first; i < last; ++i) {
       const std::uint64_t mask = std::uint64_t{1} << (i - first);
       const auto add = [&](int phase, std::int64_t from, std::int64_t to) {
+        if (has_centre && from <= to && from < size) {
+          const std::int64_t end = std::min(to, size - 1);
+          events_[centre].push_back({phase == 0 ? from : size - 1 - end, mask});
+          events_[centre].push_back({(phase == 0 ? end : size - 1 - from) + 1, mask});
+          from = size;
+        }
         if (from > to)
           return;
         events_[static_cast<std::size_t>(phase)].push_back({from, mask});
@@ -235,7 +243,7 @@ private:
         const std::int64_t half = n_ / 2, lane = i - first, mirrored = last - 1 - i;
         add(0, lane + o.first, lane + std::min(o.last, half));
         add(1, mirrored + n_ - o.last, mirrored + std::min(n_ - o.first, half));
-        if (o.first == 0)
+        if (o.first == 0 && !has_centre)
           add(1, mirrored, mirrored);
       });
     }
@@ -243,7 +251,7 @@ private:
     tile.first_reader = first;
     tile.readers = static_cast<int>(size);
     tile.segments_begin = static_cast<std::uint32_t>(out_.segments.size());
-    double cost = 0;
+    double cost = 2 * add_segments(centre, first, last); // two sums
     for (int phase = 0; phase < most_phases; ++phase)
       cost += add_segments(phase, first, last);
     tile.segments_end = static_cast<std::uint32_t>(out_.segments.size());
@@ -324,7 +332,8 @@ private:
         segment.count = static_cast<std::int32_t>(count);
         segment.mask = mask;
         segment.step = backward ? -1 : 1;
-        segment.phase = static_cast<std::int16_t>(phase);
+        segment.phase = static_cast<std::int16_t>(phase == centre ? 0 : phase);
+        segment.centre = phase == centre;
         out_.segments.push_back(segment);
         at += count;
       }
@@ -420,7 +429,8 @@ private:
   bool is_free_ = false, is_half_ = false;
   Tiles& out_;
   std::vector<layout::ColouredRun> row_;
-  std::vector<Event> events_[most_phases];
+  static constexpr int centre = most_phases; // behind the phases
+  std::vector<Event> events_[most_phases + 1];
 };
 
 bool classes_are_intervals(const std::vector<std::uint32_t>& classes) {

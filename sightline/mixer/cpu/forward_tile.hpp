@@ -73,6 +73,48 @@ __attribute__((noinline)) void gather_carefully(const Strip& strip, int vectors,
   }
 }
 
+/// The centre of a tile in exact mode with reflections: each reader's weights at and behind itself by rising number into
+/// the sums to the right, those at and before it by falling number into the sums to the left, `all_sums` and `all_totals`
+/// [2]. copy: tile_readers rows.
+template <class Real>
+__attribute__((noinline)) void gather_centre(const Strip& strip, std::int64_t first_reader, int vectors,
+                                             std::int64_t width, const Real* rows, std::ptrdiff_t stride,
+                                             const Real* weights, Real* copy, Real* all_sums, Real* all_totals) {
+  constexpr int lanes = Lanes<Real>::count;
+  static_assert(strip_columns >= 2 * tile_readers); // weights and copy share the space of a strip
+  const bool is_finite = !strip_has_non_finite<Real>(rows, stride, strip.count, width);
+  for (const bool right : {true, false}) {
+    Real* const sums = all_sums + (right ? 0 : width * tile_readers);
+    Real* const totals = all_totals + (right ? 0 : tile_readers);
+    Strip side;
+    side.count = strip.count;
+    side.full = side.contiguous = false;
+    for (int place = 0; place < strip.count; ++place) {
+      const int c = right ? place : strip.count - 1 - place;
+      const auto own = static_cast<int>(strip.columns[c] - first_reader);
+      side.masks[place] =
+          strip.masks[c] & (right ? ~std::uint64_t{0} >> (tile_readers - 1 - own) : ~std::uint64_t{0} << own);
+    }
+    for (int v = 0; v < vectors; ++v) {
+      Vec<Real> total = load<Real>(totals + v * lanes);
+      for (int place = 0; place < strip.count; ++place) {
+        const int c = right ? place : strip.count - 1 - place;
+        const Vec<Real> weight = select(side.masks[place] >> (v * lanes),
+                                        load<Real>(weights + c * tile_readers + v * lanes), Vec<Real>{});
+        store<Real>(copy + place * tile_readers + v * lanes, weight);
+        total += weight;
+      }
+      store<Real>(totals + v * lanes, total);
+    }
+    const Real* const from = right ? rows : rows + (strip.count - 1) * stride;
+    const std::ptrdiff_t step = right ? stride : -stride;
+    if (is_finite)
+      gather_strip<Real>(side, vectors, width, from, step, copy, sums, nullptr);
+    else
+      gather_carefully<Real>(side, vectors, width, from, step, copy, sums);
+  }
+}
+
 /// Queries (or gradients of outputs) of a tile, transposed.
 template <class Real>
 SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& head, const TileList& tile,
@@ -206,11 +248,12 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   while (source.next(strip)) {
-    begin_phases(strip.phase + 1);
-    const bool alone = is_first && source.is_at_end();
+    begin_phases(strip.centre ? most_phases : strip.phase + 1);
+    const bool alone = is_first && !strip.centre && source.is_at_end();
     is_first = false;
     Real* const sums = all_sums + strip.phase * sum_size;
-    Real* const total = all_totals + strip.phase * tile_readers;
+    Real unused[tile_readers] = {};
+    Real* const total = strip.centre ? unused : all_totals + strip.phase * tile_readers;
     std::ptrdiff_t key_stride = 0, value_stride = 0;
     const Real* const keys =
         gather_rows<Real>(strip, head.key, head.key_stride, head.width, rule.prepare, key_copy, key_stride);
@@ -278,7 +321,10 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     } else {
       find_weights<Real>(rule, strip, vectors, scores, total);
     }
-    if (alone && gather_rows_alone<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, sums, &ahead)) {
+    if (strip.centre) {
+      gather_centre<Real>(strip, tile.first_reader, vectors, head.value_width, values, value_stride, scores,
+                          scores + tile_readers * tile_readers, all_sums, all_totals);
+    } else if (alone && gather_rows_alone<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, sums, &ahead)) {
       by_rows = true;
     } else if (!strip.full && strip_has_non_finite<Real>(values, value_stride, strip.count, head.value_width)) {
       gather_carefully<Real>(strip, vectors, head.value_width, values, value_stride, scores, sums);

@@ -12,6 +12,7 @@ struct Strip {
   bool contiguous = true; // columns first .. first + count - 1
   bool falling = false;   // columns first .. first - count + 1
   bool late = false;      // see Segment
+  bool centre = false;    // see Segment; such a strip holds all of it
   bool halved = false;    // some pairs count half: `halves`, lanes per column
   bool ordered = false;   // sums go through the columns in the order of `order` (places in the strip)
   int phase = 0;
@@ -36,11 +37,12 @@ public:
     strip.count = 0;
     strip.full = strip.contiguous = strip.falling = true;
     while (segment_ != end_ && strip.count < strip_columns) {
-      if (segment_->step < 0 || segment_->phase != strip.phase || segment_->late != strip.late) {
-        if (strip.count > 0 && (segment_->phase != strip.phase || segment_->late != strip.late))
+      if (segment_->step < 0 || differs(strip)) {
+        if (strip.count > 0 && differs(strip))
           break;
         strip.phase = segment_->phase;
         strip.late = segment_->late;
+        strip.centre = segment_->centre;
         if (segment_->step < 0) {
           if (!take_backward(strip))
             break;
@@ -103,6 +105,9 @@ public:
 private:
   static constexpr int few_columns = 16; // up to the border of a column block: no strip of their own
 
+  [[nodiscard]] bool differs(const Strip& strip) const {
+    return segment_->phase != strip.phase || segment_->late != strip.late || segment_->centre != strip.centre;
+  }
   // Columns by falling number; nothing is cut in exact mode, which alone asks for this. False: they begin another strip.
   bool take_backward(Strip& strip) {
     const std::int64_t stop = segment_->first + shift_ - segment_->count;
@@ -128,7 +133,7 @@ private:
   /// What every lane reads and what only some read are worth strips of their own, where both are long: masks cost time.
   [[nodiscard]] bool breaks_here(const Strip& strip, std::uint64_t mask, std::int64_t rest) const {
     constexpr int least = 32;
-    if (strip.count < least || strip.full == (mask == active_))
+    if (strip.count < least || strip.full == (mask == active_) || strip.centre)
       return false;
     if (!strip.full)
       return rest >= least;

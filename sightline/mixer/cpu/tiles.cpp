@@ -404,7 +404,7 @@ void share_segments(Tiles& tiles, Tile& tile) {
   const std::int64_t shift = std::int64_t{own->first} - begin->first;
   const bool same = std::equal(own, tiles.segments.end(), begin, [&](const Segment& a, const Segment& b) {
     return a.first == b.first + shift && a.count == b.count && a.mask == b.mask && a.step == b.step &&
-           a.phase == b.phase && a.late == b.late;
+           a.phase == b.phase && a.late == b.late && a.centre == b.centre;
   });
   if (!same)
     return;

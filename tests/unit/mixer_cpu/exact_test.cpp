@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "call.hpp"
@@ -202,6 +203,51 @@ TEST_CASE("rings by tiles") {
       check(circulant(both), SummationOrder::Kind::dihedral, width, "softmax");
       check(circulant(gaps), SummationOrder::Kind::dihedral, width, width == 18 ? "relu2" : "gaussian");
       check(circulant(turned), SummationOrder::Kind::cyclic, width, "softmax");
+    }
+  }
+}
+
+// What nobody else reads may hold anything. Of ring neighbours up to 30 away: outputs and query gradients of readers
+// further off keep their bits, and key and value gradients of tokens that none of its readers reads.
+TEST_CASE("rings by tiles: NaN and infinities reach readers alone") {
+  constexpr std::int64_t n = 200, reach = 30, width = 16;
+  const Call call = make_call(make(
+                                  [size = reach](layout::PatternSpec& s) {
+                                    s.kind = layout::PatternKind::ring;
+                                    s.radius = size;
+                                  },
+                                  n),
+                              1, "softmax", width);
+  CHECK(call.plan->order().kind == SummationOrder::Kind::dihedral);
+  Random random(28);
+  for (const InstructionSet set : available_sets()) {
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+      const std::int64_t token = pick(random, 0, n - 1);
+      Execution execution;
+      execution.exact = true;
+      execution.instructions = set;
+      Numbers<float> still = draw_numbers<float>(call, random), spoiled = still;
+      for (std::int64_t k = 0; k < width; ++k) {
+        const std::size_t at = index_of(call, 1, n, width, 0, 0, token) + static_cast<std::size_t>(k);
+        spoiled.query[at] = spoiled.key[at] = spoiled.value[at] = bad;
+      }
+      run(call, still, execution);
+      run(call, spoiled, execution);
+      const auto keeps = [&](const std::vector<float>& a, const std::vector<float>& b, std::int64_t i) {
+        const std::size_t at = index_of(call, 1, n, width, 0, 0, i);
+        return std::memcmp(&a[at], &b[at], width * sizeof(float)) == 0;
+      };
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t apart = std::abs(i - token), away = std::min(apart, n - apart);
+        CAPTURE(away);
+        CHECK(keeps(still.out, spoiled.out, i) == (away > reach));
+        if (away > reach)
+          CHECK(keeps(still.grad_query, spoiled.grad_query, i));
+        if (away > 2 * reach) {
+          CHECK(keeps(still.grad_key, spoiled.grad_key, i));
+          CHECK(keeps(still.grad_value, spoiled.grad_value, i));
+        }
+      }
     }
   }
 }
