@@ -269,8 +269,7 @@ private:
 };
 
 /// Of all views; nothing where one of them has symmetries that hashes show, or there is too much to look at.
-std::optional<std::map<Vertex, std::uint64_t>> colour_all(Surroundings& surroundings, const std::vector<Vertex>& roots, std::uint64_t depth) {
-  constexpr std::uint64_t most_work = std::uint64_t{1} << 31;
+std::optional<std::map<Vertex, std::uint64_t>> colour_all(Surroundings& surroundings, const std::vector<Vertex>& roots, std::uint64_t depth, std::uint64_t most_work) {
   constexpr std::size_t sampled = 16;
   for (std::size_t k = 0; k < sampled; ++k) {
     if (!surroundings.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth, most_work / sampled)) return std::nullopt;
@@ -289,7 +288,8 @@ bool are_registers_rigid(Surroundings& surroundings, const Layout& layout, std::
 
 }  // namespace
 
-bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory) {
+bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory,
+                            std::uint64_t most_work) {
   constexpr std::size_t fewest_roots = 16;
   const std::uint64_t first = last_first_layer(layout);
   if (roots.size() < fewest_roots || layout.order.empty() || has_equal_registers(layout)) return false;
@@ -300,7 +300,7 @@ bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orb
   Surroundings surroundings(layout);
   for (const std::uint64_t d : {first + 1, first + 2, first + 4}) {
     if (d > depth) break;
-    const auto invariants = colour_all(surroundings, all, d);
+    const auto invariants = colour_all(surroundings, all, d, most_work);
     if (!invariants || !are_registers_rigid(surroundings, layout, d)) continue;
     const Unseen unseen = compute_unseen(layout, {ClassKind::all, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth);
     std::vector<std::pair<Vertex, std::uint64_t>> keys;

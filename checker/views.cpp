@@ -153,7 +153,8 @@ public:
       if (keeps_met) meet_given(roots);
       return;
     }
-    if (do_local_views_explain(layout_, orbit, depth_, roots, memory_)) {
+    if (do_local_views_explain(layout_, orbit, depth_, roots, memory_, few_local_work) || do_descending_rows_explain(layout_, orbit, depth_, roots, memory_) ||
+        do_local_views_explain(layout_, orbit, depth_, roots, memory_)) {
       if (keeps_met) meet_given(roots);
       return;
     }

@@ -127,9 +127,16 @@ private:
 /// No isomorphisms of views but identities: every colour stands at one offset, and every token sees every token (offset_views.cpp).
 [[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, ReachMemory& memory);
 
+/// Steps, here and in descending_views.cpp; the library takes fewer. Few: where another way is tried next.
+inline constexpr std::uint64_t few_local_work = std::uint64_t{1} << 24, most_local_work = std::uint64_t{1} << 31, most_walks_work = std::uint64_t{1} << 34;
 /// No isomorphisms between the views of these roots but identities, because nothing moves in small views and these, or how much the roots see, differ (local_views.cpp). False may
 /// mean: not found out. @param orbit  by token: the least of its orbit
-[[nodiscard]] bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory);
+[[nodiscard]] bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory,
+                                          std::uint64_t most_work = most_local_work);
+
+/// No isomorphisms between the views of these roots but identities: rows go down, views that hold all rows of what they see are told apart by what is read, recursively, and the
+/// others by walks through them (descending_views.cpp). False may mean: not found out.
+[[nodiscard]] bool do_descending_rows_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory);
 
 /// Takes away the roots in whose views all rows of some relations are, those that have occurred by a layer, where the evidence shows that these relations by themselves
 /// have no automorphisms but the layout's (partial_views.cpp). `evidence`: {F: GROUP}. Throws Rejected, Malformed.

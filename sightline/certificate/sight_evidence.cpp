@@ -7,6 +7,7 @@
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/layout/steady_rows.hpp"
+#include "sightline/sight/descending_views.hpp"
 #include "sightline/sight/local_views.hpp"
 #include "sightline/sight/product_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
@@ -233,7 +234,11 @@ private:
       if (alike.front().empty() || (!parts_.empty() && sight::do_times_explain(layout_, depth_, alike.front(), number, budget_))) return {};
       if (sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
     }
-    if (sight::do_local_views_explain(layout_, layout_group_.orbit, depth_, alike.front(), budget_)) return {};
+    const auto do_local_views_explain = [&](std::uint64_t most_work) { return sight::do_local_views_explain(layout_, layout_group_.orbit, depth_, alike.front(), budget_, most_work); };
+    if (do_local_views_explain(sight::few_local_steps) || sight::explain_descending_rows(layout_, depth_, alike.front(), budget_).explained ||
+        do_local_views_explain(sight::most_local_steps)) {
+      return {};
+    }
     use_places(number);
     if (!rigid && places_ && places_->explains_all(alike.front(), number)) return {};
     const auto split = [&](const auto& invariant) {

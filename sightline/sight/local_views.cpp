@@ -305,8 +305,7 @@ private:
 };
 
 /// Invariants of the views of these roots; empty where something moves in one of them, or that takes too long.
-std::vector<std::uint64_t> colour_all(LocalViews& views, const std::vector<Vertex>& roots, std::uint64_t depth) {
-  constexpr std::uint64_t most_work = std::uint64_t{1} << 29;
+std::vector<std::uint64_t> colour_all(LocalViews& views, const std::vector<Vertex>& roots, std::uint64_t depth, std::uint64_t most_work) {
   constexpr std::size_t sampled = 16;
   // What each costs behind its neighbour.
   std::uint64_t before = views.work(), work = 0;
@@ -338,7 +337,8 @@ bool are_registers_rigid(LocalViews& views, const Layout& layout, std::uint64_t 
 
 }  // namespace
 
-bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
+bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget,
+                            std::uint64_t most_work) {
   constexpr std::size_t fewest_roots = 16;
   const std::uint64_t first = compute_first_occurrence(layout);
   if (roots.size() < fewest_roots || layout.has_equal_registers() || layout.order.empty()) return false;
@@ -348,7 +348,7 @@ bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orb
   }
   LocalViews views(layout, budget);
   for (std::uint64_t steps = 1; steps <= 4 && first + steps <= depth; steps *= 2) {
-    const std::vector<std::uint64_t> invariants = colour_all(views, all, first + steps);
+    const std::vector<std::uint64_t> invariants = colour_all(views, all, first + steps, most_work);
     if (invariants.empty() || !are_registers_rigid(views, layout, first + steps)) continue;
     // An isomorphism of deeper views is one of these, and keeps how many tokens are seen.
     const std::vector<Vertex> unseen = compute_unseen(layout, depth, {}, budget);

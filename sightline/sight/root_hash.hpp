@@ -30,6 +30,11 @@ public:
   std::size_t count(const std::vector<std::uint64_t>& hash, std::size_t end) {
     return count_if(hash, end, [](std::size_t) { return true; });
   }
+  /// Of the first `end` hashes those that count.
+  template <class Counts>
+  std::size_t count(const std::vector<std::uint64_t>& hash, std::size_t end, const Counts& counts) {
+    return count_if(hash, end, counts);
+  }
 
 private:
   template <class Counts>

@@ -230,6 +230,10 @@ bool ViewSweep::run() {
     if (first_only() && !try_suspects(products.suspects)) return false;
   }
   if (first_only() && layout.vertices() >= least_for_hidden_twins && !try_hidden_twins(roots)) return false;
+  if (do_local_views_explain(layout, orbit, depth_, roots, budget_, few_local_steps)) return explained();
+  const DescendingAnswer descending = explain_descending_rows(layout, depth_, roots, budget_);
+  if (descending.explained) return explained();
+  if (first_only() && descending.alike && layout.vertices() >= least_for_hidden_twins && !try_alike(*descending.alike)) return false;
   if (do_local_views_explain(layout, orbit, depth_, roots, budget_)) return explained();
   const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
   const bool rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_);
@@ -290,6 +294,18 @@ bool ViewSweep::try_suspects(const std::vector<ProductViews::Suspect>& suspects)
     if (!explains(move) && is_swap_of_view(a, swap)) return found(move);
   }
   return true;
+}
+
+// Two vertices that nothing found out told apart: their swap, perhaps, is a symmetry of the view.
+bool ViewSweep::try_alike(const AlikeVertices& alike) {
+  const Layout& layout = *question_.layout;
+  if (std::max(alike.x, alike.y) >= layout.tokens) return true;
+  const std::vector<std::int64_t> latest = compute_latest(layout, depth_, alike.root, budget_);
+  std::vector<bool> seen(layout.tokens);
+  for (Vertex j = 0; j < layout.tokens; ++j) seen[j] = latest[j] >= 0;
+  const group::Permutation swap = group::Permutation::transposition(alike.x, alike.y);
+  const Move move = make_move(alike.root, swap, seen, layout.tokens);
+  return explains(move) || !is_swap_of_view(alike.root, swap) || found(move);
 }
 
 // Tokens whose rows are out of sight, and that what is in sight reads alike: their swap is a symmetry of the view. O(n + visible runs) per view.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sightline/sight/descending_views.hpp"
 #include "sightline/sight/product_views.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_colours.hpp"
@@ -69,6 +70,7 @@ private:
   using Cluster = std::vector<Vertex>;
 
   bool try_suspects(const std::vector<ProductViews::Suspect>& suspects);
+  bool try_alike(const AlikeVertices& alike);
   bool try_hidden_twins(const std::vector<Vertex>& roots);
   bool run_rigid(std::vector<Vertex> roots);
   bool sample_twins(const std::vector<Vertex>& roots);

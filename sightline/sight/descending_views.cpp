@@ -1,0 +1,259 @@
+#include "sightline/sight/descending_views.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "sightline/base/error.hpp"
+#include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/root_hash.hpp"
+#include "sightline/sight/rooted.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+using root_hash::mix;
+
+/// Steps that the walks of one question may take; a fixed number, so that the same input gets the same answer everywhere.
+constexpr std::uint64_t most_work = std::uint64_t{1} << 32;
+/// Passes over one view, downwards and upwards in turns.
+constexpr int most_passes = 6;
+
+/// Colours of one view after the other: where arcs go down a pass from the root downwards hands a vertex the colours of all its readers, and a pass
+/// upwards those of all it reads.
+class DescendingViews {
+public:
+  DescendingViews(const Layout& layout, std::uint64_t depth, const Budget& budget)
+      : layout_(layout), depth_(depth), budget_(budget), booking_(budget, 96 * std::uint64_t{layout.vertices()}), counter_(layout.vertices()), hash_(layout.vertices()) {}
+
+  /// False where some row goes up or rows are too long to be written down.
+  bool write_rows() {
+    const std::vector<std::uint64_t> first = compute_first_layers(layout_);
+    for (std::size_t r = 0; r < first.size(); ++r) {
+      if (first[r] != 0 && first[r] <= depth_ && !write(layout_.relations[r], first[r], mix(r + 1))) return false;
+    }
+    for (Steps& steps : steps_) {
+      steps.change.resize(std::size_t{layout_.vertices()} + steps.step);
+      steps.sum.resize(std::size_t{layout_.vertices()} + steps.step);
+    }
+    booking_.grow(2 * sizeof(std::uint64_t) * steps_.size() * layout_.vertices());
+    return true;
+  }
+
+  /// What all walks together take at most.
+  [[nodiscard]] std::uint64_t estimate(std::size_t roots) const { return roots * (2 * std::uint64_t{layout_.vertices()} * (1 + steps_.size()) + pieces_); }
+
+  /// What isomorphisms of the view keep; nothing where two vertices got one colour.
+  std::optional<std::uint64_t> find_invariant(Vertex root) {
+    latest_ = compute_latest(layout_, depth_, root, budget_);
+    end_ = root + 1;  // nobody reads upwards
+    std::size_t seen = 0;
+    for (Vertex j = 0; j < end_; ++j) {
+      hash_[j] = latest_[j] < 0 ? 0 : describe(j, root);
+      seen += latest_[j] >= 0 ? 1 : 0;
+    }
+    std::size_t before = 0;
+    for (int pass = 0; pass < most_passes; ++pass) {
+      budget_.poll_now();
+      if (pass % 2 == 0) walk_down();
+      else walk_up();
+      const std::size_t distinct = counter_.count(hash_, end_, [this](std::size_t j) { return latest_[j] >= 0; });
+      if (distinct == seen) {
+        std::uint64_t invariant = mix(seen);
+        for (Vertex j = 0; j < end_; ++j) invariant += latest_[j] < 0 ? 0 : mix(hash_[j]);
+        return invariant;
+      }
+      if (pass > 1 && distinct == before) break;
+      before = distinct;
+    }
+    return std::nullopt;
+  }
+
+  /// Behind a walk that told not all apart: two that have one colour.
+  [[nodiscard]] std::optional<AlikeVertices> find_alike(Vertex root) const {
+    std::vector<std::pair<std::uint64_t, Vertex>> sorted;
+    for (Vertex j = 0; j < end_; ++j) {
+      if (latest_[j] >= 0) sorted.emplace_back(hash_[j], j);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    const auto twice = std::adjacent_find(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (twice == sorted.end()) return std::nullopt;
+    return AlikeVertices{root, twice->second, std::next(twice)->second};
+  }
+
+private:
+  static constexpr std::uint64_t most_pieces = std::uint64_t{1} << 24;
+  static constexpr std::size_t most_steps = 8;
+  static constexpr Vertex short_run = 4;
+
+  struct Piece {
+    Vertex first = 0, last = 0;
+    std::uint32_t steps = 0;  // which of the steps
+    std::uint64_t weight = 0;  // of relation and colour, odd
+  };
+  struct Rows {
+    std::uint64_t first = 0;  // visible from this layer on
+    std::vector<std::size_t> begin;  // by vertex, and the end
+    std::vector<Piece> pieces;       // without loops
+    std::vector<std::uint64_t> kind;  // by vertex: how many arcs of which colours, and the loop
+  };
+  /// Differences and sums along one step.
+  struct Steps {
+    Vertex step = 1;
+    std::vector<std::uint64_t> change, sum;
+  };
+
+  bool write(const layout::Relation& relation, std::uint64_t first, std::uint64_t salt) {
+    const Vertex vertices = layout_.vertices();
+    // Colours that change from arc to arc are left out: an isomorphism keeps the arcs as well.
+    const bool plain = relation.relative().kind != layout::RelativeKind::none && relation.relative().kind != layout::RelativeKind::bucket;
+    Rows rows;
+    rows.first = first;
+    rows.begin.reserve(std::size_t{vertices} + 1);
+    rows.kind.reserve(vertices);
+    std::vector<layout::ColouredRun> row;
+    for (Vertex i = 0; i < vertices; ++i) {
+      budget_.poll();
+      rows.begin.push_back(rows.pieces.size());
+      relation.row(i, row);
+      std::uint64_t kind = 0;
+      for (const layout::ColouredRun& run : row) {
+        if (run.last > i) return false;
+        if (!plain && run.colour_step != 0 && run.first != run.last) return false;
+        const std::uint64_t weight = mix(salt + (plain ? 0 : root_hash::weigh(run.colour))) | 1;
+        Vertex size = run.size();
+        kind += size * weight;
+        if (run.last == i) {
+          kind += mix(weight);
+          --size;
+        }
+        if (size == 0) continue;
+        const Vertex last = run.first + (size - 1) * run.step;
+        const std::optional<std::uint32_t> steps = find_steps(size == 1 ? 1 : run.step);
+        if (steps && (run.step == 1 || size == 1 || size > short_run)) {
+          rows.pieces.push_back({run.first, last, *steps, weight});
+        } else {
+          for (Vertex j = run.first; j <= last; j += run.step) rows.pieces.push_back({j, j, 0, weight});
+        }
+      }
+      rows.kind.push_back(mix(kind));
+      if (pieces_ + rows.pieces.size() > most_pieces) return false;
+    }
+    rows.begin.push_back(rows.pieces.size());
+    pieces_ += rows.pieces.size();
+    booking_.grow(rows.pieces.size() * sizeof(Piece) + rows.begin.size() * 2 * sizeof(std::size_t));
+    relations_.push_back(std::move(rows));
+    return true;
+  }
+
+  std::optional<std::uint32_t> find_steps(Vertex step) {
+    for (std::uint32_t k = 0; k < steps_.size(); ++k) {
+      if (steps_[k].step == step) return k;
+    }
+    if (steps_.size() == most_steps) return std::nullopt;
+    steps_.push_back({step, {}, {}});
+    return static_cast<std::uint32_t>(steps_.size() - 1);
+  }
+
+  [[nodiscard]] bool is_visible(const Rows& rows, Vertex i) const { return latest_[i] >= 0 && static_cast<std::uint64_t>(latest_[i]) >= rows.first; }
+
+  [[nodiscard]] std::uint64_t describe(Vertex j, Vertex root) const {
+    std::uint64_t hash = mix(mix(layout_.vertex_colour[j]) + 2 * static_cast<std::uint64_t>(latest_[j]) + (j == root ? 1 : 0));
+    for (const Rows& rows : relations_) hash = mix(hash + (is_visible(rows, j) ? rows.kind[j] : 0));
+    return hash;
+  }
+
+  // Every reader stands above, so its colour is final when a vertex is reached.
+  void walk_down() {
+    for (Steps& steps : steps_) std::fill(steps.change.begin(), steps.change.begin() + end_ + steps.step, 0);
+    for (Vertex j = end_; j-- > 0;) {
+      std::uint64_t told = 0;
+      for (Steps& steps : steps_) told += steps.change[j] += steps.change[std::size_t{j} + steps.step];
+      if (latest_[j] < 0) continue;
+      hash_[j] = mix(hash_[j] + mix(told));
+      const std::uint64_t value = mix(hash_[j] + 1);
+      for (const Rows& rows : relations_) {
+        if (!is_visible(rows, j)) continue;
+        for (std::size_t p = rows.begin[j]; p < rows.begin[j + 1]; ++p) {
+          const Piece& piece = rows.pieces[p];
+          Steps& steps = steps_[piece.steps];
+          steps.change[piece.last] += piece.weight * value;
+          if (piece.first >= steps.step) steps.change[piece.first - steps.step] -= piece.weight * value;
+        }
+      }
+    }
+  }
+
+  void walk_up() {
+    for (Vertex j = 0; j < end_; ++j) {
+      if (latest_[j] >= 0) {
+        std::uint64_t read = 0;
+        for (const Rows& rows : relations_) {
+          if (!is_visible(rows, j)) continue;
+          for (std::size_t p = rows.begin[j]; p < rows.begin[j + 1]; ++p) {
+            const Piece& piece = rows.pieces[p];
+            const Steps& steps = steps_[piece.steps];
+            read += piece.weight * (steps.sum[std::size_t{piece.last} + steps.step] - steps.sum[piece.first]);
+          }
+        }
+        hash_[j] = mix(hash_[j] + mix(read + 3));
+      }
+      const std::uint64_t value = latest_[j] < 0 ? 0 : mix(hash_[j] + 2);
+      for (Steps& steps : steps_) steps.sum[std::size_t{j} + steps.step] = steps.sum[j] + value;
+    }
+  }
+
+  const Layout& layout_;
+  std::uint64_t depth_;
+  const Budget& budget_;
+  Booking booking_;
+  root_hash::DistinctCounter counter_;
+  std::vector<Rows> relations_;
+  std::vector<Steps> steps_{{1, {}, {}}};
+  std::uint64_t pieces_ = 0;
+  std::vector<std::int64_t> latest_;
+  Vertex end_ = 0;
+  std::vector<std::uint64_t> hash_;
+};
+
+/// Roots that do not hold all rows of what they see. The others' views move nothing and are like no other's, where rows name tokens.
+std::vector<Vertex> find_partial(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
+  const std::uint64_t first = compute_first_occurrence(layout);
+  if (depth < first || !do_rows_name_tokens(layout, budget)) return roots;
+  const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, first, depth, budget), unseen = count_unseen_behind(layout, 0, depth, budget);
+  if (!behind || !unseen) return roots;
+  std::vector<Vertex> partial;
+  std::copy_if(roots.begin(), roots.end(), std::back_inserter(partial), [&](Vertex a) { return (*behind)[a] != (*unseen)[a]; });
+  return partial;
+}
+
+}  // namespace
+
+DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
+  DescendingAnswer answer;
+  if (layout.has_equal_registers() || layout.order.empty()) return answer;
+  // Most rows that go up do so from the beginning.
+  const auto goes_up = [](const layout::Relation& relation) {
+    const std::vector<layout::Run> first = relation.pattern().row(0);
+    return std::any_of(first.begin(), first.end(), [](const layout::Run& run) { return run.last > 0; });
+  };
+  if (std::any_of(layout.relations.begin(), layout.relations.end(), goes_up)) return answer;
+  DescendingViews views(layout, depth, budget);
+  if (!views.write_rows()) return answer;
+  const std::vector<Vertex> partial = find_partial(layout, depth, roots, budget);
+  if (views.estimate(partial.size()) > most_work) return answer;
+  std::vector<std::uint64_t> invariants;
+  for (const Vertex a : partial) {
+    const std::optional<std::uint64_t> invariant = views.find_invariant(a);
+    if (!invariant) {
+      answer.alike = views.find_alike(a);
+      return answer;
+    }
+    invariants.push_back(*invariant);
+  }
+  std::sort(invariants.begin(), invariants.end());
+  answer.explained = std::adjacent_find(invariants.begin(), invariants.end()) == invariants.end();
+  return answer;
+}
+
+}  // namespace sightline::sight
