@@ -1,5 +1,7 @@
 // What isomorphisms keep of each vertex alone, for all views at once.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -113,8 +115,9 @@ std::vector<Vertex> read_by_all(const Pattern& pattern, const std::vector<Vertex
 }
 
 /// tau maps j to j' with t_a(j) = t_b(j') >= max(T(j), T(j')), so whatever rows are in sight at that bound are alike (docs/theory.md 16.33).
+/// @param kept  by vertex: what isomorphisms keep besides
 bool do_least_times_explain(const Layout& layout, const std::vector<std::int64_t>& least, const std::vector<Vertex>& number, const Described& rows,
-                            const std::vector<std::uint64_t>& first) {
+                            const std::vector<std::uint64_t>& first, const std::vector<std::uint64_t>& kept) {
   std::vector<std::uint64_t> marks(first);  // from these numbers of layers on more is in sight
   std::erase(marks, ~std::uint64_t{0});
   marks.push_back(0);
@@ -127,7 +130,7 @@ bool do_least_times_explain(const Layout& layout, const std::vector<std::int64_t
   }
   for (std::size_t g = 1; g <= marks.size(); ++g) {
     poll_now();
-    const auto look = [&](Vertex j) { return describe_seen(rows, first, mix(layout.vertex_colour[j]), j, marks[g - 1]); };
+    const auto look = [&](Vertex j) { return describe_seen(rows, first, mix(layout.vertex_colour[j], kept[j]), j, marks[g - 1]); };
     std::unordered_map<std::uint64_t, Vertex> known;
     for (Vertex j = 0; j < layout.tokens; ++j) {
       if (grade[j] == g && known.try_emplace(look(j), number[j]).first->second != number[j]) return false;
@@ -138,6 +141,51 @@ bool do_least_times_explain(const Layout& layout, const std::vector<std::int64_t
       if (at != known.end() && at->second != number[j]) return false;
     }
   }
+  return true;
+}
+
+/// The vertices that stay where they are in every view, because nothing else is like them in what is kept and in the rows that are in sight of all roots; then their rows,
+/// colour by colour, are kept as sets: each member is marked. False where nothing new is fixed (docs/theory.md 16.64).
+bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>& least, const Described& rows, const std::vector<std::uint64_t>& first, std::set<Vertex>& fixed,
+                          std::vector<std::uint64_t>& kept) {
+  std::map<std::uint64_t, std::vector<Vertex>> asked;  // by how much is in sight at the least
+  for (Vertex j = 0; j < layout.vertices(); ++j) {
+    std::uint64_t grade = 0;
+    for (const std::uint64_t f : first) {
+      if (f != absent && least[j] >= static_cast<std::int64_t>(f)) grade = std::max(grade, f);
+    }
+    if (grade != 0 && !fixed.contains(j)) asked[grade].push_back(j);
+  }
+  std::vector<Vertex> fresh;
+  for (const auto& [grade, members] : asked) {
+    poll_now();
+    std::unordered_map<std::uint64_t, Vertex> met;
+    const auto look = [&](Vertex j) { return describe_seen(rows, first, mix(layout.vertex_colour[j], kept[j]), j, grade); };
+    for (Vertex j = 0; j < layout.vertices(); ++j) ++met[look(j)];
+    std::ranges::copy_if(members, std::back_inserter(fresh), [&](Vertex j) { return met[look(j)] == 1; });
+  }
+  if (fresh.empty()) return false;
+  fixed.insert(fresh.begin(), fresh.end());
+  std::vector<std::uint64_t> marks(layout.vertices(), 0), ends(std::size_t{layout.vertices()} + 1, 0);
+  std::vector<Run> row;
+  for (const Vertex p : fresh) {
+    for (std::size_t r = 0; r < first.size(); ++r) {
+      if (first[r] == absent || least[p] < static_cast<std::int64_t>(first[r])) continue;
+      poll();
+      layout.relations[r].row(p, row);
+      for (const Run& run : row) {
+        if (run.step == 1 && run.colour_step == 0) {
+          const std::uint64_t mark = mix(mix(p, r), static_cast<std::uint64_t>(run.colour));
+          ends[run.first] += mark;
+          ends[std::size_t{run.last} + 1] -= mark;
+          continue;
+        }
+        for (Vertex k = 0; k < run.size(); ++k) marks[run.first + k * run.step] += mix(mix(p, r), static_cast<std::uint64_t>(run.colour + k * run.colour_step));
+      }
+    }
+  }
+  std::uint64_t open = 0;
+  for (Vertex j = 0; j < layout.vertices(); ++j) kept[j] = mix(kept[j], marks[j] + (open += ends[j]));
   return true;
 }
 
@@ -170,7 +218,13 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
   if (!few && std::ranges::all_of(least, [](std::int64_t t) { return t < 0; })) return false;
   const std::vector<std::uint64_t> first = first_layers(layout);
   const Described rows = describe_rows(layout);
-  if (do_least_times_explain(layout, least, number, rows, first)) return true;
+  constexpr int most_rounds = 5;
+  std::vector<std::uint64_t> kept(layout.vertices(), 0);
+  std::set<Vertex> fixed;
+  for (int round = 0;; ++round) {
+    if (do_least_times_explain(layout, least, number, rows, first, kept)) return true;
+    if (round == most_rounds || !mark_what_fixed_read(layout, least, rows, first, fixed, kept)) break;
+  }
   if (!few) return false;
   // Maps lead to roots whose own rows, all of them in sight, are alike: within each such kind one number per hash. What the root reads keeps its colour.
   std::unordered_map<std::uint64_t, std::vector<Vertex>> kinds;

@@ -188,7 +188,9 @@ bool may_share(const layout::Relation& relation, const std::vector<Vertex>& root
 
 /// A token and its image have one time left, no less than the bounds T of both: so the rows of both that are visible at the larger bound agree
 /// (docs/theory.md 16.33). One pass over the tokens for each set of rows that some bound shows.
-bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_t>& time, const std::vector<Vertex>& number, const Kept& kept, const Budget& budget) {
+/// @param told  what isomorphisms keep of each vertex besides
+bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_t>& time, const std::vector<Vertex>& number, const std::vector<std::uint64_t>& told, const Kept& kept,
+                             const Budget& budget) {
   std::vector<std::uint64_t> levels{0};  // times at which more rows are visible
   for (const std::uint64_t first : kept.first) {
     if (first != 0) levels.push_back(first);
@@ -200,7 +202,9 @@ bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_
   std::vector<std::pair<Vertex, std::size_t>> asked;  // with its stretch
   for (Vertex j = 0, stretches = 0; j < layout.tokens; ++j) {
     stretches += kept.begins[j] ? 1 : 0;
-    if (kept.begins[j] || number[j] != number[j - 1] || time[j] != time[j - 1] || layout.vertex_colour[j] != layout.vertex_colour[j - 1]) asked.emplace_back(j, stretches - 1);
+    if (kept.begins[j] || number[j] != number[j - 1] || time[j] != time[j - 1] || told[j] != told[j - 1] || layout.vertex_colour[j] != layout.vertex_colour[j - 1]) {
+      asked.emplace_back(j, stretches - 1);
+    }
   }
   for (const std::uint64_t level : levels) {
     budget.poll();
@@ -209,13 +213,97 @@ bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_
       for (const auto& [j, stretch] : asked) {
         const std::uint64_t at = level_of(j);
         if (own ? at != level : at > level) continue;
-        const std::uint64_t hash = kept.describe(mix(layout.vertex_colour[j]), stretch, level);
+        const std::uint64_t hash = kept.describe(mix(layout.vertex_colour[j] + told[j]), stretch, level);
         if (own ? !known.agrees(hash, number[j]) : known.contradicts(hash, number[j])) return false;
       }
     }
   }
   return true;
 }
+
+/// What isomorphisms keep of a vertex because fixed ones read it. A vertex that no other is like, in what is kept of it and in the rows that T shows, is fixed, and so is
+/// then what it reads in each of these rows and colours, as a set (docs/theory.md 16.64).
+class FixedReaders {
+public:
+  FixedReaders(const Layout& layout, const std::vector<std::int64_t>& time, const Kept& kept, const Budget& budget)
+      : told(layout.vertices(), 0), layout_(layout), time_(time), kept_(kept), budget_(budget), fixed_(layout.vertices(), false) {}
+
+  std::vector<std::uint64_t> told;  ///< by vertex
+
+  /// False when no more vertices turn out to be fixed, or what they read is too much.
+  bool spread() {
+    constexpr std::uint64_t most_arcs = std::uint64_t{1} << 26;
+    const std::vector<Vertex> fresh = find_fixed();
+    if (fresh.empty()) return false;
+    SteppedSums<std::uint64_t> read(layout_.vertices());
+    std::vector<layout::ColouredRun> row;
+    for (const Vertex p : fresh) {
+      for (std::size_t r = 0; r < kept_.first.size(); ++r) {
+        if (!is_visible(r, p)) continue;
+        budget_.poll();
+        layout_.relations[r].row(p, row);
+        for (const layout::ColouredRun& run : row) {
+          const std::uint64_t reader = mix(mix(p) + r);
+          if (run.colour_step == 0) {
+            read.add(run.first, run.last, run.step, mix(reader + static_cast<std::uint64_t>(run.colour)));
+            continue;
+          }
+          if (arcs_ += run.size(); arcs_ > most_arcs) return false;
+          std::int64_t colour = run.colour;
+          for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
+            read.add(static_cast<Vertex>(j), static_cast<Vertex>(j), 1, mix(reader + static_cast<std::uint64_t>(colour)));
+          }
+        }
+      }
+    }
+    const std::vector<std::uint64_t> sums = std::move(read).take();
+    for (Vertex j = 0; j < layout_.vertices(); ++j) told[j] = mix(told[j] + sums[j]);
+    return true;
+  }
+
+private:
+  [[nodiscard]] bool is_visible(std::size_t r, Vertex p) const { return kept_.first[r] != 0 && time_[p] >= static_cast<std::int64_t>(kept_.first[r]); }
+
+  /// Newly found, with some row in sight.
+  std::vector<Vertex> find_fixed() {
+    std::vector<std::uint64_t> levels;
+    for (const std::uint64_t first : kept_.first) {
+      if (first != 0) levels.push_back(first);
+    }
+    std::sort(levels.begin(), levels.end());
+    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+    std::vector<Vertex> fresh;
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+      const auto is_of_level = [&](Vertex j) {
+        return time_[j] >= static_cast<std::int64_t>(levels[k]) && (k + 1 == levels.size() || time_[j] < static_cast<std::int64_t>(levels[k + 1]));
+      };
+      bool any = false;
+      for (Vertex j = 0; j < layout_.vertices() && !any; ++j) any = !fixed_[j] && is_of_level(j);
+      if (!any) continue;
+      std::vector<std::pair<std::uint64_t, Vertex>> described;
+      for (Vertex j = 0, stretches = 0; j < layout_.vertices(); ++j) {
+        stretches += kept_.begins[j] ? 1 : 0;
+        described.emplace_back(kept_.describe(mix(layout_.vertex_colour[j] + told[j]), stretches - 1, levels[k]), j);
+      }
+      std::sort(described.begin(), described.end());
+      for (std::size_t at = 0, end = 0; at < described.size(); at = end) {
+        while (end < described.size() && described[end].first == described[at].first) ++end;
+        const Vertex j = described[at].second;
+        if (end - at != 1 || fixed_[j] || !is_of_level(j)) continue;
+        fixed_[j] = true;
+        fresh.push_back(j);
+      }
+    }
+    return fresh;
+  }
+
+  const Layout& layout_;
+  const std::vector<std::int64_t>& time_;
+  const Kept& kept_;
+  const Budget& budget_;
+  std::vector<bool> fixed_;
+  std::uint64_t arcs_ = 0;
+};
 
 }  // namespace
 
@@ -251,12 +339,17 @@ bool are_times_few(std::size_t roots, Vertex vertices) {
 bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number, const Budget& budget) {
   const Vertex vertices = layout.vertices();
   if (layout.has_equal_registers() || layout.order.empty()) return false;
-  const Booking booking(budget, (layout.relations.size() * 8 + 80) * std::uint64_t{vertices});
+  const Booking booking(budget, (layout.relations.size() * 8 + 128) * std::uint64_t{vertices});
   const bool few = are_times_few(roots.size(), vertices);
   const std::vector<std::int64_t> time = bound_times(layout, depth, roots, budget);
   if (!few && std::all_of(time.begin(), time.end(), [](std::int64_t t) { return t < 0; })) return false;
   const Kept kept(layout, budget);
-  if (do_common_times_explain(layout, time, number, kept, budget)) return true;
+  constexpr int most_rounds = 4;
+  FixedReaders readers(layout, time, kept, budget);
+  for (int round = 0;; ++round) {
+    if (do_common_times_explain(layout, time, number, readers.told, kept, budget)) return true;
+    if (round == most_rounds || !readers.spread()) break;
+  }
   if (!few) return false;
   // Roots with rows of one kind are looked at together: maps lead to no others.
   std::vector<std::pair<std::uint64_t, Vertex>> kinds;

@@ -164,6 +164,19 @@ void compare_planted(std::uint64_t seed, int count, Vertex most_tokens, int leas
   CHECK(shown > least_shown);
 }
 
+/// Do all isomorphisms between the views of these roots stay within equal numbers?
+void require_within_numbers(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number) {
+  const bool kept = each_isomorphism(layout, depth, [&](Vertex a, const auto& seen, const auto& map) {
+    if (!is_asked(roots, a)) return true;
+    for (Vertex j = 0; j < layout.tokens; ++j) {
+      // Roots that are not asked about may be anything.
+      if (seen[j] && is_asked(roots, map[a]) && number[j] != number[map[j]]) return false;
+    }
+    return true;
+  });
+  REQUIRE(kept);
+}
+
 }  // namespace
 
 TEST_CASE("colours that tell neighbours on the line from others: isomorphisms of views are identities and reflections of the layout") {
@@ -216,20 +229,42 @@ TEST_CASE("what a root reads keeps its colour: where that stays within equal num
       ++(found ? shown : open);
       by_parity += found && parity;
       if (!found) continue;
-      const bool kept = each_isomorphism(layout, depth, [&](Vertex a, const auto& seen, const auto& map) {
-        if (!is_asked(roots, a)) return true;
-        for (Vertex j = 0; j < n; ++j) {
-          // Roots that are not asked about may be anything.
-          if (seen[j] && is_asked(roots, map[a]) && number[j] != number[map[j]]) return false;
-        }
-        return true;
-      });
-      REQUIRE(kept);
+      require_within_numbers(layout, depth, roots, number);
     }
   }
   CHECK(by_parity > 30);
   CHECK(shown > 60);
   CHECK(open > 300);
+}
+
+TEST_CASE("what fixed tokens read in one colour stays together") {
+  std::mt19937_64 random(64);
+  int shown = 0, in_one = 0, open = 0;
+  for (int k = 0; k < 400; ++k) {
+    CAPTURE(k);
+    const Layout layout = draw_line_layout(random);
+    const Vertex n = layout.tokens;
+    const checker::Layout theirs = convert::to_checker(layout);
+    for (std::uint64_t depth = 2; depth <= 3; ++depth) {
+      CAPTURE(depth);
+      std::vector<Vertex> roots, number(n);
+      for (Vertex a = 0; a < n; ++a) {
+        if (random() % 3 != 0) roots.push_back(a);
+      }
+      if (roots.empty()) continue;
+      // Most of the others are one class, as behind the last bucket of a token that reads all.
+      const auto from = static_cast<Vertex>(random() % n), until = static_cast<Vertex>(from + random() % n);
+      for (Vertex j = 0; j < n; ++j) number[j] = j < from || j > until ? j : from;
+      const bool found = do_times_explain(layout, depth, roots, number, unlimited);
+      if (found) REQUIRE(checker::do_times_explain(theirs, depth, roots, number));
+      ++(found ? shown : open);
+      in_one += found && from + 1 < n && until > from;
+      if (found) require_within_numbers(layout, depth, roots, number);
+    }
+  }
+  CHECK(in_one > 60);
+  CHECK(shown > 200);
+  CHECK(open > 60);
 }
 
 }  // namespace sightline::sight
