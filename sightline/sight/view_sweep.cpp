@@ -245,7 +245,11 @@ bool ViewSweep::run() {
     if (first_only() && !sample_twins(roots)) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
   }
-  if (rigid) return run_rigid(std::move(roots));
+  if (rigid) {
+    const std::vector<std::vector<Vertex>> alike = find_alike_walks(std::move(roots));
+    if (alike.empty()) return explained();  // the evidence is empty, and need not be looked for again
+    return std::all_of(alike.begin(), alike.end(), [this](const std::vector<Vertex>& members) { return visit_pairs(members); });
+  }
   std::map<std::uint64_t, std::vector<Vertex>> alike;
   std::vector<Vertex> asked = first_only() ? std::vector<Vertex>{} : symmetric_class();
   for (std::size_t k = 0; k < roots.size(); ++k) {
@@ -344,7 +348,7 @@ bool ViewSweep::try_hidden_twins(const std::vector<Vertex>& roots) {
 }
 
 // Rigid views have no automorphisms, and most differ soon after the root: longer walks only for those that do not.
-bool ViewSweep::run_rigid(std::vector<Vertex> roots) {
+std::vector<std::vector<Vertex>> ViewSweep::find_alike_walks(std::vector<Vertex> roots) {
   std::vector<std::vector<Vertex>> alike{std::move(roots)};
   RigidRows rows(budget_);
   for (std::uint64_t most : {std::uint64_t{1} << 10, std::uint64_t{1} << 13, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
@@ -365,7 +369,7 @@ bool ViewSweep::run_rigid(std::vector<Vertex> roots) {
   }
   // In order of the first root, so that the witness does not depend on hashes.
   std::sort(alike.begin(), alike.end());
-  return std::all_of(alike.begin(), alike.end(), [this](const std::vector<Vertex>& members) { return visit_pairs(members); });
+  return alike;
 }
 
 // Too many views to compare all; two tokens that one of a few views cannot tell apart are a proof all the same.

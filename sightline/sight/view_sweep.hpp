@@ -72,7 +72,7 @@ private:
   bool try_suspects(const std::vector<ProductViews::Suspect>& suspects);
   bool try_alike(const AlikeVertices& alike);
   bool try_hidden_twins(const std::vector<Vertex>& roots);
-  bool run_rigid(std::vector<Vertex> roots);
+  std::vector<std::vector<Vertex>> find_alike_walks(std::vector<Vertex> roots);
   bool sample_twins(const std::vector<Vertex>& roots);
   bool sample_group(const std::vector<Vertex>& roots);
   [[nodiscard]] ViewColours::Colours colour(Vertex a);

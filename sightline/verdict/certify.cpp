@@ -169,9 +169,11 @@ void decide(Context& context) {
     decide_rest(context);
   } catch (const std::exception&) {
     if (beside) answer.layout = name.take();
+    if (context.expresses_layout_group) answer.expressed = answer.layout;
     throw;
   }
   if (beside) answer.layout = name.take();
+  if (context.expresses_layout_group) answer.expressed = answer.layout;
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ struct Context {
   layout::Layout layout;
   group::Group layout_group;  ///< on tokens
   symmetry::SearchRecord layout_search;  ///< how that group was found
+  bool expresses_layout_group = false;   ///< `expressed` is that group: its answer is made once, beside all the rest
   group::Group target;        ///< G of the targets, on tokens
   bool target_is_layout = true;
   Facts facts;

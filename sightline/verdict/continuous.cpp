@@ -472,7 +472,7 @@ void decide_continuous(Context& context) {
   }
   if (!mixes || output.impossible || !answer.connected) return;
   if (overlaps != Overlaps::exact) {  // rows decide, not views; what is certified for the layout's own group is certified for no smaller one
-    if (answer.verdict == Verdict::certified && context.target_is_layout && context.target_class == ClassKind::all) answer.expressed = to_group_answer(context.layout_group, context.budget);
+    if (answer.verdict == Verdict::certified && context.target_is_layout && context.target_class == ClassKind::all) context.expresses_layout_group = true;
     return;
   }
   sight::ViewQuestion all = question;
@@ -482,15 +482,15 @@ void decide_continuous(Context& context) {
   const bool enough = !context.given || (is_bounded(context) && *context.given >= most);
   std::optional<group::Group> expressed;
   if (is_fixed_pooling(a) || !is_bounded(context)) {
-    if (enough && !merged && sees_all_registers(sighted.layout)) expressed = context.layout_group;
+    context.expresses_layout_group = enough && !merged && sees_all_registers(sighted.layout);
   } else if (enough && answer.verdict == Verdict::certified && context.given && context.target_is_layout && context.target_class == ClassKind::all) {
-    expressed = context.layout_group;
+    context.expresses_layout_group = true;
   } else if (!context.given || (*context.given >= *answer.connected && (spare == 0 || *answer.connected == 0))) {
     expressed = context.figure("expressed", [&] { return context.ask_expressed(all, context.given); });
     // Views that are too coarse show that nothing but the layout's own group is left, or nothing; rows that overlap leave no group but that.
     if (((coarse && (context.given || !views_at_last)) || fixed_table) && expressed) {
-      if (expressed->order == context.layout_group.order) expressed = context.layout_group;
-      else expressed.reset();
+      context.expresses_layout_group = expressed->order == context.layout_group.order;
+      expressed.reset();
     }
   }
   if (expressed) answer.expressed = to_group_answer(*expressed, context.budget);

@@ -31,6 +31,49 @@ TEST_CASE("sums over ranges with steps are those of their members") {
   }
 }
 
+TEST_CASE("the ranges of a layer are its rows, those that neighbours have in common written once") {
+  layout::PatternSpec spec;
+  spec.kind = layout::PatternKind::fixed;
+  spec.causal = true;
+  spec.stride = 32;
+  spec.summary = 5;
+  const Vertex n = 1000;
+  Layout layout;
+  layout.tokens = n;
+  layout.vertex_colour.assign(n, 0);
+  layout.relations.emplace_back(layout::make_patterns(spec, {n, 0, 1}, unlimited).front(), layout::Relative{}, layout::Cancels::single_colour, n);
+  layout.layers = {{{0}}};
+  layout.order = {0};
+  const ReadLayer layer = make_read_layer(layout, layout.layers.front(), unlimited);
+  CHECK(layer.shared.size() > 30);
+  CHECK(layer.ranges.size() < std::size_t{3} * n);  // six runs a row
+  std::vector<std::vector<Vertex>> by_group(n), by_stretch(n);
+  const auto add = [](const ReadRange& range, std::vector<Vertex>& row) {
+    for (Vertex j = range.first; j <= range.last; j += range.step) row.push_back(j);
+  };
+  Vertex next = 0;
+  for (const ReadGroup& group : layer.groups) {
+    REQUIRE(group.begin == next);
+    for (; next < group.end; ++next) {
+      for (const ReadRange& range : layer.row(group)) add(range, by_group[next]);
+    }
+  }
+  REQUIRE(next == n);
+  for_each_stretch(layer, [&](Vertex begin, Vertex end, std::span<const ReadRange> ranges) {
+    for (Vertex i = begin; i < end; ++i) {
+      for (const ReadRange& range : ranges) add(range, by_stretch[i]);
+    }
+  });
+  for (Vertex i = 0; i < n; ++i) {
+    CAPTURE(i);
+    std::vector<Vertex> expected;
+    for (const layout::Run& run : layout.relations.front().pattern().row(i)) add({run.first, run.last, run.step}, expected);
+    for (std::vector<Vertex>* row : {&expected, &by_group[i], &by_stretch[i]}) std::sort(row->begin(), row->end());
+    REQUIRE(by_group[i] == expected);
+    REQUIRE(by_stretch[i] == expected);
+  }
+}
+
 TEST_CASE("what hubs, cores and crossing rows answer is what following every column answers") {
   std::mt19937_64 random(12);
   int answered = 0, by_core = 0;
