@@ -26,26 +26,6 @@ std::vector<Vertex> read_hints(const Layout& layout, const Json& hints) {
   return columns;
 }
 
-// Every arc goes to the reader or down, and every token reads the one before it in some layer: token i comes to see exactly 0..i.
-bool is_causal_chain(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers) {
-  if (layout.registers > 0) return false;
-  std::vector<bool> linked(layout.tokens, false);
-  linked[0] = true;
-  for (const auto& [l, layer] : layers) {
-    bool down = true;
-    layer.visit_lists([&](Vertex begin, Vertex end, std::span<const Range> ranges) {
-      for (const auto& [step, first, last] : ranges) {
-        down = down && last <= begin;
-        for (std::uint64_t i = std::max<Vertex>(begin, 1); i < end && i <= std::uint64_t{last} + 1; ++i) {
-          if (first < i && (i - 1 - first) % step == 0) linked[i] = true;
-        }
-      }
-    });
-    if (!down) return false;
-  }
-  return std::find(linked.begin(), linked.end(), false) == linked.end();
-}
-
 }  // namespace
 
 std::uint64_t ever_of(const Layout& layout) { return (std::uint64_t{layout.vertices()} + 1) * std::max<std::uint64_t>(1, layout.order.size()); }

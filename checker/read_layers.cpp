@@ -99,6 +99,25 @@ ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>
   return layer;
 }
 
+bool is_causal_chain(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers) {
+  if (layout.registers > 0) return false;
+  std::vector<bool> linked(layout.tokens, false);
+  linked[0] = true;
+  for (const auto& [l, layer] : layers) {
+    bool down = true;
+    layer.visit_lists([&](Vertex begin, Vertex end, std::span<const Range> ranges) {
+      for (const auto& [step, first, last] : ranges) {
+        down = down && last <= begin;
+        for (std::uint64_t i = std::max<Vertex>(begin, 1); i < end && i <= std::uint64_t{last} + 1; ++i) {
+          if (first < i && (i - 1 - first) % step == 0) linked[i] = true;
+        }
+      }
+    });
+    if (!down) return false;
+  }
+  return std::find(linked.begin(), linked.end(), false) == linked.end();
+}
+
 SharedLayer share_ranges(const ReadLayer& layer) {
   SharedLayer shared{std::vector<Range>(layer.ranges.size()), {}, layer.groups, layer.common};
   // Sorted by first vertices at once, and then those of one first vertex.

@@ -86,6 +86,9 @@ struct ReadLayer {
 };
 [[nodiscard]] ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>& relations);
 
+/// Does every arc go to its reader or down, and does every token read the one before it in some layer? Token i then comes to see exactly 0..i.
+[[nodiscard]] bool is_causal_chain(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers);
+
 /// The same with every range once: lists are of numbers, of members of `ranges`.
 struct SharedLayer {
   std::vector<Range> ranges;  ///< distinct, by first vertices, those of one sorted
