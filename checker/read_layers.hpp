@@ -19,7 +19,7 @@ struct Range {
   auto operator<=>(const Range&) const = default;
 };
 
-/// The members of one list, then those of another.
+/// The members of one list, then those of another, which must not end where the first begins (lists that are shared are stored before those of their readers).
 template <class Value>
 class Joined {
 public:

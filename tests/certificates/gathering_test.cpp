@@ -15,8 +15,7 @@ bool is_read(const ReadLayer& layer, Vertex i, Vertex j) {
   if (i == j) return true;  // what is seen stays seen
   for (const ReadLayer::Group& group : layer.groups) {
     if (i < group.begin || i >= group.end) continue;
-    for (std::size_t k = group.from; k < group.to; ++k) {
-      const Range& range = layer.ranges[k];
+    for (const Range& range : layer.row(group)) {
       if (j >= range.first && j <= range.last && (j - range.first) % range.step == 0) return true;
     }
   }
@@ -34,11 +33,13 @@ bool do_two_layers_show_all(const ReadLayer& earlier, const ReadLayer& later, Ve
   return true;
 }
 
-/// Blocks of a stride whose last tokens are summaries; in some layers a token misses one of its ranges.
+/// Blocks of a stride whose last tokens are summaries; in some layers a token misses one of its ranges. The summaries of a block's readers are one list, or written out with each.
 ReadLayer make_layer(Vertex n, Vertex stride, Vertex summary, bool causal, std::mt19937_64& random) {
   ReadLayer layer;
   const auto loser = static_cast<Vertex>(random() % (2 * n));
   const bool grouped = !causal && random() % 2 == 0;
+  bool shares = false;
+  std::uint32_t common = 0;  ///< the list of this block's summaries, 0: none yet
   for (Vertex i = 0; i < n;) {
     const Vertex block = i / stride * stride;
     const Vertex end = grouped ? std::min(n, block + stride) : i + 1;
@@ -48,8 +49,20 @@ ReadLayer make_layer(Vertex n, Vertex stride, Vertex summary, bool causal, std::
       if (column < block) row.push_back({stride, column, column + (block - 1 - column) / stride * stride});
       if (!causal && block + stride + column < n) row.push_back({stride, block + stride + column, block + stride + column + (n - 1 - block - stride - column) / stride * stride});
     }
-    if (loser >= i && loser < end) row.erase(row.begin() + static_cast<std::ptrdiff_t>(random() % row.size()));
-    layer.groups.push_back({i, end, layer.ranges.size(), layer.ranges.size() + row.size()});
+    const bool loses = loser >= i && loser < end;
+    if (loses) row.erase(row.begin() + static_cast<std::ptrdiff_t>(random() % row.size()));
+    if (i == block) {
+      shares = random() % 2 == 0;
+      common = 0;
+    }
+    const bool shared = shares && !loses && row.size() > 1;
+    if (shared && common == 0) {
+      common = static_cast<std::uint32_t>(layer.common.size());
+      layer.common.push_back({layer.ranges.size(), static_cast<std::uint32_t>(row.size() - 1)});
+      layer.ranges.insert(layer.ranges.end(), row.begin() + 1, row.end());
+    }
+    if (shared) row.resize(1);
+    layer.groups.push_back({i, end, layer.ranges.size(), static_cast<std::uint32_t>(row.size()), shared ? common : 0});
     layer.ranges.insert(layer.ranges.end(), row.begin(), row.end());
     i = end;
   }
