@@ -417,16 +417,17 @@ TEST_CASE("heads that overlap show no token twice: one layer too few is refused,
   CHECK(certificates::find_rejected_claim(lie) == "needed");
 }
 
-// Means have no scores that positions could turn: with rotary positions, which the reader of files forgets, one layer would be said to do what takes two (docs/theory.md 16.61 c).
+// Means have no scores that positions could turn: with rotary positions, which the reader of files refuses, one layer would be said to do what takes two (docs/theory.md 16.61 c).
 TEST_CASE("keys of an embedded architecture that have no meaning where they stand are refused") {
-  const auto write = [](const char* kind) {
+  const auto write = [](json mixer) {
+    mixer["pattern"] = {{"kind", "full"}, {"causal", true}};
     return json{{"tokens", 24}, {"dim", 8}, {"depth", "unbounded"}, {"input", {{"embedding", "table"}, {"vocabulary", 2}, {"bos", true}}}, {"output", {{"head", "linear"}}}, {"target", {{"class", "causal"}}},
-                {"mixer", {{"kind", kind}, {"relative", "rotary"}, {"pattern", {{"kind", "full"}, {"causal", true}}}}}}.dump();
+                {"mixer", mixer}}.dump();
   };
-  const json means = certificates::make_from_text(write("mean"), "means.json");
+  const json means = certificates::make_from_text(write({{"kind", "mean"}}), "means.json");
   CHECK(certificates::is_confirmed(means));
   CHECK(means["answer"]["layers"]["needed"] == 2);
-  json lie = certificates::make_from_text(write("attention"), "means.json");
+  json lie = certificates::make_from_text(write({{"relative", "rotary"}}), "means.json");
   CHECK(lie["answer"]["layers"]["needed"] == 1);
   lie["architecture"]["layer"][0]["mixer"]["kind"] = lie["architecture"]["mixer"]["kind"] = "mean";
   lie["answer"]["condition13"] = means["answer"]["condition13"];
