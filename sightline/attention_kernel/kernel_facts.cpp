@@ -422,7 +422,10 @@ private:
 
 KernelFacts compute_kernel_facts(const Kernel& kernel, std::size_t dim, std::size_t tokens, const Budget& budget) {
   if (dim == 0) throw ArgumentError("compute_kernel_facts: dim must be at least 1");
-  return Analysis(to_expression(kernel, dim), dim, tokens, budget).compute();
+  // exp(t c) is exp(c) to the power t > 0: what is asked of values and of where they are equal holds for both or for neither, and large powers can not be evaluated.
+  Kernel unscaled = kernel;
+  unscaled.temperature = 1;
+  return Analysis(to_expression(unscaled, dim), dim, tokens, budget).compute();
 }
 
 }  // namespace sightline::attention_kernel
