@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "cli/numbers.hpp"
@@ -46,7 +45,6 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
   command->callback([options, &exit] {
     expect_writable(options->save);
     const Budget budget = make_budget(options->limits, false);
-    const Watch watch(options->limits.time_seconds);
     trials::MlpOptions fit = options->fit;
     fit.seed = options->target.seed;
     if (options->resume && options->save.empty())
@@ -56,16 +54,14 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
       if (!options->resume)
         std::remove(fit.checkpoint.c_str());
     }
+    const Watch watch(options->limits.time_seconds, fit.checkpoint);
     trials::MlpResult result;
     try {
       const trials::TaskData data = options->target.read(budget);
       result = trials::fit_mlp(data, fit, budget,
                                [&](const std::string& stage, double share) { budget.report(stage, share); });
     } catch (const BudgetExhausted& error) {
-      throw BudgetExhausted(fmt::format("{}: {}", error.what(),
-                                        std::filesystem::exists(fit.checkpoint)
-                                            ? fit.checkpoint + " holds what was done, --resume goes on"
-                                            : "nothing written"));
+      throw BudgetExhausted(fmt::format("{}: {}", error.what(), describe_checkpoint(fit.checkpoint)));
     }
     std::string architecture;
     if (!options->save.empty()) {

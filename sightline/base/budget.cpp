@@ -29,7 +29,8 @@ Budget::Budget(std::optional<double> time_seconds, std::optional<std::uint64_t> 
     : time_seconds_(time_seconds.value_or(0)), memory_bytes_(memory_bytes.value_or(0)) {
   if (memory_bytes) booked_bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   if (time_seconds) {
-    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*time_seconds));
+    constexpr double longest = 1e9;  // thirty years; what the clock cannot hold would lie in the past
+    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(*time_seconds, longest)));
   }
 }
 

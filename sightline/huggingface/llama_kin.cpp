@@ -160,7 +160,7 @@ void import_qwen2_moe(Draft& draft) {
   const auto sliding = read_sliding_layers(
       draft, layers, window, [&](std::int64_t k) { return may_slide && (k + 1) % 2 != 0 && k < first_full; });
   add_windowed_layers(draft, layer, sliding, window);
-  apply_sparse_steps(draft, draft.layers, layer.feedforward, read_experts(draft, layer, false, 60, 4));
+  apply_sparse_steps(draft, draft.layers, layer.feedforward, read_experts(draft, layer, false, 60, 4, {{"num_experts"}, {"num_experts_per_tok"}}));
   assume_shared_expert(draft);
 }
 
