@@ -15,6 +15,15 @@ std::string print_number(double value) {
   if (std::isinf(value))
     return value < 0 ? "-inf" : "inf";
   std::string text = fmt::format("{}", value);
+  if (std::fabs(value) >= 1e15 && std::fabs(value) < 1e16) { // canonical JSON (docs/certificate.md) has an exponent here, fmt has none yet
+    std::erase(text, '.');
+    while (text.back() == '0')
+      text.pop_back();
+    const std::size_t behind_first = text.front() == '-' ? 2 : 1;
+    if (text.size() > behind_first)
+      text.insert(behind_first, 1, '.');
+    return text + "e+15";
+  }
   if (text.find_first_of(".e") == std::string::npos)
     text += ".0";
   return text;

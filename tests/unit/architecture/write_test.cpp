@@ -207,6 +207,9 @@ TEST_CASE("numbers are the shortest decimals that read back, and rationals are w
   CHECK(print_number(0.1) == "0.1");
   CHECK(print_number(1e-5) == "1e-05");
   CHECK(print_number(1e300) == "1e+300");
+  CHECK(print_number(1e15) == "1e+15");
+  CHECK(print_number(-1000000000000000.125) == "-1.0000000000000001e+15");
+  CHECK(print_number(999999999999999) == "999999999999999.0");
   CHECK(to_rational(0.1) == mpq_class(1, 10));
   CHECK(to_rational(-2.5e-3) == mpq_class(-1, 400));
   CHECK(to_rational(1e20) == mpq_class("100000000000000000000"));
