@@ -78,36 +78,27 @@ std::vector<bool> read_attention_types(const Draft& draft, std::int64_t layers) 
   return local;
 }
 
+/// gpt2 with another activation, vocabulary or length.
+void read_gpt2(Draft& draft, Names activation_key, const std::string& activation, std::int64_t vocabulary, std::int64_t length) {
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-5),
+                                        mlp(read_activation(draft, activation_key, activation), true));
+  draft.architecture.input.positions = Positions::learned;
+  const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, vocabulary}, gpt2_keys);
+  read_tokens(draft, {"max_position_embeddings", "n_positions"}, length, Limit::table);
+  add_layers(draft, layer, layers);
+}
+
 }  // namespace
 
-void import_gpt2(Draft& draft) {
-  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-5),
-                                        mlp(read_activation(draft, {"activation_function"}, "gelu_new"), true));
-  draft.architecture.input.positions = Positions::learned;
-  const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, 50257}, gpt2_keys);
-  read_tokens(draft, {"max_position_embeddings", "n_positions"}, 1024, Limit::table);
-  add_layers(draft, layer, layers);
-}
+void import_gpt2(Draft& draft) { read_gpt2(draft, {"activation_function"}, "gelu_new", 50257, 1024); }
 
-void import_gpt_bigcode(Draft& draft) {
-  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-5),
-                                        mlp(read_activation(draft, {"activation_function"}, "gelu_pytorch_tanh"), true));
-  draft.architecture.input.positions = Positions::learned;
-  const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, 50257}, gpt2_keys);
-  read_tokens(draft, {"max_position_embeddings", "n_positions"}, 1024, Limit::table);
-  add_layers(draft, layer, layers);
-}
+void import_gpt_bigcode(Draft& draft) { read_gpt2(draft, {"activation_function"}, "gelu_pytorch_tanh", 50257, 1024); }
 
 // The first GPT: norms behind the sums, none at the end.
 void import_openai_gpt(Draft& draft) {
-  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-5),
-                                        mlp(read_activation(draft, {"afn"}, "gelu"), true));
-  layer.norm.place = NormPlace::post;
+  read_gpt2(draft, {"afn"}, "gelu", 40478, 512);
+  for (LayerSpec& layer : draft.layers) layer.norm.place = NormPlace::post;
   draft.architecture.output.norm.reset();
-  draft.architecture.input.positions = Positions::learned;
-  const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, 40478}, gpt2_keys);
-  read_tokens(draft, {"max_position_embeddings", "n_positions"}, 512, Limit::table);
-  add_layers(draft, layer, layers);
 }
 
 void import_biogpt(Draft& draft) {
