@@ -45,6 +45,22 @@ void add_windowed_layers(Draft& draft, LayerSpec layer, const std::vector<bool>&
   }
 }
 
+std::optional<std::int64_t> read_switched_window(const Draft& draft) {
+  const ConfigView& config = draft.config;
+  (void)config.value("sliding_window");
+  const bool may_slide = config.flag({"use_sliding_window"}, false);
+  const auto types = config.texts("layer_types");
+  if (!may_slide && types && std::find(types->begin(), types->end(), "sliding_attention") != types->end())
+    config.fail("use_sliding_window", "true, because layer_types has sliding layers", config.has("use_sliding_window") ? "false" : "nothing");
+  return may_slide ? config.optional_integer({"sliding_window"}, 4096) : std::nullopt;
+}
+
+void check_clip(const Draft& draft) {
+  const nlohmann::json* bound = draft.config.value("clip_qkv");
+  if (bound != nullptr && !bound->is_null() && draft.config.number({"clip_qkv"}, 0) == 0)
+    draft.config.fail("clip_qkv", "a number > 0, or null (0 switches attention off)");
+}
+
 Feedforward read_experts(const Draft& draft, const LayerSpec& layer, bool bias, std::int64_t count, std::int64_t top_k,
                          const ExpertKeys& keys) {
   const std::int64_t total = draft.config.integer(keys.count, count);
@@ -139,7 +155,7 @@ void import_olmo(Draft& draft) {
   draft.architecture.output.norm = layer.norm;
   const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 50304});
   read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
-  (void)draft.config.value("clip_qkv");  // clamps numbers: who reads whom stays
+  check_clip(draft);
   add_layers(draft, layer, layers);
 }
 
@@ -161,17 +177,11 @@ void import_phi3(Draft& draft) {
 }
 
 void import_qwen2(Draft& draft) {
-  const ConfigView& config = draft.config;
   LayerSpec layer = make_llama_layer(draft);
   const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 151936, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
-  const std::int64_t first_sliding = config.interval({"max_window_layers"}, 28, 0);
-  const bool may_slide = config.flag({"use_sliding_window"}, false);
-  (void)config.value("sliding_window");  // counts for nothing unless use_sliding_window says so
-  const auto window = may_slide ? config.optional_integer({"sliding_window"}, 4096) : std::nullopt;
-  const auto types = config.texts("layer_types");
-  if (!may_slide && types && std::find(types->begin(), types->end(), "sliding_attention") != types->end())
-    config.fail("use_sliding_window", "true, because layer_types has sliding layers", config.has("use_sliding_window") ? "false" : "nothing");
+  const std::int64_t first_sliding = draft.config.interval({"max_window_layers"}, 28, 0);
+  const auto window = read_switched_window(draft);
   add_windowed_layers(
       draft, layer,
       read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return window.has_value() && k >= first_sliding; }),
@@ -207,7 +217,7 @@ void import_gemma2(Draft& draft) {
   layer.norm.place = NormPlace::sandwich;
   const std::int64_t layers = read_sizes(draft, layer, {26, 2304, 8, 256000});
   read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
-  const auto window = draft.config.optional_integer({"sliding_window"}, 4096);
+  const std::int64_t window = draft.config.integer({"sliding_window"}, 4096);
   add_windowed_layers(draft, layer,
                       read_sliding_layers(draft, layers, window, [](std::int64_t k) { return (k + 1) % 2 != 0; }), window);
 }
@@ -220,7 +230,7 @@ void import_gemma3(Draft& draft) {
   const std::int64_t layers = read_sizes(draft, layer, {26, 2304, 8, 262208});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
   const bool bidirectional = config.flag_or_null({"use_bidirectional_attention"}, false);
-  const auto size = config.optional_integer({"sliding_window"}, 4096, bidirectional ? 0 : 1);
+  const std::int64_t size = config.integer({"sliding_window"}, 4096, bidirectional ? 0 : 1);
   const std::int64_t period = config.interval({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
   const auto sliding = read_sliding_layers(draft, layers, size, [&](std::int64_t k) { return (k + 1) % period != 0; });
   if (!bidirectional) {
@@ -229,7 +239,7 @@ void import_gemma3(Draft& draft) {
   }
   // On loading the library turns the window into w div 2 + 1 and reads |i - j| below it.
   for (const bool slides : sliding) {
-    layer.mixer.pattern = slides ? window(*size / 2) : layout::PatternSpec{};
+    layer.mixer.pattern = slides ? window(size / 2) : layout::PatternSpec{};
     draft.layers.push_back(layer);
   }
   draft.architecture.target.target_class = architecture::TargetClass::all;
@@ -246,12 +256,12 @@ void import_cohere2(Draft& draft) {
   const ConfigView& config = draft.config;
   LayerSpec layer;
   const std::int64_t layers = read_cohere_layer(draft, layer);
-  const auto window = config.optional_integer({"sliding_window"}, 4096);
+  const std::int64_t window = config.integer({"sliding_window"}, 4096);
   const std::int64_t period = config.interval({"sliding_window_pattern", "_sliding_window_pattern"}, 4);
   const RelativeScheme scheme = layer.mixer.relative.scheme;
   for (const bool slides :
        read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return (k + 1) % period != 0; })) {
-    layer.mixer.pattern = slides ? causal_window(*window) : causal();
+    layer.mixer.pattern = slides ? causal_window(window) : causal();
     layer.mixer.relative.scheme = slides ? scheme : RelativeScheme::none;
     draft.layers.push_back(layer);
   }
@@ -281,7 +291,7 @@ void import_gpt_oss(Draft& draft) {
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
   layer.feedforward = read_experts(draft, layer, true, 128, 4);
   layer.mixer.sink = true;
-  const auto window = draft.config.optional_integer({"sliding_window"}, 128);
+  const std::int64_t window = draft.config.integer({"sliding_window"}, 128);
   add_windowed_layers(draft, layer,
                       read_sliding_layers(draft, layers, window, [](std::int64_t k) { return (k + 1) % 2 != 0; }), window);
   draft.assume("experts: the clamp of the gate (swiglu_limit) is not modelled");
@@ -292,7 +302,7 @@ void import_llama4(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft, 1e-5);
   const std::int64_t layers = read_sizes(draft, layer, {48, 5120, 40, 202048, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
-  const auto chunk = config.optional_integer({"attention_chunk_size"}, 8192);
+  const std::int64_t chunk = config.integer({"attention_chunk_size"}, 8192);
   const std::vector<bool> rotary = read_rotary_layers(draft, layers, true);
   const auto types = read_layer_types(draft, layers, {"full_attention", "chunked_attention"});
   const std::int64_t step = config.interval({"interleave_moe_layer_step"}, 1);
@@ -307,8 +317,7 @@ void import_llama4(Draft& draft) {
 
   for (std::size_t k = 0; k < is_mixture.size(); ++k) {
     const bool chunked = types ? (*types)[k] == "chunked_attention" : rotary[k];
-    if (chunked && !chunk) config.fail("attention_chunk_size", fmt::format("a size, because layer {} is chunked", k));
-    layer.mixer.pattern = chunked ? causal_chunk(*chunk) : causal();
+    layer.mixer.pattern = chunked ? causal_chunk(chunk) : causal();
     layer.mixer.relative.scheme = rotary[k] ? RelativeScheme::rotary : RelativeScheme::none;
     layer.feedforward = is_mixture[k] ? mixture : dense;
     draft.layers.push_back(layer);
@@ -332,7 +341,7 @@ void import_olmo2(Draft& draft) {
 void import_olmo3(Draft& draft) {
   LayerSpec layer;
   const std::int64_t layers = read_olmo2_layer(draft, layer);
-  const auto window = draft.config.optional_integer({"sliding_window"}, 4096);
+  const std::int64_t window = draft.config.integer({"sliding_window"}, 4096);
   add_windowed_layers(draft, layer,
                       read_sliding_layers(draft, layers, window, [](std::int64_t k) { return (k + 1) % 4 != 0; }), window);
 }

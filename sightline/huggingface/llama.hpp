@@ -19,6 +19,10 @@ namespace sightline::huggingface {
 /// Which layers slide: the file's layer_types, else `by_interval`; a sliding layer needs a window.
 [[nodiscard]] std::vector<bool> read_sliding_layers(Draft& draft, std::int64_t layers, std::optional<std::int64_t> window,
                                                     const std::function<bool(std::int64_t)>& by_interval);
+/// Qwen's switch: sliding_window counts for nothing unless use_sliding_window is true, and layers that are listed as sliding need it.
+[[nodiscard]] std::optional<std::int64_t> read_switched_window(const Draft& draft);
+/// clip_qkv bounds the entries of queries, keys and values: who reads whom stays, unless the bound is 0.
+void check_clip(const Draft& draft);
 /// One layer for each entry: causal, within `window` where it slides.
 void add_windowed_layers(Draft& draft, LayerSpec layer, const std::vector<bool>& sliding, std::optional<std::int64_t> window);
 

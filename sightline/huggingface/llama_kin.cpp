@@ -80,21 +80,20 @@ void import_stablelm(Draft& draft) {
   add_plain(draft, layer, {32, 2560, 32, 50304}, 4096);
 }
 
-// Layers that slide, all or none unless the file lists them.
+// Layers that slide, all unless the file lists them.
 void import_ministral(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft);
   const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 32000, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
-  const auto window = draft.config.optional_integer({"sliding_window"}, 4096);
-  add_windowed_layers(draft, layer, read_sliding_layers(draft, layers, window, [&](std::int64_t) { return window.has_value(); }),
-                      window);
+  const std::int64_t window = draft.config.integer({"sliding_window"}, 4096);
+  add_windowed_layers(draft, layer, read_sliding_layers(draft, layers, window, [](std::int64_t) { return true; }), window);
 }
 
 void import_cwm(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft, 1e-5);
   const std::int64_t layers = read_sizes(draft, layer, {64, 6144, 48, 128256});
   read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
-  const auto window = draft.config.optional_integer({"sliding_window"}, 8192);
+  const std::int64_t window = draft.config.integer({"sliding_window"}, 8192);
   add_windowed_layers(draft, layer, read_sliding_layers(draft, layers, window, [](std::int64_t k) { return k % 4 != 0; }), window);
 }
 
@@ -127,7 +126,7 @@ void import_exaone4(Draft& draft) {
 void import_olmoe(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft, 1e-5);
   layer.feedforward = read_experts(draft, layer, false, 64, 8);
-  (void)draft.config.value("clip_qkv");  // clamps numbers: who reads whom stays
+  check_clip(draft);
   add_plain(draft, layer, {16, 2048, 16, 50304}, 4096);
 }
 
@@ -154,8 +153,7 @@ void import_qwen2_moe(Draft& draft) {
   read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
   const std::int64_t first_full = config.integer({"max_window_layers"}, 28, 0);
   const bool may_slide = config.flag({"use_sliding_window"}, false);
-  (void)config.value("sliding_window");  // counts for nothing unless use_sliding_window says so
-  const auto window = may_slide ? config.optional_integer({"sliding_window"}, 4096) : std::nullopt;
+  const auto window = read_switched_window(draft);
   // Every second layer below max_window_layers slides: the other way round than in Qwen2.
   const auto sliding = read_sliding_layers(
       draft, layers, window, [&](std::int64_t k) { return may_slide && (k + 1) % 2 != 0 && k < first_full; });
@@ -170,6 +168,7 @@ void import_deepseek_v3(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft);
   const std::int64_t layers = read_sizes(draft, layer, {61, 7168, 128, 129280, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
+  for (const std::string_view width : {"kv_lora_rank", "v_head_dim"}) (void)config.integer({width}, 1);  // 0: nothing is read
   const std::int64_t dense_layers = config.integer({"first_k_dense_replace"}, 3, 0);
   const Feedforward dense = layer.feedforward;
   const Feedforward mixture =
