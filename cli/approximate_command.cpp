@@ -192,7 +192,7 @@ void add_approximate(CLI::App& app, Exit& exit) {
     } else if (options->distribution == "normal" && command->count("--domain") > 0) {
       throw InputError("--domain: expected --distribution uniform, found normal");
     }
-    expect_writable(options->save);
+    expect_writable(options->save, {file_of_target(options->target)});
     const Budget budget = make_budget(options->limits, false);
     approximate::Options fit = options->fit;
     if (!(options->domain[0] < options->domain[1])) throw InputError(fmt::format("--domain: expected LO < HI, found {},{}", options->domain[0], options->domain[1]));

@@ -196,8 +196,10 @@ void add_certify(CLI::App& app, Exit& exit) {
     for (const char* option : {"--save", "--fix"})
       if (options->canonical && command->count(option) > 0) throw InputError(fmt::format("{}: expected no --canonical beside it, which prints the architecture and stops", option));
     if (!options->save.empty() && options->files.size() > 1) throw InputError("--save: expected one FILE, found several");
-    expect_writable(options->save);
-    expect_writable(options->fix);
+    expect_writable(options->save, options->files);
+    std::vector<std::string> others = options->files;
+    others.push_back(options->save);
+    expect_writable(options->fix, others);
     const std::unique_ptr<Crew> crew = options->threads.make_crew();
     for (std::size_t k = 0; k < options->files.size(); ++k) {
       const std::string& file = options->files[k];

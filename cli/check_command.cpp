@@ -78,7 +78,15 @@ void add_check(CLI::App& app, Exit& exit) {
   options->import.add_to(*command);
   command->callback([options, &exit] {
     if (options->threads.count() > 1) share_one_heap();
-    for (const std::string& file : options->files) exit = std::max(exit, check_file(file, *options));
+    for (const std::string& file : options->files) {
+      try {
+        exit = std::max(exit, check_file(file, *options));
+      } catch (const InputError& error) {  // the others are checked all the same
+        std::fflush(stdout);
+        fmt::print(stderr, "sightline: {}\n", error.what());
+        exit = std::max(exit, Exit::bad_input);
+      }
+    }
   });
 }
 

@@ -267,7 +267,7 @@ void add_design(CLI::App& app, Exit&) {
   command->callback([options] {
     if (options->point > 0 && options->save.empty())
       throw InputError("--point: expected --save FILE beside it, found none");
-    expect_writable(options->save);
+    expect_writable(options->save, {options->from});
     run(*options);
   });
 }

@@ -38,7 +38,7 @@ void add_falsify(CLI::App& app, Exit& exit) {
   options->limits.add_to(*command);
   command->callback([options, command, &exit] {
     if (options->mixer.rfind("expr:", 0) == 0 && command->count("--call-time") > 0) throw InputError("--call-time: expected lib:FILE.so with it, found expr:");
-    expect_writable(options->save);
+    expect_writable(options->save, {file_of_target(options->mixer)});
     const Budget budget = make_budget(options->limits);
     const falsify::Mixer mixer = falsify::make_mixer(options->mixer, !options->unnormalised, options->search.dim);
     const falsify::Result result = falsify::falsify(mixer, options->search, budget);

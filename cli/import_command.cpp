@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/writable.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
@@ -18,6 +19,7 @@ struct ImportOptions {
 };
 
 void run(const ImportOptions& options) {
+  expect_writable(options.save, {options.file});
   huggingface::Import imported = huggingface::import_config(architecture::read_file(options.file), options.file, options.flags.options());
   imported.architecture.comments = imported.assumptions;
   const std::string text = architecture::to_toml(imported.architecture);

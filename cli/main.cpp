@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   sightline::cli::add_rules(app, exit);
   sightline::cli::add_target(app, exit);
   sightline::cli::add_train_commands(app);
-  sightline::cli::refuse_empty_texts(app);
+  sightline::cli::refuse_odd_values(app);
   if (const std::string fault = find_unknown_command(app, argc, argv); !fault.empty()) return fail(Exit::bad_input, fault);
   try {
     app.parse(argc, argv);

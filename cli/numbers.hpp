@@ -33,12 +33,39 @@ inline CLI::Validator whole_number(std::uint64_t least) {
           "NUMBER"};
 }
 
-/// An empty text is no name of a file and no expression: `--save ""` (a variable of a script that is not set) must not mean that
-/// nothing is saved. For every option of a command that takes text; call it when all are added.
-inline void refuse_empty_texts(CLI::App& app) {
-  for (CLI::Option* option : app.get_options([](const CLI::Option* one) { return one->get_type_name().starts_with("TEXT"); }))
-    option->check(CLI::Validator([](std::string& text) { return text.empty() ? std::string("expected a text, found an empty one") : std::string(); }, ""));
-  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) refuse_empty_texts(*command);
+/// Decimal digits, put so that CLI11 reads them as such: it takes 010 for 8, and an empty text for 0.
+inline CLI::Validator make_decimal_check() {
+  return {[](std::string& text) {
+            const bool has_sign = text.starts_with('-') || text.starts_with('+');
+            const char* first = text.data() + (has_sign ? 1 : 0);
+            const char* last = text.data() + text.size();
+            std::uint64_t size = 0;
+            const auto [end, error] = std::from_chars(first, last, size);
+            if (error == std::errc::invalid_argument || end != last) return fmt::format("expected a whole number, found \"{}\"", text);
+            if (error != std::errc() || size > std::uint64_t{1} << 62) return fmt::format("expected a whole number of at most 2^62, found {}", text);
+            text = fmt::format("{}{}", text.starts_with('-') ? "-" : "", size);
+            return std::string();
+          },
+          ""};
+}
+
+/// What CLI11 takes though nobody means it, for every option of every command; call it when all are added. An empty text is no name of
+/// a file and no expression: `--save ""` (a variable of a script that is not set) must not mean that nothing is saved. Numbers are finite.
+inline void refuse_odd_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.starts_with("TEXT"))
+      option->check(CLI::Validator([](std::string& text) { return text.empty() ? std::string("expected a text, found an empty one") : std::string(); }, ""));
+    if (type.starts_with("INT") || type.starts_with("UINT")) option->transform(make_decimal_check());
+    if (type.starts_with("FLOAT"))
+      option->check(CLI::Validator(
+          [](std::string& text) {
+            double value = 0;
+            return CLI::detail::lexical_cast(text, value) && std::isfinite(value) ? std::string() : fmt::format("expected a number, found \"{}\"", text);
+          },
+          ""));
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) refuse_odd_values(*command);
 }
 
 }  // namespace sightline::cli

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/numbers.hpp"
+#include "cli/writable.hpp"
 #include "sightline/approximate/mlp_sumformer.hpp"
 #include "sightline/approximate/sumformer.hpp"
 #include "sightline/base/error.hpp"
@@ -67,11 +69,13 @@ bool run_sumformer(const std::string& name, const std::vector<std::string>& word
   app.add_option("--threads", threads)->check(CLI::Range(1, 1024));
   app.add_option("--batch", batch)->check(CLI::Range(1, 1 << 30));
   if (name == "predict") app.add_option("--out", out)->required();
+  refuse_odd_values(app);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     throw InputError(fmt::format("{}: {}", name, error.what()));
   }
+  expect_writable(out, {model_file, data_file, targets.value_or("")});
   const Budget budget;
   const AnyModel model = read_model(model_file, budget);
   data::Expected expected;

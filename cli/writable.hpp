@@ -9,15 +9,24 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "sightline/base/error.hpp"
 
 namespace sightline::cli {
 
 /// Throws the InputError of write_file_atomically where it is certain beforehand: `file` is a folder, or there is no folder to write it
-/// into, or no right to. An empty name is an option that was not given.
-inline void expect_writable(const std::string& file) {
+/// into, or no right to. An empty name is an option that was not given. `others`: the files that the command reads, which it must not
+/// write over (a config, a certificate or data would be lost for a slip of the keyboard), and other files that it writes.
+inline void expect_writable(const std::string& file, const std::vector<std::string>& others = {}) {
   if (file.empty()) return;
+  for (const std::string& other : others) {
+    std::error_code missing;
+    const bool same = file == other || std::filesystem::equivalent(file, other, missing);
+    if (same && !other.empty() && (!std::filesystem::exists(file, missing) || std::filesystem::is_regular_file(file, missing)))
+      throw InputError(fmt::format("{}: expected another file to write to, found one that the command reads or writes already", file));
+  }
   const auto refuse = [&](int error) {
     throw InputError(fmt::format("{}: expected a file that can be written, found: {}", file, std::strerror(error)));
   };
@@ -34,6 +43,13 @@ inline void expect_writable(const std::string& file) {
   if (stat(folder.c_str(), &found) != 0) refuse(errno);
   if (!S_ISDIR(found.st_mode)) refuse(ENOTDIR);
   if (access(folder.c_str(), W_OK | X_OK) != 0) refuse(errno);
+}
+
+/// The file behind data:FILE or lib:FILE; empty for an expression.
+inline std::string file_of_target(const std::string& target) {
+  for (const std::string_view kind : {"data:", "lib:"})
+    if (target.starts_with(kind)) return target.substr(kind.size());
+  return "";
 }
 
 }  // namespace sightline::cli

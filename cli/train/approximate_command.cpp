@@ -43,7 +43,7 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
   command->add_flag("--json", options->json);
   options->limits.add_to(*command);
   command->callback([options, &exit] {
-    expect_writable(options->save);
+    expect_writable(options->save, {file_of_target(options->target.target)});
     const Budget budget = make_budget(options->limits, false);
     trials::MlpOptions fit = options->fit;
     fit.seed = options->target.seed;

@@ -58,8 +58,9 @@ void add_compare(CLI::App& app) {
   command->add_flag("--json", options->json, "one JSON object");
   options->limits.add_to(*command);
   command->callback([options] {
-    expect_writable(options->csv);
-    expect_writable(options->plot);
+    const std::string data_file = file_of_target(options->target.target);
+    expect_writable(options->csv, {data_file});
+    expect_writable(options->plot, {data_file, options->csv});
     const Budget budget = make_budget(options->limits, false);
     const Watch watch(options->limits.time_seconds);
     trials::CompareOptions compare = options->compare;

@@ -29,7 +29,7 @@ int run(int argc, char** argv) {
   sightline::cli::add_rate_verify(app);
   int exit = 0;
   sightline::cli::add_approximate_mlp(app, exit);
-  sightline::cli::refuse_empty_texts(app);
+  sightline::cli::refuse_odd_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -20,7 +20,7 @@ void add_predict(CLI::App& app) {
       ->required();
   command->add_option("--attention", options->attention, "also write the attention of this layer (from 0)")->check(whole_number(0));
   command->callback([options] {
-    expect_writable(options->out);
+    expect_writable(options->out, {options->flags.model, options->flags.data, options->flags.targets.value_or("")});
     const Budget budget;
     const LoadedModel loaded = load_for(options->flags, false, budget);
     const train::Run run = options->flags.run();

@@ -20,7 +20,7 @@ void add_rate_verify(CLI::App& app) {
   options->limits.add_to(*command);
   command->callback([options, command] {
     check_rate_options(*command, *options);
-    expect_writable(options->verification.plot);
+    expect_writable(options->verification.plot, {options->data});
     const Budget budget = make_budget(options->limits, false);
     const Watch watch(options->limits.time_seconds);
     if (options->target.rfind("expr:", 0) != 0)

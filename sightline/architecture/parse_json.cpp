@@ -112,24 +112,21 @@ private:
   std::vector<Frame> open_;
 };
 
-/// Looks for a string `model_type` at the top level and stops at the first answer.
-class ModelTypeFinder : public nlohmann::json_sax<nlohmann::json> {
+/// Looks for a key of models' configs at the top level and stops at the first.
+class ConfigKeyFinder : public nlohmann::json_sax<nlohmann::json> {
 public:
-  bool null() override { return value(); }
-  bool boolean(bool) override { return value(); }
-  bool number_integer(number_integer_t) override { return value(); }
-  bool number_unsigned(number_unsigned_t) override { return value(); }
-  bool number_float(number_float_t, const string_t&) override { return value(); }
-  bool binary(binary_t&) override { return value(); }
-  bool string(string_t&) override {
-    found = found || (depth_ == 1 && here_);
-    return value() && !found;
-  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool string(string_t&) override { return true; }
   bool start_object(std::size_t) override { return enter(); }
   bool start_array(std::size_t) override { return enter(); }
   bool key(string_t& key) override {
-    here_ = depth_ == 1 && key == "model_type";
-    return true;
+    found = depth_ == 1 && (key == "model_type" || key == "architectures");
+    return !found;
   }
   bool end_object() override { return leave(); }
   bool end_array() override { return leave(); }
@@ -138,12 +135,7 @@ public:
   bool found = false;
 
 private:
-  bool value() {
-    here_ = false;
-    return true;
-  }
   bool enter() {
-    here_ = false;
     ++depth_;
     return true;
   }
@@ -152,7 +144,6 @@ private:
     return true;
   }
   int depth_ = 0;
-  bool here_ = false;
 };
 
 }  // namespace
@@ -182,8 +173,8 @@ Document parse_json(std::string_view text, const std::string& file) {
   return document;
 }
 
-bool has_model_type(std::string_view text) {
-  ModelTypeFinder finder;
+bool is_model_config(std::string_view text) {
+  ConfigKeyFinder finder;
   nlohmann::json::sax_parse(text.begin(), text.end(), &finder);
   return finder.found;
 }

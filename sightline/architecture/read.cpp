@@ -229,7 +229,7 @@ FileKind detect_kind(std::string_view text, const std::string& file) {
   const bool named_json = file.size() >= 5 && file.compare(file.size() - 5, 5, ".json") == 0;
   // No TOML document begins with a brace.
   if (first_character(text) == '{')
-    return has_model_type(text) ? FileKind::huggingface_config : FileKind::json;
+    return is_model_config(text) ? FileKind::huggingface_config : FileKind::json;
   return named_json ? FileKind::json : FileKind::toml;
 }
 

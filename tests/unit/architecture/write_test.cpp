@@ -194,7 +194,9 @@ TEST_CASE("kinds of files are told by content and name") {
   CHECK(detect_kind(R"( {"model_type": "bert"})", "config.json") == FileKind::huggingface_config);
   CHECK(detect_kind("\xEF\xBB\xBF{\"a\": {\"model_type\": \"x\"}}", "a.toml") == FileKind::json);
   CHECK(detect_kind(R"({"a": [1, {"b": 2}], "model_type": "bert", broken)", "a.json") == FileKind::huggingface_config);
-  CHECK(detect_kind(R"({"model_type": 3})", "a.json") == FileKind::json);
+  CHECK(detect_kind(R"({"model_type": 3})", "a.json") == FileKind::huggingface_config);
+  CHECK(detect_kind(R"({"architectures": ["BertModel"], "hidden_size": 8})", "a.json") == FileKind::huggingface_config);
+  CHECK(detect_kind(R"({"mixer": {"architectures": 1}})", "a.json") == FileKind::json);
   CHECK(detect_kind("[input]\n", "a.toml") == FileKind::toml);
   CHECK(detect_kind("", "a.toml") == FileKind::toml);
   CHECK(detect_kind("", "a.json") == FileKind::json);
