@@ -92,7 +92,7 @@ void run_memory(const ApproximateOptions& options, const target::Sampler& sample
     budget.ask(samples.count * samples.tokens * (samples.dim + samples.width) * sizeof(double));
     samples.x.resize(samples.count * samples.tokens * samples.dim);
     samples.y.resize(samples.count * samples.tokens * samples.width);
-    sampler.fill(options.fit.seed, 600, 0, samples.x.size(), samples.x.data());
+    sampler.fill(options.fit.seed, 600, 0, samples.x.size(), samples.x.data(), &budget);
     if (options.values != 0) {
       if (sampler.law != target::Sampler::Law::uniform) throw InputError("--values: expected --distribution uniform");
       const double mesh = (sampler.high - sampler.low) / static_cast<double>(options.values);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/numbers.hpp"
@@ -69,6 +70,7 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
       data::write_safetensors(save, result.model->to_tensors());
       architecture = (save.ends_with(".safetensors") ? save.substr(0, save.size() - 12) : save) + ".toml";
       write_file_atomically(architecture, result.model->to_architecture());
+      std::filesystem::remove(fit.checkpoint);
     }
     clear_progress();
     fmt::print("{}", options->json ? trials::to_json(result, options->save, architecture) + "\n"

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,10 @@ public:
   void report(std::string_view stage, double fraction) const;
   /// Has the time limit gone by?
   [[nodiscard]] bool is_late() const { return deadline_ && Clock::now() > *deadline_; }
+  /// Until the time limit, negative behind it; infinite where there is none.
+  [[nodiscard]] double seconds_left() const {
+    return deadline_ ? std::chrono::duration<double>(*deadline_ - Clock::now()).count() : std::numeric_limits<double>::infinity();
+  }
 
   /// Set from a signal handler (async-signal-safe).
   static std::atomic<bool> interrupted;

@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "sightline/base/budget.hpp"
+
 namespace sightline::target {
 
 /// Independent tokens with independent coordinates: uniform in [low, high], or standard normal.
@@ -12,8 +14,8 @@ struct Sampler {
   enum class Law { uniform, normal } law = Law::uniform;
   double low = -1, high = 1;
 
-  /// Fills `count` numbers from block `block` of stream `stream` of the seed.
-  void fill(std::uint64_t seed, std::uint64_t stream, std::uint64_t block, std::size_t count, double* out) const;
+  /// Fills `count` numbers from block `block` of stream `stream` of the seed. `budget`: polled on the way, for counts that take long.
+  void fill(std::uint64_t seed, std::uint64_t stream, std::uint64_t block, std::size_t count, double* out, const Budget* budget = nullptr) const;
 };
 
 /// A generator for block `block` of a stream, far from all others.

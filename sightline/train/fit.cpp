@@ -71,19 +71,31 @@ FitResult fit(const Network& network, const Batch& training, const FitOptions& o
     optimiser.first.copy_(state.first);
     optimiser.second.copy_(state.second);
   }
+  using Seconds = std::chrono::duration<double>;
+  const bool keeps = !options.checkpoint.empty();
+  auto last = Clock::now();
+  std::int64_t kept = state.step;
   const auto write_checkpoint = [&] {
+    if (!keeps || kept == state.step)
+      return;
     state.values = flat.values();
     state.first = optimiser.first;
     state.second = optimiser.second;
     data::write_safetensors(options.checkpoint, to_file(state, options.fingerprint));
+    kept = state.step;
+    last = Clock::now();
   };
   FitResult result;
   result.first_step = state.step;
   const double start = processor_seconds();
-  auto last = Clock::now();
   std::int64_t known = -1;
   std::vector<std::int64_t> order;
+  double longest_step = 0;
   while (state.step < steps) {
+    // A step that outlasts the limit is ended from outside (LongCall), where nothing can be written any more.
+    if (budget.seconds_left() < 2 * longest_step)
+      write_checkpoint();
+    const auto step_start = Clock::now();
     const std::int64_t epoch = state.step / per_epoch, at = state.step % per_epoch * batch;
     if (epoch != known) {
       Random random(static_cast<std::uint64_t>(settings.seed), fmt::format("epoch {}", epoch));
@@ -103,27 +115,22 @@ FitResult fit(const Network& network, const Batch& training, const FitOptions& o
     clip_gradient(flat.gradient(), settings.clip);
     optimiser.update(flat.values(), flat.gradient(), state.step, compute_rate(settings, state.step, steps));
     step.reset();
+    longest_step = std::max(longest_step, Seconds(Clock::now() - step_start).count());
     if (++state.step > steps - std::max<std::int64_t>(1, steps / 20)) {
       state.loss_sum += value;
       state.loss_weight += 1;
     }
     if (show)
       show(state.step, value);
-    const bool keeps = !options.checkpoint.empty() && state.step < steps;
-    if (keeps && std::chrono::duration<double>(Clock::now() - last).count() >= options.checkpoint_seconds) {
+    if (state.step == steps || Seconds(Clock::now() - last).count() >= options.checkpoint_seconds)
       write_checkpoint();
-      last = Clock::now();
-    }
     try {
       budget.poll_now();
     } catch (...) { // Ctrl-C or the time limit: what was done so far
-      if (keeps)
-        write_checkpoint();
+      write_checkpoint();
       throw;
     }
   }
-  if (!options.checkpoint.empty())
-    std::filesystem::remove(options.checkpoint);
   result.seconds = processor_seconds() - start;
   result.loss = state.loss_sum / state.loss_weight;
   return result;

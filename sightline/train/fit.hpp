@@ -24,8 +24,8 @@ struct Network {
 struct FitOptions {
   architecture::Train settings; ///< `steps` must be set; `seed` orders the samples
   int threads = 1;
-  /// "" or a file that holds the state of an unfinished fit: read when it is there, written now and then, removed at
-  /// the end.
+  /// "" or a file that holds the state of a fit: read when it is there, written now and then, before a step that may
+  /// outlast the time limit, and at the end. Whoever writes what the fit was for removes it then.
   std::string checkpoint;
   std::string fingerprint;       ///< what is being fitted; a checkpoint of anything else is refused
   double checkpoint_seconds = 5; ///< least time between two checkpoints

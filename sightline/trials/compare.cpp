@@ -7,6 +7,7 @@
 
 #include "sightline/architecture/read.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/watched.hpp"
 #include "sightline/train/sumformer_network.hpp"
 #include "sightline/verdict/certify.hpp"
 
@@ -41,6 +42,7 @@ train::Network build(const Task& task, const Contender& contender, const TaskDat
       shape.psi = {contender.width, contender.hidden};
     }
     auto network = std::make_shared<train::SumformerNetwork>(shape, data.centre(), data.half(), at::kFloat, seed);
+    const LongCall call; // all samples at once
     network->standardise(training.x);
     return train::make_network(network);
   }

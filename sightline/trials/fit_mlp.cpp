@@ -58,9 +58,14 @@ struct Errors {
 };
 
 Errors measure(const approximate::MlpSumformer& model, const std::vector<double>& x, const std::vector<double>& y,
-               std::size_t count) {
+               std::size_t count, const Budget& budget) {
   std::vector<double> out(y.size());
-  model.evaluate(count, x.data(), out.data());
+  const std::size_t per_x = model.tokens() * model.dim(), per_y = model.tokens() * model.outputs();
+  const std::size_t at_a_time = std::max<std::size_t>(1, 256 / model.tokens());
+  for (std::size_t s = 0; s < count; s += at_a_time) {
+    budget.poll();
+    model.evaluate(std::min(at_a_time, count - s), x.data() + s * per_x, out.data() + s * per_y);
+  }
   Errors errors;
   for (std::size_t k = 0; k < y.size(); ++k) {
     const double difference = std::fabs(out[k] - y[k]);
@@ -146,8 +151,8 @@ MlpResult fit_mlp(const TaskData& data, const MlpOptions& options, const Budget&
   result.wanted = options.error;
   result.model.emplace(to_model(*network, data));
   result.parameters = result.model->parameters();
-  const Errors test = measure(*result.model, data.test_x, data.test_y, static_cast<std::size_t>(data.test)),
-               train = measure(*result.model, data.x, data.y, static_cast<std::size_t>(data.count));
+  const Errors test = measure(*result.model, data.test_x, data.test_y, static_cast<std::size_t>(data.test), budget),
+               train = measure(*result.model, data.x, data.y, static_cast<std::size_t>(data.count), budget);
   result.l2 = test.rms;
   result.sup = test.sup;
   result.relative_l2 = test.scale > 0 ? test.rms / test.scale : test.rms;

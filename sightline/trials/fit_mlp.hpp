@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sightline/approximate/mlp_sumformer.hpp"
+#include "sightline/train/fit.hpp"
 #include "sightline/trials/samples.hpp"
 
 namespace sightline::trials {
@@ -19,7 +20,7 @@ struct MlpOptions {
   std::uint64_t seed = 0;
   int threads = 1;
   std::string checkpoint; ///< FitOptions::checkpoint
-  double checkpoint_seconds = 5;
+  double checkpoint_seconds = train::FitOptions{}.checkpoint_seconds;
 };
 
 struct MlpResult {
@@ -37,7 +38,8 @@ struct MlpResult {
 };
 
 /// Trains in double precision; scales of tokens and targets are folded into the first and last maps, so that the model
-/// is S(X)_i = psi(x_i, sum_j phi(x_j)) as it stands. Throws InputError, Interrupted (with the checkpoint written).
+/// is S(X)_i = psi(x_i, sum_j phi(x_j)) as it stands. Throws InputError, Interrupted (with the checkpoint written). The
+/// checkpoint stays: the caller removes it when the model is kept.
 [[nodiscard]] MlpResult fit_mlp(const TaskData& data, const MlpOptions& options, const Budget& budget,
                                 const std::function<void(const std::string& stage, double share)>& show = {});
 

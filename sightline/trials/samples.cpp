@@ -112,7 +112,7 @@ TaskData make_task_data(const std::string& text, std::size_t tokens, std::size_t
       budget.ask(known(sequences) * (per_x + per_y) * sizeof(double));
       x.resize(known(sequences) * per_x);
       y.resize(known(sequences) * per_y);
-      sampler.fill(seed, stream, 0, x.size(), x.data());
+      sampler.fill(seed, stream, 0, x.size(), x.data(), &budget);
       // A few at a time: a sum over all pairs of many tokens takes long.
       const std::size_t at_a_time = std::max<std::size_t>(1, 65536 / (known(data.tokens) * known(data.tokens)));
       for (std::size_t s = 0; s < known(sequences); s += at_a_time) {

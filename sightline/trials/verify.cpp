@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/watched.hpp"
 #include "sightline/target/sampler.hpp"
 #include "sightline/train/head_network.hpp"
 
@@ -15,14 +16,14 @@ namespace {
 
 /// Sequences of independent tokens, [sequence][token][dim].
 std::vector<double> draw_tokens(const rate::Measure& measure, std::int64_t count, std::uint64_t seed,
-                                std::uint64_t stream) {
+                                std::uint64_t stream, const Budget& budget) {
   const std::size_t size = static_cast<std::size_t>(count) * measure.dim;
   std::vector<double> x(size);
   target::Sampler sampler;
   sampler.law = measure.shape == rate::Shape::uniform ? target::Sampler::Law::uniform : target::Sampler::Law::normal;
   sampler.low = measure.low;
   sampler.high = measure.high;
-  sampler.fill(seed, stream, 0, size, x.data());
+  sampler.fill(seed, stream, 0, size, x.data(), &budget);
   if (measure.shape == rate::Shape::circle) {
     for (std::size_t k = 0; k < size; k += 2) {
       const double length = std::hypot(x[k], x[k + 1]);
@@ -42,10 +43,11 @@ std::vector<double> draw_tokens(const rate::Measure& measure, std::int64_t count
 
 /// rho of every pair of a sequence: [sequence][reader][read].
 std::vector<double> score_pairs(const rate::Score& score, const std::vector<double>& x, std::int64_t sequences,
-                                std::int64_t tokens, std::size_t dim) {
+                                std::int64_t tokens, std::size_t dim, const Budget& budget) {
   const auto n = static_cast<std::size_t>(tokens);
   std::vector<double> all(static_cast<std::size_t>(sequences) * n * n), own(dim * n);
   for (std::size_t s = 0; s < static_cast<std::size_t>(sequences); ++s) {
+    budget.poll();
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t e = 0; e < dim; ++e)
         own[e * n + i] = x[(s * n + i) * dim + e];
@@ -64,13 +66,16 @@ struct Part {
 };
 
 Part make_part(const rate::Score& score, const rate::Measure& measure, std::int64_t sequences, std::int64_t tokens,
-               std::uint64_t seed, std::uint64_t stream) {
+               std::uint64_t seed, std::uint64_t stream, const Budget& budget) {
   const auto dim = static_cast<std::int64_t>(measure.dim);
-  const std::vector<double> x = draw_tokens(measure, sequences * tokens, seed, stream);
+  constexpr std::uint64_t copies = 3; // the list, its tensor and the softmax
+  budget.ask(static_cast<std::uint64_t>(sequences) * static_cast<std::uint64_t>(tokens) * static_cast<std::uint64_t>(tokens + 2 * dim) * copies * sizeof(double));
+  const std::vector<double> x = draw_tokens(measure, sequences * tokens, seed, stream, budget);
   Part part;
   part.x = at::tensor(x, at::kDouble).reshape({sequences, tokens, dim});
-  part.rho = at::tensor(score_pairs(score, x, sequences, tokens, measure.dim), at::kDouble)
+  part.rho = at::tensor(score_pairs(score, x, sequences, tokens, measure.dim, budget), at::kDouble)
                  .reshape({sequences, tokens, tokens});
+  const LongCall call;
   part.attention = at::softmax(part.rho, -1).matmul(part.x);
   return part;
 }
@@ -98,8 +103,8 @@ Verification verify(const rate::Score& score, const rate::Measure& measure, rate
   result.rate = std::move(rate);
   result.options = options;
   const std::int64_t n = options.tokens;
-  const Part training = make_part(score, measure, options.samples, n, options.seed, 501),
-             test = make_part(score, measure, options.test, n, options.seed, 511);
+  const Part training = make_part(score, measure, options.samples, n, options.seed, 501, budget),
+             test = make_part(score, measure, options.test, n, options.seed, 511, budget);
   // A token read by itself has probability 0 under the measure: pairs i != j alone are scored.
   const at::Tensor apart = 1 - at::eye(n, at::kDouble);
   const double pairs = static_cast<double>(n * (n - 1));

@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "sightline/approximate/mlp_sumformer.hpp"
 #include "sightline/architecture/read.hpp"
@@ -110,7 +112,39 @@ TEST_CASE("a fit that was stopped ends with the same bits") {
   const trials::MlpResult resumed = trials::fit_mlp(data, options, Budget{});
   CHECK(resumed.first_step == 31);
   CHECK(resumed.model->to_tensors() == whole);
-  CHECK(!std::filesystem::exists(file));
+  // What was trained is kept until the caller has written the model: a limit that is met while it is measured costs no training.
+  const trials::MlpResult again = trials::fit_mlp(data, options, Budget{});
+  CHECK(again.first_step == 60);
+  CHECK(again.model->to_tensors() == whole);
+  std::filesystem::remove(file);
+}
+
+TEST_CASE("a step that may outlast the time limit starts with everything before it on the disk") {
+  const std::string file = (std::filesystem::temp_directory_path() / "sightline-fit-limit.part").string();
+  std::filesystem::remove(file);
+  train::SumformerShape shape;
+  shape.tokens = 2;
+  shape.dim = shape.outputs = 1;
+  shape.phi = {2, 2};
+  shape.psi = {2};
+  const auto inner = std::make_shared<train::SumformerNetwork>(shape, std::vector<double>{0}, std::vector<double>{1}, at::kDouble, 0);
+  train::Network network = train::make_network(inner);
+  bool is_kept = false;
+  network.forward = [&, forward = network.forward](const at::Tensor& x, const train::Run& run) {
+    is_kept = std::filesystem::exists(file);
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+    return forward(x, run);
+  };
+  train::Batch batch;
+  batch.type = at::kDouble;
+  batch.x = at::ones({4, 2, 1}, at::kDouble);
+  batch.y = at::zeros({4, 2, 1}, at::kDouble);
+  train::FitOptions options = train::make_fit_options(1000, 2, 1e-3, 0, 1);
+  options.checkpoint = file;
+  options.checkpoint_seconds = 1e6;
+  CHECK_THROWS_AS((void)train::fit(network, batch, options, Budget(0.2, std::nullopt)), BudgetExhausted);
+  CHECK(is_kept); // at the start of the step in which the limit came
+  std::filesystem::remove(file);
 }
 
 TEST_CASE("sizes for a budget: within 5 %, or the least that is possible is named") {
