@@ -126,6 +126,8 @@ data::TensorFile to_file(const State& state, const std::string& canonical) {
                       {"loss_weight", fmt::format("{}", state.loss_weight)},
                       {"best_loss", fmt::format("{}", state.best_loss)},
                       {"best_step", fmt::format("{}", state.best_step)}};
+  if (!state.samples.empty())
+    content.metadata.emplace("samples", state.samples);
   return content;
 }
 
@@ -140,6 +142,8 @@ State to_state(const data::TensorFile& content, const std::string& file, const s
   state.loss_weight = to_number<double>(content, file, "loss_weight");
   state.best_loss = to_number<double>(content, file, "best_loss");
   state.best_step = to_number<std::int64_t>(content, file, "best_step");
+  if (const auto samples = content.metadata.find("samples"); samples != content.metadata.end())
+    state.samples = samples->second;
   const auto take = [&](const std::string& name) {
     const auto found = content.tensors.find(name);
     if (found == content.tensors.end())

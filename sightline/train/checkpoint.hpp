@@ -26,6 +26,7 @@ struct State {
   double loss_sum = 0, loss_weight = 0; ///< since the last row of metrics.csv
   double best_loss = 0;
   std::int64_t best_step = -1;  ///< -1: none yet
+  std::string samples;          ///< what the training began with (compute_fingerprint); "": an older run does not say
   Tensor values, first, second; ///< flat; the last two undefined for SGD
 };
 [[nodiscard]] data::TensorFile to_file(const State& state, const std::string& canonical);

@@ -1,6 +1,9 @@
 #include "sightline/train/samples.hpp"
 
+#include <bit>
 #include <functional>
+
+#include "sightline/base/mix.hpp"
 
 namespace sightline::train {
 namespace {
@@ -67,6 +70,21 @@ Batch to_batch(const data::Part& part, at::ScalarType type) {
   if (!part.weights.empty())
     batch.weights = copy_list(part.weights, {count}, at::kDouble).to(type);
   return batch;
+}
+
+std::uint64_t compute_fingerprint(const Batch& batch) {
+  constexpr std::int64_t most_entries = 4096;
+  std::uint64_t hash = 0;
+  for (const Tensor* tensor : {&batch.x, &batch.y, &batch.lengths, &batch.weights}) {
+    const std::int64_t count = tensor->defined() ? tensor->numel() : 0;
+    hash = mix(hash ^ static_cast<std::uint64_t>(count));
+    if (count == 0)
+      continue;
+    const std::int64_t step = (count + most_entries - 1) / most_entries;
+    for (const double entry : list<double>(tensor->reshape(-1).slice(0, 0, count, step).to(at::kDouble)))
+      hash = mix(hash ^ std::bit_cast<std::uint64_t>(entry));
+  }
+  return hash;
 }
 
 Batch take_rows(const Batch& all, const std::vector<std::int64_t>& rows, at::Device device) {

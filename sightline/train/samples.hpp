@@ -15,6 +15,8 @@ struct Batch {
 
 /// A whole part; numbers in `type`, ids and classes as int64. Copies.
 [[nodiscard]] Batch to_batch(const data::Part& part, at::ScalarType type);
+/// Tells samples apart, also of a batch without any: a hash of sizes and of up to 4,096 evenly spaced entries of each array.
+[[nodiscard]] std::uint64_t compute_fingerprint(const Batch& batch);
 /// The rows with these numbers, in this order, on a device.
 [[nodiscard]] Batch take_rows(const Batch& all, const std::vector<std::int64_t>& rows, at::Device device);
 /// Rows begin .. end-1.

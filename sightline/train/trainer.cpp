@@ -137,9 +137,15 @@ void Training::prepare_folder() {
   auto* cell = numbers.data_ptr<double>();
   std::int64_t threads = 0;
   if (group_.is_first()) {
+    const std::string samples =
+        fmt::format("{:x} {:x}", compute_fingerprint(training_), compute_fingerprint(validation_));
     folder_ = std::make_unique<RunFolder>(request_.out, request_.architecture, request_.resume);
     if (request_.resume) {
       if (auto stored = folder_->read_state(flat_->values().numel(), budget_)) {
+        if (!stored->samples.empty() && stored->samples != samples)
+          throw InputError(request_.out +
+                           ": expected the samples that this run began with (--data, --targets, --validation), found "
+                           "others");
         state_ = std::move(*stored);
         if ((state_.first.defined()) != optimiser_->first.defined())
           throw InternalError("the state belongs to another optimiser");
@@ -151,6 +157,7 @@ void Training::prepare_folder() {
       }
       threads = folder_->read_threads();
     }
+    state_.samples = samples;
     const double values[] = {static_cast<double>(state_.step),
                              state_.loss_sum,
                              state_.loss_weight,
