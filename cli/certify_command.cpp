@@ -98,11 +98,11 @@ std::string make_checked_certificate(const verdict::Context& context, std::strin
   stage = "written";
   context.budget.report("writing the certificate", 0);
   const auto print_answer = [&] {
-    const nlohmann::ordered_json tree = report::to_tree(context.answer);
-    if (options.json) json = tree.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    return nlohmann::json(tree);
+    if (options.json) json = report::to_json(context.answer);
+    return nlohmann::json(report::to_tree(context.answer, report::Generators::left_out));
   };
-  const std::string text = certificate::print_certificate(context, print_answer) + "\n";
+  std::string text = certificate::print_certificate(context, print_answer);
+  text += '\n';
   memory.reset();
   stage = "checked";
   context.budget.report("checking the certificate", 0);

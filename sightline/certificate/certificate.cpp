@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/crew.hpp"
@@ -115,27 +117,87 @@ json make_certificate(const Context& context, const json& answer) {
   return certificate;
 }
 
-std::string print_certificate(const Context& context, const std::function<json()>& answer) {
-  // Both are long where the rest is short: they are written beside it.
-  Task patterns(context.budget, [&architecture = context.architecture](const Budget& own) { return write_pattern_evidence(architecture, own); });
-  Task printed(context.budget, [&answer](const Budget&) { return print_canonical(answer()); });
-  json certificate = make_rest(context);
-  certificate["answer"] = certificate["patterns"] = nullptr;
-  std::vector<std::string> parts;
+namespace {
+
+/// Of a group of the answer; null where there is none.
+const verdict::SharedTexts* find_generators(const verdict::Answer& answer, std::string_view key) {
+  const auto& group = key == "layout" ? answer.layout : answer.expressed;
+  return (key == "layout" || key == "expressed") && group ? &group->generators : nullptr;
+}
+
+std::size_t measure_generators(const verdict::SharedTexts* generators) {
   std::size_t length = 2;
-  for (const auto& [key, value] : certificate.items()) {
-    parts.push_back((parts.empty() ? "{" : ",") + print_canonical(key) + ":");
-    parts.push_back(key == "patterns" ? patterns.take() : key == "answer" ? printed.take() : print_canonical(value));
-    length += parts[parts.size() - 2].size() + parts.back().size();
+  for (std::size_t k = 0; generators != nullptr && k < generators->size(); ++k) length += (*generators)[k].size() + 3;
+  return length;
+}
+
+/// Cycles hold nothing that would have to be escaped, and they are most of the text: from the answer to its place, without a copy between.
+void append_answer(const json& tree, const verdict::Answer& answer, std::string& out) {
+  char before = '{';
+  for (const auto& [key, value] : tree.items()) {
+    out += std::exchange(before, ',');
+    out += print_canonical(key) + ":";
+    const verdict::SharedTexts* generators = find_generators(answer, key);
+    if (generators == nullptr) {
+      out += print_canonical(value);
+      continue;
+    }
+    char inside = '{';
+    for (const auto& [inner_key, inner] : value.items()) {
+      out += std::exchange(inside, ',');
+      out += print_canonical(inner_key) + ":";
+      if (inner_key != "generators") {
+        out += print_canonical(inner);
+        continue;
+      }
+      out += '[';
+      for (std::size_t k = 0; k < generators->size(); ++k) {
+        out += k == 0 ? "\"" : ",\"";
+        out += (*generators)[k];
+        out += '"';
+      }
+      out += ']';
+    }
+    out += '}';
+  }
+  out += '}';
+}
+
+}  // namespace
+
+std::string print_certificate(const Context& context, const std::function<json()>& answer) {
+  // Patterns are long where the rest is short: they are written beside it.
+  Task patterns(context.budget, [&architecture = context.architecture](const Budget& own) { return write_pattern_evidence(architecture, own); });
+  Task tree(context.budget, [&answer](const Budget&) { return answer(); });
+  std::vector<std::pair<std::string, std::string>> parts;
+  {
+    json certificate = make_rest(context);
+    certificate["answer"] = certificate["patterns"] = nullptr;
+    for (auto& [key, value] : certificate.items()) {
+      parts.emplace_back(print_canonical(key) + ":", key == "patterns" || key == "answer" ? "" : print_canonical(value));
+      value = nullptr;
+    }
+  }
+  const json answered = tree.take();
+  std::size_t length = print_canonical(answered).size() + 3;  // a line may be ended
+  for (const char* key : {"layout", "expressed"}) length += measure_generators(find_generators(context.answer, key));
+  for (auto& [key, part] : parts) {
+    if (key == "\"patterns\":") part = patterns.take();
+    length += key.size() + part.size() + 1;
   }
   // In one piece: parts may take most of the memory there is.
   std::string text;
   text.reserve(length);
-  for (std::string& part : parts) {
-    text += part;
+  char before = '{';
+  for (auto& [key, part] : parts) {
+    text += std::exchange(before, ',');
+    text += key;
+    if (key == "\"answer\":") append_answer(answered, context.answer, text);
+    else text += part;
     part = {};
   }
-  return text + "}";
+  text += '}';
+  return text;
 }
 
 }  // namespace sightline::certificate

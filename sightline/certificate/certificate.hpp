@@ -19,7 +19,8 @@ namespace sightline::certificate {
 /// @param answer   the object that `certify --json` prints
 /// Cost: the questions once or twice more. Throws ArgumentError for an answer that was cut short, BudgetExhausted.
 [[nodiscard]] nlohmann::json make_certificate(const verdict::Context& context, const nlohmann::json& answer);
-/// The same as canonical text; patterns never stand in memory as a tree. `answer` is called once, from whatever thread.
+/// The same as canonical text; patterns and generators never stand in memory as a tree: `answer` gives the answer without generators
+/// (report::Generators::left_out), which are those of `context.answer`. It is called once, from whatever thread.
 [[nodiscard]] std::string print_certificate(const verdict::Context& context, const std::function<nlohmann::json()>& answer);
 
 }  // namespace sightline::certificate

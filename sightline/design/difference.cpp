@@ -86,7 +86,7 @@ architecture::Architecture ask_own(architecture::Architecture a, sight::ClassKin
 std::optional<std::vector<std::string>> list_expressed(const verdict::Answer& answer) {
   const auto& group = answer.expressed ? answer.expressed : answer.layout;
   if (!group || group->generators.size() >= 100) return std::nullopt;
-  return group->generators.empty() ? std::vector<std::string>{"()"} : group->generators;
+  return group->generators.empty() ? std::vector<std::string>{"()"} : group->generators.list();
 }
 
 bool same_group(const std::optional<verdict::GroupAnswer>& a, const std::optional<verdict::GroupAnswer>& b) {
@@ -101,7 +101,7 @@ nlohmann::ordered_json to_object(const std::optional<verdict::GroupAnswer>& grou
   object["order"] = nullptr;
   if (order) object["order"] = order->get_str();
   else object["order_factored"] = group->order.factored();
-  object["generators"] = group->generators;
+  object["generators"] = group->generators.list();
   object["name"] = nullptr;
   if (group->name) object["name"] = *group->name;
   return object;

@@ -28,11 +28,11 @@ void add_order(ordered_json& object, const group::Order& order) {
   object["order_log10"] = std::stod(fmt::format("{:.3f}", order.log10()));
 }
 
-ordered_json to_object(const std::optional<verdict::GroupAnswer>& group) {
+ordered_json to_object(const std::optional<verdict::GroupAnswer>& group, Generators generators) {
   if (!group) return nullptr;
   ordered_json object;
   add_order(object, group->order);
-  object["generators"] = group->generators;
+  object["generators"] = generators == Generators::written ? ordered_json(group->generators.list()) : ordered_json(nullptr);
   object["name"] = optional(group->name);
   return object;
 }
@@ -81,13 +81,13 @@ ordered_json to_witness(const Answer& answer) {
 
 }  // namespace
 
-ordered_json to_tree(const Answer& answer) {
+ordered_json to_tree(const Answer& answer, Generators generators) {
   ordered_json object;
   object["file"] = answer.file;
   object["name"] = answer.name;
   object["verdict"] = to_word(answer.verdict);
-  object["layout"] = to_object(answer.layout);
-  object["expressed"] = to_object(answer.expressed);
+  object["layout"] = to_object(answer.layout, generators);
+  object["expressed"] = to_object(answer.expressed, generators);
   ordered_json& layers = object["layers"];
   layers["given"] = optional(answer.given);
   layers["connected"] = optional(answer.connected);

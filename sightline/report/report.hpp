@@ -11,7 +11,9 @@ namespace sightline::report {
 /// One line of JSON, fixed key order (format.md, "The answer"), no newline at the end.
 [[nodiscard]] std::string to_json(const verdict::Answer& answer);
 /// The same as a tree; text of a file that is no UTF-8 stands there as it is.
-[[nodiscard]] nlohmann::ordered_json to_tree(const verdict::Answer& answer);
+/// Generators of groups on many tokens are most of an answer: `left_out` has null in their place, for who prints them from the answer.
+enum class Generators { written, left_out };
+[[nodiscard]] nlohmann::ordered_json to_tree(const verdict::Answer& answer, Generators generators = Generators::written);
 /// One floor as it stands in the answer.
 [[nodiscard]] std::string to_json(const verdict::Floor& floor);
 /// The object that stands for a file that could not be read: {"file":...,"error":...}.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <gmpxx.h>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,9 +20,24 @@ namespace sightline::verdict {
 enum class Verdict { certified, impossible, unknown };
 enum class PublishedVerdict { certified, not_covered };
 
+/// Long texts that do not change any more: copies have them in common.
+class SharedTexts {
+public:
+  SharedTexts() = default;
+  SharedTexts(std::vector<std::string> texts) : texts_(std::make_shared<const std::vector<std::string>>(std::move(texts))) {}  // NOLINT: as good as the list
+  [[nodiscard]] const std::vector<std::string>& list() const { return *texts_; }
+  [[nodiscard]] std::size_t size() const { return texts_->size(); }
+  [[nodiscard]] bool empty() const { return texts_->empty(); }
+  [[nodiscard]] const std::string& operator[](std::size_t k) const { return (*texts_)[k]; }
+  friend bool operator==(const SharedTexts& a, const SharedTexts& b) { return a.texts_ == b.texts_ || *a.texts_ == *b.texts_; }
+
+private:
+  std::shared_ptr<const std::vector<std::string>> texts_ = std::make_shared<const std::vector<std::string>>();
+};
+
 struct GroupAnswer {
   group::Order order;
-  std::vector<std::string> generators;  ///< cycle notation
+  SharedTexts generators;  ///< cycle notation
   std::optional<std::string> name;
   std::optional<group::NameProof> proof;  ///< of the name
 };

@@ -20,7 +20,9 @@ using namespace architecture;
 GroupAnswer to_group_answer(const group::Group& group, const Budget& budget) {
   GroupAnswer answer;
   answer.order = group.order;
-  for (const auto& generator : group::list_generators(group, 100)) answer.generators.push_back(group::to_cycles(generator));
+  std::vector<std::string> generators;
+  for (const auto& generator : group::list_generators(group, 100)) generators.push_back(group::to_cycles(generator));
+  answer.generators = std::move(generators);
   if (auto found = group::find_proved_name(group, budget)) {
     answer.name = std::move(found->text);
     answer.proof = std::move(found->proof);
