@@ -88,7 +88,7 @@ void expect_shape(const Json& value, const std::string& shape, const std::string
 
 Report check_certificate(std::string_view text, const std::function<void()>& poll, unsigned threads) {
   const Watch watch(poll);
-  const Json certificate = parse(text);
+  const Json certificate = parse(text, Strings::in_place);
   if (!certificate.is_object()) throw Malformed("expected a certificate (a JSON object)");
   if (const Json* format = certificate.find("format"); format == nullptr || !format->is("sightline-certificate")) {
     throw Malformed("/format: expected \"sightline-certificate\"");

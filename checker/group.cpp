@@ -7,34 +7,45 @@
 
 namespace checker {
 
-Permutation::Permutation(std::vector<std::pair<Vertex, Vertex>> moves) : moves_(std::move(moves)) {
-  if (!std::is_sorted(moves_.begin(), moves_.end())) std::sort(moves_.begin(), moves_.end());
-  const auto same_place = [](const auto& a, const auto& b) { return a.first == b.first; };
-  if (std::adjacent_find(moves_.begin(), moves_.end(), same_place) != moves_.end() || !is_bijection()) {
-    throw Malformed("a permutation is no bijection of the points it moves");
-  }
-  std::erase_if(moves_, [](const auto& move) { return move.first == move.second; });
-}
+namespace {
 
-bool Permutation::is_bijection() const {
-  if (moves_.empty()) return true;
-  const Vertex last = moves_.back().first;
-  if (last / 64 > moves_.size()) {
+/// `moves` sorted, no place twice.
+bool is_bijection(const std::vector<std::pair<Vertex, Vertex>>& moves) {
+  if (moves.empty()) return true;
+  const Vertex last = moves.back().first;
+  if (last / 64 > moves.size()) {
     std::vector<Vertex> images;
-    for (const auto& [x, y] : moves_) images.push_back(y);
+    for (const auto& [x, y] : moves) images.push_back(y);
     std::sort(images.begin(), images.end());
     for (std::size_t k = 0; k < images.size(); ++k) {
-      if (images[k] != moves_[k].first) return false;
+      if (images[k] != moves[k].first) return false;
     }
     return true;
   }
   std::vector<bool> open(std::size_t{last} + 1, false);
-  for (const auto& [x, y] : moves_) open[x] = true;
-  for (const auto& [x, y] : moves_) {
+  for (const auto& [x, y] : moves) open[x] = true;
+  for (const auto& [x, y] : moves) {
     if (y > last || !open[y]) return false;
     open[y] = false;
   }
   return true;
+}
+
+}  // namespace
+
+const std::shared_ptr<const Permutation::Moves>& Permutation::nothing() {
+  static const auto empty = std::make_shared<const Moves>();
+  return empty;
+}
+
+Permutation::Permutation(std::vector<std::pair<Vertex, Vertex>> moves) {
+  if (!std::is_sorted(moves.begin(), moves.end())) std::sort(moves.begin(), moves.end());
+  const auto same_place = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (std::adjacent_find(moves.begin(), moves.end(), same_place) != moves.end() || !is_bijection(moves)) {
+    throw Malformed("a permutation is no bijection of the points it moves");
+  }
+  std::erase_if(moves, [](const auto& move) { return move.first == move.second; });
+  moves_ = std::make_shared<const Moves>(std::move(moves));
 }
 
 Permutation Permutation::read(const Json& stretches, Vertex degree) {
@@ -74,33 +85,58 @@ Permutation Permutation::from_cycles(std::string_view text, Vertex degree) {
   return Permutation(std::move(moves));
 }
 
-std::string Permutation::cycles() const {
-  std::string text;
-  std::vector<bool> done(moves_.size(), false);
-  char number[16];
-  for (std::size_t k = 0; k < moves_.size(); ++k) {
-    for (std::size_t at = k; !done[at]; at = find(moves_[at].second)) {
-      text += at == k ? (k == 0 ? "(" : ")(") : " ";
-      text.append(number, std::to_chars(number, number + sizeof number, moves_[at].first).ptr);
+/// Calls emit(text) with one piece of the cycles after the other, until it returns false.
+template <class Emit> void Permutation::visit_cycles(const Emit& emit) const {
+  const Moves& moves = *moves_;
+  std::vector<bool> done(moves.size(), false);
+  char piece[20];
+  for (std::size_t k = 0; k < moves.size(); ++k) {
+    for (std::size_t at = k; !done[at]; at = find(moves[at].second)) {
+      char* end = piece;
+      if (at == k && k > 0) *end++ = ')';
+      *end++ = at == k ? '(' : ' ';
+      end = std::to_chars(end, piece + sizeof piece, moves[at].first).ptr;
+      if (!emit(std::string_view(piece, static_cast<std::size_t>(end - piece)))) return;
       done[at] = true;
     }
   }
-  return text.empty() ? "()" : text + ')';
+  emit(moves.empty() ? "()" : ")");
+}
+
+std::string Permutation::cycles() const {
+  std::string text;
+  visit_cycles([&](std::string_view piece) {
+    text += piece;
+    return true;
+  });
+  return text;
+}
+
+bool Permutation::has_cycles(std::string_view text) const {
+  bool agrees = true;
+  visit_cycles([&](std::string_view piece) {
+    agrees = text.starts_with(piece);
+    if (agrees) text.remove_prefix(piece.size());
+    return agrees;
+  });
+  return agrees && text.empty();
 }
 
 std::size_t Permutation::find(Vertex x) const {
   // The places are distinct, so x is at least as far from the end as its distance there says, and no farther from the beginning: where
   // few points between stay, little is left to search.
-  const auto size = static_cast<std::ptrdiff_t>(moves_.size()), after = std::ptrdiff_t{moves_.back().first - x};
-  const auto from = moves_.begin() + std::max<std::ptrdiff_t>(0, size - 1 - after);
-  const auto to = moves_.begin() + std::min<std::ptrdiff_t>(size, std::ptrdiff_t{x - moves_.front().first} + 1);
-  return static_cast<std::size_t>(std::lower_bound(from, to, std::pair<Vertex, Vertex>{x, 0}) - moves_.begin());
+  const Moves& moves = *moves_;
+  const auto size = static_cast<std::ptrdiff_t>(moves.size()), after = std::ptrdiff_t{moves.back().first - x};
+  const auto from = moves.begin() + std::max<std::ptrdiff_t>(0, size - 1 - after);
+  const auto to = moves.begin() + std::min<std::ptrdiff_t>(size, std::ptrdiff_t{x - moves.front().first} + 1);
+  return static_cast<std::size_t>(std::lower_bound(from, to, std::pair<Vertex, Vertex>{x, 0}) - moves.begin());
 }
 
 Vertex Permutation::operator()(Vertex x) const {
-  if (moves_.empty() || x < moves_.front().first || x > moves_.back().first) return x;
+  const Moves& moves = *moves_;
+  if (moves.empty() || x < moves.front().first || x > moves.back().first) return x;
   const std::size_t at = find(x);
-  return at < moves_.size() && moves_[at].first == x ? moves_[at].second : x;
+  return at < moves.size() && moves[at].first == x ? moves[at].second : x;
 }
 
 namespace {

@@ -13,6 +13,7 @@ Json::Json(std::string value) : value_(std::make_unique<std::string>(std::move(v
 Json::Json(Array value) : value_(std::make_unique<Array>(std::move(value))) {}
 Json::Json(Object value) : value_(std::make_unique<Object>(std::move(value))) {}
 Json::Json(Numbers value) : value_(std::make_shared<Numbers>(std::move(value))) {}
+Json::Json(Texts value) : value_(std::make_shared<Texts>(std::move(value))) {}
 
 namespace {
 
@@ -52,6 +53,10 @@ const Json::Array& Json::array() const {
     const auto flat = std::get<std::shared_ptr<Numbers>>(value_);
     const std::int64_t* at = flat->data();
     value_ = std::make_shared<Array>(write_out(at));
+  } else if (const Texts* strings = texts()) {
+    Array written;
+    for (const std::string_view text : *strings) written.push_back(Json(std::string(text)));
+    value_ = std::make_shared<Array>(std::move(written));
   }
   return *get<std::shared_ptr<Array>>(value_, "a list");
 }
@@ -89,7 +94,8 @@ const Json& Json::operator[](std::string_view key) const {
 }
 
 bool operator==(const Json& a, const Json& b) {
-  if (a.is_flat() != b.is_flat()) return a.is_array() && b.is_array() && a.array() == b.array();
+  if (a.texts() != nullptr && b.texts() != nullptr) return a.texts() == b.texts() || *a.texts() == *b.texts();
+  if (a.is_flat() != b.is_flat() || (a.texts() != nullptr) != (b.texts() != nullptr)) return a.is_array() && b.is_array() && a.array() == b.array();
   if (a.value_.index() != b.value_.index()) return false;
   if (a.is_flat()) return *a.numbers() == *b.numbers();
   if (a.is_string()) return a.string() == b.string();
@@ -159,6 +165,15 @@ void print_value(const Json& value, std::string& out) {
     print_flat(value.numbers()->data(), out);
     return;
   }
+  if (const Json::Texts* strings = value.texts()) {
+    char separator = '[';
+    for (const std::string_view text : *strings) {
+      out += std::exchange(separator, ',');
+      print_string(text, out);
+    }
+    out += separator == '[' ? "[]" : "]";
+    return;
+  }
   if (value.is_null()) {
     out += "null";
   } else if (value.is_boolean()) {
@@ -198,7 +213,7 @@ namespace {
 
 class Parser {
 public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, Strings strings) : text_(text), strings_(strings) {}
 
   Json parse() {
     Json value = parse_value(0);
@@ -258,7 +273,7 @@ private:
         std::string key = parse_string();
         if (!members.empty() && key <= members.rbegin()->first) fail("canonical form: keys in order");
         require(":");
-        Json member = key == "lists" || key == "segments" ? parse_table(depth + 1) : parse_value(depth + 1);
+        Json member = key == "lists" || key == "segments" ? parse_table(depth + 1) : key == "generators" && strings_ == Strings::in_place ? parse_texts(depth + 1) : parse_value(depth + 1);
         members.emplace_hint(members.end(), std::move(key), std::move(member));
       } while (take(','));
       require("}");
@@ -271,6 +286,27 @@ private:
     const std::size_t start = at_;
     Json::Numbers flat;
     if (peek() == '[' && append_table(depth, flat)) return Json(std::move(flat));
+    at_ = start;
+    return parse_value(depth);
+  }
+
+  /// In place where nothing but strings without escapes stands here; read again in full where something else does.
+  Json parse_texts(int depth) {
+    const std::size_t start = at_;
+    Json::Texts texts;
+    if (depth <= 63 && take('[')) {
+      do {
+        poll();
+        if (!take('"')) break;
+        const std::size_t end = text_.find_first_of("\"\\", at_);
+        if (end == std::string_view::npos || text_[end] != '"') break;
+        const std::string_view string = text_.substr(at_, end - at_);
+        if (!std::all_of(string.begin(), string.end(), [](char c) { return c >= ' ' && c <= '~'; })) break;
+        texts.push_back(string);
+        at_ = end + 1;
+        if (take(']')) return Json(std::move(texts));
+      } while (take(','));
+    }
     at_ = start;
     return parse_value(depth);
   }
@@ -369,12 +405,13 @@ private:
   }
 
   std::string_view text_;
+  Strings strings_;
   std::size_t at_ = 0;
   Json::Array waiting_;
 };
 
 }  // namespace
 
-Json parse(std::string_view text) { return Parser(text).parse(); }
+Json parse(std::string_view text, Strings strings) { return Parser(text, strings).parse(); }
 
 }  // namespace checker

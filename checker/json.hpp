@@ -24,13 +24,16 @@ struct Rejected : std::runtime_error {
 };
 
 /// A JSON value. Accessors throw Malformed when the value is of another kind. Integers are 64-bit; anything larger is a string.
-/// Tables of integers under the keys "lists" and "segments" (the patterns of a certificate, its bulk) are kept flat until array() is asked for.
+/// Tables of integers under the keys "lists" and "segments" (the patterns of a certificate, its bulk) are kept flat until array() is asked for,
+/// and so are strings read in place.
 class Json {
 public:
   using Array = std::vector<Json>;
   /// Nested lists of integers in reading order: a list is 2 * (how many members) + (1 where these are lists), then the members.
   using Numbers = std::vector<std::int64_t>;
   using Object = std::map<std::string, Json, std::less<>>;
+  /// A list of strings that stand elsewhere.
+  using Texts = std::vector<std::string_view>;
 
   Json() = default;
   explicit Json(bool value) : value_(value) {}
@@ -40,13 +43,14 @@ public:
   explicit Json(Array value);
   explicit Json(Object value);
   explicit Json(Numbers value);
+  explicit Json(Texts value);
 
   [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   [[nodiscard]] bool is_boolean() const { return std::holds_alternative<bool>(value_); }
   [[nodiscard]] bool is_integer() const { return std::holds_alternative<std::int64_t>(value_); }
   [[nodiscard]] bool is_real() const { return std::holds_alternative<double>(value_); }
   [[nodiscard]] bool is_string() const { return std::holds_alternative<std::shared_ptr<std::string>>(value_); }
-  [[nodiscard]] bool is_array() const { return std::holds_alternative<std::shared_ptr<Array>>(value_) || is_flat(); }
+  [[nodiscard]] bool is_array() const { return std::holds_alternative<std::shared_ptr<Array>>(value_) || is_flat() || texts() != nullptr; }
   [[nodiscard]] bool is_object() const { return std::holds_alternative<std::shared_ptr<Object>>(value_); }
 
   [[nodiscard]] bool boolean() const;
@@ -59,6 +63,11 @@ public:
   [[nodiscard]] const Object& object() const;
   /// The value as nested lists of integers, in which no list has both; Malformed when it is none.
   [[nodiscard]] std::shared_ptr<const Numbers> numbers() const;
+  /// The strings of a list that was read in place; nullptr where it is another value, or stands as an array.
+  [[nodiscard]] const Texts* texts() const {
+    const auto* found = std::get_if<std::shared_ptr<Texts>>(&value_);
+    return found == nullptr ? nullptr : found->get();
+  }
   [[nodiscard]] std::size_t size() const { return array().size(); }
   [[nodiscard]] const Json& operator[](std::size_t index) const;      ///< Malformed when out of range
   [[nodiscard]] const Json& operator[](std::string_view key) const;   ///< Malformed when absent
@@ -71,13 +80,15 @@ private:
   [[nodiscard]] bool is_flat() const { return std::holds_alternative<std::shared_ptr<Numbers>>(value_); }
   friend void print_value(const Json& value, std::string& out);
 
-  /// Mutable for array(), which writes a flat table out as lists.
-  mutable std::variant<std::monostate, bool, std::int64_t, double, std::shared_ptr<std::string>, std::shared_ptr<Array>, std::shared_ptr<Object>, std::shared_ptr<Numbers>> value_;
+  /// Mutable for array(), which writes out what is flat.
+  mutable std::variant<std::monostate, bool, std::int64_t, double, std::shared_ptr<std::string>, std::shared_ptr<Array>, std::shared_ptr<Object>, std::shared_ptr<Numbers>, std::shared_ptr<Texts>> value_;
 };
 
 /// Reads canonical JSON: UTF-8, keys sorted and distinct, no spaces, integers without leading zeros, reals in the one form that
 /// print() gives, the shortest escapes, one line with or without a final newline. Depth at most 64. O(bytes).
-[[nodiscard]] Json parse(std::string_view text);
+/// In place: lists of strings under the key "generators" (the cycles of groups) refer to `text`, which must stay.
+enum class Strings { copied, in_place };
+[[nodiscard]] Json parse(std::string_view text, Strings strings = Strings::copied);
 /// The canonical text. Reals are written with the fewest digits that read back the same ("0.0", "1e-05", "0.1").
 [[nodiscard]] std::string print(const Json& value);
 

@@ -72,14 +72,23 @@ void add_order(Json::Object& object, const Order& order, const Json& claimed) {
   object["order_log10"] = *log;
 }
 
+/// The generators as cycles. Where the claim says the same it is taken, instead of writing it again.
+Json generators_answer(const Group& group, const Json* claimed) {
+  const std::vector<Permutation> generators = list_generators(group, 100);
+  const auto agrees = [](const Permutation& g, std::string_view text) { return g.has_cycles(text); };
+  const Json::Texts* texts = claimed == nullptr ? nullptr : claimed->texts();
+  if (texts != nullptr && std::ranges::equal(generators, *texts, agrees)) return *claimed;
+  Json::Array written;
+  for (const Permutation& g : generators) written.push_back(text(g.cycles()));
+  return Json(std::move(written));
+}
+
 Json group_answer(const Derivation& d, const ConfirmedGroup& group, const std::string& key) {
   const Json& claimed = d.claimed(key);
   if (!claimed.is_object()) throw Rejected(key, "the group is left out");
   Json::Object object;
   add_order(object, *group.order, claimed);
-  Json::Array generators;
-  for (const Permutation& g : list_generators(group.group, 100)) generators.push_back(text(g.cycles()));
-  object["generators"] = Json(std::move(generators));
+  object["generators"] = generators_answer(group.group, claimed.find("generators"));
   // Where order or generators differ, these are the false claims, not the name.
   const auto is_claimed = [&](const auto& field) { return claimed.find(field.first) != nullptr && claimed[field.first] == field.second; };
   const bool agrees = std::all_of(object.begin(), object.end(), is_claimed);
