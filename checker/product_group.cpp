@@ -207,8 +207,7 @@ private:
   bool bound(Order& order) {
     names_.assign(size(), 0);
     horizon_ = 0;
-    if (!count_walks(Vertex{0})) return false;
-    names_.assign(size(), 0);
+    if (!count_walks(Vertex{0}, false)) return false;
     if (!count_walks(std::nullopt)) return false;
     std::vector<const ClassMap*> fixing;
     for (const ClassMap& map : generators_) fixing.push_back(&map);
@@ -239,7 +238,7 @@ private:
 
   /// Names vertices anew by their walks to this one, or to all: the first steps, all layers but one, and from where every vertex is met.
   /// False when that takes too many arcs.
-  bool count_walks(std::optional<Vertex> to) {
+  bool count_walks(std::optional<Vertex> to, bool names_by = true) {
     const std::size_t relations = down_.reads.size();
     for (std::size_t start = 0; start < relations; ++start) {
       WalkNumbers f(down_.size(), to ? 0 : 1), g(across_.size(), to ? 0 : 1);
@@ -256,19 +255,26 @@ private:
         else if (to) horizon_ = std::max(horizon_, length);
         if (!met && length > 2 && length + 1 != relations) continue;
         if (++named_ > 512) return false;
-        name_by(f, g);
+        if (names_by) name_by(f, g);
       }
     }
     return true;
   }
 
+  /// A name is the sum of all numbers so far, each times a factor of its own: names that differ come from numbers that differ. Numbers that are the
+  /// same for all vertices tell nothing apart, and short walks to one vertex begin at few.
   void name_by(const WalkNumbers& f, const WalkNumbers& g) {
-    auto name = names_.begin();
-    for (const Element left : f) {
-      for (const Element right : g) {
-        *name = mix(*name, multiply(left, right));
-        ++name;
-      }
+    const auto same = [](const WalkNumbers& numbers) { return std::ranges::all_of(numbers, [&](Element x) { return x == numbers.front(); }); };
+    if (same(f) && same(g)) return;
+    const Element factor = multiply(mix(0x5ca1e, named_), 1);
+    std::vector<std::pair<Vertex, Element>> right;
+    for (Vertex j = 0; j < g.size(); ++j) {
+      if (g[j] != 0) right.emplace_back(j, multiply(factor, g[j]));
+    }
+    for (Vertex i = 0; i < f.size(); ++i) {
+      if (f[i] == 0) continue;
+      std::uint64_t* const row = names_.data() + std::size_t{i} * g.size();
+      for (const auto& [j, x] : right) row[j] = add(row[j], multiply(f[i], x));
     }
   }
 

@@ -258,14 +258,13 @@ private:
 
   bool are_levels_orbits() {
     hash_.assign(size_, 0);
-    if (!mark(Vertex{0})) return false;  // how long it takes to reach everything
-    hash_.assign(size_, 0);
-    if (!mark(std::nullopt)) return false;
+    if (!mark(Vertex{0}, Taken::no)) return false;  // how long it takes to reach everything
+    if (!mark(std::nullopt, Taken::yes)) return false;
     for (std::size_t k = 0; k < path_.size(); ++k) {
       const Vertex orbit = measure_orbit(k);
       if (orbit < 2 || std::count(hash_.begin(), hash_.end(), hash_[path_[k]]) != orbit) return false;
       orbit_sizes_.push_back(orbit);
-      if (!mark(path_[k])) return false;
+      if (!mark(path_[k], Taken::yes)) return false;
     }
     std::vector<std::uint64_t> sorted = hash_;
     std::sort(sorted.begin(), sorted.end());
@@ -293,7 +292,8 @@ private:
   }
 
   /// Takes the numbers of walks to this vertex, or to all of them, into the hashes. False when walks are too long, as on a narrow grid.
-  bool mark(std::optional<Vertex> to) {
+  enum class Taken { no, yes };
+  bool mark(std::optional<Vertex> to, Taken taken) {
     const std::size_t layers = down_.rows.size();
     for (std::size_t offset = 0; offset < layers; ++offset) {
       Numbers f(down_.classes(), to ? 0 : 1), g(columns_, to ? 0 : 1);
@@ -310,7 +310,7 @@ private:
         if (to && !late) full_after_ = std::max(full_after_, t);
         if (!late && t + 1 != layers && t >= 3) continue;
         if (++taken_ > most_taken) return false;
-        take(f, g);
+        if (taken == Taken::yes) take(f, g);
       }
     }
     return true;
@@ -318,9 +318,20 @@ private:
 
   static bool reaches_all(const Numbers& numbers) { return std::find(numbers.begin(), numbers.end(), 0u) == numbers.end(); }
 
+  /// A hash is the sum of all numbers, each times a factor of its own, so different hashes have different numbers. What is the same for all tokens
+  /// tells nothing apart, and only few tokens have short walks to one.
   void take(const Numbers& f, const Numbers& g) {
-    for (Vertex q = 0, r = 0; r < down_.classes(); ++r) {
-      for (Vertex c = 0; c < columns_; ++c, ++q) hash_[q] = field::mix(hash_[q] + field::multiply(f[r], g[c]));
+    const auto is_constant = [](const Numbers& numbers) { return std::all_of(numbers.begin(), numbers.end(), [&](field::Element x) { return x == numbers.front(); }); };
+    if (is_constant(f) && is_constant(g)) return;
+    const field::Element factor = field::multiply(field::mix(taken_, 0x5ca1e), 1);
+    std::vector<std::pair<Vertex, field::Element>> across;
+    for (Vertex c = 0; c < columns_; ++c) {
+      if (g[c] != 0) across.emplace_back(c, field::multiply(factor, g[c]));
+    }
+    for (Vertex r = 0; r < down_.classes(); ++r) {
+      if (f[r] == 0) continue;
+      std::uint64_t* const row = hash_.data() + std::size_t{r} * columns_;
+      for (const auto& [c, x] : across) row[c] = field::add(row[c], field::multiply(f[r], x));
     }
   }
 
