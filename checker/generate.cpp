@@ -338,7 +338,11 @@ PatternSource::Rule PatternSource::make_kind(const Json& spec, std::uint64_t hea
   if (kind == "butterfly") {
     const Integer distance = get_positive(spec, "distance");
     if ((n & (n - 1)) != 0 || (distance & (distance - 1)) != 0 || distance >= n) throw Malformed("a butterfly has powers of two");
-    return tokens_only([d = static_cast<Vertex>(distance)](Vertex i, Row& out) { out = compress({std::min(i, i ^ d), std::max(i, i ^ d)}); });
+    return tokens_only([d = static_cast<Vertex>(distance)](Vertex i, Row& out) {
+      const Vertex low = i & ~d, high = i | d;
+      out.assign(1, {low, d == 1 ? high : low, 1, 1, 0});
+      if (d != 1) out.push_back({high, high, 1, 1, 0});
+    });
   }
   if (kind == "circulant") {
     std::set<Vertex> offsets;

@@ -298,10 +298,12 @@ private:
       do {
         poll();
         if (!take('"')) break;
-        const std::size_t end = text_.find_first_of("\"\\", at_);
-        if (end == std::string_view::npos || text_[end] != '"') break;
+        const std::size_t end = text_.find('"', at_);
+        if (end == std::string_view::npos) break;
         const std::string_view string = text_.substr(at_, end - at_);
-        if (!std::all_of(string.begin(), string.end(), [](char c) { return c >= ' ' && c <= '~'; })) break;
+        int plain = 1;  // without a branch, so that many are looked at together
+        for (const char c : string) plain &= static_cast<int>(c >= ' ') & static_cast<int>(c <= '~') & static_cast<int>(c != '\\');
+        if (plain == 0) break;
         texts.push_back(string);
         at_ = end + 1;
         if (take(']')) return Json(std::move(texts));

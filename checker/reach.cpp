@@ -265,6 +265,8 @@ struct ReachMemory::State {
     return short_->get();
   }
 
+  /// Is there a grid, and is that known already?
+  [[nodiscard]] bool has_grid() const { return grid_ && *grid_; }
   const std::optional<Grid>& grid() {
     if (!grid_) keep_grid(find_grid(layout));
     return *grid_;
@@ -543,6 +545,10 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   }
   const bool by_rows = depth == 1 && !layout.order.empty() && question.kind != ClassKind::seen && question.sets == nullptr && !(question.registers_too && layout.registers > 0);
   if (by_rows && layout.layer(question.skip + 1).size() == 1) return unseen_by_rows(layout, question, *layout.relations[layout.layer(question.skip + 1).front()].pattern);
+  if (const Grid* known = state.has_grid() && question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) {
+    Unseen found = unseen_on_grid(state, *known, question, depth);
+    if (!found.first) return found;
+  }
   if (const IntervalViews* views = find_intervals_for(state, question)) return IntervalReach(layout, *views, question).unseen(depth);
   Unseen none{std::vector<Vertex>(layout.tokens, 0), {}};
   if (!depth && question.kind == ClassKind::seen && question.sets == nullptr) return none;
@@ -568,6 +574,12 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     Reach found = compute_reach(shorter->layout, ask_short(state, *shorter, question, columns));
     found.missed = shorter->restore(found.missed);
     return found;
+  }
+  // Layers are numbers that every way agrees on; pairs that are missed are not, and the first way that has one names it.
+  const Grid* const known = state.has_grid() && !question.registers_too ? find_grid_for(state, question) : nullptr;
+  if (known != nullptr) {
+    Reach found = reach_on_grid(state, *known, question);
+    if (found.layers && !found.missed) return found;
   }
   if (const IntervalViews* views = find_intervals_for(state, question)) return IntervalReach(layout, *views, question).layers();
   if (const auto reach = reach_by_crossing(state, question)) return *reach;

@@ -216,6 +216,8 @@ std::string published_theorem(const Derivation& d, bool& distinguishes) {
     if (!plain) break;
     std::optional<std::int64_t> colour;
     const Relation& relation = d.layout.relations[layer.front()];
+    const auto is_plain = [](const std::vector<MovingRun>& runs) { return std::ranges::all_of(runs, [](const MovingRun& run) { return run.colour == 1; }); };
+    if (relation.relative == RelativeKind::none && std::ranges::all_of(relation.pattern->lists, is_plain)) continue;  // one colour, whatever cancels
     for (Vertex i = 0; i < relation.pattern->vertices && plain; i = relation.same_row_until(i)) {
       relation.row(i, row);
       for (const Run& r : row) plain = plain && r.colour_step == 0 && colour.value_or(r.colour) == r.colour, colour = r.colour;

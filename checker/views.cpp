@@ -133,6 +133,11 @@ public:
     if (do_offsets_explain(layout_, depth_, memory_)) return;
     std::vector<Vertex> roots;
     const std::vector<Vertex> orbit = orbits(layout_group_.group);
+    // Rigid views have no automorphisms; with one orbit there are no two of them to compare (docs/theory.md 16.58).
+    if (!registers_ && std::ranges::all_of(orbit, [](Vertex least) { return least == 0; }) && is_rigid(layout_)) {
+      if (keeps_met) meet_given({0});
+      return;
+    }
     const std::vector<bool> complete = find_complete_roots(orbit);
     for (Vertex a = 0; a < layout_.tokens; ++a) {
       if (orbit[a] == a && !complete[a]) roots.push_back(a);

@@ -233,6 +233,7 @@ std::shared_ptr<const GridFactors> find_grid_factors(const Layout& layout, const
   if (!memory->has_grid) {
     memory->grid = make_grid_factors(layout, budget);
     memory->has_grid = true;
+    if (memory->grid) memory->read_layers.clear();  // the factors answer what follows
   }
   return memory->grid;
 }

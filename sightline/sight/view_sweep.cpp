@@ -210,6 +210,9 @@ bool ViewSweep::run() {
   };
   if (do_translates_explain(layout, depth_, budget_) || do_offsets_explain(layout, depth_, budget_)) return explained();
   const std::vector<group::Point>& orbit = question_.layout_group->orbit;
+  // Where rows are rigid a view has no automorphism, and one orbit has no two roots to compare: nothing else need be asked (docs/theory.md 16.58).
+  const bool one_orbit = std::all_of(orbit.begin(), orbit.begin() + layout.tokens, [](group::Point least) { return least == 0; });
+  if (one_orbit && !layout.has_equal_registers() && is_rigid(layout, budget_)) return explained();
   std::vector<Vertex> roots;
   const std::vector<bool> complete = find_complete_roots(layout, depth_, budget_);
   for (Vertex a = 0; a < layout.tokens; ++a) {
