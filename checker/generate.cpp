@@ -218,15 +218,18 @@ std::shared_ptr<const Pattern> PatternSource::held_to(const std::string& key, co
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   const Rule make_row = rule();  // takes the leaves it needs first
   const auto pattern = take(key);
-  Row expected, found;
-  for (Vertex i = 0; i < pattern->vertices; ++i) {
-    expected.clear();
-    make_row(i, expected);
-    pattern->row(i, found);
-    if (expected == found || are_few_and_same(expected, found)) continue;
-    if (!is_disjoint(found, work_) || !same_row(expected, found, work_))
-      throw Rejected("patterns", "pattern " + std::to_string(next_ - 1) + " (" + kind + "): reader " + std::to_string(i) + " reads something else");
-  }
+  Row expected;
+  pattern->visit_rows([&](Vertex begin, Vertex end, const Row& found) {
+    for (Vertex i = begin; i < end; ++i) {
+      expected.clear();
+      make_row(i, expected);
+      poll();
+      if (expected == found || are_few_and_same(expected, found)) continue;
+      if (!is_disjoint(found, work_) || !same_row(expected, found, work_))
+        throw Rejected("patterns", "pattern " + std::to_string(next_ - 1) + " (" + kind + "): reader " + std::to_string(i) + " reads something else");
+    }
+    return true;
+  });
   return pattern;
 }
 

@@ -74,11 +74,8 @@ struct Factors {
 bool split(const Pattern& pattern, Vertex width, Factors& factors) {
   factors.down.resize(pattern.vertices / width);
   factors.across.resize(width);
-  std::vector<Run> row;
   Axis down, across;
-  for (Vertex i = 0, end = 0; i < pattern.vertices; i = end) {
-    end = pattern.same_row_until(i);
-    pattern.row(i, row);
+  return pattern.visit_rows([&](Vertex i, Vertex end, const std::vector<Run>& row) {
     down.clear();
     across.clear();
     std::uint64_t members = 0;
@@ -100,8 +97,8 @@ bool split(const Pattern& pattern, Vertex width, Factors& factors) {
       if (factors.down[r] != down || factors.across[c] != across || !contains(down, r) || !contains(across, c))
         return false;
     }
-  }
-  return true;
+    return true;
+  });
 }
 
 /// Of layers that do not occur: everybody reads himself.

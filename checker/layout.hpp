@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "json.hpp"
+#include "poll.hpp"
 
 namespace checker {
 
@@ -52,13 +53,50 @@ public:
   /// End of the readers i, i+1, .. that are known to have the row of i: those of its segment when no run of it moves.
   [[nodiscard]] Vertex same_row_until(Vertex i) const;
 
+  /// visit(begin, end, runs), readers in order: begin .. end-1 have this row, as row() gives it. Until visit says false; did it never?
+  template <class Visit> bool visit_rows(const Visit& visit) const;
+
   [[nodiscard]] const Segment& segment_of(Vertex i) const;
   /// The runs that are the same for all readers of a segment, and those that are not.
   void split_row(const Segment& segment, std::vector<Run>& still, std::vector<MovingRun>& moving) const;
 };
 
 /// What the k-th reader of a segment reads by these runs.
-void append_runs(const std::vector<MovingRun>& runs, Vertex k, std::vector<Run>& out);
+inline void append_runs(const std::vector<MovingRun>& runs, Vertex k, std::vector<Run>& out) {
+  for (const MovingRun& run : runs) {
+    const Vertex lo = run.lo + run.lo_slope * k, hi = run.hi + run.hi_slope * k;
+    if (lo > hi) continue;
+    const Vertex last = run.step == 1 ? hi : lo + (hi - lo) / run.step * run.step;
+    out.push_back({lo, last, lo == last ? 1 : run.step, run.colour, 0});
+  }
+}
+void sort_runs(std::vector<Run>& row);  ///< as row() has them
+
+template <class Visit>
+bool Pattern::visit_rows(const Visit& visit) const {
+  const auto moves = [&](std::uint32_t list) {
+    if (list == none) return false;
+    for (const MovingRun& run : lists[list]) {
+      if (run.lo_slope != 0 || run.hi_slope != 0) return true;
+    }
+    return false;
+  };
+  std::vector<Run> runs;
+  for (const Segment& segment : segments) {
+    const bool moving = segment.count > 1 && (moves(segment.list) || moves(segment.tail));
+    for (Vertex k = 0; k < (moving ? segment.count : 1); ++k) {
+      poll();
+      runs.clear();
+      for (const std::uint32_t list : {segment.list, segment.tail}) {
+        if (list != none) append_runs(lists[list], k, runs);
+      }
+      sort_runs(runs);
+      const Vertex begin = segment.first + k;
+      if (!visit(begin, moving ? begin + 1 : segment.first + segment.count, std::as_const(runs))) return false;
+    }
+  }
+  return true;
+}
 
 /// Do both hold the same arcs with the same colours? Exact; O(runs of all rows), less where both are written alike.
 [[nodiscard]] bool same_rows(const Pattern& a, const Pattern& b);

@@ -148,8 +148,12 @@ void Pattern::row(Vertex i, std::vector<Run>& out) const {
   for (const std::uint32_t list : {segment.list, segment.tail}) {
     if (list != none) append_runs(lists[list], k, out);
   }
+  sort_runs(out);
+}
+
+void sort_runs(std::vector<Run>& row) {
   const auto before = [](const Run& a, const Run& b) { return a.first < b.first; };
-  if (!std::is_sorted(out.begin(), out.end(), before)) std::sort(out.begin(), out.end(), less);
+  if (!std::is_sorted(row.begin(), row.end(), before)) std::sort(row.begin(), row.end(), less);
 }
 
 void Pattern::split_row(const Segment& segment, std::vector<Run>& still, std::vector<MovingRun>& moving) const {
@@ -166,15 +170,6 @@ void Pattern::split_row(const Segment& segment, std::vector<Run>& still, std::ve
   }
   still.clear();
   append_runs(fixed, 0, still);
-}
-
-void append_runs(const std::vector<MovingRun>& runs, Vertex k, std::vector<Run>& out) {
-  for (const MovingRun& run : runs) {
-    const Vertex lo = run.lo + run.lo_slope * k, hi = run.hi + run.hi_slope * k;
-    if (lo > hi) continue;
-    const Vertex last = run.step == 1 ? hi : lo + (hi - lo) / run.step * run.step;
-    out.push_back({lo, last, lo == last ? 1 : run.step, run.colour, 0});
-  }
 }
 
 bool same_rows(const Pattern& a, const Pattern& b) {

@@ -171,7 +171,7 @@ private:
   /// The product of classes whose first token this is.
   [[nodiscard]] std::optional<Vertex> class_led_by(std::uint64_t token) const {
     if (token >= tokens_) return std::nullopt;
-    const auto r = static_cast<Vertex>(token / width_), c = static_cast<Vertex>(token % width_);
+    const Vertex r = static_cast<Vertex>(token) / width_, c = static_cast<Vertex>(token) % width_;
     const Vertex i = down_.class_of[r], j = across_.class_of[c];
     if (down_.classes[i].front() != r || across_.classes[j].front() != c) return std::nullopt;
     return i * across_.size() + j;

@@ -575,11 +575,11 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     found.missed = shorter->restore(found.missed);
     return found;
   }
-  // Layers are numbers that every way agrees on; pairs that are missed are not, and the first way that has one names it.
+  // How many layers suffice is a number that every way agrees on; of a pair that is never seen the first way that has one names it.
   const Grid* const known = state.has_grid() && !question.registers_too ? find_grid_for(state, question) : nullptr;
   if (known != nullptr) {
     Reach found = reach_on_grid(state, *known, question);
-    if (found.layers && !found.missed) return found;
+    if (found.layers) return found;
   }
   if (const IntervalViews* views = find_intervals_for(state, question)) return IntervalReach(layout, *views, question).layers();
   if (const auto reach = reach_by_crossing(state, question)) return *reach;

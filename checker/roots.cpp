@@ -324,21 +324,33 @@ std::optional<RootColours> walk_root(const Rooted& rooted, Vertex root, std::uin
 }
 
 bool is_rigid(const Layout& layout) {
-  std::vector<Run> runs;
   std::vector<std::int64_t> colours;
-  for (const Relation& relation : layout.relations) {
-    for (Vertex i = 0; i < layout.vertices(); ++i) {
-      relation.row(i, runs);
-      colours.clear();
-      for (const Run& run : runs) {
-        const bool own = run.first <= i && i <= run.last && (i - run.first) % run.step == 0;
-        if (run.colour_step == 0 && run.size() > (own ? 2u : 1u)) return false;
-        for (Vertex k = 0; k < run.size() && runs.size() > 1; ++k) {
-          if (run.first + k * run.step != i) colours.push_back(run.colour + k * run.colour_step);
-        }
+  const auto is_rigid_row = [&](Vertex i, const std::vector<Run>& runs) {
+    colours.clear();
+    for (const Run& run : runs) {
+      const bool own = run.first <= i && i <= run.last && (i - run.first) % run.step == 0;
+      if (run.colour_step == 0 && run.size() > (own ? 2u : 1u)) return false;
+      for (Vertex k = 0; k < run.size() && runs.size() > 1; ++k) {
+        if (run.first + k * run.step != i) colours.push_back(run.colour + k * run.colour_step);
       }
-      std::sort(colours.begin(), colours.end());
-      if (std::adjacent_find(colours.begin(), colours.end()) != colours.end()) return false;
+    }
+    std::sort(colours.begin(), colours.end());
+    return std::adjacent_find(colours.begin(), colours.end()) == colours.end();
+  };
+  std::vector<Run> row;
+  for (const Relation& relation : layout.relations) {
+    // What cancels is one and the same for a whole row, so colours as given tell.
+    const bool plain = relation.relative == RelativeKind::none;
+    const auto are_rigid = [&](Vertex begin, Vertex end, const std::vector<Run>& runs) {
+      for (Vertex i = begin; i < end; ++i) {
+        if (!is_rigid_row(i, runs)) return false;
+      }
+      return true;
+    };
+    if (plain && !relation.pattern->visit_rows(are_rigid)) return false;
+    for (Vertex i = 0; !plain && i < layout.vertices(); ++i) {
+      relation.row(i, row);
+      if (!is_rigid_row(i, row)) return false;
     }
   }
   return true;

@@ -432,6 +432,7 @@ void SightEvidence::add_reach(bool skips_first) {
   sight::ReachQuestion question;
   question.layout = &layout_;
   question.find_layers = true;
+  if (!skips_first && sight::knows_grid(layout_) && !sight::find_shorter(layout_, budget_)) return;
   if (sight::answer_by_intervals(question, budget_)) return;
   // Two tokens per stretch are asked before any grid, and with the weights of stretches a grid has no factors.
   if (sight::find_residues(layout_, budget_)) return;

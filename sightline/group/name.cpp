@@ -416,8 +416,8 @@ Name name_factor(const Group& group, const Budget& budget) {
     } else if (components[c].size() > largest_degree) {
       return std::nullopt;
     }
-    const Group part = restrict_to(group, components[c], known ? &*known : nullptr, budget);
-    Name name = name_component(part, budget);
+    const bool whole = components[c].size() == group.degree;
+    Name name = whole ? name_component(group, budget) : name_component(restrict_to(group, components[c], known ? &*known : nullptr, budget), budget);
     if (!name || (components[c].size() == group.degree && name->factors.size() <= most_factors)) return name;
     add_factor(product, take_points(components[c]), std::move(*name));
   }

@@ -57,9 +57,12 @@ std::size_t Pattern::find_segment(Vertex i) const {
 }
 
 void Pattern::row(Vertex i, std::vector<Run>& out) const {
-  out.clear();
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
-  const RunList& list = body_->lists[body_->segments[find_segment(i)].list];
+  row_by(body_->lists[body_->segments[find_segment(i)].list], i, out);
+}
+
+void Pattern::row_by(const RunList& list, Vertex i, std::vector<Run>& out) const {
+  out.clear();
   if (list.written_count != 0) {
     split_into_runs(written(list), [&out](Vertex first, Vertex last, Vertex step) { out.push_back({first, last, step, 1}); });
     return;

@@ -84,6 +84,8 @@ public:
   /// Writes the row of reader i to `out` (cleared first). O(runs of the row).
   void row(Vertex i, std::vector<Run>& out) const;
   [[nodiscard]] std::vector<Run> row(Vertex i) const;
+  /// The row of a reader whose list is known.
+  void row_by(const RunList& list, Vertex i, std::vector<Run>& out) const;
   /// End of the readers i, i+1, ... that are known to have the row of i: those of its segment when none of its runs moves with
   /// the reader, else i + 1. O(log segments + runs of the list).
   [[nodiscard]] Vertex same_row_until(Vertex i) const;

@@ -22,7 +22,10 @@ Vertex find_change(const AffineRun& run, const Run& here, Vertex i, Vertex end) 
 bool SteadyRows::go_to(Vertex i) {
   if (i < end_) return false;
   const auto& segments = pattern_.segments();
-  if (i == segment_end_) segment_end_ = ++next_segment_ < segments.size() ? segments[next_segment_].begin : pattern_.vertex_count();
+  if (i == segment_end_) {
+    segment_end_ = ++next_segment_ < segments.size() ? segments[next_segment_].begin : pattern_.vertex_count();
+    is_constant_ = segment_end_ == i + 1 || pattern_.is_constant(segments[next_segment_ - 1].list);
+  }
   end_ = i + 1;
   steady_.clear();
   moving_.clear();
@@ -49,7 +52,7 @@ bool SteadyRows::go_to(Vertex i) {
 
 void SteadyRows::rest(Vertex i, std::vector<Run>& out) const {
   if (steady_.empty()) {
-    pattern_.row(i, out);
+    pattern_.row_by(pattern_.lists()[pattern_.segments()[next_segment_ - 1].list], i, out);
     return;
   }
   out.clear();

@@ -17,6 +17,8 @@ public:
   /// Goes to reader i, and says whether a stretch begins there. First 0, then one more each time, or the end() of the stretch.
   bool go_to(Vertex i);
   [[nodiscard]] Vertex end() const { return end_; }
+  /// Pattern::same_row_until of the reader gone to.
+  [[nodiscard]] Vertex same_row_until(Vertex i) const { return is_constant_ ? segment_end_ : i + 1; }
   /// What all readers of the stretch read.
   [[nodiscard]] const std::vector<Run>& steady() const { return steady_; }
   /// Is that all they read?
@@ -31,6 +33,7 @@ private:
   std::size_t fewest_runs_;
   std::size_t next_segment_ = 0;
   Vertex segment_end_ = 0, end_ = 0;
+  bool is_constant_ = false;  ///< have all readers of the segment one row?
   std::vector<Run> steady_;
   std::vector<AffineRun> moving_;
 };

@@ -155,6 +155,8 @@ struct GridFactors {
 };
 /// Null where there is none, and with registers; from the memory where there is one. O(ranges).
 [[nodiscard]] std::shared_ptr<const GridFactors> find_grid_factors(const Layout& layout, const Budget& budget);
+/// Does the memory have one already?
+[[nodiscard]] bool knows_grid(const Layout& layout);
 
 /// Kind `all`: the token is a pair (r, c) on a grid of some width, and every row is a product of what r reads and what c reads
 /// (windows on grids, shifted blocks, rows and columns, dilated windows, butterflies). Nothing otherwise. O(ranges).

@@ -238,6 +238,11 @@ std::shared_ptr<const GridFactors> find_grid_factors(const Layout& layout, const
   return memory->grid;
 }
 
+bool knows_grid(const Layout& layout) {
+  const ReachMemory::Entry* memory = ReachMemory::find(layout);
+  return memory != nullptr && memory->grid != nullptr;
+}
+
 // R_q[(r,c)] = D_q[r] x C_q[c] by induction, where D and C are the views of the two factors: a union of products
 // D[r'] x C[c'] over all r' in A(r) and c' in B(c) is the product of the two unions. So both factors are asked, with all
 // layers in order, and (r,c) misses something exactly as long as one of them does.

@@ -55,7 +55,7 @@ ReadLayer make_plain_layer(const layout::Pattern& pattern, const Budget& budget)
         result.ranges.insert(result.ranges.end(), current.begin(), current.end());
       }
     }
-    end = rows.is_whole() ? rows.end() : rows.steady().empty() ? pattern.same_row_until(i) : i + 1;
+    end = rows.is_whole() ? rows.end() : rows.steady().empty() ? rows.same_row_until(i) : i + 1;
     rows.rest(i, row);
     current = kept;
     for (const layout::Run& run : row) current.push_back({run.first, run.last, run.step});
