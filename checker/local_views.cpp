@@ -69,6 +69,7 @@ private:
   struct Arcs {
     std::size_t reader, begin, end;
     std::uint64_t weight;
+    Vertex step = 1;  ///< begin, begin + step, .. below end
     friend bool operator==(const Arcs&, const Arcs&) = default;
   };
 
@@ -154,6 +155,8 @@ private:
     std::vector<std::size_t> done(layout_.layers.size(), 0);
     // Intervals that were seen already are skipped: end by first vertex, those that touch joined.
     std::map<Vertex, Vertex> intervals;
+    // Of the members of a residue class, counted through, those that were seen in one go.
+    std::map<std::pair<Vertex, Vertex>, std::pair<std::uint64_t, std::uint64_t>> known;
     const auto note = [&](Vertex j, std::int64_t time) {
       if (time_[j] >= 0) return;
       time_[j] = time;
@@ -171,13 +174,28 @@ private:
               see_interval(intervals, run.first, run.last, [&](Vertex j) { note(j, time); });
               continue;
             }
-            work += run.size();
-            for (std::uint64_t j = run.first; j <= run.last; j += run.step) note(static_cast<Vertex>(j), time);
+            see_class(known[{run.step, run.first % run.step}], run, [&](Vertex j) { note(j, time); });
           }
         }
       }
     }
     return true;
+  }
+
+  /// `known`: numbers first .. end-1 in the class. Runs that neither meet nor touch them are gone through, and the longer ones remembered.
+  template <class Note>
+  void see_class(std::pair<std::uint64_t, std::uint64_t>& known, const Run& run, const Note& note) {
+    const Vertex residue = run.first % run.step;
+    const std::uint64_t first = run.first / run.step, end = first + run.size();
+    const bool touches = first <= known.second && end >= known.first;
+    for (std::uint64_t k = first; k < end; ++k) {
+      if (touches && k == known.first) k = known.second;
+      if (k >= end) break;
+      note(static_cast<Vertex>(residue + k * run.step));
+      ++work;
+    }
+    if (touches) known = {std::min(first, known.first), std::max(end, known.second)};
+    else if (end - first > known.second - known.first) known = {first, end};
   }
 
   template <class Note>
@@ -206,6 +224,16 @@ private:
         const std::size_t begin = place(run.first);
         arcs_.push_back({x, begin, begin + run.size(), weigh(r, run.colour)});
         continue;
+      }
+      if (run.step > 1 && run.colour_step == 0) {
+        // All members are seen. If nothing else between them is, or everything, their places are evenly spaced.
+        const std::size_t low = place(run.first), high = place(run.last);
+        const Vertex step = high - low + 1 == run.size() ? 1 : high - low == run.last - run.first ? run.step : 0;
+        if (step == 1 || (step > 1 && (std::ranges::find(steps_, step) != steps_.end() || steps_.size() < most_steps))) {
+          if (std::ranges::find(steps_, step) == steps_.end()) steps_.push_back(step);
+          arcs_.push_back({x, low, high + step, weigh(r, run.colour), step});
+          continue;
+        }
       }
       std::int64_t colour = run.colour;
       for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
@@ -239,22 +267,32 @@ private:
       }
       if (distinct == known) return std::nullopt;
       known = distinct;
-      // What each reads, then who reads each.
-      sums.assign(seen_.size() + 1, 0);
+      // What each reads, then who reads each, in one pass over the places for each step.
       read.assign(seen_.size(), 0);
-      for (std::size_t x = 0; x < seen_.size(); ++x) sums[x + 1] = sums[x] + mix(hash[x]);
-      for (const Arcs& arcs : arcs_) read[arcs.reader] += arcs.weight * (sums[arcs.end] - sums[arcs.begin]);
-      for (std::size_t x = 0; x < seen_.size(); ++x) hash[x] = mix(hash[x], read[x]);
-      std::fill(sums.begin(), sums.end(), 0);
-      for (const Arcs& arcs : arcs_) {
-        sums[arcs.begin] += arcs.weight * mix(hash[arcs.reader], 1);
-        sums[arcs.end] -= arcs.weight * mix(hash[arcs.reader], 1);
+      for (const Vertex step : steps_) {
+        sums.assign(seen_.size() + step, 0);
+        for (std::size_t x = 0; x < seen_.size(); ++x) sums[x + step] = sums[x] + mix(hash[x]);
+        for (const Arcs& arcs : arcs_) {
+          if (arcs.step == step) read[arcs.reader] += arcs.weight * (sums[arcs.end] - sums[arcs.begin]);
+        }
       }
-      std::uint64_t readers = 0;
-      for (std::size_t x = 0; x < seen_.size(); ++x) hash[x] = mix(hash[x], readers += sums[x]);
+      for (std::size_t x = 0; x < seen_.size(); ++x) hash[x] = mix(hash[x], read[x]);
+      read.assign(seen_.size(), 0);
+      for (const Vertex step : steps_) {
+        sums.assign(seen_.size() + step, 0);
+        for (const Arcs& arcs : arcs_) {
+          if (arcs.step != step) continue;
+          const std::uint64_t mark = arcs.weight * mix(hash[arcs.reader], 1);
+          sums[arcs.begin] += mark;
+          sums[arcs.end] -= mark;
+        }
+        for (std::size_t x = 0; x < seen_.size(); ++x) read[x] += sums[x] += x < step ? 0 : sums[x - step];
+      }
+      for (std::size_t x = 0; x < seen_.size(); ++x) hash[x] = mix(hash[x], read[x]);
     }
   }
 
+  static constexpr std::size_t most_steps = 8;
   const Layout& layout_;
   std::vector<std::uint64_t> first_;
   std::vector<std::int64_t> time_;
@@ -262,6 +300,7 @@ private:
   std::vector<Run> row_;
   std::vector<bool> fixed_;
   std::vector<Vertex> moves_until_;
+  std::vector<Vertex> steps_{1};  ///< of arcs, met so far
   std::vector<Arcs> arcs_, known_arcs_;
   std::vector<std::uint64_t> known_start_;
   std::optional<std::uint64_t> known_;  ///< of the view before, where all was told apart

@@ -4,6 +4,7 @@
 #include "sightline/sight/local_views.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -131,12 +132,15 @@ public:
       next_[j] = j;
     }
     active_.clear();
+    gone_through_.clear();
     return found;
   }
 
 private:
+  /// Places begin, begin + step, .. below `end` among what is seen.
   struct Piece {
-    std::size_t reader, begin, end;  // places among what is seen
+    std::size_t reader, begin, end;
+    std::uint32_t step;  ///< its number
     std::uint64_t weight;
     friend bool operator==(const Piece&, const Piece&) = default;
   };
@@ -181,6 +185,27 @@ private:
     return work_ + active_.size() > most_work_ || active_.size() > most_seen || pieces_.size() > most_pieces;
   }
 
+  /// A run with gaps. Of each step and residue one stretch is remembered of which everything is seen.
+  void take_stepped(const layout::Run& run, std::int64_t time) {
+    const std::uint64_t step = run.step, first = run.first, last = run.last;
+    const auto take_all = [&](std::uint64_t from, std::uint64_t to) {
+      for (std::uint64_t j = from; j <= to; j += step, ++work_) {
+        if (latest_[j] < 0) take(static_cast<Vertex>(j), time);
+      }
+    };
+    const auto [at, fresh] = gone_through_.try_emplace({run.step, run.first % run.step}, first, last);
+    auto& [low, high] = at->second;
+    if (fresh || last + step < low || first > high + step) {
+      take_all(first, last);
+      if (last - first > high - low) at->second = {first, last};
+      return;
+    }
+    if (first < low) take_all(first, low - step);
+    if (last > high) take_all(high + step, last);
+    low = std::min(low, first);
+    high = std::max(high, last);
+  }
+
   bool walk(Vertex root, std::int64_t depth) {
     take(root, depth);
     std::vector<std::size_t> expanded(layout_.layers.size(), 0);
@@ -196,10 +221,7 @@ private:
               for (Vertex j = from(run.first); j <= run.last; j = from(j)) take(j, q - 1);
               continue;
             }
-            work_ += run.size();
-            for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
-              if (latest_[j] < 0) take(static_cast<Vertex>(j), q - 1);
-            }
+            take_stepped(run, q - 1);
           }
         }
       }
@@ -220,17 +242,36 @@ private:
         for (const layout::ColouredRun& run : row_) {
           if (run.step == 1 && run.colour_step == 0) {
             const std::size_t begin = place(run.first);
-            pieces_.push_back({x, begin, begin + run.size(), weigh(r, run.colour)});
+            pieces_.push_back({x, begin, begin + run.size(), 0, weigh(r, run.colour)});
             continue;
           }
+          if (run.colour_step == 0 && run.size() > 2 && write_stepped(x, run, weigh(r, run.colour))) continue;
           std::int64_t colour = run.colour;
           for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
             const std::size_t at = place(static_cast<Vertex>(j));
-            pieces_.push_back({x, at, at + 1, weigh(r, colour)});
+            pieces_.push_back({x, at, at + 1, 0, weigh(r, colour)});
           }
         }
       }
     }
+    return true;
+  }
+
+  /// A run with gaps is one piece where nothing between its members is seen, or everything.
+  bool write_stepped(std::size_t x, const layout::ColouredRun& run, std::uint64_t weight) {
+    constexpr std::size_t most_steps = 8;
+    const std::size_t begin = place(run.first), last = place(run.last);
+    if (last - begin + 1 == run.size()) {
+      pieces_.push_back({x, begin, last + 1, 0, weight});
+      return true;
+    }
+    if (last - begin != run.last - run.first) return false;
+    auto at = std::find(steps_.begin(), steps_.end(), run.step);
+    if (at == steps_.end()) {
+      if (steps_.size() == most_steps) return false;
+      at = steps_.insert(at, run.step);
+    }
+    pieces_.push_back({x, begin, last + run.step, static_cast<std::uint32_t>(at - steps_.begin()), weight});
     return true;
   }
 
@@ -261,20 +302,27 @@ private:
       }
       if (distinct == known) return std::nullopt;
       known = distinct;
-      sums_.assign(seen + 1, 0);
+      // What each reads, then who reads each. By step, as prefix sums and as differences.
+      sums_.resize(steps_.size());
       read_.assign(seen, 0);
-      for (std::size_t x = 0; x < seen; ++x) sums_[x + 1] = sums_[x] + mix(hash_[x]);
-      for (const Piece& piece : pieces_) read_[piece.reader] += piece.weight * (sums_[piece.end] - sums_[piece.begin]);
+      for (std::size_t k = 0; k < steps_.size(); ++k) {
+        sums_[k].assign(seen + steps_[k], 0);
+        for (std::size_t x = 0; x < seen; ++x) sums_[k][x + steps_[k]] = sums_[k][x] + mix(hash_[x]);
+      }
+      for (const Piece& piece : pieces_) read_[piece.reader] += piece.weight * (sums_[piece.step][piece.end] - sums_[piece.step][piece.begin]);
       for (std::size_t x = 0; x < seen; ++x) hash_[x] = mix(hash_[x] + mix(read_[x] + 3));
-      sums_.assign(seen + 1, 0);
+      for (std::vector<std::uint64_t>& sums : sums_) std::fill(sums.begin(), sums.end(), 0);
       for (const Piece& piece : pieces_) {
         const std::uint64_t told = piece.weight * mix(hash_[piece.reader] + 1);
-        sums_[piece.begin] += told;
-        sums_[piece.end] -= told;
+        sums_[piece.step][piece.begin] += told;
+        sums_[piece.step][piece.end] -= told;
       }
-      std::uint64_t open = 0;
       for (std::size_t x = 0; x < seen; ++x) {
-        open += sums_[x];
+        std::uint64_t open = 0;
+        for (std::size_t k = 0; k < steps_.size(); ++k) {
+          if (x >= steps_[k]) sums_[k][x] += sums_[k][x - steps_[k]];
+          open += sums_[k][x];
+        }
         hash_[x] = mix(hash_[x] + mix(open));
       }
     }
@@ -296,8 +344,11 @@ private:
   std::vector<Vertex> next_, active_;
   std::vector<layout::Run> plain_;
   std::vector<layout::ColouredRun> row_;
+  std::map<std::pair<Vertex, Vertex>, std::pair<std::uint64_t, std::uint64_t>> gone_through_;  ///< by step and residue: the first and the last
+  std::vector<Vertex> steps_{1};
   std::vector<Piece> pieces_;
-  std::vector<std::uint64_t> hash_, sorted_, sums_, read_;
+  std::vector<std::uint64_t> hash_, sorted_, read_;
+  std::vector<std::vector<std::uint64_t>> sums_;  ///< by step
   std::optional<std::uint64_t> last_;  ///< of the last view, where all was told apart
   std::vector<std::uint64_t> last_start_;
   std::vector<Piece> last_pieces_;

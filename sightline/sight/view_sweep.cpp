@@ -237,13 +237,16 @@ bool ViewSweep::run() {
   const DescendingAnswer descending = explain_descending_rows(layout, depth_, roots, budget_);
   if (descending.explained) return explained();
   if (first_only() && descending.alike && layout.vertices() >= least_for_hidden_twins && !try_alike(*descending.alike)) return false;
-  if (do_local_views_explain(layout, orbit, depth_, roots, budget_)) return explained();
   const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
   const bool rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_);
   if (!rigid && are_classes_uniform(*question_.layout_group, symmetric_class())) {
     if (auto views = ViewColours::make(layout, *question_.layout_group, depth_, budget_)) views_.emplace(std::move(*views));
   }
+  // The former takes a pass over the rows for each of a few clusters of roots, the latter a look at the surroundings of each.
   if (views_ && views_->explains_all(roots, symmetric_class())) return explained();
+  // Where more is to be looked at for the surroundings of all than for the views of these roots, the latter are compared.
+  const std::uint64_t cost = 32 * std::uint64_t{roots.size()} * layout.vertices();
+  if (cost > few_local_steps && do_local_views_explain(layout, orbit, depth_, roots, budget_, std::min(cost, most_local_steps))) return explained();
   if (many) {
     if (first_only() && !sample_twins(roots)) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
