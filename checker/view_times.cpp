@@ -145,9 +145,12 @@ bool do_least_times_explain(const Layout& layout, const std::vector<std::int64_t
 }
 
 /// The vertices that stay where they are in every view, because nothing else is like them in what is kept and in the rows that are in sight of all roots; then their rows,
-/// colour by colour, are kept as sets: each member is marked. False where nothing new is fixed (docs/theory.md 16.64).
+/// colour by colour, are kept as sets: each member is marked. False where nothing new is fixed (docs/theory.md 16.64), or that is too much to mark.
+/// @param marked  how much so far: a few lines of a certificate may ask for n^2 arcs; the library marks fewer
 bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>& least, const Described& rows, const std::vector<std::uint64_t>& first, std::set<Vertex>& fixed,
-                          std::vector<std::uint64_t>& kept) {
+                          std::vector<std::uint64_t>& kept, std::uint64_t& marked) {
+  constexpr std::uint64_t most_marked = std::uint64_t{1} << 28;
+  constexpr std::size_t most_steps = 8;
   std::map<std::uint64_t, std::vector<Vertex>> asked;  // by how much is in sight at the least
   for (Vertex j = 0; j < layout.vertices(); ++j) {
     std::uint64_t grade = 0;
@@ -166,7 +169,8 @@ bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>&
   }
   if (fresh.empty()) return false;
   fixed.insert(fresh.begin(), fresh.end());
-  std::vector<std::uint64_t> marks(layout.vertices(), 0), ends(std::size_t{layout.vertices()} + 1, 0);
+  std::vector<std::uint64_t> marks(layout.vertices(), 0);
+  std::map<Vertex, std::vector<std::uint64_t>> ends;  // by step: where runs of one colour begin and end
   std::vector<Run> row;
   for (const Vertex p : fresh) {
     for (std::size_t r = 0; r < first.size(); ++r) {
@@ -174,18 +178,23 @@ bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>&
       poll();
       layout.relations[r].row(p, row);
       for (const Run& run : row) {
-        if (run.step == 1 && run.colour_step == 0) {
+        if (++marked > most_marked) return false;
+        if (run.colour_step == 0 && (ends.contains(run.step) || ends.size() < most_steps)) {
           const std::uint64_t mark = mix(mix(p, r), static_cast<std::uint64_t>(run.colour));
-          ends[run.first] += mark;
-          ends[std::size_t{run.last} + 1] -= mark;
+          std::vector<std::uint64_t>& change = ends.try_emplace(run.step, std::size_t{layout.vertices()} + run.step, 0).first->second;
+          change[run.first] += mark;
+          change[std::size_t{run.last} + run.step] -= mark;
           continue;
         }
+        if (marked += run.size(); marked > most_marked) return false;
         for (Vertex k = 0; k < run.size(); ++k) marks[run.first + k * run.step] += mix(mix(p, r), static_cast<std::uint64_t>(run.colour + k * run.colour_step));
       }
     }
   }
-  std::uint64_t open = 0;
-  for (Vertex j = 0; j < layout.vertices(); ++j) kept[j] = mix(kept[j], marks[j] + (open += ends[j]));
+  for (auto& [step, change] : ends) {
+    for (std::size_t j = 0; j < layout.vertices(); ++j) marks[j] += change[j] += j < step ? 0 : change[j - step];
+  }
+  for (Vertex j = 0; j < layout.vertices(); ++j) kept[j] = mix(kept[j], marks[j]);
   return true;
 }
 
@@ -221,9 +230,10 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
   constexpr int most_rounds = 5;
   std::vector<std::uint64_t> kept(layout.vertices(), 0);
   std::set<Vertex> fixed;
+  std::uint64_t marked = 0;
   for (int round = 0;; ++round) {
     if (do_least_times_explain(layout, least, number, rows, first, kept)) return true;
-    if (round == most_rounds || !mark_what_fixed_read(layout, least, rows, first, fixed, kept)) break;
+    if (round == most_rounds || !mark_what_fixed_read(layout, least, rows, first, fixed, kept, marked)) break;
   }
   if (!few) return false;
   // Maps lead to roots whose own rows, all of them in sight, are alike: within each such kind one number per hash. What the root reads keeps its colour.

@@ -143,7 +143,12 @@ public:
       if (orbit[a] == a && !complete[a]) roots.push_back(a);
     }
     if (roots.empty()) return;
-    if (do_times_explain(layout_, depth_, roots, explainer_.number()) || do_lines_explain(layout_, depth_, roots)) {
+    std::optional<AutomorphismTest> test;
+    const auto is_symmetry = [&](const Permutation& permutation) {
+      if (!test) test.emplace(make_structure(layout_));
+      return (*test)(permutation);
+    };
+    if (do_times_explain(layout_, depth_, roots, explainer_.number()) || do_lines_explain(layout_, depth_, roots) || do_matchings_explain(layout_, depth_, roots, is_symmetry)) {
       if (keeps_met) meet_given(roots);
       return;
     }
@@ -167,8 +172,8 @@ public:
     const bool uniform = std::all_of(classes.begin(), classes.end(), [&](const auto& members) { return explainer_.explains_class(members); });
     if (!rigid && uniform) places_ = PlaceColours::make(layout_, layout_group_.group, depth_);
     // The former takes a pass over the rows for each of a few clusters of roots, the latter a look at the surroundings of each: no more than at these views themselves.
-    const std::uint64_t cost = std::min(most_local_work, 128 * std::uint64_t{roots.size()} * layout_.vertices());
-    if ((places_ && places_->explains_all(roots, explainer_.number())) || (cost > few_local_work && do_local_views_explain(layout_, orbit, depth_, roots, memory_, cost))) {
+    const std::uint64_t cost = std::clamp(256 * std::uint64_t{roots.size()} * layout_.vertices(), 8 * few_local_work, most_local_work);
+    if ((places_ && places_->explains_all(roots, explainer_.number())) || do_local_views_explain(layout_, orbit, depth_, roots, memory_, cost)) {
       if (keeps_met) meet_given(roots);
       return;
     }

@@ -1,6 +1,7 @@
 // Inside of sight.hpp: H_a, what one output sees, as a structure (theory 10, 7.6, 15.8 g), and what all its isomorphisms preserve.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -112,6 +113,10 @@ private:
 /// Is every isomorphism of the views of these roots (one per orbit) what an automorphism of the layout does there? Shown by colours that tell neighbours on the line from
 /// others (line_views.cpp). False may mean: not found out.
 [[nodiscard]] bool do_lines_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots);
+
+/// Is every isomorphism of the views of these roots (one per orbit) what an automorphism of the layout does there? Shown where rows that all see leave a vertex few places
+/// to go to, each of which says where all others go (matched_views.cpp). False may mean: not found out.
+[[nodiscard]] bool do_matchings_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::function<bool(const Permutation&)>& is_symmetry);
 
 /// Is every isomorphism between two views of this depth what an automorphism of the layout does there? Shown from rows that are one another's
 /// translates (translates.cpp). False may mean: not found out.

@@ -220,6 +220,7 @@ bool ViewSweep::run() {
   }
   if (roots.empty()) return true;
   if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_) || do_lines_explain(layout, depth_, roots, budget_)) return explained();
+  if (do_matchings_explain(layout, depth_, roots, [this](const group::Permutation& tau) { return is_layout_symmetry(tau); }, budget_)) return explained();
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
   const bool passes_layout_group = !layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all);
   if (passes_layout_group && !drop_partly_complete(layout, *question_.layout_group, depth_, roots, records, budget_).empty()) {

@@ -1,6 +1,7 @@
 // Inside of views.hpp: one pass over the isomorphisms of rooted views, up to what a group already explains. Not for other rooms.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -129,6 +130,12 @@ private:
 /// from others and everything is fixed from an end of the line on, or from tokens like no other (docs/theory.md 16.56). False may mean: not found out, registers.
 /// O(runs), for each of a few clusters of roots.
 [[nodiscard]] bool do_lines_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget);
+
+/// Is every isomorphism of the views of these roots (one per orbit) what an automorphism of the layout does there? Shown where the rows that all of them see leave a
+/// vertex few places to go to, and each of these says where all others go: maps that are symmetries of the layout, or that no root's own rows allow
+/// (docs/theory.md 16.62). False may mean: not found out. O(arcs of the rows that all see, and of those of the roots), for each of a few places.
+[[nodiscard]] bool do_matchings_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots,
+                                        const std::function<bool(const group::Permutation&)>& is_symmetry, const Budget& budget);
 
 /// By vertex, at most t_a(j) for all of these roots a: what all of them read in one layer, and what is seen from there. -1: nothing is known.
 [[nodiscard]] std::vector<std::int64_t> bound_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "sightline/sight/kept_rows.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/stepped_sums.hpp"
@@ -14,19 +15,6 @@ namespace sightline::sight {
 namespace {
 
 using root_hash::mix;
-
-/// What a row's arcs have in common whatever runs they are written in: how many they are, the sums of their colours and of the squares of these.
-std::uint64_t describe_row(const std::vector<layout::ColouredRun>& row) {
-  std::uint64_t count = 0, sum = 0, squares = 0;
-  for (const layout::ColouredRun& run : row) {
-    const std::uint64_t size = run.size(), pairs = size * (size - 1) / 2, last = 2 * size - 1;
-    const auto colour = static_cast<std::uint64_t>(run.colour), step = static_cast<std::uint64_t>(run.colour_step);
-    count += size;
-    sum += size * colour + pairs * step;
-    squares += size * colour * colour + 2 * pairs * colour * step + (pairs % 3 == 0 ? pairs / 3 * last : pairs * (last / 3)) * step * step;
-  }
-  return mix(mix(mix(count) + sum) + squares);
-}
 
 /// Which number the tokens of one hash have.
 class NumberOfHash {
@@ -65,44 +53,6 @@ private:
 
   std::vector<std::pair<std::uint64_t, Vertex>> slots_;
   std::size_t used_ = 0;
-};
-
-/// What isomorphisms keep of each vertex alone. Neighbours that have one row in every relation are a stretch and are described once.
-struct Kept {
-  std::vector<std::uint64_t> first;              ///< by relation: its rows are visible from this layer on; 0: never
-  std::vector<bool> begins;                      ///< by vertex: does a stretch begin?
-  std::vector<std::vector<std::uint64_t>> rows;  ///< by relation that is visible some time, by stretch
-
-  Kept(const Layout& layout, const Budget& budget) : first(compute_first_layers(layout)), begins(layout.vertices(), false), rows(layout.relations.size()) {
-    const Vertex vertices = layout.vertices();
-    begins[0] = true;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      for (Vertex i = 0; first[r] != 0 && i < vertices; i = layout.relations[r].same_row_until(i)) begins[i] = true;
-    }
-    std::vector<layout::ColouredRun> row;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (first[r] == 0) continue;
-      std::uint64_t described = 0;
-      for (Vertex i = 0, end = 0; i < vertices; ++i) {
-        if (!begins[i]) continue;
-        budget.poll();
-        if (i == end) {
-          end = layout.relations[r].same_row_until(i);
-          layout.relations[r].row(i, row);
-          described = describe_row(row);
-        }
-        rows[r].push_back(described);
-      }
-    }
-  }
-
-  /// The rows of a stretch that are visible when `left` layers are left, on top of a hash.
-  [[nodiscard]] std::uint64_t describe(std::uint64_t hash, std::size_t stretch, std::uint64_t left) const {
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (first[r] != 0 && left >= first[r]) hash = mix(hash ^ (rows[r][stretch] + r));
-    }
-    return hash;
-  }
 };
 
 /// With which colours does a root read each vertex? All its rows are in sight.
