@@ -6,8 +6,10 @@
 #include "cli/commands.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
+#include "sightline/architecture/fields.hpp"
 #include "sightline/attention_kernel/kernel.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/words.hpp"
 
 namespace sightline::cli {
 namespace {
@@ -32,7 +34,12 @@ void run(const KernelOptions& options) {
   } else {
     kernel.name.clear();
     kernel.text = options.text;
-    (void)attention_kernel::parse_expression(options.text, attention_kernel::Role::kernel, options.dim);
+    try {
+      (void)attention_kernel::parse_expression(options.text, attention_kernel::Role::kernel, options.dim);
+    } catch (const InputError& error) {
+      const std::string hint = architecture::suggest(options.text, {names.begin(), names.end()});
+      throw InputError(fmt::format("EXPR: expected a kernel name or an expression in x and y, found {}{}", quote_bytes(options.text), hint.empty() ? fmt::format(": {}", error.what()) : hint));
+    }
   }
   const auto facts = attention_kernel::compute_kernel_facts(kernel, options.dim, options.tokens, Budget{});
   if (options.json) {

@@ -142,11 +142,14 @@ Mixer make_mixer(const std::string& text, bool normalised, std::size_t dim) {
     attention_kernel::Kernel kernel;
     kernel.name = mixer.text;
     mixer.expression = attention_kernel::to_expression(kernel, dim);
-  } else if (mentions_t(mixer.text)) {
-    mixer.kind = MixerKind::bias;
-    mixer.expression = attention_kernel::parse_expression(mixer.text, attention_kernel::Role::activation, dim);
-  } else {
-    mixer.expression = attention_kernel::parse_expression(mixer.text, attention_kernel::Role::kernel, dim);
+    return mixer;
+  }
+  if (mentions_t(mixer.text)) mixer.kind = MixerKind::bias;
+  try {
+    mixer.expression = attention_kernel::parse_expression(
+        mixer.text, mixer.kind == MixerKind::bias ? attention_kernel::Role::activation : attention_kernel::Role::kernel, dim);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", text, error.what()));
   }
   return mixer;
 }

@@ -36,6 +36,7 @@ void import_modernbert_decoder(Draft& draft);
 void import_vit(Draft& draft);
 void import_deit(Draft& draft);
 void import_dinov2(Draft& draft);
+void import_dinov2_with_registers(Draft& draft);
 void import_clip_vision(Draft& draft);
 void import_siglip_vision(Draft& draft);
 void import_swin(Draft& draft);        ///< one stage

@@ -43,6 +43,7 @@ constexpr std::array families = {
     Family{"deit", import_deit, Front::no_ids},
     Family{"detr", import_detr, Front::no_ids},
     Family{"dinov2", import_dinov2, Front::no_ids},
+    Family{"dinov2_with_registers", import_dinov2_with_registers, Front::no_ids},
     Family{"distilbert", import_distilbert, Front::special_id},
     Family{"electra", import_electra, Front::special_id},
     Family{"ernie", import_bert, Front::special_id},

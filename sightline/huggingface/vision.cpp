@@ -80,12 +80,27 @@ void import_vit(Draft& draft) { read_vit(draft, {1e-12, "gelu", 16, 1, class_tok
 
 void import_deit(Draft& draft) { read_vit(draft, {1e-12, "gelu", 16, 2, "the class and distillation tokens"}); }
 
-void import_dinov2(Draft& draft) {
-  read_vit(draft, {1e-6, "gelu", 14, 1, class_token});
+namespace {
+
+void read_dinov2(Draft& draft, std::int64_t patch) {
+  read_vit(draft, {1e-6, "gelu", patch, 1, class_token});
   if (!draft.config.flag({"use_swiglu_ffn"}, false)) return;
   attention_kernel::Activation silu;
   silu.name = "silu";
   for (LayerSpec& layer : draft.layers) layer.feedforward = glu(silu, true);
+}
+
+}  // namespace
+
+void import_dinov2(Draft& draft) { read_dinov2(draft, 14); }
+
+// Trained vectors beside the tokens, without positions, that read and are read by all.
+void import_dinov2_with_registers(Draft& draft) {
+  read_dinov2(draft, 16);
+  constexpr std::int64_t most_registers = 1024;
+  const std::int64_t registers = draft.config.integer({"num_register_tokens"}, 4, 0);
+  if (registers > most_registers) draft.config.fail("num_register_tokens", fmt::format("at most {}", most_registers));
+  for (std::int64_t r = 0; r < registers; ++r) draft.architecture.input.registers.push_back(fmt::format("r{}", r));
 }
 
 // A LayerNorm stands before the first layer; the last hidden state has none behind it.

@@ -137,7 +137,7 @@ TEST_CASE("defaults of every family of ids") {
       {"qwen2_moe", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
       {"deepseek_v3", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},  // of its first layer
   };
-  CHECK(table.size() + 7 == known_model_types().size());  // and vit, deit, dinov2, clip's, siglip's, swin, detr
+  CHECK(table.size() + 8 == known_model_types().size());  // and vit, deit, dinov2 with and without registers, clip's, siglip's, swin, detr
   for (const Facts& facts : table) {
     CAPTURE(facts.type);
     const Architecture a = import_type(facts.type);

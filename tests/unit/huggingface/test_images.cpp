@@ -106,6 +106,10 @@ TEST_CASE("image encoders count the tokens in front of their patches") {
   CHECK(import_small("dinov2").tokens == 5);
   CHECK(import_json({{"model_type", "dinov2"}, {"use_swiglu_ffn", true}}).architecture.feedforward.kind ==
         architecture::FeedforwardKind::glu);
+  const auto with_registers = import_small("dinov2_with_registers");
+  CHECK(with_registers.tokens == 5);
+  CHECK(with_registers.input.registers == std::vector<std::string>{"r0", "r1", "r2", "r3"});  // each a vector of its own
+  CHECK(import_json({{"model_type", "dinov2_with_registers"}, {"num_register_tokens", 0}}).architecture.input.registers.empty());
   const auto clip = import_small("clip_vision_model");
   CHECK(clip.tokens == 5);
   CHECK(clip.input.norm.has_value());
