@@ -278,8 +278,9 @@ private:
     }
   }
 
-  /// To tokens: classes, and generators place by place.
-  void lift(ConfirmedGroup& confirmed) const {
+  /// To tokens: classes, and generators place by place, which are not asked for any more and take room for all tokens each.
+  void lift(ConfirmedGroup& confirmed) {
+    const bool single = size() == tokens_;  // no twins: classes are tokens
     const auto tokens_of = [&](Vertex q) {
       std::vector<Vertex> tokens;
       for (const Vertex r : down_.classes[q / across_.size()]) {
@@ -287,16 +288,22 @@ private:
       }
       return tokens;
     };
-    for (Vertex q = 0; q < size(); ++q) {
+    for (Vertex q = 0; q < size() && !single; ++q) {
       std::vector<Vertex> members = tokens_of(q);
       if (members.size() < 2) continue;
       confirmed.order->multiply_factorial(members.size());
       confirmed.group.classes.push_back(std::move(members));
     }
-    for (const ClassMap& map : generators_) {
+    for (ClassMap& taken : generators_) {
+      const ClassMap map = std::move(taken);
       std::vector<std::pair<Vertex, Vertex>> moves;
+      moves.reserve(tokens_);
       for (Vertex q = 0; q < size(); ++q) {
         if (map[q] == q) continue;
+        if (single) {
+          moves.emplace_back(q, map[q]);
+          continue;
+        }
         const std::vector<Vertex> from = tokens_of(q), to = tokens_of(map[q]);
         for (std::size_t k = 0; k < from.size(); ++k) moves.emplace_back(from[k], to[k]);
       }
