@@ -53,12 +53,14 @@ public:
     std::optional<std::uint64_t> result;
     if (look(root, depth)) {
       std::sort(seen_.begin(), seen_.end());
-      for (std::size_t x = 0; x < seen_.size() && !takes_too_long(); ++x) {
-        for (std::size_t r = 0; r < first_.size(); ++r) {
+      bool whole = true;
+      for (std::size_t x = 0; x < seen_.size() && whole; ++x) {
+        whole = !takes_too_long();
+        for (std::size_t r = 0; whole && r < first_.size(); ++r) {
           if (first_[r] != absent && time_[seen_[x]] >= static_cast<std::int64_t>(first_[r])) write_row(x, r);
         }
       }
-      result = refine(root);
+      if (whole) result = refine(root);
     }
     for (const Vertex j : seen_) time_[j] = -1;
     return result;
@@ -143,8 +145,9 @@ private:
     }
   }
 
+  /// Small views are meant: the library, too, leaves others alone, and writes as many arcs.
   [[nodiscard]] bool takes_too_long() const {
-    constexpr std::size_t most_seen = std::size_t{1} << 18, most_arcs = std::size_t{1} << 20;
+    constexpr std::size_t most_seen = std::size_t{1} << 18, most_arcs = std::size_t{1} << 18;
     poll();
     return work + seen_.size() > most_work_ || seen_.size() > most_seen || arcs_.size() > most_arcs;
   }
@@ -309,10 +312,23 @@ private:
 
 /// Of all views; nothing where one of them has symmetries that hashes show, or there is too much to look at.
 std::optional<std::map<Vertex, std::uint64_t>> colour_all(Surroundings& surroundings, const std::vector<Vertex>& roots, std::uint64_t depth, std::uint64_t most_work) {
+  // What each takes behind its neighbour, in a few places: where all would take too much, none is looked at.
   constexpr std::size_t sampled = 16;
+  std::uint64_t behind = 0;
   for (std::size_t k = 0; k < sampled; ++k) {
-    if (!surroundings.colour(roots[k * (roots.size() - 1) / (sampled - 1)], depth, most_work / sampled)) return std::nullopt;
+    const std::size_t at = k * (roots.size() - 2) / (sampled - 1);
+    const std::uint64_t until = surroundings.work + most_work / 4;
+    const auto look_at = [&](const std::vector<Vertex>& few) {
+      const std::uint64_t before = surroundings.work;
+      return surroundings.colour_all(few, depth, until) ? std::optional(surroundings.work - before) : std::nullopt;
+    };
+    if (!look_at({roots[at]})) return std::nullopt;
+    const auto again = look_at({roots[at]}), with_next = look_at({roots[at], roots[at + 1]});  // what was looked at last is known
+    if (!again || !with_next) return std::nullopt;
+    behind += *with_next - std::min(*again, *with_next);
   }
+  if (behind / sampled > most_work / roots.size()) return std::nullopt;
+  surroundings.work = 0;
   return surroundings.colour_all(roots, depth, most_work);
 }
 

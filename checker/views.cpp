@@ -163,28 +163,36 @@ public:
       if (keeps_met) meet_given(roots);
       return;
     }
-    if (do_local_views_explain(layout_, orbit, depth_, roots, memory_, few_local_work) || do_descending_rows_explain(layout_, orbit, depth_, roots, memory_)) {
-      if (keeps_met) meet_given(roots);
-      return;
-    }
-    const bool rigid = !registers_ && is_rigid(layout_);
-    const auto& classes = layout_group_.group.classes;
-    const bool uniform = std::all_of(classes.begin(), classes.end(), [&](const auto& members) { return explainer_.explains_class(members); });
-    if (!rigid && uniform) places_ = PlaceColours::make(layout_, layout_group_.group, depth_);
-    // The former takes a pass over the rows for each of a few clusters of roots, the latter a look at the surroundings of each: no more than at these views themselves.
-    const std::uint64_t cost = std::clamp(256 * std::uint64_t{roots.size()} * layout_.vertices(), 8 * few_local_work, most_local_work);
-    if ((places_ && places_->explains_all(roots, explainer_.number())) || do_local_views_explain(layout_, orbit, depth_, roots, memory_, cost)) {
-      if (keeps_met) meet_given(roots);
-      return;
-    }
     std::vector<std::vector<Vertex>> alike{roots};
     // Rigid views mostly differ soon after the root: longer walks only for those that do not.
-    for (const std::uint64_t most : {std::uint64_t{1} << 11, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
-      if (!rigid) continue;
+    const auto split_by_walks = [&](std::uint64_t most) {
       split(alike, [&](Vertex a) {
         const auto colours_of_a = walk_root(maker_.make(a), a, most, rows_);
         return colours_of_a ? colours_of_a->invariant : 0;
       });
+    };
+    constexpr std::uint64_t first_walk = std::uint64_t{1} << 11, few_walks = std::uint64_t{1} << 24;
+    const bool rigid = !registers_ && is_rigid(layout_), walks_first = rigid && roots.size() * std::max<std::uint64_t>(first_walk, layout_.vertices()) <= few_walks;
+    if (walks_first) split_by_walks(first_walk);
+    if (walks_first && alike.empty()) {
+      if (keeps_met) meet_given(roots);
+      return;
+    }
+    if (do_local_views_explain(layout_, orbit, depth_, roots, memory_, few_local_work) || do_descending_rows_explain(layout_, orbit, depth_, roots, memory_)) {
+      if (keeps_met) meet_given(roots);
+      return;
+    }
+    const auto& classes = layout_group_.group.classes;
+    const bool uniform = std::all_of(classes.begin(), classes.end(), [&](const auto& members) { return explainer_.explains_class(members); });
+    if (!rigid && uniform) places_ = PlaceColours::make(layout_, layout_group_.group, depth_);
+    // The former takes a pass over the rows for each of a few clusters of roots, the latter a look at the surroundings of each: no more than at these views themselves.
+    const std::uint64_t cost = std::clamp(128 * std::uint64_t{roots.size()} * layout_.vertices(), 8 * few_local_work, most_local_work);
+    if ((places_ && places_->explains_all(roots, explainer_.number())) || do_local_views_explain(layout_, orbit, depth_, roots, memory_, cost)) {
+      if (keeps_met) meet_given(roots);
+      return;
+    }
+    for (const std::uint64_t most : {first_walk, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
+      if (rigid) split_by_walks(most);
     }
     if (!rigid) split(alike, [&](Vertex a) { return visit_root(a); });
     for (const std::vector<Vertex>& members : alike) visit_pairs(members);
