@@ -311,6 +311,8 @@ void backward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, cons
     }
     for (int i = 0; i < rows; ++i) {
       const std::int64_t row = list.rows[group + i], first = list.offsets[group + i];
+      if (gradients.past)
+        fetch_row_ahead(head, list, group + i, end, gradients.out, gradients.out_stride);
       for (int a = 0; a < arcs; ++a) { // kept for the columns' turn
         gradients.arc_weights[first + a] = space.scores[a * lanes + i];
         gradients.arc_slopes[first + a] = space.products[a * lanes + i];

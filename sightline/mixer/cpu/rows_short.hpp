@@ -179,6 +179,22 @@ SIGHTLINE_INLINE Vec<Real> sum_arcs(const std::uint8_t* marks, int arcs, Term te
   return sum;
 }
 
+/// Fetches what a row some rows on is the first to need: its query (and gradient of its output), and the last that it reads,
+/// for rows mostly read near the row before. Called where rows are written: nothing else is loaded from memory then.
+template <class Real>
+SIGHTLINE_INLINE void fetch_row_ahead(const Head<Real>& head, const SparseRows& list, std::int64_t row, std::int64_t end,
+                                      const Real* gradient = nullptr, std::ptrdiff_t gradient_stride = 0) {
+  const std::int64_t soon = row + rows_fetched_ahead;
+  if (soon >= end)
+    return;
+  const std::int64_t reader = list.rows[soon], read = list.columns[list.offsets[soon + 1] - 1];
+  prefetch_far<Real>(head.query + reader * head.query_stride, head.width);
+  prefetch_far<Real>(head.key + read * head.key_stride, head.width);
+  prefetch_far<Real>(head.value + read * head.value_stride, head.value_width);
+  if (gradient != nullptr)
+    prefetch_far<Real>(gradient + reader * gradient_stride, head.value_width);
+}
+
 /// Rows begin .. end - 1 of the list, `arcs` each.
 template <class Real, int vectors, int fixed_arcs>
 void forward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
@@ -237,6 +253,8 @@ void forward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, const
             in_parts || rule.canonical, out);
       };
       const bool past = head.past && can_stream<Real>(out);
+      if (past)
+        fetch_row_ahead(head, list, group + i, end);
       if (marks != nullptr)
         past ? sum(Constant<1>{}, Constant<1>{}) : sum(Constant<1>{}, Constant<0>{});
       else
