@@ -385,6 +385,9 @@ TEST_CASE("groups of expressions: order and membership as the library has them")
         element = element.after(sightline::group::Permutation::transposition(a, b));
       }
       const checker::Permutation same = checker::Permutation::from_cycles(sightline::group::to_cycles(element), degree);
+      CHECK(same.has_cycles(same.cycles()));
+      CHECK_FALSE(same.has_cycles(same.cycles() + "("));
+      CHECK_FALSE(same.has_cycles(same.cycles().substr(1)));
       CHECK(chain.contains(same) == membership.contains(element));
       CHECK(trusting.contains(same) == membership.contains(element));
       std::vector<Vertex> from, to;

@@ -149,6 +149,31 @@ TEST_CASE("tables of integers are kept flat and look as any list") {
   CHECK_FALSE(reads("{\"lists\":" + std::string(66, '[') + std::string(66, ']') + "}"));
 }
 
+TEST_CASE("generators read in place look as any list of strings") {
+  for (const char* list : {"[]", "[\"\"]", "[\"(0 1)\",\"(2 3)(4 5)\"]", "[\"a\\\\\"]", "[\"\\n\",\"b\"]", "[\"\xC3\xA9\"]", "[\"a\",1]", "[[\"a\"]]", "[1,2]", "\"a\"", "[{\"generators\":[\"a\"]}]"}) {
+    INFO(list);
+    const std::string text = std::string("{\"generators\":") + list + ",\"other\":" + list + "}";
+    const checker::Json value = checker::parse(text, checker::Strings::in_place), copied = checker::parse(text);
+    CHECK(value == copied);
+    CHECK(copied == value);
+    CHECK(value["generators"] == value["other"]);
+    CHECK(value["generators"].is_array() == value["other"].is_array());
+    CHECK(checker::print(value) == text);
+    if (value["other"].is_array()) CHECK(value["generators"].array() == value["other"].array());
+    CHECK(checker::print(value) == text);
+  }
+  const std::string two = "{\"generators\":[\"(0 1)\",\"(2 3)\"]}", other = "{\"generators\":[\"(0 1)\",\"(2 4)\"]}";
+  const checker::Json value = checker::parse(two, checker::Strings::in_place);
+  CHECK(value["generators"].texts() != nullptr);
+  CHECK(value == checker::parse(two, checker::Strings::in_place));
+  CHECK_FALSE(value == checker::parse(other, checker::Strings::in_place));
+  CHECK_FALSE(value == checker::parse(other));
+  for (const char* text : {"{\"generators\":[\"a\",]}", "{\"generators\":[\"a\"", "{\"generators\":[\"a", "{\"generators\":[\"a\" ]}", "{\"generators\":[\"\t\"]}", "{\"generators\":[\"\xFF\"]}", "{\"generators\":[\"\\u0041\"]}"}) {
+    INFO(text);
+    CHECK_THROWS_AS((void)checker::parse(text, checker::Strings::in_place), checker::Malformed);
+  }
+}
+
 TEST_CASE("accessors name what they expected") {
   const checker::Json value = checker::parse("{\"a\":[1,2.5,\"x\",true,-1]}");
   CHECK(value["a"].size() == 5);
