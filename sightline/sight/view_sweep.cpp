@@ -227,7 +227,11 @@ bool ViewSweep::run() {
     if (roots.empty()) return true;
     own_classes = false;  // the certificate has to show it
   }
-  if (!first_only() && roots.size() > 8 * sampled_roots && layout.vertices() <= most_sampled_vertices && sample_group(roots)) return true;
+  if (!first_only() && roots.size() > 8 * sampled_roots && layout.vertices() <= most_sampled_vertices) {
+    const std::vector<Vertex> before = symmetric_class();
+    if (sample_group(roots)) return true;
+    own_classes = own_classes && before == symmetric_class();  // what a group explains that has grown, the layout's own does not
+  }
   if (passes_layout_group) {
     const ProductViews::Answer products = explain_products(layout, depth_, roots, symmetric_class(), budget_);
     if (products.explained) return explained();
