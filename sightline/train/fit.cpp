@@ -111,7 +111,8 @@ FitResult fit(const Network& network, const Batch& training, const FitOptions& o
     loss.backward();
     const double value = loss.item<double>();
     if (!std::isfinite(value))
-      throw InputError(fmt::format("the loss became {} at step {} (a smaller --lr may help)", value, state.step + 1));
+      throw InputError(fmt::format("the loss became {} at step {} (a smaller --lr may help)",
+                                   name_bad_loss(value), state.step + 1));
     clip_gradient(flat.gradient(), settings.clip);
     optimiser.update(flat.values(), flat.gradient(), state.step, compute_rate(settings, state.step, steps));
     step.reset();

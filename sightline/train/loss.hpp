@@ -1,6 +1,8 @@
 // Losses and metrics of interfaces.md 1: cross-entropy for classes, mean squared error for numbers.
 #pragma once
 
+#include <cmath>
+
 #include "sightline/train/samples.hpp"
 
 namespace sightline::train {
@@ -20,5 +22,10 @@ struct Score {
 
 /// The denominator alone, from targets (the whole batch's, known to every process of a distributed run).
 [[nodiscard]] double count_weight(const Batch& batch);
+
+/// A loss that is no number, for a message. The sign of a NaN says nothing, and differs between processors.
+[[nodiscard]] inline const char* name_bad_loss(double loss) {
+  return std::isnan(loss) ? "nan" : loss > 0 ? "inf" : "-inf";
+}
 
 } // namespace sightline::train

@@ -249,7 +249,7 @@ double Training::make_step() {
   if (!std::isfinite(sum)) {
     throw InputError(
         fmt::format("the loss became {} at step {} (a smaller --train.lr may help); the last checkpoint in {} is kept",
-                    sum, state_.step + 1, request_.out));
+                    name_bad_loss(sum), state_.step + 1, request_.out));
   }
   state_.loss_sum += sum;
   state_.loss_weight += weight;
@@ -273,7 +273,7 @@ void Training::report_row() {
       metric = evaluation.metric;
       if (!std::isfinite(*loss))
         throw InputError(fmt::format("the validation loss became {} at step {}; the last checkpoint in {} is kept",
-                                     *loss, state_.step, request_.out));
+                                     name_bad_loss(*loss), state_.step, request_.out));
     }
     const double watched = loss.value_or(training_loss);
     if (state_.best_step < 0 || watched < state_.best_loss) {
