@@ -47,7 +47,10 @@ public:
 
 private:
   [[noreturn]] void fail(std::size_t at, const std::string& message) const {
-    throw InputError(locate(at) + message);
+    // A text may hold the number 0, where messages would end.
+    std::string line = locate(at) + message;
+    for (std::size_t end = 0; (end = line.find('\0', end)) != std::string::npos;) line.replace(end, 1, "\\0");
+    throw InputError(line);
   }
 
   std::string locate(std::size_t at) const { return fmt::format("group \"{}\", character {}: ", text_, at + 1); }
@@ -254,17 +257,8 @@ private:
   }
 
   Permutation parse_part(std::size_t start, std::string_view part, Point points) const {
-    try {
-      return parse_cycles(part, points);
-    } catch (const InputError& error) {
-      // The message counts characters of the part; say where in the whole expression that is.
-      const std::string message = error.what();
-      const std::string mark = ", character ";
-      const std::size_t place = message.find(mark, part.size());
-      std::size_t digits = 0;
-      const std::size_t inside = std::stoul(message.substr(place + mark.size()), &digits);
-      fail(start + inside - 1, message.substr(place + mark.size() + digits + 2));
-    }
+    // Characters are counted in the whole expression.
+    return parse_cycles(part, points, [&](std::size_t at, const std::string& message) { fail(start + at, message); });
   }
 
   [[noreturn]] void fail_unknown(std::size_t start, std::string_view word) const {

@@ -177,12 +177,13 @@ std::string found_at(std::string_view text, std::size_t at) {
 }  // namespace
 
 Permutation parse_cycles(std::string_view text, Point degree) {
+  return parse_cycles(text, degree, [text](std::size_t at, const std::string& message) { throw InputError(fmt::format("cycles \"{}\", character {}: {}", text, at + 1, message)); });
+}
+
+Permutation parse_cycles(std::string_view text, Point degree, const std::function<void(std::size_t, const std::string&)>& fail) {
   std::size_t at = 0;
   auto skip_blanks = [&] {
     while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r')) ++at;
-  };
-  auto fail = [&](std::size_t where, const std::string& message) -> void {
-    throw InputError(fmt::format("cycles \"{}\", character {}: {}", text, where + 1, message));
   };
   std::vector<Point> moved, image;
   // Sorted (point, character) pairs are checked at the end, so that a long cycle costs n log n, not n^2.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,5 +45,7 @@ private:
 [[nodiscard]] std::string to_cycles(const Permutation& permutation);
 /// Throws InputError naming the character (1-based) where the text stops making sense; points must be < degree.
 [[nodiscard]] Permutation parse_cycles(std::string_view text, Point degree);
+/// @param fail  told where (0-based) and why, for texts inside of others; it throws
+[[nodiscard]] Permutation parse_cycles(std::string_view text, Point degree, const std::function<void(std::size_t, const std::string&)>& fail);
 
 }  // namespace sightline::group

@@ -219,6 +219,8 @@ TEST_CASE("mistakes are named with their character") {
   CHECK(has(error_of("S_3 x", 3), "character 6: expected C_n"));
   CHECK(has(error_of("S_3 + S_2", 5), "character 5: expected \"x\", \"*\", \"wr\" or the end, found \"+\""));
   CHECK(has(error_of("(S_3", 3), "character 5: expected \")\", found the end"));
+  CHECK(has(error_of("gens[(0 1),(0 9)]", 3), "character 15: expected a point below 3, found 9"));
+  CHECK(has(error_of(std::string("gens[(0 1),\0(0 2)]", 18), 3), "group \"gens[(0 1),\\0(0 2)]\", character 12: expected \"(\""));
   CHECK(has(error_of("cyclc(3)", 3), "character 1: expected C_n"));
   CHECK(has(error_of("cyclc(3)", 3), "did you mean \"cyclic\"?"));
   CHECK(has(error_of("S_2 x hypercub(3)", 3), "character 7"));
