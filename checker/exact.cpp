@@ -111,15 +111,37 @@ Natural operator/(const Natural& a, const Natural& b) {
     divide_by_limb(out.limbs_, b.limbs_[0]);
     return out;
   }
-  // Bit by bit from the top: the numbers here are small or few.
-  Natural out, rest;
-  out.limbs_.assign(a.limbs_.size(), 0);
-  for (std::size_t bit = a.bits(); bit-- > 0;) {
-    rest = rest + rest;
-    if (a.limbs_[bit / 32] >> bit % 32 & 1) rest = rest + 1;
-    if (rest < b) continue;
-    rest = rest - b;
-    out.limbs_[bit / 32] |= std::uint32_t{1} << bit % 32;
+  // Limb by limb from the top (Knuth 4.3.1 D). Both are doubled until the first limb of the divisor has its top bit: a digit guessed from
+  // two limbs is then at most two too large, and is put right.
+  Natural out;
+  if (a < b) return out;
+  const Natural scale = std::uint64_t{1} << std::countl_zero(b.limbs_.back());
+  const Limbs divisor = (b * scale).limbs_;
+  Limbs rest = (a * scale).limbs_;
+  const std::size_t n = divisor.size();
+  rest.resize(std::max(rest.size(), a.limbs_.size()) + 1, 0);
+  out.limbs_.assign(rest.size() - n, 0);
+  for (std::size_t j = out.limbs_.size(); j-- > 0;) {
+    const std::uint64_t top = std::uint64_t{rest[j + n]} << 32 | rest[j + n - 1];
+    std::uint64_t digit = std::min<std::uint64_t>(top / divisor[n - 1], 0xffffffff), carry = 0;
+    std::int64_t borrow = 0;
+    for (std::size_t k = 0; k <= n; ++k) {
+      carry += k < n ? digit * divisor[k] : 0;
+      borrow += std::int64_t{rest[j + k]} - static_cast<std::int64_t>(carry & 0xffffffff);
+      rest[j + k] = static_cast<std::uint32_t>(borrow);
+      borrow >>= 32;
+      carry >>= 32;
+    }
+    for (; borrow != 0; --digit) {
+      std::uint64_t sum = 0;
+      for (std::size_t k = 0; k <= n; ++k) {
+        sum += std::uint64_t{rest[j + k]} + (k < n ? divisor[k] : 0);
+        rest[j + k] = static_cast<std::uint32_t>(sum);
+        sum >>= 32;
+      }
+      borrow += static_cast<std::int64_t>(sum);
+    }
+    out.limbs_[j] = static_cast<std::uint32_t>(digit);
   }
   trim(out.limbs_);
   return out;

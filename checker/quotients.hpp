@@ -41,6 +41,11 @@ inline Value operator-(const Value& a, const Value& b) { return {add_terms(multi
 inline Value operator*(const Value& a, const Value& b) { return {multiply_terms(a.top, b.top), multiply_terms(a.bottom, b.bottom)}; }
 inline Value operator/(const Value& a, const Value& b) {
   if (b.top.empty()) throw Unknown();
+  if (b.top.size() == 1 && b.bottom.size() == 1) {  // c e^r has an inverse among the sums: bottoms stay 1, and numbers short
+    const auto& [r, c] = *b.top.begin();
+    const auto& [s, e] = *b.bottom.begin();
+    return {multiply_terms(a.top, {{s - r, e / c}}), a.bottom};
+  }
   return {multiply_terms(a.top, b.bottom), multiply_terms(a.bottom, b.top)};
 }
 inline bool operator==(const Value& a, const Value& b) { return (a - b).top.empty(); }

@@ -198,6 +198,12 @@ TEST_CASE("natural numbers and rationals against GMP") {
     const unsigned long bits = round % 200 + 1;
     mpz_class a = random.get_z_bits(bits * 3), b = random.get_z_bits(bits);
     if (round % 5 == 0) a = (a >> (bits / 2)) << (bits / 2);
+    for (int limb = 0; round % 7 == 0 && limb < 1 + round % 10; ++limb) {  // of which digits of quotients are guessed wrongly
+      constexpr unsigned long limbs[] = {0, 0xffffffff, 0x80000000, 1, 0xfffffffe, 0x7fffffff};
+      const auto append = [&](mpz_class& number) { number = (limb == 0 ? mpz_class(0) : mpz_class(number << 32)) + limbs[mpz_class(random.get_z_range(6)).get_ui()]; };
+      append(a);
+      if (limb < 1 + round % 4) append(b);
+    }
     const checker::Natural x = to_natural(a), y = to_natural(b);
     REQUIRE(x.decimal() == a.get_str());
     REQUIRE(x.bits() == (a == 0 ? 0 : mpz_sizeinbase(a.get_mpz_t(), 2)));
