@@ -23,7 +23,9 @@ inline void expect_writable(const std::string& file, const std::vector<std::stri
   if (file.empty()) return;
   for (const std::string& other : others) {
     std::error_code missing;
-    const bool same = file == other || std::filesystem::equivalent(file, other, missing);
+    const auto path = [&](const std::string& name) { return std::filesystem::weakly_canonical(std::filesystem::absolute(name, missing), missing); };
+    // Two files that are not there yet are the same by their paths alone.
+    const bool same = file == other || std::filesystem::equivalent(file, other, missing) || (!path(file).empty() && path(file) == path(other));
     if (same && !other.empty() && (!std::filesystem::exists(file, missing) || std::filesystem::is_regular_file(file, missing)))
       throw InputError(fmt::format("{}: expected another file to write to, found one that the command reads or writes already", file));
   }

@@ -160,8 +160,7 @@ void import_gptj(Draft& draft) {
   const std::int64_t layers = read_sizes(draft, layer, {28, 4096, 16, 50400}, gpt2_keys);
   // The rotary angles are a table of n_positions rows, so longer inputs fail although nothing is learned there.
   read_tokens(draft, {"max_position_embeddings", "n_positions"}, 2048, Limit::table);
-  if (const auto rotary = draft.config.optional_integer({"rotary_dim"}, 64); rotary && *rotary % 2 != 0)
-    draft.config.fail("rotary_dim", "an even number (coordinates turn in pairs)");
+  if (draft.config.integer({"rotary_dim"}, 64) % 2 != 0) draft.config.fail("rotary_dim", "an even number (coordinates turn in pairs)");
   layer.mixer.relative.scheme = RelativeScheme::rotary;
   add_layers(draft, layer, layers);
 }

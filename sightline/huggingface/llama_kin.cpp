@@ -154,6 +154,7 @@ void import_qwen2_moe(Draft& draft) {
   const std::int64_t first_full = config.integer({"max_window_layers"}, 28, 0);
   const bool may_slide = config.flag({"use_sliding_window"}, false);
   const auto window = read_switched_window(draft);
+  if (may_slide && !window) config.fail("sliding_window", "a window, because use_sliding_window is true", "none");
   // Every second layer below max_window_layers slides: the other way round than in Qwen2.
   const auto sliding = read_sliding_layers(
       draft, layers, window, [&](std::int64_t k) { return may_slide && (k + 1) % 2 != 0 && k < first_full; });
@@ -169,6 +170,7 @@ void import_deepseek_v3(Draft& draft) {
   const std::int64_t layers = read_sizes(draft, layer, {61, 7168, 128, 129280, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
   for (const std::string_view width : {"kv_lora_rank", "v_head_dim"}) (void)config.integer({width}, 1);  // 0: nothing is read
+  if (config.integer({"qk_rope_head_dim"}, 64) % 2 != 0) config.fail("qk_rope_head_dim", "an even number (coordinates turn in pairs)");
   const std::int64_t dense_layers = config.integer({"first_k_dense_replace"}, 3, 0);
   const Feedforward dense = layer.feedforward;
   const Feedforward mixture =

@@ -1,5 +1,6 @@
 // Image models: tokens are patches, vectors instead of ids.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -84,6 +85,11 @@ namespace {
 
 void read_dinov2(Draft& draft, std::int64_t patch) {
   read_vit(draft, {1e-6, "gelu", patch, 1, class_token});
+  // Positions of images that are no squares are made from those of a square of as many patches.
+  const auto [height, width] = draft.config.pair("image_size", 224);
+  const std::int64_t patches = draft.architecture.tokens - 1, side = std::llround(std::sqrt(static_cast<double>(patches)));
+  if (height != width && side * side != patches)
+    draft.config.fail("image_size", "a square, or a square number of patches", fmt::format("{} x {} ({} patches)", height, width, patches));
   if (!draft.config.flag({"use_swiglu_ffn"}, false)) return;
   attention_kernel::Activation silu;
   silu.name = "silu";

@@ -45,7 +45,7 @@ CASES = [
     ("an answer is not written over its question", {"a.toml": RING}, ["certify", "a.toml", "--save", "./a.toml"], 2, [],
      "sightline: ./a.toml: expected another file to write to, found one that the command reads or writes already\n"),
     ("a config is not written over", {"config.json": '{"model_type": "gpt2"}'}, ["import", "config.json", "--save", "config.json"], 2, [], None),
-    ("nor is one output by another", {"a.toml": RING}, ["certify", "a.toml", "--save", "b.json", "--fix", "b.json"], 2, [], None),
+    ("nor is one output by another", {"a.toml": RING}, ["certify", "a.toml", "--save", "b.json", "--fix", "./b.json"], 2, [], None),
     ("nor a certificate by its target", {"a.toml": RING}, ["target", "a.toml", "--out", "a.toml"], 2, [], None),
     ("json syntax", {"a.json": '{"tokens": 4,\n "dim": }'}, ["certify", "a.json"], 2, [], None),
     ("empty rows are warned about", {"a.toml": "tokens = 2\ndim = 2\n[mixer]\npattern = { kind = \"rows\", rows = [[],[0,1]] }\n"}, ["certify", "a.toml"], 0,

@@ -260,7 +260,6 @@ TEST_CASE("switches of single types") {
   CHECK(import_type("mpt", {{"attn_config", {{"alibi", false}}}}).mixer.relative.scheme == RelativeScheme::alibi);
   CHECK(import_type("distilbert", {{"sinusoidal_pos_embds", true}}).input.positions == Positions::sinusoidal);
   CHECK(import_type("llama", {{"mlp_bias", true}}).feedforward.bias == Bias::yes);
-  CHECK(import_type("gptj", {{"rotary_dim", nullptr}}).mixer.relative.scheme == RelativeScheme::rotary);
   CHECK(import_type("phi", {{"rope_parameters", {{"partial_rotary_factor", 0}}}}).mixer.relative.scheme == RelativeScheme::none);
   CHECK(import_type("bert", {{"is_decoder", true}}).target.target_class == TargetClass::causal);
   CHECK(import_type("bert", {{"is_decoder", true}}).mixer.pattern.causal);

@@ -106,6 +106,8 @@ TEST_CASE("image encoders count the tokens in front of their patches") {
   CHECK(import_small("dinov2").tokens == 5);
   CHECK(import_json({{"model_type", "dinov2"}, {"use_swiglu_ffn", true}}).architecture.feedforward.kind ==
         architecture::FeedforwardKind::glu);
+  CHECK(import_json({{"model_type", "dinov2"}, {"image_size", {14, 56}}, {"patch_size", 14}}).architecture.tokens == 5);
+  CHECK_THROWS_AS(import_json({{"model_type", "dinov2"}, {"image_size", {28, 56}}, {"patch_size", 14}}), InputError);  // 8 patches: no square to make their positions from
   const auto with_registers = import_small("dinov2_with_registers");
   CHECK(with_registers.tokens == 5);
   CHECK(with_registers.input.registers == std::vector<std::string>{"r0", "r1", "r2", "r3"});  // each a vector of its own
