@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "cli/numbers.hpp"
 #include "cli/train/command.hpp"
 #include "cli/train/commands.hpp"
@@ -20,7 +22,12 @@ void add_predict(CLI::App& app) {
       ->required();
   command->add_option("--attention", options->attention, "also write the attention of this layer (from 0)")->check(whole_number(0));
   command->callback([options] {
-    expect_writable(options->out, {options->flags.model, options->flags.data, options->flags.targets.value_or("")});
+    const std::filesystem::path model = options->flags.model; // weights, or a folder of them; the architecture lies beside
+    std::error_code missing;
+    const bool is_folder = std::filesystem::is_directory(model, missing);
+    expect_writable(options->out, {model, is_folder ? model / "best.safetensors" : model,
+                                   (is_folder ? model : model.parent_path()) / "architecture.json", options->flags.data,
+                                   options->flags.targets.value_or("")});
     const Budget budget;
     const LoadedModel loaded = load_for(options->flags, false, budget);
     const train::Run run = options->flags.run();
