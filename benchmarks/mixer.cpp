@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <random>
@@ -32,16 +31,9 @@ namespace {
 
 using namespace sightline;
 using namespace sightline::mixer;
+using bench::now;
 
 constexpr std::int64_t width = 64;
-
-/// Seconds; with SIGHTLINE_BENCH_PROCESSOR_TIME set, the processor time of all threads, which other work on the machine lengthens least.
-double now() {
-  static const bool of_processor = std::getenv("SIGHTLINE_BENCH_PROCESSOR_TIME") != nullptr;
-  timespec time{};
-  clock_gettime(of_processor ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 layout::Pattern make_layout(const std::string& name, layout::Vertex n, layout::Vertex registers = 0) {
   using layout::PatternKind;

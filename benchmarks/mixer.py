@@ -10,8 +10,8 @@ Every figure is the fastest of several repetitions, peers and ours in turn in on
   --venv FOLDER     a virtual environment that has torch==2.13.0 (default: build/bench/venv, made when missing; or SIGHTLINE_BENCH_VENV)
   --no-peers        ours alone
   --seconds S       time for each figure (1; quick: 0.25)
-  --processor-time  processor time on one thread, for machines that others use as well: ratios between ours mean something then; shares of peak are of the peak that
-                    was measured in elapsed time, PyTorch and two threads are left out
+  --processor-time  processor time on one thread, for machines that others use as well, of what is measured and of the machine's peak and bandwidth; PyTorch and two
+                    threads are left out
 """
 import argparse
 import json

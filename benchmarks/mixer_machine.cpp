@@ -2,14 +2,13 @@
 #include "mixer_machine.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <cstdlib>
+#include <ctime>
 #include <thread>
 #include <vector>
 
 namespace sightline::bench {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 template <class Work>
 double fastest(int threads, int repeats, Work work) {
@@ -62,6 +61,13 @@ __attribute__((target("avx2,fma"))) float multiply_add_256(long rounds) {
 #endif
 
 }  // namespace
+
+double now() {
+  static const bool of_processor = std::getenv("SIGHTLINE_BENCH_PROCESSOR_TIME") != nullptr;
+  timespec time{};
+  clock_gettime(of_processor ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 double measure_peak(int threads) {
 #if defined(__x86_64__)

@@ -3,6 +3,10 @@
 
 namespace sightline::bench {
 
+/// Seconds by the clock of every figure here; with SIGHTLINE_BENCH_PROCESSOR_TIME set, the processor time of all threads, which other work on
+/// the machine lengthens least.
+[[nodiscard]] double now();
+
 /// float32 operations per second (a fused multiply-add is two) of `threads` threads; 0 where nobody wrote a loop for it.
 [[nodiscard]] double measure_peak(int threads);
 /// Bytes per second of a[k] = b[k] + s c[k], counted as STREAM counts them (two reads, one write).
