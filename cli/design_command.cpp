@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
+#include <regex>
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
@@ -163,6 +165,8 @@ design::Request make_request_from(const DesignOptions& options, const architectu
   return request;
 }
 
+std::string stem_of(const std::string& save) { return save.ends_with(".toml") ? save.substr(0, save.size() - 5) : save; }
+
 void run(const DesignOptions& options) {
   const Budget budget = make_budget(options.limits);
   if (options.symmetry.empty() == options.from.empty())
@@ -227,8 +231,7 @@ void run(const DesignOptions& options) {
     architecture::Architecture chosen = point.architecture;
     chosen.file = options.save;
     write_file_atomically(options.save, architecture::to_toml(chosen));
-    const std::string stem =
-        options.save.ends_with(".toml") ? options.save.substr(0, options.save.size() - 5) : options.save;
+    const std::string stem = stem_of(options.save);
     write_file_atomically(stem + ".svg", design::draw_front(design));
     if (request.group.degree <= design::most_points_drawn) {
       write_file_atomically(stem + "-orbits.svg", design::draw_orbits(design::compute_orbitals(request.group, budget)));
@@ -236,6 +239,22 @@ void run(const DesignOptions& options) {
     for (const std::string& line : design::make_files(chosen, point.pattern_pairs, stem, write_file_atomically, budget))
       fmt::print(stderr, "left out: {}\n", line);
   }
+}
+
+/// A structure's file beside the answer may have the name of one of the files that --save writes with it (graph:ring-1.edges, --save ring.toml).
+void expect_source_kept(const DesignOptions& options) {
+  const std::size_t colon = options.symmetry.find(':');
+  if (options.save.empty() || colon == std::string::npos) return;
+  const std::string source = options.symmetry.substr(colon + 1);
+  expect_writable(options.save, {source});
+  const std::filesystem::path stem = stem_of(options.save);
+  const std::string name = std::filesystem::path(source).filename().string(), mine = stem.filename().string();
+  std::error_code missing;
+  const auto folder = [](const std::filesystem::path& file) { return file.has_parent_path() ? file.parent_path() : std::filesystem::path("."); };
+  if (!name.starts_with(mine) || !std::filesystem::equivalent(folder(source), folder(stem), missing)) return;
+  static const std::regex written(R"(-orbits\.svg|\.svg|\.py|-[0-9]+\.(svg|npz|edges))");
+  if (std::regex_match(name.substr(mine.size()), written))
+    throw InputError(fmt::format("{}: expected a name under which nothing is written over, found that {} is one of the files beside it", options.save, source));
 }
 
 } // namespace
@@ -268,6 +287,7 @@ void add_design(CLI::App& app, Exit&) {
     if (options->point > 0 && options->save.empty())
       throw InputError("--point: expected --save FILE beside it, found none");
     expect_writable(options->save, {options->from});
+    expect_source_kept(*options);
     run(*options);
   });
 }
