@@ -2,6 +2,7 @@
 // every root refuse. Then no isomorphism of views is left but symmetries of the layout (docs/theory.md 16.62).
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "field.hpp"
 #include "poll.hpp"
@@ -187,6 +188,10 @@ private:
 
 bool do_matchings_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::function<bool(const Permutation&)>& is_symmetry) {
   if (has_equal_registers(layout) || layout.order.empty() || depth < 2 || roots.empty()) return false;
+  constexpr std::uint64_t most_compared = std::uint64_t{1} << 22;  // the library asks for fewer
+  std::set<std::uint64_t> levels;
+  for (const std::uint64_t first : first_layers(layout)) levels.insert(first);
+  if (levels.size() * layout.vertices() > most_compared) return false;
   Matcher matcher(layout, depth, roots);
   const std::vector<Vertex> places = matcher.few_places();
   if (places.empty()) return false;

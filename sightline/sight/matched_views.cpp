@@ -1,6 +1,7 @@
 // Views of layouts in which rows that all roots see leave some vertex few places to go to (two global tokens, alike but for a reflection of the line, under ALiBi), and each of
 // these places says where everything else goes. Then there are as many maps to look at as places, whatever the roots are (docs/theory.md 16.62).
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -211,6 +212,11 @@ private:
 bool do_matchings_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots,
                           const std::function<bool(const group::Permutation&)>& is_symmetry, const Budget& budget) {
   if (layout.has_equal_registers() || layout.order.empty() || depth < 2 || roots.empty()) return false;
+  // Long lists on many tokens are left to what looks at fewer rows: here each row of each layer is compared with all others.
+  constexpr std::uint64_t most_compared = std::uint64_t{1} << 20;
+  std::set<std::uint64_t> levels;
+  for (const std::uint64_t first : compute_first_layers(layout)) levels.insert(first);
+  if (levels.size() * layout.vertices() > most_compared) return false;
   return MatchedViews(layout, depth, roots, budget).explain(is_symmetry);
 }
 
