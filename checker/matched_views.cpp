@@ -17,29 +17,11 @@ using Colouring = std::vector<std::uint64_t>;
 
 class Matcher {
 public:
-  Matcher(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots) : layout_(layout), first_(first_layers(layout)), least_(least_times(layout, depth, roots)) {
+  Matcher(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots) : layout_(layout), first_(first_layers(layout)), least_(least_times(layout, depth, roots)), rows_(describe_rows(layout)) {
     grades_ = first_;
     std::erase(grades_, absent);
     std::sort(grades_.begin(), grades_.end());
     grades_.erase(std::unique(grades_.begin(), grades_.end()), grades_.end());
-    // Of each row how many arcs it has and of which colours, told by sums.
-    about_.resize(first_.size(), std::vector<std::uint64_t>(layout.vertices(), 0));
-    for (std::size_t r = 0; r < first_.size(); ++r) {
-      if (first_[r] == absent) continue;
-      for (Vertex i = 0, end = 0; i < layout.vertices(); i = end) {
-        poll();
-        end = layout.relations[r].same_row_until(i);
-        layout.relations[r].row(i, row_);
-        std::uint64_t arcs = 0, once = 0, twice = 0;
-        for (const Run& run : row_) {
-          const std::uint64_t n = run.size(), pairs = n % 2 == 0 ? n / 2 * (n - 1) : (n - 1) / 2 * n, c = static_cast<std::uint64_t>(run.colour), s = static_cast<std::uint64_t>(run.colour_step);
-          arcs += n;
-          once += n * c + pairs * s;
-          twice += n * c * c + 2 * pairs * c * s + (pairs % 3 == 0 ? pairs / 3 * (2 * n - 1) : (2 * n - 1) / 3 * pairs) * s * s;
-        }
-        std::fill(about_[r].begin() + i, about_[r].begin() + end, mix(mix(arcs, once), twice));
-      }
-    }
   }
 
   /// The least class of vertices alike in rows that all roots see, all its members' rows being seen; nothing where there is none of a few.
@@ -135,11 +117,7 @@ private:
   [[nodiscard]] bool in_sight(Vertex j, std::uint64_t grade) const { return least_[j] >= static_cast<std::int64_t>(grade); }
 
   [[nodiscard]] std::uint64_t look(std::uint64_t kept, Vertex j, std::uint64_t grade) const {
-    std::uint64_t value = mix(layout_.vertex_colour[j], kept);
-    for (std::size_t r = 0; r < first_.size(); ++r) {
-      if (first_[r] <= grade) value = mix(value, about_[r][j]);
-    }
-    return value;
+    return describe_seen(rows_, first_, mix(layout_.vertex_colour[j], kept), j, grade);
   }
 
   /// What x reads up to a grade is read by a member of its class.
@@ -171,7 +149,7 @@ private:
     };
     for (std::size_t r = 0; r < first_.size(); ++r) {
       poll();
-      if (first_[r] <= left && (about_[r][x] != about_[r][image[x]] || write(r, x, true) != write(r, image[x], false))) return true;
+      if (first_[r] <= left && (rows_[r][x] != rows_[r][image[x]] || write(r, x, true) != write(r, image[x], false))) return true;
     }
     return false;
   }
@@ -179,7 +157,7 @@ private:
   const Layout& layout_;
   std::vector<std::uint64_t> first_, grades_;
   std::vector<std::int64_t> least_;
-  std::vector<std::vector<std::uint64_t>> about_;
+  Described rows_;
   std::vector<Run> row_;
   std::uint64_t marked_ = 0, compared_ = 0;
 };

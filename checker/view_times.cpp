@@ -27,7 +27,7 @@ std::uint64_t describe(const std::vector<Run>& row) {
   return mix(mix(mix(count) + sum) + squares);
 }
 
-using Described = std::vector<std::vector<std::uint64_t>>;
+}  // namespace
 
 Described describe_rows(const Layout& layout) {
   Described rows(layout.relations.size(), std::vector<std::uint64_t>(layout.vertices()));
@@ -43,13 +43,14 @@ Described describe_rows(const Layout& layout) {
   return rows;
 }
 
-/// The rows of j that are in sight when `left` layers are left; a relation of no layer is never in sight.
 std::uint64_t describe_seen(const Described& rows, const std::vector<std::uint64_t>& first, std::uint64_t hash, Vertex j, std::uint64_t left) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     if (left >= first[r]) hash = mix(hash ^ (rows[r][j] + r));
   }
   return hash;
 }
+
+namespace {
 
 /// Which vertices do all of the roots read in this pattern, those among them apart that are the root themselves? A row that ends before some other
 /// begins has nothing in common with it, and mostly the first and the last tell.

@@ -48,6 +48,12 @@ private:
 inline constexpr std::uint64_t absent = ~std::uint64_t{0};
 [[nodiscard]] std::vector<std::uint64_t> first_layers(const Layout& layout);
 
+/// By relation and vertex: what a row's arcs have in common whatever runs they are written in.
+using Described = std::vector<std::vector<std::uint64_t>>;
+[[nodiscard]] Described describe_rows(const Layout& layout);
+/// On top of `hash` the rows of j that are in sight when `left` layers are left; a relation of no layer is never in sight.
+[[nodiscard]] std::uint64_t describe_seen(const Described& rows, const std::vector<std::uint64_t>& first, std::uint64_t hash, Vertex j, std::uint64_t left);
+
 class PlaceColours;
 
 /// Colours of one view by vertex or by place, and what is seen.
