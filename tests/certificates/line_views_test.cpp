@@ -121,16 +121,7 @@ Layout draw_planted_layout(std::mt19937_64& random, Vertex most_tokens) {
         if (i + 1 < n) colour[i][i + 1] = up;
         if (i > 0) colour[i][i - 1] = down;
       }
-      oracle::Rows rows(n);
-      oracle::Colours written(n);
-      for (Vertex i = 0; i < n; ++i) {
-        for (Vertex j = 0; j < n; ++j) {
-          if (colour[i][j] == 0) continue;
-          rows[i].push_back(j);
-          written[i].push_back(colour[i][j]);
-        }
-      }
-      heads.push_back({rows, written, {}, random() % 2 == 0 ? layout::Cancels::nothing : layout::Cancels::single_colour});
+      heads.push_back(oracle::make_head(colour, random() % 2 == 0 ? layout::Cancels::nothing : layout::Cancels::single_colour));
     }
   }
   std::vector<std::uint32_t> order;

@@ -69,16 +69,7 @@ Layout draw_layout(std::mt19937_64& random, Vertex most_tokens) {
       if (colour[i][j] != 0 && hub[j] && random() % 4 != 0) continue;
       colour[i][j] = static_cast<std::uint32_t>(random() % 3);
     }
-    oracle::Rows rows(n);
-    oracle::Colours written(n);
-    for (Vertex i = 0; i < n; ++i) {
-      for (Vertex j = 0; j < n; ++j) {
-        if (colour[i][j] == 0) continue;
-        rows[i].push_back(j);
-        written[i].push_back(colour[i][j]);
-      }
-    }
-    layers.push_back({{rows, written, {}, random() % 2 == 0 ? layout::Cancels::nothing : layout::Cancels::single_colour}});
+    layers.push_back({oracle::make_head(colour, random() % 2 == 0 ? layout::Cancels::nothing : layout::Cancels::single_colour)});
   }
   Layout layout = oracle::make_layout(n, 0, layers);
   if (random() % 8 == 0) layout.vertex_colour[random() % n] = 1;

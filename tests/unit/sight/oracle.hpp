@@ -26,6 +26,19 @@ struct Head {
   layout::Cancels cancels = layout::Cancels::single_colour;
 };
 
+/// Of a table by reader and read; 0: not read.
+inline Head make_head(const Colours& table, layout::Cancels cancels) {
+  Head head{Rows(table.size()), Colours(table.size()), {}, cancels};
+  for (Vertex i = 0; i < table.size(); ++i) {
+    for (Vertex j = 0; j < table[i].size(); ++j) {
+      if (table[i][j] == 0) continue;
+      head.rows[i].push_back(j);
+      head.colours[i].push_back(table[i][j]);
+    }
+  }
+  return head;
+}
+
 /// A layout from the heads of every layer; equal layers are not shared on purpose unless `order` says so.
 inline Layout make_layout(Vertex tokens, Vertex registers, const std::vector<std::vector<Head>>& layers,
                           std::vector<std::uint64_t> register_colours = {}, std::vector<std::uint32_t> order = {}) {
