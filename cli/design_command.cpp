@@ -241,12 +241,12 @@ void run(const DesignOptions& options) {
   }
 }
 
-/// A structure's file beside the answer may have the name of one of the files that --save writes with it (graph:ring-1.edges, --save ring.toml).
-void expect_source_kept(const DesignOptions& options) {
+/// What is read is not written over. A structure's file beside the answer may have the name of one of the files that --save writes with it (graph:ring-1.edges, --save ring.toml).
+void expect_sources_kept(const DesignOptions& options) {
   const std::size_t colon = options.symmetry.find(':');
-  if (options.save.empty() || colon == std::string::npos) return;
-  const std::string source = options.symmetry.substr(colon + 1);
-  expect_writable(options.save, {source});
+  const std::string source = colon == std::string::npos ? "" : options.symmetry.substr(colon + 1);
+  expect_writable(options.save, {options.from, source});
+  if (options.save.empty() || source.empty()) return;
   const std::filesystem::path stem = stem_of(options.save);
   const std::string name = std::filesystem::path(source).filename().string(), mine = stem.filename().string();
   std::error_code missing;
@@ -286,8 +286,7 @@ void add_design(CLI::App& app, Exit&) {
   command->callback([options] {
     if (options->point > 0 && options->save.empty())
       throw InputError("--point: expected --save FILE beside it, found none");
-    expect_writable(options->save, {options->from});
-    expect_source_kept(*options);
+    expect_sources_kept(*options);
     run(*options);
   });
 }
