@@ -24,7 +24,7 @@ constexpr std::array harmless_keys = {
     "encoder_ffn_dim", "encoder_stride", "expansion_ratio", "experts_per_token", "ffn_dim", "ffn_hidden_size",
     "final_logit_softcapping", "finetuning_task", "gradient_checkpointing", "head_dim", "hidden_dim", "id2label", "init_device",
     "init_std", "init_xavier_std", "inner_dim", "intermediate_size", "intermediate_size_mlp", "is_encoder_decoder",
-    "label2id", "language", "layerdrop", "logit_scale", "mlp_ratio", "multi_query", "n_ctx", "n_inner",
+    "label2id", "language", "logit_scale", "mlp_ratio", "multi_query", "n_ctx", "n_inner",
     "norm_type", "num_decoder_layers", "num_key_value_heads", "num_kv_heads", "num_labels", "onnx_export",
     "original_max_position_embeddings", "pad_token_id", "pretraining_tp", "problem_type", "pruned_heads", "qk_layernorm",
     "qkv_bias", "quantization_config", "query_pre_attn_scalar", "reorder_and_upcast_attn", "rescale_embeddings", "return_dict",
@@ -39,10 +39,11 @@ constexpr std::array harmless_keys = {
     "num_nextn_predict_layers", "projection_dim", "q_lora_rank", "qk_head_dim", "qk_nope_head_dim", "qk_rope_head_dim",
     "reshape_hidden_states", "rope_interleave", "routed_scaling_factor", "scale_attention_softmax_in_fp32", "scale_embedding",
     "shared_expert_intermediate_size", "task_type_vocab_size", "topk_group", "use_mask_token", "use_qkv_bias", "use_task_id",
-    "v_head_dim", "vision_use_head"};
+    "v_head_dim", "vision_use_head", "dff", "moe_norm_min", "num_shared_experts", "topk_method", "question_token_id",
+    "decoder_vocab_size", "share_encoder_decoder_embeddings", "encoder_no_repeat_ngram_size", "intermediate_multiple_size"};
 
 constexpr std::array harmless_prefixes = {"summary_", "classifier_", "output_", "pooler_", "initializer_", "router_"};
-constexpr std::array harmless_parts = {"dropout", "drop_rate", "pdrop", "_token_id", "_token_index"};
+constexpr std::array harmless_parts = {"dropout", "layerdrop", "drop_rate", "pdrop", "_token_id", "_token_index"};
 
 bool is_harmless(std::string_view key) {
   return std::find(harmless_keys.begin(), harmless_keys.end(), key) != harmless_keys.end() ||

@@ -215,20 +215,40 @@ void apply_single_window(Draft& draft, LayerSpec& layer, std::optional<std::int6
   draft.assume("layer_types: not consulted by this type, whose sliding_window applies to every layer");
 }
 
-void add_rotary(Draft& draft, LayerSpec& layer, double default_factor) {
+void add_rotary(Draft& draft, LayerSpec& layer, std::optional<double> default_part, std::string_view key) {
   const ConfigView& config = draft.config;
-  double factor = default_factor;  // null says nothing, as in the library
-  for (const std::string_view name : {"rotary_pct", "partial_rotary_factor"})
-    if (const nlohmann::json* given = config.value(name); given != nullptr && !given->is_null()) factor = config.number({name}, default_factor);
+  layer.mixer.relative.scheme = RelativeScheme::rotary;
+  Draft::Rotary rotary{default_part.value_or(1), std::string(key)};
+  bool is_scaled = false, is_inside = false;
   for (const std::string_view name : {"rope_scaling", "rope_parameters"}) {
     const nlohmann::json* settings = config.value(name);
     if (settings == nullptr || settings->is_null()) continue;
     if (!settings->is_object()) config.fail(name, "an object or null");
-    if (const auto inner = settings->find("partial_rotary_factor"); inner != settings->end() && inner->is_number())
-      factor = inner->get<double>();
+    for (const std::string_view kind : {"type", "rope_type"})
+      if (const auto type = settings->find(kind); type != settings->end() && type->is_string()) is_scaled = *type != "default";
+    if (const auto inner = settings->find("partial_rotary_factor"); inner != settings->end() && inner->is_number()) {
+      rotary = {inner->get<double>(), fmt::format("{}/partial_rotary_factor", name), 0};
+      is_inside = true;
+    }
   }
-  layer.mixer.relative.scheme = factor > 0 ? RelativeScheme::rotary : RelativeScheme::none;
-  if (factor <= 0) draft.assume("positions: the rotary part of each head is empty, so this model has none");
+  // null says nothing, as in the library.
+  if ((default_part || is_scaled) && !is_inside && config.has(key) && !config.is_null(key)) rotary.part = config.number({key}, 1);
+  if (default_part) draft.rotary = rotary;
+  else if (is_scaled && rotary.part <= 0) config.fail(rotary.key, "a number > 0 (with this kind of scaling nothing would turn)", "0");
+}
+
+void check_rotary(Draft& draft) {
+  if (!draft.rotary) return;
+  const std::int64_t heads = std::max<std::int64_t>(draft.layers.front().mixer.heads, 1);
+  const ConfigView config = draft.config;  // a copy: the key stays among those that play no part
+  const std::int64_t head = config.optional_integer({"head_dim"}, std::nullopt).value_or(draft.rotary->head > 0 ? draft.rotary->head : draft.architecture.dim / heads);
+  const double turns = draft.rotary->part * static_cast<double>(head);
+  if (turns >= static_cast<double>(head) + 1)
+    config.fail(draft.rotary->key, fmt::format("at most 1: the head has {} coordinates", head), fmt::format("{}", draft.rotary->part));
+  if (turns >= 1) return;
+  for (LayerSpec& layer : draft.layers)
+    if (layer.mixer.relative.scheme == RelativeScheme::rotary) layer.mixer.relative.scheme = RelativeScheme::none;
+  draft.assume("positions: the rotary part of each head is empty, so this model has none");
 }
 
 void add_layers(Draft& draft, const LayerSpec& layer, std::int64_t count) {

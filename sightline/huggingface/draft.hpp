@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,13 @@ struct Draft {
   architecture::Architecture architecture;
   std::vector<LayerSpec> layers;            ///< one per layer, before equal neighbours are merged
   std::vector<std::string> assumptions;
+  /// The part of each head that turns, where the type has one and the file may change it; under which key it stands.
+  struct Rotary {
+    double part = 1;
+    std::string key;
+    std::int64_t head = 0;  ///< the type's own width of a head where the file gives none; 0: dim / heads
+  };
+  std::optional<Rotary> rotary;
 
   void assume(std::string line) { assumptions.push_back(std::move(line)); }
 };
@@ -97,8 +105,12 @@ void require_tokens(Draft& draft, const std::string& reason);
 /// One window for all layers of a type whose attention does not look at `layer_types`. The library's cache does, so a layer that slides
 /// there needs a window all the same.
 void apply_single_window(Draft& draft, LayerSpec& layer, std::optional<std::int64_t> fallback);
-/// Are positions rotary? False only where the config turns off the whole rotary part (factor 0).
-void add_rotary(Draft& draft, LayerSpec& layer, double default_factor);
+/// Rotary positions. `default_part`: how much of each head turns where the file does not say; nothing: the whole head, and types
+/// like that do not look at the key.
+void add_rotary(Draft& draft, LayerSpec& layer, std::optional<double> default_part, std::string_view key = "partial_rotary_factor");
+/// What can be said when the sizes are known: a part that holds no coordinate turns nothing, so there are no positions; one that is
+/// larger than the head is an InputError.
+void check_rotary(Draft& draft);
 /// Sets the target class to causal and rejects `is_causal: false`, whose effect depends on the attention implementation.
 void make_decoder(Draft& draft);
 /// `count` equal layers.

@@ -35,11 +35,12 @@ void assume_mapped_embedding(Draft& draft, std::string_view key, std::int64_t fa
                            width, draft.architecture.dim, draft.architecture.dim));
 }
 
-void read_bert(Draft& draft, const Sizes& defaults) {
+/// `may_decode`: does the type look at is_decoder?
+void read_bert(Draft& draft, const Sizes& defaults, bool may_decode = true) {
   const double eps = draft.config.number({"layer_norm_eps"}, 1e-12);
   LayerSpec layer = make_post_norm_layer(draft, eps, read_activation(draft, {"hidden_act"}, "gelu"));
   const std::int64_t layers = read_sizes(draft, layer, defaults);
-  apply_is_decoder(draft, layer);
+  if (may_decode) apply_is_decoder(draft, layer);
   draft.layers.assign(static_cast<std::size_t>(layers), layer);
   const nlohmann::json* positions = draft.config.value("position_embedding_type");
   if (positions != nullptr && *positions != "absolute")
@@ -75,6 +76,35 @@ void read_roberta(Draft& draft, std::int64_t vocabulary) {
 void import_roberta(Draft& draft) { read_roberta(draft, 50265); }
 
 void import_xlm_roberta(Draft& draft) { read_roberta(draft, 30522); }
+
+// RoBERTa in whole numbers; only without them is it a function that the rules know.
+void import_ibert(Draft& draft) {
+  if (draft.config.flag({"quant_mode"}, false)) draft.config.fail("quant_mode", "false (whole-number arithmetic is not modelled)");
+  (void)draft.config.value("force_dequant");
+  if (draft.config.text({"hidden_act"}, "gelu") != "gelu") draft.config.fail("hidden_act", "\"gelu\", the only one that this type has");
+  read_bert(draft, {12, 768, 12, 30522}, false);
+  reserve_pad(draft, 1, 512);
+}
+
+// BERT with rotary positions in place of learned ones.
+void import_roformer(Draft& draft) {
+  const ConfigView& config = draft.config;
+  read_bert(draft, {12, 768, 12, 50000});
+  // The angles are a table of max_position_embeddings rows.
+  read_tokens(draft, {"max_position_embeddings"}, 1536, Limit::table);
+  draft.architecture.input.positions = Positions::none;
+  const std::int64_t head = draft.architecture.dim / draft.layers.front().mixer.heads;
+  if (head % 2 != 0) config.fail("num_attention_heads", fmt::format("heads of even width (coordinates turn in pairs), not {}", head), fmt::format("{}", draft.layers.front().mixer.heads));
+  if (config.flag({"rotary_value"}, false)) config.fail("rotary_value", "false (values that turn with their position are not modelled)");
+  for (LayerSpec& layer : draft.layers) layer.mixer.relative.scheme = RelativeScheme::rotary;
+  if (config.has("embedding_size") && !config.is_null("embedding_size")) assume_mapped_embedding(draft, "embedding_size", draft.architecture.dim);
+}
+
+// BERT for answers to questions.
+void import_splinter(Draft& draft) {
+  read_bert(draft, {12, 768, 12, 30522}, false);
+  read_tokens(draft, {"max_position_embeddings"}, 512, Limit::table);
+}
 
 void import_electra(Draft& draft) {
   read_bert(draft, {12, 256, 4, 30522});
@@ -189,7 +219,7 @@ void import_eurobert(Draft& draft) {
   layer.norm = rms_norm(eps);
   layer.feedforward = glu(read_activation(draft, {"hidden_act"}, "silu"), draft.config.flag({"mlp_bias"}, false));
   draft.architecture.output.norm = rms_norm(eps);
-  add_rotary(draft, layer, 1.0);
+  add_rotary(draft, layer, std::nullopt);
   const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, 128256, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
   draft.layers.assign(static_cast<std::size_t>(layers), layer);
@@ -200,7 +230,7 @@ void import_nomic_bert(Draft& draft) {
   LayerSpec layer = make_post_norm_layer(draft, draft.config.number({"layer_norm_eps"}, 1e-12), read_activation(draft, {"hidden_act"}, "silu"));
   layer.feedforward = glu(layer.feedforward.activation, false);
   draft.architecture.input.positions = Positions::none;
-  add_rotary(draft, layer, 1.0);
+  add_rotary(draft, layer, std::nullopt);
   const std::int64_t layers = read_sizes(draft, layer, {12, 768, 12, 30528, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
   draft.layers.assign(static_cast<std::size_t>(layers), layer);

@@ -9,6 +9,9 @@ namespace sightline::huggingface {
 // Full attention (encoders.cpp)
 void import_bert(Draft& draft);        ///< bert; causal with is_decoder
 void import_roberta(Draft& draft);     ///< the pad id is no ordinary id, pad + 1 rows are lost
+void import_ibert(Draft& draft);
+void import_roformer(Draft& draft);     ///< rotary
+void import_splinter(Draft& draft);
 void import_xlm_roberta(Draft& draft); ///< and camembert: roberta with another default vocabulary
 void import_electra(Draft& draft);
 void import_distilbert(Draft& draft);
@@ -26,6 +29,15 @@ void import_esm(Draft& draft);
 void import_eurobert(Draft& draft);
 void import_nomic_bert(Draft& draft);
 
+// Encoders beside a decoder (translators.cpp)
+void import_bart(Draft& draft);
+void import_blenderbot(Draft& draft);
+void import_m2m_100(Draft& draft);
+void import_marian(Draft& draft);
+void import_mbart(Draft& draft);
+void import_pegasus(Draft& draft);
+void import_plbart(Draft& draft);
+
 // Sparse attention (sparse_encoders.cpp)
 void import_longformer(Draft& draft);  ///< windows of total width w, global tokens from --global
 void import_big_bird(Draft& draft);    ///< blocks, or full attention on short inputs
@@ -34,6 +46,7 @@ void import_modernbert_decoder(Draft& draft);
 
 // Images (vision.cpp)
 void import_vit(Draft& draft);
+void import_vit_msn(Draft& draft);
 void import_deit(Draft& draft);
 void import_dinov2(Draft& draft);
 void import_dinov2_with_registers(Draft& draft);
@@ -49,6 +62,8 @@ void import_openai_gpt(Draft& draft);
 void import_biogpt(Draft& draft);
 void import_xglm(Draft& draft);
 void import_clip_text(Draft& draft);
+void import_ctrl(Draft& draft);
+void import_gpt_neox_japanese(Draft& draft);
 void import_codegen(Draft& draft);
 void import_gpt_neo(Draft& draft);
 void import_gptj(Draft& draft);
@@ -67,6 +82,8 @@ void import_mistral(Draft& draft);
 void import_mixtral(Draft& draft);
 void import_phi3(Draft& draft);
 void import_qwen2(Draft& draft);       ///< and qwen3
+void import_qwen2_vl(Draft& draft);    ///< and 2.5
+void import_qwen3_vl(Draft& draft);
 void import_qwen3_moe(Draft& draft);
 void import_gemma(Draft& draft);
 void import_gemma2(Draft& draft);
@@ -91,6 +108,9 @@ void import_seed_oss(Draft& draft);
 void import_nemotron(Draft& draft);
 void import_persimmon(Draft& draft);
 void import_stablelm(Draft& draft);
+void import_jais2(Draft& draft);
+void import_nanochat(Draft& draft);
+void import_ministral3(Draft& draft);
 void import_ministral(Draft& draft);
 void import_cwm(Draft& draft);
 void import_vaultgemma(Draft& draft);
@@ -100,5 +120,16 @@ void import_granitemoe(Draft& draft);
 void import_phimoe(Draft& draft);
 void import_qwen2_moe(Draft& draft);
 void import_deepseek_v3(Draft& draft);
+
+// The same with mixtures of experts (mixtures.cpp)
+void import_deepseek_v2(Draft& draft);
+void import_dots1(Draft& draft);
+void import_ernie4_5_moe(Draft& draft);
+void import_exaone_moe(Draft& draft);
+void import_flex_olmo(Draft& draft);
+void import_glm4_moe(Draft& draft);
+void import_granitemoeshared(Draft& draft);
+void import_hunyuan_moe(Draft& draft);
+void import_minimax_m2(Draft& draft);
 
 }  // namespace sightline::huggingface

@@ -120,6 +120,28 @@ void import_xglm(Draft& draft) {
   add_layers(draft, layer, layers);
 }
 
+// Salesforce's CTRL: sines for positions, ReLU, and norms whose eps the file does not change but the last.
+void import_ctrl(Draft& draft) {
+  attention_kernel::Activation relu;
+  relu.name = "relu";
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_epsilon"}, 1e-6), mlp(relu, true));
+  layer.norm = layer_norm(1e-6);
+  draft.architecture.input.positions = Positions::sinusoidal;
+  const std::int64_t layers = read_sizes(draft, layer, {48, 1280, 16, 246534}, gpt2_keys);
+  read_tokens(draft, {"max_position_embeddings", "n_positions"}, 256, Limit::table);
+  add_layers(draft, layer, layers);
+}
+
+// GPT-NeoX in sequence, without biases in the feedforward.
+void import_gpt_neox_japanese(Draft& draft) {
+  LayerSpec layer = make_pre_norm_layer(draft, draft.config.number({"layer_norm_eps"}, 1e-5), mlp(read_activation(draft, {"hidden_act"}, "gelu"), false));
+  const std::int64_t layers = read_sizes(draft, layer, {32, 2560, 32, 32000});
+  read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
+  (void)draft.config.value("intermediate_multiple_size");
+  add_rotary(draft, layer, 1.0, "rotary_pct");
+  add_layers(draft, layer, layers);
+}
+
 // GPT-J with fused projections that are cut into four parts.
 void import_codegen(Draft& draft) {
   import_gptj(draft);
@@ -160,7 +182,11 @@ void import_gptj(Draft& draft) {
   const std::int64_t layers = read_sizes(draft, layer, {28, 4096, 16, 50400}, gpt2_keys);
   // The rotary angles are a table of n_positions rows, so longer inputs fail although nothing is learned there.
   read_tokens(draft, {"max_position_embeddings", "n_positions"}, 2048, Limit::table);
-  if (draft.config.integer({"rotary_dim"}, 64) % 2 != 0) draft.config.fail("rotary_dim", "an even number (coordinates turn in pairs)");
+  const std::int64_t turns = draft.config.integer({"rotary_dim"}, 64), head = draft.architecture.dim / layer.mixer.heads;
+  if (turns % 2 != 0) draft.config.fail("rotary_dim", "an even number (coordinates turn in pairs)");
+  if (turns > head)
+    draft.config.fail("rotary_dim", fmt::format("at most {}, the width of a head", head),
+                      fmt::format("{}{}", turns, draft.config.has("rotary_dim") ? "" : ", the library's default"));
   layer.mixer.relative.scheme = RelativeScheme::rotary;
   add_layers(draft, layer, layers);
 }
@@ -172,7 +198,7 @@ void import_gpt_neox(Draft& draft) {
   (void)draft.config.flag({"is_decoder"}, false);  // causal either way
   const std::int64_t layers = read_sizes(draft, layer, {44, 6144, 64, 50432});
   read_tokens(draft, {"max_position_embeddings"}, 2048, Limit::advice);
-  add_rotary(draft, layer, 0.25);
+  add_rotary(draft, layer, 0.25, "rotary_pct");
   add_layers(draft, layer, layers);
 }
 
@@ -254,7 +280,7 @@ void import_falcon(Draft& draft) {
   if (config.flag_or_null({"alibi"}, false))
     layer.mixer.relative.scheme = RelativeScheme::alibi;
   else
-    add_rotary(draft, layer, 1.0);
+    add_rotary(draft, layer, std::nullopt);
   add_layers(draft, layer, layers);
 }
 
@@ -275,7 +301,7 @@ void import_starcoder2(Draft& draft) {
       mlp(read_activation(draft, {"hidden_act"}, "gelu_pytorch_tanh"), config.flag({"use_bias"}, true)));
   const std::int64_t layers = read_sizes(draft, layer, {30, 3072, 24, 49152, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
-  add_rotary(draft, layer, 1.0);
+  add_rotary(draft, layer, std::nullopt);
   apply_single_window(draft, layer, std::nullopt);
   add_layers(draft, layer, layers);
 }

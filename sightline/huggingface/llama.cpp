@@ -9,7 +9,7 @@
 namespace sightline::huggingface {
 
 LayerSpec make_llama_layer(Draft& draft, double default_eps, Names activation_key, const std::string& activation,
-                           double rotary_part) {
+                           std::optional<double> rotary_part) {
   const double eps = draft.config.number({"rms_norm_eps"}, default_eps);
   LayerSpec layer;
   layer.norm = rms_norm(eps);
@@ -169,23 +169,55 @@ void import_mixtral(Draft& draft) {
 }
 
 void import_phi3(Draft& draft) {
-  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  LayerSpec layer = make_llama_layer(draft, 1e-5, {"hidden_act"}, "silu", 1.0);
   const std::int64_t layers = read_sizes(draft, layer, {32, 3072, 32, 32064, HeadWidth::own});
   read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
   apply_single_window(draft, layer, std::nullopt);
   add_layers(draft, layer, layers);
 }
 
-void import_qwen2(Draft& draft) {
-  LayerSpec layer = make_llama_layer(draft);
-  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 151936, HeadWidth::own});
-  read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
-  const std::int64_t first_sliding = draft.config.interval({"max_window_layers"}, 28, 0);
+namespace {
+
+void read_qwen2(Draft& draft, double eps, const Sizes& sizes, std::int64_t longest, std::int64_t first_window) {
+  LayerSpec layer = make_llama_layer(draft, eps);
+  const std::int64_t layers = read_sizes(draft, layer, sizes);
+  read_tokens(draft, {"max_position_embeddings"}, longest, Limit::advice);
+  const std::int64_t first_sliding = draft.config.interval({"max_window_layers"}, first_window, 0);
   const auto window = read_switched_window(draft);
   add_windowed_layers(
       draft, layer,
       read_sliding_layers(draft, layers, window, [&](std::int64_t k) { return window.has_value() && k >= first_sliding; }),
       window);
+}
+
+}  // namespace
+
+void import_qwen2(Draft& draft) { read_qwen2(draft, 1e-6, {32, 4096, 32, 151936, HeadWidth::own}, 32768, 28); }
+
+// Text tokens have the same place in time, height and width, so their angles are ordinary ones.
+void import_qwen2_vl(Draft& draft) {
+  const ConfigView& config = draft.config;
+  read_qwen2(draft, 1e-5, {80, 8192, 64, 152064, HeadWidth::own}, 32768, 80);
+  // The angles are dealt out to the three, all of them.
+  std::vector<std::int64_t> parts = {16, 24, 24};
+  for (const std::string_view name : {"rope_scaling", "rope_parameters"}) {
+    const nlohmann::json* settings = config.value(name);
+    if (settings == nullptr || settings->is_null() || settings->empty()) continue;
+    if (const auto given = settings->find("mrope_section"); given != settings->end()) parts = *ConfigView(config.file(), "", *settings).integers("mrope_section", 0);
+    break;
+  }
+  const std::int64_t head = config.optional_integer({"head_dim"}, std::nullopt).value_or(draft.architecture.dim / draft.layers.front().mixer.heads);
+  std::int64_t sum = 0;
+  for (const std::int64_t part : parts) sum += part;
+  if (sum != (head + 1) / 2)
+    config.fail("rope_parameters", fmt::format("an mrope_section of {} angles, those of a head of width {}", (head + 1) / 2, head), fmt::format("{}", sum));
+}
+
+void import_qwen3_vl(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft);
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 151936, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 128000, Limit::advice);
+  add_layers(draft, layer, layers);
 }
 
 void import_qwen3_moe(Draft& draft) {

@@ -10,10 +10,9 @@
 
 namespace sightline::huggingface {
 
-/// Pre-RMSNorm, causal, rotary, SwiGLU without biases, final RMSNorm. Families change what differs. `rotary_part`: the part of
-/// each head that is rotated where the file does not say.
+/// Pre-RMSNorm, causal, rotary, SwiGLU without biases, final RMSNorm. Families change what differs. `rotary_part`: as add_rotary has it.
 [[nodiscard]] LayerSpec make_llama_layer(Draft& draft, double default_eps, Names activation_key, const std::string& activation,
-                                         double rotary_part = 1.0);
+                                         std::optional<double> rotary_part = std::nullopt);
 [[nodiscard]] LayerSpec make_llama_layer(Draft& draft, double default_eps = 1e-6);
 
 /// Which layers slide: the file's layer_types, else `by_interval`; a sliding layer needs a window.
@@ -34,6 +33,8 @@ struct ExpertKeys {
 /// Experts that are GLUs, `top_k` of `count` per token unless the file says otherwise.
 [[nodiscard]] Feedforward read_experts(const Draft& draft, const LayerSpec& layer, bool bias, std::int64_t count, std::int64_t top_k,
                                        const ExpertKeys& keys = {});
+/// Says that an expert which every token uses is left out.
+void assume_shared_expert(Draft& draft);
 /// Dense and mixture layers as Qwen's types have them: every `decoder_sparse_step`-th is a mixture, unless `mlp_only_layers` names it.
 void apply_sparse_steps(Draft& draft, std::vector<LayerSpec>& layers, const Feedforward& dense, const Feedforward& mixture);
 

@@ -20,9 +20,9 @@ void use_layer_norm(Draft& draft, LayerSpec& layer, Names eps_key, double defaul
   draft.architecture.output.norm = layer.norm;
 }
 
-void assume_shared_expert(Draft& draft) { draft.assume("experts: the shared expert beside the routed ones is not modelled"); }
-
 }  // namespace
+
+void assume_shared_expert(Draft& draft) { draft.assume("experts: the shared expert beside the routed ones is not modelled"); }
 
 void import_arcee(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft, 1e-5);
@@ -37,7 +37,9 @@ void import_ernie4_5(Draft& draft) {
 }
 
 void import_glm(Draft& draft) {
-  add_plain(draft, make_llama_layer(draft, 1.5625e-07, {"hidden_act"}, "silu", 0.5), {40, 4096, 32, 151552, HeadWidth::own}, 131072);
+  const LayerSpec layer = make_llama_layer(draft, 1.5625e-07, {"hidden_act"}, "silu", 0.5);
+  draft.rotary->head = 128;
+  add_plain(draft, layer, {40, 4096, 32, 151552, HeadWidth::own}, 131072);
 }
 
 // GLM with a norm behind each branch as well.
@@ -65,6 +67,22 @@ void import_nemotron(Draft& draft) {
   add_plain(draft, layer, {32, 6144, 48, 256000, HeadWidth::own}, 4096);
 }
 
+// RMSNorms without gain, one of them behind the embedding.
+void import_nanochat(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-6, {"hidden_act"}, "relu2");
+  layer.norm.affine = false;
+  draft.architecture.input.norm = draft.architecture.output.norm = layer.norm;
+  layer.feedforward = mlp(layer.feedforward.activation, false);
+  add_plain(draft, layer, {12, 768, 6, 50304, HeadWidth::own}, 2048);
+}
+
+void import_jais2(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5, {"hidden_act"}, "relu2");
+  use_layer_norm(draft, layer, {"layer_norm_eps"}, 1e-5);
+  layer.feedforward = mlp(layer.feedforward.activation, draft.config.flag({"mlp_bias"}, true));
+  add_plain(draft, layer, {32, 3328, 26, 150272}, 8192);
+}
+
 void import_persimmon(Draft& draft) {
   LayerSpec layer = make_llama_layer(draft, 1e-5, {"hidden_act"}, "relu2", 0.5);
   use_layer_norm(draft, layer, {"layer_norm_eps"}, 1e-5);
@@ -78,6 +96,35 @@ void import_stablelm(Draft& draft) {
   if (draft.config.flag({"use_parallel_residual"}, false))
     draft.architecture.block.arrangement = architecture::Arrangement::parallel;
   add_plain(draft, layer, {32, 2560, 32, 50304}, 4096);
+}
+
+// One window for all layers; queries are scaled by a function of the position, as in Llama 4.
+void import_ministral3(Draft& draft) {
+  const ConfigView& config = draft.config;
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  const std::int64_t layers = read_sizes(draft, layer, {34, 4096, 32, 131072, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 262144, Limit::advice);
+  apply_single_window(draft, layer, std::nullopt);
+  // The file's settings replace the library's as a whole, and these two have no default of their own.
+  std::int64_t scale = 16384;
+  double strength = 0.1;
+  for (const std::string_view name : {"rope_scaling", "rope_parameters"}) {
+    const nlohmann::json* settings = config.value(name);
+    if (settings == nullptr || settings->is_null() || settings->empty()) continue;
+    const auto number = [&](const char* key) {
+      const auto found = settings->find(key);
+      if (found == settings->end() || !found->is_number()) config.fail(fmt::format("{}/{}", name, key), "a number (the library has no default for it here)", found == settings->end() ? "nothing" : describe(*found));
+      return found->get<double>();
+    };
+    strength = number("llama_4_scaling_beta");
+    const double longest = number("original_max_position_embeddings");
+    if (!(longest >= 1) || longest > 1e12) config.fail(fmt::format("{}/original_max_position_embeddings", name), "a number >= 1");
+    scale = static_cast<std::int64_t>(longest);
+    break;
+  }
+  if (strength != 0 && draft.architecture.tokens > scale)
+    draft.assume(fmt::format("query scale: it depends on the position from token {} on, which is not modelled", scale));
+  add_layers(draft, layer, layers);
 }
 
 // Layers that slide, all unless the file lists them.

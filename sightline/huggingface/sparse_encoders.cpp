@@ -136,7 +136,7 @@ void read_modernbert(Draft& draft, Direction direction) {
   layer.feedforward = glu(read_activation(draft, {"hidden_activation"}, "gelu"), config.flag({"mlp_bias"}, false));
   const std::int64_t layers = read_sizes(draft, layer, {22, 768, 12, 50368});
   read_tokens(draft, {"max_position_embeddings"}, 8192, Limit::advice);
-  add_rotary(draft, layer, 1.0);
+  add_rotary(draft, layer, std::nullopt);
   draft.architecture.input.norm = layer_norm(eps);
   draft.architecture.output.norm = layer_norm(eps);
 

@@ -79,6 +79,8 @@ constexpr std::string_view class_token = "the class token";
 
 void import_vit(Draft& draft) { read_vit(draft, {1e-12, "gelu", 16, 1, class_token}); }
 
+void import_vit_msn(Draft& draft) { read_vit(draft, {1e-6, "gelu", 16, 1, class_token}); }
+
 void import_deit(Draft& draft) { read_vit(draft, {1e-12, "gelu", 16, 2, "the class and distillation tokens"}); }
 
 namespace {

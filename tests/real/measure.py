@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what a real model depends on and writes a case of this folder. Needs torch and transformers (5.23 for the cases here).
+"""Measures what a real model depends on and writes a case of this folder. Needs torch and transformers (5.23 and 5.24 for the cases here).
 
 The model has random weights, float64, eager attention, evaluation mode. Output i depends on input j when the gradient of a
 random combination of output i with respect to the embedding of token j is not exactly zero. Zero-initialised biases and
@@ -20,7 +20,7 @@ torch.set_num_threads(1)
 
 
 def make_model(config):
-    """The base model (for t5 the encoder, for nested files the text decoder) of a config given as a dict."""
+    """The base model (of an encoder with a decoder the encoder, for nested files the text decoder) of a config given as a dict."""
     fields = dict(config)
     loaded = transformers.CONFIG_MAPPING[fields.pop("model_type")].from_dict(fields)
     loaded = getattr(loaded, "text_config", loaded)
@@ -28,6 +28,8 @@ def make_model(config):
     own = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel", "llama4_text": "Llama4TextModel", "gemma3_text": "Gemma3TextModel"}.get(loaded.model_type)
     loaded._attn_implementation = "eager"
     model = getattr(transformers, own)(loaded) if own else transformers.AutoModel.from_config(loaded, attn_implementation="eager")
+    if loaded.is_encoder_decoder and not own:
+        model = model.get_encoder()
     return randomise(model.to(torch.float64).eval())
 
 
@@ -57,7 +59,7 @@ def measure_reach(model, tokens, global_tokens=()):
     depends = torch.zeros(tokens, tokens, dtype=torch.bool)
     for _ in range(INPUTS):
         x = torch.randn(1, tokens, width, generator=draw, dtype=torch.float64).repeat(tokens, 1, 1).requires_grad_(True)
-        y = model(inputs_embeds=x, **extra).last_hidden_state
+        y = model(inputs_embeds=x.clone(), **extra).last_hidden_state
         mix = torch.randn(y.shape[-1], generator=draw, dtype=torch.float64)
         (gradient,) = torch.autograd.grad((y[every, every] @ mix).sum(), x)
         if not torch.isfinite(gradient).all():

@@ -59,12 +59,16 @@ FALCON = Names("h.{}.", ("self_attention.query_key_value", "self_attention.dense
 SANDWICH = ("input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm")
 WITHOUT_QK_NORM = ("q_norm", "k_norm")
 change = dataclasses.replace
+BART = Names("layers.{}.", QKVO[:3] + ("self_attn.out_proj",), ("self_attn_layer_norm", "final_layer_norm"), {"up": "fc1", "down": "fc2"},
+             "embed_tokens", None, "layernorm_embedding", "embed_positions")
 
 SIZES = {"num_hidden_layers": 2, "hidden_size": DIM, "num_attention_heads": HEADS, "vocab_size": IDS, "pad_token_id": 0,
          "intermediate_size": HIDDEN, "max_position_embeddings": 64}
 ONE_KEY_HEAD = {**SIZES, "num_key_value_heads": 1}
 OWN_HEAD = {**SIZES, "num_key_value_heads": 2, "head_dim": HEAD}
 GPT = {"n_layer": 2, "n_embd": DIM, "n_head": HEADS, "vocab_size": IDS, "n_positions": 32, "n_inner": HIDDEN, "activation_function": "gelu"}
+TRANSLATOR = {"d_model": DIM, "encoder_layers": 2, "decoder_layers": 1, "encoder_attention_heads": HEADS, "decoder_attention_heads": HEADS, "vocab_size": IDS,
+              "encoder_ffn_dim": HIDDEN, "decoder_ffn_dim": HIDDEN, "max_position_embeddings": 32, "pad_token_id": 1, "scale_embedding": False}
 FALCON_SIZES = {"model_type": "falcon", "num_hidden_layers": 2, "hidden_size": DIM, "num_attention_heads": HEADS, "vocab_size": IDS,
                 "ffn_hidden_size": HIDDEN}
 T5 = {"model_type": "t5", "num_layers": 2, "d_model": DIM, "num_heads": HEADS, "d_kv": HEAD, "d_ff": HIDDEN, "vocab_size": IDS,
@@ -132,6 +136,26 @@ CASES = {
                    Names("transformer.layer.{}.", tuple(f"attention.{k}_lin" for k in ("q", "k", "v", "out")), ("sa_layer_norm", "output_layer_norm"),
                          {"up": "ffn.lin1", "down": "ffn.lin2"}, "embeddings.word_embeddings", None, "embeddings.LayerNorm",
                          "embeddings.position_embeddings")),
+    "bart": ({"model_type": "bart", **TRANSLATOR}, BART),
+    "plbart": ({"model_type": "plbart", **TRANSLATOR}, BART),
+    "mbart": ({"model_type": "mbart", **TRANSLATOR}, change(BART, final="layer_norm")),
+    "blenderbot": ({"model_type": "blenderbot", **TRANSLATOR}, change(BART, final="layer_norm", input_norm=None)),
+    "marian": ({"model_type": "marian", **TRANSLATOR, "decoder_start_token_id": 0}, change(BART, input_norm=None)),
+    "pegasus": ({"model_type": "pegasus", **TRANSLATOR}, change(BART, final="layer_norm", input_norm=None)),
+    "roformer": ({"model_type": "roformer", **SIZES}, change(BERT, positions=None, rotary="pairs", skipped=("pooler", "embed_positions"))),
+    "ibert": ({"model_type": "ibert", **SIZES, "pad_token_id": 1}, BERT),
+    "splinter": ({"model_type": "splinter", **SIZES}, BERT),
+    "gpt_neox_japanese": ({"model_type": "gpt_neox_japanese", **SIZES, "intermediate_multiple_size": 4},
+                          change(LLAMA, attention=("attention.query_key_value", "attention.dense"), feedforward=NEOX_MLP, table="embed_in",
+                                 final="final_layer_norm", fused="heads", skipped=("dense_bias",))),
+    "jais2": ({"model_type": "jais2", **ONE_KEY_HEAD}, change(LLAMA, feedforward={k: GLU[k] for k in ("up", "down")})),
+    "nanochat": ({"model_type": "nanochat", **ONE_KEY_HEAD}, change(LLAMA, norms=(), feedforward=MLP, final=None, rotary="back", skipped=WITHOUT_QK_NORM)),
+    "ministral3": ({"model_type": "ministral3", **OWN_HEAD, "num_key_value_heads": 1, "sliding_window": 4,
+                    "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "llama_4_scaling_beta": 0.1, "original_max_position_embeddings": 64}}, LLAMA),
+    "qwen2_vl": ({"model_type": "qwen2_vl", **ONE_KEY_HEAD, "use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1,
+                  "rope_scaling": {"type": "mrope", "mrope_section": [2, 1, 1], "rope_theta": 1e4}}, LLAMA),
+    "qwen3_vl": ({"model_type": "qwen3_vl_text", **OWN_HEAD, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1]}},
+                 change(LLAMA, skipped=WITHOUT_QK_NORM)),
     "t5": (T5, T5_NAMES),
     "t5-gated": ({**T5, "feed_forward_proj": "gated-silu"},
                  change(T5_NAMES, feedforward={"gate": "1.DenseReluDense.wi_0", "up": "1.DenseReluDense.wi_1", "down": "1.DenseReluDense.wo"})),
@@ -179,7 +203,9 @@ class Translation:
         parts = [self.take(f"{name}.weight") for name in inner]
         q, k, v = parts if len(parts) == 3 else self.split(parts[0])
         k, v = [part.view(-1, HEAD, DIM).repeat_interleave(DIM // len(part), 0).reshape(DIM, DIM) for part in (k, v)]
-        if rotary and self.names.rotary == "halves":
+        if rotary and self.names.rotary == "back":  # the other way round: the second half comes first
+            q, k = [part.view(HEADS, 2, HEAD // 2, DIM).flip(1).reshape(DIM, DIM) for part in (q, k)]
+        if rotary and self.names.rotary in ("halves", "back"):
             q, k = [part.view(HEADS, 2, HEAD // 2, DIM).transpose(1, 2).reshape(DIM, DIM) for part in (q, k)]
         for ours, weight in zip("qkvo", (q * self.names.query, k, v, self.take(f"{outer}.weight"))):
             self.ours[f"layers.{layer}.mixer.{ours}.weight"] = weight
@@ -205,10 +231,11 @@ class Translation:
             self.copy_norm("input.norm", names.input_norm)
         self.ours["input.embedding.weight"] = self.take(names.table + ".weight") * names.embedding
         if names.positions:
-            first = {"opt": 2, "roberta": 2, "longformer": 2}.get(self.config["model_type"], 0)
+            first = {"opt": 2, "roberta": 2, "ibert": 2, "longformer": 2, "bart": 2, "mbart": 2, "plbart": 2}.get(self.config["model_type"], 0)
             self.ours["input.positions"] = self.take(names.positions + ".weight")[first : first + TOKENS]
         if "embeddings.token_type_embeddings.weight" in self.theirs:
-            self.ours["input.positions"] += self.take("embeddings.token_type_embeddings.weight")[0]
+            types = self.take("embeddings.token_type_embeddings.weight")[0]  # of the first kind, all tokens
+            self.ours["input.positions" if names.positions else "input.embedding.weight"] += types
         self.ours["output.head.weight"], self.ours["output.head.bias"] = torch.eye(DIM), torch.zeros(DIM)
         self.used |= {name for name in self.theirs if any(part in name for part in names.skipped)}
 
@@ -249,11 +276,12 @@ def compare(command, folder, config, names):
     (folder / "config.json").write_text(json.dumps(config))
     architecture, data = folder / "architecture.toml", folder / "data.npz"
     call(command, "import", folder / "config.json", "--tokens", TOKENS, "--save", architecture)
-    width = HIDDEN if config["model_type"] not in ("mpt", "bloom") else 4 * DIM
+    width = HIDDEN if config["model_type"] not in ("mpt", "bloom", "gpt_neox_japanese") else 4 * DIM
     text = architecture.read_text()
     if "[feedforward]\n" not in text:
         text = text.replace("[norm]\n", "[feedforward]\n\n[norm]\n", 1)
     text = text.replace("[feedforward]\n", f"[feedforward]\nwidth = {width}\n", 1)
+    text = text.replace('positions = "sinusoidal"', 'positions = "learned"')  # the library's table of sines has another order
     architecture.write_text(text + '\n[train]\ndtype = "float64"\nsteps = 1\n')
     ids = torch.randint(3, IDS - 1, (4, TOKENS), generator=torch.Generator().manual_seed(3))
     numpy.savez(data, x=ids.numpy(), y=numpy.zeros((4, TOKENS, DIM)))
@@ -262,7 +290,12 @@ def compare(command, folder, config, names):
     metadata = header.pop("__metadata__")
 
     model = measure.make_model(config)
+    for name, weight in model.named_parameters():
+        if name.endswith("dense_bias"):  # of an attention's output, like those that Translation sets to 0
+            weight.data.zero_()
     for module in model.modules():
+        if hasattr(module, "create_weight") and not names.positions:  # angles, which are no weights
+            module.weight.data.copy_(module.create_weight())
         for name in names.skipped:
             if hasattr(module, name) and name in WITHOUT_QK_NORM:
                 setattr(module, name, torch.nn.Identity())

@@ -92,6 +92,17 @@ std::string find_error(const nlohmann::json& config, const ImportOptions& option
   return "";
 }
 
+void add_required_keys(nlohmann::json& config) {
+  const std::string type = config.at("model_type");
+  nlohmann::json needed = nlohmann::json::object();
+  if (type == "esm") needed = {{"vocab_size", 33}, {"pad_token_id", 1}};
+  if (type == "deepseek_v2") needed = {{"num_experts_per_tok", 6}};
+  if (type == "dots1") needed = {{"n_routed_experts", 8}, {"n_shared_experts", 1}, {"num_experts_per_tok", 2}};
+  if (type == "hunyuan_v1_moe") needed = {{"head_dim", 128}};
+  needed.update(config);
+  config = needed;
+}
+
 ImportOptions with_tokens(std::int64_t tokens) {
   ImportOptions options;
   options.tokens = tokens;

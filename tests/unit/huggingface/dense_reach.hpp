@@ -23,6 +23,8 @@ Matrix compute_reach(const architecture::Architecture& architecture);
 Import import_json(const nlohmann::json& config, const ImportOptions& options = {});
 /// what() of the InputError that the import throws, or "" when it throws none.
 std::string find_error(const nlohmann::json& config, const ImportOptions& options = {});
+/// The keys for which the library has no default, where they are missing.
+void add_required_keys(nlohmann::json& config);
 ImportOptions with_tokens(std::int64_t tokens);
 /// All layers, repeats written out.
 std::vector<architecture::LayerSpec> write_out(const architecture::Architecture& architecture);

@@ -64,9 +64,9 @@ TEST_CASE("an import written to a file reads back the same") {
   for (const json& item : read_json(root + "/tests/unit/huggingface/published_configs.json")) check(import_case(item).architecture);
   for (const std::string& type : known_model_types()) {
     json config = {{"model_type", type}};
-    if (type == "esm") config.update({{"vocab_size", 33}, {"pad_token_id", 1}});  // no defaults
+    add_required_keys(config);
     ImportOptions options = with_tokens(type == "swin" ? 49 : 12);
-    if (type == "vit" || type == "deit" || type.starts_with("dinov2") || type.ends_with("_vision_model")) options.tokens.reset();
+    if (type == "vit" || type == "vit_msn" || type == "deit" || type.starts_with("dinov2") || type.ends_with("_vision_model")) options.tokens.reset();
     check(import_json(config, options).architecture);
   }
   check(import_json({{"model_type", "opt"}, {"word_embed_proj_dim", 8}, {"do_layer_norm_before", false}}).architecture);

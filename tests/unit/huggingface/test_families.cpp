@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dense_reach.hpp"
+#include "sightline/base/error.hpp"
 
 using namespace sightline;
 using namespace sightline::architecture;
@@ -15,7 +16,7 @@ namespace {
 
 Architecture import_type(const std::string& type, json config = json::object(), std::int64_t tokens = 20) {
   config["model_type"] = type;
-  if (type == "esm") config.update({{"vocab_size", 33}, {"pad_token_id", 1}});  // no defaults
+  add_required_keys(config);
   return import_json(config, with_tokens(tokens)).architecture;
 }
 
@@ -136,8 +137,39 @@ TEST_CASE("defaults of every family of ids") {
       {"phimoe", causal, false, ln, pre, true, false, moe, Bias::no, none, rotary, sequential},
       {"qwen2_moe", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
       {"deepseek_v3", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},  // of its first layer
+      {"bart", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"plbart", all, false, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"mbart", all, false, ln, pre, true, true, mlp, Bias::yes, learned, absent, sequential},
+      {"blenderbot", all, false, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"marian", all, false, ln, post, false, false, mlp, Bias::yes, Positions::sinusoidal, absent, sequential},
+      {"pegasus", all, false, ln, pre, true, false, mlp, Bias::yes, Positions::sinusoidal, absent, sequential},
+      {"m2m_100", all, true, ln, pre, true, false, mlp, Bias::yes, Positions::sinusoidal, absent, sequential},
+      {"roformer", all, true, ln, post, false, true, mlp, Bias::yes, none, rotary, sequential},
+      {"ibert", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"splinter", all, true, ln, post, false, true, mlp, Bias::yes, learned, absent, sequential},
+      {"gpt-sw3", causal, false, ln, pre, true, false, mlp, Bias::yes, learned, absent, sequential},
+      {"ctrl", causal, false, ln, pre, true, false, mlp, Bias::yes, Positions::sinusoidal, absent, sequential},
+      {"gpt_neox_japanese", causal, false, ln, pre, true, false, mlp, Bias::no, none, rotary, sequential},
+      {"jais2", causal, false, ln, pre, true, false, mlp, Bias::yes, none, rotary, sequential},
+      {"nanochat", causal, true, rms, pre, true, true, mlp, Bias::no, none, rotary, sequential},
+      {"ministral3", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"qwen2_vl", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"qwen2_vl_text", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"qwen2_5_vl", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"qwen2_5_vl_text", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"qwen3_vl", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"qwen3_vl_text", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"deepseek_v2", causal, true, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"dots1", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"flex_olmo", causal, false, rms, NormPlace::after, true, false, moe, Bias::no, none, rotary, sequential},
+      {"granitemoeshared", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"hunyuan_v1_moe", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"minimax_m2", causal, false, rms, pre, true, false, moe, Bias::no, none, rotary, sequential},
+      {"ernie4_5_moe", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},  // of their first layers
+      {"exaone_moe", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"glm4_moe", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
   };
-  CHECK(table.size() + 8 == known_model_types().size());  // and vit, deit, dinov2 with and without registers, clip's, siglip's, swin, detr
+  CHECK(table.size() + 9 == known_model_types().size());  // and vit, vit_msn, deit, dinov2 with and without registers, clip's, siglip's, swin, detr
   for (const Facts& facts : table) {
     CAPTURE(facts.type);
     const Architecture a = import_type(facts.type);
@@ -172,7 +204,10 @@ TEST_CASE("null for a key that says nothing about sight is no error") {
     CAPTURE(key);
     CHECK(import_type("llama", {{key, nullptr}}).mixer.relative.scheme == RelativeScheme::rotary);
   }
-  CHECK(import_type("phi", {{"partial_rotary_factor", nullptr}, {"rotary_pct", 0}}).mixer.relative.scheme == RelativeScheme::none);
+  // Each type has one of the two keys for the part that turns.
+  CHECK(import_type("phi", {{"partial_rotary_factor", nullptr}, {"rotary_pct", 0}}).mixer.relative.scheme == RelativeScheme::rotary);
+  CHECK(import_type("gpt_neox", {{"partial_rotary_factor", 0}, {"rotary_pct", 0.5}}).mixer.relative.scheme == RelativeScheme::rotary);
+  CHECK(import_type("gpt_neox", {{"partial_rotary_factor", 0.5}, {"rotary_pct", 0}}).mixer.relative.scheme == RelativeScheme::none);
 }
 
 TEST_CASE("defaults of one type are not those of its sibling") {
@@ -334,4 +369,73 @@ TEST_CASE("facts of single types that the table of defaults does not hold") {
   CHECK(deepseek.layers.back().feedforward.kind == FeedforwardKind::moe);
   CHECK(deepseek.layers.back().feedforward.experts == 256);
   CHECK(import_type("mpnet", {{"relative_attention_num_buckets", 64}}).mixer.relative.buckets == 32);
+}
+
+TEST_CASE("rotary parts: of the types that have one, and what is left when it holds no coordinate") {
+  const auto scheme = [](const std::string& type, const json& config) { return import_type(type, config).layers.front().mixer.relative.scheme; };
+  // Llama turns the whole head whatever the file says.
+  CHECK(scheme("llama", {{"partial_rotary_factor", 0}}) == RelativeScheme::rotary);
+  CHECK(scheme("llama", {{"partial_rotary_factor", 2}}) == RelativeScheme::rotary);
+  CHECK_THROWS_AS(import_type("llama", {{"rope_scaling", {{"rope_type", "linear"}, {"factor", 2}, {"partial_rotary_factor", 0}}}}), InputError);
+  // A tenth of a head of 8 is no coordinate, an eighth is one.
+  const json small = {{"hidden_size", 32}, {"num_attention_heads", 4}};
+  for (const char* type : {"phi", "phi3", "gpt_neox", "stablelm", "persimmon", "nemotron", "glm4_moe"}) {
+    CAPTURE(type);
+    json config = small;
+    config["rope_parameters"] = {{"partial_rotary_factor", 0.1}};
+    CHECK(scheme(type, config) == RelativeScheme::none);
+    config["rope_parameters"] = {{"partial_rotary_factor", 0.125}};
+    CHECK(scheme(type, config) == RelativeScheme::rotary);
+    config["rope_parameters"] = {{"partial_rotary_factor", 1.5}};
+    CHECK_THROWS_AS(import_type(type, config), InputError);
+  }
+  // Heads of GLM are 128 wide unless the file says otherwise.
+  json glm = small;
+  glm["rope_parameters"] = {{"partial_rotary_factor", 0.1}};
+  CHECK(scheme("glm", glm) == RelativeScheme::rotary);
+  glm["head_dim"] = 8;
+  CHECK(scheme("glm", glm) == RelativeScheme::none);
+  CHECK(scheme("minimax_m2", {{"rotary_dim", 64}}) == RelativeScheme::rotary);
+  CHECK(scheme("minimax_m2", {{"rotary_dim", 0}}) == RelativeScheme::none);
+  CHECK_THROWS_AS(import_type("minimax_m2", {{"rotary_dim", 129}}), InputError);
+  CHECK(scheme("gpt_neox_japanese", {{"rotary_pct", 0}}) == RelativeScheme::none);
+}
+
+TEST_CASE("the types added last: what the table of defaults does not hold") {
+  const auto kinds = [](const std::string& type, const json& config) {
+    std::string line;
+    for (const LayerSpec& layer : write_out(import_type(type, config)))
+      line += layer.feedforward.kind == FeedforwardKind::moe ? 'm' : layer.mixer.pattern.kind == layout::PatternKind::window ? 'w' : 'd';
+    return line;
+  };
+  CHECK(kinds("deepseek_v2", {{"num_hidden_layers", 3}, {"first_k_dense_replace", 1}}) == "dmm");
+  CHECK(kinds("glm4_moe", {{"num_hidden_layers", 3}}) == "dmm");
+  CHECK(kinds("ernie4_5_moe", {{"num_hidden_layers", 6}, {"moe_layer_interval", 2}, {"moe_layer_end_index", 4}}) == "dmdmdd");
+  CHECK(kinds("exaone_moe", {{"num_hidden_layers", 4}, {"mlp_layer_types", {"dense", "sparse", "dense", "dense"}}}) == "wmwd");
+  CHECK(kinds("dots1", {{"num_hidden_layers", 3}, {"first_k_dense_replace", 3}, {"max_window_layers", 2}, {"sliding_window", 4}}) == "ddw");
+  const Architecture exaone = import_type("exaone_moe", {{"num_hidden_layers", 4}});
+  CHECK(exaone.layers.back().mixer.relative.scheme == RelativeScheme::none);
+  const auto experts = write_out(import_type("hunyuan_v1_moe", {{"num_hidden_layers", 2}, {"num_experts", 4}, {"moe_topk", {1, 3}}}));
+  CHECK(experts[0].feedforward.top_k == 1);
+  CHECK(experts[1].feedforward.top_k == 3);
+  CHECK_FALSE(import_type("nanochat").norm.affine);
+  CHECK_FALSE(import_type("nanochat").input.norm->affine);
+  CHECK(import_type("ctrl").feedforward.activation.name == "relu");
+  CHECK(import_type("m2m_100").feedforward.activation.name == "relu");
+  CHECK(*import_type("m2m_100").input.vocabulary == 128111);
+  CHECK(import_type("splinter", {{"is_decoder", true}}).target.target_class == TargetClass::all);  // it does not look at the key
+  CHECK(import_type("ibert", {{"is_decoder", true}}).target.target_class == TargetClass::all);
+  CHECK(import_type("roformer", {{"is_decoder", true}}).target.target_class == TargetClass::causal);
+  CHECK_THROWS_AS(import_type("roformer", {{"rotary_value", true}}), InputError);
+  CHECK_THROWS_AS(import_type("roformer", {{"num_attention_heads", 256}}), InputError);  // heads of width 3
+  CHECK_THROWS_AS(import_type("ibert", {{"quant_mode", true}}), InputError);
+  CHECK_THROWS_AS(import_json({{"model_type", "deepseek_v2"}}, with_tokens(8)), InputError);
+  CHECK_THROWS_AS(import_json({{"model_type", "hunyuan_v1_moe"}}, with_tokens(8)), InputError);
+  CHECK_THROWS_AS(import_type("ministral3", {{"rope_parameters", {{"rope_theta", 10000}}}}), InputError);
+  // Files of Qwen2-VL hold the decoder's keys beside the others, or in text_config.
+  CHECK(import_type("qwen2_vl", {{"hidden_size", 1024}, {"num_attention_heads", 8}}).dim == 1024);
+  CHECK(import_type("qwen2_vl", {{"text_config", {{"hidden_size", 1024}, {"num_attention_heads", 8}}}, {"hidden_size", 5}}).dim == 1024);
+  CHECK(import_type("qwen3_vl", {{"hidden_size", 1024}}).dim == 4096);
+  CHECK_THROWS_AS(import_type("qwen2_vl_text", {{"hidden_size", 1024}}), InputError);  // 8 angles for 64
+  CHECK(import_type("qwen2_5_vl_text", {{"use_sliding_window", true}, {"max_window_layers", 2}, {"sliding_window", 4}}).layers.size() == 2);
 }
