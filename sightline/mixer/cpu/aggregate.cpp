@@ -111,19 +111,20 @@ private:
     }
     const std::int64_t stripes = (shape_.value_width + aggregate_stripe - 1) / aggregate_stripe;
     const std::int64_t wanted = workers_ == 1 ? 1 : (4 * workers_ + chains - 1) / chains;
-    const std::int64_t parts = has_long_rows() ? stripes : std::min(wanted, stripes);
+    const bool is_one = reads_all_at_once(); // every token gets the same, and gets it once
+    const std::int64_t parts = has_long_rows() && !is_one ? stripes : std::min(wanted, stripes);
     run_tasks(chains * parts, workers_, [&](std::int64_t task, int) {
       const std::int64_t chain = task / parts, b = chain / shape_.key_heads, key_head = chain % shape_.key_heads;
       const auto border = [&](std::int64_t part) {
         return std::min<std::int64_t>(part * stripes / parts * aggregate_stripe, shape_.value_width);
       };
       const std::int64_t begin = border(task % parts), end = border(task % parts + 1);
-      for (std::int64_t j = 0; j < shape_.reads; ++j)
+      for (std::int64_t j = 0; j < shape_.reads && !is_one; ++j)
         std::fill(to.at(b, key_head, j) + begin, to.at(b, key_head, j) + end, Real(0));
       for (std::int64_t h = key_head * group(); h < (key_head + 1) * group(); ++h) {
         engine_->aggregate_back(head_of(b, h), kind_, static_cast<std::int64_t>(rows_of(h).groups.size()),
                                 grad_out.at(b, h, 0), grad_out.token_stride, to.at(b, key_head, 0), to.token_stride,
-                                begin, end);
+                                begin, end, is_one && h == key_head * group());
       }
     });
     clean(to, shape_.key_heads, shape_.reads);
@@ -161,6 +162,16 @@ private:
     for (const ColourGroup& group : rows.groups)
       reads += reads_of(rows, group);
     return reads;
+  }
+  /// All readers have the same row: everything, without weights.
+  [[nodiscard]] bool reads_all_at_once() const {
+    return in_.weight == nullptr && in_.lengths == nullptr && kind_ != Collect::max &&
+           std::all_of(rows_->begin(), rows_->end(), [&](const ColourRows& rows) {
+             if (rows.groups.size() != 1 || rows.runs.size() != 1)
+               return false;
+             const ColourRun& run = rows.runs.front();
+             return run.first == 0 && run.step == 1 && run.last + std::int64_t{1} == shape_.reads;
+           });
   }
   [[nodiscard]] bool has_long_rows() const {
     constexpr std::int64_t most = 1024;

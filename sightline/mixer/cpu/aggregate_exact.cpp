@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "sightline/mixer/cpu/call_parts.hpp"
@@ -102,13 +101,11 @@ public:
       longest = std::max(longest, longest_of(lists_of(h).columns));
     const Workspaces workspaces(engine_.sum_bytes(width), workers_);
     Spaces weights(workers_, longest), sums(workers_, width),
-        terms(workers_, is_max_ ? std::max(longest * most_lanes, std::min(longest, most_terms) * width) : 0);
+        terms(workers_, is_max_ ? longest * most_lanes : 0);
     Copies<Real, ExactAggregate> copies(is_max_ ? 2 * shape_.readers * width : 0);
     Maxima maxima;
     maxima.most = copies.take(is_max_, shape_.readers * width);
     maxima.share = copies.take(is_max_, shape_.readers * width);
-    counting_.resize(is_max_ ? static_cast<std::size_t>(longest) : 0);
-    std::iota(counting_.begin(), counting_.end(), 0);
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t h = 0; h < shape_.heads; ++h) { // heads that share values add up in their order
         if (is_max_)
@@ -126,7 +123,7 @@ public:
             }
             Real* const sum_of = sums.of(worker);
             if (is_max_) {
-              sum_shares(b, h, columns, c, maxima, terms.of(worker), weights.of(worker), sum_of, workspaces.of(worker));
+              sum_shares(b, h, columns, c, maxima, terms.of(worker), sum_of, workspaces.of(worker));
             } else {
               Real* const space = weights.of(worker);
               const std::int64_t begin = columns.offsets[c], count = columns.offsets[c + 1] - begin;
@@ -155,7 +152,6 @@ public:
   }
 
 private:
-  static constexpr std::int64_t most_terms = 256; // rows of terms at once
   static constexpr std::int64_t most_lanes = 16;  // of a vector, whatever the instruction set
 
   /// Numbers for every worker, 1 at first.
@@ -256,16 +252,28 @@ private:
     });
   }
 
+  [[nodiscard]] bool has_nans(std::int64_t b, std::int64_t key_head) const {
+    for (std::int64_t j = 0; j < shape_.reads; ++j) {
+      const Real* const row = in_.value.at(b, key_head, j);
+      int nans = 0;
+      for (std::int64_t k = 0; k < shape_.value_width; ++k)
+        nans += row[k] != row[k] ? 1 : 0;
+      if (nans > 0)
+        return true;
+    }
+    return false;
+  }
   void find_maxima(std::int64_t b, std::int64_t h, const View<const Real>& grad_out, const Maxima& maxima) const {
     const std::int64_t width = shape_.value_width;
     const SparseList& rows = lists_of(h).rows;
+    const bool has_nan = has_nans(b, h / group());
     run_tasks(rows.chunk_count(), workers_, [&](std::int64_t chunk, int) {
       for (auto r = static_cast<std::size_t>(rows.chunks[static_cast<std::size_t>(chunk)]);
            r < static_cast<std::size_t>(rows.chunks[static_cast<std::size_t>(chunk) + 1]); ++r) {
         const std::int64_t first = rows.offsets[r], count = rows.offsets[r + 1] - first, reader = rows.rows[r];
         if (count > 0) {
           engine_.share_maxima(in_.value.at(b, h / group(), 0), in_.value.token_stride, rows.columns.data() + first,
-                               count, width, grad_out.at(b, h, reader), maxima.most + reader * width,
+                               count, width, grad_out.at(b, h, reader), has_nan, maxima.most + reader * width,
                                maxima.share + reader * width);
         }
       }
@@ -274,23 +282,11 @@ private:
 
   /// What the readers of a column send it: their shares where it attains their maxima.
   void sum_shares(std::int64_t b, std::int64_t h, const SparseList& columns, std::size_t c, const Maxima& maxima,
-                  Real* terms, Real* ones, Real* to, void* workspace) const {
+                  Real* terms, Real* to, void* workspace) const {
     const std::int64_t width = shape_.value_width, begin = columns.offsets[c], count = columns.offsets[c + 1] - begin;
-    const Real* const value = in_.value.at(b, h / group(), columns.rows[c]);
-    if (columns.marks.empty()) { // what is not attained need not be written down
-      engine_.sum_attained(value, maxima.most, maxima.share, columns.columns.data() + begin, count, width,
-                           is_free(columns, c), terms, to, workspace);
-      return;
-    }
-    std::vector<Real> all; // long columns
-    Real* made = terms;
-    if (count > most_terms) {
-      all.resize(static_cast<std::size_t>(count * width));
-      made = all.data();
-    }
-    engine_.keep_attained(value, maxima.most, maxima.share, columns.columns.data() + begin, count, width,
-                          made);
-    sum(columns, c, made, width, counting_.data(), ones, to, workspace);
+    engine_.sum_attained(in_.value.at(b, h / group(), columns.rows[c]), maxima.most, maxima.share,
+                         columns.columns.data() + begin, columns.marks.empty() ? nullptr : columns.marks.data() + begin,
+                         count, width, is_free(columns, c), terms, to, workspace);
   }
 
   const Plan& plan_;
@@ -299,7 +295,6 @@ private:
   const Engine<Real>& engine_;
   bool is_mean_, is_max_, is_full_ = false;
   int workers_;
-  std::vector<std::int32_t> counting_; // 0, 1, ..: terms lie side by side
   const std::vector<Tiles>* lists_ = nullptr;
   const std::vector<std::vector<std::int32_t>>* colours_ = nullptr; // of the arcs, by relation
 };

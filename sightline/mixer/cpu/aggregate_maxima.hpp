@@ -7,45 +7,35 @@
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
-/// Of `vectors` vectors of a row's entries from k on: the maxima, and `grad` over the number of reads that attain each.
-/// False where a read is not finite: then nothing is written.
+/// Of `vectors` vectors of a row's entries from k on: the maxima, and `grad` over the number of reads that attain each. No
+/// read is NaN.
 template <class Real, int vectors>
-SIGHTLINE_INLINE bool share_entries(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
+SIGHTLINE_INLINE void share_entries(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
                                     std::int64_t count, std::int64_t k, const Real* grad, Real* most, Real* share) {
   constexpr int lanes = Lanes<Real>::count;
-  const Vec<Real> one = splat<Real>(1);
-  Vec<Real> top[vectors], number[vectors], zero[vectors];
+  Vec<Real> top[vectors];
+  IntVec<Real> number[vectors] = {}; // less by one for every read that attains it
 #pragma GCC unroll 4
-  for (int v = 0; v < vectors; ++v) {
+  for (int v = 0; v < vectors; ++v)
     top[v] = load<Real>(base + columns[0] * stride + k + v * lanes);
-    number[v] = zero[v] = Vec<Real>{};
-  }
-  for (std::int64_t a = 0; a < count; ++a) {
+  for (std::int64_t a = 1; a < count; ++a) {
     const Real* const row = base + columns[a] * stride + k;
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      const Vec<Real> value = load<Real>(row + v * lanes);
-      zero[v] = fma(value, Vec<Real>{}, zero[v]);
-      top[v] = larger(value, top[v]);
-    }
-  }
-#pragma GCC unroll 4
-  for (int v = 0; v < vectors; ++v) {
-    if (any_differs<Real>(zero[v], zero[v]))
-      return false;
+    for (int v = 0; v < vectors; ++v)
+      top[v] = larger(load<Real>(row + v * lanes), top[v]);
   }
   for (std::int64_t a = 0; a < count; ++a) {
     const Real* const row = base + columns[a] * stride + k;
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v)
-      number[v] = load<Real>(row + v * lanes) == top[v] ? number[v] + one : number[v];
+      number[v] += (IntVec<Real>)(load<Real>(row + v * lanes) == top[v]);
   }
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) {
+    const Vec<Real> readers = __builtin_convertvector(-number[v], Vec<Real>);
     store<Real>(most + k + v * lanes, top[v]);
-    store<Real>(share + k + v * lanes, load<Real>(grad + k + v * lanes) / number[v]);
+    store<Real>(share + k + v * lanes, load<Real>(grad + k + v * lanes) / readers);
   }
-  return true;
 }
 
 /// The same for one entry, whatever it is.
@@ -64,42 +54,19 @@ SIGHTLINE_INLINE void share_entry(const Real* base, std::ptrdiff_t stride, const
   share[k] = grad[k] / number;
 }
 
-/// A row's maxima, and `grad` over the number of its reads (columns) that attain each. NaN attains a maximum that is NaN.
+/// A row's maxima, and `grad` over the number of its reads (columns) that attain each. NaN attains a maximum that is NaN;
+/// has_nan: some read may be.
 template <class Real>
 void share_maxima(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, std::int64_t count,
-                  std::int64_t width, const Real* grad, Real* most, Real* share) {
+                  std::int64_t width, const Real* grad, bool has_nan, Real* most, Real* share) {
   constexpr int lanes = Lanes<Real>::count;
   std::int64_t k = 0;
-  while (k + lanes <= width) {
-    if (k + 4 * lanes <= width && share_entries<Real, 4>(base, stride, columns, count, k, grad, most, share)) {
-      k += 4 * lanes;
-      continue;
-    }
-    if (!share_entries<Real, 1>(base, stride, columns, count, k, grad, most, share)) {
-      for (int lane = 0; lane < lanes; ++lane)
-        share_entry<Real>(base, stride, columns, count, k + lane, grad, most, share);
-    }
-    k += lanes;
-  }
+  for (; !has_nan && k + 4 * lanes <= width; k += 4 * lanes)
+    share_entries<Real, 4>(base, stride, columns, count, k, grad, most, share);
+  for (; !has_nan && k + lanes <= width; k += lanes)
+    share_entries<Real, 1>(base, stride, columns, count, k, grad, most, share);
   for (; k < width; ++k)
     share_entry<Real>(base, stride, columns, count, k, grad, most, share);
-}
-
-/// to [count][width] = the shares of rows (readers of one read with these values) where the read attains their maxima.
-template <class Real>
-void keep_attained(const Real* value, const Real* most, const Real* share, const std::int32_t* readers,
-                   std::int64_t count, std::int64_t width, Real* to) {
-  constexpr int lanes = Lanes<Real>::count;
-  for (std::int64_t a = 0; a < count; ++a, to += width) {
-    const Real *const top = most + readers[a] * width, *const part = share + readers[a] * width;
-    std::int64_t k = 0;
-    for (; k + lanes <= width; k += lanes) {
-      const Vec<Real> v = load<Real>(value + k), m = load<Real>(top + k);
-      store<Real>(to + k, (v == m) | ((v != v) & (m != m)) ? load<Real>(part + k) : Vec<Real>{});
-    }
-    for (; k < width; ++k)
-      to[k] = value[k] == top[k] || (value[k] != value[k] && top[k] != top[k]) ? part[k] : Real(0);
-  }
 }
 
 /// Sums without an order of `count` terms [count][lanes], one per lane; false where a term is not.
@@ -133,18 +100,6 @@ SIGHTLINE_INLINE bool free_columns(const float* terms, std::int64_t count, float
 }
 SIGHTLINE_INLINE bool free_columns(const double*, std::int64_t, double*) { return false; }
 
-/// The lanes of a comparison, as a number that is 0 or 1.
-template <class Real> SIGHTLINE_INLINE std::int64_t any_of(IntVec<Real> lanes) {
-#if defined(SIGHTLINE_USE_AVX512)
-  if constexpr (sizeof(Real) == 4)
-    return _mm512_movepi32_mask((__m512i)lanes) != 0;
-  else
-    return _mm512_movepi64_mask((__m512i)lanes) != 0;
-#else
-  return any_differs<Real>((Vec<Real>)(lanes & (IntVec<Real>)splat<Real>(1)), Vec<Real>{}) ? 1 : 0;
-#endif
-}
-
 /// Shares of the rows whose maxima these entries attain, where any lane does; their number.
 template <class Real, bool has_nan>
 SIGHTLINE_INLINE std::int64_t list_attained(Vec<Real> mine, const Real* most, const Real* share,
@@ -165,29 +120,81 @@ SIGHTLINE_INLINE std::int64_t list_attained(Vec<Real> mine, const Real* most, co
 #endif
     const auto attains = has_nan ? (mine == top) | ((mine != mine) & (top != top)) : mine == top;
     store<Real>(to, attains ? part : Vec<Real>{});
-    to += any_of<Real>(attains) * lanes;
+    to += any_lane<Real>(attains) * lanes;
   }
   return (to - terms) / lanes;
 }
 
-/// What the readers (rows of `most` and `share`) of one read send it, added up in their order, or without an order. Those that
-/// it does not attain send nothing and are left out: few remain. terms: space for count vectors.
+/// The sum of those shares in the readers' order, or several sums (marks, see SparseRows), `vectors` vectors from entry k on.
+template <class Real, int vectors, bool has_nan>
+SIGHTLINE_INLINE void sum_attained_entries(const Real* value, const Real* most, const Real* share,
+                                           const std::int32_t* readers, const std::uint8_t* marks, std::int64_t count,
+                                           std::int64_t width, std::int64_t k, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  Vec<Real> mine[vectors], sum[vectors] = {}, kept[vectors] = {};
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v)
+    mine[v] = load<Real>(value + k + v * lanes);
+  for (std::int64_t a = 0; a < count; ++a) {
+    const std::int64_t row = readers[a] * width + k;
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      const Vec<Real> top = load<Real>(most + row + v * lanes);
+      auto attains = mine[v] == top;
+      if constexpr (has_nan)
+        attains |= (mine[v] != mine[v]) & (top != top);
+      sum[v] += (Vec<Real>)((IntVec<Real>)attains & (IntVec<Real>)load<Real>(share + row + v * lanes));
+    }
+    if (marks == nullptr || marks[a] == 0)
+      continue;
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      if (marks[a] == 1) {
+        kept[v] = sum[v];
+        sum[v] = Vec<Real>{};
+      } else {
+        sum[v] += kept[v];
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v)
+    store<Real>(to + k + v * lanes, sum[v]);
+}
+
+/// What the readers (rows of `most` and `share`) of one read send it, added up in their order (several sums: marks), or
+/// without an order. There, those that it does not attain send nothing and are left out: few remain. terms: space for count
+/// vectors.
 template <class Real>
 void sum_attained(const Real* value, const Real* most, const Real* share, const std::int32_t* readers,
-                  std::int64_t count, std::int64_t width, bool is_free, Real* terms, Real* to, void* workspace) {
+                  const std::uint8_t* marks, std::int64_t count, std::int64_t width, bool is_free, Real* terms, Real* to,
+                  void* workspace) {
   constexpr int lanes = Lanes<Real>::count;
   std::int64_t k = 0;
+  const auto has_nan = [&](int vectors) {
+    Vec<Real> differs{};
+    for (int v = 0; v < vectors; ++v) {
+      const Vec<Real> mine = load<Real>(value + k + v * lanes);
+      differs += mine * Vec<Real>{};
+    }
+    return any_differs<Real>(differs, differs);
+  };
+  for (; !is_free && k + 4 * lanes <= width; k += 4 * lanes) {
+    if (has_nan(4))
+      sum_attained_entries<Real, 4, true>(value, most, share, readers, marks, count, width, k, to);
+    else
+      sum_attained_entries<Real, 4, false>(value, most, share, readers, marks, count, width, k, to);
+  }
   for (; k + lanes <= width; k += lanes) {
+    if (!is_free) {
+      sum_attained_entries<Real, 1, true>(value, most, share, readers, marks, count, width, k, to);
+      continue;
+    }
     const Vec<Real> mine = load<Real>(value + k);
-    const std::int64_t found = any_differs<Real>(mine, mine)
+    const std::int64_t found = has_nan(1)
                                    ? list_attained<Real, true>(mine, most + k, share + k, readers, count, width, terms)
                                    : list_attained<Real, false>(mine, most + k, share + k, readers, count, width, terms);
-    if (!is_free) {
-      Vec<Real> sum{};
-      for (std::int64_t a = 0; a < found; ++a)
-        sum += load<Real>(terms + a * lanes);
-      store<Real>(to + k, sum);
-    } else if (!free_columns(terms, found, to + k)) {
+    if (!free_columns(terms, found, to + k)) {
       Arena arena(workspace);
       FreeSums<Real> sums(arena, lanes);
       sums.collect(terms, lanes, nullptr, nullptr, static_cast<int>(found));
@@ -196,14 +203,24 @@ void sum_attained(const Real* value, const Real* most, const Real* share, const 
   }
   for (; k < width; ++k) {
     std::int64_t found = 0;
+    Real sum = 0, kept = 0;
     for (std::int64_t a = 0; a < count; ++a) {
       const Real top = most[readers[a] * width + k];
-      if (value[k] == top || (value[k] != value[k] && top != top))
-        terms[found++] = share[readers[a] * width + k];
+      if (value[k] == top || (value[k] != value[k] && top != top)) {
+        const Real part = share[readers[a] * width + k];
+        sum += part;
+        if (is_free)
+          terms[found++] = part;
+      }
+      if (is_free || marks == nullptr || marks[a] == 0)
+        continue;
+      if (marks[a] == 1) {
+        kept = sum;
+        sum = 0;
+      } else {
+        sum += kept;
+      }
     }
-    Real sum = 0;
-    for (std::int64_t a = 0; a < found; ++a)
-      sum += terms[a];
     to[k] = is_free && found > 0 ? free_total<Real>(terms, found) : sum;
   }
 }

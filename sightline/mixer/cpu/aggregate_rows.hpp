@@ -97,6 +97,15 @@ SIGHTLINE_INLINE Real aggregate_entry(const AggregateHead<Real>& head, const Col
   return kind == Collect::mean ? sum / scale : sum;
 }
 
+template <class Real> SIGHTLINE_INLINE void copy_row(const Real* row, std::int64_t width, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes)
+    store<Real>(to + k, load<Real>(row + k));
+  for (; k < width; ++k)
+    to[k] = row[k];
+}
+
 template <class Real>
 void aggregate_groups(const AggregateHead<Real>& head, Collect kind, std::int64_t begin, std::int64_t end, Real* out,
                       std::ptrdiff_t out_stride) {
@@ -119,9 +128,13 @@ void aggregate_groups(const AggregateHead<Real>& head, Collect kind, std::int64_
     for (std::int64_t i = group.first; i < group.last; ++i) {
       Real* const row = out + i * out_stride;
       const bool exists = i < head.reader_cut_begin || i >= head.reader_cut_end;
-      if (!exists || count == 0 || made != nullptr) {
+      if (exists && count > 0 && made != nullptr) {
+        copy_row<Real>(made, width, row);
+        continue;
+      }
+      if (!exists || count == 0) {
         for (std::int64_t k = 0; k < width; ++k)
-          row[k] = exists && count > 0 ? made[k] : Real(0);
+          row[k] = 0;
         continue;
       }
       const Real scale = static_cast<Real>(count);
@@ -137,25 +150,50 @@ void aggregate_groups(const AggregateHead<Real>& head, Collect kind, std::int64_
   }
 }
 
-/// Sum of a group's output gradients, entries begin .. end - 1 to `to`. False: no reader exists.
-template <class Real>
-bool sum_gradients(const AggregateHead<Real>& head, const ColourGroup& group, const Real* grad,
-                   std::ptrdiff_t grad_stride, std::int64_t begin, std::int64_t end, Real divisor, Real* to) {
-  bool any = false;
+/// Sum of the output gradients of readers first .. last - 1, over `divisor`, `vectors` vectors from entry k on.
+template <class Real, int vectors>
+SIGHTLINE_INLINE void sum_gradient_entries(const AggregateHead<Real>& head, const ColourGroup& group, const Real* grad,
+                                           std::ptrdiff_t grad_stride, std::int64_t k, Real divisor, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  Vec<Real> sum[vectors] = {};
   for (std::int64_t i = group.first; i < group.last; ++i) {
     if (i >= head.reader_cut_begin && i < head.reader_cut_end)
       continue;
-    const Real* const row = grad + i * grad_stride;
-    if (any || divisor != Real(1)) {
-      for (std::int64_t k = begin; k < end; ++k)
-        to[k - begin] = any ? to[k - begin] + row[k] / divisor : row[k] / divisor;
-    } else {
-      for (std::int64_t k = begin; k < end; ++k)
-        to[k - begin] = row[k];
-    }
-    any = true;
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      sum[v] += load<Real>(grad + i * grad_stride + k + v * lanes);
   }
-  return any;
+  for (int v = 0; v < vectors; ++v)
+    store<Real>(to + v * lanes, divisor == Real(1) ? sum[v] : sum[v] / splat<Real>(divisor));
+}
+
+/// Sum of a group's output gradients over `divisor`, entries begin .. end - 1 to `to`. False: no reader exists.
+template <class Real>
+bool sum_gradients(const AggregateHead<Real>& head, const ColourGroup& group, const Real* grad,
+                   std::ptrdiff_t grad_stride, std::int64_t begin, std::int64_t end, Real divisor, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  std::int64_t exist = group.last - group.first;
+  if (head.reader_cut_begin < head.reader_cut_end) {
+    const std::int64_t low = group.first > head.reader_cut_begin ? group.first : head.reader_cut_begin;
+    const std::int64_t high = group.last < head.reader_cut_end ? group.last : head.reader_cut_end;
+    exist -= high > low ? high - low : 0;
+  }
+  if (exist == 0)
+    return false;
+  std::int64_t k = begin;
+  for (; k + 4 * lanes <= end; k += 4 * lanes)
+    sum_gradient_entries<Real, 4>(head, group, grad, grad_stride, k, divisor, to + (k - begin));
+  for (; k + 2 * lanes <= end; k += 2 * lanes)
+    sum_gradient_entries<Real, 2>(head, group, grad, grad_stride, k, divisor, to + (k - begin));
+  for (; k + lanes <= end; k += lanes)
+    sum_gradient_entries<Real, 1>(head, group, grad, grad_stride, k, divisor, to + (k - begin));
+  for (; k < end; ++k) {
+    Real sum = 0;
+    for (std::int64_t i = group.first; i < group.last; ++i)
+      sum += i >= head.reader_cut_begin && i < head.reader_cut_end ? Real(0) : grad[i * grad_stride + k];
+    to[k - begin] = divisor == Real(1) ? sum : sum / divisor;
+  }
+  return true;
 }
 
 /// Adds to the first read of a group that attains the maximum, entry by entry, what the maximum has of the output's
@@ -227,11 +265,12 @@ template <class Real> SIGHTLINE_INLINE void add_row(Real factor, const Real* row
     to[k] += factor * row[k];
 }
 
-/// Adds what all readers send back to entries begin .. end - 1 of the values.
+/// Adds what all readers send back to entries begin .. end - 1 of the values. write: there is one group, unweighted sums or
+/// means; nothing was there before.
 template <class Real>
 void aggregate_back(const AggregateHead<Real>& head, Collect kind, std::int64_t groups, const Real* grad,
                     std::ptrdiff_t grad_stride, Real* to, std::ptrdiff_t to_stride, std::int64_t begin,
-                    std::int64_t end) {
+                    std::int64_t end, bool write) {
   constexpr int lanes = Lanes<Real>::count;
   constexpr std::int64_t most = 256; // entries at once
   const bool stripe = end - begin == aggregate_stripe;
@@ -259,7 +298,9 @@ void aggregate_back(const AggregateHead<Real>& head, Collect kind, std::int64_t 
         for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) {
           const Real* const weight = head.weight == nullptr ? nullptr : head.weight + colour;
           Real* row = to + j * to_stride + first;
-          for (std::int64_t c = 0; c < reads; ++c, row += run.step * to_stride) {
+          for (std::int64_t c = 0; write && c < reads; ++c, row += run.step * to_stride)
+            copy_row<Real>(share, last - first, row);
+          for (std::int64_t c = 0; !write && c < reads; ++c, row += run.step * to_stride) {
             const Real factor = weight == nullptr ? Real(1) : weight[c * run.colour_step];
             add_row<Real>(factor, share, stripe ? aggregate_stripe : last - first, row);
           }

@@ -146,8 +146,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   Real* const queries = arena.take<Real>(width * tile_readers);
   Real* const outs = arena.take<Real>(value_width * tile_readers);
   Real* const sums = arena.take<Real>(width * tile_readers);
-  Real* const scores = arena.take<Real>(strip_columns * tile_readers);
-  Real* const products = arena.take<Real>(strip_columns * tile_readers);
+  Real* const own_scores = arena.take<Real>(strip_columns * tile_readers);
+  Real* const own_products = arena.take<Real>(strip_columns * tile_readers);
   Real* const key_copy = arena.take<Real>(strip_columns * padded);
   Real* const value_copy = arena.take<Real>(strip_columns * value_padded);
   Real* const key_sums = arena.take<Real>(strip_columns * padded);
@@ -164,7 +164,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
 
   const std::uint64_t active = find_active(tile, head.reader_cut_begin, head.reader_cut_end);
   const int vectors = (tile.readers + lanes - 1) / lanes;
-  pack_queries<Real>(rule, head, tile, active, query_rows, queries);
+  const bool knows = tile.again && tile.late != nullptr; // weights and slopes
+  pack_queries<Real>(rule, head, tile, active, query_rows, knows ? nullptr : queries);
   Real sinks[tile_readers] = {};
   for (int i = 0; i < tile_readers; ++i) {
     const bool exists = (active >> i & 1) != 0;
@@ -177,7 +178,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     Real* const row = out_rows + i * value_length;
     if (exists) {
       const Real* const from = gradients.out + reader * gradients.out_stride;
-      const Real product = dot_rows<Real>(from, head.out + reader * head.out_stride, value_width);
+      const Real product = knows ? Real(0) : dot_rows<Real>(from, head.out + reader * head.out_stride, value_width);
       below[i] = rule.normalised ? product * scale : Real(0);
       if (rule.has_extra) {
         const Real own = rule.weight == Weight::features ? head.reader_exponents[reader] : Real(0);
@@ -193,8 +194,9 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     for (std::int64_t k = value_width; k < value_length; ++k)
       row[k] = 0;
   }
-  pack_lanes<Real>(out_rows, value_length, active, value_width, outs);
-  for (std::int64_t k = 0; k < width * tile_readers; ++k)
+  if (!knows)
+    pack_lanes<Real>(out_rows, value_length, active, value_width, outs);
+  for (std::int64_t k = 0; k < width * tile_readers && !tile.again; ++k)
     sums[k] = 0;
   const bool rows_non_finite = has_non_finite<Real>(query_rows, length * tile_readers) ||
                                has_non_finite<Real>(out_rows, value_length * tile_readers);
@@ -239,44 +241,57 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   bool is_first = true, by_rows = false; // sums [reader][width]
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
+  Real* late = static_cast<Real*>(tile.late); // of the strip's first column
+  for (int spins = 0; knows && __atomic_load_n(tile.late_done, __ATOMIC_ACQUIRE) == 0; ++spins) { // by another thread
+    if (spins > 2000)
+      sched_yield();
+  }
   while (source.next(strip)) {
     keeper.release(strip.columns[0] / block_columns);
     for (int c = 0; c < strip.count; ++c)
       touched |= strip.masks[c];
+    const bool keeps = strip.late && late != nullptr;
+    Real* const scores = keeps ? late : own_scores;
+    Real* const products = keeps ? late + tile.late_reads * tile_readers : own_products;
+    if (keeps)
+      late += strip.count * tile_readers;
     std::ptrdiff_t key_stride = 0, value_stride = 0;
-    const Real* const keys =
-        gather_rows<Real>(strip, head.key, head.key_stride, width, rule.prepare, key_copy, key_stride);
-    const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, value_width, Prepare::nothing,
-                                                 value_copy, value_stride);
-    if (program)
-      inputs.find(*rule.program, strip, tile.readers, width, keys, key_stride, queries, scores, &ahead);
-    else
-      score_strip<Real>(rule.score, strip, tile.readers, width, keys, key_stride, queries, scores, &ahead);
-    score_strip<Real>(Score::dot, strip, tile.readers, value_width, values, value_stride, outs, products, &ahead);
-    const bool is_all = is_first && source.is_at_end();
-    const bool alone = is_all && !tile.in_order; // readers elsewhere might have more strips
-    is_first = false;
-    bias.find(strip);
-    if (near.slopes != nullptr)
-      near.find(strip, vectors, near_squares, scores);
-    if (program) {
-      differentiate_program<Real>(rule, head, strip, vectors, {most, below, scales, totals, carries}, alone, bias, inputs, space,
-                                  scores, products, slopes, along);
-    } else
-      differentiate_strip<Real>(rule, head, strip, vectors, {most, below, scales, totals, carries}, alone, bias, near,
-                                scores, products, slopes);
-    bias.collect(strip, ones);
-    if (tile.again) { // what readers want was taken in the first turn
-    } else if (is_all && !distance && !along_readers && active == touched &&
-               gather_rows_alone<Real>(strip, tile.readers, width, keys, key_stride, products, sums, &ahead)) {
-      by_rows = true;
-    } else if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
-      gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
-    } else {
-      gather_strip<Real>(strip, vectors, width, keys, key_stride, products, sums, &ahead);
+    const Real* keys = nullptr;
+    if (!knows) {
+      keys = gather_rows<Real>(strip, head.key, head.key_stride, width, rule.prepare, key_copy, key_stride);
+      const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, value_width, Prepare::nothing,
+                                                   value_copy, value_stride);
+      if (program)
+        inputs.find(*rule.program, strip, tile.readers, width, keys, key_stride, queries, scores, &ahead);
+      else
+        score_strip<Real>(rule.score, strip, tile.readers, width, keys, key_stride, queries, scores, &ahead);
+      score_strip<Real>(Score::dot, strip, tile.readers, value_width, values, value_stride, outs, products, &ahead);
+      const bool is_all = is_first && source.is_at_end();
+      const bool alone = is_all && !tile.in_order; // readers elsewhere might have more strips
+      is_first = false;
+      bias.find(strip);
+      if (near.slopes != nullptr)
+        near.find(strip, vectors, near_squares, scores);
+      if (program) {
+        differentiate_program<Real>(rule, head, strip, vectors, {most, below, scales, totals, carries}, alone, bias,
+                                    inputs, space, scores, products, slopes, along);
+      } else {
+        differentiate_strip<Real>(rule, head, strip, vectors, {most, below, scales, totals, carries}, alone, bias, near,
+                                  scores, products, slopes);
+      }
+      bias.collect(strip, ones);
+      if (tile.again) { // what readers want was taken in the first turn
+      } else if (is_all && !distance && !along_readers && active == touched &&
+                 gather_rows_alone<Real>(strip, tile.readers, width, keys, key_stride, products, sums, &ahead)) {
+        by_rows = true;
+      } else if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
+        gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
+      } else {
+        gather_strip<Real>(strip, vectors, width, keys, key_stride, products, sums, &ahead);
+      }
+      if (gradients.key == nullptr)
+        near.add(strip, vectors, width, queries, keys, key_stride, sums, nullptr, padded);
     }
-    if (gradients.key == nullptr)
-      near.add(strip, vectors, width, queries, keys, key_stride, sums, nullptr, padded);
     const auto scatter = [&](const Real* weights, const Real* rows, std::int64_t row_length, std::int64_t size,
                              Real* to, std::ptrdiff_t stride, bool add) {
       if (!strip.full && rows_non_finite)
@@ -355,6 +370,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         make_canonical<Real>(gradients.key + strip.columns[c] * gradients.key_stride, width);
     }
   }
+  if (tile.late_done != nullptr && !tile.again)
+    __atomic_store_n(tile.late_done, 1U, __ATOMIC_RELEASE);
   keeper.finish();
   if (tile.again)
     return 0;

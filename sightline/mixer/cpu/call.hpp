@@ -412,6 +412,19 @@ private:
     std::vector<std::uint32_t> done(static_cast<std::size_t>(chains * blocks), 0);
     const std::size_t first_sink = add_parts(tasks);
     const Workspaces workspaces(workspace_bytes(), workers_);
+    // Late reads: space for every thread's own chain, and for those that are shared.
+    std::int64_t late_reads = 0, late_tiles = 0;
+    for (std::int64_t h = 0; h < shape_.heads; ++h) {
+      late_reads = std::max(late_reads, tiles_of(h).late_reads);
+      late_tiles = std::max(late_tiles, tiles_of(h).late_tiles);
+    }
+    constexpr std::int64_t most_late_bytes = std::int64_t{6} << 20;
+    const std::int64_t late_numbers = 2 * late_reads * tile_readers, late_spaces = (chains > shared ? workers_ : 0) + shared;
+    const bool keeps_late = late_reads > 0 && group() == 1 &&
+                            late_spaces * late_numbers * static_cast<std::int64_t>(sizeof(Real)) <= most_late_bytes;
+    Copies<Real, struct LateReads> late(keeps_late ? late_spaces * late_numbers : 0);
+    Real* const late_space = late.take(keeps_late, late_spaces * late_numbers);
+    std::vector<std::uint32_t> late_done(keeps_late ? static_cast<std::size_t>(chains * late_tiles) : 0, 0);
     std::vector<Real> own_sums(bias_sums_.empty() ? 0 : static_cast<std::size_t>(workers_ * bias_length()), Real(0));
     const auto run_one = [&](std::size_t t, int worker) {
       const Task& task = tasks[t];
@@ -431,7 +444,14 @@ private:
         to.offset_sums = own + bias_zero();
       }
       ColourSpan spans[tile_readers];
-      const TileList list = list_of(tiles, task, spans);
+      TileList list = list_of(tiles, task, spans);
+      if (keeps_late && tile.late_reads > 0) {
+        const std::int64_t chain = task.batch * shape_.key_heads + task.head;
+        const std::int64_t space = chain < chains - shared ? worker : late_spaces - chains + chain;
+        list.late = late_space + space * late_numbers + 2 * tile.late_begin * tile_readers;
+        list.late_reads = tile.late_reads;
+        list.late_done = late_done.data() + chain * late_tiles + tile.number;
+      }
       sinks_[first_sink + t].value = engine_->backward_tile(rule_of(task.head), head_of(task.batch, task.head), to,
                                                             list, turns, workspaces.of(worker));
       if (own != nullptr)

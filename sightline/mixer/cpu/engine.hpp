@@ -176,6 +176,11 @@ struct TileList {
   /// Exact rings: `again` is the second turn of a tile, which takes late segments for the gradients of keys and values
   /// alone; ring > 0: pairs of a vertex with itself and with its antipode among `ring` count half, being met twice.
   bool in_order = false, again = false;
+  /// Weights and slopes of the `late_reads` late reads, [2][late_reads][tile_readers], and whether they are there: the first
+  /// turn leaves them to the second. Null: that finds them again.
+  void* late = nullptr;
+  std::uint32_t* late_done = nullptr;
+  std::int64_t late_reads = 0;
   bool writes = false; ///< backward: nobody else adds to the gradients of the tile's reads, which need not be 0 before
   std::int64_t ring = 0;
   /// Exact mode, twins: reads follow each other in one strip and are whole classes (backward: readers too), so that nothing
@@ -313,10 +318,11 @@ template <class Real> struct Engine {
   /// Rows of groups begin .. end - 1.
   void (*aggregate_groups)(const AggregateHead<Real>&, Collect, std::int64_t begin, std::int64_t end, Real* out,
                            std::ptrdiff_t out_stride);
-  /// Adds the gradients of entries begin .. end - 1 of all values; aggregate_stripe of them go fastest.
+  /// Adds the gradients of entries begin .. end - 1 of all values; aggregate_stripe of them go fastest. write: one group,
+  /// unweighted sums or means, writes them.
   void (*aggregate_back)(const AggregateHead<Real>&, Collect, std::int64_t groups, const Real* grad,
                          std::ptrdiff_t grad_stride, Real* to, std::ptrdiff_t to_stride, std::int64_t begin,
-                         std::int64_t end);
+                         std::int64_t end, bool write);
   /// The same for all entries of reads read_begin .. read_end - 1, weighted sums: fast where neighbouring rows are alike.
   void (*aggregate_back_blocks)(const AggregateHead<Real>&, std::int64_t groups, const Real* grad,
                                 std::ptrdiff_t grad_stride, Real* to, std::ptrdiff_t to_stride, std::int64_t read_begin,
@@ -325,15 +331,14 @@ template <class Real> struct Engine {
   /// two arcs; then `write` writes.
   void (*aggregate_weights)(const AggregateHead<Real>&, Collect, std::int64_t begin, std::int64_t end, const Real* grad,
                             std::ptrdiff_t grad_stride, bool own, bool write, Real* to, Real* space);
-  /// Exact maxima, backward: what a row's reads that attain its maxima get each; what a read gets from its readers, a row
-  /// for each.
+  /// Exact maxima, backward: a row's maxima, and what its reads that attain them get each (has_nan: some read may be NaN).
   void (*share_maxima)(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, std::int64_t count,
-                       std::int64_t width, const Real* grad, Real* most, Real* share);
-  void (*keep_attained)(const Real* value, const Real* most, const Real* share, const std::int32_t* readers,
-                        std::int64_t count, std::int64_t width, Real* to);
-  /// The latter and their sum, in their order or without one. terms: space for as many vectors as there are readers.
+                       std::int64_t width, const Real* grad, bool has_nan, Real* most, Real* share);
+  /// What a read gets from its readers, added up in their order (marks: several sums), or without one. terms: space for as
+  /// many vectors as there are readers.
   void (*sum_attained)(const Real* value, const Real* most, const Real* share, const std::int32_t* readers,
-                       std::int64_t count, std::int64_t width, bool is_free, Real* terms, Real* to, void* workspace);
+                       const std::uint8_t* marks, std::int64_t count, std::int64_t width, bool is_free, Real* terms,
+                       Real* to, void* workspace);
   std::size_t (*sum_bytes)(std::int64_t width);
   /// to = the sum over a of weights[a] times the row of columns[a], in that order, or as several sums (marks, see
   /// SparseRows). Without an order where is_free: columns null are all, weights null are 1.

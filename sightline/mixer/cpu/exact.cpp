@@ -70,9 +70,18 @@ public:
       Tile tile = out_.tiles[t];
       while (tile.segments_end > tile.segments_begin && !out_.segments[tile.segments_end - 1].late)
         --tile.segments_end;
+      if (tile.segments_end == tile.segments_begin)
+        continue;
+      for (std::uint32_t s = tile.segments_begin; s < tile.segments_end; ++s)
+        tile.late_reads += out_.segments[s].late ? out_.segments[s].count : 0;
+      tile.late_begin = out_.late_reads;
+      tile.number = static_cast<std::int32_t>(out_.late_tiles++);
+      out_.late_reads += tile.late_reads;
+      out_.tiles[t].late_reads = tile.late_reads;
+      out_.tiles[t].late_begin = tile.late_begin;
+      out_.tiles[t].number = tile.number;
       tile.again = true;
-      if (tile.segments_end > tile.segments_begin)
-        out_.tiles.push_back(tile);
+      out_.tiles.push_back(tile);
     }
     out_.tiles_per_block.assign(static_cast<std::size_t>((plan_.reads() + block_columns - 1) / block_columns), 0);
     for (Tile& tile : out_.tiles)

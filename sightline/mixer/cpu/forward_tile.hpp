@@ -115,7 +115,7 @@ __attribute__((noinline)) void gather_centre(const Strip& strip, std::int64_t fi
   }
 }
 
-/// Queries (or gradients of outputs) of a tile, transposed.
+/// Queries (or gradients of outputs) of a tile, transposed where `to` is given.
 template <class Real>
 SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& head, const TileList& tile,
                                    std::uint64_t active, Real* rows, Real* to) {
@@ -133,7 +133,8 @@ SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& hea
     for (std::int64_t k = head.width; k < padded; ++k)
       row[k] = 0;
   }
-  pack_lanes<Real>(rows, padded, active, head.width, to);
+  if (to != nullptr)
+    pack_lanes<Real>(rows, padded, active, head.width, to);
 }
 
 template <class Real> SIGHTLINE_INLINE Real square_row(const Real* row, std::int64_t width) {
@@ -192,6 +193,16 @@ SIGHTLINE_INLINE Ahead rows_ahead(const Head<Real>& head, const TileList& tile, 
   add(head.key, head.key_stride, head.width);
   add(head.value, head.value_stride, head.value_width);
   return ahead;
+}
+
+/// Rows that are read in an order which the processor cannot foresee: in the one that it can, to the second cache.
+template <class Real>
+SIGHTLINE_INLINE void fetch_rows(const Real* rows, std::ptrdiff_t stride, std::int64_t width, int count) {
+  constexpr std::int64_t line = 64 / sizeof(Real);
+  for (int c = 0; c < count; ++c) {
+    for (std::int64_t k = 0; k < width; k += line)
+      __builtin_prefetch(rows + c * stride + k, 0, 2);
+  }
 }
 
 template <class Real>
@@ -259,6 +270,8 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
         gather_rows<Real>(strip, head.key, head.key_stride, head.width, rule.prepare, key_copy, key_stride);
     const Real* const values = gather_rows<Real>(strip, head.value, head.value_stride, head.value_width,
                                                  Prepare::nothing, value_copy, value_stride);
+    if (strip.ordered)
+      fetch_rows<Real>(values, value_stride, head.value_width, strip.count);
     if (program) {
       inputs.find(*rule.program, strip, tile.readers, head.width, keys, key_stride, queries, scores, &ahead);
       find_program_parts<Real>(*rule.program, strip, vectors, inputs.reader_squares, inputs.read_squares,

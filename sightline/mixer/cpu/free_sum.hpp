@@ -156,19 +156,26 @@ public:
       return;
     }
     constexpr int vectors = SIGHTLINE_SIMD_BYTES == 64 ? 4 : 2, lanes = Lanes<Real>::count;
-    std::int64_t k = 0;
-    for (; k + vectors * lanes <= width_; k += vectors * lanes)
-      add_measured<vectors>(base, stride, columns, weights, count, k);
-    for (; k < width_; k += lanes)
-      add_measured<1>(base, stride, columns, weights, count, k);
+    constexpr int block = 16; // rows at once: as they lie in memory, and once into the first cache
+    for (int first = 0; first < count; first += block) {
+      const int some = count - first < block ? count - first : block;
+      const Real* const rows = columns == nullptr ? base + first * stride : base;
+      const std::int32_t* const which = columns == nullptr ? nullptr : columns + first;
+      const Real* const by = weights == nullptr ? nullptr : weights + first;
+      std::int64_t k = 0;
+      for (; k + vectors * lanes <= width_; k += vectors * lanes)
+        add_measured<vectors>(rows, stride, which, by, some, k);
+      for (; k < width_; k += lanes)
+        add_measured<1>(rows, stride, which, by, some, k);
+    }
     terms_ = count;
     bool same = !is_special_;
     const Grid grid(count);
-    for (k = 0; k < width_; ++k)
+    for (std::int64_t k = 0; k < width_; ++k)
       same = same && scales_[k] == scale_of(exponent_of(k)) && anchors_[k] == anchor_of(grid, exponent_of(k));
     if (same)
       return;
-    for (k = 0; k < width_; ++k)
+    for (std::int64_t k = 0; k < width_; ++k)
       sums_[k] = rests_[k] = 0;
     settle(count);
     add(base, stride, columns, weights, count);
@@ -297,6 +304,7 @@ private:
                                      const Real* weights, int count, std::int64_t k) {
     constexpr int lanes = Lanes<Real>::count, half = Lanes<double>::count, parts = lanes / half;
     const IntVec<Real> mask = Magnitude<Real>::mask - IntVec<Real>{};
+    const auto ints = [](std::int64_t* from) { return reinterpret_cast<double*>(from); };
     IntVec<Real> top[vectors];
     Vec<double> anchor[vectors * parts];
     IntVec<double> sum[vectors * parts], rest[vectors * parts];
@@ -306,7 +314,8 @@ private:
 #pragma GCC unroll 8
     for (int p = 0; p < vectors * parts; ++p) {
       anchor[p] = load<double>(anchors_ + k + p * half);
-      sum[p] = rest[p] = IntVec<double>{};
+      sum[p] = (IntVec<double>)load<double>(ints(sums_) + k + p * half);
+      rest[p] = (IntVec<double>)load<double>(ints(rests_) + k + p * half);
     }
     const Vec<double> finer = splat<double>(finer_);
     for (int a = 0; a < count; ++a) {
@@ -330,7 +339,6 @@ private:
           rest[p] += (IntVec<double>)(fma(weight, x, anchor[p] - at) + anchor[p] * finer);
       }
     }
-    const auto ints = [](std::int64_t* from) { return reinterpret_cast<double*>(from); };
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v)
       store<Real>(reinterpret_cast<Real*>(tops_) + k + v * lanes, (Vec<Real>)top[v]);

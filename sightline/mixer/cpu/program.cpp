@@ -239,7 +239,9 @@ template <class Real> bool ProgramNumbers<Real>::build(const AttentionRule& rule
   translator.read_as = translator.find_common_factor(from.factor, from.exponent);
   if (!is_usable<Real>(rule.scale * translator.read_as))
     translator.read_as = 1;
-  const std::int32_t factor = from.factor < 0 ? -1 : translator.slot(from.factor);
+  // Neither: the kernel is 1, which somebody must write down.
+  const bool is_one = from.factor < 0 && from.exponent < 0;
+  const std::int32_t factor = is_one ? translator.constant(1) : from.factor < 0 ? -1 : translator.slot(from.factor);
   std::int32_t exponent = from.exponent < 0 ? -1 : translator.slot(from.exponent);
   if ((from.factor >= 0 && factor < 0) || (from.exponent >= 0 && exponent < 0))
     return false;

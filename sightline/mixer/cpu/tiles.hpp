@@ -19,6 +19,8 @@ struct Tile {
   std::uint32_t turns_begin = 0, turns_end = 0;
   std::int64_t shift = 0; ///< of the segments, which tiles share: reads are first + shift, ...
   bool again = false, hold = false; ///< see TileList, TurnList
+  std::int32_t late_reads = 0, number = 0; ///< late reads of both turns; of the tile among those that have some
+  std::int64_t late_begin = 0;             ///< late reads of such tiles before it
 };
 
 /// The chunks of rows that hold the first and the last reader of a chunk of columns; 0 where there is none.
@@ -61,6 +63,7 @@ struct Tiles {
   std::int64_t arcs = 0;
   bool in_order = false; ///< exact rings: what tiles add up is one chain (TileList)
   std::int64_t ring = 0; ///< see TileList
+  std::int64_t late_reads = 0, late_tiles = 0; ///< of all tiles; tiles that have some
   bool apart = false;    ///< every read is read by one tile: it writes the gradients of its reads
 };
 

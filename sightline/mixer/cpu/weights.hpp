@@ -229,6 +229,25 @@ SIGHTLINE_INLINE bool gather_rows_alone(const Strip& strip, int readers, std::in
   return true;
 }
 
+/// Whether a comparison holds in any lane: 0 or 1, without a branch per lane.
+template <class Real> SIGHTLINE_INLINE std::int64_t any_lane(IntVec<Real> lanes) {
+#if defined(SIGHTLINE_USE_AVX512)
+  if constexpr (sizeof(Real) == 4)
+    return _mm512_movepi32_mask((__m512i)lanes) != 0;
+  else
+    return _mm512_movepi64_mask((__m512i)lanes) != 0;
+#elif defined(SIGHTLINE_USE_AVX2)
+  if constexpr (sizeof(Real) == 4)
+    return _mm256_movemask_ps((__m256)lanes) != 0;
+  else
+    return _mm256_movemask_pd((__m256d)lanes) != 0;
+#else
+  std::int64_t halves[SIGHTLINE_SIMD_BYTES / 8];
+  __builtin_memcpy(halves, &lanes, sizeof halves);
+  return (halves[0] | halves[1]) != 0;
+#endif
+}
+
 template <class Real> SIGHTLINE_INLINE bool any_differs(Vec<Real> a, Vec<Real> b) {
 #if defined(SIGHTLINE_USE_AVX512)
   if constexpr (sizeof(Real) == 4)
@@ -236,11 +255,7 @@ template <class Real> SIGHTLINE_INLINE bool any_differs(Vec<Real> a, Vec<Real> b
   else
     return _mm512_cmp_pd_mask(a, b, _CMP_NEQ_UQ) != 0;
 #else
-  for (int lane = 0; lane < Lanes<Real>::count; ++lane) {
-    if (a[lane] != b[lane])
-      return true;
-  }
-  return false;
+  return any_lane<Real>(a != b) != 0;
 #endif
 }
 

@@ -44,7 +44,7 @@ template <class Real> struct Weighted {
   }
 };
 
-template <class Real> void check(const Plan& plan, bool has_lengths, Random& random) {
+template <class Real> void check(const Plan& plan, bool has_lengths, Random& random, bool is_weighted = true) {
   Weighted<Real> given;
   const std::int64_t width = chance(random, 50) ? 64 : pick(random, 1, 90), heads = pick(random, 1, 2);
   given.shape = {2, heads, 1, plan.readers(), plan.reads(), 0, width};
@@ -56,14 +56,14 @@ template <class Real> void check(const Plan& plan, bool has_lengths, Random& ran
   };
   given.value = draw(2 * plan.reads() * width);
   given.grad_out = draw(2 * heads * plan.readers() * width);
-  given.weight = draw(heads * plan.colours());
+  given.weight = draw(is_weighted ? heads * plan.colours() : 0);
   if (has_lengths)
     given.lengths = {pick(random, 0, 150), pick(random, 0, 150)};
   given.value[given.value.size() / 2] = std::numeric_limits<Real>::infinity();
   Weighted<Real> slow = given;
   Execution execution;
   execution.implementation = Implementation::reference;
-  const Aggregation aggregation = chance(random, 15) ? Aggregation::mean : Aggregation::sum; // means are not taken so
+  const Aggregation aggregation = chance(random, is_weighted ? 15 : 50) ? Aggregation::mean : Aggregation::sum; // means are not taken so
   slow.run(plan, aggregation, execution);
   execution.implementation = Implementation::cpu;
   for (const InstructionSet set : available_sets()) {
@@ -92,6 +92,21 @@ template <class Real> void check(const Plan& plan, bool has_lengths, Random& ran
 }
 
 } // namespace
+
+// Backward one sum, written to every token.
+TEST_CASE("sums and means of everything") {
+  Random random(42);
+  layout::PatternSpec full;
+  const layout::Relation relation(layout::make_patterns(full, {90, 2, 1}, Budget()).front(), {}, layout::Cancels::nothing, 90);
+  const std::vector<std::shared_ptr<const Plan>> plans = {make_full_plan(150, 150), make_full_plan(150, 7), make_full_plan(1, 150),
+                                                          make_plan({&relation, 1}, Budget())};
+  for (const auto& plan : plans) {
+    for (int k = 0; k < 4; ++k) {
+      check<float>(*plan, k % 2 == 1, random, false);
+      check<double>(*plan, k % 2 == 1, random, false);
+    }
+  }
+}
 
 TEST_CASE("weights per pair, poolings and long convolutions go by products of matrices") {
   Random random(41);
