@@ -14,6 +14,7 @@
 #include "sightline/approximate/by_mixer.hpp"
 #include "sightline/approximate/cells.hpp"
 #include "sightline/approximate/memorise.hpp"
+#include "sightline/approximate/mlp_sumformer.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 
@@ -106,7 +107,7 @@ void run_memory(const ApproximateOptions& options, const target::Sampler& sample
     }
   }
   for (const auto* numbers : {&samples.x, &samples.y}) {
-    for (const double value : *numbers) if (!std::isfinite(value)) throw InputError(fmt::format("{}: expected finite numbers, found {}", options.target, value));
+    for (const double value : *numbers) if (!std::isfinite(value)) throw InputError(fmt::format("{}: expected finite numbers, found {}", options.target, std::isnan(value) ? "nan" : "an infinity"));
   }
   approximate::MemoryOptions memory = options.memory;
   memory.seed = options.fit.seed;
@@ -141,7 +142,7 @@ void compare_with_mixer(approximate::Result& result, approximate::SumBy by, cons
   }
   result.mixer_difference = largest > 0 ? difference / largest : difference;
   if (save.empty()) return;
-  result.architecture = (save.ends_with(".safetensors") ? save.substr(0, save.size() - 12) : save) + ".toml";
+  result.architecture = architecture_beside(save);
   write_file_atomically(result.architecture, approximate::to_architecture(model, by));
 }
 
@@ -192,7 +193,7 @@ void add_approximate(CLI::App& app, Exit& exit) {
     } else if (options->distribution == "normal" && command->count("--domain") > 0) {
       throw InputError("--domain: expected --distribution uniform, found normal");
     }
-    expect_writable(options->save, {file_of_target(options->target)});
+    expect_model_writable(options->save, {file_of_target(options->target)}, approximate::parse_sum_by(options->method).has_value(), approximate::architecture_comment);
     const Budget budget = make_budget(options->limits, false);
     approximate::Options fit = options->fit;
     if (!(options->domain[0] < options->domain[1])) throw InputError(fmt::format("--domain: expected LO < HI, found {},{}", options->domain[0], options->domain[1]));

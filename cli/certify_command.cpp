@@ -39,7 +39,7 @@ struct CertifyOptions {
 };
 
 /// --require replaces the target of the file; the exit code then says whether it is certified.
-void apply_requirement(architecture::Architecture& a, const std::string& require) {
+void apply_requirement(architecture::Architecture& a, const std::string& require, std::vector<std::string>& named) {
   if (require.empty()) return;
   constexpr std::string_view symmetry = "symmetry=";
   if (require == "universal") {
@@ -51,7 +51,7 @@ void apply_requirement(architecture::Architecture& a, const std::string& require
     a.target.symmetry_generators.clear();
     a.target.symmetry_expression = require.substr(symmetry.size());
     a.target.symmetry_where.clear();
-    resolve_symmetry(a, "");
+    resolve_symmetry(a, "", &named);
   } else {
     throw InputError(fmt::format("--require: expected universal, causal or symmetry=GROUP, found \"{}\"", require));
   }
@@ -150,8 +150,11 @@ Exit certify_file(const std::string& file, const CertifyOptions& options, Crew* 
   const Clock::time_point start = Clock::now();
   Budget budget = make_budget(options.limits);
   budget.crew = crew;
-  architecture::Architecture a = load_architecture(file, options.import.options(), options.files.size() == 1);
-  apply_requirement(a, options.require);
+  std::vector<std::string> named;
+  architecture::Architecture a = load_architecture(file, options.import.options(), options.files.size() == 1, &named);
+  apply_requirement(a, options.require, named);
+  expect_writable(options.save, named);
+  expect_writable(options.fix, named);
   for (const std::string& warning : a.warnings) fmt::print(stderr, "sightline: warning: {}\n", warning);
   if (options.canonical) {
     fmt::print("{}\n", architecture::to_canonical_json(a));

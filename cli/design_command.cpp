@@ -167,6 +167,26 @@ design::Request make_request_from(const DesignOptions& options, const architectu
 
 std::string stem_of(const std::string& save) { return save.ends_with(".toml") ? save.substr(0, save.size() - 5) : save; }
 
+/// The files that --save writes beside the architecture: drawings, masks, edge lists, FlexAttention.
+bool is_written_beside(const std::filesystem::path& file, const std::filesystem::path& stem) {
+  static const std::regex written(R"(-orbits\.svg|\.svg|\.py|-[0-9]+\.(svg|npz|edges))");
+  const std::string name = file.filename().string(), mine = stem.filename().string();
+  return name.starts_with(mine) && std::regex_match(name.substr(mine.size()), written);
+}
+
+/// What is read is not written over, `sources`: structures, an architecture, the masks that it names. One of them may have the name of
+/// one of the files beside the answer (graph:ring-1.edges, --save ring.toml).
+void expect_sources_kept(const std::string& save, const std::vector<std::string>& sources) {
+  if (save.empty()) return;
+  expect_writable(save, sources);
+  const std::filesystem::path stem = stem_of(save);
+  std::error_code missing;
+  const auto folder = [](const std::filesystem::path& file) { return file.has_parent_path() ? file.parent_path() : std::filesystem::path("."); };
+  for (const std::string& source : sources)
+    if (!source.empty() && is_written_beside(source, stem) && std::filesystem::equivalent(folder(source), folder(stem), missing))
+      throw InputError(fmt::format("{}: expected a name under which nothing is written over, found that {} is one of the files beside it", save, source));
+}
+
 void run(const DesignOptions& options) {
   const Budget budget = make_budget(options.limits);
   if (options.symmetry.empty() == options.from.empty())
@@ -181,7 +201,9 @@ void run(const DesignOptions& options) {
                              "a body in space, and ignores stereo");
     }
   } else {
-    const architecture::Architecture a = load_architecture(options.from, {});
+    std::vector<std::string> named;
+    const architecture::Architecture a = load_architecture(options.from, {}, true, &named);
+    expect_sources_kept(options.save, named);
     const layout::Layout layout = architecture::make_layout(a, budget);
     request = make_request_from(options, a, layout, budget);
     design = design::make_design(request, budget);
@@ -241,22 +263,6 @@ void run(const DesignOptions& options) {
   }
 }
 
-/// What is read is not written over. A structure's file beside the answer may have the name of one of the files that --save writes with it (graph:ring-1.edges, --save ring.toml).
-void expect_sources_kept(const DesignOptions& options) {
-  const std::size_t colon = options.symmetry.find(':');
-  const std::string source = colon == std::string::npos ? "" : options.symmetry.substr(colon + 1);
-  expect_writable(options.save, {options.from, source});
-  if (options.save.empty() || source.empty()) return;
-  const std::filesystem::path stem = stem_of(options.save);
-  const std::string name = std::filesystem::path(source).filename().string(), mine = stem.filename().string();
-  std::error_code missing;
-  const auto folder = [](const std::filesystem::path& file) { return file.has_parent_path() ? file.parent_path() : std::filesystem::path("."); };
-  if (!name.starts_with(mine) || !std::filesystem::equivalent(folder(source), folder(stem), missing)) return;
-  static const std::regex written(R"(-orbits\.svg|\.svg|\.py|-[0-9]+\.(svg|npz|edges))");
-  if (std::regex_match(name.substr(mine.size()), written))
-    throw InputError(fmt::format("{}: expected a name under which nothing is written over, found that {} is one of the files beside it", options.save, source));
-}
-
 } // namespace
 
 void add_design(CLI::App& app, Exit&) {
@@ -286,7 +292,9 @@ void add_design(CLI::App& app, Exit&) {
   command->callback([options] {
     if (options->point > 0 && options->save.empty())
       throw InputError("--point: expected --save FILE beside it, found none");
-    expect_sources_kept(*options);
+    std::vector<std::string> sources = group::list_files(options->symmetry);
+    sources.push_back(options->from);
+    expect_sources_kept(options->save, sources);
     run(*options);
   });
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "sightline/architecture/read.hpp"
@@ -12,9 +13,11 @@
 
 namespace sightline::cli {
 
-void resolve_symmetry(architecture::Architecture& a, const std::string& folder) {
+void resolve_symmetry(architecture::Architecture& a, const std::string& folder, std::vector<std::string>* named) {
   architecture::Target& target = a.target;
   if (target.symmetry_is_layout || !group::names_files(target.symmetry_expression)) return;
+  if (named != nullptr)
+    for (const std::string& file : group::list_files(target.symmetry_expression)) named->push_back((std::filesystem::path(folder) / file).string());
   const auto tokens = static_cast<group::Point>(a.tokens);
   const Budget budget;
   const group::ReadSource read_source = [&](const std::string& source, const std::string& file) {
@@ -42,6 +45,25 @@ void check_symmetry(const architecture::Architecture& a) {
 
 namespace {
 
+void add_masks(const layout::PatternSpec& pattern, std::vector<std::string>& files) {
+  if (!pattern.path.empty()) files.push_back(pattern.path);
+  for (const layout::PatternSpec& part : pattern.of) add_masks(part, files);
+}
+
+}  // namespace
+
+std::vector<std::string> list_files(const architecture::Architecture& a) {
+  std::vector<std::string> files;
+  if (!a.input.file.empty()) files.push_back(a.input.file);
+  add_masks(a.mixer.pattern, files);
+  for (const architecture::LayerSpec& layer : a.layers) add_masks(layer.mixer.pattern, files);
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
+namespace {
+
 void refuse_import_options(const std::string& file, const huggingface::ImportOptions& options) {
   const std::string_view given = options.tokens ? "--tokens" : !options.global.empty() ? "--global" : options.bos ? "--bos" : options.mode != "eval" ? "--mode" : "";
   if (!given.empty()) throw InputError(fmt::format("{}: {}: expected no such option (it is for a config.json), found it", file, given));
@@ -49,12 +71,14 @@ void refuse_import_options(const std::string& file, const huggingface::ImportOpt
 
 }  // namespace
 
-architecture::Architecture load_architecture(const std::string& file, const huggingface::ImportOptions& options, bool only_file) {
+architecture::Architecture load_architecture(const std::string& file, const huggingface::ImportOptions& options, bool only_file, std::vector<std::string>* named) {
   const std::string text = architecture::read_file(file);
   if (architecture::detect_kind(text, file) != architecture::FileKind::huggingface_config) {
     if (only_file) refuse_import_options(file, options);
     architecture::Architecture result = architecture::parse_architecture(text, file);
-    resolve_symmetry(result, std::filesystem::path(file).parent_path().string());
+    resolve_symmetry(result, std::filesystem::path(file).parent_path().string(), named);
+    if (named != nullptr)
+      for (std::string& mask : list_files(result)) named->push_back(std::move(mask));
     return result;
   }
   huggingface::Import imported = huggingface::import_config(text, file, options);

@@ -27,22 +27,27 @@ struct TargetOptions {
   ImportFlags import;
 };
 
-/// A certificate holds its architecture; anything else is an architecture itself. `claimed` is the certificate's floor.
-architecture::Architecture load(const TargetOptions& options, std::optional<std::string>& claimed) {
+/// A certificate holds its architecture; anything else is an architecture itself. `claimed` is the certificate's floor, `named` gets
+/// the files that the architecture names.
+architecture::Architecture load(const TargetOptions& options, std::optional<std::string>& claimed, std::vector<std::string>& named) {
   const std::string text = architecture::read_file(options.file);
   const nlohmann::json root = nlohmann::json::parse(text, nullptr, false);
-  if (!certificate::is_certificate(root)) return load_architecture(options.file, options.import.options());
+  if (!certificate::is_certificate(root)) return load_architecture(options.file, options.import.options(), true, &named);
   const nlohmann::json::json_pointer target("/answer/floor/target");
   if (root.contains(target) && root.at(target).is_string()) claimed = root.at(target).get<std::string>();
   if (!root.contains("architecture")) throw InputError(fmt::format("{}: /architecture: expected an architecture, found nothing", options.file));
-  return architecture::parse_architecture(root.at("architecture").dump(), options.file);
+  architecture::Architecture a = architecture::parse_architecture(root.at("architecture").dump(), options.file);
+  named = list_files(a);
+  return a;
 }
 
 void run(const TargetOptions& options) {
   expect_writable(options.out, {options.file});
   const Budget budget = make_budget(options.limits);
   std::optional<std::string> claimed;
-  const architecture::Architecture a = load(options, claimed);
+  std::vector<std::string> named;
+  const architecture::Architecture a = load(options, claimed, named);
+  expect_writable(options.out, named);
   const verdict::Answer answer = verdict::certify(a, budget);
   clear_progress();
   if (answer.limit) throw BudgetExhausted(*answer.limit);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,30 @@ inline void expect_writable(const std::string& file, const std::vector<std::stri
   if (stat(folder.c_str(), &found) != 0) refuse(errno);
   if (!S_ISDIR(found.st_mode)) refuse(ENOTDIR);
   if (access(folder.c_str(), W_OK | X_OK) != 0) refuse(errno);
+}
+
+/// The architecture that approximate writes beside its model: M.safetensors, M.toml.
+inline std::string architecture_beside(const std::string& model) {
+  return (model.ends_with(".safetensors") ? model.substr(0, model.size() - 12) : model) + ".toml";
+}
+
+/// Throws InputError where a model, its checkpoint or the architecture beside it would be written over what the command reads, and
+/// where something else than such an architecture stands at the last, whose name the user did not give. `comment`: how all of them begin.
+inline void expect_model_writable(const std::string& model, const std::vector<std::string>& read, bool with_architecture, std::string_view comment) {
+  if (model.empty()) return;
+  const std::string beside = architecture_beside(model);
+  expect_writable(model, read);
+  expect_writable(model + ".part", read);
+  if (!with_architecture) return;
+  std::vector<std::string> others = read;
+  others.push_back(model);
+  expect_writable(beside, others);
+  std::error_code missing;
+  if (!std::filesystem::is_regular_file(beside, missing)) return;
+  std::string first(comment.size(), '\0');
+  std::ifstream(beside, std::ios::binary).read(first.data(), static_cast<std::streamsize>(first.size()));
+  if (first != comment)
+    throw InputError(fmt::format("{}: expected a name under which nothing is written over, found that {}, where its architecture goes, holds something else", model, beside));
 }
 
 /// The file behind data:FILE or lib:FILE; empty for an expression.

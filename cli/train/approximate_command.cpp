@@ -9,6 +9,7 @@
 #include "cli/train/target_flags.hpp"
 #include "cli/train/watch.hpp"
 #include "cli/writable.hpp"
+#include "sightline/approximate/mlp_sumformer.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/data/safetensors.hpp"
@@ -44,7 +45,7 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
   command->add_flag("--json", options->json);
   options->limits.add_to(*command);
   command->callback([options, &exit] {
-    expect_writable(options->save, {file_of_target(options->target.target)});
+    expect_model_writable(options->save, {file_of_target(options->target.target)}, true, approximate::architecture_comment);
     const Budget budget = make_budget(options->limits, false);
     trials::MlpOptions fit = options->fit;
     fit.seed = options->target.seed;
@@ -68,7 +69,7 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
     if (!options->save.empty()) {
       const std::string& save = options->save;
       data::write_safetensors(save, result.model->to_tensors());
-      architecture = (save.ends_with(".safetensors") ? save.substr(0, save.size() - 12) : save) + ".toml";
+      architecture = architecture_beside(save);
       write_file_atomically(architecture, result.model->to_architecture());
       std::filesystem::remove(fit.checkpoint);
     }

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <string_view>
 
 #include "cli/numbers.hpp"
 #include "cli/process.hpp"
@@ -44,7 +45,9 @@ int run(int argc, char** argv) {
   } catch (const sightline::BudgetExhausted& error) {
     return fail(3, error.what());
   } catch (const sightline::Interrupted&) {
-    return fail(130, "interrupted; a training that was saving goes on from its last checkpoint with --resume");
+    const std::string_view command = argc > 1 ? argv[1] : "";
+    const bool resumes = command == "train" || command == "approximate";
+    return fail(130, resumes ? "interrupted; a training that was saving goes on from its last checkpoint with --resume" : "interrupted, nothing written");
   } catch (const std::bad_alloc&) {
     return fail(3, "out of memory (a smaller batch needs less)");
   } catch (const c10::Error& error) {

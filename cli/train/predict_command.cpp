@@ -2,6 +2,7 @@
 
 #include "cli/numbers.hpp"
 #include "cli/train/command.hpp"
+#include "cli/load.hpp"
 #include "cli/train/commands.hpp"
 #include "cli/writable.hpp"
 #include "sightline/data/predictions.hpp"
@@ -30,6 +31,7 @@ void add_predict(CLI::App& app) {
                                    options->flags.targets.value_or("")});
     const Budget budget;
     const LoadedModel loaded = load_for(options->flags, false, budget);
+    expect_writable(options->out, list_files(loaded.model->architecture()));
     const train::Run run = options->flags.run();
     data::write_npz(options->out, train::predict(*loaded.model, loaded.samples, options->flags.batch,
                                                  options->attention, run, budget));

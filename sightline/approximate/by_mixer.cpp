@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sightline/approximate/mlp_sumformer.hpp"
 #include "sightline/mixer/mixer.hpp"
 
 namespace sightline::approximate {
@@ -95,7 +96,7 @@ void evaluate_by(const Sumformer& model, SumBy by, std::size_t count, const doub
 std::string to_architecture(const Sumformer& model, SumBy by) {
   const std::size_t n = model.basis().tokens(), d = model.basis().dim(), dim = d + model.basis().latent();
   const char* name = by == SumBy::linformer ? "linformer" : by == SumBy::performer ? "performer" : "register";
-  std::string text = fmt::format("# S(X)_i = psi(x_i, sum_j phi(x_j)): the embedding computes x and phi, the mixer the mean, the feedforward psi.\nname = \"sumformer-{}\"\ntokens = {}\ndim = {}\n[input]\nembedding = \"mlp\"\ndim = {}\n", name, n, dim, d);
+  std::string text = fmt::format("{}name = \"sumformer-{}\"\ntokens = {}\ndim = {}\n[input]\nembedding = \"mlp\"\ndim = {}\n", architecture_comment, name, n, dim, d);
   if (by == SumBy::reg) text += "registers = [\"sum\"]\n";
   text += fmt::format("[output]\nhead = \"linear\"\ndim = {}\n[feedforward]\nactivation = \"gelu\"\n", model.outputs());
   std::string all;

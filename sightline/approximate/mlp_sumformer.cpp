@@ -60,7 +60,7 @@ std::vector<LinearMap> read_maps(const data::TensorFile& content, const std::str
                                    data::print_shape(weight->second.shape), data::name_of_type(bias->second), data::print_shape(bias->second.shape)));
     maps.push_back({weight->second.shape[1], weight->second.shape[0], *matrix, *vector});
     for (const auto* values : {matrix, vector}) {
-      for (const double value : *values) if (!std::isfinite(value)) throw InputError(fmt::format("{}: {}.{}: expected finite numbers, found {}", file, name, l, value));
+      for (const double value : *values) if (!std::isfinite(value)) throw InputError(fmt::format("{}: {}.{}: expected finite numbers, found {}", file, name, l, std::isnan(value) ? "nan" : "an infinity"));
     }
   }
 }
@@ -128,9 +128,9 @@ MlpSumformer MlpSumformer::from_tensors(const data::TensorFile& content, const s
 }
 
 std::string MlpSumformer::to_architecture() const {
-  return fmt::format("# S(X)_i = psi(x_i, sum_j phi(x_j)): the embedding computes x and phi, the mixer the mean, the feedforward psi.\nname = \"sumformer-mlp\"\ntokens = {}\ndim = {}\n"
+  return fmt::format("{}name = \"sumformer-mlp\"\ntokens = {}\ndim = {}\n"
                      "[input]\nembedding = \"mlp\"\ndim = {}\n[output]\nhead = \"linear\"\ndim = {}\n[feedforward]\nactivation = \"gelu\"\n[mixer]\nkind = \"mean\"\n",
-                     tokens_, dim_ + latent(), dim_, outputs());
+                     architecture_comment, tokens_, dim_ + latent(), dim_, outputs());
 }
 
 }  // namespace sightline::approximate

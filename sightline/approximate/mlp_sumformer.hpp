@@ -3,11 +3,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sightline/data/safetensors.hpp"
 
 namespace sightline::approximate {
+
+/// How the architectures beside saved models begin, those of all kinds of Sumformers.
+inline constexpr std::string_view architecture_comment =
+    "# S(X)_i = psi(x_i, sum_j phi(x_j)): the embedding computes x and phi, the mixer the mean, the feedforward psi.\n";
 
 /// y = weight x + bias, weight row by row [out][in].
 struct LinearMap {

@@ -49,7 +49,7 @@ std::vector<std::vector<double>> read_npy_table(const View& view, const std::str
       const std::uint64_t at = file.fortran ? k * n + i : i * d + k;
       const double value = numbers->number(at);
       if (!std::isfinite(value))
-        fail(view, fmt::format("expected finite numbers, found {} in row {} of {}", value, i, name));
+        fail(view, fmt::format("expected finite numbers, found {} in row {} of {}", std::isnan(value) ? "nan" : "an infinity", i, name));
       table[i][k] = value == 0 ? 0.0 : value;
     }
   return table;

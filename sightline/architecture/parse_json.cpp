@@ -18,25 +18,28 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 public:
   TreeBuilder(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  bool null() override { return add(Node{}); }
-  bool boolean(bool value) override { return add(Node{value, {}}); }
-  bool number_integer(number_integer_t value) override { return add(Node{std::int64_t{value}, {}}); }
+  bool null() override {
+    (void)add();
+    return true;
+  }
+  bool boolean(bool value) override { return add<bool>(value); }
+  bool number_integer(number_integer_t value) override { return add<std::int64_t>(value); }
   bool number_unsigned(number_unsigned_t value) override {
     if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max()))
-      return add(Node{static_cast<double>(value), {}});
-    return add(Node{static_cast<std::int64_t>(value), {}});
+      return add<double>(static_cast<double>(value));
+    return add<std::int64_t>(static_cast<std::int64_t>(value));
   }
-  bool number_float(number_float_t value, const string_t&) override { return add(Node{value, {}}); }
-  bool string(string_t& value) override { return add(Node{std::move(value), {}}); }
+  bool number_float(number_float_t value, const string_t&) override { return add<double>(value); }
+  bool string(string_t& value) override { return add<std::string>(std::move(value)); }
   bool binary(binary_t&) override { throw InternalError("parse_json: binary value in text"); }
-  bool start_object(std::size_t) override { return open(Node{Table{}, {}}); }
-  bool start_array(std::size_t) override { return open(Node{List{}, {}}); }
+  bool start_object(std::size_t) override { return open<Table>(); }
+  bool start_array(std::size_t) override { return open<List>(); }
   bool key(string_t& value) override {
     Frame& frame = open_.back();
     if (!frame.keys.insert(value).second)
       throw InputError(fmt::format("{}: {}: expected every key once, found it twice", file_,
                                    fmt::format("{}/{}", pointer(), escape_pointer(value))));
-    std::get<Table>(frame.node.value).push_back({std::move(value), {}, {}});
+    std::get<Table>(frame.node->value).emplace_back().key = std::move(value);
     return true;
   }
   bool end_object() override { return close(); }
@@ -49,41 +52,46 @@ public:
   Node root;
 
 private:
+  /// An open list or table stays where it is: what holds it does not grow before it is closed.
   struct Frame {
-    Node node;
+    Node* node;
     std::unordered_set<std::string> keys;
   };
 
   std::string pointer() const {
     std::string out;
     for (std::size_t i = 0; i + 1 < open_.size(); ++i)
-      if (const Table* table = open_[i].node.table())
+      if (const Table* table = open_[i].node->table())
         out += fmt::format("/{}", escape_pointer(table->back().key));
       else
-        out += fmt::format("/{}", open_[i].node.list()->size());
+        out += fmt::format("/{}", open_[i].node->list()->size());
     return out;
   }
 
-  bool open(Node node) {
+  template <class Kind> bool open() {
     if (open_.size() >= static_cast<std::size_t>(deepest_nesting))
       throw InputError(fmt::format("{}: {}: expected at most {} levels of nesting, found more", file_, pointer(), deepest_nesting));
-    open_.push_back({std::move(node), {}});
+    Node& node = add();
+    node.value.emplace<Kind>();
+    open_.push_back({&node, {}});
     return true;
   }
 
   bool close() {
-    Node node = std::move(open_.back().node);
     open_.pop_back();
-    return add(std::move(node));
+    return true;
   }
 
-  bool add(Node node) {
-    if (open_.empty())
-      root = std::move(node);
-    else if (List* list = std::get_if<List>(&open_.back().node.value))
-      list->push_back(std::move(node));
-    else
-      std::get<Table>(open_.back().node.value).back().value = std::move(node);
+  /// Where the next value goes, null so far. Values are made in place and never moved.
+  Node& add() {
+    if (open_.empty()) return root;
+    Node& around = *open_.back().node;
+    if (List* list = std::get_if<List>(&around.value)) return list->emplace_back();
+    return std::get<Table>(around.value).back().value;
+  }
+
+  template <class Kind> bool add(Kind value) {
+    add().value.emplace<Kind>(std::move(value));
     return true;
   }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "sightline/architecture/tree.hpp"
 #include "sightline/base/error.hpp"
@@ -73,14 +75,23 @@ std::string explain(std::string_view what) {
 Node to_node(const toml::node& node, const std::string& file, int depth);
 
 Table to_table(const toml::table& table, const std::string& file, int depth) {
-  Table members;
-  members.reserve(table.size());
-  for (const auto& [key, value] : table)
-    members.push_back({std::string(key.str()), place_of(key.source().begin), to_node(value, file, depth + 1)});
   // Errors speak of the first mistake in the file, so members stand in file order.
-  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
-    return std::pair(a.key_place.line, a.key_place.column) < std::pair(b.key_place.line, b.key_place.column);
+  struct Entry {
+    Place place;
+    const toml::key* key;
+    const toml::node* value;
+  };
+  std::vector<Entry> entries;
+  entries.reserve(table.size());
+  for (const auto& [key, value] : table)
+    entries.push_back({place_of(key.source().begin), &key, &value});
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
   });
+  Table members;
+  members.reserve(entries.size());
+  for (const Entry& entry : entries)
+    members.push_back({std::string(entry.key->str()), entry.place, to_node(*entry.value, file, depth + 1)});
   return members;
 }
 

@@ -1,6 +1,8 @@
 #include "sightline/architecture/read.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -249,13 +251,22 @@ std::string read_file(const std::string& file) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"), &std::fclose);
   if (!stream)
     throw refuse(reason());
-  constexpr std::size_t most_bytes = std::size_t{1} << 32;
+  // Pipes are read as they come, and may never end; devices such as /dev/zero never do.
+  struct stat found {};
+  const bool known = fstat(fileno(stream.get()), &found) == 0;
+  if (known && (S_ISBLK(found.st_mode) || (S_ISCHR(found.st_mode) && isatty(fileno(stream.get())) == 0)))
+    throw refuse("a device");
+  const bool whole = known && S_ISREG(found.st_mode);
+  const std::size_t most_bytes = whole ? std::size_t{1} << 32 : std::size_t{1} << 28;
+  const auto too_long = [&] { return refuse(whole ? "more than 4 GiB" : "more than 256 MiB from a pipe"); };
+  if (whole && static_cast<std::uint64_t>(found.st_size) > most_bytes)
+    throw too_long();
   std::string bytes;
   std::vector<char> buffer(std::size_t{1} << 16);
   while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), stream.get())) {
     bytes.append(buffer.data(), count);
     if (bytes.size() > most_bytes)
-      throw refuse("more than 4 GiB");
+      throw too_long();
   }
   if (std::ferror(stream.get()) != 0)
     throw refuse(reason());

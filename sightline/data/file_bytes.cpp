@@ -15,6 +15,7 @@ FileBytes::FileBytes(const std::string& file, const Budget& budget) : budget_(bu
   const auto refuse = [&](std::string_view why) { throw InputError(fmt::format("{}: expected a file that can be read, found: {}", file, why)); };
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) refuse("a folder");
+  if (std::filesystem::is_character_file(file, ignored) || std::filesystem::is_block_file(file, ignored)) refuse("a device");
   errno = 0;
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
   const std::streamoff size = stream ? static_cast<std::streamoff>(stream.tellg()) : -1;

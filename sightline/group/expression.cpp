@@ -26,6 +26,21 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+/// The file behind a source's colon, and where the text goes on: up to a blank or a bracket, or in quotes. No end: the quotes are not closed.
+struct NamedFile {
+  std::string_view name;
+  std::optional<std::size_t> end;
+};
+NamedFile find_file(std::string_view text, std::size_t at) {
+  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) {
+    const std::size_t close = text.find(text[at], at + 1);
+    if (close == std::string_view::npos) return {text.substr(at + 1), std::nullopt};
+    return {text.substr(at + 1, close - at - 1), close + 1};
+  }
+  const std::size_t end = std::min(text.find_first_of(" \t\r\n)", at), text.size());
+  return {text.substr(at, end - at), end};
+}
+
 /// Recursive descent along the grammar of the header; every function leaves `at_` behind what it has read.
 class Parser {
 public:
@@ -163,7 +178,9 @@ private:
     if (word == "gens") return parse_generators();
     if (word == "regular") {
       expect('(');
+      ++regular_;
       const Group group = parse_expression();
+      --regular_;
       expect(')');
       try {
         return make_regular_group(group, budget_);
@@ -175,25 +192,28 @@ private:
   }
 
   Group parse_source(std::size_t start, const std::string& source) {
-    std::string file;
-    if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'')) {
-      const std::size_t close = text_.find(text_[at_], at_ + 1);
-      if (close == std::string_view::npos) fail(at_, fmt::format("expected a closing {}, found the end of the text", text_[at_]));
-      file = text_.substr(at_ + 1, close - at_ - 1);
-      at_ = close + 1;
-    } else {
-      const std::size_t end = std::min(text_.find_first_of(" \t\r\n)", at_), text_.size());
-      file = text_.substr(at_, end - at_);
-      at_ = end;
-    }
+    const NamedFile named = find_file(text_, at_);
+    if (!named.end) fail(at_, fmt::format("expected a closing {}, found the end of the text", text_[at_]));
+    const std::string file(named.name);
+    at_ = *named.end;
     if (file.empty()) fail(at_, fmt::format("expected a file after \"{}:\", found {}", source, found()));
     skip_blanks();
     if (!read_source_) fail(start, fmt::format("\"{}:\" names a file, which this place cannot read; expected a group in words or generators", source));
     return read_source_(source, file);
   }
 
+  /// The whole acts on at least as many points as any of its parts that is not inside regular(...): too many are refused before
+  /// anything is built.
+  void expect_room(std::size_t start, std::uint64_t points) const {
+    if (!degree_ || regular_ > 0 || points <= *degree_) return;
+    fail(start, fmt::format("this acts on {} points, expected {}{}", points, is_whole(start) ? "" : "at most ", *degree_));
+  }
+
+  bool is_whole(std::size_t start) const { return text_.find_first_not_of(" \t\r\n") == start && at_ >= text_.size(); }
+
   Group make_lettered(std::size_t start, char letter, std::uint64_t n) {
     const Point points = check_points(start, letter == 'B' ? 2 * n : n);
+    expect_room(start, points);
     switch (letter) {
       case 'C': return make_cyclic_group(points);
       case 'D': return make_dihedral_group(points);
@@ -216,14 +236,18 @@ private:
         points = check_points(start, points * std::min(n, most_points + 1));
         sides.push_back({static_cast<Point>(n), word == "torus"});
       }
+      expect_room(start, points);
       return make_lattice_group(sides, budget_);
     }
     if (numbers.size() != 1) fail(start, fmt::format("{} takes one number, found {}", word, numbers.size()));
     if (word == "hypercube") {
-      (void)check_points(start, numbers[0] > 24 ? most_points + 1 : std::uint64_t{1} << numbers[0]);
+      expect_room(start, check_points(start, numbers[0] > 24 ? most_points + 1 : std::uint64_t{1} << numbers[0]));
       return make_lattice_group(std::vector<LatticeSide>(numbers[0], LatticeSide{2, false}), budget_);
     }
-    if (word == "trivial") return make_trivial_group(check_points(start, numbers[0]));
+    if (word == "trivial") {
+      expect_room(start, check_points(start, numbers[0]));
+      return make_trivial_group(static_cast<Point>(numbers[0]));
+    }
     return make_lettered(start, word == "cyclic" ? 'C' : word == "dihedral" ? 'D' : word == "symmetric" ? 'S' : 'A', numbers[0]);
   }
 
@@ -249,6 +273,7 @@ private:
     if (at_ == text_.size()) fail(at_, "expected \"]\" that closes gens[, found the end of the text");
     parts.emplace_back(begin, text_.substr(begin, at_ - begin));
     const Point points = whole_is_gens_ && degree_ ? *degree_ : check_points(begin, largest + 1);
+    expect_room(begin, points);
     expect(']');
     std::vector<Permutation> generators;
     for (const auto& [start, part] : parts) generators.push_back(parse_part(start, part, points));
@@ -291,7 +316,7 @@ private:
   const BoundOrder& bound_order_;
   const Budget& budget_;
   std::size_t at_ = 0;
-  int depth_ = 0;
+  int depth_ = 0, regular_ = 0;
   bool whole_is_gens_ = false;
 };
 
@@ -309,6 +334,18 @@ Group parse_group(std::string_view text, std::optional<Point> degree, const Read
 
 bool names_files(std::string_view text) {
   return std::any_of(sources.begin(), sources.end(), [text](std::string_view source) { return text.find(std::string(source) + ":") != std::string_view::npos; });
+}
+
+std::vector<std::string> list_files(std::string_view text) {
+  std::vector<std::string> files;
+  for (std::size_t at = 0; (at = text.find(':', at)) != std::string_view::npos;) {
+    const std::string_view before = text.substr(0, at++);
+    if (std::none_of(sources.begin(), sources.end(), [before](std::string_view source) { return before.ends_with(source); })) continue;
+    const NamedFile named = find_file(text, at);
+    files.emplace_back(named.name);
+    at = named.end.value_or(text.size());
+  }
+  return files;
 }
 
 }  // namespace sightline::group

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sightline/base/budget.hpp"
 #include "sightline/group/group.hpp"
@@ -39,5 +40,7 @@ using BoundOrder = std::function<std::optional<Order>(Point degree, const std::v
                                 const BoundOrder& bound_order = {});
 /// Does the text name a file? Nothing is read.
 [[nodiscard]] bool names_files(std::string_view text);
+/// The files that it names, as they stand there, in order.
+[[nodiscard]] std::vector<std::string> list_files(std::string_view text);
 
 }  // namespace sightline::group

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "sightline/group/congruence.hpp"
 
@@ -80,13 +81,13 @@ mpz_class order_of(const Permutation& g) {
   const auto& moved = g.moved();
   std::vector<bool> done(moved.size(), false);
   mpz_class order = 1;
-  for (std::size_t k = 0; k < moved.size(); ++k) {
+  for (std::size_t k = 0, known = 0; k < moved.size(); ++k) {
     unsigned long length = 0;
     for (std::size_t at = k; !done[at]; ++length) {
       done[at] = true;
       at = find_place(moved, g.image()[at]);
     }
-    if (length > 0) mpz_lcm_ui(order.get_mpz_t(), order.get_mpz_t(), length);
+    if (length > 0 && std::exchange(known, length) != length) mpz_lcm_ui(order.get_mpz_t(), order.get_mpz_t(), length);  // mostly as the one before
   }
   return order;
 }

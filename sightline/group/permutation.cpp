@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
+#include <utility>
 
 #include "sightline/base/error.hpp"
 
@@ -148,22 +150,27 @@ Permutation Permutation::restricted(Point degree) const {
 
 std::string to_cycles(const Permutation& permutation) {
   if (permutation.is_identity()) return "()";
-  std::string text;
   const auto& moved = permutation.moved();
+  const bool whole = std::size_t{moved.back()} - moved.front() + 1 == moved.size();  // the place of a point is its distance from the first
   std::vector<bool> done(moved.size(), false);
+  std::size_t digits = 2;
+  for (Point x = moved.back(); x >= 10; x /= 10) ++digits;
+  std::string text(moved.size() * (digits + 1), '\0');  // a separator, digits; half as many brackets again at most
+  char *const begin = text.data(), *end = begin;
   for (std::size_t k = 0; k < moved.size(); ++k) {
     if (done[k]) continue;
     char before = '(';
     std::size_t at = k;
     while (!done[at]) {
       done[at] = true;
-      text += before;
-      text += std::to_string(moved[at]);
-      before = ' ';
-      at = find_place(moved, permutation.image()[at]);
+      *end++ = std::exchange(before, ' ');
+      end = std::to_chars(end, end + digits, moved[at]).ptr;
+      at = whole ? permutation.image()[at] - moved.front() : find_place(moved, permutation.image()[at]);
     }
-    text += ')';
+    *end++ = ')';
   }
+  text.resize(static_cast<std::size_t>(end - begin));
+  if (text.size() + text.size() / 4 < text.capacity()) text.shrink_to_fit();
   return text;
 }
 

@@ -24,6 +24,8 @@ public:
   FileBytes(const PatternSpec& spec, const Budget& budget) : budget_(&budget) {
     std::error_code ignored;
     if (std::filesystem::is_directory(spec.path, ignored)) fail(spec, "path", fmt::format("a readable file {}", spec.path), "a folder");
+    // Devices have no end, or none that says anything.
+    if (std::filesystem::is_character_file(spec.path, ignored) || std::filesystem::is_block_file(spec.path, ignored)) fail(spec, "path", fmt::format("a readable file {}", spec.path), "a device");
     std::ifstream stream(spec.path, std::ios::binary | std::ios::ate);
     const std::streamoff size = stream ? static_cast<std::streamoff>(stream.tellg()) : -1;
     if (size < 0) fail(spec, "path", fmt::format("a readable file {}", spec.path), std::strerror(errno != 0 ? errno : EIO));

@@ -39,7 +39,7 @@ std::optional<Measure> parse_box(std::string_view text, Shape shape, std::size_t
     const double value = std::strtod(number.c_str(), nullptr);
     return slash == std::string::npos ? value : value / std::strtod(number.c_str() + slash + 1, nullptr);
   };
-  return Measure{shape, read(std::string(text.substr(1, comma - 1))), read(std::string(text.substr(comma + 1, end - comma - 1))), free};
+  return Measure{shape, read(std::string(text.substr(1, comma - 1))), read(std::string(text.substr(comma + 1, end - comma - 1))), false, free};
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ std::optional<Measure> parse_box(std::string_view text, Shape shape, std::size_t
 double draw_uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 std::optional<Measure> parse_measure(std::string_view domain, bool centred) {
-  if (domain.starts_with("the unit ball")) return Measure{centred ? Shape::centred_ball : Shape::ball};
+  if (domain.starts_with("the unit ball")) return Measure{centred ? Shape::centred_ball : Shape::ball, 0, 1, domain == "the unit ball of every raw token"};
   if (domain.starts_with("each token: |mean part| <= 1 and |rest| <= 1")) return Measure{Shape::mean_and_rest};
   for (const std::size_t free : {1, 2}) {
     const std::string_view start = free == 1 ? "centred tokens: X[0] uniform on " : "centred tokens: X[0] and X[1] uniform on ";
@@ -58,6 +58,10 @@ std::optional<Measure> parse_measure(std::string_view domain, bool centred) {
 
 void draw(const Measure& measure, std::size_t tokens, std::size_t dim, std::mt19937_64& random, double* out) {
   const std::size_t size = tokens * dim;
+  if (measure.of_each_token && tokens > 1) {
+    for (std::size_t i = 0; i < tokens; ++i) draw(measure, 1, dim, random, out + i * dim);
+    return;
+  }
   switch (measure.shape) {
     case Shape::box:
       for (std::size_t k = 0; k < size; ++k) out[k] = measure.low + (measure.high - measure.low) * draw_uniform(random);

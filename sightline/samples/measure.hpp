@@ -16,10 +16,11 @@ enum class Shape { box, ball, mean_and_rest, centred_ball, centred_box };
 struct Measure {
   Shape shape = Shape::box;
   double low = 0, high = 1;  ///< box, centred_box
+  bool of_each_token = false;  ///< ball, centred_ball: every token fills one of its own
   std::size_t free = 0;      ///< centred_box: so many numbers of a token are uniform, the rest makes up for their sum and moves on a ball
 };
 
-/// From the words of a floor: "[0,1]^(d n)", "the unit ball of ...", "each token: |mean part| <= 1 and ...",
+/// From the words of a floor: "[0,1]^(d n)", "the unit ball of ..." (all inputs, or every raw token), "each token: |mean part| <= 1 and ...",
 /// "centred tokens: X[0] uniform on ...". Nothing for ids. @param centred  raw tokens are
 [[nodiscard]] std::optional<Measure> parse_measure(std::string_view domain, bool centred);
 

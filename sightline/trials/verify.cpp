@@ -56,7 +56,7 @@ std::vector<double> score_pairs(const rate::Score& score, const std::vector<doub
   }
   for (const double value : all) {
     if (!std::isfinite(value))
-      throw InputError(fmt::format("the score: expected finite numbers, found {}", value));
+      throw InputError(fmt::format("the score: expected finite numbers, found {}", std::isnan(value) ? "nan" : "an infinity"));
   }
   return all;
 }

@@ -105,7 +105,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--all", action="store_true", help="every case in both precisions")
     parser.add_argument("--dtype", choices=list(TOLERANCE))
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()  # names may follow --all
     chosen, wrong, worst = [], [], dict.fromkeys(TOLERANCE, 0.0)
     for position, (name, (tree, options)) in enumerate(cases.all_cases().items()):
         if arguments.names and name not in arguments.names:

@@ -139,6 +139,9 @@ CASES = [
      lambda xs, ys, answer: beyond_affine(ys, 4), 0.08),
     ("output rank, ids", 'tokens = 3\ndim = 3\n[norm]\nkind = "rmsnorm"\n[input]\nembedding = "table"\nvocabulary = 6\npositions = "learned"\n[output]\nhead = "linear"\ndim = 5\nnorm = { kind = "rmsnorm" }\n',
      lambda xs, ys, answer: beyond_affine(ys, 3), 0.08),
+    # One of six directions is lost, whichever: of its square the rest of the token says what is usual on a ball of its own (theory 16.80).
+    ("input rank, causal", 'tokens = 3\ndim = 5\ndepth = "unbounded"\n[target]\nclass = "causal"\n[input]\nembedding = "linear"\ndim = 6\n[mixer]\npattern = { kind = "full", causal = true }\n',
+     lambda xs, ys, answer: mean(sum((t[5] ** 2 - (1 - sum(v * v for v in t[:5])) / 3) ** 2 for t in x) for x in xs), 0.1),
     ("collision", f'tokens = 10\ndim = 3\n[mixer]\npattern = {{ kind = "graph", edges = {PETERSEN} }}\n[[layer]]\nrepeat = 2\n', collision_error, 0.08),
     ("collision, ring", 'tokens = 7\ndim = 2\ndepth = "unbounded"\n[target]\nsymmetry = "C_7"\n[mixer]\npattern = { kind = "ring", radius = 1 }\n', collision_error, 0.08),
     ("unseen ids", 'tokens = 5\ndim = 8\n[input]\nembedding = "table"\nvocabulary = 4\npositions = "learned"\n[mixer]\npattern = { kind = "blocks", size = 2 }\n',

@@ -3,10 +3,13 @@
 import csv
 import json
 import pathlib
+import signal
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "train"))
-from common import check, finish, numpy, refused, run, work
+from common import check, command, finish, numpy, refused, run, work
 
 KINDS = ["full", "window", "linformer", "performer", "register", "mlp-sumformer", "polynomial"]
 
@@ -77,4 +80,10 @@ refused("expected finite numbers", "compare", "expr:log(x)", "--budget", 30000)
 refused("--domain: expected LO < HI", "compare", "expr:sum(y)", "--budget", 30000, "--domain", "1,0")
 refused("character", "compare", "expr:sum(", "--budget", 30000)
 refused("--budget", "compare", "expr:sum(y)")
+# Nothing of a comparison is kept, and the message does not say so.
+process = subprocess.Popen([command, "compare", "expr:sum(y)", "--budget", "50000", "--steps", "100000"], cwd=work, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+time.sleep(5)
+process.send_signal(signal.SIGINT)
+error = process.communicate(timeout=60)[1]
+check(process.returncode == 130 and error == "sightline: interrupted, nothing written\n", f"Ctrl-C: exit {process.returncode}, {error!r}")
 finish()

@@ -211,6 +211,24 @@ TEST_CASE("blocks permuted evenly: two blocks never go to one") {
   CHECK_FALSE(membership.extends({0, 2, 4, 6, 8, 10, 12, 14}, {2, 0, 4, 6, 8, 10, 12, 14}));
 }
 
+TEST_CASE("too many points are refused before anything is built") {
+  CHECK(has(error_of("D_12999988", 12), "character 1: this acts on 12999988 points, expected 12"));
+  CHECK(has(error_of(" dihedral(16000000) ", 12), "character 2: this acts on 16000000 points, expected 12"));
+  CHECK(has(error_of("C_2 x D_12999988", 12), "character 7: this acts on 12999988 points, expected at most 12"));
+  CHECK(has(error_of("(B_4)", 7), "character 2: this acts on 8 points, expected at most 7"));
+  CHECK(has(error_of("C_2 x gens[(0 7)]", 5), "this acts on 8 points, expected at most 5"));
+  // The regular action of a group of order 1 has one point, whatever it acted on before.
+  CHECK(parse_group("regular(trivial(9)) x C_3", 4, Budget()).degree == 4);
+}
+
+TEST_CASE("the files that a symmetry names") {
+  CHECK(list_files("D_12").empty());
+  CHECK(list_files("graph:a.edges") == std::vector<std::string>{"a.edges"});
+  CHECK(list_files("(mask:m.npy) x cell:'a b.cif' wr graph:\"c:d\"") == std::vector<std::string>{"m.npy", "a b.cif", "c:d"});
+  CHECK(list_files("graph:'never closed") == std::vector<std::string>{"never closed"});
+  CHECK(list_files("graph:") == std::vector<std::string>{""});
+}
+
 TEST_CASE("mistakes are named with their character") {
   CHECK(has(error_of("S_12", 8), "group \"S_12\", character 1: this acts on 12 points, expected 8"));
   CHECK(has(error_of("", 3), "character 1: expected C_n, D_n"));
@@ -232,7 +250,7 @@ TEST_CASE("mistakes are named with their character") {
   CHECK(has(error_of("hypercube(40)", 3), "at most 16777216"));
   CHECK(has(error_of("S_99999999999999", 3), "at most 16777216"));
   CHECK(has(error_of("torus(100000,100000)", 3), "at most 16777216"));
-  CHECK(has(error_of("S_5000 * S_5000", 3), "at most 16777216"));
+  CHECK(has(error_of("S_5000 * S_5000", 5000), "at most 16777216"));
   CHECK(has(error_of("gens[(0 1)", 3), "character 11: expected \"]\""));
   CHECK(has(error_of("gens[(0 1),(1 5)]", 3), "character 15: expected a point below 3, found 5"));
   CHECK(has(error_of("gens[(0 1),(1 1)]", 3), "character 15: point 1 occurs twice"));
