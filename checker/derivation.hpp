@@ -169,7 +169,7 @@ enum class Overlaps { exact, by_pairs, unsettled };
 /// Of the permutations of `group` that move every token to one whose row overlaps its own, one that is not in `harmless` (16.38): the first by the number
 /// of tokens moved, then by images. Are all looked at, at most 5,040 on at most 64 tokens? Else transpositions alone, of neighbours on up to 4,096 tokens.
 struct ExchangedRows { std::optional<Collision> first; bool complete = false; };
-[[nodiscard]] ExchangedRows find_exchanged_rows(const Derivation& d, const Group& group, const Group& harmless);
+[[nodiscard]] ExchangedRows find_exchanged_rows(const Derivation& d, const Group& group, const Group& harmless, bool keeping_rows);
 [[nodiscard]] bool norms_merge_rows(const Json& architecture);
 [[nodiscard]] bool adds_up_unfree_states(const Derivation& d);
 

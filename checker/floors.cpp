@@ -382,20 +382,27 @@ Overlaps recolour_by_overlap(const Derivation& d, Layout& layout) {
   return !rows.exact ? Overlaps::unsettled : cliques ? Overlaps::exact : Overlaps::by_pairs;
 }
 
-ExchangedRows find_exchanged_rows(const Derivation& d, const Group& group, const Group& harmless) {
+ExchangedRows find_exchanged_rows(const Derivation& d, const Group& group, const Group& harmless, bool keeping_rows) {
   using Images = std::vector<Vertex>;
   const auto n = static_cast<Vertex>(d.n);
-  const Chain kept(harmless);
+  const Chain chain_of_harmless(harmless);
+  const auto& row = d.layout.vertex_colour;
+  const auto is_harmless = [&](const Permutation& g) {
+    for (Vertex i = 0; i < n && keeping_rows; ++i) {
+      if (row[g(i)] != row[i]) return false;  // what looks alike differs by the rows (16.24 f)
+    }
+    return chain_of_harmless.contains(g);
+  };
   const std::vector<Permutation> generators = list_generators(group, ~std::size_t{0});
   ExchangedRows result;
-  result.complete = std::all_of(generators.begin(), generators.end(), [&](const Permutation& g) { return kept.contains(g); });
+  result.complete = std::all_of(generators.begin(), generators.end(), is_harmless);
   if (result.complete || n > 4096) return result;
   RowOverlap rows(d);
   if (n > 64) {  // transpositions of neighbours
     const Chain chain(group);
     for (Vertex i = n - 1; i > 0 && !result.first; --i) {
       const Permutation exchange({{i - 1, i}, {i, i - 1}});
-      if (!rows.overlap(i, i - 1) || !chain.contains(exchange) || kept.contains(exchange)) continue;
+      if (!rows.overlap(i, i - 1) || !chain.contains(exchange) || is_harmless(exchange)) continue;
       result.first = Collision{i - 1, i, {}};
       for (Vertex j = 0; j < n; ++j) result.first->tau.emplace_back(j, exchange(j));
     }
@@ -417,7 +424,7 @@ ExchangedRows find_exchanged_rows(const Derivation& d, const Group& group, const
       if (overlap[i][images[i]] == 0) return;
       moved += images[i] == i ? 0 : 1;
     }
-    if (moved == 0 || (best.first > 0 && best <= std::pair(moved, images)) || kept.contains(to_permutation(images))) return;
+    if (moved == 0 || (best.first > 0 && best <= std::pair(moved, images)) || is_harmless(to_permutation(images))) return;
     best = {moved, images};
   };
   Images identity(n);

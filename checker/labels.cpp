@@ -25,12 +25,12 @@ bool exact_rows(const Json& mixer) { return mixer["sink"].boolean() || mixer["ep
 bool keeps_directions(const Json& norm) {
   return !norm["kind"].is("none") && norm["eps"].number() == 0 && (norm["place"].is("sandwich") || norm["place"].is("after"));
 }
-/// Does a positive factor of the whole row cancel when only the direction of the output is kept (16.17)?
+/// Does a positive factor of the whole row cancel when only the direction of the output is kept (16.17)? Heads whose factors differ show how (16.81).
 bool cancels(const Json& mixer, bool plain, bool one_head) {
   const std::string& kind = mixer["kind"].string();
   const bool alone = mixer["heads"].natural() == 1;
   if (kind == "attention") return alone || (plain && one_head && !exact_rows(mixer) && scheme_of(mixer) == "none");
-  return kind == "convolution" || (kind == "mean" && alone) || ((kind == "mean" || kind == "sum") && plain);
+  return kind == "convolution" || (kind == "mean" && alone) || (plain && one_head && (kind == "sum" || (kind == "mean" && !exact_rows(mixer))));
 }
 bool averages(const Json& mixer) { return (mixer["kind"].is("mean") || (mixer["kind"].is("attention") && mixer["normalised"].boolean())) && !exact_rows(mixer); }
 

@@ -83,12 +83,20 @@ Json generators_answer(const Group& group, const Json* claimed) {
   return Json(std::move(written));
 }
 
-Json group_answer(const Derivation& d, const ConfirmedGroup& group, const std::string& key) {
+/// Given by the same lists, not by copies of them?
+bool is_given_by(const Group& a, const Group& b) {
+  const auto same = [](const Permutation& g, const Permutation& h) { return &g.moves() == &h.moves(); };
+  return a.degree == b.degree && a.classes == b.classes && std::ranges::equal(a.generators, b.generators, same);
+}
+
+/// @param written  the layout's group's answer, once there is one: the same generators are not written again
+Json group_answer(const Derivation& d, const ConfirmedGroup& group, const std::string& key, const Json& written = {}) {
   const Json& claimed = d.claimed(key);
   if (!claimed.is_object()) throw Rejected(key, "the group is left out");
   Json::Object object;
   add_order(object, *group.order, claimed);
-  object["generators"] = generators_answer(group.group, claimed.find("generators"));
+  const bool known = !written.is_null() && is_given_by(group.group, d.layout_group.group);
+  object["generators"] = known ? written["generators"] : generators_answer(group.group, claimed.find("generators"));
   // Where order or generators differ, these are the false claims, not the name.
   const auto is_claimed = [&](const auto& field) { return claimed.find(field.first) != nullptr && claimed[field.first] == field.second; };
   const bool agrees = std::all_of(object.begin(), object.end(), is_claimed);
@@ -374,7 +382,7 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted, u
   answer["name"] = d.a["name"];
   answer["verdict"] = text(d.verdict);
   answer["layout"] = std::move(layout);
-  answer["expressed"] = d.expressed ? group_answer(d, *d.expressed, "expressed") : Json();
+  answer["expressed"] = d.expressed ? group_answer(d, *d.expressed, "expressed", answer["layout"]) : Json();
   if (d.certificate["evidence"]["names"].object().size() != (d.expressed ? 2 : 1)) throw Malformed("/evidence/names: one entry for every group of the answer");
   answer["layers"] = Json(std::move(depths));
   answer["at_connected"] = Json(std::move(at_connected));

@@ -91,6 +91,24 @@ bool forgets_own_rows(const Derivation& d) {
   return false;
 }
 
+/// Does top-k leave keys out of some row? Which, where all tie (and weights can make them), is for an order of the tokens to say that views do not know (16.78).
+bool may_break_ties(const Derivation& d) {
+  std::size_t position = 0;
+  for (const Json& layer : d.a["layer"].array()) {
+    const Json& mixer = layer["mixer"];
+    const auto& read = d.layout.layers[d.layout.order[position]];
+    position += layer["repeat"].natural();
+    if (!selects_keys(d.a, mixer)) continue;
+    const auto fits = [&](Vertex, Vertex, const std::vector<Run>& row) {
+      std::uint64_t keys = 0;
+      for (const Run& run : row) keys += run.size();
+      return keys <= mixer["top_k"].natural();
+    };
+    if (!mixer["kind"].is("attention") || !std::ranges::all_of(read, [&](std::uint32_t r) { return d.layout.relations[r].pattern->visit_rows(fits); })) return true;
+  }
+  return false;
+}
+
 /// What keeps mixers from telling apart all that views do; empty: nothing.
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
 std::string missing_mixer(const Derivation& d, bool nothing_wanted) {
@@ -288,7 +306,8 @@ namespace {
 Needed decide_fixed_pooling(const Derivation& d, const Sight& sight, const ViewQuestion& question, const ConfirmedGroup& own, std::vector<std::string>& premises) {
   const Reach reach = sight.wanted_reach(question, false);
   Needed needed;
-  needed.layers = reach.layers, needed.never = !reach.layers, needed.missed = reach.missed;
+  needed.layers = reach.layers, needed.never = !reach.layers, needed.start = reach.layers.value_or(0);
+  if (!reach.layers) needed.missed = reach.missed;
   premises = {reach.layers ? "fixed pooling: one layer shows every block mean" : "fixed pooling: some token is in no block"};
   if (!reach.layers) return needed;
   bool kept = true;  // by the target, what one layer cannot tell apart
@@ -339,10 +358,10 @@ RowExchange exchange_rows(const Derivation& d) {
 
 /// Colours by overlap merge rows that overlap through others only: views bound the number of layers from above, the reach from below (16.38).
 /// @param by_pairs  `needed` is about the layout's own symmetries, which are looked at one by one
-Needed keep_overlaps(const Derivation& d, const Group& group, const Group& harmless, bool by_pairs, Needed needed) {
+Needed keep_overlaps(const Derivation& d, const Group& group, const Group& harmless, bool by_pairs, RowExchange exchange, Needed needed) {
   if (needed.never && needed.missed && !needed.below) return needed;
   ExchangedRows rows;
-  if (by_pairs) rows = find_exchanged_rows(d, group, harmless);
+  if (by_pairs) rows = find_exchanged_rows(d, group, harmless, exchange == RowExchange::open);
   if (rows.first) {
     needed.never = true, needed.layers.reset(), needed.missed.reset(), needed.below = rows.first;
     return needed;
@@ -379,19 +398,28 @@ void decide_continuous(Derivation& d) {
   const RowExchange exchange = fixed ? exchange_rows(d) : RowExchange::none;
   const Group nobody{d.layout.tokens, {}, {}};
   const bool everything = d.target_class == ClassKind::all || (d.target_class == ClassKind::seen && d.class_kind == ClassKind::all);
-  const bool by_pairs = overlaps == Overlaps::by_pairs && exchange != RowExchange::open && everything && !coarse && !pooling;
+  const bool open = exchange == RowExchange::open;
+  const bool by_pairs = (overlaps == Overlaps::by_pairs || (overlaps == Overlaps::exact && open)) && everything && !coarse;
   const Group& harmless = exchange == RowExchange::refused ? nobody : d.target_is_layout ? d.layout_group.group : d.target;
-  const ViewQuestion question{layout, own, by_pairs || (exchange != RowExchange::refused && d.target_is_layout && d.whole && !fixed) ? nullptr : exchange == RowExchange::refused ? &nobody : &d.target, d.target_class, frequencies};
+  const ViewQuestion question{layout, own, (by_pairs && !pooling) || (exchange != RowExchange::refused && d.target_is_layout && d.whole && !fixed) ? nullptr : exchange == RowExchange::refused ? &nobody : &d.target, d.target_class, frequencies};
 
   Needed needed;
   std::vector<std::string> premises;
   const std::uint64_t spare = spare_layers(d);
   if (pooling) {
-    needed = with_spare(decide_fixed_pooling(d, *sight, question, fixed ? d.recoloured_group : d.layout_group, premises), spare);
+    needed = decide_fixed_pooling(d, *sight, question, fixed ? d.recoloured_group : d.layout_group, premises);
+    if (by_pairs && (needed.never || open) && !needed.missed) {  // colours join rows that overlap through others only; elements are looked at one by one (16.79)
+      const ExchangedRows rows = find_exchanged_rows(d, own->group, harmless, exchange == RowExchange::open);
+      needed.below = rows.first, needed.never = rows.first.has_value(), needed.layers.reset();
+      if (!needed.never) needed.low = needed.start;
+      if (!needed.never && rows.complete) needed.layers = needed.start;
+      premises = {needed.never ? "fixed pooling: block means do not change when tokens of a block, or whole blocks, are exchanged" : "fixed pooling: one layer shows every block mean"};
+    }
+    needed = with_spare(std::move(needed), spare);
   } else {
     needed = sight->needed(question);
     if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
-    if (overlaps != Overlaps::exact) needed = keep_overlaps(d, own->group, harmless, by_pairs, std::move(needed));
+    if (overlaps != Overlaps::exact || by_pairs) needed = keep_overlaps(d, own->group, harmless, by_pairs, exchange, std::move(needed));
     needed = with_spare(std::move(needed), spare);
     premises = describe(needed, d.target_class);
   }
@@ -400,7 +428,8 @@ void decide_continuous(Derivation& d) {
   const bool reach_fails = (needed.never && needed.missed && !needed.below) || (d.given && *d.given < needed.start);
   if (overlaps != Overlaps::exact && !by_pairs && impossible && !reach_fails) impossible = false, undecided = true;
   const bool places = std::any_of(d.mixer.begin(), d.mixer.end(), [](const MixerFacts& m) { return m.sees_places; });
-  if ((exchange == RowExchange::open || places) && !(needed.never && needed.missed && !needed.below)) {
+  const bool may_tie = may_break_ties(d), ties = may_tie && impossible && !(d.given && *d.given < needed.start);
+  if (((open && !by_pairs) || places || ties) && !(needed.never && needed.missed && !needed.below)) {
     impossible = d.given && *d.given < needed.start, undecided = !impossible, needed.never = false;  // what is not seen stays so, whatever the rows
     needed.layers.reset(), needed.below.reset(), needed.low = needed.start, needed.high = 0;
     premises = describe(needed, d.target_class);
@@ -436,7 +465,7 @@ void decide_continuous(Derivation& d) {
     }
   }
   if (!output.missing.empty()) rest.missing.push_back(output.missing);
-  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : pooling ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)" : exchange == RowExchange::open ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)" : places ? "layers: turned queries and keys show where tokens stand under this kernel (theory 16.37)" : spare > 0 ? "layers: with shared weights no feedforward stands before the first layer or behind the last (theory 16.42)" : overlaps == Overlaps::exact ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
+  if (undecided) rest.missing.push_back(lengths ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)" : pooled ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)" : pooling && overlaps == Overlaps::exact && !by_pairs ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)" : open && !by_pairs ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)" : places ? "layers: turned queries and keys show where tokens stand under this kernel (theory 16.37)" : ties ? "layers: of keys that tie top-k takes some and leaves some, and so may tell tokens apart (theory 16.78)" : spare > 0 ? "layers: with shared weights no feedforward stands before the first layer or behind the last (theory 16.42)" : overlaps == Overlaps::exact && !by_pairs ? "layers: comparing views is beyond the bounds on steps" : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && d.rank.sphere);
   settle_distances(d, sufficient && bounded);
   d.verdict = impossible || output.impossible || rest.impossible ? "impossible" : rest.missing.empty() ? "certified" : "unknown";
@@ -455,7 +484,7 @@ void decide_continuous(Derivation& d) {
     other.kind = d.class_kind;
     d.class_layers = figure(d, "class.layers", [&] { return with_spare(coarse ? keep_bounds(sight->needed(other), views_at_last) : sight->needed(other), spare).layers; });
   }
-  if (mixes && !output.impossible && d.connected && overlaps != Overlaps::exact) {
+  if (mixes && !output.impossible && d.connected && (overlaps != Overlaps::exact || by_pairs)) {
     if (d.verdict == "certified" && d.target_is_layout && d.target_class == ClassKind::all) d.expressed = d.layout_group;
   } else if (mixes && !output.impossible && d.connected) {
     ViewQuestion all = question;
@@ -467,7 +496,8 @@ void decide_continuous(Derivation& d) {
       return std::all_of(left.begin(), left.end(), [&](const Permutation& g) { return chain.contains(g); });
     };
     if (pooling || !bounded) {
-      if (deep && !(fixed && !is_own(d.recoloured_group)) && sees_all_registers(d.whole ? d.layout : d.sighted)) d.expressed = d.layout_group;
+      const bool broken = may_tie && !is_trivial(d.layout_group.group);  // networks that break ties may have a smaller group
+      if (deep && !broken && !(fixed && !is_own(d.recoloured_group)) && sees_all_registers(d.whole ? d.layout : d.sighted)) d.expressed = d.layout_group;
     } else if (deep && d.verdict == "certified" && d.given && d.target_is_layout && d.target_class == ClassKind::all) {
       d.expressed = d.layout_group;
     } else if (!d.given || ((spare == 0 || *d.connected == 0) && *d.given >= *d.connected)) {

@@ -92,6 +92,30 @@ bool sees_places(const Context& context) {
   return !every_mixer(context, [](const MixerFacts& m) { return !m.sees_places; });
 }
 
+/// Of keys that tie, top-k has to take some and leave some, by their index if by nothing else: tokens that look alike are then told apart. Weights can
+/// make all keys tie, whatever the kernel (docs/theory.md 16.78). Rows of no more than k are read as wholes.
+bool may_break_ties(const Context& context) {
+  std::vector<layout::Run> row;
+  std::size_t position = 0;
+  for (const LayerSpec& layer : context.architecture.layers) {
+    const auto& relations = context.layout.layers[context.layout.order[position]].relations;
+    position += static_cast<std::size_t>(layer.repeat);
+    if (!selects_keys(context.architecture, layer.mixer)) continue;
+    if (layer.mixer.kind != MixerKind::attention) return true;
+    for (const std::uint32_t r : relations) {
+      const layout::Pattern& pattern = context.layout.relations[r].pattern();
+      for (layout::Vertex i = 0; i < context.layout.vertices(); i = pattern.same_row_until(i)) {
+        context.budget.poll();
+        pattern.row(i, row);
+        std::uint64_t size = 0;
+        for (const layout::Run& run : row) size += run.size();
+        if (size > static_cast<std::uint64_t>(*layer.mixer.top_k)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 /// What keeps mixers from telling apart all that views do.
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
 std::optional<std::string> find_missing_mixer(const Context& context, bool nothing_wanted) {
@@ -271,7 +295,8 @@ sight::Needed decide_fixed_pooling(const Context& context, const sight::ViewQues
   sight::Needed needed;
   needed.layers = reach.layers;
   needed.never = !reach.layers;
-  needed.missing = reach.witness;
+  if (!reach.layers) needed.missing = reach.witness;
+  needed.start = reach.layers.value_or(0);
   premises = {reach.layers ? "fixed pooling: one layer shows every block mean" : "fixed pooling: some token is in no block"};
   if (!reach.layers) return needed;
   const group::Group& target = *question.target;
@@ -300,6 +325,23 @@ sight::Needed decide_fixed_pooling(const Context& context, const sight::ViewQues
   return needed;
 }
 
+/// The group by which that was asked joins rows that overlap through others only. No more than its elements survives, and of those the ones that move
+/// every token to an overlapping row (docs/theory.md 16.79).
+sight::Needed decide_pooling_by_pairs(const Context& context, const group::Group& group, const group::Group& harmless, RowExchange exchange, sight::Needed needed,
+                                     std::vector<std::string>& premises) {
+  if (needed.missing || !(needed.never || exchange == RowExchange::open)) return needed;
+  const ExchangedRows rows = find_exchanged_rows(context, group, harmless, exchange == RowExchange::open);
+  needed.below = rows.first;
+  needed.never = rows.first.has_value();
+  needed.layers.reset();
+  premises = {"fixed pooling: block means do not change when tokens of a block, or whole blocks, are exchanged"};
+  if (needed.never) return needed;
+  if (rows.complete) needed.layers = needed.start;
+  needed.low = needed.start;
+  premises = {"fixed pooling: one layer shows every block mean"};
+  return needed;
+}
+
 /// Fixed pooling among other layers: networks see all of its blocks at once, views the blocks of the tokens whose rows are in sight. So
 /// what views tell apart is told apart, and the reach bounds the number of layers from below (docs/theory.md 16.23). Sums of constants (lengths of
 /// rows) are another such case.
@@ -323,10 +365,10 @@ sight::Needed keep_bounds(sight::Needed needed, bool at_last) {
 
 /// Colours by overlap merge rows that overlap through others only, so views show symmetries that the box does not allow: they bound the number of layers
 /// from above, and the reach from below. @param by_pairs  asked about the layout's own symmetries `group`, which are looked at one by one
-sight::Needed keep_overlaps(const Context& context, const group::Group& group, const group::Group& harmless, bool by_pairs, sight::Needed needed) {
+sight::Needed keep_overlaps(const Context& context, const group::Group& group, const group::Group& harmless, bool by_pairs, RowExchange exchange, sight::Needed needed) {
   if (needed.never && needed.missing) return needed;
   ExchangedRows rows;
-  if (by_pairs) rows = find_exchanged_rows(context, group, harmless);
+  if (by_pairs) rows = find_exchanged_rows(context, group, harmless, exchange == RowExchange::open);
   if (rows.first) {
     needed.never = true;
     needed.layers.reset();
@@ -373,29 +415,31 @@ void decide_continuous(Context& context) {
   const std::uint64_t spare = count_layers_to_spare(context);
   // Pairs of overlapping rows decide among the layout's own symmetries, and nothing else survives once views have no others.
   const bool everything = context.target_class == ClassKind::all || (context.target_class == ClassKind::seen && answer.class_kind == ClassKind::all);
-  const bool by_pairs = overlaps == Overlaps::by_pairs && exchange != RowExchange::open && everything && !coarse && !is_fixed_pooling(a);
+  const bool by_pairs = (overlaps == Overlaps::by_pairs || (overlaps == Overlaps::exact && exchange == RowExchange::open)) && everything && !coarse;
   const group::Group* const harmless = question.target;
-  if (by_pairs) question.target = &sighted.group;
+  if (by_pairs && !is_fixed_pooling(a)) question.target = &sighted.group;
   SightVerdict sight_verdict;
   std::vector<std::string> premises;
   if (is_fixed_pooling(a)) {
     sight::Needed needed = decide_fixed_pooling(context, question, fixed_table ? sighted.group : context.layout_group, premises);
+    if (by_pairs) needed = decide_pooling_by_pairs(context, sighted.group, *harmless, exchange, std::move(needed), premises);
     sight_verdict = judge(context, add_spare(std::move(needed), spare));
   } else {
     sight::Needed needed = context.ask_needed(question);
     if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
-    if (overlaps != Overlaps::exact) needed = keep_overlaps(context, sighted.group, *harmless, by_pairs, std::move(needed));
+    if (overlaps != Overlaps::exact || by_pairs) needed = keep_overlaps(context, sighted.group, *harmless, by_pairs, exchange, std::move(needed));
     sight_verdict = judge(context, add_spare(std::move(needed), spare));
     premises = describe_needed(sight_verdict.needed, context.target_class);
   }
-  const bool reach_fails = sight_verdict.needed.missing || (context.given && *context.given < sight_verdict.needed.start);
+  const bool reach_fails = (sight_verdict.needed.never && sight_verdict.needed.missing) || (context.given && *context.given < sight_verdict.needed.start);
   if (overlaps != Overlaps::exact && !by_pairs && sight_verdict.impossible && !reach_fails) {
     // The collision may use pairs of rows too far apart for the box: only its absence would have been a proof.
     sight_verdict.impossible = false;
     sight_verdict.undecided = true;
   }
   const bool places = sees_places(context);
-  if ((exchange == RowExchange::open || places) && !(sight_verdict.needed.never && sight_verdict.needed.missing)) {
+  const bool may_tie = may_break_ties(context), ties = may_tie && sight_verdict.impossible && !(context.given && *context.given < sight_verdict.needed.start);
+  if (((exchange == RowExchange::open && !by_pairs) || places || ties) && !(sight_verdict.needed.never && sight_verdict.needed.missing)) {
     sight::Needed& needed = sight_verdict.needed;  // what is not seen stays so, whatever the rows; no more is known
     sight_verdict.impossible = context.given && *context.given < needed.start;
     sight_verdict.undecided = !sight_verdict.impossible;
@@ -431,11 +475,12 @@ void decide_continuous(Context& context) {
   if (output.missing) rest.missing.push_back(*output.missing);
   if (sight_verdict.undecided) rest.missing.push_back(lengths            ? "layers: a sum of constants shows the length of its rows alone (theory 16.5 d)"
                                                       : pooled             ? "layers: fixed pooling among other layers is known up to bounds (theory 16.23)"
-                                                      : is_fixed_pooling(a) ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)"
-                                                      : exchange == RowExchange::open ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)"
+                                                      : is_fixed_pooling(a) && overlaps == Overlaps::exact && !by_pairs ? "layers: fixed pooling, and a class that hides what its symmetries exchange (theory 16.24)"
+                                                      : exchange == RowExchange::open && !by_pairs ? "layers: the target exchanges tokens whose rows in the position table overlap and differ (theory 16.24)"
                                                       : places ? "layers: turned queries and keys show where tokens stand under this kernel (theory 16.37)"
+                                                      : ties ? "layers: of keys that tie top-k takes some and leaves some, and so may tell tokens apart (theory 16.78)"
                                                       : spare > 0 ? "layers: with shared weights no feedforward stands before the first layer or behind the last (theory 16.42)"
-                                                      : overlaps == Overlaps::exact ? "layers: comparing views is beyond the bounds on steps"
+                                                      : overlaps == Overlaps::exact && !by_pairs ? "layers: comparing views is beyond the bounds on steps"
                                                                            : "layers: rows of the position table overlap, but not in the way that theory 3.9 decides");
 
   const bool sufficient = rest.missing.empty() && !rest.impossible && !(output.impossible && context.rank.sphere);
@@ -471,7 +516,7 @@ void decide_continuous(Context& context) {
     }
   }
   if (!mixes || output.impossible || !answer.connected) return;
-  if (overlaps != Overlaps::exact) {  // rows decide, not views; what is certified for the layout's own group is certified for no smaller one
+  if (overlaps != Overlaps::exact || by_pairs) {  // rows decide, not views; what is certified for the layout's own group is certified for no smaller one
     if (answer.verdict == Verdict::certified && context.target_is_layout && context.target_class == ClassKind::all) context.expresses_layout_group = true;
     return;
   }
@@ -482,7 +527,8 @@ void decide_continuous(Context& context) {
   const bool enough = !context.given || (is_bounded(context) && *context.given >= most);
   std::optional<group::Group> expressed;
   if (is_fixed_pooling(a) || !is_bounded(context)) {
-    context.expresses_layout_group = enough && !merged && sees_all_registers(sighted.layout);
+    // Networks that break ties may have a smaller group (docs/theory.md 16.78).
+    context.expresses_layout_group = enough && !merged && sees_all_registers(sighted.layout) && (!may_tie || context.layout_group.is_trivial());
   } else if (enough && answer.verdict == Verdict::certified && context.given && context.target_is_layout && context.target_class == ClassKind::all) {
     context.expresses_layout_group = true;
   } else if (!context.given || (*context.given >= *answer.connected && (spare == 0 || *answer.connected == 0))) {

@@ -154,14 +154,21 @@ Overlaps recolour_by_overlap(const Context& context, layout::Layout& layout) {
   return !exact ? Overlaps::unsettled : cliques ? Overlaps::exact : Overlaps::by_pairs;
 }
 
-ExchangedRows find_exchanged_rows(const Context& context, const group::Group& group, const group::Group& harmless) {
+ExchangedRows find_exchanged_rows(const Context& context, const group::Group& group, const group::Group& harmless, bool keeping_rows) {
   using Images = std::vector<group::Point>;
   constexpr std::size_t most_tokens = 64, most_elements = 5040, most_neighbours = 4096;
   ExchangedRows result;
   const auto n = static_cast<group::Point>(context.tokens());
-  const group::Membership kept(harmless, context.budget);
+  const group::Membership harmless_group(harmless, context.budget);
+  const auto& row = context.layout.vertex_colour;
+  const auto is_harmless = [&](const group::Permutation& g) {
+    for (group::Point i = 0; keeping_rows && i < n; ++i) {
+      if (row[i] != row[g(i)]) return false;
+    }
+    return harmless_group.contains(g);
+  };
   const std::vector<group::Permutation> generators = group::list_generators(group, static_cast<std::size_t>(-1));
-  result.complete = std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return kept.contains(g); });
+  result.complete = std::all_of(generators.begin(), generators.end(), is_harmless);
   if (result.complete || n > most_neighbours) return result;
 
   const PositionRows rows(context.architecture);
@@ -170,7 +177,7 @@ ExchangedRows find_exchanged_rows(const Context& context, const group::Group& gr
     for (group::Point i = n - 1; i > 0 && !result.first; --i) {
       context.budget.poll();
       const group::Permutation exchange = group::Permutation::transposition(i - 1, i);
-      if (!rows.compare(i, i - 1).confused || !member.contains(exchange) || kept.contains(exchange)) continue;
+      if (!rows.compare(i, i - 1).confused || !member.contains(exchange) || is_harmless(exchange)) continue;
       result.first = sight::Collision{i - 1, i, {}};
       for (group::Point j = 0; j < n; ++j) result.first->tau.emplace_back(j, exchange(j));
     }
@@ -187,7 +194,7 @@ ExchangedRows find_exchanged_rows(const Context& context, const group::Group& gr
       if (!overlap[i][images[i]]) return;
       moved += images[i] != i;
     }
-    if (moved == 0 || (best && *best <= std::pair(moved, images)) || kept.contains(group::Permutation::from_images(images))) return;
+    if (moved == 0 || (best && *best <= std::pair(moved, images)) || is_harmless(group::Permutation::from_images(images))) return;
     best = {moved, images};
   };
 

@@ -23,12 +23,13 @@ enum class Overlaps {
 [[nodiscard]] Overlaps recolour_by_overlap(const Context& context, layout::Layout& layout);
 
 /// The permutations of a group that move every token to one whose row overlaps its own, but for those in `harmless` (docs/theory.md 16.38).
+/// @param keeping_rows  those alone are harmless that move no token to a different row (docs/theory.md 16.79)
 struct ExchangedRows {
   std::optional<sight::Collision> first;  ///< of fewest tokens moved, then of least images
   /// All were looked at: at most 5,040 of them, on at most 64 tokens; else transpositions alone, of neighbours on more tokens than that (up to 4,096).
   bool complete = false;
 };
-[[nodiscard]] ExchangedRows find_exchanged_rows(const Context& context, const group::Group& group, const group::Group& harmless);
+[[nodiscard]] ExchangedRows find_exchanged_rows(const Context& context, const group::Group& group, const group::Group& harmless, bool keeping_rows);
 
 /// Does a norm of the stack make different rows of a fixed table equal: LayerNorm removes the mean of a row, eps = 0 its
 /// length (15.5 D1, 15.8 p)? Exact on the decimals written.

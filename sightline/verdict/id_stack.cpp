@@ -16,13 +16,14 @@ bool keeps_directions(const Norm& norm) {
   return norm.kind != NormKind::none && norm.eps == 0 && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
 }
 
-/// Does a positive factor common to the whole row cancel when only the direction of the output is kept (16.17)?
+/// Does a positive factor common to the whole row cancel when only the direction of the output is kept (16.17)? Heads whose factors differ show how
+/// they differ (docs/theory.md 16.81).
 bool cancels_in_direction(const Mixer& mixer, bool plain, bool one_head) {
   switch (mixer.kind) {
     case MixerKind::attention:
       return mixer.heads == 1 || (plain && one_head && !mixer.sink && mixer.eps == 0 && mixer.relative.scheme == RelativeScheme::none);
-    case MixerKind::mean: return mixer.heads == 1 || plain;
-    case MixerKind::sum: return plain;
+    case MixerKind::mean: return mixer.heads == 1 || (plain && one_head && !mixer.sink && mixer.eps == 0);
+    case MixerKind::sum: return plain && one_head;
     case MixerKind::convolution: return true;
     default: return false;
   }
