@@ -1,10 +1,11 @@
-// Stabiliser chains (Schreier-Sims), deterministic and complete.
+// Stabiliser chains (Schreier-Sims), deterministic and complete; copies of orbits and classes are divided out first.
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <numeric>
 
+#include "copies.hpp"
 #include "group.hpp"
 #include "poll.hpp"
 
@@ -179,20 +180,29 @@ private:
 }  // namespace
 
 struct Chain::State {
+  std::optional<Copies> copies;           ///< then `next` is the folded group, and the rest is empty
   Vertex degree = 0, points = 0;
   std::vector<Vertex> name, least, size;  ///< quotient point of x; least member and number of members of a quotient point
   Order order;
   double known = -1;                      ///< log10 of the quotient's order
-  std::unique_ptr<Chain> next;            ///< the quotient, when it has classes of its own
+  std::unique_ptr<Chain> next;            ///< the quotient, when anything is divided out
   std::vector<Images> generators;
   std::unique_ptr<Sims> sims;
   std::map<std::vector<Vertex>, std::unique_ptr<Sims>> by_prefix;
 };
 
-Chain::Chain(const Group& group, const Order* known) {
+Chain::Chain(const Group& group, const Order* known) : Chain(group, known != nullptr ? known->log10() : -1) {}
+
+Chain::Chain(const Group& group, double known) {
   auto owned = std::make_unique<State>();
   State& state = *owned;
   state.degree = group.degree;
+  if (state.copies = Copies::find(group); state.copies) {
+    state.next.reset(new Chain(state.copies->folded(), known));
+    state.order = state.next->order();
+    state_ = owned.release();
+    return;
+  }
   std::vector<Vertex> parent(group.degree);
   std::iota(parent.begin(), parent.end(), Vertex{0});
   const auto find = [&](Vertex x) {
@@ -245,9 +255,9 @@ Chain::Chain(const Group& group, const Order* known) {
   }
   state.points = static_cast<Vertex>(state.least.size());
   for (const Vertex members : state.size) state.order.multiply_factorial(members);
+  const double left = known >= 0 ? known - state.order.log10() : -1;
   Group quotient;
   quotient.degree = state.points;
-  bool classes = false;
   for (const Permutation& g : group.generators) {
     std::vector<std::pair<Vertex, Vertex>> moves;
     for (const auto& [x, y] : g.moves()) {
@@ -255,11 +265,10 @@ Chain::Chain(const Group& group, const Order* known) {
       if (state.least[q] == x && state.name[y] != q) moves.emplace_back(q, state.name[y]);
     }
     if (moves.empty()) continue;
-    classes = classes || moves.size() == 2;
     quotient.generators.emplace_back(std::move(moves));
   }
-  if (classes) {
-    state.next = std::make_unique<Chain>(quotient);
+  if (state.points < state.degree) {  // what is divided out may leave classes and copies
+    state.next.reset(new Chain(quotient, left));
     state.order.multiply(state.next->order());
   } else {
     for (const Permutation& g : quotient.generators) {
@@ -267,7 +276,7 @@ Chain::Chain(const Group& group, const Order* known) {
       std::iota(state.generators.back().begin(), state.generators.back().end(), Vertex{0});
       for (const auto& [x, y] : g.moves()) state.generators.back()[x] = y;
     }
-    state.sims = std::make_unique<Sims>(state.points, state.generators, std::vector<Vertex>(), known != nullptr ? known->log10() - state.order.log10() : -1);
+    state.sims = std::make_unique<Sims>(state.points, state.generators, std::vector<Vertex>(), left);
     Order rest;
     rest.multiply(state.sims->order());
     state.known = rest.log10();
@@ -282,6 +291,10 @@ const Order& Chain::order() const { return state_->order; }
 
 bool Chain::contains(const Permutation& permutation) const {
   const State& state = *state_;
+  if (state.copies) {
+    const std::optional<Permutation> folded = state.copies->fold(permutation);
+    return folded && state.next->contains(*folded);
+  }
   if (!permutation.moves().empty() && permutation.moves().back().first >= state.degree) return false;
   const auto stays = [&](const auto& move) { return state.name[move.first] == state.name[move.second]; };
   if (std::all_of(permutation.moves().begin(), permutation.moves().end(), stays)) return true;  // a product of the Sym(C)
@@ -310,6 +323,10 @@ bool Chain::contains(const Permutation& permutation) const {
 bool Chain::extends(const std::vector<Vertex>& from, const std::vector<Vertex>& to) const {
   State& state = *state_;
   if (from.size() != to.size()) return false;
+  if (state.copies) {
+    const auto folded = state.copies->fold(from, to);
+    return folded && state.next->extends(folded->first, folded->second);
+  }
   std::map<Vertex, Vertex> points, quotient, points_back, quotient_back;
   for (std::size_t k = 0; k < from.size(); ++k) {
     if (from[k] >= state.degree || to[k] >= state.degree) return false;

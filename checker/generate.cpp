@@ -218,14 +218,19 @@ std::shared_ptr<const Pattern> PatternSource::held_to(const std::string& key, co
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   const Rule make_row = rule();  // takes the leaves it needs first
   const auto pattern = take(key);
-  Row expected;
-  pattern->visit_rows([&](Vertex begin, Vertex end, const Row& found) {
-    for (Vertex i = begin; i < end; ++i) {
+  Row expected, moved;
+  pattern->visit_stretches([&](Vertex begin, Vertex end, const Row& found, bool moves) {
+    for (Vertex i = begin, next = begin; i < end; i = next) {
       expected.clear();
       make_row(i, expected);
       poll();
-      if (expected == found || are_few_and_same(expected, found)) continue;
-      if (!is_disjoint(found, work_) || !same_row(expected, found, work_))
+      // Rows that move along on both sides are the same as long as both do, when the first ones are.
+      next = moves ? std::min(end, make_row.moves_until(i)) : i + 1;
+      if (moves) moved = found;
+      for (Run& run : moved) run.first += i - begin, run.last += i - begin;
+      const Row& here = moves ? moved : found;
+      if (expected == here || are_few_and_same(expected, here)) continue;
+      if (!is_disjoint(here, work_) || !same_row(expected, here, work_))
         throw Rejected("patterns", "pattern " + std::to_string(next_ - 1) + " (" + kind + "): reader " + std::to_string(i) + " reads something else");
     }
     return true;
@@ -314,9 +319,11 @@ PatternSource::Rule PatternSource::make_kind(const Json& spec, std::uint64_t hea
   const std::string& kind = spec["kind"].string();
   const Integer n = tokens_, vertices = vertices_;
   const auto tokens_only = [n](Rule rule) -> Rule {
-    return [rule = std::move(rule), n](Vertex i, Row& out) {
-      if (i < n) rule(i, out);
-    };
+    Rule only([row = std::move(rule.row), n](Vertex i, Row& out) {
+      if (i < n) row(i, out);
+    });
+    only.moves_until = [moves_until = std::move(rule.moves_until), n](Vertex i) { return i < n ? std::min(moves_until(i), static_cast<Vertex>(n)) : i + 1; };
+    return only;
   };
   if (is_trusted(spec)) return [pattern = leaf(spec, head, heads)](Vertex i, Row& out) { pattern->row(i, out); };
   if (kind == "full") return [=](Vertex, Row& out) { add_run(0, vertices - 1, 1, vertices, out); };
@@ -341,11 +348,14 @@ PatternSource::Rule PatternSource::make_kind(const Json& spec, std::uint64_t hea
   if (kind == "butterfly") {
     const Integer distance = get_positive(spec, "distance");
     if ((n & (n - 1)) != 0 || (distance & (distance - 1)) != 0 || distance >= n) throw Malformed("a butterfly has powers of two");
-    return tokens_only([d = static_cast<Vertex>(distance)](Vertex i, Row& out) {
+    const auto d = static_cast<Vertex>(distance);
+    Rule rule([d](Vertex i, Row& out) {
       const Vertex low = i & ~d, high = i | d;
       out.assign(1, {low, d == 1 ? high : low, 1, 1, 0});
       if (d != 1) out.push_back({high, high, 1, 1, 0});
     });
+    rule.moves_until = [d](Vertex i) { return (i | (d - 1)) + 1; };  // i and i + d, or i - d and i, up to the next multiple of d
+    return tokens_only(std::move(rule));
   }
   if (kind == "circulant") {
     std::set<Vertex> offsets;

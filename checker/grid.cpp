@@ -69,37 +69,99 @@ struct Factors {
   std::vector<Axis> down, across;
 };
 
-/// A row lies in the product of the grid rows and columns that it meets; it is that product when it has as many
-/// members.
-bool split(const Pattern& pattern, Vertex width, Factors& factors) {
-  factors.down.resize(pattern.vertices / width);
-  factors.across.resize(width);
-  Axis down, across;
-  return pattern.visit_rows([&](Vertex i, Vertex end, const std::vector<Run>& row) {
-    down.clear();
-    across.clear();
+/// Is `b` `a`, every member so much further?
+bool is_moved(const Axis& a, const Axis& b, Vertex by) {
+  return std::ranges::equal(a, b, [by](const auto& x, const auto& y) { return x.first + by == y.first && x.second + by == y.second; });
+}
+
+/// A row lies in the product of the grid rows and columns that it meets; it is that product when it has as many members. Where rows move along with
+/// their readers, on one row of the grid, the columns move and the rows stay, until the last column comes to the edge (docs/theory.md 16.66).
+class Split {
+public:
+  Split(const Pattern& pattern, Vertex width, Factors& factors) : pattern_(pattern), width_(width), factors_(factors) {
+    factors_.down.resize(pattern.vertices / width);
+    factors_.across.resize(width);
+  }
+
+  bool run() {
+    return pattern_.visit_stretches([&](Vertex begin, Vertex end, const std::vector<Run>& row, bool moves) {
+      if (!moves) return take(row) && follow(begin, end);
+      moved_ = row;
+      for (Vertex i = begin, next = begin; i < end; i = next) {
+        if (!take(moved_)) return false;
+        next = std::min({end, i + (width_ - i % width_), i + (across_.empty() ? 1 : width_ - across_.back().second)});
+        if (!move_along(i, next - i)) return false;
+        for (Run& run : moved_)
+          run.first += next - i, run.last += next - i;
+      }
+      return true;
+    });
+  }
+
+private:
+  /// The axes of one row; false when it is not their product.
+  bool take(const std::vector<Run>& row) {
+    down_.clear();
+    across_.clear();
     std::uint64_t members = 0;
     for (const Run& run : row) {
-      if (!cut(run, width, down, across))
+      if (!cut(run, width_, down_, across_))
         return false;
       members += run.size();
     }
-    tidy(down);
-    tidy(across);
-    if (members != count(down) * count(across))
-      return false;
-    for (Vertex reader = i; reader < end; ++reader) {
-      const Vertex r = reader / width, c = reader % width;
+    tidy(down_);
+    tidy(across_);
+    return members == count(down_) * count(across_);
+  }
+
+  /// Readers that have this row.
+  bool follow(Vertex begin, Vertex end) {
+    for (Vertex reader = begin; reader < end; ++reader) {
+      const Vertex r = reader / width_, c = reader % width_;
       if (c == 0)
-        factors.down[r] = down;
+        factors_.down[r] = down_;
       if (r == 0)
-        factors.across[c] = across;
-      if (factors.down[r] != down || factors.across[c] != across || !contains(down, r) || !contains(across, c))
+        factors_.across[c] = across_;
+      if (factors_.down[r] != down_ || factors_.across[c] != across_ || !contains(down_, r) || !contains(across_, c))
         return false;
     }
     return true;
-  });
-}
+  }
+
+  /// The first of them has this row, and it moves with them; they are on one row of the grid.
+  bool move_along(Vertex begin, Vertex length) {
+    const Vertex r = begin / width_, c = begin % width_;
+    if (c == 0)
+      factors_.down[r] = down_;
+    if (factors_.down[r] != down_ || !contains(down_, r) || !contains(across_, c))
+      return false;
+    if (r == 0) {
+      for (Vertex k = 0; k < length; ++k) {
+        Axis& axis = factors_.across[c + k] = across_;
+        for (auto& [first, last] : axis)
+          first += k, last += k;
+      }
+      return true;
+    }
+    if (moves_until_.empty()) {
+      moves_until_.resize(width_);
+      for (Vertex x = width_; x-- > 0;)
+        moves_until_[x] = x + 1 < width_ && is_moved(factors_.across[x], factors_.across[x + 1], 1) ? moves_until_[x + 1] : x + 1;
+    }
+    for (Vertex x = c; x < c + length; x = moves_until_[x]) {
+      if (!is_moved(across_, factors_.across[x], x - c))
+        return false;
+    }
+    return true;
+  }
+
+  const Pattern& pattern_;
+  const Vertex width_;
+  Factors& factors_;
+  Axis down_, across_;
+  std::vector<Run> moved_;
+  std::vector<Vertex> moves_until_;  // by column, once the first row of the grid is known: the end of those whose axes move along
+};
 
 /// Of layers that do not occur: everybody reads himself.
 bool stand_alone(Vertex tokens, Vertex width, Factors& factors) {
@@ -170,7 +232,7 @@ std::optional<Grid> find_grid(const Layout& layout) {
     bool splits = true;
     for (std::size_t r = 0; r < layout.relations.size() && splits; ++r) {
       Factors factors;
-      splits = used[r] ? split(*layout.relations[r].pattern, width, factors) : stand_alone(layout.tokens, width, factors);
+      splits = used[r] ? Split(*layout.relations[r].pattern, width, factors).run() : stand_alone(layout.tokens, width, factors);
       for (Layout* part : {&grid.down, &grid.across}) {
         Relation& relation = part->relations.emplace_back();
         if (splits)

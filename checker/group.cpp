@@ -1,9 +1,9 @@
 #include "group.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace checker {
 
@@ -48,18 +48,57 @@ Permutation::Permutation(std::vector<std::pair<Vertex, Vertex>> moves) {
   moves_ = std::make_shared<const Moves>(std::move(moves));
 }
 
+namespace {
+
+/// Appends first+k -> image + k or image - k.
+void append_stretch(const std::int64_t (&numbers)[4], Vertex degree, std::vector<std::pair<Vertex, Vertex>>& moves) {
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (numbers[k] < 0) (void)Json(numbers[k]).natural();  // says so
+  }
+  const auto first = static_cast<std::uint64_t>(numbers[0]), count = static_cast<std::uint64_t>(numbers[1]), image = static_cast<std::uint64_t>(numbers[2]);
+  const std::int64_t direction = numbers[3];
+  if (direction != 1 && direction != -1) throw Malformed("a stretch goes in direction 1 or -1");
+  const bool fits = direction > 0 ? image < degree && count <= degree - image : image < degree && count <= image + 1;
+  if (first >= degree || count > degree - first || !fits || moves.size() + count > degree) throw Malformed("a permutation leaves its degree");
+  for (std::uint64_t k = 0; k < count; ++k) moves.emplace_back(first + k, direction > 0 ? image + k : image - k);
+}
+
+constexpr const char* stretch_expected = "a stretch of a permutation is [first, count, image, direction]";
+
+}  // namespace
+
 Permutation Permutation::read(const Json& stretches, Vertex degree) {
   std::vector<std::pair<Vertex, Vertex>> moves;
   for (const Json& stretch : stretches.array()) {
-    if (stretch.size() != 4) throw Malformed("a stretch of a permutation is [first, count, image, direction]");
-    const std::uint64_t first = stretch[0].natural(), count = stretch[1].natural(), image = stretch[2].natural();
-    const std::int64_t direction = stretch[3].integer();
-    if (direction != 1 && direction != -1) throw Malformed("a stretch goes in direction 1 or -1");
-    const bool fits = direction > 0 ? image < degree && count <= degree - image : image < degree && count <= image + 1;
-    if (first >= degree || count > degree - first || !fits || moves.size() + count > degree) throw Malformed("a permutation leaves its degree");
-    for (std::uint64_t k = 0; k < count; ++k) moves.emplace_back(first + k, direction > 0 ? image + k : image - k);
+    if (stretch.size() != 4) throw Malformed(stretch_expected);
+    append_stretch({stretch[0].integer(), stretch[1].integer(), stretch[2].integer(), stretch[3].integer()}, degree, moves);
   }
   return Permutation(std::move(moves));
+}
+
+bool Permutation::visit(const Json& list, Vertex degree, const std::function<bool(Permutation)>& take) {
+  const Json::Numbers* flat = list.flat();
+  if (flat == nullptr) {
+    return std::ranges::all_of(list.array(), [&](const Json& stretches) { return take(read(stretches, degree)); });
+  }
+  // A list is 2 * (how many members) + (1 where these are lists), then the members.
+  const std::int64_t* at = flat->data();
+  const auto enter = [&at] {
+    const std::int64_t header = *at++;
+    if (header != 0 && header % 2 == 0) throw Malformed("expected a list");
+    return header / 2;
+  };
+  std::vector<std::pair<Vertex, Vertex>> moves;
+  for (std::int64_t left = enter(); left > 0; --left) {
+    moves.clear();
+    for (std::int64_t stretches = enter(); stretches > 0; --stretches, at += 5) {
+      if (at[0] / 2 != 4) throw Malformed(stretch_expected);
+      if (at[0] % 2 != 0) throw Malformed("expected an integer");
+      append_stretch({at[1], at[2], at[3], at[4]}, degree, moves);
+    }
+    if (!take(Permutation(std::vector(moves)))) return false;
+  }
+  return true;
 }
 
 Permutation Permutation::from_cycles(std::string_view text, Vertex degree) {
@@ -85,41 +124,53 @@ Permutation Permutation::from_cycles(std::string_view text, Vertex degree) {
   return Permutation(std::move(moves));
 }
 
-/// Calls emit(text) with one piece of the cycles after the other, until it returns false.
-template <class Emit> void Permutation::visit_cycles(const Emit& emit) const {
+std::string Permutation::cycles() const {
+  if (is_identity()) return "()";
   const Moves& moves = *moves_;
+  std::string text;
   std::vector<bool> done(moves.size(), false);
-  char piece[20];
   for (std::size_t k = 0; k < moves.size(); ++k) {
-    for (std::size_t at = k; !done[at]; at = find(moves[at].second)) {
-      char* end = piece;
-      if (at == k && k > 0) *end++ = ')';
-      *end++ = at == k ? '(' : ' ';
-      end = std::to_chars(end, piece + sizeof piece, moves[at].first).ptr;
-      if (!emit(std::string_view(piece, static_cast<std::size_t>(end - piece)))) return;
+    if (done[k]) continue;
+    char before = '(';
+    for (std::size_t at = k; !done[at]; at = place_of_image(at)) {
+      text += std::exchange(before, ' ');
+      text += std::to_string(moves[at].first);
       done[at] = true;
     }
+    text += ')';
   }
-  emit(moves.empty() ? "()" : ")");
-}
-
-std::string Permutation::cycles() const {
-  std::string text;
-  visit_cycles([&](std::string_view piece) {
-    text += piece;
-    return true;
-  });
   return text;
 }
 
 bool Permutation::has_cycles(std::string_view text) const {
-  bool agrees = true;
-  visit_cycles([&](std::string_view piece) {
-    agrees = text.starts_with(piece);
-    if (agrees) text.remove_prefix(piece.size());
-    return agrees;
-  });
-  return agrees && text.empty();
+  if (is_identity()) return text == "()";
+  const Moves& moves = *moves_;
+  const char *at = text.data(), *const end = at + text.size();
+  const auto take = [&](char c) { return at != end && *at++ == c; };
+  // Numbers are read, which is quicker than writing what is expected: the one way to write them.
+  const auto take_number = [&](Vertex x) {
+    constexpr std::ptrdiff_t most_digits = 10;
+    const char* const begin = at;
+    std::uint64_t value = 0;
+    for (; at != end && *at >= '0' && *at <= '9' && at - begin < most_digits; ++at) value = value * 10 + static_cast<std::uint64_t>(*at - '0');
+    return at != begin && value == x && (*begin != '0' || at - begin == 1);
+  };
+  std::vector<bool> done(moves.size(), false);
+  for (std::size_t k = 0; k < moves.size(); ++k) {
+    if (done[k]) continue;
+    for (std::size_t place = k; !done[place]; place = place_of_image(place)) {
+      if (!take(place == k ? '(' : ' ') || !take_number(moves[place].first)) return false;
+      done[place] = true;
+    }
+    if (!take(')')) return false;
+  }
+  return at == end;
+}
+
+std::size_t Permutation::place_of_image(std::size_t place) const {
+  const Moves& moves = *moves_;
+  const Vertex first = moves.front().first, x = moves[place].second;
+  return moves.back().first - first + std::size_t{1} == moves.size() ? x - first : find(x);  // nothing between stays: its distance from the first
 }
 
 std::size_t Permutation::find(Vertex x) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ public:
   explicit Permutation(std::vector<std::pair<Vertex, Vertex>> moves);
   /// Evidence form: [[first, count, image, direction], ..]: first+k -> image + k (direction 1) or image - k (direction -1).
   static Permutation read(const Json& stretches, Vertex degree);
+  /// A list of them, one after the other, until `take` says false; did it never? No tree is made of a table that is kept flat.
+  static bool visit(const Json& list, Vertex degree, const std::function<bool(Permutation)>& take);
   /// "(0 1)(2 4 3)": cycles by least point, each from its least; "()" for the identity. Throws Malformed.
   static Permutation from_cycles(std::string_view text, Vertex degree);
   [[nodiscard]] std::string cycles() const;
@@ -32,7 +35,7 @@ public:
 
 private:
   [[nodiscard]] std::size_t find(Vertex x) const;  ///< where x stands, or would, between the first and the last point moved
-  template <class Emit> void visit_cycles(const Emit& emit) const;
+  [[nodiscard]] std::size_t place_of_image(std::size_t place) const;  ///< where the image of the point that stands there stands
   using Moves = std::vector<std::pair<Vertex, Vertex>>;
   std::shared_ptr<const Moves> moves_ = nothing();  ///< never null; copies have it in common
   static const std::shared_ptr<const Moves>& nothing();
@@ -49,7 +52,7 @@ struct Group {
 /// Neighbouring transpositions of the classes in order, then the generators; cut at `limit`.
 [[nodiscard]] std::vector<Permutation> list_generators(const Group& group, std::size_t limit);
 
-/// Order and membership, exact and without chance. Classes are enlarged until generators permute them (transpositions among the
+/// Order and membership, exact and without chance. Orbits on which the group acts alike are folded to one (copies.hpp). Classes are enlarged until generators permute them (transpositions among the
 /// generators are classes too), divided out, and again in the quotient; what is left gets a stabiliser chain in which every Schreier
 /// generator is sifted (Schreier-Sims). A confirmed order saves the sifting: the chain's product is a divisor of it, and stops when equal.
 /// Throws Rejected("limit", ..) above 2 10^10 elementary steps.
@@ -64,6 +67,7 @@ public:
   [[nodiscard]] bool extends(const std::vector<Vertex>& from, const std::vector<Vertex>& to) const;
 
 private:
+  Chain(const Group& group, double known);  ///< log10 of the order, negative when unknown
   struct State;
   State* state_ = nullptr;
 };

@@ -12,8 +12,8 @@ namespace checker {
 Json::Json(std::string value) : value_(std::make_unique<std::string>(std::move(value))) {}
 Json::Json(Array value) : value_(std::make_unique<Array>(std::move(value))) {}
 Json::Json(Object value) : value_(std::make_unique<Object>(std::move(value))) {}
-Json::Json(Numbers value) : value_(std::make_shared<Numbers>(std::move(value))) {}
-Json::Json(Texts value) : value_(std::make_shared<Texts>(std::move(value))) {}
+Json::Json(Numbers value) : value_(std::make_shared<Kept<Numbers>>(std::move(value))) {}
+Json::Json(Texts value) : value_(std::make_shared<Kept<Texts>>(std::move(value))) {}
 
 namespace {
 
@@ -49,19 +49,29 @@ bool Json::boolean() const { return get<bool>(value_, "true or false"); }
 std::int64_t Json::integer() const { return get<std::int64_t>(value_, "an integer"); }
 const std::string& Json::string() const { return *get<std::shared_ptr<std::string>>(value_, "a string"); }
 const Json::Array& Json::array() const {
-  if (is_flat()) {
-    const auto flat = std::get<std::shared_ptr<Numbers>>(value_);
-    const std::int64_t* at = flat->data();
-    value_ = std::make_shared<Array>(write_out(at));
-  } else if (const Texts* strings = texts()) {
-    Array written;
-    for (const std::string_view text : *strings) written.push_back(Json(std::string(text)));
-    value_ = std::make_shared<Array>(std::move(written));
+  if (const auto* numbers = std::get_if<std::shared_ptr<Kept<Numbers>>>(&value_)) {
+    Kept<Numbers>& table = **numbers;
+    std::call_once(table.once, [&table] {
+      const std::int64_t* at = table.values.data();
+      table.written = write_out(at);
+    });
+    return table.written;
+  }
+  if (const auto* strings = std::get_if<std::shared_ptr<Kept<Texts>>>(&value_)) {
+    Kept<Texts>& list = **strings;
+    std::call_once(list.once, [&list] {
+      for (const std::string_view text : list.values) list.written.push_back(Json(std::string(text)));
+    });
+    return list.written;
   }
   return *get<std::shared_ptr<Array>>(value_, "a list");
 }
+std::size_t Json::size() const {
+  if (const Numbers* table = flat()) return static_cast<std::size_t>(table->front() / 2);
+  return texts() != nullptr ? texts()->size() : array().size();
+}
 std::shared_ptr<const Json::Numbers> Json::numbers() const {
-  if (is_flat()) return std::get<std::shared_ptr<Numbers>>(value_);
+  if (const auto* table = std::get_if<std::shared_ptr<Kept<Numbers>>>(&value_)) return {*table, &(*table)->values};
   auto flat = std::make_shared<Numbers>();
   flatten(*this, *flat);
   return flat;
@@ -97,7 +107,7 @@ bool operator==(const Json& a, const Json& b) {
   if (a.texts() != nullptr && b.texts() != nullptr) return a.texts() == b.texts() || *a.texts() == *b.texts();
   if (a.is_flat() != b.is_flat() || (a.texts() != nullptr) != (b.texts() != nullptr)) return a.is_array() && b.is_array() && a.array() == b.array();
   if (a.value_.index() != b.value_.index()) return false;
-  if (a.is_flat()) return *a.numbers() == *b.numbers();
+  if (a.is_flat()) return *a.flat() == *b.flat();
   if (a.is_string()) return a.string() == b.string();
   if (a.is_array()) return a.array() == b.array();
   if (a.is_object()) return a.object() == b.object();
@@ -162,7 +172,7 @@ const std::int64_t* print_flat(const std::int64_t* at, std::string& out) {
 
 void print_value(const Json& value, std::string& out) {
   if (value.is_flat()) {
-    print_flat(value.numbers()->data(), out);
+    print_flat(value.flat()->data(), out);
     return;
   }
   if (const Json::Texts* strings = value.texts()) {
@@ -290,7 +300,7 @@ private:
     return parse_value(depth);
   }
 
-  /// In place where nothing but strings without escapes stands here; read again in full where something else does.
+  /// In place where nothing but strings without escapes stands here; read again, as a table or in full, where something else does.
   Json parse_texts(int depth) {
     const std::size_t start = at_;
     Json::Texts texts;
@@ -310,7 +320,7 @@ private:
       } while (take(','));
     }
     at_ = start;
-    return parse_value(depth);
+    return parse_table(depth);
   }
 
   bool append_table(int depth, Json::Numbers& out) {

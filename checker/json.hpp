@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,8 +26,8 @@ struct Rejected : std::runtime_error {
 };
 
 /// A JSON value. Accessors throw Malformed when the value is of another kind. Integers are 64-bit; anything larger is a string.
-/// Tables of integers under the keys "lists" and "segments" (the patterns of a certificate, its bulk) are kept flat until array() is asked for,
-/// and so are strings read in place.
+/// Tables of integers under the keys "lists", "segments" and "generators" (patterns and permutations: the bulk of a certificate) are kept flat, and so
+/// are strings read in place; array() writes them out once, beside. Values may be read by several threads.
 class Json {
 public:
   using Array = std::vector<Json>;
@@ -63,12 +65,11 @@ public:
   [[nodiscard]] const Object& object() const;
   /// The value as nested lists of integers, in which no list has both; Malformed when it is none.
   [[nodiscard]] std::shared_ptr<const Numbers> numbers() const;
+  /// The integers of a table that is kept flat; nullptr where it is another value, or stands as an array.
+  [[nodiscard]] const Numbers* flat() const { return kept<Numbers>(); }
   /// The strings of a list that was read in place; nullptr where it is another value, or stands as an array.
-  [[nodiscard]] const Texts* texts() const {
-    const auto* found = std::get_if<std::shared_ptr<Texts>>(&value_);
-    return found == nullptr ? nullptr : found->get();
-  }
-  [[nodiscard]] std::size_t size() const { return array().size(); }
+  [[nodiscard]] const Texts* texts() const { return kept<Texts>(); }
+  [[nodiscard]] std::size_t size() const;  ///< of a list
   [[nodiscard]] const Json& operator[](std::size_t index) const;      ///< Malformed when out of range
   [[nodiscard]] const Json& operator[](std::string_view key) const;   ///< Malformed when absent
   [[nodiscard]] const Json* find(std::string_view key) const;         ///< nullptr when absent
@@ -77,11 +78,23 @@ public:
   friend bool operator==(const Json& a, const Json& b);
 
 private:
-  [[nodiscard]] bool is_flat() const { return std::holds_alternative<std::shared_ptr<Numbers>>(value_); }
+  /// What is kept shorter than as an array, and the array once it was asked for.
+  template <class Short> struct Kept {
+    explicit Kept(Short value) : values(std::move(value)) {}
+    const Short values;
+    std::once_flag once;
+    Array written;
+  };
+  template <class Short> [[nodiscard]] const Short* kept() const {
+    const auto* found = std::get_if<std::shared_ptr<Kept<Short>>>(&value_);
+    return found == nullptr ? nullptr : &(*found)->values;
+  }
+  [[nodiscard]] bool is_flat() const { return flat() != nullptr; }
   friend void print_value(const Json& value, std::string& out);
 
-  /// Mutable for array(), which writes out what is flat.
-  mutable std::variant<std::monostate, bool, std::int64_t, double, std::shared_ptr<std::string>, std::shared_ptr<Array>, std::shared_ptr<Object>, std::shared_ptr<Numbers>, std::shared_ptr<Texts>> value_;
+  std::variant<std::monostate, bool, std::int64_t, double, std::shared_ptr<std::string>, std::shared_ptr<Array>, std::shared_ptr<Object>, std::shared_ptr<Kept<Numbers>>,
+               std::shared_ptr<Kept<Texts>>>
+      value_;
 };
 
 /// Reads canonical JSON: UTF-8, keys sorted and distinct, no spaces, integers without leading zeros, reals in the one form that

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,9 @@ public:
 
   /// visit(begin, end, runs), readers in order: begin .. end-1 have this row, as row() gives it. Until visit says false; did it never?
   template <class Visit> bool visit_rows(const Visit& visit) const;
+  /// visit(begin, end, runs, moves), readers in order: begin has this row, and so have begin+1 .. end-1; or, where it moves, each of them the row of the
+  /// one before with every vertex one further. Until visit says false; did it never?
+  template <class Visit> bool visit_stretches(const Visit& visit) const;
 
   [[nodiscard]] const Segment& segment_of(Vertex i) const;
   /// The runs that are the same for all readers of a segment, and those that are not.
@@ -98,6 +102,35 @@ bool Pattern::visit_rows(const Visit& visit) const {
   return true;
 }
 
+template <class Visit>
+bool Pattern::visit_stretches(const Visit& visit) const {
+  std::vector<Run> runs;
+  const auto take = [&](const Segment& segment, Vertex k) {
+    poll();
+    runs.clear();
+    for (const std::uint32_t list : {segment.list, segment.tail}) {
+      if (list != none) append_runs(lists[list], k, runs);
+    }
+    sort_runs(runs);
+  };
+  for (const Segment& segment : segments) {
+    bool stays = true, moves = true;
+    for (const std::uint32_t list : {segment.list, segment.tail}) {
+      if (list == none) continue;
+      for (const MovingRun& run : lists[list]) {
+        stays = stays && run.lo_slope == 0 && run.hi_slope == 0;
+        moves = moves && run.lo_slope == 1 && run.hi_slope == 1;
+      }
+    }
+    const Vertex count = stays || moves ? segment.count : 1;
+    for (Vertex k = 0; k < segment.count; k += count) {
+      take(segment, k);
+      if (!visit(segment.first + k, segment.first + k + count, std::as_const(runs), !stays && moves && count > 1)) return false;
+    }
+  }
+  return true;
+}
+
 /// Do both hold the same arcs with the same colours? Exact; O(runs of all rows), less where both are written alike.
 [[nodiscard]] bool same_rows(const Pattern& a, const Pattern& b);
 
@@ -120,7 +153,15 @@ public:
   PatternSource(Vertex tokens, Vertex registers, const Json& patterns, std::vector<std::string>& trusted);
   /// The patterns of all heads (one when all share it) that a canonical `pattern` describes. Throws Rejected("patterns", ..), Malformed.
   [[nodiscard]] std::vector<std::shared_ptr<const Pattern>> heads(const Json& spec, std::uint64_t heads);
-  using Rule = std::function<void(Vertex reader, Row& out)>;
+  /// What a reader reads by the definition; and, where that is known, the end of the readers behind it whose rows move along with them.
+  struct Rule {
+    std::function<void(Vertex reader, Row& out)> row;
+    std::function<Vertex(Vertex reader)> moves_until = [](Vertex reader) { return reader + 1; };
+    Rule() = default;
+    template <class Function, class = std::enable_if_t<!std::is_same_v<std::remove_cvref_t<Function>, Rule>>>
+    Rule(Function&& function) : row(std::forward<Function>(function)) {}  // NOLINT: a rule is mostly nothing else
+    void operator()(Vertex reader, Row& out) const { row(reader, out); }
+  };
   /// The next pattern of the certificate, which must have these rows, or the same one as before for the same key.
   [[nodiscard]] std::shared_ptr<const Pattern> held_to(const std::string& key, const std::string& kind, const std::function<Rule()>& rule);
   void finish() const;  ///< throws Rejected("patterns", ..) when the certificate has more of them

@@ -129,15 +129,16 @@ std::optional<ConfirmedGroup> confirm_line_group(const Layout& layout, const Gri
   across.follow(across_path);
   ConfirmedGroup confirmed;
   confirmed.group.degree = layout.tokens;
-  for (const Json& generator : evidence["generators"].array()) {
+  const bool are_lines = Permutation::visit(evidence["generators"], layout.tokens, [&](Permutation permutation) {
     poll();
-    Permutation permutation = Permutation::read(generator, layout.tokens);
-    if (permutation.is_identity()) return std::nullopt;
+    if (permutation.is_identity()) return false;
     if (std::optional<LineMoves> lines = as_row_map(permutation.moves(), width)) down.add(*std::move(lines));
     else if (std::optional<LineMoves> others = as_column_map(permutation.moves(), width, height)) across.add(*std::move(others));
-    else return std::nullopt;
+    else return false;
     confirmed.group.generators.push_back(std::move(permutation));
-  }
+    return true;
+  });
+  if (!are_lines) return std::nullopt;
   if (!down.are_symmetric() || !across.are_symmetric()) return std::nullopt;
   for (Vertex k = 2; k <= height; ++k) confirmed.order->multiply(Natural(k));
   for (Vertex k = 2; k <= width; ++k) confirmed.order->multiply(Natural(k));

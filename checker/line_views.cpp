@@ -3,10 +3,14 @@
 // the other: what a fixed token reads in one colour goes to itself, so the last of it that is not fixed yet is fixed too (docs/theory.md 16.56).
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <map>
 #include <numeric>
 
+#include "field.hpp"
 #include "poll.hpp"
 #include "reach.hpp"
+#include "row_marks.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -29,39 +33,40 @@ std::pair<std::uint64_t, Vertex> members_of_colour(const Run& run, std::int64_t 
   return {1, static_cast<Vertex>(run.first + away / run.colour_step * run.step)};
 }
 
-/// Who reads the token behind, or before, along the line, and with which colours; `told` where these stand on no other arcs.
+/// Who reads the token behind, or before, along the line, and with which colours, as far as these stand on no other arcs.
 struct Neighbours {
   std::vector<bool> behind, before;
   std::int64_t colour_behind = no_colour, colour_before = no_colour;
-  bool told = true;
 
   explicit Neighbours(Vertex n) : behind(n, false), before(n, false) {}
   Neighbours(const Relation& relation, Vertex n) : Neighbours(n) {
     std::vector<Run> row;
     std::uint64_t count_behind = 0, count_before = 0, arcs_behind = 0, arcs_before = 0;
-    const auto note = [&](std::int64_t colour, std::int64_t& known) {
+    bool told_behind = true, told_before = true;
+    const auto note = [&](const Run& run, std::int64_t j, std::int64_t& known, bool& told) {
+      const std::int64_t colour = colour_in(run, j);
       if (colour == no_colour) return false;
       if (known == no_colour) known = colour;
-      told = told && known == colour;
+      told = told && known == colour && (run.colour_step != 0 || run.size() <= 2);
       return true;
     };
-    for (Vertex i = 0; i < n && told; ++i) {
+    for (Vertex i = 0; i < n && (told_behind || told_before); ++i) {
       poll();
       relation.row(i, row);
       for (const Run& run : row) {
-        if (note(colour_in(run, std::int64_t{i} + 1), colour_behind)) {
+        if (note(run, std::int64_t{i} + 1, colour_behind, told_behind)) {
           behind[i] = true;
           ++count_behind;
-          told = told && (run.colour_step != 0 || run.size() <= 2);
         }
-        if (note(colour_in(run, std::int64_t{i} - 1), colour_before)) {
+        if (note(run, std::int64_t{i} - 1, colour_before, told_before)) {
           before[i] = true;
           ++count_before;
-          told = told && (run.colour_step != 0 || run.size() <= 2);
         }
       }
     }
-    for (Vertex i = 0; i < n && told; ++i) {
+    if (!told_behind) colour_behind = no_colour;
+    if (!told_before) colour_before = no_colour;
+    for (Vertex i = 0; i < n && (told_behind || told_before); ++i) {
       poll();
       relation.row(i, row);
       for (const Run& run : row) {
@@ -70,17 +75,29 @@ struct Neighbours {
       }
     }
     // As many arcs of a colour as lead to neighbours: there are no others.
-    if (one_colour()) told = told && arcs_behind == count_behind + count_before;
-    else told = told && arcs_behind == count_behind && arcs_before == count_before;
+    if (one_colour()) {
+      told_behind = told_before = arcs_behind == count_behind + count_before;
+    } else {
+      told_behind = told_behind && arcs_behind == count_behind;
+      told_before = told_before && arcs_before == count_before;
+    }
+    if (!told_behind) {
+      colour_behind = no_colour;
+      behind.assign(n, false);
+    }
+    if (!told_before) {
+      colour_before = no_colour;
+      before.assign(n, false);
+    }
   }
   [[nodiscard]] bool one_colour() const { return colour_behind == colour_before && colour_behind != no_colour; }
 };
 
 /// What follows for maps of views in which all rows of these relations are in sight along an interval: they are straight there, and where the interval holds an end of the
-/// line they map it to an end (to itself, unless they may turn).
+/// line, and those of all roots hold one, they map it to an end (to itself, unless they may turn).
 struct Straight {
   std::uint64_t layer = 0;  ///< by which the relations have occurred
-  bool may_turn = false, holds_low = false, holds_high = false;
+  bool may_turn = false;
 };
 
 std::optional<Straight> find_straight(const Layout& layout, const std::vector<std::uint64_t>& first) {
@@ -95,7 +112,6 @@ std::optional<Straight> find_straight(const Layout& layout, const std::vector<st
     for (std::size_t r = 0; r < first.size(); ++r) {
       if (first[r] != layer) continue;
       const Neighbours own(layout.relations[r], n);
-      if (!own.told) continue;
       found.may_turn = found.may_turn || own.one_colour();
       for (Vertex i = 0; i < n; ++i) {
         if (own.behind[i]) all.behind[i] = true;
@@ -107,9 +123,8 @@ std::optional<Straight> find_straight(const Layout& layout, const std::vector<st
     bool joined = true;
     for (Vertex i = 0; i + 1 < n; ++i) joined = joined && (all.behind[i] || all.before[i + 1]);
     found.layer = layer;
-    found.holds_low = found.may_turn ? all_behind && all_before : joined && all_before;
-    found.holds_high = found.may_turn ? all_behind && all_before : joined && all_behind;
-    if (found.holds_low || found.holds_high) return found;
+    // Where nothing turns, one end that holds of its own accord makes the other one hold (docs/theory.md 16.74).
+    if (found.may_turn ? all_behind && all_before : joined && (all_behind || all_before)) return found;
   }
   return std::nullopt;
 }
@@ -272,16 +287,19 @@ std::pair<Vertex, Vertex> read_around(const Layout& layout, std::uint64_t depth,
   std::pair<Vertex, Vertex> around{a, a};
   for (const std::uint32_t r : layout.layers[layout.order[(depth - 1) % layout.order.size()]]) {
     layout.relations[r].pattern->row(a, row);
-    for (const Run& run : row) {
+    const auto take = [&](const Run& run) {
       if (run.step == 1 && run.first <= around.second + std::uint64_t{1} && run.last + std::uint64_t{1} >= around.first) {
         around = {std::min(around.first, run.first), std::max(around.second, run.last)};
       }
-    }
+    };
+    for (const Run& run : row) take(run);
+    for (std::size_t k = row.size(); k-- > 0;) take(row[k]);  // what lies behind the root comes in pieces where it has several colours
   }
   return around;
 }
 
-bool may_turn_unseen(const Layout& layout, const std::vector<std::uint64_t>& first, const std::vector<std::int64_t>& least, Vertex low, Vertex high) {
+/// @param mirrors  does the reflection keep the whole layout? Filled when first asked.
+bool may_turn_unseen(const Layout& layout, const std::vector<std::uint64_t>& first, const std::vector<std::int64_t>& least, Vertex low, Vertex high, std::optional<bool>& mirrors) {
   constexpr std::uint64_t most_work = std::uint64_t{1} << 28;
   const Vertex n = layout.tokens;
   std::uint64_t work = 0;
@@ -298,32 +316,39 @@ bool may_turn_unseen(const Layout& layout, const std::vector<std::uint64_t>& fir
   for (Vertex p = low; p <= high && work <= most_work; ++p) {
     if (!is_kept(p, false)) return false;
   }
-  for (Vertex p = 0; p < n; ++p) {
-    if (work > most_work || !is_kept(p, true)) return true;
+  if (!mirrors) {
+    mirrors = true;
+    for (Vertex p = 0; p < n && *mirrors; ++p) mirrors = work <= most_work && is_kept(p, true);
   }
-  return false;
+  return !*mirrors;
 }
 
-bool does_end_explain(const Layout& layout, std::uint64_t depth, const std::vector<std::uint64_t>& first, const Straight& straight, const std::vector<Vertex>& roots) {
-  const std::vector<std::int64_t> least = least_times(layout, depth, roots);
+/// The interval around the roots along which maps are straight; nothing where they stand in several.
+std::optional<std::pair<Vertex, Vertex>> straight_around(const Straight& straight, const std::vector<std::int64_t>& least, Vertex n, const std::vector<Vertex>& roots) {
   const auto in_sight = [&](Vertex j) { return least[j] >= static_cast<std::int64_t>(straight.layer); };
   Vertex low = roots.front(), high = roots.front();
-  if (!in_sight(low)) return false;
+  if (!in_sight(low)) return std::nullopt;
   while (low > 0 && in_sight(low - 1)) --low;
-  while (high + 1 < layout.tokens && in_sight(high + 1)) ++high;
-  const bool at_end = (low == 0 && straight.holds_low) || (high + 1 == layout.tokens && straight.holds_high);
-  if (high < roots.back() || !at_end) return false;
-  if (straight.may_turn && may_turn_unseen(layout, first, least, low, high)) return false;
+  while (high + 1 < n && in_sight(high + 1)) ++high;
+  if (high < roots.back()) return std::nullopt;
+  return std::pair(low, high);
+}
+
+bool does_end_explain(const Layout& layout, std::uint64_t depth, const std::vector<std::uint64_t>& first, const Straight& straight, const std::vector<Vertex>& roots,
+                      std::optional<bool>& mirrors) {
+  const std::vector<std::int64_t> least = least_times(layout, depth, roots);
+  const auto interval = straight_around(straight, least, layout.tokens, roots);
+  if (!interval) return false;
+  const auto [low, high] = *interval;
+  if (low != 0 && high + 1 != layout.tokens) return false;
+  if (straight.may_turn && may_turn_unseen(layout, first, least, low, high, mirrors)) return false;
   FixedTokens fixed(layout, first, least);
   for (Vertex j = low; j <= high; ++j) fixed.fix(j);
   return fixed.grows_to_all();
 }
 
-bool do_ends_explain(const Layout& layout, std::uint64_t depth, const std::vector<std::uint64_t>& first, const std::vector<Vertex>& roots) {
-  constexpr std::size_t most_clusters = 32;
-  const std::optional<Straight> straight = find_straight(layout, first);
-  if (!straight || straight->layer >= depth) return false;
-  // Neighbouring roots that all of them read around themselves are looked at together.
+/// Neighbouring roots that all of them read around themselves are looked at together. Empty where there would be more clusters.
+std::vector<std::vector<Vertex>> make_clusters(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, std::size_t most_clusters) {
   std::vector<std::vector<Vertex>> clusters;
   std::pair<Vertex, Vertex> shared;
   for (const Vertex a : roots) {
@@ -336,9 +361,131 @@ bool do_ends_explain(const Layout& layout, std::uint64_t depth, const std::vecto
       shared = meet;
     }
     clusters.back().push_back(a);
-    if (clusters.size() > most_clusters) return false;
+    if (clusters.size() > most_clusters) return {};
   }
-  return std::ranges::all_of(clusters, [&](const auto& cluster) { return does_end_explain(layout, depth, first, *straight, cluster); });
+  return clusters;
+}
+
+bool do_ends_explain(const Layout& layout, std::uint64_t depth, const std::vector<std::uint64_t>& first, const std::optional<Straight>& straight, const std::vector<Vertex>& roots) {
+  constexpr std::size_t most_clusters = 32;
+  if (!straight || straight->layer >= depth) return false;
+  const auto clusters = make_clusters(layout, depth, roots, most_clusters);
+  std::optional<bool> mirrors;
+  return !clusters.empty() && std::ranges::all_of(clusters, [&](const auto& cluster) { return does_end_explain(layout, depth, first, *straight, cluster, mirrors); });
+}
+
+/// Maps that are straight along an interval, away from the ends of the line: what the rows there say stands nowhere else, so the interval is fixed, then what a root reads in the last layer
+/// and is alone there, then what is alone by which fixed tokens read it (docs/theory.md 16.75).
+class PlacedIntervals {
+public:
+  PlacedIntervals(const Layout& layout, std::uint64_t depth, const std::vector<std::uint64_t>& first, const Straight& straight)
+      : layout_(layout), depth_(depth), first_(first), straight_(straight), rows_(describe_rows(layout)), behind_(look(depth - 1)) {}
+
+  [[nodiscard]] bool explain(const std::vector<Vertex>& roots) {
+    const std::vector<std::int64_t> least = least_times(layout_, depth_, roots);
+    const auto interval = straight_around(straight_, least, layout_.tokens, roots);
+    if (!interval) return false;
+    const auto [low, high] = *interval;
+    if (!is_only_place(low, high, look(static_cast<std::uint64_t>(*std::min_element(least.begin() + low, least.begin() + high + 1))))) return false;
+    if (straight_.may_turn && may_turn_unseen(layout_, first_, least, low, high, mirrors_)) return false;
+    RowMarks marks(layout_.tokens);
+    for (Vertex x = low; x <= high; ++x) mark(x, static_cast<std::uint64_t>(least[x]), marks);
+    const std::vector<std::uint64_t> told = marks.take();
+    return std::ranges::all_of(roots, [&](Vertex a) { return names_all(a, low, high, told); });
+  }
+
+private:
+  /// By token, what its rows that show with so many layers left have in common with those of its images.
+  [[nodiscard]] std::vector<std::uint64_t> look(std::uint64_t left) const {
+    std::vector<std::uint64_t> looks;
+    for (Vertex j = 0; j < layout_.tokens; ++j) looks.push_back(describe_seen(rows_, first_, layout_.vertex_colour[j], j, left));
+    return looks;
+  }
+
+  /// Does no shift, and no reflection but that of the line, match the looks of low .. high?
+  [[nodiscard]] bool is_only_place(Vertex low, Vertex high, const std::vector<std::uint64_t>& looks) const {
+    const Vertex n = layout_.tokens, size = high - low + 1;
+    const auto begin = looks.begin() + low, end = begin + size;
+    for (Vertex at = 0; at + size <= n; ++at) {
+      poll();
+      if (at != low && std::equal(begin, end, looks.begin() + at)) return false;
+      if (straight_.may_turn && at != n - 1 - high && std::equal(begin, end, std::make_reverse_iterator(looks.begin() + at + size))) return false;
+    }
+    return true;
+  }
+
+  void mark(Vertex p, std::uint64_t left, RowMarks& marks) {
+    for (std::size_t r = 0; r < first_.size(); ++r) {
+      if (first_[r] == absent || first_[r] > left) continue;
+      poll();
+      for (const Run& run : row_of(r, p)) work_ += marks.add_row_run(run, mix(mix(p, 0x9a1), r));
+    }
+  }
+
+  /// Rows are asked for again from root to root: kept, as far as they are not too many.
+  const std::vector<Run>& row_of(std::size_t r, Vertex p) {
+    constexpr std::uint64_t most_kept = std::uint64_t{1} << 21;
+    auto& rows = kept_rows_.try_emplace(r, layout_.tokens).first->second;
+    if (!rows[p].empty()) return rows[p];
+    layout_.relations[r].row(p, row_);
+    if (kept_ + row_.size() > most_kept) return row_;
+    kept_ += row_.size();
+    return rows[p] = row_;
+  }
+
+  [[nodiscard]] bool names_all(Vertex a, Vertex low, Vertex high, const std::vector<std::uint64_t>& told) {
+    constexpr std::uint64_t most_work = std::uint64_t{1} << 31;  // the library takes fewer steps
+    std::vector<std::pair<std::uint64_t, Vertex>> members;
+    for (const std::uint32_t r : layout_.layer(depth_)) {
+      layout_.relations[r].pattern->row(a, row_);
+      for (const Run& run : row_) {
+        for (Vertex k = 0; k < run.size(); ++k) {
+          const Vertex j = run.first + k * run.step;
+          members.emplace_back(mix(told[j], behind_[j]), j);
+        }
+      }
+    }
+    std::sort(members.begin(), members.end());
+    members.erase(std::unique(members.begin(), members.end()), members.end());
+    RowMarks marks(layout_.tokens);
+    for (std::size_t k = 0, end = 0; k < members.size(); k = end) {
+      while (end < members.size() && members[end].first == members[k].first) ++end;
+      const Vertex p = members[k].second;
+      if (end == k + 1 && (p < low || p > high)) mark(p, depth_ - 1, marks);
+    }
+    const std::vector<std::uint64_t> more = marks.take();
+    slots_.assign(std::bit_ceil(2 * std::size_t{layout_.tokens}), 0);
+    for (Vertex j = 0; j < layout_.tokens; ++j) {
+      const std::uint64_t name = mix(mix(more[j], told[j]), layout_.vertex_colour[j]) | 1;
+      std::size_t at = name >> 20 & (slots_.size() - 1);
+      for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
+        if (slots_[at] == name) return false;
+      }
+      slots_[at] = name;
+    }
+    return work_ <= most_work;
+  }
+
+  const Layout& layout_;
+  std::uint64_t depth_;
+  const std::vector<std::uint64_t>& first_;
+  const Straight& straight_;
+  Described rows_;
+  std::vector<std::uint64_t> behind_;
+  std::vector<Run> row_;
+  std::map<std::size_t, std::vector<std::vector<Run>>> kept_rows_;  ///< by relation and token
+  std::vector<std::uint64_t> slots_;                                ///< names met, by open addressing
+  std::optional<bool> mirrors_;
+  std::uint64_t work_ = 0, kept_ = 0;
+};
+
+bool do_places_explain(const Layout& layout, std::uint64_t depth, const std::vector<std::uint64_t>& first, const std::optional<Straight>& straight, const std::vector<Vertex>& roots) {
+  constexpr std::uint64_t most_work = std::uint64_t{1} << 29, most_asked = std::uint64_t{1} << 23;  // the library takes fewer
+  if (!straight || straight->layer >= depth || roots.size() * std::uint64_t{layout.tokens} > most_work) return false;
+  const auto clusters = make_clusters(layout, depth, roots, most_asked / layout.tokens);
+  if (clusters.empty()) return false;
+  PlacedIntervals places(layout, depth, first, *straight);
+  return std::ranges::all_of(clusters, [&](const auto& cluster) { return places.explain(cluster); });
 }
 
 /// Tokens whose colour and rows in sight of all roots are like no other's are fixed by every map.
@@ -399,7 +546,9 @@ bool do_lines_explain(const Layout& layout, std::uint64_t depth, const std::vect
       }
     }
   }
-  return coloured && (do_ends_explain(layout, depth, first, roots) || do_single_rows_explain(layout, depth, first, roots));
+  if (!coloured) return false;
+  const std::optional<Straight> straight = find_straight(layout, first);
+  return do_ends_explain(layout, depth, first, straight, roots) || do_single_rows_explain(layout, depth, first, roots) || do_places_explain(layout, depth, first, straight, roots);
 }
 
 }  // namespace checker

@@ -6,6 +6,7 @@
 
 #include "field.hpp"
 #include "poll.hpp"
+#include "row_marks.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -48,7 +49,7 @@ public:
     here[p] = 7;
     there[q] = 7;
     for (int round = 0; round < most_rounds; ++round) {
-      Colouring add_here(layout_.vertices(), 0), add_there(add_here);
+      RowMarks add_here(layout_.vertices()), add_there(layout_.vertices());
       for (const std::uint64_t grade : grades_) {
         poll_now();
         struct Members {
@@ -68,9 +69,10 @@ public:
           if (marked_ > most_marks) return Result::open;
         }
       }
+      const Colouring told_here = add_here.take(), told_there = add_there.take();
       for (Vertex j = 0; j < layout_.vertices(); ++j) {
-        here[j] = mix(here[j], add_here[j]);
-        there[j] = mix(there[j], add_there[j]);
+        here[j] = mix(here[j], told_here[j]);
+        there[j] = mix(there[j], told_there[j]);
       }
       std::vector<std::pair<std::uint64_t, Vertex>> sources, images;
       for (Vertex j = 0; j < layout_.tokens; ++j) {
@@ -121,14 +123,13 @@ private:
   }
 
   /// What x reads up to a grade is read by a member of its class.
-  void mark(Vertex x, std::uint64_t grade, std::uint64_t value, Colouring& marks) {
+  void mark(Vertex x, std::uint64_t grade, std::uint64_t value, RowMarks& marks) {
     for (std::size_t r = 0; r < first_.size() && marked_ <= most_marks; ++r) {
       if (first_[r] > grade) continue;
       poll();
       layout_.relations[r].row(x, row_);
       for (const Run& run : row_) {
-        marked_ += run.size();
-        for (Vertex k = 0; k < run.size(); ++k) marks[run.first + k * run.step] += mix(mix(value, r), static_cast<std::uint64_t>(run.colour + k * run.colour_step));
+        marked_ += marks.add_row_run(run, mix(value, r));
       }
     }
   }

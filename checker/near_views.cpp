@@ -360,8 +360,8 @@ private:
   std::vector<Cluster> clusters_;
 };
 
-bool PlaceColours::explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) const {
-  if (roots.size() < 8 || layout_.vertices() < 4096 || vertex.size() != layout_.vertices() || layout_.order.empty()) return false;
+bool PlaceColours::explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots, Vertex few_vertices) const {
+  if (roots.size() < few_roots || layout_.vertices() < few_vertices || vertex.size() != layout_.vertices() || layout_.order.empty()) return false;
   return Near(*this).explains(roots, number);
 }
 

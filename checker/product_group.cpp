@@ -150,8 +150,8 @@ public:
   std::optional<ConfirmedGroup> confirm(const Json& evidence) {
     const bool twins = down_.size() != down_.class_of.size() || across_.size() != across_.class_of.size();
     if (evidence["twins"].size() != (twins ? 1 : 0) || evidence["failed"].size() != 0 || evidence["path"].size() > longest_path) return std::nullopt;
-    for (const Json& generator : evidence["generators"].array()) {
-      if (generators_.size() > 64 || !take_generator(Permutation::read(generator, tokens_))) return std::nullopt;
+    if (!Permutation::visit(evidence["generators"], tokens_, [this](Permutation generator) { return generators_.size() <= 64 && take_generator(std::move(generator)); })) {
+      return std::nullopt;
     }
     for (const Json& vertex : evidence["path"].array()) {
       const std::optional<Vertex> q = class_led_by(vertex.natural());
@@ -167,6 +167,7 @@ public:
 
 private:
   [[nodiscard]] Vertex size() const { return down_.size() * across_.size(); }
+  [[nodiscard]] bool is_single() const { return size() == tokens_; }  ///< no twins: classes are tokens
 
   /// The product of classes whose first token this is.
   [[nodiscard]] std::optional<Vertex> class_led_by(std::uint64_t token) const {
@@ -178,10 +179,14 @@ private:
   }
 
   /// A map of first tokens that is a pair of maps of the sides, straight or crosswise, each of which keeps everything.
-  bool take_generator(const Permutation& permutation) {
+  bool take_generator(Permutation permutation) {
     ClassMap map(size());
     std::iota(map.begin(), map.end(), Vertex{0});
     for (const auto& [x, y] : permutation.moves()) {
+      if (is_single()) {
+        map[x] = y;
+        continue;
+      }
       const auto from = class_led_by(x), to = class_led_by(y);
       if (!from || !to) return false;
       map[*from] = *to;
@@ -199,8 +204,10 @@ private:
     }
     // A permutation of all products, so both are bijections.
     const bool kept = crosswise ? carries(down_, across_, by_row) && carries(across_, down_, by_column) : carries(down_, down_, by_row) && carries(across_, across_, by_column);
-    if (kept) generators_.push_back(std::move(map));
-    return kept;
+    if (!kept) return false;
+    generators_.push_back(std::move(map));
+    if (is_single()) given_.push_back(std::move(permutation));
+    return true;
   }
 
   /// Level by level: the vertices that numbers do not tell from the path's are its orbit.
@@ -280,7 +287,11 @@ private:
 
   /// To tokens: classes, and generators place by place, which are not asked for any more and take room for all tokens each.
   void lift(ConfirmedGroup& confirmed) {
-    const bool single = size() == tokens_;  // no twins: classes are tokens
+    if (is_single()) {
+      generators_.clear();
+      confirmed.group.generators = std::move(given_);
+      return;
+    }
     const auto tokens_of = [&](Vertex q) {
       std::vector<Vertex> tokens;
       for (const Vertex r : down_.classes[q / across_.size()]) {
@@ -288,7 +299,7 @@ private:
       }
       return tokens;
     };
-    for (Vertex q = 0; q < size() && !single; ++q) {
+    for (Vertex q = 0; q < size(); ++q) {
       std::vector<Vertex> members = tokens_of(q);
       if (members.size() < 2) continue;
       confirmed.order->multiply_factorial(members.size());
@@ -300,10 +311,6 @@ private:
       moves.reserve(tokens_);
       for (Vertex q = 0; q < size(); ++q) {
         if (map[q] == q) continue;
-        if (single) {
-          moves.emplace_back(q, map[q]);
-          continue;
-        }
         const std::vector<Vertex> from = tokens_of(q), to = tokens_of(map[q]);
         for (std::size_t k = 0; k < from.size(); ++k) moves.emplace_back(from[k], to[k]);
       }
@@ -314,6 +321,7 @@ private:
   Vertex tokens_, width_;
   Side down_, across_;
   std::vector<ClassMap> generators_;
+  std::vector<Permutation> given_;  // the same, where classes are tokens
   std::vector<Vertex> path_;
   std::vector<std::uint64_t> names_;
   std::size_t horizon_ = 0;

@@ -341,13 +341,14 @@ bool is_rigid(const Layout& layout) {
   for (const Relation& relation : layout.relations) {
     // What cancels is one and the same for a whole row, so colours as given tell.
     const bool plain = relation.relative == RelativeKind::none;
-    const auto are_rigid = [&](Vertex begin, Vertex end, const std::vector<Run>& runs) {
-      for (Vertex i = begin; i < end; ++i) {
+    const auto are_rigid = [&](Vertex begin, Vertex end, const std::vector<Run>& runs, bool moves) {
+      // Where rows move along with their readers, they repeat colours as the first one does, with the reader in the same place.
+      for (Vertex i = begin; i < (moves ? begin + 1 : end); ++i) {
         if (!is_rigid_row(i, runs)) return false;
       }
       return true;
     };
-    if (plain && !relation.pattern->visit_rows(are_rigid)) return false;
+    if (plain && !relation.pattern->visit_stretches(are_rigid)) return false;
     for (Vertex i = 0; !plain && i < layout.vertices(); ++i) {
       relation.row(i, row);
       if (!is_rigid_row(i, row)) return false;

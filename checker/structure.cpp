@@ -54,15 +54,15 @@ Vertex to_quotient(const std::vector<std::uint32_t>& index, std::uint64_t x, con
 /// Automorphisms of the last quotient from the evidence, each confirmed arc by arc.
 std::vector<Moves> read_generators(const Tower& tower, const std::vector<std::uint32_t>& index, const Json& list, const std::string& claim) {
   std::vector<Moves> generators;
-  for (const Json& stretches : list.array()) {
-    const Permutation permutation = Permutation::read(stretches, static_cast<Vertex>(index.size()));
+  Permutation::visit(list, static_cast<Vertex>(index.size()), [&](const Permutation& permutation) {
     Moves moves;
     for (const auto& [x, y] : permutation.moves()) moves.emplace_back(to_quotient(index, x, claim), to_quotient(index, y, claim));
     if (!std::is_sorted(moves.begin(), moves.end())) std::sort(moves.begin(), moves.end());
     const std::optional<Moves> all = tower.move_rows(moves);
     if (!all || !maps(tower.graph, tower.graph, *all, true)) throw Rejected(claim, "generator " + std::to_string(generators.size()) + " is no automorphism");
     generators.push_back(std::move(moves));
-  }
+    return true;
+  });
   return generators;
 }
 

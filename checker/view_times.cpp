@@ -8,6 +8,7 @@
 #include "field.hpp"
 #include "poll.hpp"
 #include "reach.hpp"
+#include "row_marks.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -147,11 +148,9 @@ bool do_least_times_explain(const Layout& layout, const std::vector<std::int64_t
 
 /// The vertices that stay where they are in every view, because nothing else is like them in what is kept and in the rows that are in sight of all roots; then their rows,
 /// colour by colour, are kept as sets: each member is marked. False where nothing new is fixed (docs/theory.md 16.64), or that is too much to mark.
-/// @param marked  how much so far: a few lines of a certificate may ask for n^2 arcs; the library marks fewer
+/// @param marked  how much so far, at most `most_marked`
 bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>& least, const Described& rows, const std::vector<std::uint64_t>& first, std::set<Vertex>& fixed,
-                          std::vector<std::uint64_t>& kept, std::uint64_t& marked) {
-  constexpr std::uint64_t most_marked = std::uint64_t{1} << 28;
-  constexpr std::size_t most_steps = 8;
+                          std::vector<std::uint64_t>& kept, std::uint64_t& marked, std::uint64_t most_marked) {
   std::map<std::uint64_t, std::vector<Vertex>> asked;  // by how much is in sight at the least
   for (Vertex j = 0; j < layout.vertices(); ++j) {
     std::uint64_t grade = 0;
@@ -170,8 +169,7 @@ bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>&
   }
   if (fresh.empty()) return false;
   fixed.insert(fresh.begin(), fresh.end());
-  std::vector<std::uint64_t> marks(layout.vertices(), 0);
-  std::map<Vertex, std::vector<std::uint64_t>> ends;  // by step: where runs of one colour begin and end
+  RowMarks marks(layout.vertices());
   std::vector<Run> row;
   for (const Vertex p : fresh) {
     for (std::size_t r = 0; r < first.size(); ++r) {
@@ -179,23 +177,12 @@ bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>&
       poll();
       layout.relations[r].row(p, row);
       for (const Run& run : row) {
-        if (++marked > most_marked) return false;
-        if (run.colour_step == 0 && (ends.contains(run.step) || ends.size() < most_steps)) {
-          const std::uint64_t mark = mix(mix(p, r), static_cast<std::uint64_t>(run.colour));
-          std::vector<std::uint64_t>& change = ends.try_emplace(run.step, std::size_t{layout.vertices()} + run.step, 0).first->second;
-          change[run.first] += mark;
-          change[std::size_t{run.last} + run.step] -= mark;
-          continue;
-        }
-        if (marked += run.size(); marked > most_marked) return false;
-        for (Vertex k = 0; k < run.size(); ++k) marks[run.first + k * run.step] += mix(mix(p, r), static_cast<std::uint64_t>(run.colour + k * run.colour_step));
+        if ((marked += marks.add_row_run(run, mix(p, r))) > most_marked) return false;
       }
     }
   }
-  for (auto& [step, change] : ends) {
-    for (std::size_t j = 0; j < layout.vertices(); ++j) marks[j] += change[j] += j < step ? 0 : change[j - step];
-  }
-  for (Vertex j = 0; j < layout.vertices(); ++j) kept[j] = mix(kept[j], marks[j]);
+  const std::vector<std::uint64_t> told = marks.take();
+  for (Vertex j = 0; j < layout.vertices(); ++j) kept[j] = mix(kept[j], told[j]);
   return true;
 }
 
@@ -220,7 +207,7 @@ std::vector<std::int64_t> least_times(const Layout& layout, std::uint64_t depth,
   return compute_latest_from(layout, std::move(sources));
 }
 
-bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number) {
+bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::uint64_t most_marked) {
   constexpr std::uint64_t most_work = std::uint64_t{1} << 24;  // beyond this, comparing views by their classes is quicker
   if (has_equal_registers(layout) || layout.order.empty()) return false;
   const bool few = std::uint64_t{roots.size()} * layout.vertices() <= most_work;
@@ -234,7 +221,7 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
   std::uint64_t marked = 0;
   for (int round = 0;; ++round) {
     if (do_least_times_explain(layout, least, number, rows, first, kept)) return true;
-    if (round == most_rounds || !mark_what_fixed_read(layout, least, rows, first, fixed, kept, marked)) break;
+    if (round == most_rounds || !mark_what_fixed_read(layout, least, rows, first, fixed, kept, marked, most_marked)) break;
   }
   if (!few) return false;
   // Maps lead to roots whose own rows, all of them in sight, are alike: within each such kind one number per hash. What the root reads keeps its colour.

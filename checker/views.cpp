@@ -148,7 +148,8 @@ public:
       if (!test) test.emplace(make_structure(layout_));
       return (*test)(permutation);
     };
-    if (do_times_explain(layout_, depth_, roots, explainer_.number()) || do_lines_explain(layout_, depth_, roots) || do_matchings_explain(layout_, depth_, roots, is_symmetry)) {
+    if (do_residues_explain(layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), is_symmetry) || do_times_explain(layout_, depth_, roots, explainer_.number()) ||
+        do_lines_explain(layout_, depth_, roots) || do_matchings_explain(layout_, depth_, roots, is_symmetry)) {
       if (keeps_met) meet_given(roots);
       return;
     }
@@ -178,16 +179,9 @@ public:
       if (keeps_met) meet_given(roots);
       return;
     }
-    if (do_local_views_explain(layout_, orbit, depth_, roots, memory_, few_local_work) || do_descending_rows_explain(layout_, orbit, depth_, roots, memory_)) {
-      if (keeps_met) meet_given(roots);
-      return;
-    }
-    const auto& classes = layout_group_.group.classes;
-    const bool uniform = std::all_of(classes.begin(), classes.end(), [&](const auto& members) { return explainer_.explains_class(members); });
-    if (!rigid && uniform) places_ = PlaceColours::make(layout_, layout_group_.group, depth_);
-    // The former takes a pass over the rows for each of a few clusters of roots, the latter a look at the surroundings of each: no more than at these views themselves.
+    // No more steps for small views than comparing these views one by one takes.
     const std::uint64_t cost = std::clamp(128 * std::uint64_t{roots.size()} * layout_.vertices(), 8 * few_local_work, most_local_work);
-    if ((places_ && places_->explains_all(roots, explainer_.number())) || do_local_views_explain(layout_, orbit, depth_, roots, memory_, cost)) {
+    if (do_surroundings_explain({layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), cost, 8, 4096, rigid}, memory_, places_)) {
       if (keeps_met) meet_given(roots);
       return;
     }
@@ -423,7 +417,10 @@ Group read_group(const Json& evidence, Vertex degree) {
     }
     if (added.size() < 2) throw Malformed("evidence \"groups\": a class has at least two members");
   }
-  for (const Json& generator : evidence["generators"].array()) group.generators.push_back(Permutation::read(generator, degree));
+  Permutation::visit(evidence["generators"], degree, [&](Permutation generator) {
+    group.generators.push_back(std::move(generator));
+    return true;
+  });
   return group;
 }
 

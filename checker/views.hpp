@@ -72,7 +72,8 @@ public:
   /// Nothing for a root that is not first in its class, and where walk_root may have an answer.
   [[nodiscard]] std::optional<ViewColours> colour(Vertex root);
   /// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? False may mean: not found out (near_views.cpp).
-  [[nodiscard]] bool explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) const;
+  /// Fewer roots, or a smaller layout: not even tried.
+  [[nodiscard]] bool explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots = 8, Vertex few_vertices = 4096) const;
   std::vector<Vertex> vertex;        ///< by place, ascending
   std::vector<std::uint64_t> count;  ///< by place: the vertices that it stands for
 
@@ -111,7 +112,9 @@ private:
 
 /// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? Shown by what they keep of each vertex alone:
 /// its colour, the time t_a(j) left to it, whether it is the root, and the colours of its visible rows. False may mean: not found out.
-[[nodiscard]] bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number);
+/// @param most_marked  arcs, and runs of one colour, of fixed tokens that are gone through: a few lines of a certificate may ask for n^2 of them; the library takes fewer
+[[nodiscard]] bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number,
+                                    std::uint64_t most_marked = std::uint64_t{1} << 28);
 
 /// By vertex: no more than the layers that are left to it in the views of all of these roots; -1: nothing is known (view_times.cpp).
 [[nodiscard]] std::vector<std::int64_t> least_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots);
@@ -148,6 +151,26 @@ inline constexpr std::uint64_t few_local_work = std::uint64_t{1} << 24, most_loc
 /// No isomorphisms between the views of these roots but identities: rows go down, views that hold all rows of what they see are told apart by what is read, recursively, and the
 /// others by walks through them (descending_views.cpp). False may mean: not found out.
 [[nodiscard]] bool do_descending_rows_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory);
+
+/// What small views, rows that go down and what is near the roots say, in this order, small views of more steps last.
+struct SurroundingsQuestion {
+  const Layout& layout;
+  const Group& group;  ///< automorphisms: their classes
+  const std::vector<Vertex>& orbit;
+  std::uint64_t depth;
+  const std::vector<Vertex>& roots;   ///< one per orbit
+  const std::vector<Vertex>& number;  ///< isomorphisms within equal numbers are explained
+  std::uint64_t most_local = most_local_work;
+  std::size_t few_roots = 8;
+  Vertex few_vertices = 4096;
+  bool rigid = false;
+};
+/// Is every isomorphism of these views what the group does, or within equal numbers? False may mean: not found out. @param places  made on the way, unless the layout is rigid
+[[nodiscard]] bool do_surroundings_explain(const SurroundingsQuestion& question, ReachMemory& memory, std::unique_ptr<PlaceColours>& places);
+
+/// The same for layouts that fall apart into residues, by these and the other ways, residue by residue (residue_views.cpp). False may mean: not found out.
+[[nodiscard]] bool do_residues_explain(const Layout& layout, const Group& layout_group, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots,
+                                       const std::vector<Vertex>& number, const std::function<bool(const Permutation&)>& is_symmetry);
 
 /// Takes away the roots in whose views all rows of some relations are, those that have occurred by a layer, where the evidence shows that these relations by themselves
 /// have no automorphisms but the layout's (partial_views.cpp). `evidence`: {F: GROUP}. Throws Rejected, Malformed.

@@ -53,6 +53,9 @@ void append_value(const nlohmann::json& value, std::string& out) {
       append_value(member.value(), out);
     }
     out += '}';
+  } else if (value.is_binary()) {
+    const auto& text = value.get_binary();
+    out.append(text.begin(), text.end());
   } else if (value.is_number_float()) {
     append_real(value.get<double>(), out);
   } else if (value.is_number_integer()) {

@@ -1,9 +1,11 @@
 #include "sightline/certificate/group_evidence.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "sightline/base/error.hpp"
 #include "sightline/symmetry/search.hpp"
@@ -103,8 +105,11 @@ json print_path(const TwinTower& tower, const Path& path, std::size_t length) {
 
 }  // namespace
 
-json to_evidence(const MovedPairs& moved) {
-  json stretches = json::array();
+namespace {
+
+/// visit(first, count, image, direction).
+template <class Visit>
+void visit_stretches(const MovedPairs& moved, const Visit& visit) {
   for (std::size_t begin = 0, end = 0; begin < moved.size(); begin = end) {
     int direction = 1;
     for (end = begin + 1; end < moved.size() && moved[end].first == moved[end - 1].first + 1; ++end) {
@@ -112,8 +117,15 @@ json to_evidence(const MovedPairs& moved) {
       if (end == begin + 1 && step == -1) direction = -1;
       if (step != direction) break;
     }
-    stretches.push_back({moved[begin].first, end - begin, moved[begin].second, direction});
+    visit(moved[begin].first, end - begin, moved[begin].second, direction);
   }
+}
+
+}  // namespace
+
+json to_evidence(const MovedPairs& moved) {
+  json stretches = json::array();
+  visit_stretches(moved, [&](Vertex first, std::size_t count, Vertex image, int direction) { stretches.push_back({first, count, image, direction}); });
   return stretches;
 }
 
@@ -190,6 +202,42 @@ json to_evidence(const symmetry::SearchRecord& record) {
   json generators = json::array();
   for (const MovedPairs& moved : record.generators) generators.push_back(to_evidence(moved));
   return {{"failed", json::array()}, {"generators", std::move(generators)}, {"path", record.path}, {"twins", record.inner_colours}};
+}
+
+json write_evidence(const symmetry::SearchRecord& record) {
+  constexpr std::size_t longest = 64;  // four numbers, their commas, brackets
+  std::vector<std::uint8_t> text;
+  std::size_t size = 0;
+  const auto add = [&](char c) {
+    if (size + longest > text.size()) text.resize(2 * text.size() + longest);
+    text[size++] = static_cast<std::uint8_t>(c);
+  };
+  const auto add_number = [&](std::int64_t number) {
+    char* const begin = reinterpret_cast<char*>(text.data() + size);
+    size += static_cast<std::size_t>(std::to_chars(begin, begin + 20, number).ptr - begin);
+  };
+  char between = '[';
+  for (const MovedPairs& moved : record.generators) {
+    add(std::exchange(between, ','));
+    char before = '[';
+    visit_stretches(moved, [&](Vertex first, std::size_t count, Vertex image, int direction) {
+      add(std::exchange(before, ','));
+      char inside = '[';
+      for (const std::int64_t number : {std::int64_t{first}, static_cast<std::int64_t>(count), std::int64_t{image}, std::int64_t{direction}}) {
+        add(std::exchange(inside, ','));
+        add_number(number);
+      }
+      add(']');
+    });
+    if (before == '[') add('[');
+    add(']');
+  }
+  if (between == '[') add('[');
+  add(']');
+  text.resize(size);
+  json evidence = to_evidence(symmetry::SearchRecord{record.is_tight, {}, record.path, record.inner_colours});
+  evidence["generators"] = json::binary(std::move(text));
+  return evidence;
 }
 
 json make_no_isomorphism_evidence(const symmetry::Structure& a, const symmetry::Structure& b, const std::vector<std::pair<Vertex, Vertex>>& pairs,

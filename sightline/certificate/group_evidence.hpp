@@ -25,6 +25,8 @@ namespace sightline::certificate {
 
 /// The same from a search that was recorded, when it is tight; the certificate is the same byte by byte.
 [[nodiscard]] nlohmann::json to_evidence(const symmetry::SearchRecord& record);
+/// The same, its generators as text for print_canonical: of millions of stretches no tree is made.
+[[nodiscard]] nlohmann::json write_evidence(const symmetry::SearchRecord& record);
 
 /// Evidence that no isomorphism a -> b maps pairs[k].first to pairs[k].second for all k: {"generators","path","tree","twins"}.
 /// ArgumentError when there is one. Both have the same number of vertices and relations.

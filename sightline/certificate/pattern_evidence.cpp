@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -11,7 +12,7 @@
 #include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sightline/architecture/json_text.hpp"
@@ -86,7 +87,11 @@ public:
       for (std::int64_t i = segments[s].begin; i < end;) i = write_piece(pattern_.lists()[segments[s].list], i, end);
     }
     out += "{\"lists\":[";
-    append_joined(lists_, out);
+    for (std::size_t number = 0; number < lists_.size(); ++number) {
+      out += number == 0 ? "[" : ",[";
+      append_joined(list_of(number), out);
+      out += ']';
+    }
     out += "],\"segments\":[";
     append_joined(segments_, out);
     fmt::format_to(std::back_inserter(out), "],\"vertices\":{}}}", pattern_.vertex_count());
@@ -95,19 +100,19 @@ public:
 private:
   /// Writes the readers from i on for which all runs keep their form; returns the first one after them.
   std::int64_t write_piece(const Pattern::RunList& list, std::int64_t i, std::int64_t end) {
-    std::vector<Stretch> own, tail;
     const auto read = [&](std::span<const AffineRun> runs, std::vector<Stretch>& out) {
+      out.clear();
       for (const AffineRun& run : runs) {
         out.push_back(write_run(run, i));
         end = std::min(end, out.back().end);
       }
     };
-    read(pattern_.own_runs(list, room_), own);
-    read(std::span(pattern_.affine_runs()).subspan(list.shared_begin, list.shared_count), tail);
+    read(pattern_.own_runs(list, room_), own_);
+    read(std::span(pattern_.affine_runs()).subspan(list.shared_begin, list.shared_count), tail_);
     const std::int64_t last = end - 1 - i;
     bool constant = true;
-    const auto keep = [&](const std::vector<Stretch>& from) {
-      WrittenList to;
+    const auto keep = [&](const std::vector<Stretch>& from, WrittenList& to) {
+      to.clear();
       for (const Stretch& stretch : from) {
         WrittenRun run = stretch.run;
         const bool empty = run[0] > run[1] && run[0] + run[4] * last > run[1] + run[5] * last;  // and so in between
@@ -117,11 +122,12 @@ private:
         constant = constant && run[4] == 0 && run[5] == 0;
         to.push_back(run);
       }
-      std::sort(to.begin(), to.end());
-      return to;
+      if (to.size() > 1) std::sort(to.begin(), to.end());
     };
-    const WrittenList own_runs = keep(own), tail_runs = keep(tail);
-    const std::int64_t number = find_list(own_runs), tail_number = tail_runs.empty() ? -1 : find_list(tail_runs);
+    keep(own_, runs_);
+    const std::int64_t number = find_list(runs_);
+    keep(tail_, runs_);
+    const std::int64_t tail_number = runs_.empty() ? -1 : find_list(runs_);
     if (!segments_.empty() && constant && segments_.back()[2] == number && segments_.back()[3] == tail_number && last_constant_)
       segments_.back()[1] += last + 1;
     else
@@ -130,10 +136,42 @@ private:
     return end;
   }
 
+  /// Its number. Lists stand one behind the other, and by their hashes in a table with gaps.
   std::int64_t find_list(const WrittenList& list) {
-    const auto [found, is_new] = numbers_.emplace(list, lists_.size());
-    if (is_new) lists_.push_back(&found->first);
-    return static_cast<std::int64_t>(found->second);
+    if (2 * lists_.size() >= slots_.size()) grow();
+    const std::uint64_t hash = make_hash(list);
+    std::size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at] != no_list; at = (at + 1) & (slots_.size() - 1)) {
+      const std::span<const WrittenRun> known = list_of(slots_[at]);
+      if (lists_[slots_[at]].hash == hash && std::ranges::equal(known, list)) return slots_[at];
+    }
+    slots_[at] = static_cast<std::uint32_t>(lists_.size());
+    lists_.push_back({hash, pool_.size()});
+    pool_.insert(pool_.end(), list.begin(), list.end());
+    return slots_[at];
+  }
+
+  [[nodiscard]] std::span<const WrittenRun> list_of(std::size_t number) const {
+    const std::size_t end = number + 1 < lists_.size() ? lists_[number + 1].begin : pool_.size();
+    return std::span(pool_).subspan(lists_[number].begin, end - lists_[number].begin);
+  }
+
+  void grow() {
+    slots_.assign(std::max<std::size_t>(64, 4 * lists_.size()), no_list);
+    slots_.resize(std::bit_ceil(slots_.size()), no_list);
+    for (std::uint32_t number = 0; number < lists_.size(); ++number) {
+      std::size_t at = lists_[number].hash & (slots_.size() - 1);
+      while (slots_[at] != no_list) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = number;
+    }
+  }
+
+  static std::uint64_t make_hash(const WrittenList& list) {
+    std::uint64_t hash = list.size();
+    for (const WrittenRun& run : list) {
+      for (const std::int64_t number : run) hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9e3779b97f4a7c15u + (hash >> 29);
+    }
+    return hash ^ (hash >> 32);
   }
 
   static void append_joined(const auto& members, std::string& out) {
@@ -142,35 +180,30 @@ private:
       append(members[k], out);
     }
   }
-  static void append(std::int64_t number, std::string& out) {
-    char buffer[24];
-    out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr);
-  }
   template <std::size_t size>
   static void append(const std::array<std::int64_t, size>& numbers, std::string& out) {
-    out += '[';
-    append_joined(numbers, out);
-    out += ']';
+    char buffer[24 * size + 2];
+    char* end = buffer;
+    char before = '[';
+    for (const std::int64_t number : numbers) {
+      *end++ = std::exchange(before, ',');
+      end = std::to_chars(end, end + 20, number).ptr;
+    }
+    *end++ = ']';
+    out.append(buffer, end);
   }
-  static void append(const WrittenList* list, std::string& out) {
-    out += '[';
-    append_joined(*list, out);
-    out += ']';
-  }
-
   const Pattern& pattern_;
   std::vector<AffineRun> room_;
-  struct Hash {
-    std::size_t operator()(const WrittenList& list) const {
-      std::uint64_t hash = list.size();
-      for (const WrittenRun& run : list) {
-        for (const std::int64_t number : run) hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9e3779b97f4a7c15u + (hash >> 29);
-      }
-      return hash;
-    }
+  std::vector<Stretch> own_, tail_;  ///< of the piece at hand
+  WrittenList runs_;
+  struct List {
+    std::uint64_t hash;
+    std::size_t begin;  ///< in pool_
   };
-  std::unordered_map<WrittenList, std::size_t, Hash> numbers_;
-  std::vector<const WrittenList*> lists_;
+  static constexpr std::uint32_t no_list = ~std::uint32_t{0};
+  std::vector<WrittenRun> pool_;
+  std::vector<List> lists_;
+  std::vector<std::uint32_t> slots_;
   std::vector<std::array<std::int64_t, 4>> segments_;
   bool last_constant_ = false;
 };

@@ -234,13 +234,10 @@ private:
       if (alike.front().empty() || (!parts_.empty() && sight::do_times_explain(layout_, depth_, alike.front(), number, budget_))) return {};
       if (sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
     }
-    const auto do_local_views_explain = [&](std::uint64_t most_work) { return sight::do_local_views_explain(layout_, layout_group_.orbit, depth_, alike.front(), budget_, most_work); };
-    if (do_local_views_explain(sight::few_local_steps) || sight::explain_descending_rows(layout_, depth_, alike.front(), budget_).explained ||
-        do_local_views_explain(sight::most_local_steps)) {
-      return {};
-    }
-    use_places(number);
-    if (!rigid && places_ && places_->explains_all(alike.front(), number)) return {};
+    places_.reset();
+    sight::SurroundingsQuestion near{&layout_, &layout_group_, depth_, &alike.front(), &number, sight::most_local_steps};
+    near.is_rigid = [rigid] { return rigid; };
+    if (sight::explain_surroundings(near, places_, budget_) == sight::SurroundingsAnswer::explained) return {};
     const auto split = [&](const auto& invariant) {
       Alike still;
       for (const std::vector<Vertex>& members : alike) {

@@ -8,6 +8,7 @@
 #include "sightline/layout/layout.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
+#include "sightline/sight/rooted.hpp"
 
 namespace sightline::sight {
 

@@ -13,6 +13,7 @@
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/views.hpp"
 #include "sightline/symmetry/field.hpp"
+#include "sightline/symmetry/verification.hpp"
 
 namespace sightline::sight {
 
@@ -189,9 +190,10 @@ public:
     for (const Vertex q : path_) found.record.path.push_back(first_token(q));
     group::Group& group = found.group;
     group.degree = tokens;
-    std::vector<Places> fibre(size_);
+    const bool single = size_ == tokens;  // no twins: classes are tokens
+    std::vector<Places> fibre(single ? 0 : size_);
     symmetry::Orbits orbits(tokens);
-    for (Vertex q = 0; q < size_; ++q) {
+    for (Vertex q = 0; q < fibre.size(); ++q) {
       for (const Vertex r : down_.members[q / columns_]) {
         for (const Vertex c : across_.members[q % columns_]) fibre[q].push_back(r * width_ + c);
       }
@@ -203,6 +205,12 @@ public:
     Images images(tokens);
     for (const Images& generator : generators_) {
       symmetry::MovedPairs& moved = found.record.generators.emplace_back();
+      if (single) {
+        moved = symmetry::to_moved(generator);
+        orbits.join(moved);
+        group.generators.push_back(group::Permutation::from_images(generator));
+        continue;
+      }
       for (Vertex q = 0; q < size_; ++q) {
         if (generator[q] != q) moved.emplace_back(first_token(q), first_token(generator[q]));
         for (std::size_t k = 0; k < fibre[q].size(); ++k) {
@@ -250,9 +258,11 @@ private:
   template <class Map>
   void add_generator(const Map& map) {
     Images& images = generators_.emplace_back(size_);
-    for (Vertex q = 0; q < size_; ++q) {
-      const auto [r, c] = map(q / columns_, q % columns_);
-      images[q] = r * columns_ + c;
+    for (Vertex row = 0, q = 0; row < down_.classes(); ++row) {
+      for (Vertex column = 0; column < columns_; ++column, ++q) {
+        const auto [r, c] = map(row, column);
+        images[q] = r * columns_ + c;
+      }
     }
   }
 

@@ -40,6 +40,9 @@ struct ReadRange {
   friend bool operator==(const ReadRange&, const ReadRange&) = default;
 };
 
+/// Ranges of one row as layers have them: sorted, those that touch or are the same in one. In any order, of any heads.
+void tidy(std::vector<ReadRange>& ranges);
+
 /// Readers begin .. end-1 read the same ranges: those of a stretch that the groups next to it may have as well, and `count` of their own.
 struct ReadGroup {
   Vertex begin = 0, end = 0;

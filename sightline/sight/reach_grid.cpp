@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "sightline/layout/moving_rows.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
@@ -35,9 +36,84 @@ struct Factors {
   std::vector<Axis> down, across;  // by r, by c
 };
 
+/// A layer of one head whose rows stay or move along, in few stretches of readers: nothing has to be written down for each of them (docs/theory.md 16.66).
+class MovingLayer {
+public:
+  /// Nothing where rows are of another kind, or where most readers have a stretch of their own.
+  static std::optional<MovingLayer> make(const Layout& layout, const layout::Layer& layer) {
+    if (layer.relations.size() != 1) return std::nullopt;
+    const layout::Pattern& pattern = layout.relations[layer.relations.front()].pattern();
+    if (pattern.segments().size() * 2 > pattern.vertex_count()) return std::nullopt;
+    const auto& runs = pattern.affine_runs();
+    // Lists of both kinds of runs have stretches of their own (layout/steady_rows.hpp).
+    const auto is_of_one_kind = [&](const layout::Pattern::RunList& list) {
+      const auto moves = [](const layout::AffineRun& run) { return run.lo_moves && run.hi_moves && !run.floor_moves; };
+      const auto do_all = [&](std::uint32_t begin, std::uint32_t count) { return std::all_of(runs.begin() + begin, runs.begin() + begin + count, moves); };
+      return do_all(list.runs_begin, list.runs_count) && do_all(list.shared_begin, list.shared_count);
+    };
+    for (std::uint32_t list = 0; list < pattern.lists().size(); ++list) {
+      if (!pattern.is_constant(list) && !is_of_one_kind(pattern.lists()[list])) return std::nullopt;
+    }
+    MovingLayer found(pattern);
+    const std::size_t most = pattern.vertex_count() / 2;
+    const bool few = layout::visit_stretches(pattern, [&](Vertex begin, Vertex end, bool moves) {
+      found.stretches_.push_back({begin, end, moves});
+      return found.stretches_.size() <= most;
+    });
+    if (!few) return std::nullopt;
+    return found;
+  }
+
+  struct Stretch {
+    Vertex begin, end;
+    bool moves;
+  };
+  [[nodiscard]] const std::vector<Stretch>& stretches() const { return stretches_; }
+
+  void row(Vertex i, Axis& out) const {
+    pattern_->row(i, runs_);
+    out.clear();
+    for (const layout::Run& run : runs_) out.push_back({run.first, run.last, run.step});
+    tidy(out);
+  }
+
+  /// How many groups of readers a ReadLayer would have, and the first reader of one.
+  [[nodiscard]] std::size_t count_groups() {
+    if (!first_group_.empty()) return groups_;
+    Axis here, before;
+    for (const Stretch& stretch : stretches_) {
+      row(stretch.begin, here);
+      const bool joins = stretch.begin > 0 && here == before;
+      first_group_.push_back(groups_ - (joins ? 1 : 0));
+      groups_ += (joins ? 0 : 1) + (stretch.moves && !here.empty() ? stretch.end - stretch.begin - 1 : 0);
+      if (stretch.moves) row(stretch.end - 1, before);
+      else before.swap(here);
+    }
+    return groups_;
+  }
+  [[nodiscard]] Vertex first_of_group(std::size_t group) const {
+    const auto at = static_cast<std::size_t>(std::upper_bound(first_group_.begin(), first_group_.end(), group) - first_group_.begin()) - 1;
+    return stretches_[at].begin + (stretches_[at].moves ? static_cast<Vertex>(group - first_group_[at]) : 0);
+  }
+
+private:
+  explicit MovingLayer(const layout::Pattern& pattern) : pattern_(&pattern) {}
+  const layout::Pattern* pattern_;
+  mutable std::vector<layout::Run> runs_;
+  std::vector<Stretch> stretches_;
+  std::vector<std::size_t> first_group_;  ///< by stretch: that of its first reader
+  std::size_t groups_ = 0;
+};
+
+/// A layer by whichever is shorter.
+struct GridLayer {
+  std::shared_ptr<const ReadLayer> read;
+  std::optional<MovingLayer> moving;
+};
+
 class Splitter {
 public:
-  Splitter(const ReadLayer& layer, Vertex width, Vertex height, const Budget& budget)
+  Splitter(const GridLayer& layer, Vertex width, Vertex height, const Budget& budget)
       : layer_(layer), width_(width), budget_(budget) {
     factors_.down.resize(height);
     factors_.across.resize(width);
@@ -45,10 +121,12 @@ public:
 
   // False when some row is not the product that other tokens of its grid row and column have led to expect.
   bool run() {
-    for (const ReadGroup& group : layer_.groups) {
+    if (layer_.moving) return run_by_stretches();
+    for (const ReadGroup& group : layer_.read->groups) {
+      const ReadLayer::Row row = layer_.read->row(group);
       for (Vertex i = group.begin; i < group.end; ++i) {
         budget_.poll();
-        if (!take(group, i)) return false;
+        if (!take(row, i)) return false;
       }
     }
     return true;
@@ -62,10 +140,80 @@ private:
     ReadRange columns;
   };
 
-  bool take(const ReadGroup& group, Vertex i) {
+  bool run_by_stretches() {
+    Axis row;
+    for (const MovingLayer::Stretch& stretch : layer_.moving->stretches()) {
+      layer_.moving->row(stretch.begin, row);
+      for (Vertex i = stretch.begin, next = i; i < stretch.end; i = next) {
+        budget_.poll();
+        next = i + 1;
+        if (!stretch.moves) {
+          if (!take(row, i)) return false;
+          continue;
+        }
+        if (!make_axes(row, i)) return false;
+        // On one row of the grid, until the last column that is read comes to its edge, the columns move along and the grid rows stay.
+        Vertex last = 0;
+        for (const ReadRange& range : across_) last = std::max(last, range.last);
+        next = std::min({stretch.end, i + (width_ - i % width_), i + (width_ - last)});
+        if (!keep_moving(i, next - i)) return false;
+        for (ReadRange& range : row) {
+          range.first += next - i;
+          range.last += next - i;
+        }
+      }
+    }
+    return true;
+  }
+
+  /// What reader i of these rows makes of the axes.
+  bool take(const auto& row, Vertex i) {
+    if (!make_axes(row, i)) return false;
+    const Vertex r = i / width_, c = i % width_;
+    Axis& down = factors_.down[r];
+    Axis& across = factors_.across[c];
+    if (c == 0) down = down_;
+    if (r == 0) across = across_;
+    return down == down_ && across == across_;
+  }
+
+  /// The same for so many readers on one row of the grid, whose columns move along.
+  bool keep_moving(Vertex i, Vertex length) {
+    const Vertex r = i / width_, c = i % width_;
+    Axis& down = factors_.down[r];
+    if (c == 0) down = down_;
+    if (down != down_) return false;
+    if (r == 0) {
+      for (Vertex k = 0; k < length; ++k) {
+        Axis& across = factors_.across[c + k] = across_;
+        for (ReadRange& range : across) {
+          range.first += k;
+          range.last += k;
+        }
+      }
+      return true;
+    }
+    if (moves_until_.empty()) {
+      moves_until_.resize(width_);
+      for (Vertex x = width_; x-- > 0;) {
+        moves_until_[x] = x + 1 < width_ && is_moved(factors_.across[x], factors_.across[x + 1], 1) ? moves_until_[x + 1] : x + 1;
+      }
+    }
+    for (Vertex x = c; x < c + length; x = moves_until_[x]) {
+      if (!is_moved(across_, factors_.across[x], x - c)) return false;
+    }
+    return true;
+  }
+
+  static bool is_moved(const Axis& from, const Axis& to, Vertex by) {
+    return std::equal(from.begin(), from.end(), to.begin(), to.end(), [by](const ReadRange& a, const ReadRange& b) { return ReadRange{a.first + by, a.last + by, a.step} == b; });
+  }
+
+  /// Leaves the grid rows and columns that reader i reads; false when what he reads, with himself, is not their product.
+  bool make_axes(const auto& ranges, Vertex i) {
     pieces_.clear();
     const Vertex r = i / width_, c = i % width_;
-    for (const ReadRange& range : layer_.row(group)) {
+    for (const ReadRange& range : ranges) {
       if (!cut(range)) return false;
     }
     const auto before = [](const Piece& a, const Piece& b) { return a.row_first != b.row_first ? a.row_first < b.row_first : a.columns.first < b.columns.first; };
@@ -105,11 +253,7 @@ private:
     } else if (!has_row || !has_column) {
       return false;
     }
-    Axis& down = factors_.down[r];
-    Axis& across = factors_.across[c];
-    if (c == 0) down = down_;
-    if (r == 0) across = across_;
-    return down == down_ && across == across_;
+    return true;
   }
 
   static bool contains(const Axis& axis, Vertex x) {
@@ -142,31 +286,40 @@ private:
   }
 
   static constexpr std::size_t most_pieces = 4096;
-  const ReadLayer& layer_;
+  const GridLayer& layer_;
   Vertex width_;
   const Budget& budget_;
   Factors factors_;
+  std::vector<Vertex> moves_until_;  // by column, once the first row of the grid is known: the end of those whose columns move along
   std::vector<Piece> pieces_;
   Axis down_, across_, here_;
 };
 
 // Widths that the rows of a layer suggest: steps, distances between ranges, lengths; those near the square root first.
-std::vector<Vertex> list_widths(const ReadLayers& layers, Vertex tokens) {
+std::vector<Vertex> list_widths(std::vector<GridLayer>& layers, Vertex tokens) {
   std::map<Vertex, int> votes;
-  for (const auto& read : layers) {
-    const ReadLayer& layer = *read;
-    const std::size_t count = layer.groups.size();
+  const auto vote = [&votes](const auto& row) {
+    std::size_t left = 16;
+    std::optional<Vertex> before;
+    for (const ReadRange& range : row) {
+      if (left-- == 0) break;
+      if (range.step > 1) ++votes[range.step];
+      else ++votes[range.last - range.first + 1];
+      if (before) ++votes[range.first - *before];
+      before = range.first;
+    }
+  };
+  Axis row;
+  for (GridLayer& layer : layers) {
+    const std::size_t count = layer.moving ? layer.moving->count_groups() : layer.read->groups.size();
     for (std::size_t k = 0; k < std::min<std::size_t>(count, 16); ++k) {
-      const ReadGroup& group = layer.groups[count * (2 * k + 1) / 32];
-      std::size_t left = 16;
-      const ReadRange* before = nullptr;
-      for (const ReadRange& range : layer.row(group)) {
-        if (left-- == 0) break;
-        if (range.step > 1) ++votes[range.step];
-        else ++votes[range.last - range.first + 1];
-        if (before != nullptr) ++votes[range.first - before->first];
-        before = &range;
+      const std::size_t group = count * (2 * k + 1) / 32;
+      if (!layer.moving) {
+        vote(layer.read->row(layer.read->groups[group]));
+        continue;
       }
+      layer.moving->row(layer.moving->first_of_group(group), row);
+      vote(row);
     }
   }
   std::vector<Vertex> widths;
@@ -198,7 +351,11 @@ layout::Pattern to_pattern(const std::vector<Axis>& axes, const Budget& budget) 
 std::shared_ptr<const GridFactors> make_grid_factors(const Layout& layout, const Budget& budget) {
   if (layout.registers > 0 || layout.order.empty()) return nullptr;
   const std::vector<bool> used = layout.used_layers();
-  const ReadLayers layers = find_read_layers(layout, budget);
+  std::vector<GridLayer> layers(layout.layers.size());
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    if (used[l]) layers[l].moving = MovingLayer::make(layout, layout.layers[l]);
+    if (!layers[l].moving) layers[l].read = used[l] ? find_read_layer(layout, l, budget) : std::make_shared<const ReadLayer>();
+  }
   for (const Vertex width : list_widths(layers, layout.tokens)) {
     const Vertex height = layout.tokens / width;
     auto grid = std::make_shared<GridFactors>();
@@ -207,7 +364,7 @@ std::shared_ptr<const GridFactors> make_grid_factors(const Layout& layout, const
     grid->across.tokens = width;
     bool splits = true;
     for (std::size_t l = 0; l < layers.size() && splits; ++l) {
-      Splitter splitter(*layers[l], width, height, budget);
+      Splitter splitter(layers[l], width, height, budget);
       splits = !used[l] || splitter.run();
       if (!splits) break;
       const Factors factors = std::move(splitter).result();

@@ -5,8 +5,6 @@
 
 namespace sightline::sight {
 
-namespace {
-
 // Runs of different colours that touch become one range again, and heads that overlap are merged where that is cheap.
 void tidy(std::vector<ReadRange>& ranges) {
   for (ReadRange& range : ranges) {
@@ -26,6 +24,8 @@ void tidy(std::vector<ReadRange>& ranges) {
   }
   ranges.resize(kept);
 }
+
+namespace {
 
 /// Rows of one relation: runs with steps that stay the same from reader to reader are written down once for all of them.
 ReadLayer make_plain_layer(const layout::Pattern& pattern, const Budget& budget) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sightline/layout/moving_rows.hpp"
 #include "sightline/sight/rooted.hpp"
 
 namespace sightline::sight {
@@ -102,24 +103,32 @@ std::optional<RootColours> find_rigid_colours(const Rooted& rooted, Vertex root,
 bool is_rigid(const Layout& layout, const Budget& budget) {
   std::vector<layout::ColouredRun> runs;
   std::vector<std::int64_t> colours;
-  for (const layout::Relation& relation : layout.relations) {
-    for (Vertex i = 0; i < layout.vertices(); ++i) {
-      budget.poll();
-      relation.row(i, runs);
-      colours.clear();
-      for (const layout::ColouredRun& run : runs) {
-        const bool has_own = run.first <= i && i <= run.last && (i - run.first) % run.step == 0;
-        if (run.colour_step == 0 && run.size() > (has_own ? 2u : 1u)) return false;
-        if (runs.size() == 1) break;  // one run whose colours move never repeats one
-        for (Vertex k = 0; k < run.size(); ++k) {
-          if (run.first + k * run.step != i) colours.push_back(run.colour + k * run.colour_step);
-        }
+  const auto is_rigid_row = [&](const layout::Relation& relation, Vertex i) {
+    budget.poll();
+    relation.row(i, runs);
+    colours.clear();
+    for (const layout::ColouredRun& run : runs) {
+      const bool has_own = run.first <= i && i <= run.last && (i - run.first) % run.step == 0;
+      if (run.colour_step == 0 && run.size() > (has_own ? 2u : 1u)) return false;
+      if (runs.size() == 1) break;  // one run whose colours move never repeats one
+      for (Vertex k = 0; k < run.size(); ++k) {
+        if (run.first + k * run.step != i) colours.push_back(run.colour + k * run.colour_step);
       }
-      std::sort(colours.begin(), colours.end());
-      if (std::adjacent_find(colours.begin(), colours.end()) != colours.end()) return false;
     }
-  }
-  return true;
+    std::sort(colours.begin(), colours.end());
+    return std::adjacent_find(colours.begin(), colours.end()) == colours.end();
+  };
+  return std::all_of(layout.relations.begin(), layout.relations.end(), [&](const layout::Relation& relation) {
+    const bool plain = relation.relative().kind == layout::RelativeKind::none;
+    return layout::visit_stretches(relation.pattern(), [&](Vertex begin, Vertex end, bool moves) {
+      // Rows that move along with their readers repeat colours as the first one does, with the reader in the same place.
+      if (plain && moves) return is_rigid_row(relation, begin);
+      for (Vertex i = begin; i < end; ++i) {
+        if (!is_rigid_row(relation, i)) return false;
+      }
+      return true;
+    });
+  });
 }
 
 }  // namespace sightline::sight

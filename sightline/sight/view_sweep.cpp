@@ -219,8 +219,10 @@ bool ViewSweep::run() {
     if (orbit[a] == a && !complete[a]) roots.push_back(a);
   }
   if (roots.empty()) return true;
+  const auto is_symmetry = [this](const group::Permutation& tau) { return is_layout_symmetry(tau); };
+  if (do_residues_explain(layout, *question_.layout_group, depth_, roots, symmetric_class(), is_symmetry, budget_)) return explained();
   if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_) || do_lines_explain(layout, depth_, roots, budget_)) return explained();
-  if (do_matchings_explain(layout, depth_, roots, [this](const group::Permutation& tau) { return is_layout_symmetry(tau); }, budget_)) return explained();
+  if (do_matchings_explain(layout, depth_, roots, is_symmetry, budget_)) return explained();
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
   const bool passes_layout_group = !layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all);
   if (passes_layout_group && !drop_partly_complete(layout, *question_.layout_group, depth_, roots, records, budget_).empty()) {
@@ -238,20 +240,16 @@ bool ViewSweep::run() {
     if (first_only() && !try_suspects(products.suspects)) return false;
   }
   if (first_only() && layout.vertices() >= least_for_hidden_twins && !try_hidden_twins(roots)) return false;
-  if (do_local_views_explain(layout, orbit, depth_, roots, budget_, few_local_steps)) return explained();
-  const DescendingAnswer descending = explain_descending_rows(layout, depth_, roots, budget_);
-  if (descending.explained) return explained();
-  if (first_only() && descending.alike && layout.vertices() >= least_for_hidden_twins && !try_alike(*descending.alike)) return false;
   const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
-  const bool rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_);
-  if (!rigid && are_classes_uniform(*question_.layout_group, symmetric_class())) {
-    if (auto views = ViewColours::make(layout, *question_.layout_group, depth_, budget_)) views_.emplace(std::move(*views));
-  }
-  // The former takes a pass over the rows for each of a few clusters of roots, the latter a look at the surroundings of each.
-  if (views_ && views_->explains_all(roots, symmetric_class())) return explained();
+  bool rigid = false;
+  SurroundingsQuestion near{&layout, question_.layout_group, depth_, &roots, &symmetric_class()};
   // Where more is to be looked at for the surroundings of all than for the views of these roots, the latter are compared.
-  const std::uint64_t cost = 32 * std::uint64_t{roots.size()} * layout.vertices();
-  if (cost > few_local_steps && do_local_views_explain(layout, orbit, depth_, roots, budget_, std::min(cost, most_local_steps))) return explained();
+  near.most_local = std::min(32 * std::uint64_t{roots.size()} * layout.vertices(), most_local_steps);
+  near.is_rigid = [&] { return rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_); };
+  if (first_only() && layout.vertices() >= least_for_hidden_twins) near.is_refuted = [this](const AlikeVertices& alike) { return !try_alike(alike); };
+  const SurroundingsAnswer surroundings = explain_surroundings(near, views_, budget_);
+  if (surroundings == SurroundingsAnswer::refuted) return false;
+  if (surroundings == SurroundingsAnswer::explained) return explained();
   if (many) {
     if (first_only() && !sample_twins(roots)) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));

@@ -137,6 +137,27 @@ private:
 [[nodiscard]] bool do_matchings_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots,
                                         const std::function<bool(const group::Permutation&)>& is_symmetry, const Budget& budget);
 
+/// The same where the layout falls apart into residues, each of which is a layout on the line of its own (dilated windows; docs/theory.md 16.73), and one of these ways tells
+/// for each of them. False may mean: not found out. O(ranges) beside these ways.
+[[nodiscard]] bool do_residues_explain(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number,
+                                       const std::function<bool(const group::Permutation&)>& is_symmetry, const Budget& budget);
+
+/// Is every isomorphism of the views of these roots (one per orbit of the group) what the layout's group does, or within equal numbers?
+struct SurroundingsQuestion {
+  const Layout* layout = nullptr;
+  const group::Group* group = nullptr;  ///< automorphisms of the layout: their orbits and classes
+  std::uint64_t depth = 0;
+  const std::vector<Vertex>*roots = nullptr, *number = nullptr;
+  std::uint64_t most_local = 0;                              ///< steps that small views may take, more than a few
+  std::size_t few_roots = 8;                                 ///< no more roots, or a smaller layout: compared one by one
+  Vertex few_vertices = 4096;
+  std::function<bool()> is_rigid;                            ///< nothing: it is not
+  std::function<bool(const AlikeVertices&)> is_refuted;      ///< asked about two that rows which go down do not tell apart
+};
+enum class SurroundingsAnswer { explained, refuted, open };
+/// Small views of a few steps, rows that go down, what is near the roots, larger small views: the first that explains. @param views  made on the way
+[[nodiscard]] SurroundingsAnswer explain_surroundings(const SurroundingsQuestion& question, std::optional<ViewColours>& views, const Budget& budget);
+
 /// By vertex, at most t_a(j) for all of these roots a: what all of them read in one layer, and what is seen from there. -1: nothing is known.
 [[nodiscard]] std::vector<std::int64_t> bound_times(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget);
 

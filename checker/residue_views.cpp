@@ -1,0 +1,184 @@
+// Views of layouts whose arcs join tokens of one residue modulo some number alone (dilated windows): each residue is a layout on the line of its own, and equal ones are one
+// question (docs/theory.md 16.73).
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "poll.hpp"
+#include "views.hpp"
+
+namespace checker {
+
+namespace {
+
+std::vector<bool> used_relations(const Layout& layout) {
+  const std::vector<std::uint64_t> first = first_layers(layout);
+  std::vector<bool> used;
+  for (const std::uint64_t layer : first) used.push_back(layer != absent);
+  return used;
+}
+
+/// Of all differences between readers and what they read; 0 without arcs but loops.
+Vertex modulus_of(const Layout& layout, const std::vector<bool>& used) {
+  Vertex modulus = 0;
+  for (std::size_t r = 0; r < used.size(); ++r) {
+    if (!used[r]) continue;
+    layout.relations[r].pattern->visit_rows([&](Vertex begin, Vertex end, const std::vector<Run>& row) {
+      if (row.empty()) return true;
+      if (end - begin > 1) modulus = 1;
+      for (const Run& run : row) {
+        modulus = std::gcd(modulus, run.first > begin ? run.first - begin : begin - run.first);
+        if (run.last > run.first) modulus = std::gcd(modulus, run.step);
+      }
+      return modulus != 1;
+    });
+    if (modulus == 1) break;
+  }
+  return modulus;
+}
+
+/// Token k of the part is token residue + k modulus of the whole. Nothing where colours are neither of matrices nor of j - i.
+std::optional<Relation> take_residue(const Relation& whole, Vertex residue, Vertex modulus) {
+  const bool by_distance = whole.relative == RelativeKind::offset || whole.relative == RelativeKind::distance;
+  if (!by_distance && whole.relative != RelativeKind::none && whole.relative != RelativeKind::bucket) return std::nullopt;
+  Relation part;
+  part.tokens = (whole.tokens - residue - 1) / modulus + 1;
+  if (by_distance) {  // all of them divided by the modulus: told apart as before
+    part.relative = whole.relative;
+    part.cancels = whole.cancels;
+  }
+  Pattern pattern;
+  pattern.vertices = part.tokens;
+  std::vector<Run> row;
+  for (Vertex k = 0; k < part.tokens; ++k) {
+    poll();
+    if (by_distance) whole.pattern->row(residue + k * modulus, row);
+    else whole.row(residue + k * modulus, row);
+    pattern.segments.push_back({k, 1, k, Pattern::none});
+    std::vector<MovingRun>& list = pattern.lists.emplace_back();
+    for (const Run& run : row) {
+      const std::int64_t colour = by_distance ? run.colour : run.colour + 1;
+      if (colour > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+      list.push_back({run.first / modulus, run.last / modulus, run.first == run.last ? 1 : run.step / modulus, static_cast<std::uint32_t>(colour), 0, 0});
+    }
+  }
+  part.pattern = std::make_shared<const Pattern>(std::move(pattern));
+  return part;
+}
+
+/// What stands in one residue, and the tokens asked about there and in residues alike.
+struct Part {
+  Vertex residue;
+  Layout layout;
+  std::set<Vertex> roots;
+};
+
+bool read_alike(const Layout& a, const Layout& b) {
+  return a.tokens == b.tokens && a.vertex_colour == b.vertex_colour && std::ranges::equal(a.relations, b.relations, [](const Relation& x, const Relation& y) { return x.pattern->lists == y.pattern->lists; });
+}
+
+/// The residues in which there are roots.
+std::optional<std::vector<Part>> split(const Layout& layout, const std::vector<bool>& used, Vertex modulus, const std::vector<Vertex>& roots) {
+  constexpr std::size_t most_parts = 32;  // the library takes fewer
+  std::map<Vertex, std::set<Vertex>> by_residue;
+  for (const Vertex a : roots) by_residue[a % modulus].insert(a / modulus);
+  if (by_residue.size() > most_parts) return std::nullopt;
+  std::vector<Part> parts;
+  for (auto& [c, own_roots] : by_residue) {
+    Part part{c, {}, std::move(own_roots)};
+    part.layout.tokens = (layout.tokens - c - 1) / modulus + 1;
+    for (Vertex k = 0; k < part.layout.tokens; ++k) part.layout.vertex_colour.push_back(layout.vertex_colour[c + k * modulus]);
+    part.layout.order = layout.order;
+    std::vector<std::uint32_t> number(used.size());
+    for (std::size_t r = 0; r < used.size(); ++r) {
+      number[r] = static_cast<std::uint32_t>(part.layout.relations.size());
+      if (!used[r]) continue;
+      auto relation = take_residue(layout.relations[r], c, modulus);
+      if (!relation) return std::nullopt;
+      part.layout.relations.push_back(std::move(*relation));
+    }
+    for (const std::vector<std::uint32_t>& layer : layout.layers) {
+      std::vector<std::uint32_t>& own = part.layout.layers.emplace_back();
+      for (const std::uint32_t r : layer) {
+        if (used[r]) own.push_back(number[r]);
+      }
+    }
+    const auto like = std::ranges::find_if(parts, [&](const Part& other) { return read_alike(other.layout, part.layout); });
+    if (like == parts.end()) parts.push_back(std::move(part));
+    else like->roots.merge(part.roots);
+  }
+  return parts;
+}
+
+/// In views of different parts different numbers of tokens are seen.
+bool are_sizes_different(const std::vector<Part>& parts, std::uint64_t depth) {
+  std::set<Vertex> met;
+  for (const Part& part : parts) {
+    ReachMemory memory(part.layout);
+    const Unseen unseen = compute_unseen(part.layout, {ClassKind::all, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth);
+    std::set<Vertex> own;
+    for (const Vertex a : part.roots) own.insert(part.layout.tokens - unseen.count[a]);
+    if (!std::ranges::all_of(own, [&](Vertex size) { return met.insert(size).second; })) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool do_residues_explain(const Layout& layout, const Group& layout_group, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots,
+                         const std::vector<Vertex>& number, const std::function<bool(const Permutation&)>& is_symmetry) {
+  if (layout.registers > 0 || layout.tokens < 4 || layout.order.empty()) return false;
+  const std::vector<bool> used = used_relations(layout);
+  const Vertex modulus = modulus_of(layout, used);
+  if (modulus < 2 || modulus > layout.tokens / 2) return false;
+  const auto parts = split(layout, used, modulus, roots);
+  if (!parts || (parts->size() > 1 && !are_sizes_different(*parts, depth))) return false;
+  return std::ranges::all_of(*parts, [&](const Part& part) {
+    const auto to_whole = [&](Vertex k) { return part.residue + k * modulus; };
+    const Vertex n = part.layout.tokens;
+    const std::vector<Vertex> asked(part.roots.begin(), part.roots.end());
+    // The least token of each orbit, and the numbers, as the part has them.
+    std::map<Vertex, Vertex> least, same;
+    std::vector<Vertex> own_orbit, own_number;
+    for (Vertex k = 0; k < n; ++k) {
+      own_orbit.push_back(least.emplace(orbit[to_whole(k)], k).first->second);
+      own_number.push_back(same.emplace(number[to_whole(k)], k).first->second);
+    }
+    Group own;
+    own.degree = n;
+    for (const auto& members : layout_group.classes) {
+      std::vector<Vertex> here;
+      for (const Vertex x : members) {
+        if (x % modulus == part.residue) here.push_back(x / modulus);
+      }
+      if (here.size() > 1) own.classes.push_back(std::move(here));
+    }
+    const auto is_own_symmetry = [&](const Permutation& permutation) {
+      std::vector<std::pair<Vertex, Vertex>> moves;
+      for (const auto& [k, image] : permutation.moves()) moves.emplace_back(to_whole(k), to_whole(image));
+      return is_symmetry(Permutation(std::move(moves)));
+    };
+    if (do_translates_explain(part.layout, depth)) return true;
+    ReachMemory memory(part.layout);
+    if (do_offsets_explain(part.layout, depth, memory)) return true;
+    if (do_times_explain(part.layout, depth, asked, own_number) || do_lines_explain(part.layout, depth, asked)) return true;
+    if (do_matchings_explain(part.layout, depth, asked, is_own_symmetry)) return true;
+    std::unique_ptr<PlaceColours> places;
+    return do_surroundings_explain({part.layout, own, own_orbit, depth, asked, own_number, most_local_work, 1, 1}, memory, places);
+  });
+}
+
+bool do_surroundings_explain(const SurroundingsQuestion& question, ReachMemory& memory, std::unique_ptr<PlaceColours>& places) {
+  const auto do_small_views_explain = [&](std::uint64_t most_work) { return do_local_views_explain(question.layout, question.orbit, question.depth, question.roots, memory, most_work); };
+  if (do_small_views_explain(few_local_work) || do_descending_rows_explain(question.layout, question.orbit, question.depth, question.roots, memory)) return true;
+  const auto& classes = question.group.classes;
+  const bool uniform = std::ranges::all_of(classes, [&](const auto& members) {
+    return std::ranges::all_of(members, [&](Vertex x) { return question.number[x] == question.number[members.front()]; });
+  });
+  if (!question.rigid && uniform) places = PlaceColours::make(question.layout, question.group, question.depth);
+  return (places && places->explains_all(question.roots, question.number, question.few_roots, question.few_vertices)) || do_small_views_explain(question.most_local);
+}
+
+}  // namespace checker
