@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
+#include "sightline/sight/product_group.hpp"
 #include "sightline/sight/views.hpp"
-#include "sightline/symmetry/automorphism.hpp"
 
 namespace bench {
 
@@ -54,7 +54,7 @@ Measured measure_group(double limit, const std::function<std::optional<Layout>()
     const Layout layout = require_layout(make);
     sightline::group::Group group;
     start_clock();
-    const double seconds = time_best([&] { group = sightline::symmetry::compute_layout_group(layout, no_limit); });
+    const double seconds = time_best([&] { group = sightline::sight::compute_layout_group(layout, no_limit, nullptr); });
     return to_text(seconds, print_order(group.order));
   }));
 }
@@ -65,7 +65,7 @@ Measured measure_answers(double limit, const std::function<std::optional<Layout>
     const Layout layout = require_layout(make);
     start_clock();
     const double start = processor_time();
-    const auto group = sightline::symmetry::compute_layout_group(layout, no_limit);
+    const auto group = compute_layout_group(layout, no_limit, nullptr);
     const Connected connected = compute_connected(layout, no_limit);
     const ClassKind kind = compute_class_kind(layout, no_limit);
     const Needed needed = compute_needed({&layout, &group, &group, kind, RegisterRows::frequencies}, no_limit);

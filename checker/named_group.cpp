@@ -1,4 +1,4 @@
-// Layouts whose group shows without refinement: rows that go down and name all tokens, strided rows both ways (docs/theory.md 16.34).
+// Layouts whose group shows without refinement: rows that go down and name all tokens, strided rows both ways (docs/theory.md 16.34), circles (16.82).
 #include <algorithm>
 #include <vector>
 
@@ -152,13 +152,32 @@ std::optional<ConfirmedGroup> find_named_group(const Layout& layout, const Json&
   ConfirmedGroup found;
   found.group.degree = layout.tokens;
   if (is_empty("generators") && is_empty("path")) return do_rows_name_tokens(layout) ? std::optional(found) : std::nullopt;
-  if (evidence["generators"].size() != 1 || evidence["path"].size() != 1 || evidence["path"][0].natural() != 0 || !has_reflection_only(layout)) return std::nullopt;
-  Permutation given = Permutation::read(evidence["generators"][0], layout.tokens);
-  for (Vertex x = 0; x < layout.tokens; ++x) {
-    if (given(x) != layout.tokens - 1 - x) return std::nullopt;
+  const Vertex n = layout.tokens;
+  const std::size_t count = evidence["generators"].size();
+  if (evidence["path"].size() != count || count > 2 || evidence["path"][0].natural() != 0) return std::nullopt;
+  const auto take = [&](std::size_t k, auto&& image_of) {
+    Permutation given = Permutation::read(evidence["generators"][k], n);
+    for (Vertex x = 0; x < n; ++x) {
+      if (given(x) != image_of(x)) return false;
+    }
+    found.group.generators.push_back(std::move(given));
+    return true;
+  };
+  if (count == 1 && has_reflection_only(layout)) {
+    if (!take(0, [n](Vertex x) { return n - 1 - x; })) return std::nullopt;
+    found.order->multiply(2);
+    return found;
   }
-  found.group.generators.push_back(std::move(given));
-  found.order->multiply(2);
+  // Around a circle: reflections at 0 and between 0 and 1, or the rotation by one.
+  const std::optional<Circle> circle = find_circle(layout);
+  if (!circle || circle->reflected != (count == 2)) return std::nullopt;
+  if (circle->reflected) {
+    if (!take(0, [n](Vertex x) { return x == 0 ? 0 : n - x; }) || !take(1, [n](Vertex x) { return x <= 1 ? 1 - x : n + 1 - x; })) return std::nullopt;
+    found.order->multiply(2);
+  } else if (!take(0, [n](Vertex x) { return x + 1 < n ? x + 1 : 0; })) {
+    return std::nullopt;
+  }
+  found.order->multiply(n);
   return found;
 }
 

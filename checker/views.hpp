@@ -135,7 +135,11 @@ private:
 [[nodiscard]] bool do_rows_name_tokens(const Layout& layout);
 /// Strided rows both ways: no automorphisms but the identity and the reflection of the line, which is one.
 [[nodiscard]] bool has_reflection_only(const Layout& layout);
-/// The layout's group, where these two and the evidence say the same. Nothing elsewhere.
+/// Rows that are translates around the circle, with two tokens a step apart told from others by what they read in common: no automorphisms but rotations and, where they
+/// are some, reflections (circulants.cpp).
+struct Circle { bool reflected = true; };
+[[nodiscard]] std::optional<Circle> find_circle(const Layout& layout);
+/// The layout's group, where these and the evidence say the same. Nothing elsewhere.
 [[nodiscard]] std::optional<ConfirmedGroup> find_named_group(const Layout& layout, const Json& evidence);
 
 /// No isomorphisms of views but identities: every colour stands at one offset, and every token sees every token (offset_views.cpp).

@@ -405,9 +405,11 @@ std::optional<ProductGroup> find_product_group(const Layout& layout, const Budge
 
 group::Group compute_layout_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord* record) {
   symmetry::SearchRecord named;
-  if (auto found = find_named_group(layout, budget, named)) {
-    if (record != nullptr) *record = std::move(named);
-    return *std::move(found);
+  for (const auto find : {find_named_group, find_circulant_group}) {
+    if (auto found = find(layout, budget, named)) {
+      if (record != nullptr) *record = std::move(named);
+      return *std::move(found);
+    }
   }
   constexpr Vertex few_tokens = 4096;
   if (layout.tokens >= few_tokens) {

@@ -78,6 +78,11 @@ struct ViewQuestion {
 /// @param record  what a certificate needs, as a search would have left it
 [[nodiscard]] std::optional<group::Group> find_named_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord& record);
 
+/// The group of the circle, dihedral or cyclic, where rows are one another's translates around it and two tokens a step apart are told from all others by what
+/// they read in common (docs/theory.md 16.82). Nothing elsewhere. Exact. O(runs + n + intervals of a row squared).
+/// @param record  what a certificate needs
+[[nodiscard]] std::optional<group::Group> find_circulant_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord& record);
+
 /// Least m (the list repeated) with everything wanted in view and no collision.
 struct Needed {
   std::optional<std::uint64_t> layers;      ///< null: never, or only bounds are known
