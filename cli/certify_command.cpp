@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
 #include "cli/options.hpp"
+#include "cli/process.hpp"
 #include "cli/writable.hpp"
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
@@ -92,15 +93,11 @@ void write_fixed_table(architecture::Architecture a, const verdict::Answer& answ
 /// Our own certificate, held to the independent checker before anything is printed. A rejection is our bug: the certificate is
 /// kept for a report, under the name asked for or in the folder for temporary files.
 /// @param memory  forgotten once the certificate is written: the checker finds out for itself, and needs the room
-/// @param json  the answer as JSON, filled in where it is printed
-std::string make_checked_certificate(const verdict::Context& context, std::string& json, const CertifyOptions& options, Clock::time_point start,
+std::string make_checked_certificate(const verdict::Context& context, const CertifyOptions& options, Clock::time_point start,
                                      std::string_view& stage, std::optional<sight::ReachMemory>& memory) {
   stage = "written";
   context.budget.report("writing the certificate", 0);
-  const auto print_answer = [&] {
-    if (options.json) json = report::to_json(context.answer);
-    return nlohmann::json(report::to_tree(context.answer, report::Generators::left_out));
-  };
+  const auto print_answer = [&] { return nlohmann::json(report::to_tree(context.answer)); };
   std::string text = certificate::print_certificate(context, print_answer);
   text += '\n';
   memory.reset();
@@ -127,22 +124,20 @@ std::string make_checked_certificate(const verdict::Context& context, std::strin
 }
 
 /// The answer, its certificate held to the checker; what a limit ended says so.
-/// @param json  the answer as JSON, where it was needed; else empty
-verdict::Context make_answer(const architecture::Architecture& a, const Budget& budget, const CertifyOptions& options, Clock::time_point start, std::string& json) {
+verdict::Context make_answer(const architecture::Architecture& a, const Budget& budget, const CertifyOptions& options, Clock::time_point start) {
   std::optional<sight::ReachMemory> memory{std::in_place};
   verdict::Context context = verdict::analyse(a, budget);
   // An answer that was cut short proves too little to be worth keeping.
   if (!certificate::is_complete(context.answer)) return context;
   std::string_view stage;
   try {
-    const std::string certificate = make_checked_certificate(context, json, options, start, stage, memory);
+    const std::string certificate = make_checked_certificate(context, options, start, stage, memory);
     if (!options.save.empty()) write_file_atomically(options.save, certificate);
   } catch (const BudgetExhausted& limit) {
     verdict::cut_short(context, fmt::format("while the certificate was {}: {}", stage, limit.what()));
   } catch (const std::bad_alloc&) {
     verdict::cut_short(context, "the memory limit does not allow the certificate to be written and checked");
   }
-  if (context.answer.limit) json.clear();
   return context;
 }
 
@@ -160,21 +155,24 @@ Exit certify_file(const std::string& file, const CertifyOptions& options, Crew* 
     fmt::print("{}\n", architecture::to_canonical_json(a));
     return Exit::answered;
   }
-  std::string json;
-  std::optional<verdict::Context> context = make_answer(a, budget, options, start, json);
+  std::optional<verdict::Context> context = make_answer(a, budget, options, start);
   if (context->answer.limit && crew != nullptr && !budget.is_late()) {
     // Work that is done side by side needs its memory side by side: what one thread can do within the limit is done by one.
     context.reset();
     budget.crew = nullptr;
-    context.emplace(make_answer(a, budget, options, start, json));
+    context.emplace(make_answer(a, budget, options, start));
   }
   const verdict::Answer& answer = context->answer;
   if (!options.save.empty() && !certificate::is_complete(answer)) {
     fmt::print(stderr, "sightline: warning: {} is not written: the answer was cut short\n", options.save);
   }
   clear_progress();
-  if (options.json) fmt::print("{}\n", json.empty() ? report::to_json(answer) : json);
-  else fmt::print("{}", report::to_text(answer, isatty(STDOUT_FILENO) != 0));
+  if (options.json) {
+    report::write_json(answer, write_out);
+    write_out("\n");
+  } else {
+    fmt::print("{}", report::to_text(answer, isatty(STDOUT_FILENO) != 0));
+  }
   std::fflush(stdout);
   if (!options.fix.empty()) write_fixed_table(a, answer, options.fix, budget);
   if (answer.limit) return Exit::limit;

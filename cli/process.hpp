@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/budget.hpp"
@@ -52,6 +54,11 @@ inline void prepare_process() {
 
 inline std::string describe_lost_output(int error) {
   return std::string("standard output: expected a file that can be written, found: ") + (error == 0 ? "a write that failed" : std::strerror(error));
+}
+
+/// Prints text without a copy of it; fails as fmt::print does.
+inline void write_out(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) < text.size()) throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
 }
 
 /// What a full disk, or no standard output at all, kept from being written is no answer. Empty: everything was written, or the reader

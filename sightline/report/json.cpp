@@ -28,11 +28,11 @@ void add_order(ordered_json& object, const group::Order& order) {
   object["order_log10"] = std::stod(fmt::format("{:.3f}", order.log10()));
 }
 
-ordered_json to_object(const std::optional<verdict::GroupAnswer>& group, Generators generators) {
+ordered_json to_object(const std::optional<verdict::GroupAnswer>& group) {
   if (!group) return nullptr;
   ordered_json object;
   add_order(object, group->order);
-  object["generators"] = generators == Generators::written ? ordered_json(group->generators.list()) : ordered_json(nullptr);
+  object["generators"] = nullptr;
   object["name"] = optional(group->name);
   return object;
 }
@@ -79,15 +79,34 @@ ordered_json to_witness(const Answer& answer) {
   return object.empty() ? ordered_json(nullptr) : object;
 }
 
+std::string print(const ordered_json& value) { return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+
+/// The object that to_tree has, generators in their place. Nothing in cycles needs an escape.
+void write_group(const ordered_json& object, const std::optional<verdict::GroupAnswer>& group, const Write& write) {
+  const std::string text = print(object);
+  if (!group) return write(text);
+  constexpr std::string_view key = "\"generators\":", left_out = "null";
+  const std::size_t at = text.find(key) + key.size();
+  write(std::string_view(text).substr(0, at));
+  std::string_view before = "[\"";
+  for (const std::string& cycles : group->generators.list()) {
+    write(before);
+    write(cycles);
+    before = "\",\"";
+  }
+  write(group->generators.list().empty() ? "[]" : "\"]");
+  write(std::string_view(text).substr(at + left_out.size()));
+}
+
 }  // namespace
 
-ordered_json to_tree(const Answer& answer, Generators generators) {
+ordered_json to_tree(const Answer& answer) {
   ordered_json object;
   object["file"] = answer.file;
   object["name"] = answer.name;
   object["verdict"] = to_word(answer.verdict);
-  object["layout"] = to_object(answer.layout, generators);
-  object["expressed"] = to_object(answer.expressed, generators);
+  object["layout"] = to_object(answer.layout);
+  object["expressed"] = to_object(answer.expressed);
   ordered_json& layers = object["layers"];
   layers["given"] = optional(answer.given);
   layers["connected"] = optional(answer.connected);
@@ -120,7 +139,23 @@ ordered_json to_tree(const Answer& answer, Generators generators) {
   return object;
 }
 
-std::string to_json(const Answer& answer) { return to_tree(answer).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+void write_json(const Answer& answer, const Write& write) {
+  const ordered_json tree = to_tree(answer);
+  for (auto member = tree.begin(); member != tree.end(); ++member) {
+    write(member == tree.begin() ? "{" : ",");
+    write(print(member.key()) + ":");
+    if (member.key() == "layout") write_group(*member, answer.layout, write);
+    else if (member.key() == "expressed") write_group(*member, answer.expressed, write);
+    else write(print(*member));
+  }
+  write("}");
+}
+
+std::string to_json(const Answer& answer) {
+  std::string text;
+  write_json(answer, [&](std::string_view part) { text += part; });
+  return text;
+}
 
 std::string to_json(const verdict::Floor& floor) { return to_object(floor).dump(); }
 
@@ -128,7 +163,7 @@ std::string to_json_error(const std::string& file, const std::string& message) {
   ordered_json object;
   object["file"] = file;
   object["error"] = message;
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return print(object);
 }
 
 }  // namespace sightline::report

@@ -1,8 +1,10 @@
 // Text and JSON from an Answer alone.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "sightline/verdict/answer.hpp"
 
@@ -10,10 +12,12 @@ namespace sightline::report {
 
 /// One line of JSON, fixed key order (format.md, "The answer"), no newline at the end.
 [[nodiscard]] std::string to_json(const verdict::Answer& answer);
+/// The same in parts: generators may be hundreds of megabytes, which nobody needs twice.
+using Write = std::function<void(std::string_view)>;
+void write_json(const verdict::Answer& answer, const Write& write);
 /// The same as a tree; text of a file that is no UTF-8 stands there as it is.
-/// Generators of groups on many tokens are most of an answer: `left_out` has null in their place, for who prints them from the answer.
-enum class Generators { written, left_out };
-[[nodiscard]] nlohmann::ordered_json to_tree(const verdict::Answer& answer, Generators generators = Generators::written);
+/// Generators of groups on many tokens are most of an answer: null stands in their place, for who prints them from the answer.
+[[nodiscard]] nlohmann::ordered_json to_tree(const verdict::Answer& answer);
 /// One floor as it stands in the answer.
 [[nodiscard]] std::string to_json(const verdict::Floor& floor);
 /// The object that stands for a file that could not be read: {"file":...,"error":...}.
