@@ -136,6 +136,24 @@ bool may_share(const layout::Relation& relation, const std::vector<Vertex>& root
   return !common.empty();
 }
 
+/// Neighbours that have one row in every relation, one colour, one number of `told`, and are `alike`.
+struct Neighbours {
+  Vertex first = 0, count = 0;
+  std::size_t stretch = 0;
+};
+
+template <class Alike>
+std::vector<Neighbours> list_neighbours(const Layout& layout, Vertex end, const Kept& kept, const std::vector<std::uint64_t>& told, const Alike& alike) {
+  std::vector<Neighbours> result;
+  std::size_t stretches = 0;
+  for (Vertex j = 0; j < end; ++j) {
+    stretches += kept.begins[j] ? 1 : 0;
+    if (kept.begins[j] || told[j] != told[j - 1] || layout.vertex_colour[j] != layout.vertex_colour[j - 1] || !alike(j - 1, j)) result.push_back({j, 0, stretches - 1});
+    ++result.back().count;
+  }
+  return result;
+}
+
 /// A token and its image have one time left, no less than the bounds T of both: so the rows of both that are visible at the larger bound agree
 /// (docs/theory.md 16.33). One pass over the tokens for each set of rows that some bound shows.
 /// @param told  what isomorphisms keep of each vertex besides
@@ -148,19 +166,12 @@ bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_
   std::sort(levels.begin(), levels.end());
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
   const auto level_of = [&](Vertex j) { return *(std::upper_bound(levels.begin(), levels.end(), static_cast<std::uint64_t>(std::max<std::int64_t>(time[j], 0))) - 1); };
-  // Neighbours of one stretch, colour, number and time say the same: one of them is looked at.
-  std::vector<std::pair<Vertex, std::size_t>> asked;  // with its stretch
-  for (Vertex j = 0, stretches = 0; j < layout.tokens; ++j) {
-    stretches += kept.begins[j] ? 1 : 0;
-    if (kept.begins[j] || number[j] != number[j - 1] || time[j] != time[j - 1] || told[j] != told[j - 1] || layout.vertex_colour[j] != layout.vertex_colour[j - 1]) {
-      asked.emplace_back(j, stretches - 1);
-    }
-  }
+  const std::vector<Neighbours> asked = list_neighbours(layout, layout.tokens, kept, told, [&](Vertex i, Vertex j) { return number[i] == number[j] && time[i] == time[j]; });
   for (const std::uint64_t level : levels) {
     budget.poll();
     NumberOfHash known(asked.size());
     for (const bool own : {true, false}) {
-      for (const auto& [j, stretch] : asked) {
+      for (const auto& [j, count, stretch] : asked) {
         const std::uint64_t at = level_of(j);
         if (own ? at != level : at > level) continue;
         const std::uint64_t hash = kept.describe(mix(layout.vertex_colour[j] + told[j]), stretch, level);
@@ -223,6 +234,8 @@ private:
     std::sort(levels.begin(), levels.end());
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
     std::vector<Vertex> fresh;
+    const std::vector<Neighbours> asked = list_neighbours(layout_, layout_.vertices(), kept_, told, [](Vertex, Vertex) { return true; });
+    std::vector<std::pair<std::uint64_t, std::size_t>> described;
     for (std::size_t k = 0; k < levels.size(); ++k) {
       const auto is_of_level = [&](Vertex j) {
         return time_[j] >= static_cast<std::int64_t>(levels[k]) && (k + 1 == levels.size() || time_[j] < static_cast<std::int64_t>(levels[k + 1]));
@@ -230,16 +243,13 @@ private:
       bool any = false;
       for (Vertex j = 0; j < layout_.vertices() && !any; ++j) any = !fixed_[j] && is_of_level(j);
       if (!any) continue;
-      std::vector<std::pair<std::uint64_t, Vertex>> described;
-      for (Vertex j = 0, stretches = 0; j < layout_.vertices(); ++j) {
-        stretches += kept_.begins[j] ? 1 : 0;
-        described.emplace_back(kept_.describe(mix(layout_.vertex_colour[j] + told[j]), stretches - 1, levels[k]), j);
-      }
+      described.clear();
+      for (const auto& [j, count, stretch] : asked) described.emplace_back(kept_.describe(mix(layout_.vertex_colour[j] + told[j]), stretch, levels[k]), described.size());
       std::sort(described.begin(), described.end());
       for (std::size_t at = 0, end = 0; at < described.size(); at = end) {
         while (end < described.size() && described[end].first == described[at].first) ++end;
-        const Vertex j = described[at].second;
-        if (end - at != 1 || fixed_[j] || !is_of_level(j)) continue;
+        const auto& [j, count, stretch] = asked[described[at].second];
+        if (end - at != 1 || count != 1 || fixed_[j] || !is_of_level(j)) continue;
         fixed_[j] = true;
         fresh.push_back(j);
       }
