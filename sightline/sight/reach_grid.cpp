@@ -134,6 +134,9 @@ public:
 
   Factors result() && { return std::move(factors_); }
 
+  /// Is what reader i reads, with himself, a product?
+  bool is_product(const Axis& row, Vertex i) { return make_axes(row, i); }
+
 private:
   struct Piece {
     Vertex row_first, row_last;
@@ -295,43 +298,84 @@ private:
   Axis down_, across_, here_;
 };
 
-// Widths that the rows of a layer suggest: steps, distances between ranges, lengths; those near the square root first.
-std::vector<Vertex> list_widths(std::vector<GridLayer>& layers, Vertex tokens) {
-  std::map<Vertex, int> votes;
-  const auto vote = [&votes](const auto& row) {
+/// Widths that rows suggest: steps, distances between ranges, lengths; those near the square root first.
+class WidthVotes {
+public:
+  void take(const auto& row) {
     std::size_t left = 16;
     std::optional<Vertex> before;
     for (const ReadRange& range : row) {
       if (left-- == 0) break;
-      if (range.step > 1) ++votes[range.step];
-      else ++votes[range.last - range.first + 1];
-      if (before) ++votes[range.first - *before];
+      if (range.step > 1) ++votes_[range.step];
+      else ++votes_[range.last - range.first + 1];
+      if (before) ++votes_[range.first - *before];
       before = range.first;
     }
-  };
+  }
+
+  [[nodiscard]] std::vector<Vertex> choose(Vertex tokens) const {
+    std::vector<Vertex> widths;
+    for (const auto& [width, votes_for_it] : votes_) {
+      if (width > 1 && width < tokens && tokens % width == 0) widths.push_back(width);
+    }
+    const double root = std::log(std::sqrt(static_cast<double>(tokens)));
+    std::stable_sort(widths.begin(), widths.end(), [root](Vertex a, Vertex b) {
+      return std::abs(std::log(static_cast<double>(a)) - root) < std::abs(std::log(static_cast<double>(b)) - root);
+    });
+    if (widths.size() > 6) widths.resize(6);
+    return widths;
+  }
+
+private:
+  std::map<Vertex, int> votes_;
+};
+
+constexpr std::size_t rows_asked = 16;
+
+std::vector<Vertex> list_widths(std::vector<GridLayer>& layers, Vertex tokens) {
+  WidthVotes votes;
   Axis row;
   for (GridLayer& layer : layers) {
     const std::size_t count = layer.moving ? layer.moving->count_groups() : layer.read->groups.size();
-    for (std::size_t k = 0; k < std::min<std::size_t>(count, 16); ++k) {
-      const std::size_t group = count * (2 * k + 1) / 32;
+    for (std::size_t k = 0; k < std::min(count, rows_asked); ++k) {
+      const std::size_t group = count * (2 * k + 1) / (2 * rows_asked);
       if (!layer.moving) {
-        vote(layer.read->row(layer.read->groups[group]));
+        votes.take(layer.read->row(layer.read->groups[group]));
         continue;
       }
       layer.moving->row(layer.moving->first_of_group(group), row);
-      vote(row);
+      votes.take(row);
     }
   }
-  std::vector<Vertex> widths;
-  for (const auto& [width, votes_for_it] : votes) {
-    if (width > 1 && width < tokens && tokens % width == 0) widths.push_back(width);
+  return votes.choose(tokens);
+}
+
+/// Rows of mostly single vertices, relabelled or random ones say, are many to write down: a few of them show that they are products along no width that they
+/// suggest.
+bool are_hardly_products(const Layout& layout, const layout::Layer& layer, const Budget& budget) {
+  constexpr std::size_t few_vertices = 8;
+  if (layer.relations.size() != 1) return false;
+  const layout::Pattern& pattern = layout.relations[layer.relations.front()].pattern();
+  std::size_t written = 0;
+  for (const layout::Pattern::Segment& segment : pattern.segments()) written += pattern.lists()[segment.list].written_count;
+  if (written < few_vertices * layout.tokens) return false;
+  WidthVotes votes;
+  std::vector<std::pair<Vertex, Axis>> rows;
+  std::vector<layout::Run> runs;
+  for (std::size_t k = 0; k < rows_asked; ++k) {
+    const auto i = static_cast<Vertex>(std::uint64_t{layout.tokens} * (2 * k + 1) / (2 * rows_asked));
+    pattern.row(i, runs);
+    Axis& row = rows.emplace_back(i, Axis{}).second;
+    for (const layout::Run& run : runs) row.push_back({run.first, run.last, run.step});
+    tidy(row);
+    votes.take(row);
   }
-  const double root = std::log(std::sqrt(static_cast<double>(tokens)));
-  std::stable_sort(widths.begin(), widths.end(), [root](Vertex a, Vertex b) {
-    return std::abs(std::log(static_cast<double>(a)) - root) < std::abs(std::log(static_cast<double>(b)) - root);
+  const std::vector<Vertex> widths = votes.choose(layout.tokens);
+  const GridLayer nothing;
+  return std::none_of(widths.begin(), widths.end(), [&](Vertex width) {
+    Splitter splitter(nothing, width, layout.tokens / width, budget);
+    return std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return splitter.is_product(row.second, row.first); });
   });
-  if (widths.size() > 6) widths.resize(6);
-  return widths;
 }
 
 layout::Pattern to_pattern(const std::vector<Axis>& axes, const Budget& budget) {
@@ -351,6 +395,9 @@ layout::Pattern to_pattern(const std::vector<Axis>& axes, const Budget& budget) 
 std::shared_ptr<const GridFactors> make_grid_factors(const Layout& layout, const Budget& budget) {
   if (layout.registers > 0 || layout.order.empty()) return nullptr;
   const std::vector<bool> used = layout.used_layers();
+  for (std::size_t l = 0; l < layout.layers.size(); ++l) {
+    if (used[l] && are_hardly_products(layout, layout.layers[l], budget)) return nullptr;
+  }
   std::vector<GridLayer> layers(layout.layers.size());
   for (std::size_t l = 0; l < layers.size(); ++l) {
     if (used[l]) layers[l].moving = MovingLayer::make(layout, layout.layers[l]);
