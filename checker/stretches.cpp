@@ -85,7 +85,7 @@ Vertex Stretches::place_of(Vertex x) const {
 }
 
 std::optional<Stretches> find_stretches(Vertex vertices, Vertex tokens, const std::vector<const Relation*>& relations, const Structure* shown) {
-  constexpr Vertex few_vertices = 8192;
+  constexpr Vertex few_vertices = 2048;
   if (vertices < few_vertices) return std::nullopt;
   Ends ends(vertices);
   ends.mark(1);  // a BOS counts for itself

@@ -36,6 +36,8 @@ std::vector<std::uint32_t> list_layers(const Layout& layout) {
   return layers;
 }
 
+const layout::Pattern& get_pattern(const Layout& layout, std::uint32_t layer) { return layout.relations[layout.layers[layer].relations.front()].pattern(); }
+
 /// A factor, divided by equal rows and readers. Classes are numbered by their first places.
 class Factor {
 public:
@@ -79,11 +81,11 @@ public:
 private:
   bool read_rows(const Layout& layout, const std::vector<std::uint32_t>& layers, std::vector<std::vector<Places>>& read) {
     std::uint64_t all = 0;
-    for (const std::uint32_t l : layers) all += layout.relations[layout.layers[l].relations.front()].pattern().arc_count();
+    for (const std::uint32_t l : layers) all += get_pattern(layout, l).arc_count();
     if (all > most_factor_arcs) return false;
     std::vector<layout::Run> row;
     for (const std::uint32_t l : layers) {
-      const layout::Pattern& pattern = layout.relations[layout.layers[l].relations.front()].pattern();
+      const layout::Pattern& pattern = get_pattern(layout, l);
       arcs.push_back(pattern.arc_count());
       auto& of_layer = read.emplace_back(layout.tokens);
       for (Vertex x = 0; x < layout.tokens; ++x) {
@@ -213,10 +215,8 @@ public:
       }
       for (Vertex q = 0; q < size_; ++q) {
         if (generator[q] != q) moved.emplace_back(first_token(q), first_token(generator[q]));
-        for (std::size_t k = 0; k < fibre[q].size(); ++k) {
-          images[fibre[q][k]] = fibre[generator[q]][k];
-          orbits.join(fibre[q][k], fibre[generator[q]][k]);
-        }
+        for (std::size_t k = 0; k < fibre[q].size(); ++k) images[fibre[q][k]] = fibre[generator[q]][k];
+        orbits.join(fibre[q].front(), fibre[generator[q]].front());  // the others are with them
       }
       group.generators.push_back(group::Permutation::from_images(images));
     }
@@ -388,7 +388,9 @@ std::optional<ProductGroup> find_product_group(const Layout& layout, const Budge
   if (auto lines = find_line_group(layout, *grid, layers, budget)) return lines;
   auto down = Factor::make(grid->down, layers, budget);
   if (!down) return std::nullopt;
-  auto across = Factor::make(grid->across, layers, budget);
+  const bool alike = grid->down.tokens == grid->across.tokens &&
+                     std::all_of(layers.begin(), layers.end(), [&](std::uint32_t l) { return get_pattern(grid->down, l) == get_pattern(grid->across, l); });
+  auto across = alike ? down : Factor::make(grid->across, layers, budget);
   if (!across) return std::nullopt;
   std::vector<std::vector<std::int64_t>> inner;
   for (std::size_t k = 0; k < layers.size(); ++k) {

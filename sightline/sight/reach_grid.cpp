@@ -57,7 +57,7 @@ public:
     MovingLayer found(pattern);
     const std::size_t most = pattern.vertex_count() / 2;
     const bool few = layout::visit_stretches(pattern, [&](Vertex begin, Vertex end, bool moves) {
-      found.stretches_.push_back({begin, end, moves});
+      found.stretches_.push_back({begin, end, moves, !moves && pattern.is_constant(pattern.list_of(begin))});
       return found.stretches_.size() <= most;
     });
     if (!few) return std::nullopt;
@@ -67,8 +67,11 @@ public:
   struct Stretch {
     Vertex begin, end;
     bool moves;
+    bool is_constant;  ///< readers of this list have one row, wherever they stand
   };
   [[nodiscard]] const std::vector<Stretch>& stretches() const { return stretches_; }
+  [[nodiscard]] std::size_t lists() const { return pattern_->lists().size(); }
+  [[nodiscard]] std::uint32_t list_of(Vertex i) const { return pattern_->list_of(i); }
 
   void row(Vertex i, Axis& out) const {
     pattern_->row(i, runs_);
@@ -77,32 +80,11 @@ public:
     tidy(out);
   }
 
-  /// How many groups of readers a ReadLayer would have, and the first reader of one.
-  [[nodiscard]] std::size_t count_groups() {
-    if (!first_group_.empty()) return groups_;
-    Axis here, before;
-    for (const Stretch& stretch : stretches_) {
-      row(stretch.begin, here);
-      const bool joins = stretch.begin > 0 && here == before;
-      first_group_.push_back(groups_ - (joins ? 1 : 0));
-      groups_ += (joins ? 0 : 1) + (stretch.moves && !here.empty() ? stretch.end - stretch.begin - 1 : 0);
-      if (stretch.moves) row(stretch.end - 1, before);
-      else before.swap(here);
-    }
-    return groups_;
-  }
-  [[nodiscard]] Vertex first_of_group(std::size_t group) const {
-    const auto at = static_cast<std::size_t>(std::upper_bound(first_group_.begin(), first_group_.end(), group) - first_group_.begin()) - 1;
-    return stretches_[at].begin + (stretches_[at].moves ? static_cast<Vertex>(group - first_group_[at]) : 0);
-  }
-
 private:
   explicit MovingLayer(const layout::Pattern& pattern) : pattern_(&pattern) {}
   const layout::Pattern* pattern_;
   mutable std::vector<layout::Run> runs_;
   std::vector<Stretch> stretches_;
-  std::vector<std::size_t> first_group_;  ///< by stretch: that of its first reader
-  std::size_t groups_ = 0;
 };
 
 /// A layer by whichever is shorter.
@@ -146,11 +128,15 @@ private:
   bool run_by_stretches() {
     Axis row;
     for (const MovingLayer::Stretch& stretch : layer_.moving->stretches()) {
+      if (!stretch.moves && stretch.is_constant) {
+        if (!take_stretch(stretch, row)) return false;
+        continue;
+      }
       layer_.moving->row(stretch.begin, row);
       for (Vertex i = stretch.begin, next = i; i < stretch.end; i = next) {
         budget_.poll();
-        next = i + 1;
         if (!stretch.moves) {
+          next = i + 1;
           if (!take(row, i)) return false;
           continue;
         }
@@ -170,14 +156,49 @@ private:
   }
 
   /// What reader i of these rows makes of the axes.
-  bool take(const auto& row, Vertex i) {
-    if (!make_axes(row, i)) return false;
+  bool take(const auto& row, Vertex i) { return make_axes(row, i) && agree(i, down_, across_); }
+
+  bool agree(Vertex i, const Axis& reads_down, const Axis& reads_across) {
     const Vertex r = i / width_, c = i % width_;
     Axis& down = factors_.down[r];
     Axis& across = factors_.across[c];
-    if (c == 0) down = down_;
-    if (r == 0) across = across_;
-    return down == down_ && across == across_;
+    if (c == 0) down = reads_down;
+    if (r == 0) across = reads_across;
+    return down == reads_down && across == reads_across;
+  }
+
+  /// Readers that have one row: split once, and once for all stretches of the same list.
+  bool take_stretch(const MovingLayer::Stretch& stretch, Axis& row) {
+    if (by_list_.empty()) by_list_.resize(layer_.moving->lists());
+    auto& known = by_list_[layer_.moving->list_of(stretch.begin)];
+    if (!known) {
+      layer_.moving->row(stretch.begin, row);
+      if (!split(row)) return false;
+      known.emplace(down_, across_);
+    }
+    const auto& [down, across] = *known;
+    for (Vertex i = stretch.begin, next = i; i < stretch.end; i = next) {
+      budget_.poll();
+      const Vertex r = i / width_;
+      next = std::min(stretch.end, (r + 1) * width_);  // on one row of the grid
+      bool is_inside = contains(down, r);
+      for (Vertex c = i % width_; c < i % width_ + (next - i) && is_inside; ++c) is_inside = contains(across, c);
+      if (!is_inside) {
+        for (; i < next; ++i) {
+          down_ = down;
+          across_ = across;
+          if (!add_own(i) || !agree(i, down_, across_)) return false;
+        }
+        continue;
+      }
+      if (!agree(i, down, across)) return false;
+      for (Vertex c = i % width_ + 1; c < i % width_ + (next - i); ++c) {
+        Axis& here = factors_.across[c];
+        if (r == 0) here = across;
+        if (here != across) return false;
+      }
+    }
+    return true;
   }
 
   /// The same for so many readers on one row of the grid, whose columns move along.
@@ -213,9 +234,11 @@ private:
   }
 
   /// Leaves the grid rows and columns that reader i reads; false when what he reads, with himself, is not their product.
-  bool make_axes(const auto& ranges, Vertex i) {
+  bool make_axes(const auto& ranges, Vertex i) { return split(ranges) && add_own(i); }
+
+  /// The grid rows and columns of a row; false when it is not their product.
+  bool split(const auto& ranges) {
     pieces_.clear();
-    const Vertex r = i / width_, c = i % width_;
     for (const ReadRange& range : ranges) {
       if (!cut(range)) return false;
     }
@@ -238,13 +261,17 @@ private:
       down_.push_back({pieces_[begin].row_first, pieces_[begin].row_last, 1});
       begin = end;
     }
-    // A row with the own token added must be a product as well: it is when the own place lies in both factors, or when
-    // nothing at all is read beside it in one of them.
-    if (pieces_.empty()) {
+    sort_axis(down_);
+    return true;
+  }
+
+  /// A row with the own token added must be a product as well: it is when the own place lies in both factors, or when nothing at all is read beside it in one of them.
+  bool add_own(Vertex i) {
+    const Vertex r = i / width_, c = i % width_;
+    if (down_.empty()) {
       down_.push_back({r, r, 1});
       across_.push_back({c, c, 1});
     }
-    sort_axis(down_);
     const bool has_row = contains(down_, r), has_column = contains(across_, c);
     const auto is_own = [](const Axis& axis, Vertex x) { return axis.size() == 1 && axis.front() == ReadRange{x, x, 1}; };
     if (!has_row && is_own(across_, c)) {
@@ -293,6 +320,7 @@ private:
   Vertex width_;
   const Budget& budget_;
   Factors factors_;
+  std::vector<std::optional<std::pair<Axis, Axis>>> by_list_;  // what rows of a constant list read down and across
   std::vector<Vertex> moves_until_;  // by column, once the first row of the grid is known: the end of those whose columns move along
   std::vector<Piece> pieces_;
   Axis down_, across_, here_;
@@ -332,18 +360,18 @@ private:
 
 constexpr std::size_t rows_asked = 16;
 
-std::vector<Vertex> list_widths(std::vector<GridLayer>& layers, Vertex tokens) {
+std::vector<Vertex> list_widths(const std::vector<GridLayer>& layers, Vertex tokens) {
   WidthVotes votes;
   Axis row;
-  for (GridLayer& layer : layers) {
-    const std::size_t count = layer.moving ? layer.moving->count_groups() : layer.read->groups.size();
+  for (const GridLayer& layer : layers) {
+    const std::size_t count = layer.moving ? tokens : layer.read->groups.size();
     for (std::size_t k = 0; k < std::min(count, rows_asked); ++k) {
-      const std::size_t group = count * (2 * k + 1) / (2 * rows_asked);
+      const std::size_t at = count * (2 * k + 1) / (2 * rows_asked);
       if (!layer.moving) {
-        votes.take(layer.read->row(layer.read->groups[group]));
+        votes.take(layer.read->row(layer.read->groups[at]));
         continue;
       }
-      layer.moving->row(layer.moving->first_of_group(group), row);
+      layer.moving->row(static_cast<Vertex>(at), row);
       votes.take(row);
     }
   }

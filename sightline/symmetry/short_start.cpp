@@ -11,7 +11,7 @@ namespace sightline::symmetry {
 
 namespace {
 
-constexpr Vertex few_vertices = 8192, share = 16;
+constexpr Vertex few_vertices = 2048, share = 16;
 
 /// Stretches of the structure: colours and visibility are the same within them as well. Nothing where they are short.
 std::optional<layout::KeptVertices> keep_stretches(const Structure& structure, const Budget& budget) {
