@@ -358,52 +358,32 @@ private:
   std::map<Vertex, int> votes_;
 };
 
-constexpr std::size_t rows_asked = 16;
-
-std::vector<Vertex> list_widths(const std::vector<GridLayer>& layers, Vertex tokens) {
-  WidthVotes votes;
-  Axis row;
-  for (const GridLayer& layer : layers) {
-    const std::size_t count = layer.moving ? tokens : layer.read->groups.size();
-    for (std::size_t k = 0; k < std::min(count, rows_asked); ++k) {
-      const std::size_t at = count * (2 * k + 1) / (2 * rows_asked);
-      if (!layer.moving) {
-        votes.take(layer.read->row(layer.read->groups[at]));
-        continue;
-      }
-      layer.moving->row(static_cast<Vertex>(at), row);
-      votes.take(row);
-    }
-  }
-  return votes.choose(tokens);
-}
-
-/// Rows of mostly single vertices, relabelled or random ones say, are many to write down: a few of them show that they are products along no width that they
-/// suggest.
-bool are_hardly_products(const Layout& layout, const layout::Layer& layer, const Budget& budget) {
-  constexpr std::size_t few_vertices = 8;
-  if (layer.relations.size() != 1) return false;
-  const layout::Pattern& pattern = layout.relations[layer.relations.front()].pattern();
-  std::size_t written = 0;
-  for (const layout::Pattern::Segment& segment : pattern.segments()) written += pattern.lists()[segment.list].written_count;
-  if (written < few_vertices * layout.tokens) return false;
+/// Widths that a few rows of the layers suggest and along which these rows are products. Before anything is written down for all readers: relabelled and random
+/// rows are mostly single vertices, and many.
+std::vector<Vertex> list_widths(const Layout& layout, const std::vector<bool>& used, const Budget& budget) {
+  constexpr std::size_t rows_asked = 16;
   WidthVotes votes;
   std::vector<std::pair<Vertex, Axis>> rows;
   std::vector<layout::Run> runs;
-  for (std::size_t k = 0; k < rows_asked; ++k) {
-    const auto i = static_cast<Vertex>(std::uint64_t{layout.tokens} * (2 * k + 1) / (2 * rows_asked));
-    pattern.row(i, runs);
-    Axis& row = rows.emplace_back(i, Axis{}).second;
-    for (const layout::Run& run : runs) row.push_back({run.first, run.last, run.step});
-    tidy(row);
-    votes.take(row);
+  for (std::size_t l = 0; l < used.size(); ++l) {
+    for (std::size_t k = 0; k < rows_asked && used[l]; ++k) {
+      const auto i = static_cast<Vertex>(std::uint64_t{layout.tokens} * (2 * k + 1) / (2 * rows_asked));
+      Axis& row = rows.emplace_back(i, Axis{}).second;
+      for (const std::uint32_t r : layout.layers[l].relations) {
+        layout.relations[r].pattern().row(i, runs);
+        for (const layout::Run& run : runs) row.push_back({run.first, run.last, run.step});
+      }
+      tidy(row);
+      votes.take(row);
+    }
   }
-  const std::vector<Vertex> widths = votes.choose(layout.tokens);
+  std::vector<Vertex> widths = votes.choose(layout.tokens);
   const GridLayer nothing;
-  return std::none_of(widths.begin(), widths.end(), [&](Vertex width) {
+  std::erase_if(widths, [&](Vertex width) {
     Splitter splitter(nothing, width, layout.tokens / width, budget);
-    return std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return splitter.is_product(row.second, row.first); });
+    return !std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return splitter.is_product(row.second, row.first); });
   });
+  return widths;
 }
 
 layout::Pattern to_pattern(const std::vector<Axis>& axes, const Budget& budget) {
@@ -423,15 +403,14 @@ layout::Pattern to_pattern(const std::vector<Axis>& axes, const Budget& budget) 
 std::shared_ptr<const GridFactors> make_grid_factors(const Layout& layout, const Budget& budget) {
   if (layout.registers > 0 || layout.order.empty()) return nullptr;
   const std::vector<bool> used = layout.used_layers();
-  for (std::size_t l = 0; l < layout.layers.size(); ++l) {
-    if (used[l] && are_hardly_products(layout, layout.layers[l], budget)) return nullptr;
-  }
+  const std::vector<Vertex> widths = list_widths(layout, used, budget);
+  if (widths.empty()) return nullptr;
   std::vector<GridLayer> layers(layout.layers.size());
   for (std::size_t l = 0; l < layers.size(); ++l) {
     if (used[l]) layers[l].moving = MovingLayer::make(layout, layout.layers[l]);
     if (!layers[l].moving) layers[l].read = used[l] ? find_read_layer(layout, l, budget) : std::make_shared<const ReadLayer>();
   }
-  for (const Vertex width : list_widths(layers, layout.tokens)) {
+  for (const Vertex width : widths) {
     const Vertex height = layout.tokens / width;
     auto grid = std::make_shared<GridFactors>();
     grid->width = width;
