@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
@@ -34,6 +35,10 @@ struct ArcLists {
   std::size_t stride = 0;
 
   [[nodiscard]] std::uint32_t begin_of(std::uint32_t bundle) const { return bundle == 0 ? 0 : bundles[bundle - 1].end; }
+  /// In all bundles.
+  [[nodiscard]] std::span<const Vertex> neighbours_of(Vertex v) const {
+    return std::span(neighbours).subspan(begin_of(first_bundle[v]), begin_of(first_bundle[v + 1]) - begin_of(first_bundle[v]));
+  }
 };
 
 /// Are so many arcs in so many spans cheaper to walk through than the spans?

@@ -19,21 +19,27 @@ std::uint64_t distance(Vertex x, Vertex y) { return x < y ? y - x : x - y; }
 
 }  // namespace
 
-std::optional<std::vector<Vertex>> find_near_order(const ArcLists& arcs, Vertex n, const Budget& budget) {
-  const std::uint64_t listed = arcs.neighbours.size();
+std::optional<std::vector<Vertex>> find_near_order(std::span<const HeadLists* const> lists, Vertex n, const Budget& budget) {
+  std::uint64_t listed = 0;
+  for (const HeadLists* list : lists) listed += list->heads.size();
   if (n == 0 || listed > most_neighbours * n) return std::nullopt;
-  const auto begin = [&](Vertex v) { return arcs.begin_of(arcs.first_bundle[v]); };
+  const auto count_neighbours = [&](Vertex v) {
+    std::uint64_t count = 0;
+    for (const HeadLists* list : lists) count += list->begin[v + 1] - list->begin[v];
+    return count;
+  };
   const auto for_each_neighbour = [&](Vertex v, auto&& visit) {
-    const std::uint32_t end = begin(v + 1);
-    for (std::uint32_t k = begin(v); k < end; ++k) visit(arcs.neighbours[k]);
+    for (const HeadLists* list : lists) {
+      for (const Vertex y : list->of(v)) visit(y);
+    }
   };
   const std::uint64_t hub = hub_times * (listed / n + 1);
-  const auto is_hub = [&](Vertex v) { return begin(v + 1) - begin(v) > hub; };
+  const auto is_hub = [&](Vertex v) { return count_neighbours(v) > hub; };
   std::uint64_t before = 0, after = 0, looked_at = 0;
   for (Vertex v = 0; v < n; v += sampled) {
     if (is_hub(v)) continue;
     for_each_neighbour(v, [&](Vertex y) { before += distance(v, y); });
-    looked_at += begin(v + 1) - begin(v);
+    looked_at += count_neighbours(v);
   }
   if (before <= near * looked_at) return std::nullopt;
   budget.ask(std::uint64_t{n} * 8);
@@ -41,6 +47,7 @@ std::optional<std::vector<Vertex>> find_near_order(const ArcLists& arcs, Vertex 
   std::vector<Vertex> order, number(n, nobody), hubs;
   order.reserve(n);
   const auto meet = [&](Vertex v) {
+    for (const HeadLists* list : lists) prefetch_heads(list->heads.data() + list->begin[v]);
     number[v] = static_cast<Vertex>(order.size());
     order.push_back(v);
   };
@@ -57,6 +64,9 @@ std::optional<std::vector<Vertex>> find_near_order(const ArcLists& arcs, Vertex 
       if (head % 64 == 0) budget.poll();
       for_each_neighbour(v, [&](Vertex y) {
         if (number[y] == nobody) meet(y);
+      });
+      if (head % sampled != 0) continue;
+      for_each_neighbour(v, [&](Vertex y) {
         if (number[y] == n) return;
         before += distance(v, y);
         after += distance(head, number[y]);
@@ -66,40 +76,6 @@ std::optional<std::vector<Vertex>> find_near_order(const ArcLists& arcs, Vertex 
   if (after * least_gain > before) return std::nullopt;
   for (const Vertex v : hubs) meet(v);
   return order;
-}
-
-RunGraph renumber(const RunGraph& graph, const std::vector<Vertex>& order, const Budget& budget) {
-  const ArcLists& old = *graph.arcs;
-  const Vertex n = graph.vertices;
-  budget.ask(old.neighbours.size() * sizeof(Vertex) + old.bundles.size() * sizeof(ArcLists::Bundle) + std::uint64_t{n} * 24);
-  std::vector<Vertex> number(n);
-  for (Vertex k = 0; k < n; ++k) number[order[k]] = k;
-  RunGraph result;
-  result.vertices = n;
-  result.relations = graph.relations;
-  ArcLists arcs;
-  arcs.first_bundle.reserve(std::size_t{n} + 1);
-  arcs.bundles.reserve(old.bundles.size());
-  arcs.neighbours.resize(old.neighbours.size());
-  result.vertex_colour.reserve(n);
-  result.initial_keys.reserve(n);
-  Vertex* out = arcs.neighbours.data();
-  for (Vertex k = 0; k < n; ++k) {
-    if (k % 64 == 0) budget.poll();
-    const Vertex v = order[k];
-    result.vertex_colour.push_back(graph.vertex_colour[v]);
-    result.initial_keys.push_back(graph.initial_keys[v]);
-    arcs.first_bundle.push_back(static_cast<std::uint32_t>(arcs.bundles.size()));
-    std::uint32_t m = old.begin_of(old.first_bundle[v]);
-    for (std::uint32_t b = old.first_bundle[v]; b < old.first_bundle[v + 1]; ++b) {
-      for (; m < old.bundles[b].end; ++m) *out++ = number[old.neighbours[m]];
-      arcs.bundles.push_back(old.bundles[b]);
-      arcs.bundles.back().end = static_cast<std::uint32_t>(out - arcs.neighbours.data());
-    }
-  }
-  arcs.first_bundle.push_back(static_cast<std::uint32_t>(arcs.bundles.size()));
-  result.arcs = std::move(arcs);
-  return result;
 }
 
 }  // namespace sightline::symmetry

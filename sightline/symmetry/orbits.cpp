@@ -47,7 +47,10 @@ void Orbits::join(Vertex x, Vertex y) {
 }
 
 void Orbits::join(const MovedPairs& permutation) {
-  for (const auto& [x, y] : permutation) join(x, y);
+  // A pair that is exchanged comes twice.
+  for (const auto& [x, y] : permutation) {
+    if (parent_[x] != y && parent_[y] != x) join(x, y);
+  }
 }
 
 namespace {

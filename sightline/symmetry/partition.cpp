@@ -8,7 +8,8 @@ namespace sightline::symmetry {
 Partition::Partition(const std::vector<std::uint64_t>& keys)
     : elements_(keys.size()), position_(keys.size()), cell_of_(keys.size()), start_(keys.size()), size_(keys.size()) {
   std::iota(elements_.begin(), elements_.end(), Vertex{0});
-  std::stable_sort(elements_.begin(), elements_.end(), [&keys](Vertex a, Vertex b) { return keys[a] < keys[b]; });
+  const auto by_key = [&keys](Vertex a, Vertex b) { return keys[a] < keys[b]; };
+  if (!std::is_sorted(elements_.begin(), elements_.end(), by_key)) std::stable_sort(elements_.begin(), elements_.end(), by_key);
   for (Vertex k = 0; k < elements_.size(); ++k) {
     position_[elements_[k]] = k;
     if (k == 0 || keys[elements_[k]] != keys[elements_[k - 1]]) start_[cells_++] = k;

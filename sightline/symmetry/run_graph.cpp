@@ -37,6 +37,21 @@ std::int64_t RunRelation::colour(Vertex i, Vertex j) const {
   return span == nullptr ? -1 : span->colour(j);
 }
 
+const Span* OwnSpans::find_in_long_list(Vertex v) {
+  const SpanLists& rows = relation_.rows;
+  const std::uint32_t begin = rows.begin[v], end = rows.end[v];
+  if (passed_.empty()) passed_.resize(rows.spans.size(), 0);
+  // From where the last reader was found, in growing strides: relabelled block masks have long lists, and each reader has another than the one before, so
+  // that looking into the middle of its list is slow.
+  const Span* const spans = rows.spans.data();
+  std::uint32_t from = begin + passed_[begin], stride = 1;
+  if (from > begin && spans[from - 1].last >= v) from = begin;
+  for (; from + stride < end && spans[from + stride - 1].last < v; stride *= 2) from += stride;
+  const Span* const span = std::lower_bound(spans + from, spans + std::min(from + stride, end), v, [](const Span& s, Vertex x) { return s.last < x; });
+  passed_[begin] = static_cast<std::uint32_t>(span - spans) - begin;
+  return span != spans + end && span->first <= v ? span : nullptr;
+}
+
 RunGraphBuilder::RunGraphBuilder(Vertex vertices, std::vector<std::uint64_t> vertex_colour, const Budget& budget) : budget_(budget) {
   graph_.vertices = vertices;
   graph_.vertex_colour = std::move(vertex_colour);

@@ -39,6 +39,30 @@ struct RunRelation {
   [[nodiscard]] std::int64_t colour(Vertex i, Vertex j) const;
 };
 
+/// Finds the span of a row that holds its reader, quickly where readers of long shared lists are asked about in ascending order.
+class OwnSpans {
+public:
+  explicit OwnSpans(const RunRelation& relation) : relation_(relation) {}
+
+  /// Null where the reader does not read itself.
+  [[nodiscard]] const Span* find(Vertex v) {
+    const SpanLists& rows = relation_.rows;
+    return rows.stepped || rows.end[v] - rows.begin[v] <= short_list ? relation_.find(v, v) : find_in_long_list(v);
+  }
+  /// -1: none.
+  [[nodiscard]] std::int64_t colour(Vertex v) {
+    const Span* const span = find(v);
+    return span == nullptr ? -1 : span->colour(v);
+  }
+
+private:
+  static constexpr std::uint32_t short_list = 8;  ///< lists of so many spans are looked through by halves
+  [[nodiscard]] const Span* find_in_long_list(Vertex v);
+
+  const RunRelation& relation_;
+  std::vector<std::uint32_t> passed_;  ///< by the place where a list begins, once there is a long list: spans before the one that was found last
+};
+
 /// A coloured relational structure in spans. Memory O(n + runs): a column costs as many spans as there are maximal
 /// arithmetic progressions of readers whose colours along the column are arithmetic too.
 struct RunGraph {

@@ -4,111 +4,19 @@
 #include <functional>
 #include <memory>
 
+#include "sightline/symmetry/target_chooser.hpp"
 #include "sightline/symmetry/verification.hpp"
 
 namespace sightline::symmetry {
 
 namespace {
 
-/// Up to this many vertices the target cell is chosen by looking at how cells meet; above, it is the oldest cell.
-constexpr Vertex careful_choice_limit = 600;
 /// Orbits of stabilisers are only computed where vertices times generators stay below this.
 constexpr std::uint64_t stabiliser_limit = std::uint64_t{1} << 24;
 /// Orbits of a stabiliser cost as much as some nodes: below a node they are only computed once this many have been visited there.
 constexpr std::uint64_t nodes_worth_orbits = 4;
 /// Fruitless nodes before the isomorphism search asks for the automorphisms of the second graph.
 constexpr std::uint64_t fruitless_limit = 48;
-
-/// Chooses target cells along the first path. Sizes only shrink there, so the oldest cell is found by a pointer.
-class TargetChooser {
-public:
-  TargetChooser(const Refinement& tree, const std::vector<std::uint8_t>& prefer) : tree_(tree), prefer_(prefer) {}
-
-  Cell choose() {
-    const Partition& partition = tree_.partition();
-    if (tree_.graph().vertices <= careful_choice_limit) return choose_carefully();
-    if (!prefer_.empty()) {
-      for (; preferred_ < partition.cells(); ++preferred_) {
-        if (partition.size(preferred_) > 1 && is_preferred(preferred_)) return preferred_;
-      }
-    }
-    while (partition.size(oldest_) == 1) ++oldest_;
-    return oldest_;
-  }
-
-private:
-  bool is_preferred(Cell cell) const { return prefer_.empty() || prefer_[tree_.partition().members(cell).front()] != 0; }
-
-  /// The cell that is neither fully joined nor fully apart from as many cells as possible, the smallest of those.
-  Cell choose_carefully() {
-    const Partition& partition = tree_.partition();
-    Cell best = 0;
-    std::uint64_t best_joins = 0;
-    bool best_preferred = false, found = false;
-    counts_.assign(partition.cells(), 0);
-    for (Cell cell = 0; cell < partition.cells(); ++cell) {
-      if (partition.size(cell) == 1) continue;
-      const bool preferred = is_preferred(cell);
-      if (found && best_preferred && !preferred) continue;
-      const std::uint64_t joins = count_joins(partition.members(cell).front());
-      const bool better = !found || (preferred && !best_preferred) || joins > best_joins ||
-                          (joins == best_joins && partition.size(cell) < partition.size(best));
-      if (better) {
-        best = cell;
-        best_joins = joins;
-        best_preferred = preferred;
-        found = true;
-      }
-    }
-    return best;
-  }
-
-  std::uint64_t count_joins(Vertex v) {
-    const Partition& partition = tree_.partition();
-    std::uint64_t joins = 0;
-    if (tree_.graph().arcs) {
-      const ArcLists& arcs = *tree_.graph().arcs;
-      std::uint32_t k = arcs.begin_of(arcs.first_bundle[v]);
-      for (std::uint32_t bundle = arcs.first_bundle[v]; bundle < arcs.first_bundle[v + 1]; ++bundle) {
-        for (; k < arcs.bundles[bundle].end; ++k) {
-          const Cell cell = partition.cell_of(arcs.neighbours[k]);
-          if (counts_[cell]++ == 0) met_.push_back(cell);
-        }
-        joins += count_met();
-      }
-      return joins;
-    }
-    for (const RunRelation& relation : tree_.graph().relations) {
-      for (const SpanLists* lists : {&relation.rows, &relation.by_read()}) {
-        for (const Span* span = lists->list_begin(v); span != lists->list_end(v); ++span) {
-          for (std::uint64_t x = span->first; x <= span->last; x += span->step) {
-            const Cell cell = partition.cell_of(static_cast<Vertex>(x));
-            if (counts_[cell]++ == 0) met_.push_back(cell);
-          }
-        }
-        joins += count_met();
-      }
-    }
-    return joins;
-  }
-
-  /// How many of the cells met are joined in part only; forgets them.
-  std::uint64_t count_met() {
-    std::uint64_t joins = 0;
-    for (const Cell cell : met_) {
-      if (counts_[cell] < tree_.partition().size(cell)) ++joins;
-      counts_[cell] = 0;
-    }
-    met_.clear();
-    return joins;
-  }
-
-  const Refinement& tree_;
-  const std::vector<std::uint8_t>& prefer_;
-  Cell oldest_ = 0, preferred_ = 0;
-  std::vector<Vertex> counts_;
-  std::vector<Cell> met_;
-};
 
 /// Looks for a leaf below a node of `right` that matches the first path of `left`.
 class Matcher {
@@ -433,7 +341,7 @@ Path follow_first_path(Refinement& tree, const std::vector<std::uint8_t>& prefer
   while (!partition.is_discrete()) {
     budget.poll();
     PathLevel level;
-    level.target = chooser.choose();
+    level.target = chooser.choose(path.levels.empty() ? std::nullopt : std::optional(path.levels.back().chosen));
     level.chosen = *std::min_element(partition.members(level.target).begin(), partition.members(level.target).end());
     level.splits_before = partition.log().size();
     tree.individualise(level.chosen, &level.trace, nullptr);

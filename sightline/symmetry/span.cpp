@@ -64,6 +64,22 @@ std::int64_t find_colour(const std::vector<ColouredRun>& canonical, Vertex x) {
   return x <= run->last ? run->colour + run->colour_step * std::int64_t{x - run->first} : -1;
 }
 
+void RowColours::read(const std::vector<ColouredRun>& row) {
+  constexpr std::size_t few_runs = 16;
+  for (const Vertex x : listed_) colours_[x] = -1;
+  listed_.clear();
+  std::uint64_t members = 0;
+  for (const ColouredRun& run : row) members += run.last - run.first + std::uint64_t{1};
+  row_ = row.size() < few_runs || members > 2 * row.size() ? &row : nullptr;
+  if (row_ != nullptr) return;
+  for (const ColouredRun& run : row) {
+    for (Vertex x = run.first; x <= run.last; ++x) {
+      colours_[x] = run.colour + run.colour_step * std::int64_t{x - run.first};
+      listed_.push_back(x);
+    }
+  }
+}
+
 void compress(std::vector<ColouredRun>& canonical) {
   thread_local std::vector<ColouredRun> out;
   out.clear();

@@ -42,4 +42,21 @@ void canonicalise(std::vector<ColouredRun>& runs);
 /// Joins neighbours of equal colour and equal gaps again: the shortest greedy list with steps, for storage.
 void compress(std::vector<ColouredRun>& canonical);
 
+/// Colours of the vertices of one canonical row after another: read off a list by vertex where the row is mostly single vertices (relabelled block masks),
+/// else looked for in the row.
+class RowColours {
+public:
+  explicit RowColours(Vertex vertices) : colours_(vertices, -1) {}
+
+  /// `row` must live as long as it is asked about.
+  void read(const std::vector<ColouredRun>& row);
+  /// -1: not in the row.
+  [[nodiscard]] std::int64_t of(Vertex x) const { return row_ == nullptr ? colours_[x] : find_colour(*row_, x); }
+
+private:
+  std::vector<std::int64_t> colours_;
+  std::vector<Vertex> listed_;
+  const std::vector<ColouredRun>* row_ = nullptr;  ///< where nothing is listed
+};
+
 }  // namespace sightline::symmetry

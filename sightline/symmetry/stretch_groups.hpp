@@ -19,22 +19,35 @@ struct Stretch {
   Vertex begin, end;
 };
 
-/// Takes away most stretches of one vertex whose key no other stretch has: those whose last bits no other key has. Keys are well mixed.
-inline void drop_lonely(std::vector<Stretch>& stretches) {
-  constexpr std::size_t few = 64, bits_per_stretch = 8;
-  if (stretches.size() < few) return;
-  const std::size_t count = std::bit_ceil(stretches.size() * bits_per_stretch);
-  std::vector<std::uint64_t> once(count / 64, 0), twice(count / 64, 0);
-  for (const Stretch& stretch : stretches) {
-    const std::size_t place = stretch.key & (count - 1);
+/// Most of the keys that were added once, by their last bits. Keys are well mixed.
+class LonelyKeys {
+public:
+  explicit LonelyKeys(std::size_t keys) : places_(std::bit_ceil(std::max<std::size_t>(keys, 8) * 8)), once_(places_ / 64, 0), twice_(places_ / 64, 0) {}
+
+  void add(std::uint64_t key) {
+    const std::size_t place = key & (places_ - 1);
     const std::uint64_t bit = std::uint64_t{1} << (place % 64);
-    twice[place / 64] |= once[place / 64] & bit;
-    once[place / 64] |= bit;
+    twice_[place / 64] |= once_[place / 64] & bit;
+    once_[place / 64] |= bit;
   }
-  std::erase_if(stretches, [&](const Stretch& stretch) {
-    const std::size_t place = stretch.key & (count - 1);
-    return stretch.end - stretch.begin == 1 && (twice[place / 64] >> (place % 64) & 1) == 0;
-  });
+  /// Of a key that was added. False also where the last bits of two keys agree.
+  [[nodiscard]] bool has(std::uint64_t key) const {
+    const std::size_t place = key & (places_ - 1);
+    return (twice_[place / 64] >> (place % 64) & 1) == 0;
+  }
+
+private:
+  std::size_t places_;
+  std::vector<std::uint64_t> once_, twice_;
+};
+
+/// Takes away most stretches of one vertex whose key no other stretch has.
+inline void drop_lonely(std::vector<Stretch>& stretches) {
+  constexpr std::size_t few = 64;
+  if (stretches.size() < few) return;
+  LonelyKeys lonely(stretches.size());
+  for (const Stretch& stretch : stretches) lonely.add(stretch.key);
+  std::erase_if(stretches, [&](const Stretch& stretch) { return stretch.end - stretch.begin == 1 && lonely.has(stretch.key); });
 }
 
 /// Calls group(first stretch, last + 1) for all stretches of one key that have at least two vertices together.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sightline/symmetry/near_order.hpp"
 #include "sightline/symmetry/shared_rows.hpp"
 #include "sightline/symmetry/small_graph.hpp"
 
@@ -26,8 +25,7 @@ MovedPairs TwinTower::lift(const MovedPairs& moved) const {
   return lifted;
 }
 
-void TwinTower::renumber(const std::vector<Vertex>& order, const Budget& budget) {
-  graph_ = symmetry::renumber(graph_, order, budget);
+void TwinTower::renumber(const std::vector<Vertex>& order) {
   is_renumbered_ = true;
   std::vector<std::uint32_t> begin{0};
   std::vector<Vertex> fibre;

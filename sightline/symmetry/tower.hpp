@@ -68,8 +68,8 @@ private:
   /// Joins the fibres of every class; the sizes of classes, for make_quotient.
   std::vector<std::uint32_t> join(const TwinClasses& classes);
   void apply(const TwinClasses& classes, ColourNames& names, const Budget& budget);
-  /// Vertex order[k] of the graph, which has arcs alone, is vertex k from now on (near_order.hpp).
-  void renumber(const std::vector<Vertex>& order, const Budget& budget);
+  /// Vertex order[k] of the graph is vertex k from now on (near_order.hpp). The graph itself is made so (plain_graph.hpp).
+  void renumber(const std::vector<Vertex>& order);
 
   RunGraph graph_;
   bool is_rigid_ = false;  ///< found out on the way: nothing moves, and graph_ holds no arcs

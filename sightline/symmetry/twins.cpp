@@ -84,10 +84,11 @@ public:
       }
       budget_.give_back(24 * (std::uint64_t{n} + sums.step));
     }
+    OwnSpans own_spans(relation_);
     for (Vertex i = 0; i < n; ++i) {
       if (list_of[i] == none) continue;
       fingerprint_[i] = field::add(fingerprint_[i], sum[list_of[i]]);
-      const Span* const own = relation_.find(i, i);
+      const Span* const own = own_spans.find(i);
       if (own == nullptr) continue;
       const Element loop = field::multiply(field::multiply(own->weight, power_at(*own, i)), values_[i]);
       fingerprint_[i] = field::subtract(fingerprint_[i], field::add(loop, field::multiply(loop, field::backward_weight)));
@@ -181,9 +182,10 @@ public:
   bool propose(const std::vector<std::vector<std::int64_t>>& inner_colours) {
     const Vertex n = graph_.vertices;
     group_.assign(n, 0);
+    std::vector<OwnSpans> own(graph_.relations.begin(), graph_.relations.end());
     regroup([&](Vertex x) {
       InitialKey key(graph_.vertex_colour[x]);
-      for (const RunRelation& relation : graph_.relations) key.add(relation.visible[x] != 0, relation.colour(x, x));
+      for (std::size_t r = 0; r < own.size(); ++r) key.add(graph_.relations[r].visible[x] != 0, own[r].colour(x));
       return key.value();
     });
     inner_.assign(graph_.relations.size(), {});
@@ -203,26 +205,34 @@ public:
     const Vertex n = graph_.vertices;
     const std::size_t relations = graph_.relations.size();
     prepare_links(classes);
-    std::vector<ColouredRun> row, other;
     for (std::uint32_t k = 0; k < classes.size(); ++k) {
-      budget_.poll();
       const Vertex x = classes.members[classes.begin[k]];
-      for (std::size_t r = 0; r < relations; ++r) {
-        const RunRelation& relation = graph_.relations[r];
+      for (std::uint32_t m = classes.begin[k] + 1; m < classes.begin[k + 1]; ++m) {
+        if (graph_.vertex_colour[x] != graph_.vertex_colour[classes.members[m]]) return false;
+      }
+    }
+    std::vector<ColouredRun> row, other;
+    RowColours colours(n);
+    for (std::size_t r = 0; r < relations; ++r) {
+      const RunRelation& relation = graph_.relations[r];
+      OwnSpans own(relation);
+      for (std::uint32_t k = 0; k < classes.size(); ++k) {
+        budget_.poll();
+        const Vertex x = classes.members[classes.begin[k]];
         const std::int64_t inner = classes.inner[k * relations + r];
+        const std::int64_t colour = own.colour(x);
         // A hidden row says nothing, so it cannot contradict anything.
-        if (relation.visible[x] && (relation.colour(x, x) != inner || !is_surely_constant(relation, x))) {
+        if (relation.visible[x] && (colour != inner || !is_surely_constant(relation, x))) {
           replace_own(relation, x, inner, row);
-          if (!is_constant_on_classes(row)) return false;
+          if (!is_constant_on_classes(row, colours)) return false;
         }
         for (std::uint32_t m = classes.begin[k] + 1; m < classes.begin[k + 1]; ++m) {
           budget_.poll();
           const Vertex y = classes.members[m];
-          if (graph_.vertex_colour[x] != graph_.vertex_colour[y] || relation.visible[x] != relation.visible[y]) return false;
-          if (relation.colour(x, x) != relation.colour(y, y)) return false;
+          if (relation.visible[x] != relation.visible[y] || own.colour(y) != colour) return false;
           if (!relation.visible[x]) continue;
           const bool shared = relation.rows.begin[x] == relation.rows.begin[y] && relation.rows.end[x] == relation.rows.end[y];
-          if (shared && relation.colour(x, x) == inner) continue;  // nothing is replaced in one list
+          if (shared && colour == inner) continue;  // nothing is replaced in one list
           replace_own(relation, y, inner, other);
           if (row != other) return false;
         }
@@ -335,7 +345,8 @@ private:
   }
 
   /// Canonical row: is its colour (or absence) the same on all members of every class?
-  bool is_constant_on_classes(const std::vector<ColouredRun>& row) const {
+  bool is_constant_on_classes(const std::vector<ColouredRun>& row, RowColours& colours) const {
+    colours.read(row);
     for (const ColouredRun& run : row) {
       const bool constant = run.colour_step == 0;
       if (constant && run.first <= scattered_after_[0] && run.last >= last_scattered_ && lowest_[run.first] >= run.first &&
@@ -345,14 +356,14 @@ private:
       const std::vector<Vertex>& after = constant ? scattered_after_ : twin_after_;
       for (Vertex x = after[run.first]; x <= run.last; x = after[x + 1]) {
         const std::int64_t colour = run.colour + run.colour_step * std::int64_t{x - run.first};
-        if (next_[x] != alone && find_colour(row, next_[x]) != colour) return false;
-        if (previous_[x] != alone && find_colour(row, previous_[x]) != colour) return false;
+        if (next_[x] != alone && colours.of(next_[x]) != colour) return false;
+        if (previous_[x] != alone && colours.of(previous_[x]) != colour) return false;
       }
       if (constant && (lowest_[run.first] < run.first || highest_[run.last] > run.last)) {
         // A contiguous class cut by the run: the rest of it must have the same colour in a neighbouring run.
         for (const Vertex edge : {run.first, run.last}) {
           for (Vertex x = lowest_[edge]; x <= highest_[edge]; ++x) {
-            if (find_colour(row, x) != run.colour) return false;
+            if (colours.of(x) != run.colour) return false;
           }
         }
       }
@@ -426,7 +437,7 @@ std::optional<std::vector<TwinClasses>> find_twins(const std::vector<const RunGr
   std::vector<TwinFinder> finders;
   std::vector<bool> found;
   for (const RunGraph* graph : graphs) {
-    budget.ask(std::uint64_t{graph->vertices} * 64);
+    budget.ask(std::uint64_t{graph->vertices} * 72);
     found.push_back(finders.emplace_back(*graph, budget).propose(inner_colours));
   }
   const bool any = std::find(found.begin(), found.end(), true) != found.end();
@@ -436,7 +447,7 @@ std::optional<std::vector<TwinClasses>> find_twins(const std::vector<const RunGr
     // A collision of fingerprints: without a quotient everything is still right.
     if (found[k] && !finders[k].verify(all.back())) return std::nullopt;
   }
-  for (const RunGraph* graph : graphs) budget.give_back(std::uint64_t{graph->vertices} * 64);
+  for (const RunGraph* graph : graphs) budget.give_back(std::uint64_t{graph->vertices} * 72);
   if (!any) return std::nullopt;
   return all;
 }

@@ -1,6 +1,7 @@
 #include "sightline/symmetry/written_graph.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "sightline/symmetry/near_order.hpp"
@@ -18,39 +19,14 @@ constexpr std::uint64_t backward = 0x9e3779b97f4a7c15u;
 constexpr std::uint64_t few_heads = 64;
 /// Rounds of hashes, and those before different ones are counted first; where fewer than one vertex in `few_left` has a hash of its own by then, no more.
 constexpr std::size_t most_rounds = 6, first_count = 3, few_left = 2;
+/// One vertex in so many is looked at to find out whether a round is worth while.
+constexpr Vertex asked = 16;
 
-/// Are the rows their own columns? Readers of x come in ascending order, as the heads of x do; the first difference is the last.
-bool is_symmetric(const HeadLists& rows, Vertex n) {
-  std::vector<std::uint32_t> next(rows.begin.begin(), rows.begin.end() - 1);
-  for (Vertex i = 0; i < n; ++i) {
-    for (const Vertex x : rows.of(i)) {
-      const std::uint32_t place = next[x]++;
-      if (place == rows.begin[x + 1] || rows.heads[place] != i) return false;
-    }
-  }
-  return true;
-}
-
-/// Columns from rows.
-HeadLists transpose(const HeadLists& rows, Vertex n) {
-  HeadLists columns;
-  columns.begin.assign(std::size_t{n} + 2, 0);
-  for (const Vertex x : rows.heads) ++columns.begin[x + 2];
-  for (Vertex v = 0; v < n; ++v) columns.begin[v + 2] += columns.begin[v + 1];
-  columns.heads.resize(rows.heads.size());
-  for (Vertex i = 0; i < n; ++i) {
-    for (const Vertex x : rows.of(i)) columns.heads[columns.begin[x + 1]++] = i;
-  }
-  columns.begin.pop_back();
-  return columns;
-}
-
-void find_loops(WrittenRelation& relation, Vertex n) {
-  relation.loops.resize(n);
-  for (Vertex v = 0; v < n; ++v) {
-    const auto row = relation.rows.of(v);
-    relation.loops[v] = std::binary_search(row.begin(), row.end(), v) ? 1 : 0;
-  }
+/// Says of the row that was added last, whether its reader reads itself.
+void add_loop(WrittenRelation& relation) {
+  const auto v = static_cast<Vertex>(relation.loops.size());
+  const auto row = relation.rows.of(v);
+  relation.loops.push_back(std::binary_search(row.begin(), row.end(), v) ? 1 : 0);
 }
 
 /// Are the lists of x and y the same once x stands in its own and y in its own, or neither does?
@@ -68,6 +44,19 @@ bool are_alike(const HeadLists& lists, Vertex x, Vertex y, bool own, std::vector
   with_own(y, room);
   const auto middle = room.begin() + static_cast<std::ptrdiff_t>(size);
   return std::equal(room.begin(), middle, middle, room.end());
+}
+
+/// Are fewer than one in `few_left` of these hashes different ones? By their last bits, which hardly ever says so of more.
+bool are_mostly_alike(const std::vector<std::uint64_t>& hashes) {
+  const std::size_t bits = std::bit_ceil(hashes.size() * 8);
+  std::vector<bool> met(bits, false);
+  std::size_t different = 0;
+  for (const std::uint64_t hash : hashes) {
+    const std::size_t place = hash & (bits - 1);
+    different += met[place] ? 0 : 1;
+    met[place] = true;
+  }
+  return different * few_left < hashes.size();
 }
 
 class Reader {
@@ -89,15 +78,15 @@ public:
   }
 
   /// Do colours and the numbers of neighbours tell all vertices apart, where arcs are so many that writing them down is the dearer way? (Triangles.)
-  [[nodiscard]] bool is_rigid_by_degrees() const {
-    if (arcs_ < few_heads * n_) return false;
+  [[nodiscard]] bool is_rigid_by_degrees() {
+    if (arcs_ < few_heads * n_ || are_sizes_alike()) return false;
     std::vector<std::uint64_t> key(n_, 0);
     if (!structure_.vertex_colour.empty()) key = structure_.vertex_colour;
-    std::vector<std::uint32_t> readers(n_), ends(std::size_t{n_} + 1);  // of single vertices, and of intervals as changes at their ends
+    std::vector<std::uint32_t> ends(std::size_t{n_} + 1);  // of intervals, as changes at their ends
     std::vector<layout::Run> row;
     for (const VisibleRelation& relation : structure_.relations) {
       const layout::Pattern& pattern = relation.relation->pattern();
-      readers.assign(readers.size(), 0);
+      std::vector<std::uint32_t>& readers = readers_.emplace_back(n_, 0);
       ends.assign(ends.size(), 0);
       for (Vertex i = 0; i < n_; ++i) {
         budget_.poll();
@@ -120,7 +109,8 @@ public:
       std::uint32_t open = 0;
       for (Vertex x = 0; x < n_; ++x) {
         open += ends[x];
-        key[x] = field::mix(key[x], readers[x] + open);
+        readers[x] += open;
+        key[x] = field::mix(key[x], readers[x]);
       }
     }
     std::sort(key.begin(), key.end());
@@ -133,34 +123,41 @@ public:
     for (const VisibleRelation& relation : structure_.relations) {
       WrittenRelation& read = relations.emplace_back();
       HeadLists& rows = read.rows;
+      const layout::Pattern& pattern = relation.relation->pattern();
       rows.begin.reserve(std::size_t{n_} + 1);
       rows.begin.push_back(0);
+      read.loops.reserve(n_);
       rows.heads.reserve(counts_[relations.size() - 1]);
-      bool coloured = false;
       for (Vertex i = 0; i < n_; ++i) {
-        budget_.poll();
-        append_row(relation.relation->pattern(), i, rows.heads);
-        if (!coloured && !rows.heads.empty()) {
-          coloured = true;
-          read.colour = relation.relation->colour(i, rows.heads.back());
-        }
+        if (i % 64 == 0) budget_.poll();
+        // Lists may stand in any order.
+        if (n_ - i > rows_ahead) prefetch_heads(pattern.written(pattern.lists()[pattern.list_of(i + rows_ahead)]).data());
+        append_row(pattern, i, rows.heads);
         rows.begin.push_back(static_cast<std::uint32_t>(rows.heads.size()));
+        add_loop(read);
       }
-      find_loops(read, n_);
+      if (!rows.heads.empty()) {
+        const auto reader = std::upper_bound(rows.begin.begin(), rows.begin.end(), 0u) - rows.begin.begin() - 1;
+        read.colour = relation.relation->colour(static_cast<Vertex>(reader), rows.heads.front());
+      }
+      if (!readers_.empty()) read.readers = std::move(readers_[relations.size() - 1]);
     }
     return relations;
   }
 
-  /// The symmetry engine's prefers_arcs, without counting all runs where some are enough.
+  /// The symmetry engine's prefers_arcs, without counting all runs where some are enough. Lists in the order in which they are stored.
   [[nodiscard]] bool prefers_arcs() const {
     std::uint64_t spans = 0;
     if (arcs_are_cheaper(arcs_, spans)) return true;
     for (const VisibleRelation& relation : structure_.relations) {
       const layout::Pattern& pattern = relation.relation->pattern();
-      for (Vertex i = 0; i < n_; ++i) {
-        const layout::Pattern::RunList& list = pattern.lists()[pattern.list_of(i)];
-        layout::split_into_runs(pattern.written(list), [&spans](Vertex, Vertex, Vertex) { ++spans; });
-        spans += list.runs_count + list.shared_count;
+      std::vector<std::uint32_t> readers(pattern.lists().size(), 0);
+      for (Vertex i = 0; i < n_; ++i) ++readers[pattern.list_of(i)];
+      for (std::size_t k = 0; k < readers.size(); ++k) {
+        const layout::Pattern::RunList& list = pattern.lists()[k];
+        std::uint64_t runs = list.runs_count + list.shared_count;
+        layout::split_into_runs(pattern.written(list), [&runs](Vertex, Vertex, Vertex) { ++runs; });
+        spans += runs * readers[k];
         if (arcs_are_cheaper(arcs_, spans)) return true;
       }
     }
@@ -168,6 +165,20 @@ public:
   }
 
 private:
+  /// Have rows, all of them written out, so few different sizes that readers, who take longer to count, hardly tell the vertices apart?
+  [[nodiscard]] bool are_sizes_alike() const {
+    std::vector<std::uint64_t> key(n_, 0);
+    for (const VisibleRelation& relation : structure_.relations) {
+      const layout::Pattern& pattern = relation.relation->pattern();
+      for (Vertex i = 0; i < n_; ++i) {
+        const layout::Pattern::RunList& list = pattern.lists()[pattern.list_of(i)];
+        if (list.runs_count + list.shared_count != 0) return false;
+        key[i] = field::mix(key[i], list.written_count);
+      }
+    }
+    return are_mostly_alike(key);
+  }
+
   void append_row(const layout::Pattern& pattern, Vertex i, std::vector<Vertex>& heads) {
     const auto written = pattern.written(pattern.lists()[pattern.list_of(i)]);
     if (!written.empty()) {
@@ -189,6 +200,7 @@ private:
   std::vector<layout::Run> row_;
   std::uint64_t arcs_ = 0;
   std::vector<std::uint64_t> counts_;  ///< of arcs, by relation
+  std::vector<std::vector<std::uint32_t>> readers_;  ///< numbers of them, by relation, where they were counted
 };
 
 }  // namespace
@@ -217,11 +229,15 @@ bool WrittenGraph::is_surely_rigid(const Budget& callers_budget) const {
   const Vertex n = vertices_;
   budget.ask(std::uint64_t{n} * 32);
   const std::uint64_t listed = count_listed();
-  std::vector<std::uint64_t> hash(n), next(n), sorted;
+  std::vector<std::uint64_t> hash(n), next, sorted;
   for (Vertex x = 0; x < n; ++x) hash[x] = make_initial_key(x);
   for (const WrittenRelation& relation : relations_) {
-    std::vector<std::uint32_t> readers(n, 0);
-    for (const Vertex y : relation.rows.heads) ++readers[y];
+    std::vector<std::uint32_t> counted;
+    if (relation.readers.empty()) {
+      counted.assign(n, 0);
+      for (const Vertex y : relation.rows.heads) ++counted[y];
+    }
+    const std::vector<std::uint32_t>& readers = relation.readers.empty() ? counted : relation.readers;
     for (Vertex x = 0; x < n; ++x) hash[x] = field::mix(hash[x], readers[x]);
   }
   // Where all vertices are alike so far, and read equally many, they stay alike.
@@ -235,6 +251,19 @@ bool WrittenGraph::is_surely_rigid(const Budget& callers_budget) const {
     std::sort(sorted.begin(), sorted.end());
     return static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
   };
+  // Where a round is dear, some vertices say whether it is worth while.
+  if (listed >= few_heads * n) {
+    for (Vertex x = 0; x < n; x += asked) {
+      std::uint64_t sum = hash[x];
+      for (const WrittenRelation& relation : relations_) {
+        for (const Vertex y : relation.rows.of(x)) sum += hash[y];
+        sum = mix(sum);
+      }
+      sorted.push_back(sum);
+    }
+    if (are_mostly_alike(sorted)) return false;
+  }
+  next.resize(n);
   for (std::size_t round = 1, before = 0; round <= most_rounds; ++round) {
     for (const WrittenRelation& relation : relations_) {
       const std::uint64_t* const values = hash.data();
@@ -255,6 +284,23 @@ bool WrittenGraph::is_surely_rigid(const Budget& callers_budget) const {
     before = different;
   }
   return false;
+}
+
+std::optional<std::vector<Vertex>> WrittenGraph::find_near_order(const Budget& budget) const {
+  std::vector<const HeadLists*> lists;
+  for (const WrittenRelation& relation : relations_) {
+    lists.push_back(&relation.rows);
+    if (!relation.symmetric) lists.push_back(&relation.columns);
+  }
+  return symmetry::find_near_order(lists, vertices_, budget);
+}
+
+RunGraph WrittenGraph::make_graph(const std::optional<std::vector<Vertex>>& order, const Budget& budget) && {
+  const std::uint64_t listed = count_listed();
+  if (order) return make_plain_graph(vertices_, std::move(vertex_colour_), relations_, listed, budget, *order);
+  std::vector<Vertex> rows;
+  if (relations_.size() == 1 && relations_.front().symmetric) rows = std::move(relations_.front().rows.heads);
+  return make_plain_graph(vertices_, std::move(vertex_colour_), relations_, listed, budget, {}, std::move(rows));
 }
 
 std::uint64_t WrittenGraph::make_initial_key(Vertex v) const {
@@ -307,9 +353,13 @@ std::optional<WrittenGraph::Proposal> WrittenGraph::propose(const Budget& budget
     std::uint32_t groups = 0;
     std::fill(proposal.group.begin(), proposal.group.end(), no_group);
     for (const bool own : {false, true}) {
+      const auto key_of = [&](Vertex x) { return field::mix(cleared[x] + (own ? value[x] * (1 + backward) : 0), key[x]); };
+      LonelyKeys lonely(left.size());
+      for (const Vertex x : left) lonely.add(key_of(x));
       stretches.clear();
       for (const Vertex x : left) {
-        if (proposal.group[x] == no_group) stretches.push_back({field::mix(cleared[x] + (own ? value[x] * (1 + backward) : 0), key[x]), x, x + 1});
+        const std::uint64_t found = key_of(x);
+        if (!lonely.has(found) && proposal.group[x] == no_group) stretches.push_back({found, x, x + 1});
       }
       for_each_group(stretches, [&](std::size_t begin, std::size_t end) {
         for (std::size_t k = begin; k < end; ++k) {
@@ -399,8 +449,8 @@ WrittenGraph WrittenGraph::make_quotient(const TwinClasses& classes, const std::
       }
       if (own) heads.push_back(k);
       relation.rows.begin.push_back(static_cast<std::uint32_t>(heads.size()));
+      add_loop(relation);
     }
-    find_loops(relation, quotient.vertices_);
   }
   return quotient;
 }
@@ -425,8 +475,9 @@ std::optional<TwinTower> TwinTower::make_written(const Structure& structure, con
     graph = graph.make_quotient(*classes, sizes, names, budget);
     graph.add_columns(budget);
   }
-  tower.graph_ = graph.make_graph(budget);
-  if (const auto order = find_near_order(*tower.graph_.arcs, tower.graph_.vertices, budget)) tower.renumber(*order, budget);
+  const auto order = graph.find_near_order(budget);
+  tower.graph_ = std::move(graph).make_graph(order, budget);
+  if (order) tower.renumber(*order);
   return tower;
 }
 

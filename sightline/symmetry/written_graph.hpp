@@ -3,33 +3,30 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/symmetry/head_lists.hpp"
 #include "sightline/symmetry/plain_graph.hpp"
 #include "sightline/symmetry/structure.hpp"
 #include "sightline/symmetry/twins.hpp"
 
 namespace sightline::symmetry {
 
-/// Rows or columns as lists of heads, ascending.
-struct HeadLists {
-  std::vector<std::uint32_t> begin;
-  std::vector<Vertex> heads;
-
-  [[nodiscard]] std::span<const Vertex> of(Vertex v) const { return std::span(heads).subspan(begin[v], begin[v + 1] - begin[v]); }
-  friend bool operator==(const HeadLists&, const HeadLists&) = default;
-};
-
 /// A PlainRelation (plain_graph.hpp) by heads.
 struct WrittenRelation {
   HeadLists rows, columns;  ///< no columns where symmetric, and none before they are asked for
+  std::vector<std::uint32_t> readers;  ///< how many each vertex has, where they were counted
   std::vector<std::uint8_t> loops;
   std::int64_t colour = 0;
   bool symmetric = false;
 
   [[nodiscard]] bool has_loop(Vertex v) const { return loops[v] != 0; }
+  void prefetch(Vertex v) const {
+    prefetch_heads(rows.heads.data() + rows.begin[v]);
+    if (!symmetric) prefetch_heads(columns.heads.data() + columns.begin[v]);
+  }
+  [[nodiscard]] std::uint32_t row_size(Vertex v) const { return rows.begin[v + 1] - rows.begin[v]; }
   Vertex* copy_row(Vertex v, Vertex* out) const { return std::copy(rows.of(v).begin(), rows.of(v).end(), out); }
   Vertex* copy_column(Vertex v, Vertex* out) const { return std::copy(columns.of(v).begin(), columns.of(v).end(), out); }
 };
@@ -51,8 +48,10 @@ public:
   [[nodiscard]] std::optional<TwinClasses> find_twins(const Budget& budget) const;
   [[nodiscard]] std::vector<std::vector<std::int64_t>> list_inner_colours() const;
   [[nodiscard]] WrittenGraph make_quotient(const TwinClasses& classes, const std::vector<std::uint32_t>& sizes, ColourNames& names, const Budget& budget) const;
-  /// Ready to be searched (plain_graph.hpp).
-  [[nodiscard]] RunGraph make_graph(const Budget& budget) const { return make_plain_graph(vertices_, vertex_colour_, relations_, count_listed(), budget); }
+  /// near_order.hpp, for make_graph.
+  [[nodiscard]] std::optional<std::vector<Vertex>> find_near_order(const Budget& budget) const;
+  /// Ready to be searched (plain_graph.hpp), vertex order[k] as number k. What was read goes over into it.
+  [[nodiscard]] RunGraph make_graph(const std::optional<std::vector<Vertex>>& order, const Budget& budget) &&;
 
   /// With what was read of all relations, rows alone.
   WrittenGraph(const Structure& structure, std::vector<WrittenRelation> relations);

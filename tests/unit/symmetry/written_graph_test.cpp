@@ -27,7 +27,7 @@ int compare_stages(const Structure& structure) {
     const auto found = written->find_twins(budget);
     REQUIRE(found.has_value() == expected.has_value());
     if (!found) {
-      const symmetry::RunGraph graph = written->make_graph(budget);
+      const symmetry::RunGraph graph = std::move(*written).make_graph({}, budget);
       symmetry::complete(spans, budget, symmetry::Walk::arcs);
       CHECK(graph.vertices == spans.vertices);
       CHECK(graph.vertex_colour == spans.vertex_colour);
