@@ -105,14 +105,15 @@ bool puts_out_all(const Derivation& d, const Json& layer, bool spare) {
 void check_norms(const Derivation& d, Missing& missing) {
   if (norms_merge_rows(d.a)) return missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
   std::size_t position = 0;
-  for (const Json& layer : d.a["layer"].array()) {
+  for (std::size_t k = 0; k < d.kernel.size(); ++k) {
+    const Json& layer = d.a["layer"][k];
     const std::vector<std::uint32_t>& read = d.layout.layers[d.layout.order[position]];
     position += layer["repeat"].natural();
     const Json& norm = layer["norm"];
     const bool inside = real(norm) && (norm["place"].is("sandwich") || norm["place"].is("after"));
     if (inside && norm["eps"].number() == 0 && (norm["kind"].is("layernorm") || !norm["affine"].boolean()))
       return missing.push_back("eps = 0 in a norm inside the branch (theory 15.3, 15.8 a)");
-    if (inside && norm["eps"].number() == 0 && !are_directions_settled(layer, d.layout, read))
+    if (inside && norm["eps"].number() == 0 && !are_directions_settled(layer, d.kernel[k].is(KernelFacts::positive), d.layout, read))
       return missing.push_back("eps = 0 in a norm inside the branch: it keeps the direction of a row's sum, and that is not settled for this mixer (theory 16.17)");
   }
   const Json::Array& layers = d.a["layer"].array();
@@ -180,7 +181,10 @@ void decide_ids(Derivation& d) {
   IdQuestion ask;
   ask.architecture = &d.a, ask.layout = &d.layout, ask.sight = &sight, ask.target = d.target_is_layout ? &d.layout_group.group : &d.target;
   ask.layout_group = &d.layout_group, ask.kind = d.target_class, ask.given = d.given, ask.evidence = d.evidence->find("ids"), ask.seen = d.whole ? nullptr : &d.sighted;
-  for (const MixerFacts& m : d.mixer) ask.mixers.push_back({m.softmax, m.additive_only, m.blind, m.sees_places});
+  for (std::size_t k = 0; k < d.mixer.size(); ++k) {
+    const MixerFacts& m = d.mixer[k];
+    ask.mixers.push_back({m.softmax, m.additive_only, m.blind, m.sees_places, d.kernel[k].is(KernelFacts::positive)});
+  }
   // Rows of a table are as they are: weights that are polynomials of the keys show their moments alone, which two sets of rows may share (16.32).
   const Json& first = d.a["layer"][0]["mixer"]["kind"];
   const bool polynomial = first.is("attention") ? !d.mixer.front().softmax : first.is("bias") && !d.alpha.front().is(ActivationFacts::polynomial, 'n');

@@ -164,7 +164,8 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
     return;
   }
   std::size_t position = 0;
-  for (const LayerSpec& layer : context.architecture.layers) {
+  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
+    const LayerSpec& layer = context.architecture.layers[k];
     const layout::Layer& read = context.layout.layers[context.layout.order[position]];
     position += static_cast<std::size_t>(layer.repeat);
     const Norm& norm = layer.norm;
@@ -174,7 +175,7 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
       missing.push_back("eps = 0 in a norm inside the branch (theory 15.3, 15.8 a)");
       return;
     }
-    if (!are_directions_settled(layer, context.layout, read)) {
+    if (!are_directions_settled(layer, context.facts.kernel[k].positive == Tri::yes, context.layout, read)) {
       missing.push_back("eps = 0 in a norm inside the branch: it keeps the direction of a row's sum, and that is not settled for this mixer (theory 16.17)");
       return;
     }
