@@ -15,6 +15,7 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
   const Json &layers = d.a["layer"], &front = d.a["input"]["norm"];
   const bool repeats = !d.given && !d.a["block"]["tied"].boolean();  // shared weights repeat one map (16.32)
   const bool reads_out = std::any_of(layers.array().begin(), layers.array().end(), [](const Json& layer) { return !layer["feedforward"]["kind"].is("none"); });
+  const bool post = std::any_of(layers.array().begin(), layers.array().end(), [](const Json& layer) { return real(layer["norm"]) && layer["norm"]["place"].is("post"); });
   bool repeated = false;
   for (std::size_t k = 0; k < d.feedforward.size(); ++k) {
     const Json& ff = layers[k]["feedforward"];
@@ -25,6 +26,10 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
     if (ff["kind"].is("none") && d.mixer[k].softmax && !ends && reads_out && (next.softmax || next.blind)) continue;
     const bool narrow = !ff["width"].is_null() || !ff["spectral_norm_at_most"].is_null();
     if ((narrow || !f.interpolates) && repeats && (f.closure == Closure::full || f.closure == Closure::zero_fixing)) {
+      if (post) {  // every round ends in the norm (16.84)
+        missing.push_back("feedforward: behind a post-norm one sublayer must take finitely many states anywhere by itself (theory 15.3, 16.84)");
+        return repeated;
+      }
       repeated = true;
       continue;
     }
@@ -43,8 +48,17 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
     const bool rays = real(front) && front["eps"].number() == 0;  // of one dimension: two points
     if (kept >= 2 || (kept == 1 && plain && !rays && d.feedforward[k].hidden_bias)) continue;  // 15.1 e
     missing.push_back("width: the norms leave " + std::to_string(kept) + " dimension" + (kept == 1 ? "" : "s") + ", two are needed (theory 15.1, 15.3)");
-    break;
+    return repeated;
   }
+  // Of two numbers a LayerNorm leaves one, in which bounded steps may keep the order of states; the mean takes one output anywhere (16.84).
+  const bool ordered = d.dim == 2 && std::all_of(layers.array().begin(), layers.array().end(), [](const Json& layer) {
+    const Json &norm = layer["norm"], &ff = layer["feedforward"];
+    const bool bare = norm["kind"].is("layernorm") && norm["place"].is("pre") && !norm["affine"].boolean();
+    return ff["kind"].is("none") || (bare && !ff["spectral_norm_at_most"].is_null());
+  });
+  const Json& last = d.a["output"]["norm"];
+  if (ordered && reads_out && (d.output_dim > 1 || (real(last) && last["kind"].is("layernorm"))))
+    missing.push_back("width: LayerNorm leaves 1 dimension, and a bound on the spectral norm may keep the order of states there (theory 16.84)");
   return repeated;
 }
 

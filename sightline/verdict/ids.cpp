@@ -23,12 +23,19 @@ std::int64_t compute_kept_width(const Architecture& a, const Norm& norm) {
   return a.dim - (layernorm ? 1 : 0);
 }
 
+/// The one number that a LayerNorm of two leaves, no gains, and bounded matrices: if every step is smaller than its argument, states keep their order there (docs/theory.md 16.84).
+bool may_keep_order(const Architecture& a, const LayerSpec& layer) {
+  const Norm& norm = layer.norm;
+  return a.dim == 2 && norm.kind == NormKind::layernorm && norm.place == NormPlace::pre && !norm.affine && layer.feedforward.spectral_norm_at_most;
+}
+
 /// Returns true when some sublayer suffices only by being repeated (section 6): then no number of layers is known.
 bool check_feedforward(const Context& context, std::vector<std::string>& missing) {
   bool repeated = false;
   const Architecture& a = context.architecture;
   const bool reads_out = std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& l) { return l.feedforward.kind != FeedforwardKind::none; });
   const bool repeats = !context.given && !a.block.tied;  // shared weights repeat one map, however often (docs/theory.md 16.32)
+  const bool post = std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& l) { return l.norm.kind != NormKind::none && l.norm.place == NormPlace::post; });
   for (std::size_t k = 0; k < a.layers.size(); ++k) {
     const Feedforward& f = a.layers[k].feedforward;
     const FeedforwardFacts& facts = context.facts.feedforward[k];
@@ -38,7 +45,12 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
     const MixerFacts& next = context.facts.mixer[(k + 1) % a.layers.size()];
     if (f.kind == FeedforwardKind::none && context.facts.mixer[k].softmax && !ends && reads_out && (next.softmax || next.blind)) continue;
     const bool narrow = f.width || f.spectral_norm_at_most;
-    if (narrow && repeats && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {  // section 6
+    const bool by_repetition = repeats && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing);  // section 6
+    if (by_repetition && post && (narrow || !facts.interpolates)) {  // each round ends in the norm, which moves every state (docs/theory.md 16.84)
+      missing.push_back("feedforward: behind a post-norm one sublayer must take finitely many states anywhere by itself (theory 15.3, 16.84)");
+      return repeated;
+    }
+    if (narrow && by_repetition) {
       repeated = true;
       continue;
     }
@@ -48,7 +60,7 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
       return repeated;
     }
     if (facts.interpolates) continue;
-    if (repeats && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {
+    if (by_repetition) {
       repeated = true;
       continue;
     }
@@ -67,6 +79,11 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
       missing.push_back(fmt::format("width: the norms leave {} dimension{}, two are needed (theory 15.1, 15.3)", kept, kept == 1 ? "" : "s"));
       return repeated;
     }
+  }
+  const bool ordered = std::all_of(a.layers.begin(), a.layers.end(), [&](const LayerSpec& l) { return l.feedforward.kind == FeedforwardKind::none || may_keep_order(a, l); });
+  const bool mean_shown = !a.output.norm || a.output.norm->kind != NormKind::layernorm;  // one output is the mean, which no layer reads
+  if (ordered && reads_out && (context.answer.output_dim.value_or(0) > 1 || !mean_shown)) {
+    missing.push_back("width: LayerNorm leaves 1 dimension, and a bound on the spectral norm may keep the order of states there (theory 16.84)");
   }
   return repeated;
 }
