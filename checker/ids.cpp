@@ -186,6 +186,17 @@ std::optional<std::uint64_t> next_read_out(const Derivation& d, std::uint64_t fr
   return d.output_dim > d.rank.certified && d.output_dim <= d.rank.with_one_more_layer ? next_feedforward(d, first + 1) : first;  // 15.8 a
 }
 
+/// How many layers targets of the own id ask for, with this group: none where table (and positions) hold them; else up to the first that reads out (16.86).
+std::pair<std::uint64_t, std::optional<std::uint64_t>> own_id_layers(const Derivation& d, const Group& group) {
+  const Json &input = d.a["input"], &positions = input["positions"];
+  const std::vector<Vertex> orbit = orbits(group);
+  bool alike = true;  // all tokens with ids of their own lie in one orbit
+  for (std::size_t i = d.n - d.ordinary; i < d.n; ++i) alike = alike && orbit[i] == orbit[d.n - 1];
+  const bool held = positions.is("none") || d.ordinary <= 1 || (alike && positions.is("learned"));
+  if (held && !real(input["norm"])) return {0, 0};
+  return {real(input["norm"]) || real(d.a["output"]["norm"]) || alike ? 0 : 1, next_read_out(d, 1)};
+}
+
 }  // namespace
 
 void decide_ids(Derivation& d) {
@@ -271,10 +282,9 @@ void decide_ids(Derivation& d) {
   if (d.verdict == "certified" && d.target_class == ClassKind::all && (general || trivial) && inside()) d.expressed = d.layout_group;
   if (!premises || d.rank.sphere) return;
   if (repeated) return d.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
-  if (layers.layers == 0u) d.needed = 0;
-  else if (layers.layers || (!layers.never && layers.high > 0)) {
-    const std::uint64_t low = layers.layers.value_or(layers.low);
-    const std::optional<std::uint64_t> high = next_read_out(d, layers.layers.value_or(layers.high) + read_out);
+  if (layers.layers || (!layers.never && layers.high > 0)) {
+    const auto [low, high] = nothing_wanted ? own_id_layers(d, *ask.target)
+                                            : std::pair(layers.layers.value_or(layers.low), next_read_out(d, layers.layers.value_or(layers.high) + read_out));
     if (low == high) d.needed = low;
     else if (high) d.needed_between = {low, *high};
   }
@@ -291,8 +301,10 @@ void decide_ids(Derivation& d) {
       check_mixers(d, false, lacking);
       check_norms(d, lacking);
     }
-    const bool reads_out = other.layers.value_or(0) == 0 || next_read_out(d, *other.layers) == *other.layers;
-    if (!other.only_necessary && lacking.empty() && reads_out) d.class_layers = other.layers;
+    if (!other.only_necessary && lacking.empty() && other.layers) {
+      const auto [low, high] = *other.layers == 0 ? own_id_layers(d, *ask.target) : std::pair(*other.layers, next_read_out(d, *other.layers));
+      if (low == high) d.class_layers = low;
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "sightline/sight/wanted.hpp"
 #include "sightline/verdict/context.hpp"
@@ -264,6 +265,19 @@ std::optional<std::uint64_t> find_read_out(const Context& context, std::uint64_t
   return wanted > context.rank.certified && wanted <= context.rank.with_one_more_layer ? find_feedforward(a, first + 1) : first;
 }
 
+/// Layers that targets of the own id alone ask for, at least and at most: none where the table holds them. Sums of id + position are additive, so they hold no different functions
+/// of the id at tokens of two orbits; a norm behind the table bends it to a surface (docs/theory.md 16.86).
+std::pair<std::uint64_t, std::optional<std::uint64_t>> bound_own_id(const Context& context) {
+  const Architecture& a = context.architecture;
+  const auto is_real = [](const std::optional<Norm>& norm) { return norm && norm->kind != NormKind::none; };
+  const auto& orbit = context.target.orbit;
+  const std::set<group::Point> orbits(orbit.begin() + (a.input.bos ? 1 : 0), orbit.end());
+  const bool alike = orbits.size() <= 1, positions = a.input.positions != Positions::none, normed = is_real(a.input.norm);
+  if (!normed && (!positions || context.ordinary() <= 1 || (alike && a.input.positions == Positions::learned))) return {0, 0};
+  const bool additive = !normed && !is_real(a.output.norm) && !alike;
+  return {additive ? 1 : 0, find_read_out(context, 1)};
+}
+
 /// 15.8 a: a spare layer may fill the coordinate that a norm inside the branch takes away: one feedforward behind the labels and another one with
 /// other gains. A parallel block shows labels to the next one; shared weights have shared gains (docs/theory.md 16.32).
 bool has_spare_layer(const Context& context, const IdLayers& layers, bool table_enough) {
@@ -369,11 +383,11 @@ void decide_ids(Context& context) {
     context.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
     return;
   }
-  if (layers.layers == 0) {
-    answer.needed = 0;
-  } else if (layers.layers || (!layers.never && layers.high > 0)) {
-    const std::uint64_t low = layers.layers.value_or(layers.low);
-    const std::optional<std::uint64_t> high = find_read_out(context, layers.layers.value_or(layers.high) + read_out);
+  if (layers.layers || (!layers.never && layers.high > 0)) {
+    std::uint64_t low = layers.layers.value_or(layers.low);
+    std::optional<std::uint64_t> high;
+    if (nothing_wanted) std::tie(low, high) = bound_own_id(context);
+    else high = find_read_out(context, layers.layers.value_or(layers.high) + read_out);
     if (low == high) answer.needed = low;
     else if (high) answer.needed_between = {low, *high};
   }
@@ -394,8 +408,10 @@ void decide_ids(Context& context) {
       check_mixers(context, false, lacking);
       check_norms(context, lacking);
     }
-    const bool reads_out = !other.layers || *other.layers == 0 || find_read_out(context, *other.layers) == *other.layers;
-    if (!other.only_necessary && lacking.empty() && reads_out) answer.class_layers = other.layers;
+    if (!other.only_necessary && lacking.empty() && other.layers) {
+      const auto [low, high] = *other.layers == 0 ? bound_own_id(of_class) : std::pair(*other.layers, find_read_out(context, *other.layers));
+      if (low == high) answer.class_layers = low;
+    }
     context.asked = std::move(of_class.asked);
   }
 }
