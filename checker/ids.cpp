@@ -15,6 +15,7 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
   const Json &layers = d.a["layer"], &front = d.a["input"]["norm"];
   const bool repeats = !d.given && !d.a["block"]["tied"].boolean();  // shared weights repeat one map (16.32)
   const bool reads_out = std::any_of(layers.array().begin(), layers.array().end(), [](const Json& layer) { return !layer["feedforward"]["kind"].is("none"); });
+  const bool post = std::any_of(layers.array().begin(), layers.array().end(), [](const Json& layer) { return real(layer["norm"]) && layer["norm"]["place"].is("post"); });
   bool repeated = false;
   for (std::size_t k = 0; k < d.feedforward.size(); ++k) {
     const Json& ff = layers[k]["feedforward"];
@@ -25,6 +26,10 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
     if (ff["kind"].is("none") && d.mixer[k].softmax && !ends && reads_out && (next.softmax || next.blind)) continue;
     const bool narrow = !ff["width"].is_null() || !ff["spectral_norm_at_most"].is_null();
     if ((narrow || !f.interpolates) && repeats && (f.closure == Closure::full || f.closure == Closure::zero_fixing)) {
+      if (post) {  // every round ends in the norm (16.84)
+        missing.push_back("feedforward: behind a post-norm one sublayer must take finitely many states anywhere by itself (theory 15.3, 16.84)");
+        return repeated;
+      }
       repeated = true;
       continue;
     }
@@ -43,8 +48,17 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
     const bool rays = real(front) && front["eps"].number() == 0;  // of one dimension: two points
     if (kept >= 2 || (kept == 1 && plain && !rays && d.feedforward[k].hidden_bias)) continue;  // 15.1 e
     missing.push_back("width: the norms leave " + std::to_string(kept) + " dimension" + (kept == 1 ? "" : "s") + ", two are needed (theory 15.1, 15.3)");
-    break;
+    return repeated;
   }
+  // Of two numbers a LayerNorm leaves one, in which bounded steps may keep the order of states; the mean takes one output anywhere (16.84).
+  const bool ordered = d.dim == 2 && std::all_of(layers.array().begin(), layers.array().end(), [](const Json& layer) {
+    const Json &norm = layer["norm"], &ff = layer["feedforward"];
+    const bool bare = norm["kind"].is("layernorm") && norm["place"].is("pre") && !norm["affine"].boolean();
+    return ff["kind"].is("none") || (bare && !ff["spectral_norm_at_most"].is_null());
+  });
+  const Json& last = d.a["output"]["norm"];
+  if (ordered && reads_out && (d.output_dim > 1 || (real(last) && last["kind"].is("layernorm"))))
+    missing.push_back("width: LayerNorm leaves 1 dimension, and a bound on the spectral norm may keep the order of states there (theory 16.84)");
   return repeated;
 }
 
@@ -105,14 +119,15 @@ bool puts_out_all(const Derivation& d, const Json& layer, bool spare) {
 void check_norms(const Derivation& d, Missing& missing) {
   if (norms_merge_rows(d.a)) return missing.push_back("a norm makes rows of the position table equal (theory 15.5 D1, 15.8 p)");
   std::size_t position = 0;
-  for (const Json& layer : d.a["layer"].array()) {
+  for (std::size_t k = 0; k < d.kernel.size(); ++k) {
+    const Json& layer = d.a["layer"][k];
     const std::vector<std::uint32_t>& read = d.layout.layers[d.layout.order[position]];
     position += layer["repeat"].natural();
     const Json& norm = layer["norm"];
     const bool inside = real(norm) && (norm["place"].is("sandwich") || norm["place"].is("after"));
     if (inside && norm["eps"].number() == 0 && (norm["kind"].is("layernorm") || !norm["affine"].boolean()))
       return missing.push_back("eps = 0 in a norm inside the branch (theory 15.3, 15.8 a)");
-    if (inside && norm["eps"].number() == 0 && !are_directions_settled(layer, d.layout, read))
+    if (inside && norm["eps"].number() == 0 && !are_directions_settled(layer, d.kernel[k].is(KernelFacts::positive), d.layout, read))
       return missing.push_back("eps = 0 in a norm inside the branch: it keeps the direction of a row's sum, and that is not settled for this mixer (theory 16.17)");
   }
   const Json::Array& layers = d.a["layer"].array();
@@ -171,6 +186,17 @@ std::optional<std::uint64_t> next_read_out(const Derivation& d, std::uint64_t fr
   return d.output_dim > d.rank.certified && d.output_dim <= d.rank.with_one_more_layer ? next_feedforward(d, first + 1) : first;  // 15.8 a
 }
 
+/// How many layers targets of the own id ask for, with this group: none where table (and positions) hold them; else up to the first that reads out (16.86).
+std::pair<std::uint64_t, std::optional<std::uint64_t>> own_id_layers(const Derivation& d, const Group& group) {
+  const Json &input = d.a["input"], &positions = input["positions"];
+  const std::vector<Vertex> orbit = orbits(group);
+  bool alike = true;  // all tokens with ids of their own lie in one orbit
+  for (std::size_t i = d.n - d.ordinary; i < d.n; ++i) alike = alike && orbit[i] == orbit[d.n - 1];
+  const bool held = positions.is("none") || d.ordinary <= 1 || (alike && positions.is("learned"));
+  if (held && !real(input["norm"])) return {0, 0};
+  return {real(input["norm"]) || real(d.a["output"]["norm"]) || alike ? 0 : 1, next_read_out(d, 1)};
+}
+
 }  // namespace
 
 void decide_ids(Derivation& d) {
@@ -180,7 +206,10 @@ void decide_ids(Derivation& d) {
   IdQuestion ask;
   ask.architecture = &d.a, ask.layout = &d.layout, ask.sight = &sight, ask.target = d.target_is_layout ? &d.layout_group.group : &d.target;
   ask.layout_group = &d.layout_group, ask.kind = d.target_class, ask.given = d.given, ask.evidence = d.evidence->find("ids"), ask.seen = d.whole ? nullptr : &d.sighted;
-  for (const MixerFacts& m : d.mixer) ask.mixers.push_back({m.softmax, m.additive_only, m.blind, m.sees_places});
+  for (std::size_t k = 0; k < d.mixer.size(); ++k) {
+    const MixerFacts& m = d.mixer[k];
+    ask.mixers.push_back({m.softmax, m.additive_only, m.blind, m.sees_places, d.kernel[k].is(KernelFacts::positive)});
+  }
   // Rows of a table are as they are: weights that are polynomials of the keys show their moments alone, which two sets of rows may share (16.32).
   const Json& first = d.a["layer"][0]["mixer"]["kind"];
   const bool polynomial = first.is("attention") ? !d.mixer.front().softmax : first.is("bias") && !d.alpha.front().is(ActivationFacts::polynomial, 'n');
@@ -253,10 +282,9 @@ void decide_ids(Derivation& d) {
   if (d.verdict == "certified" && d.target_class == ClassKind::all && (general || trivial) && inside()) d.expressed = d.layout_group;
   if (!premises || d.rank.sphere) return;
   if (repeated) return d.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
-  if (layers.layers == 0u) d.needed = 0;
-  else if (layers.layers || (!layers.never && layers.high > 0)) {
-    const std::uint64_t low = layers.layers.value_or(layers.low);
-    const std::optional<std::uint64_t> high = next_read_out(d, layers.layers.value_or(layers.high) + read_out);
+  if (layers.layers || (!layers.never && layers.high > 0)) {
+    const auto [low, high] = nothing_wanted ? own_id_layers(d, *ask.target)
+                                            : std::pair(layers.layers.value_or(layers.low), next_read_out(d, layers.layers.value_or(layers.high) + read_out));
     if (low == high) d.needed = low;
     else if (high) d.needed_between = {low, *high};
   }
@@ -273,8 +301,10 @@ void decide_ids(Derivation& d) {
       check_mixers(d, false, lacking);
       check_norms(d, lacking);
     }
-    const bool reads_out = other.layers.value_or(0) == 0 || next_read_out(d, *other.layers) == *other.layers;
-    if (!other.only_necessary && lacking.empty() && reads_out) d.class_layers = other.layers;
+    if (!other.only_necessary && lacking.empty() && other.layers) {
+      const auto [low, high] = *other.layers == 0 ? own_id_layers(d, *ask.target) : std::pair(*other.layers, next_read_out(d, *other.layers));
+      if (low == high) d.class_layers = low;
+    }
   }
 }
 

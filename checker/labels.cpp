@@ -25,9 +25,11 @@ bool exact_rows(const Json& mixer) { return mixer["sink"].boolean() || mixer["ep
 bool keeps_directions(const Json& norm) {
   return !norm["kind"].is("none") && norm["eps"].number() == 0 && (norm["place"].is("sandwich") || norm["place"].is("after"));
 }
-/// Does a positive factor of the whole row cancel when only the direction of the output is kept (16.17)? Heads whose factors differ show how (16.81).
-bool cancels(const Json& mixer, bool plain, bool one_head) {
+/// Does a positive factor of the whole row cancel when only the direction of the output is kept (16.17)? Heads whose factors differ show how (16.81); weights
+/// of any sign make a factor of any sign where keys are turned, or where something is added to the denominator (16.83).
+bool cancels(const Json& mixer, bool positive, bool plain, bool one_head) {
   const std::string& kind = mixer["kind"].string();
+  if (kind == "attention" && !positive && (scheme_of(mixer) == "rotary" || (mixer["normalised"].boolean() && exact_rows(mixer)))) return false;
   const bool alone = mixer["heads"].natural() == 1;
   if (kind == "attention") return alone || (plain && one_head && !exact_rows(mixer) && scheme_of(mixer) == "none");
   return kind == "convolution" || (kind == "mean" && alone) || (plain && one_head && (kind == "sum" || (kind == "mean" && !exact_rows(mixer))));
@@ -211,7 +213,7 @@ struct Stack {
       for (const std::uint32_t r : layout.layer(order.size() + 1)) {
         auto& rows = facts[r];
         if (!rows) rows = std::make_shared<RowFacts>(row_facts(layout.relations[r], layout.tokens));
-        const bool direction = keeps_directions(specs[k]["norm"]) && cancels(mixer, rows->plain, layout.layer(order.size() + 1).size() == 1);
+        const bool direction = keeps_directions(specs[k]["norm"]) && cancels(mixer, q.mixers[k].positive, rows->plain, layout.layer(order.size() + 1).size() == 1);
         const Head head{r, rule_of(mixer, rows->plain, q.mixers[k].softmax, direction), scheme_of(mixer), rows};
         const auto same = [&](const Head& other) { return other.relation == r && other.rule == head.rule && other.scheme == head.scheme; };
         layers.back().push_back(static_cast<std::uint32_t>(std::find_if(heads.begin(), heads.end(), same) - heads.begin()));
@@ -682,10 +684,10 @@ IdLayers decide(const Stack& s) {
 
 }  // namespace
 
-bool are_directions_settled(const Json& layer, const Layout& layout, const std::vector<std::uint32_t>& read) {
+bool are_directions_settled(const Json& layer, bool positive, const Layout& layout, const std::vector<std::uint32_t>& read) {
   const Json& mixer = layer["mixer"];
   if (!keeps_directions(layer["norm"]) || averages(mixer) || mixer["kind"].is("linformer") || mixer["kind"].is("max") || mixer["kind"].is("tokenwise")) return true;
-  return cancels(mixer, std::all_of(read.begin(), read.end(), [&](std::uint32_t r) { return row_facts(layout.relations[r], layout.tokens).plain; }), read.size() == 1);
+  return cancels(mixer, positive, std::all_of(read.begin(), read.end(), [&](std::uint32_t r) { return row_facts(layout.relations[r], layout.tokens).plain; }), read.size() == 1);
 }
 
 IdLayers id_layers(const IdQuestion& question) {

@@ -44,7 +44,8 @@ struct RowFacts {
 [[nodiscard]] RowFacts row_facts(const Relation& relation, Vertex tokens);
 
 /// A norm inside the branch with eps = 0 keeps the direction of what a row sums up alone (16.17). False where what that shows is not settled.
-[[nodiscard]] bool are_directions_settled(const Json& layer, const Layout& layout, const std::vector<std::uint32_t>& read);
+/// @param positive  the layer's kernel is positive everywhere
+[[nodiscard]] bool are_directions_settled(const Json& layer, bool positive, const Layout& layout, const std::vector<std::uint32_t>& read);
 
 /// Sums of id + position at the first layer (15.4 Lemma S, 15.8 h, docs/theory.md 16.22): the depths between which the needed one lies.
 struct FirstSums {
@@ -65,6 +66,7 @@ struct IdMixer {
   char additive_only = 'n';         ///< y, n or ?
   bool blind = false;               ///< other tokens do not matter
   bool sees_places = false;         ///< rows show more than offsets (16.37)
+  bool positive = false;            ///< its kernel is positive everywhere
 };
 
 struct IdQuestion {

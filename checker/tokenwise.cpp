@@ -111,10 +111,13 @@ void decide_pre(Derivation& d, Tokenwise& result, bool layernorm, bool no_eps) {
   }
   const bool square = embedding.is("linear") && d.directions >= d.dim;
   if (square && final_layernorm) return refuse_rank(d, result, d.dim - 1);
+  const bool bent_in_front = real(input["norm"]), bent_behind = real(output["norm"]);  // 16.85
+  if (square && bent_in_front && bent_behind)
+    return result.missing.push_back("pre-LayerNorm between a norm of the embedded tokens and a last norm: the direction that is lost may be made up for (theory 16.85)");
   result.impossible = square || (embedding.is("none") && everywhere);
   if (square) {
     d.use("pre-layernorm-translation", {"a square embedding sends some raw direction to the all-ones vector, or to 0"});
-    d.add_floor({}, "F(X)_i = |X_i|^2 e_1", "the unit ball of the raw inputs", "pre-LayerNorm translation (theory 3.7)");
+    d.add_floor({}, bent_in_front || bent_behind ? "F(X)_i = cos(20 |X_i|^2) e_1" : "F(X)_i = |X_i|^2 e_1", "the unit ball of the raw inputs", "pre-LayerNorm translation (theory 3.7)");
   } else if (result.impossible) {
     d.use("pre-layernorm-translation", {"no embedding"});
     add_pre_layernorm_floor(d);

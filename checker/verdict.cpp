@@ -109,6 +109,16 @@ bool may_break_ties(const Derivation& d) {
   return false;
 }
 
+/// Views know offsets and distances; only softmax is known to show them, and a turn takes two coordinates (16.87).
+bool may_hide_offsets(const Derivation& d) {
+  for (std::size_t k = 0; k < d.mixer.size(); ++k) {
+    const Json& mixer = d.a["layer"][k]["mixer"];
+    const bool rotary = mixer["relative"].is("rotary");
+    if (mixer["kind"].is("attention") && (rotary || mixer["relative"].is("alibi")) && (!d.mixer[k].softmax || (rotary && d.dim < 2))) return true;
+  }
+  return false;
+}
+
 /// What keeps mixers from telling apart all that views do; empty: nothing.
 /// @param nothing_wanted  targets ask for no other token: mixers that can be switched off have no say
 std::string missing_mixer(const Derivation& d, bool nothing_wanted) {
@@ -517,7 +527,7 @@ void decide_continuous(Derivation& d) {
   if (pooling) pattern_needed.layers = d.connected;
   else if (d.target_is_layout && d.target_class == ClassKind::all && d.needed) pattern_needed.layers = d.needed;
   else pattern_needed = figure(d, "layers of the published claim", [&] { return pattern_sight.needed(of_layout); });
-  if (d.connected && bounded && !places && !mixes_register_rows(d) && (*d.connected == 0 || spare == 0)) {
+  if (d.connected && bounded && !places && !mixes_register_rows(d) && (*d.connected == 0 || (spare == 0 && !may_hide_offsets(d)))) {
     if (pooling || (pattern_needed.layers && *pattern_needed.layers <= *d.connected)) d.at_connected = d.layout_group.order;
     else if (!coarse) {
       if (const auto group = figure(d, "at_connected", [&] { return sighted->expressed(own_group, d.connected); })) d.at_connected = group->order;

@@ -218,6 +218,7 @@ std::optional<Recipe> make_real_recipe(const Frame& frame, const Architecture& a
     return recipe;
   }
   if (target == "F(X)_i = |X_i|^2 e_1") return tokenwise(frame, [d = frame.d](const double* x) { return squared_length(x, d); });
+  if (target == "F(X)_i = cos(20 |X_i|^2) e_1") return tokenwise(frame, [d = frame.d](const double* x) { return std::cos(20 * squared_length(x, d)); });
   if (target == "F(X)_i = |X|^2 e_1") {
     recipe.on_reals = [frame](const double* x, double* y) {
       const double value = squared_length(x, frame.n * frame.d);

@@ -542,6 +542,21 @@ void decide_continuous(Context& context) {
   if (expressed) answer.expressed = to_group_answer(*expressed, context.budget);
 }
 
+namespace {
+
+/// Views know the offsets of rotary positions and the distances of ALiBi. Softmax shows them, turned pairs of coordinates there being; of other kernels that is not
+/// proved, and a constant one shows none (docs/theory.md 16.87).
+bool may_hide_offsets(const Context& context) {
+  return std::any_of(context.architecture.layers.begin(), context.architecture.layers.end(), [&](const LayerSpec& layer) {
+    const Mixer& mixer = layer.mixer;
+    const bool rotary = mixer.relative.scheme == RelativeScheme::rotary;
+    if (mixer.kind != MixerKind::attention || (!rotary && mixer.relative.scheme != RelativeScheme::alibi)) return false;
+    return context.facts.mixer[static_cast<std::size_t>(&layer - context.architecture.layers.data())].softmax ? rotary && context.architecture.dim < 2 : true;
+  });
+}
+
+}  // namespace
+
 sight::Needed compute_pattern_needed(const Context& context) {
   sight::Needed known;
   if (is_fixed_pooling(context.architecture)) known.layers = context.answer.connected;
@@ -554,6 +569,7 @@ sight::Needed compute_pattern_needed(const Context& context) {
 
 std::optional<group::Order> compute_order_at_connected(const Context& context, const sight::Needed& pattern_needed) {
   if (!context.answer.connected || !is_bounded(context) || mixes_register_rows(context) || sees_places(context)) return std::nullopt;
+  if (*context.answer.connected > 0 && may_hide_offsets(context)) return std::nullopt;
   if (*context.answer.connected > 0 && count_layers_to_spare(context) > 0) return std::nullopt;  // at that depth less is shown than views say
   if (is_fixed_pooling(context.architecture) || (pattern_needed.layers && *pattern_needed.layers <= *context.answer.connected)) return context.layout_group.order;
   if (pools_among_others(context.architecture) || shows_lengths(context)) return std::nullopt;

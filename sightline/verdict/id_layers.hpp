@@ -26,8 +26,9 @@ struct IdLayers {
 };
 
 /// A norm inside the branch with eps = 0 keeps only the direction of what a row sums up, so that common factors cancel as if the row were
-/// normalised (16.17). False where that is not settled: signed weights, a bias mixer, several heads with factors of their own.
-[[nodiscard]] bool are_directions_settled(const architecture::LayerSpec& layer, const layout::Layout& layout, const layout::Layer& read);
+/// normalised (16.17). False where that is not settled: signed weights, a bias mixer, several heads with factors of their own, factors of either sign.
+/// @param positive  the layer's kernel is positive everywhere
+[[nodiscard]] bool are_directions_settled(const architecture::LayerSpec& layer, bool positive, const layout::Layout& layout, const layout::Layer& read);
 
 /// Does the first layer add up raw ids and positions (15.8 h)? `unknown`: it could not be shown that it weighs its keys differently.
 [[nodiscard]] attention_kernel::Tri adds_positions(const Context& context, const layout::Layout& seen);

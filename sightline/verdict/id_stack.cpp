@@ -16,11 +16,20 @@ bool keeps_directions(const Norm& norm) {
   return norm.kind != NormKind::none && norm.eps == 0 && (norm.place == NormPlace::sandwich || norm.place == NormPlace::after);
 }
 
+/// Do rows whose weights agree up to a positive factor put out one direction? Where weights may be negative, a sink or eps may turn the sign of one
+/// denominator and not of the other, and turned keys may weigh one state by either sign (docs/theory.md 16.83).
+bool keeps_sign(const Mixer& mixer, bool positive) {
+  const bool shifted = mixer.normalised && (mixer.sink || mixer.eps > 0);
+  return positive || (!shifted && mixer.relative.scheme != RelativeScheme::rotary);
+}
+
 /// Does a positive factor common to the whole row cancel when only the direction of the output is kept (16.17)? Heads whose factors differ show how
 /// they differ (docs/theory.md 16.81).
-bool cancels_in_direction(const Mixer& mixer, bool plain, bool one_head) {
+/// @param positive  the kernel is positive everywhere
+bool cancels_in_direction(const Mixer& mixer, bool positive, bool plain, bool one_head) {
   switch (mixer.kind) {
     case MixerKind::attention:
+      if (!keeps_sign(mixer, positive)) return false;
       return mixer.heads == 1 || (plain && one_head && !mixer.sink && mixer.eps == 0 && mixer.relative.scheme == RelativeScheme::none);
     case MixerKind::mean: return mixer.heads == 1 || (plain && one_head && !mixer.sink && mixer.eps == 0);
     case MixerKind::sum: return plain && one_head;
@@ -68,7 +77,7 @@ Stack make_stack(const Context& context, ClassKind kind) {
     const LayerSpec& spec = context.architecture.layers[k];
     layout::Layer layer = context.layout.layers[context.layout.order[position]];
     for (std::uint32_t& r : layer.relations) {
-      const bool direction = keeps_directions(spec.norm) && cancels_in_direction(spec.mixer, layout.relations[r].pattern().has_one_colour(), layer.relations.size() == 1);
+      const bool direction = keeps_directions(spec.norm) && cancels_in_direction(spec.mixer, context.facts.kernel[k].positive == Tri::yes, layout.relations[r].pattern().has_one_colour(), layer.relations.size() == 1);
       const RowRule rule = compute_rule(spec.mixer, layout.relations[r], context.facts.mixer[k].softmax, direction);
       if (rules[r] && (*rules[r] != rule || stack.schemes[r] != spec.mixer.relative.scheme)) {
         layout.relations.push_back(layout.relations[r]);
@@ -93,13 +102,13 @@ Stack make_stack(const Context& context, ClassKind kind) {
   return stack;
 }
 
-bool are_directions_settled(const LayerSpec& layer, const layout::Layout& layout, const layout::Layer& read) {
+bool are_directions_settled(const LayerSpec& layer, bool positive, const layout::Layout& layout, const layout::Layer& read) {
   if (!keeps_directions(layer.norm)) return true;
   const Mixer& mixer = layer.mixer;
   const bool average = (mixer.kind == MixerKind::attention && mixer.normalised) || mixer.kind == MixerKind::mean;
   if ((average && !mixer.sink && mixer.eps == 0) || mixer.kind == MixerKind::linformer || mixer.kind == MixerKind::max || mixer.kind == MixerKind::tokenwise) return true;
   const bool plain = std::all_of(read.relations.begin(), read.relations.end(), [&](std::uint32_t r) { return layout.relations[r].pattern().has_one_colour(); });
-  return cancels_in_direction(mixer, plain, read.relations.size() == 1);
+  return cancels_in_direction(mixer, positive, plain, read.relations.size() == 1);
 }
 
 IdLayers make_layers(std::uint64_t layers, std::string rule, std::vector<std::string> premises) {

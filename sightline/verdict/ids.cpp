@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "sightline/sight/wanted.hpp"
 #include "sightline/verdict/context.hpp"
@@ -23,12 +24,19 @@ std::int64_t compute_kept_width(const Architecture& a, const Norm& norm) {
   return a.dim - (layernorm ? 1 : 0);
 }
 
+/// The one number that a LayerNorm of two leaves, no gains, and bounded matrices: if every step is smaller than its argument, states keep their order there (docs/theory.md 16.84).
+bool may_keep_order(const Architecture& a, const LayerSpec& layer) {
+  const Norm& norm = layer.norm;
+  return a.dim == 2 && norm.kind == NormKind::layernorm && norm.place == NormPlace::pre && !norm.affine && layer.feedforward.spectral_norm_at_most;
+}
+
 /// Returns true when some sublayer suffices only by being repeated (section 6): then no number of layers is known.
 bool check_feedforward(const Context& context, std::vector<std::string>& missing) {
   bool repeated = false;
   const Architecture& a = context.architecture;
   const bool reads_out = std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& l) { return l.feedforward.kind != FeedforwardKind::none; });
   const bool repeats = !context.given && !a.block.tied;  // shared weights repeat one map, however often (docs/theory.md 16.32)
+  const bool post = std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& l) { return l.norm.kind != NormKind::none && l.norm.place == NormPlace::post; });
   for (std::size_t k = 0; k < a.layers.size(); ++k) {
     const Feedforward& f = a.layers[k].feedforward;
     const FeedforwardFacts& facts = context.facts.feedforward[k];
@@ -38,7 +46,12 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
     const MixerFacts& next = context.facts.mixer[(k + 1) % a.layers.size()];
     if (f.kind == FeedforwardKind::none && context.facts.mixer[k].softmax && !ends && reads_out && (next.softmax || next.blind)) continue;
     const bool narrow = f.width || f.spectral_norm_at_most;
-    if (narrow && repeats && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {  // section 6
+    const bool by_repetition = repeats && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing);  // section 6
+    if (by_repetition && post && (narrow || !facts.interpolates)) {  // each round ends in the norm, which moves every state (docs/theory.md 16.84)
+      missing.push_back("feedforward: behind a post-norm one sublayer must take finitely many states anywhere by itself (theory 15.3, 16.84)");
+      return repeated;
+    }
+    if (narrow && by_repetition) {
       repeated = true;
       continue;
     }
@@ -48,7 +61,7 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
       return repeated;
     }
     if (facts.interpolates) continue;
-    if (repeats && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing)) {
+    if (by_repetition) {
       repeated = true;
       continue;
     }
@@ -67,6 +80,11 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
       missing.push_back(fmt::format("width: the norms leave {} dimension{}, two are needed (theory 15.1, 15.3)", kept, kept == 1 ? "" : "s"));
       return repeated;
     }
+  }
+  const bool ordered = std::all_of(a.layers.begin(), a.layers.end(), [&](const LayerSpec& l) { return l.feedforward.kind == FeedforwardKind::none || may_keep_order(a, l); });
+  const bool mean_shown = !a.output.norm || a.output.norm->kind != NormKind::layernorm;  // one output is the mean, which no layer reads
+  if (ordered && reads_out && (context.answer.output_dim.value_or(0) > 1 || !mean_shown)) {
+    missing.push_back("width: LayerNorm leaves 1 dimension, and a bound on the spectral norm may keep the order of states there (theory 16.84)");
   }
   return repeated;
 }
@@ -164,7 +182,8 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
     return;
   }
   std::size_t position = 0;
-  for (const LayerSpec& layer : context.architecture.layers) {
+  for (std::size_t k = 0; k < context.architecture.layers.size(); ++k) {
+    const LayerSpec& layer = context.architecture.layers[k];
     const layout::Layer& read = context.layout.layers[context.layout.order[position]];
     position += static_cast<std::size_t>(layer.repeat);
     const Norm& norm = layer.norm;
@@ -174,7 +193,7 @@ void check_norms(const Context& context, std::vector<std::string>& missing) {
       missing.push_back("eps = 0 in a norm inside the branch (theory 15.3, 15.8 a)");
       return;
     }
-    if (!are_directions_settled(layer, context.layout, read)) {
+    if (!are_directions_settled(layer, context.facts.kernel[k].positive == Tri::yes, context.layout, read)) {
       missing.push_back("eps = 0 in a norm inside the branch: it keeps the direction of a row's sum, and that is not settled for this mixer (theory 16.17)");
       return;
     }
@@ -244,6 +263,19 @@ std::optional<std::uint64_t> find_read_out(const Context& context, std::uint64_t
   const std::int64_t wanted = context.answer.output_dim.value_or(0);
   // The spare layer of 15.8 a stands behind the labels.
   return wanted > context.rank.certified && wanted <= context.rank.with_one_more_layer ? find_feedforward(a, first + 1) : first;
+}
+
+/// Layers that targets of the own id alone ask for, at least and at most: none where the table holds them. Sums of id + position are additive, so they hold no different functions
+/// of the id at tokens of two orbits; a norm behind the table bends it to a surface (docs/theory.md 16.86).
+std::pair<std::uint64_t, std::optional<std::uint64_t>> bound_own_id(const Context& context) {
+  const Architecture& a = context.architecture;
+  const auto is_real = [](const std::optional<Norm>& norm) { return norm && norm->kind != NormKind::none; };
+  const auto& orbit = context.target.orbit;
+  const std::set<group::Point> orbits(orbit.begin() + (a.input.bos ? 1 : 0), orbit.end());
+  const bool alike = orbits.size() <= 1, positions = a.input.positions != Positions::none, normed = is_real(a.input.norm);
+  if (!normed && (!positions || context.ordinary() <= 1 || (alike && a.input.positions == Positions::learned))) return {0, 0};
+  const bool additive = !normed && !is_real(a.output.norm) && !alike;
+  return {additive ? 1 : 0, find_read_out(context, 1)};
 }
 
 /// 15.8 a: a spare layer may fill the coordinate that a norm inside the branch takes away: one feedforward behind the labels and another one with
@@ -351,11 +383,11 @@ void decide_ids(Context& context) {
     context.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
     return;
   }
-  if (layers.layers == 0) {
-    answer.needed = 0;
-  } else if (layers.layers || (!layers.never && layers.high > 0)) {
-    const std::uint64_t low = layers.layers.value_or(layers.low);
-    const std::optional<std::uint64_t> high = find_read_out(context, layers.layers.value_or(layers.high) + read_out);
+  if (layers.layers || (!layers.never && layers.high > 0)) {
+    std::uint64_t low = layers.layers.value_or(layers.low);
+    std::optional<std::uint64_t> high;
+    if (nothing_wanted) std::tie(low, high) = bound_own_id(context);
+    else high = find_read_out(context, layers.layers.value_or(layers.high) + read_out);
     if (low == high) answer.needed = low;
     else if (high) answer.needed_between = {low, *high};
   }
@@ -376,8 +408,10 @@ void decide_ids(Context& context) {
       check_mixers(context, false, lacking);
       check_norms(context, lacking);
     }
-    const bool reads_out = !other.layers || *other.layers == 0 || find_read_out(context, *other.layers) == *other.layers;
-    if (!other.only_necessary && lacking.empty() && reads_out) answer.class_layers = other.layers;
+    if (!other.only_necessary && lacking.empty() && other.layers) {
+      const auto [low, high] = *other.layers == 0 ? bound_own_id(of_class) : std::pair(*other.layers, find_read_out(context, *other.layers));
+      if (low == high) answer.class_layers = low;
+    }
     context.asked = std::move(of_class.asked);
   }
 }
