@@ -110,9 +110,10 @@ void decide_pre(Derivation& d, Tokenwise& result, bool layernorm, bool no_eps) {
     return d.use("pre-layernorm", {by, "d >= 3"});
   }
   const bool square = embedding.is("linear") && d.directions >= d.dim;
-  if (square && final_layernorm) return refuse_rank(d, result, d.dim - 1);
   const bool bent_in_front = real(input["norm"]), bent_behind = real(output["norm"]);  // 16.85
-  if (square && bent_in_front && bent_behind)
+  const bool shown_by_length = bent_in_front && input["norm"]["kind"].is("rmsnorm");
+  if (square && final_layernorm && !shown_by_length) return refuse_rank(d, result, d.dim - 1);
+  if (square && bent_in_front && bent_behind && !final_layernorm)
     return result.missing.push_back("pre-LayerNorm between a norm of the embedded tokens and a last norm: the direction that is lost may be made up for (theory 16.85)");
   result.impossible = square || (embedding.is("none") && everywhere);
   if (square) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sightline/base/error.hpp"
+#include "sightline/sight/reach.hpp"
 #include "sightline/verdict/certify.hpp"
 
 namespace sightline::design {
@@ -107,6 +108,55 @@ nlohmann::ordered_json to_object(const std::optional<verdict::GroupAnswer>& grou
   return object;
 }
 
+/// Are both the same but for what tokens read, names and training?
+bool have_same_sublayers(architecture::Architecture a, architecture::Architecture b) {
+  for (architecture::Architecture* side : {&a, &b}) {
+    side->name.clear();
+    side->file.clear();
+    side->train.reset();
+    *side = ask_own(std::move(*side), sight::ClassKind::all);
+    side->mixer.pattern = {};
+    for (architecture::LayerSpec& layer : side->layers) layer.mixer.pattern = {};
+  }
+  return architecture::to_canonical_json(a) == architecture::to_canonical_json(b);
+}
+
+/// Are inputs and outputs of one kind?
+bool have_same_ends(const architecture::Architecture& a, const architecture::Architecture& b, const std::array<verdict::Answer, 2>& answers) {
+  const bool ids = a.input.embedding == architecture::Embedding::table;
+  return ids == (b.input.embedding == architecture::Embedding::table) && (!ids || a.input.vocabulary == b.input.vocabulary) && answers[0].output_dim == answers[1].output_dim;
+}
+
+/// Tokens that one side sees at its depth and the other does not; `unsettled`: too many to be looked at.
+struct SightDifference {
+  bool unsettled = false;
+  std::optional<SeparatingTarget> target;
+};
+
+SightDifference compare_sight(const std::array<Layout, 2>& layouts, const std::array<verdict::Answer, 2>& answers, const Budget& budget) {
+  constexpr Vertex most_tokens = 4096;
+  const auto sees_all = [](const verdict::Answer& answer) { return std::all_of(answer.unseen.begin(), answer.unseen.end(), [](const auto& run) { return run.first == 0; }); };
+  if (sees_all(answers[0]) && sees_all(answers[1])) return {};
+  const Vertex n = layouts[0].tokens;
+  if (n > most_tokens) return {true, {}};
+  std::array<std::vector<bool>, 2> sees{std::vector<bool>(n), std::vector<bool>(n)};
+  for (Vertex i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      budget.poll();
+      // Repeated for ever, every round but the last shows a vertex more.
+      const std::uint64_t ever = layouts[k].order.size() * std::uint64_t{layouts[k].vertices()};
+      std::fill(sees[k].begin(), sees[k].end(), false);
+      for (const layout::Run& run : sight::compute_view(layouts[k], answers[k].given.value_or(ever), i, budget)) {
+        for (std::uint64_t j = run.first; j <= run.last && j < n; j += run.step) sees[k][j] = true;
+      }
+    }
+    if (sees[0] == sees[1]) continue;
+    const auto j = static_cast<Vertex>(std::mismatch(sees[0].begin(), sees[0].end(), sees[1].begin()).first - sees[0].begin());
+    return {false, SeparatingTarget{sees[0][j] ? "b" : "a", fmt::format("what token {} is, asked of token {}", j, i), std::nullopt}};
+  }
+  return {};
+}
+
 }  // namespace
 
 Difference compute_difference(const architecture::Architecture& a, const architecture::Architecture& b, const Budget& budget) {
@@ -120,14 +170,16 @@ Difference compute_difference(const architecture::Architecture& a, const archite
     const sight::ClassKind kind = sight::compute_class_kind(layouts[k], budget);
     result.answers[k] = verdict::certify(ask_own(*sides[k], kind), budget);
   }
-  // What one can, asked of the other.
-  bool both = true;
+  const bool identical = result.layout_equal && have_same_sublayers(a, b);
+  const SightDifference sight = compare_sight(layouts, result.answers, budget);
+  // What one can, asked of the other. The class of what is seen is each side's own, so what is seen has to be the same as well.
+  bool both = !sight.unsettled && !sight.target && have_same_ends(a, b, result.answers);
   for (std::size_t k = 0; k < 2; ++k) {
     const verdict::Answer& able = result.answers[k];
     const verdict::Answer& other = result.answers[1 - k];
     const auto generators = list_expressed(able);
     if (!able.class_kind || !generators) {
-      both = both && same_group(able.expressed, other.expressed) && able.verdict == other.verdict && able.class_kind == other.class_kind;
+      both = both && able.verdict == verdict::Verdict::certified && other.verdict == able.verdict && same_group(able.expressed, other.expressed) && able.class_kind == other.class_kind;
       continue;
     }
     architecture::Architecture asked = *sides[1 - k], own = *sides[k];
@@ -139,8 +191,8 @@ Difference compute_difference(const architecture::Architecture& a, const archite
     }
     const verdict::Answer can = verdict::certify(own, budget);
     const verdict::Answer answer = verdict::certify(asked, budget);
-    if (can.verdict != verdict::Verdict::certified) {
-      both = both && can.verdict == answer.verdict && same_group(able.expressed, other.expressed) && able.unseen == other.unseen;
+    if (can.verdict != verdict::Verdict::certified) {  // what is expressed then is not known in full
+      both = false;
       continue;
     }
     both = both && answer.verdict == verdict::Verdict::certified;
@@ -152,7 +204,8 @@ Difference compute_difference(const architecture::Architecture& a, const archite
       }
     }
   }
-  result.same = both;
+  result.same = identical || both;
+  if (!result.same && !result.separating) result.separating = sight.target;
   return result;
 }
 
@@ -175,7 +228,9 @@ std::string to_json(const Difference& difference) {
 }
 
 std::string to_text(const Difference& difference) {
-  std::string text = fmt::format("{}\n", difference.same ? "same         both express the same functions" : "different");
+  std::string text = fmt::format("{}\n", difference.same         ? "same         both express the same functions"
+                                          : difference.separating ? "different"
+                                                                  : "not shown to be the same");
   text += fmt::format("layouts      {}\n", difference.layout_equal ? "equal" : "different");
   if (const auto& first = difference.first) {
     text += fmt::format("first        layer {}: token {} reads {} {}\n", first->layer, first->reader, first->read, first->in == "both" ? "in both, with different colours" : "only in " + first->in);

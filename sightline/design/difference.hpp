@@ -33,8 +33,8 @@ struct Difference {
   std::optional<SeparatingTarget> separating;
 };
 
-/// Each is asked for what the other expresses: class and symmetry. They are the same when both answers are certified, or when
-/// both express equal groups in equal classes. Tokens must agree in number (InputError). Throws BudgetExhausted.
+/// Each is asked for what the other expresses: class and symmetry. They are the same when both answers are certified and every token sees the same tokens on both
+/// sides, or when they are written alike; `same` is what is proved. Tokens must agree in number (InputError). Throws BudgetExhausted.
 [[nodiscard]] Difference compute_difference(const architecture::Architecture& a, const architecture::Architecture& b, const Budget& budget);
 
 /// One line of JSON (interfaces.md 8), and what a person reads.

@@ -146,10 +146,11 @@ void decide_pre_norm(Context& context, Tokenwise& result, const Norm& norm) {
     context.add_floor(make_pre_layernorm_floor(context));
   } else if (square && is_real(a.input.norm) && is_real(a.output.norm) && !final_layernorm) {
     result.missing.push_back("pre-LayerNorm between a norm of the embedded tokens and a last norm: the direction that is lost may be made up for (theory 16.85)");
-  } else if (square && !final_layernorm) {
+  } else if (square && (!final_layernorm || (is_real(a.input.norm) && a.input.norm->kind == NormKind::rmsnorm))) {
     result.impossible = true;
     context.use("pre-layernorm-translation", {"a square embedding sends some raw direction to the all-ones vector, or to 0"});
-    // A last norm bends what is affine along the lost direction, a norm in front bends the direction itself: more bends are wanted (docs/theory.md 16.85).
+    // A last norm bends what is affine along the lost direction, a norm in front bends the direction itself: more bends are wanted (docs/theory.md 16.85). A last LayerNorm takes the
+    // direction away, but lengths in front still show it.
     const bool bent = is_real(a.input.norm) || is_real(a.output.norm);
     context.add_floor({2, std::nullopt, bent ? "F(X)_i = cos(20 |X_i|^2) e_1" : "F(X)_i = |X_i|^2 e_1", "the unit ball of the raw inputs", "pre-LayerNorm translation (theory 3.7)"});
   } else if (square) {

@@ -61,6 +61,24 @@ TEST_CASE("too few layers miss what enough layers express") {
   CHECK(design::to_json(d).find("\"floor\":\"1/2\"") != std::string::npos);
 }
 
+TEST_CASE("what tokens see is compared, not only that each side is certified for it") {
+  const auto parse_rows = [](const std::string& rows, const std::string& more) {
+    return architecture::parse_architecture("tokens = 2\ndim = 4\n" + more + "[[layer]]\npattern = { kind = \"rows\", rows = " + rows + " }\n", "x.toml");
+  };
+  const std::string learned = "[input]\npositions = \"learned\"\n";
+  const auto d = design::compute_difference(parse_rows("[[0],[1]]", learned), parse_rows("[[0,1],[1]]", learned), unlimited);
+  CHECK_FALSE(d.same);
+  REQUIRE(d.separating);
+  CHECK(d.separating->missed_by == "a");
+  CHECK(design::compute_difference(parse_rows("[[0,1],[1]]", learned), parse_rows("[[0,1],[1]]", learned), unlimited).same);
+  // One layer of two circulants: both certified for nothing, with equal numbers of tokens out of sight.
+  const auto circulants = design::compute_difference(parse("{ kind = \"circulant\", offsets = [0, 1] }", 1), parse("{ kind = \"circulant\", offsets = [0, 5] }", 1), unlimited);
+  CHECK_FALSE(circulants.same);
+  CHECK(circulants.separating);
+  const std::string mean = "[mixer]\nkind = \"mean\"\n[feedforward]\n";
+  CHECK_FALSE(design::compute_difference(parse_rows("[[0,1],[0,1]]", mean + "kind = \"affine\"\n"), parse_rows("[[0,1],[0,1]]", mean + "activation = \"tanh\"\nbias = false\n"), unlimited).same);
+}
+
 TEST_CASE("different numbers of tokens cannot be compared") {
   architecture::Architecture other = architecture::parse_architecture("tokens = 7\ndim = 4\n", "y.toml");
   CHECK_THROWS_AS((void)design::compute_difference(parse(ring, 3), other, unlimited), InputError);
