@@ -22,9 +22,7 @@ enum class Rule { multiset, frequency, learned, rotary, alibi, set, whole };
 std::string scheme_of(const Json& mixer) { return mixer["relative"].is_object() ? mixer["relative"]["kind"].string() : mixer["relative"].string(); }
 bool exact_rows(const Json& mixer) { return mixer["sink"].boolean() || mixer["eps"].number() > 0; }
 
-bool keeps_directions(const Json& norm) {
-  return !norm["kind"].is("none") && norm["eps"].number() == 0 && (norm["place"].is("sandwich") || norm["place"].is("after"));
-}
+bool keeps_directions(const Json& norm) { return !norm["kind"].is("none") && norm["eps"].number() == 0 && (norm["place"].is("sandwich") || norm["place"].is("after")); }
 /// Does a positive factor of the whole row cancel when only the direction of the output is kept (16.17)? Heads whose factors differ show how (16.81); weights
 /// of any sign make a factor of any sign where keys are turned, or where something is added to the denominator (16.83).
 bool cancels(const Json& mixer, bool positive, bool plain, bool one_head) {
