@@ -140,13 +140,13 @@ SightDifference compare_sight(const std::array<Layout, 2>& layouts, const std::a
   const Vertex n = layouts[0].tokens;
   if (n > most_tokens) return {true, {}};
   std::array<std::vector<bool>, 2> sees{std::vector<bool>(n), std::vector<bool>(n)};
+  // Repeated for ever, every round but the last shows a vertex more.
+  const auto depth = [&](std::size_t k) { return answers[k].given.value_or(layouts[k].order.size() * std::uint64_t{layouts[k].vertices()}); };
   for (Vertex i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < 2; ++k) {
       budget.poll();
-      // Repeated for ever, every round but the last shows a vertex more.
-      const std::uint64_t ever = layouts[k].order.size() * std::uint64_t{layouts[k].vertices()};
       std::fill(sees[k].begin(), sees[k].end(), false);
-      for (const layout::Run& run : sight::compute_view(layouts[k], answers[k].given.value_or(ever), i, budget)) {
+      for (const layout::Run& run : sight::compute_view(layouts[k], depth(k), i, budget)) {
         for (std::uint64_t j = run.first; j <= run.last && j < n; j += run.step) sees[k][j] = true;
       }
     }
@@ -171,7 +171,7 @@ Difference compute_difference(const architecture::Architecture& a, const archite
     result.answers[k] = verdict::certify(ask_own(*sides[k], kind), budget);
   }
   const bool identical = result.layout_equal && have_same_sublayers(a, b);
-  const SightDifference sight = compare_sight(layouts, result.answers, budget);
+  const SightDifference sight = result.layout_equal ? SightDifference{} : compare_sight(layouts, result.answers, budget);  // equal layouts see the same
   // What one can, asked of the other. The class of what is seen is each side's own, so what is seen has to be the same as well.
   bool both = !sight.unsettled && !sight.target && have_same_ends(a, b, result.answers);
   for (std::size_t k = 0; k < 2; ++k) {
