@@ -13,7 +13,20 @@ using Pair = std::pair<Vertex, Vertex>;
 constexpr std::uint64_t most_seen_spans = 256, most_in_all = std::uint64_t{1} << 23, most_united = 1024;  // per vertex, in all, and of what is put together per vertex
 
 /// Sorted, neither overlapping nor touching.
-void unite_spans(std::vector<SeenSpan>& spans) {
+void unite_spans(std::vector<SeenSpan>& spans, Vertex vertices = 0) {
+  if (spans.size() > vertices / 16 && vertices > 0) {  // so many that one pass over the vertices is cheaper than sorting
+    std::vector<std::uint64_t> reach(vertices, 0);  // from here on up to this vertex, which is not part of it
+    for (const SeenSpan& span : spans) reach[span.first] = std::max(reach[span.first], std::uint64_t{span.last} + 1);
+    spans.clear();
+    std::uint64_t covered = 0;
+    for (Vertex v = 0; v < vertices; ++v) {
+      if (reach[v] == 0) continue;
+      if (!spans.empty() && v <= covered) covered = std::max(covered, reach[v]);
+      else spans.push_back({v, v}), covered = reach[v];
+      spans.back().last = static_cast<Vertex>(covered - 1);
+    }
+    return;
+  }
   std::sort(spans.begin(), spans.end());
   std::vector<SeenSpan>::iterator end = spans.begin();
   for (const SeenSpan& span : spans) {
@@ -129,7 +142,7 @@ private:
       for (std::size_t k = 0; k + 2 * half <= count(); ++k) {
         both.assign(lists.begin() + static_cast<std::ptrdiff_t>(begin[k]), lists.begin() + static_cast<std::ptrdiff_t>(begin[k + 1]));
         both.insert(both.end(), lists.begin() + static_cast<std::ptrdiff_t>(begin[k + half]), lists.begin() + static_cast<std::ptrdiff_t>(begin[k + half + 1]));
-        unite_spans(both);
+        unite_spans(both, static_cast<Vertex>(sets_.near.size()));
         next.lists.insert(next.lists.end(), both.begin(), both.end());
         next.begin.push_back(next.lists.size());
         if (next.lists.size() > most_seen_spans * sets_.near.size()) throw TooManySpans{};
@@ -183,7 +196,7 @@ SpanViews::Sets SpanViews::follow(const SpanSets& rows, const SpanSets& views) {
     unions.add(rows.near[i], set);
     for (std::size_t k = rows.begin[rows.far[i]]; k < rows.begin[rows.far[i] + 1]; ++k) unions.add(rows.lists[k], set);
     if ((work += set.size()) > most_united * (rows.near.size() + 1024)) throw TooManySpans{};
-    if (set.size() > 1) unite_spans(set);
+    if (set.size() > 1) unite_spans(set, static_cast<Vertex>(rows.near.size()));
     writer.add(set);
   }
   return writer.finish();

@@ -11,9 +11,36 @@ namespace {
 // Spans that are put together per vertex, on average.
 constexpr std::uint64_t most_looks = 1024;
 
+// Many spans of few vertices, put in order by counting instead of comparing.
+class SpanCounter {
+public:
+  explicit SpanCounter(Vertex vertices) : vertices_(vertices) {}
+
+  bool pays_for(const std::vector<Span>& spans) const { return spans.size() > vertices_ / 16; }
+
+  // Sorted spans that neither overlap nor touch.
+  void merge(std::vector<Span>& spans) {
+    ends_.assign(std::size_t{vertices_} + 1, 0);
+    for (const Span& span : spans) ends_[span.first] = std::max(ends_[span.first], span.last + 1);
+    spans.clear();
+    for (Vertex first = 0; first < vertices_; ++first) {
+      if (ends_[first] == 0) continue;
+      Vertex v = first, end = ends_[first];
+      while (++v <= end) end = std::max(end, ends_[v]);  // the entry behind the last vertex stays 0
+      spans.push_back({first, end - 1});
+      first = end;  // nothing begins there
+    }
+  }
+
+private:
+  Vertex vertices_;
+  std::vector<Vertex> ends_;  // by first vertex of a span: one more than the furthest last one, 0: none begins here
+};
+
 // Sorted spans that neither overlap nor touch.
-void merge_spans(std::vector<Span>& spans) {
+void merge_spans(std::vector<Span>& spans, SpanCounter* counter = nullptr) {
   if (spans.size() < 2) return;
+  if (counter && counter->pays_for(spans)) return counter->merge(spans);
   const auto before = [](const Span& a, const Span& b) { return a.first < b.first; };
   if (!std::is_sorted(spans.begin(), spans.end(), before)) std::sort(spans.begin(), spans.end(), before);
   std::size_t kept = 0;
@@ -161,6 +188,7 @@ void SpanViews::collect_table(std::uint32_t from, std::uint32_t to, std::vector<
     Level next;
     next.begin.assign(1, 0);
     std::vector<Span> sum;
+    SpanCounter counter(vertices());
     for (std::size_t k = 0; k + 2 * half <= lists; ++k) {
       sum.clear();
       for (const std::size_t part : {k, k + half}) {
@@ -168,7 +196,7 @@ void SpanViews::collect_table(std::uint32_t from, std::uint32_t to, std::vector<
                                 : std::span(std::as_const(levels_.back().spans)).subspan(levels_.back().begin[part], levels_.back().begin[part + 1] - levels_.back().begin[part]);
         sum.insert(sum.end(), add.begin(), add.end());
       }
-      merge_spans(sum);
+      merge_spans(sum, &counter);
       next.spans.insert(next.spans.end(), sum.begin(), sum.end());
       next.begin.push_back(next.spans.size());
     }
@@ -223,6 +251,7 @@ std::shared_ptr<const SpanViews> SpanViews::make(const ReadLayer& layer, Vertex 
 
 std::shared_ptr<const SpanViews> SpanViews::compose(const SpanViews& later, const SpanViews& earlier, const Budget& budget) {
   Builder builder(later.vertices(), budget);
+  SpanCounter counter(later.vertices());
   std::vector<Span> seen;
   std::uint64_t work = 0;
   for (Vertex i = 0; i < later.vertices(); ++i) {
@@ -232,7 +261,7 @@ std::shared_ptr<const SpanViews> SpanViews::compose(const SpanViews& later, cons
     for (const Span& span : later.outside(i)) earlier.collect(span.first, span.last, seen);
     work += seen.size();
     if (work > most_looks * (std::uint64_t{later.vertices()} + 1024)) return nullptr;
-    merge_spans(seen);
+    merge_spans(seen, &counter);
     if (!builder.add(seen)) return nullptr;
   }
   return builder.take();
