@@ -153,7 +153,7 @@ void run(std::size_t every, std::size_t most_claims, std::size_t most_evidence, 
 
 }  // namespace
 
-TEST_CASE("single changes of claims are rejected") { run(8, 150, 60, 1000); }
+TEST_CASE("single changes of claims are rejected") { run(8, 80, 30, 1000); }
 
 TEST_SUITE("slow") {
   TEST_CASE("10,000 single changes of claims are rejected") { run(1, 400, 150, 10000); }
