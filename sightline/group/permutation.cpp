@@ -43,16 +43,27 @@ std::size_t find_place(const std::vector<Point>& moved, Point x) {
 }
 
 Permutation Permutation::from_images(const std::vector<Point>& images) {
-  std::vector<bool> taken(images.size(), false);
+  const std::size_t size = images.size();
+  std::vector<std::uint64_t> taken(size / 64 + 1, 0);
+  std::uint64_t* const marks = taken.data();
+  const Point* const image = images.data();
+  std::size_t support = 0;
+  for (std::size_t x = 0; x < size; ++x) {
+    const Point y = image[x];
+    const std::uint64_t bit = std::uint64_t{1} << (y % 64);
+    if (y >= size || (marks[y / 64] & bit) != 0) throw ArgumentError(fmt::format("the images are not a bijection of 0..{}: image of {} is {}", size - 1, x, y));
+    marks[y / 64] |= bit;
+    support += y != x ? 1 : 0;
+  }
   Permutation result;
-  for (std::size_t x = 0; x < images.size(); ++x) {
-    const Point y = images[x];
-    if (y >= images.size() || taken[y]) throw ArgumentError(fmt::format("the images are not a bijection of 0..{}: image of {} is {}", images.size() - 1, x, y));
-    taken[y] = true;
-    if (y != x) {
-      result.moved_.push_back(static_cast<Point>(x));
-      result.image_.push_back(y);
-    }
+  result.moved_.resize(support);
+  result.image_.resize(support);
+  Point *moved = result.moved_.data(), *to = result.image_.data();
+  for (std::size_t x = 0, k = 0; k < support; ++x) {
+    // Written over by the next point where this one stays.
+    moved[k] = static_cast<Point>(x);
+    to[k] = image[x];
+    k += image[x] != x ? 1 : 0;
   }
   return result;
 }

@@ -372,16 +372,18 @@ bool is_plain(const Layout& layout) {
          std::all_of(layout.vertex_colour.begin(), layout.vertex_colour.end(), [&](std::uint64_t c) { return c == layout.vertex_colour.front(); });
 }
 
+/// Block masks are grids too, whose columns are all alike: nothing to be had there, and many rows to read.
+bool has_long_stretches(const Layout& layout) {
+  constexpr Vertex long_stretch = 32;
+  const auto is_long = [&](std::uint32_t relation) { return layout.relations[relation].pattern().same_row_until(0) >= long_stretch; };
+  return std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return std::all_of(layout.layers[l].relations.begin(), layout.layers[l].relations.end(), is_long); });
+}
+
 }  // namespace
 
 std::optional<ProductGroup> find_product_group(const Layout& layout, const Budget& callers_budget) {
   const Budget budget = callers_budget;
-  if (!is_plain(layout)) return std::nullopt;
-  // Block masks are grids too, whose columns are all alike: nothing to be had there, and many rows to read.
-  constexpr Vertex long_stretch = 32;
-  if (std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return layout.relations[layout.layers[l].relations.front()].pattern().same_row_until(0) >= long_stretch; })) {
-    return std::nullopt;
-  }
+  if (!is_plain(layout) || has_long_stretches(layout)) return std::nullopt;
   const std::shared_ptr<const GridFactors> grid = find_grid_factors(layout, budget);
   if (!grid) return std::nullopt;
   const std::vector<std::uint32_t> layers = list_layers(layout);
@@ -415,6 +417,9 @@ group::Group compute_layout_group(const Layout& layout, const Budget& budget, sy
   }
   constexpr Vertex few_tokens = 4096;
   if (layout.tokens >= few_tokens) {
+    if (!has_long_stretches(layout)) {
+      if (auto found = symmetry::find_listed_group(layout, budget, record)) return *std::move(found);
+    }
     if (auto found = find_product_group(layout, budget)) {
       if (record != nullptr) *record = std::move(found->record);
       return std::move(found->group);

@@ -1,6 +1,7 @@
 #include "sightline/symmetry/automorphism.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sightline/base/error.hpp"
 #include "sightline/symmetry/search.hpp"
@@ -40,12 +41,9 @@ Structure make_structure(const layout::Layout& layout) {
   return structure;
 }
 
-// The functions below work on a copy of the caller's budget: what they book is given back when they return.
+namespace {
 
-group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& callers_budget, SearchRecord* record) {
-  const Budget budget = callers_budget;
-  if (tokens > structure.vertices) throw ArgumentError("a structure has at least as many vertices as tokens");
-  const TwinTower tower = TwinTower::make_for_search(structure, tokens, budget);
+group::Group search_tower(TwinTower tower, Vertex vertices, Vertex tokens, const Budget& budget, SearchRecord* record) {
   const Automorphisms found = tower.search(tokens, budget);
   if (record != nullptr) {
     *record = {found.is_tight, {}, {}, tower.inner_colours()};
@@ -53,14 +51,13 @@ group::Group compute_token_automorphisms(const Structure& structure, Vertex toke
       MovedPairs& moved = record->generators.emplace_back();
       moved.reserve(quotient.size());
       for (const auto& [x, y] : quotient) moved.emplace_back(tower.first_of_fibre(x), tower.first_of_fibre(y));
-      sort_moved(moved, structure.vertices);
+      sort_moved(moved, vertices);
     }
     for (const Vertex v : found.path) record->path.push_back(tower.first_of_fibre(v));
   }
 
   group::Group group;
   group.degree = tokens;
-  Orbits orbits(tokens);
   // Only tokens count; a map moves tokens to tokens, so leaving out the rest is the restriction.
   const auto add_generator = [&](MovedPairs moved) {
     std::erase_if(moved, [tokens](const auto& pair) { return pair.first >= tokens; });
@@ -68,33 +65,76 @@ group::Group compute_token_automorphisms(const Structure& structure, Vertex toke
     if (std::any_of(moved.begin(), moved.end(), [tokens](const auto& pair) { return pair.second >= tokens; })) {
       throw ArgumentError("an automorphism mixes tokens with other vertices");
     }
-    orbits.join(moved);
     group.generators.push_back(to_permutation(moved));
   };
-  for (const TwinFibres& twins : tower.twins()) {
-    const std::vector<Vertex>& vertices = twins.vertices;
-    if (vertices.front() >= tokens) continue;
+  std::vector<TwinFibres> all_twins = tower.take_twins();
+  group.symmetric_classes.reserve(all_twins.size());
+  for (TwinFibres& twins : all_twins) {
+    std::vector<Vertex>& members = twins.vertices;
+    if (members.front() >= tokens) continue;
     group.order.multiply_factorial(twins.count());
     if (twins.length == 1) {
-      for (const Vertex x : vertices) orbits.join(vertices.front(), x);
-      group.symmetric_classes.push_back(vertices);
+      group.symmetric_classes.push_back(std::move(members));
       continue;
     }
-    for (std::size_t k = 0; k + twins.length < vertices.size(); k += twins.length) {
+    for (std::size_t k = 0; k + twins.length < members.size(); k += twins.length) {
       MovedPairs moved;
       for (std::size_t p = k; p < k + twins.length; ++p) {
-        moved.emplace_back(vertices[p], vertices[p + twins.length]);
-        moved.emplace_back(vertices[p + twins.length], vertices[p]);
+        moved.emplace_back(members[p], members[p + twins.length]);
+        moved.emplace_back(members[p + twins.length], members[p]);
       }
       std::sort(moved.begin(), moved.end());
       add_generator(std::move(moved));
     }
   }
-  for (const MovedPairs& generator : found.generators) add_generator(tower.lift(generator));
+  // All vertices of a fibre are in one orbit already.
+  Orbits orbits(tower.fibres());
+  std::vector<Vertex> images;
+  for (const MovedPairs& generator : found.generators) {
+    orbits.join(generator);
+    if (vertices != tokens || generator.size() * std::uint64_t{8} < tower.fibres()) {
+      add_generator(tower.lift(generator));
+      continue;
+    }
+    images.resize(tokens);
+    std::iota(images.begin(), images.end(), Vertex{0});
+    for (const auto& [x, y] : generator) {
+      const auto from = tower.fibre(x), to = tower.fibre(y);
+      for (std::size_t k = 0; k < from.size(); ++k) images[from[k]] = to[k];
+    }
+    group.generators.push_back(group::Permutation::from_images(images));
+  }
   group.order.multiply(mpz_class(found.order / found.order_fixing_preferred));
+  std::vector<Vertex> least(tower.fibres(), vertices);
+  for (Vertex v = 0; v < tower.fibres(); ++v) {
+    Vertex& first = least[orbits.find(v)];
+    first = std::min(first, tower.first_of_fibre(v));
+  }
   group.orbit.resize(tokens);
-  for (Vertex x = 0; x < tokens; ++x) group.orbit[x] = orbits.find(x);
+  for (Vertex v = 0; v < tower.fibres(); ++v) {
+    const Vertex first = least[orbits.find(v)];
+    for (const Vertex x : tower.fibre(v)) {
+      if (x < tokens) group.orbit[x] = first;
+    }
+  }
   return group;
+}
+
+}  // namespace
+
+// The functions below work on a copy of the caller's budget: what they book is given back when they return.
+
+group::Group compute_token_automorphisms(const Structure& structure, Vertex tokens, const Budget& callers_budget, SearchRecord* record) {
+  const Budget budget = callers_budget;
+  if (tokens > structure.vertices) throw ArgumentError("a structure has at least as many vertices as tokens");
+  return search_tower(TwinTower::make_for_search(structure, tokens, budget), structure.vertices, tokens, budget, record);
+}
+
+std::optional<group::Group> find_listed_group(const layout::Layout& layout, const Budget& callers_budget, SearchRecord* record) {
+  const Budget budget = callers_budget;
+  std::optional<TwinTower> tower = TwinTower::make_listed(make_structure(layout), budget);
+  if (!tower) return std::nullopt;
+  return search_tower(*std::move(tower), layout.vertices(), layout.tokens, budget, record);
 }
 
 group::Group compute_automorphisms(const Structure& structure, const Budget& budget) {
@@ -120,7 +160,7 @@ std::optional<std::vector<Vertex>> find_isomorphism(const Structure& a, const St
   if (!quotient_images) return std::nullopt;
   std::vector<Vertex> images(a.vertices);
   for (Vertex v = 0; v < tower_a.graph().vertices; ++v) {
-    const std::vector<Vertex> from = tower_a.fibre(v), to = tower_b.fibre((*quotient_images)[v]);
+    const auto from = tower_a.fibre(v), to = tower_b.fibre((*quotient_images)[v]);
     if (from.size() != to.size()) throw InternalError("an isomorphism of quotients maps a class to one of another size");
     for (std::size_t k = 0; k < from.size(); ++k) images[from[k]] = to[k];
   }

@@ -54,6 +54,9 @@ struct SearchRecord {
 /// The group of a layout as format.md defines it, on tokens.
 [[nodiscard]] group::Group compute_layout_group(const layout::Layout& layout, const Budget& budget, SearchRecord* record = nullptr);
 
+/// The same where many vertices share each row and few classes of twins are left (listed_twins.hpp). Nothing elsewhere, soon.
+[[nodiscard]] std::optional<group::Group> find_listed_group(const layout::Layout& layout, const Budget& budget, SearchRecord* record);
+
 /// An isomorphism a -> b (as images of 0..vertices-1), verified, or nothing when there is none. Both structures must have
 /// the same number of vertices and relations. Colours are compared by value.
 [[nodiscard]] std::optional<std::vector<Vertex>> find_isomorphism(const Structure& a, const Structure& b, const Budget& budget);

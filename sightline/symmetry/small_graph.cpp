@@ -10,8 +10,6 @@ namespace sightline::symmetry {
 
 namespace {
 
-constexpr Vertex most_small_vertices = 1024;
-
 using Word = std::uint64_t;
 
 /// A square matrix of bits, rows of whole words.
@@ -110,9 +108,20 @@ OwnHashes hash_row(const BitMatrix& matrix, Vertex x, Word seed) {
   return {sum + term(row[own] | bit, own), sum + term(row[own] & ~bit, own)};
 }
 
-bool all_differ(std::vector<Word>& hashes) {
-  std::sort(hashes.begin(), hashes.end());
-  return std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end();
+/// A table of twice the size, asked from the top bits on.
+bool all_differ(const std::vector<Word>& hashes) {
+  const int bits = std::bit_width(2 * hashes.size());
+  const std::size_t last = (std::size_t{1} << bits) - 1;
+  std::vector<Word> table(last + 1, 0);
+  for (const Word hash : hashes) {
+    const Word key = hash == 0 ? 1 : hash;  // zeros are free places
+    std::size_t place = (key * 0x9e3779b97f4a7c15u) >> (64 - bits);
+    for (; table[place] != 0; place = (place + 1) & last) {
+      if (table[place] == key) return false;
+    }
+    table[place] = key;
+  }
+  return true;
 }
 
 struct SmallRelation {
@@ -149,7 +158,7 @@ public:
       relation.columns = transpose(relation.rows, n_, arcs_);
       relation.symmetric = relation.rows == relation.columns;
     }
-    if (!std::any_of(relations_.begin(), relations_.end(), [this](const SmallRelation& relation) { return tells_all_apart(relation); })) return std::nullopt;
+    if (!tell_all_apart()) return std::nullopt;
     return make_plain_graph(n_, structure_.vertex_colour, relations_, arcs_ * 2, budget_);
   }
 
@@ -216,18 +225,44 @@ private:
     return false;
   }
 
-  bool tells_all_apart(const SmallRelation& relation) {
-    std::vector<Word> set(n_), cleared(n_);
+  struct AllHashes {
+    std::vector<Word> set, cleared;
+  };
+
+  [[nodiscard]] AllHashes hash_all(const SmallRelation& relation, Word seed) const {
+    AllHashes hashes{std::vector<Word>(n_), std::vector<Word>(n_)};
     for (Vertex x = 0; x < n_; ++x) {
-      const OwnHashes row = hash_row(relation.rows, x, 0x7715);
-      set[x] = row.set;
-      cleared[x] = row.cleared;
-      if (relation.symmetric) continue;
-      const OwnHashes column = hash_row(relation.columns, x, 0xbac4);
-      set[x] += column.set;
-      cleared[x] += column.cleared;
+      OwnHashes sum = hash_row(relation.rows, x, seed);
+      if (!relation.symmetric) {
+        const OwnHashes column = hash_row(relation.columns, x, ~seed);
+        sum.set += column.set;
+        sum.cleared += column.cleared;
+      }
+      hashes.set[x] = sum.set;
+      hashes.cleared[x] = sum.cleared;
     }
-    return all_differ(set) && all_differ(cleared);
+    return hashes;
+  }
+
+  /// One relation by itself, or a few together, as block masks of several layers need: twins agree in one of the two hashes of each relation.
+  [[nodiscard]] bool tell_all_apart() const {
+    constexpr std::size_t most_together = 3;
+    std::vector<AllHashes> hashes;
+    for (const SmallRelation& relation : relations_) {
+      const AllHashes& last = hashes.emplace_back(hash_all(relation, 0x7715 + hashes.size()));
+      if (all_differ(last.set) && all_differ(last.cleared)) return true;
+    }
+    if (hashes.size() < 2 || hashes.size() > most_together) return false;
+    std::vector<Word> sum(n_);
+    for (std::size_t choice = 0; choice >> hashes.size() == 0; ++choice) {
+      std::fill(sum.begin(), sum.end(), 0);
+      for (std::size_t r = 0; r < hashes.size(); ++r) {
+        const std::vector<Word>& chosen = (choice >> r & 1) != 0 ? hashes[r].set : hashes[r].cleared;
+        for (Vertex x = 0; x < n_; ++x) sum[x] += chosen[x];
+      }
+      if (!all_differ(sum)) return false;
+    }
+    return true;
   }
 
   const Structure& structure_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sightline/symmetry/listed_twins.hpp"
 #include "sightline/symmetry/shared_rows.hpp"
 #include "sightline/symmetry/small_graph.hpp"
 
@@ -13,10 +14,8 @@ TwinTower::TwinTower(RunGraph graph) : graph_(std::move(graph)), begin_(std::siz
   std::iota(fibre_.begin(), fibre_.end(), Vertex{0});
 }
 
-std::vector<Vertex> TwinTower::fibre(Vertex v) const { return {fibre_.begin() + begin_[v], fibre_.begin() + begin_[v + 1]}; }
-
 MovedPairs TwinTower::lift(const MovedPairs& moved) const {
-  if (twins_.empty() && !is_renumbered_) return moved;
+  if (fibres() == fibre_.size() && !is_renumbered_) return moved;
   MovedPairs lifted;
   for (const auto& [x, y] : moved) {
     for (std::uint32_t k = 0; k < begin_[x + 1] - begin_[x]; ++k) lifted.emplace_back(fibre_[begin_[x] + k], fibre_[begin_[y] + k]);
@@ -42,21 +41,21 @@ void TwinTower::renumber(const std::vector<Vertex>& order) {
 std::vector<std::uint32_t> TwinTower::join(const TwinClasses& classes) {
   std::vector<std::uint32_t> begin{0}, sizes;
   std::vector<Vertex> members;
-  members.reserve(fibre_.size());
+  begin.reserve(std::size_t{classes.size()} + 1);
+  sizes.reserve(classes.size());
+  const bool is_first = fibres() == fibre_.size();  // every fibre is a vertex
+  if (is_first) members = classes.members;
+  else members.reserve(fibre_.size());
   for (std::uint32_t k = 0; k < classes.size(); ++k) {
     const std::uint32_t first = classes.begin[k], end = classes.begin[k + 1];
-    if (end - first > 1) {
-      twins_.emplace_back();
-      twins_.back().length = begin_[classes.members[first] + 1] - begin_[classes.members[first]];
+    const std::uint32_t length = begin_[classes.members[first] + 1] - begin_[classes.members[first]];
+    if (!is_first) {
+      for (std::uint32_t m = first; m < end; ++m) members.insert(members.end(), fibre(classes.members[m]).begin(), fibre(classes.members[m]).end());
     }
-    for (std::uint32_t m = first; m < end; ++m) {
-      const Vertex x = classes.members[m];
-      members.insert(members.end(), fibre_.begin() + begin_[x], fibre_.begin() + begin_[x + 1]);
-    }
-    if (end - first > 1) twins_.back().vertices.assign(members.begin() + begin.back(), members.end());
+    begin.push_back(is_first ? end : static_cast<std::uint32_t>(members.size()));
     // All members have fibres of one length, except that the second vertex of a stretch stands for the rest of it.
-    sizes.push_back((static_cast<std::uint32_t>(members.size()) - begin.back()) / (begin_[classes.members[first] + 1] - begin_[classes.members[first]]));
-    begin.push_back(static_cast<std::uint32_t>(members.size()));
+    sizes.push_back((begin[k + 1] - begin[k]) / length);
+    if (end - first > 1) twins_.push_back({{members.begin() + begin[k], members.begin() + begin[k + 1]}, length});
   }
   begin_ = std::move(begin);
   fibre_ = std::move(members);
@@ -92,10 +91,11 @@ Automorphisms TwinTower::search(Vertex tokens, const Budget& budget) const {
 
 TwinTower TwinTower::make_shrunk(const Structure& structure, const Budget& budget) { return make_shrunk(structure, false, budget); }
 
-TwinTower TwinTower::make_shrunk(const Structure& structure, bool may_be_rigid, const Budget& budget) {
+TwinTower TwinTower::make_shrunk(const Structure& structure, bool is_for_search, const Budget& budget) {
   ColourNames names;
-  std::optional<TwinTower> tower = start_short(structure, may_be_rigid, names, budget);
-  if (tower && tower->is_rigid_) return *std::move(tower);
+  std::optional<TwinTower> tower = start_short(structure, is_for_search, names, budget);
+  if (!tower) tower = start_listed(structure, structure.vertices, is_for_search, names, budget);
+  if (tower && tower->is_ready()) return *std::move(tower);
   if (!tower) tower.emplace(make_run_graph(structure, budget));
   shrink_on({&*tower}, names, budget);
   return *std::move(tower);
@@ -105,7 +105,27 @@ TwinTower TwinTower::make_for_search(const Structure& structure, Vertex tokens, 
   if (std::optional<RunGraph> small = make_small_graph(structure, budget)) return TwinTower(*std::move(small));
   if (std::optional<TwinTower> written = make_written(structure, budget)) return *std::move(written);
   TwinTower tower = make_shrunk(structure, true, budget);
-  if (!tower.is_rigid_) tower.complete_for_search(tokens, budget);
+  if (!tower.is_ready()) tower.complete_for_search(tokens, budget);
+  return tower;
+}
+
+std::optional<TwinTower> TwinTower::make_listed(const Structure& structure, const Budget& budget) {
+  ColourNames names;
+  std::optional<TwinTower> tower = start_listed(structure, most_small_vertices, true, names, budget);
+  if (tower && !tower->is_ready()) tower.reset();
+  return tower;
+}
+
+std::optional<TwinTower> TwinTower::start_listed(const Structure& structure, Vertex most_classes, bool may_be_complete, ColourNames& names, const Budget& budget) {
+  std::optional<ListedTwins> found = find_listed_twins(structure, most_classes, budget);
+  if (!found) return std::nullopt;
+  RunGraph start;
+  start.vertices = structure.vertices;
+  TwinTower tower(std::move(start));
+  tower.inner_colours_.push_back(std::move(found->inner_colours));
+  const Structure quotient = found->make_structure(structure.vertex_colour, tower.join(found->classes), names);
+  std::optional<RunGraph> small = may_be_complete ? make_small_graph(quotient, budget) : std::nullopt;
+  tower.graph_ = small ? *std::move(small) : make_run_graph(quotient, budget);
   return tower;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
@@ -31,13 +32,19 @@ public:
   [[nodiscard]] static TwinTower make_shrunk(const Structure& structure, const Budget& budget);
   /// make_shrunk and complete_for_search, without spans where small_graph.hpp or written_graph.hpp do.
   [[nodiscard]] static TwinTower make_for_search(const Structure& structure, Vertex tokens, const Budget& budget);
+  /// The same where it is cheap: many vertices share each row, and a small quotient without twins is left. Nothing elsewhere, soon.
+  [[nodiscard]] static std::optional<TwinTower> make_listed(const Structure& structure, const Budget& budget);
 
   [[nodiscard]] const RunGraph& graph() const { return graph_; }
   [[nodiscard]] RunGraph& graph() { return graph_; }
   [[nodiscard]] const std::vector<TwinFibres>& twins() const { return twins_; }
+  /// twins(), no longer kept here.
+  [[nodiscard]] std::vector<TwinFibres> take_twins() { return std::move(twins_); }
   /// The inner colours tried at every stage, by relation: what the classes of the stage are defined by.
   [[nodiscard]] const std::vector<std::vector<std::vector<std::int64_t>>>& inner_colours() const { return inner_colours_; }
-  [[nodiscard]] std::vector<Vertex> fibre(Vertex v) const;
+  [[nodiscard]] std::span<const Vertex> fibre(Vertex v) const { return std::span(fibre_).subspan(begin_[v], begin_[v + 1] - begin_[v]); }
+  /// How many fibres there are: vertices of the last quotient.
+  [[nodiscard]] Vertex fibres() const { return static_cast<Vertex>(begin_.size() - 1); }
   [[nodiscard]] Vertex first_of_fibre(Vertex v) const { return fibre_[begin_[v]]; }
   /// The lift of a map of quotient vertices, here -> there.
   [[nodiscard]] MovedPairs lift(const MovedPairs& moved) const;
@@ -61,13 +68,18 @@ private:
   /// The first stage of a structure of long stretches. Nothing where there are none, or where some stretch is no part of one class.
   /// @param may_be_rigid  nobody asks for the graph where nothing moves but within classes of stretches
   [[nodiscard]] static std::optional<TwinTower> start_short(const Structure& structure, bool may_be_rigid, ColourNames& names, const Budget& budget);
-  [[nodiscard]] static TwinTower make_shrunk(const Structure& structure, bool may_be_rigid, const Budget& budget);
+  /// The first stage where many vertices share each row (listed_twins.hpp).
+  /// @param may_be_complete  nobody asks for rows as spans: a small quotient may be complete, and is the last one then
+  [[nodiscard]] static std::optional<TwinTower> start_listed(const Structure& structure, Vertex most_classes, bool may_be_complete, ColourNames& names, const Budget& budget);
+  [[nodiscard]] static TwinTower make_shrunk(const Structure& structure, bool is_for_search, const Budget& budget);
   /// The tower of a structure with hardly any row twice, shrunk and complete (written_graph.hpp). Nothing elsewhere.
   [[nodiscard]] static std::optional<TwinTower> make_written(const Structure& structure, const Budget& budget);
   static void shrink_on(const std::vector<TwinTower*>& towers, ColourNames& names, const Budget& budget);
   /// Joins the fibres of every class; the sizes of classes, for make_quotient.
   std::vector<std::uint32_t> join(const TwinClasses& classes);
   void apply(const TwinClasses& classes, ColourNames& names, const Budget& budget);
+  /// Is nothing left to be done before the search?
+  [[nodiscard]] bool is_ready() const { return is_rigid_ || graph_.arcs; }
   /// Vertex order[k] of the graph is vertex k from now on (near_order.hpp). The graph itself is made so (plain_graph.hpp).
   void renumber(const std::vector<Vertex>& order);
 

@@ -455,17 +455,7 @@ std::optional<std::vector<TwinClasses>> find_twins(const std::vector<const RunGr
 RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, const std::vector<std::uint32_t>& sizes, ColourNames& names, const Budget& budget) {
   const std::size_t relations = graph.relations.size();
   const std::uint32_t count = classes.size();
-  std::vector<std::uint64_t> colours(count);
-  std::vector<std::int64_t> tuple;
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const Vertex x = classes.members[classes.begin[k]];
-    tuple.assign({static_cast<std::int64_t>(graph.vertex_colour[x]), sizes[k]});
-    for (std::size_t r = 0; r < relations; ++r) {
-      tuple.push_back(classes.inner[k * relations + r]);
-      tuple.push_back(graph.relations[r].colour(x, x));
-    }
-    colours[k] = names.name(tuple);
-  }
+  std::vector<std::uint64_t> colours = name_classes(classes, graph.vertex_colour, sizes, relations, names, [&graph](Vertex x, std::size_t r) { return graph.relations[r].colour(x, x); });
   // rank[x] = number of representatives below x; runs of step 1 stay runs.
   std::vector<std::uint32_t> rank(std::size_t{graph.vertices} + 1, 0);
   for (Vertex x = 0; x < graph.vertices; ++x) rank[x + 1] = rank[x] + (classes.members[classes.begin[classes.class_of[x]]] == x ? 1 : 0);

@@ -1,6 +1,7 @@
 // Twins: vertices whose swap is an automorphism, and the quotient in which a class of them is one vertex.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
@@ -31,24 +32,26 @@ template <class Inner>
   const auto n = static_cast<Vertex>(group.size());
   TwinClasses classes;
   classes.class_of.resize(n);
-  std::vector<std::uint32_t> class_of_group, sizes;
+  std::uint32_t groups = 0;
+  for (const std::uint32_t g : group) groups = std::max(groups, g == no_group ? 0 : g + 1);
+  std::vector<std::uint32_t> class_of_group(groups, no_group), sizes;
   for (Vertex x = 0; x < n; ++x) {
-    if (group[x] != no_group && group[x] >= class_of_group.size()) class_of_group.resize(group[x] + 1, no_group);
     const std::uint32_t known = group[x] == no_group ? no_group : class_of_group[group[x]];
-    const auto fresh = static_cast<std::uint32_t>(sizes.size());
-    classes.class_of[x] = known == no_group ? fresh : known;
-    if (known == no_group) {
-      if (group[x] != no_group) class_of_group[group[x]] = fresh;
-      sizes.push_back(0);
-      for (std::size_t r = 0; r < relations; ++r) classes.inner.push_back(inner(x, r));
+    if (known != no_group) {
+      classes.class_of[x] = known;
+      ++sizes[known];
+      continue;
     }
-    ++sizes[classes.class_of[x]];
+    classes.class_of[x] = static_cast<std::uint32_t>(sizes.size());
+    if (group[x] != no_group) class_of_group[group[x]] = classes.class_of[x];
+    sizes.push_back(1);
+    for (std::size_t r = 0; r < relations; ++r) classes.inner.push_back(inner(x, r));
   }
   classes.begin.assign(sizes.size() + 1, 0);
   for (std::size_t k = 0; k < sizes.size(); ++k) classes.begin[k + 1] = classes.begin[k] + sizes[k];
   classes.members.resize(n);
-  std::vector<std::uint32_t> place(classes.begin.begin(), classes.begin.end() - 1);
-  for (Vertex x = 0; x < n; ++x) classes.members[place[classes.class_of[x]]++] = x;
+  std::copy(classes.begin.begin(), classes.begin.end() - 1, sizes.begin());  // from here on where the next member goes
+  for (Vertex x = 0; x < n; ++x) classes.members[sizes[classes.class_of[x]]++] = x;
   return classes;
 }
 
@@ -60,6 +63,26 @@ public:
 private:
   std::map<std::vector<std::int64_t>, std::uint64_t> names_;
 };
+
+/// The colours of the quotient's vertices: of their members, sizes, inner colours and loops.
+/// @param sizes  of the classes
+/// @param loop   of a vertex and a relation: the colour of its loop, -1 for none
+template <class Loop>
+[[nodiscard]] std::vector<std::uint64_t> name_classes(const TwinClasses& classes, const std::vector<std::uint64_t>& vertex_colour, const std::vector<std::uint32_t>& sizes,
+                                                      std::size_t relations, ColourNames& names, Loop&& loop) {
+  std::vector<std::uint64_t> colours(classes.size());
+  std::vector<std::int64_t> tuple;
+  for (std::uint32_t k = 0; k < classes.size(); ++k) {
+    const Vertex x = classes.members[classes.begin[k]];
+    tuple.assign({static_cast<std::int64_t>(vertex_colour[x]), sizes[k]});
+    for (std::size_t r = 0; r < relations; ++r) {
+      tuple.push_back(classes.inner[k * relations + r]);
+      tuple.push_back(loop(x, r));
+    }
+    colours[k] = names.name(tuple);
+  }
+  return colours;
+}
 
 /// Colours that find_twins tries as inner colours, by relation: constant colours of runs in any of the graphs; none at all
 /// when they are too many to try.

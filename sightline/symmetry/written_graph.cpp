@@ -416,18 +416,9 @@ WrittenGraph WrittenGraph::make_quotient(const TwinClasses& classes, const std::
   const std::size_t relations = relations_.size();
   WrittenGraph quotient;
   quotient.vertices_ = classes.size();
-  std::vector<std::int64_t> tuple;
+  quotient.vertex_colour_ = name_classes(classes, vertex_colour_, sizes, relations, names, [this](Vertex x, std::size_t r) { return relations_[r].has_loop(x) ? relations_[r].colour : -1; });
   std::vector<std::uint8_t> stays(vertices_, 0);
-  for (std::uint32_t k = 0; k < classes.size(); ++k) {
-    const Vertex x = classes.members[classes.begin[k]];
-    stays[x] = 1;
-    tuple.assign({static_cast<std::int64_t>(vertex_colour_[x]), sizes[k]});
-    for (std::size_t r = 0; r < relations; ++r) {
-      tuple.push_back(classes.inner[k * relations + r]);
-      tuple.push_back(relations_[r].has_loop(x) ? relations_[r].colour : -1);
-    }
-    quotient.vertex_colour_.push_back(names.name(tuple));
-  }
+  for (std::uint32_t k = 0; k < classes.size(); ++k) stays[classes.members[classes.begin[k]]] = 1;
   for (std::size_t r = 0; r < relations; ++r) {
     WrittenRelation& relation = quotient.relations_.emplace_back();
     relation.colour = relations_[r].colour;

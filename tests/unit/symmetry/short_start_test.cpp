@@ -5,8 +5,8 @@
 
 #include "sample.hpp"
 #include "sightline/layout/pattern_builder.hpp"
-#include "sightline/symmetry/tower.hpp"
 #include "tests/unlimited.hpp"
+#include "towers.hpp"
 
 namespace sightline::symmetry {
 
@@ -29,44 +29,6 @@ layout::Relation make_block_mask(Vertex n, Vertex block, std::uint32_t colours, 
     builder.add_segment(b * block, builder.add_list(runs));
   }
   return layout::Relation(builder.build(), {}, layout::Cancels::nothing, n);
-}
-
-bool same_span_lists(const SpanLists& a, const SpanLists& b) {
-  if (a.begin.size() != b.begin.size()) return false;
-  for (Vertex v = 0; v < a.begin.size(); ++v) {
-    if (!std::equal(a.list_begin(v), a.list_end(v), b.list_begin(v), b.list_end(v))) return false;
-  }
-  return true;
-}
-
-/// Was it found that nothing moves but within classes?
-bool compare_towers(const Structure& structure) {
-  const TwinTower quick = TwinTower::make_shrunk(structure, unlimited);
-  TwinTower plain(make_run_graph(structure, unlimited));
-  TwinTower::shrink({&plain}, unlimited);
-  REQUIRE(quick.graph().vertices == plain.graph().vertices);
-  CHECK(quick.inner_colours() == plain.inner_colours());
-  CHECK(quick.graph().vertex_colour == plain.graph().vertex_colour);
-  for (std::size_t r = 0; r < structure.relations.size(); ++r) {
-    CHECK(same_span_lists(quick.graph().relations[r].rows, plain.graph().relations[r].rows));
-    CHECK(quick.graph().relations[r].visible == plain.graph().relations[r].visible);
-  }
-  REQUIRE(quick.twins().size() == plain.twins().size());
-  for (std::size_t k = 0; k < quick.twins().size(); ++k) {
-    CHECK(quick.twins()[k].length == plain.twins()[k].length);
-    CHECK(quick.twins()[k].vertices == plain.twins()[k].vertices);
-  }
-  for (Vertex v = 0; v < quick.graph().vertices; ++v) REQUIRE(quick.fibre(v) == plain.fibre(v));
-  const TwinTower searched = TwinTower::make_for_search(structure, structure.vertices, unlimited);
-  if (searched.graph().vertices > 0) return false;
-  CHECK(searched.inner_colours() == plain.inner_colours());
-  REQUIRE(searched.twins().size() == plain.twins().size());
-  for (std::size_t k = 0; k < plain.twins().size(); ++k) CHECK(searched.twins()[k].vertices == plain.twins()[k].vertices);
-  plain.complete_for_search(structure.vertices, unlimited);
-  const Automorphisms found = plain.search(structure.vertices, unlimited);
-  CHECK(found.order == 1);
-  CHECK(found.path.empty());
-  return true;
 }
 
 }  // namespace
