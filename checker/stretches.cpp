@@ -1,5 +1,6 @@
 // Two vertices per stretch of neighbours that read the same, are read alike by every row, and look alike.
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "stretches.hpp"
@@ -70,6 +71,7 @@ std::shared_ptr<const Pattern> shorten(const Pattern& pattern, const std::vector
     pattern.row(i, row);
     std::vector<MovingRun>& list = out->lists.emplace_back();
     widen(row, wide);
+    list.reserve(std::accumulate(wide.begin(), wide.end(), std::size_t{0}, [](std::size_t sum, const WideRun& run) { return sum + (run.last - run.first) / run.step + 1; }));
     for (const WideRun& run : wide) {
       for (std::uint64_t j = run.first; j <= run.last; j += run.step) list.push_back({place[j], place[j + run.width] - 1, 1, static_cast<std::uint32_t>(run.colour), 0, 0});
     }

@@ -1,7 +1,6 @@
 // BigBird: the block pattern of the paper, and what the two published programs really compute.
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -125,12 +124,14 @@ std::vector<Table> draw_planned_tables(const PatternSpec& spec, const Shape& sha
 }
 
 // A block row as runs: a block listed k times has colour k.
-std::vector<AffineRun> write_row(const Blocks& blocks, const Shape& shape) {
-  std::map<std::uint32_t, std::uint32_t> times;
-  for (const std::uint32_t block : blocks) ++times[block];
+std::vector<AffineRun> write_row(Blocks blocks, const Shape& shape) {
+  if (!std::is_sorted(blocks.begin(), blocks.end())) std::sort(blocks.begin(), blocks.end());
   std::vector<AffineRun> runs;
-  for (const auto& [block, colour] : times) {
-    const std::int64_t first = block * shape.block, last = std::min(first + shape.block, shape.tokens) - 1;
+  runs.reserve(blocks.size());
+  for (std::size_t k = 0, end = 0; k < blocks.size(); k = end) {
+    while (end < blocks.size() && blocks[end] == blocks[k]) ++end;
+    const auto colour = static_cast<std::uint32_t>(end - k);
+    const std::int64_t first = blocks[k] * shape.block, last = std::min(first + shape.block, shape.tokens) - 1;
     if (!runs.empty() && runs.back().hi_base + 1 == first && runs.back().colour == colour) {
       runs.back().hi_base = last;
       runs.back().limit = last + 1;

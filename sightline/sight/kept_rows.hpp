@@ -37,12 +37,17 @@ struct Kept {
     for (std::size_t r = 0; r < rows.size(); ++r) {
       for (Vertex i = 0; first[r] != 0 && i < vertices; i = layout.relations[r].same_row_until(i)) begins[i] = true;
     }
+    std::vector<Vertex> leads;
+    for (Vertex i = 0; i < vertices; ++i) {
+      if (begins[i]) leads.push_back(i);
+    }
     std::vector<layout::ColouredRun> row;
     for (std::size_t r = 0; r < rows.size(); ++r) {
       if (first[r] == 0) continue;
+      rows[r].reserve(leads.size());
       std::uint64_t described = 0;
-      for (Vertex i = 0, end = 0; i < vertices; ++i) {
-        if (!begins[i]) continue;
+      Vertex end = 0;
+      for (const Vertex i : leads) {
         budget.poll();
         if (i == end) {
           end = layout.relations[r].same_row_until(i);

@@ -167,15 +167,23 @@ bool do_common_times_explain(const Layout& layout, const std::vector<std::int64_
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
   const auto level_of = [&](Vertex j) { return *(std::upper_bound(levels.begin(), levels.end(), static_cast<std::uint64_t>(std::max<std::int64_t>(time[j], 0))) - 1); };
   const std::vector<Neighbours> asked = list_neighbours(layout, layout.tokens, kept, told, [&](Vertex i, Vertex j) { return number[i] == number[j] && time[i] == time[j]; });
+  // As Kept::describe says it, grown from level to level.
+  std::vector<std::uint64_t> hash;
+  hash.reserve(asked.size());
+  for (const auto& [j, count, stretch] : asked) hash.push_back(mix(layout.vertex_colour[j] + told[j]));
   for (const std::uint64_t level : levels) {
     budget.poll();
+    for (std::size_t r = 0; r < kept.first.size(); ++r) {
+      if (level == 0 || kept.first[r] != level) continue;
+      for (std::size_t k = 0; k < asked.size(); ++k) hash[k] = mix(hash[k] ^ (kept.rows[r][asked[k].stretch] + r));
+    }
     NumberOfHash known(asked.size());
     for (const bool own : {true, false}) {
-      for (const auto& [j, count, stretch] : asked) {
+      for (std::size_t k = 0; k < asked.size(); ++k) {
+        const Vertex j = asked[k].first;
         const std::uint64_t at = level_of(j);
         if (own ? at != level : at > level) continue;
-        const std::uint64_t hash = kept.describe(mix(layout.vertex_colour[j] + told[j]), stretch, level);
-        if (own ? !known.agrees(hash, number[j]) : known.contradicts(hash, number[j])) return false;
+        if (own ? !known.agrees(hash[k], number[j]) : known.contradicts(hash[k], number[j])) return false;
       }
     }
   }

@@ -87,11 +87,8 @@ group::Group search_tower(TwinTower tower, Vertex vertices, Vertex tokens, const
       add_generator(std::move(moved));
     }
   }
-  // All vertices of a fibre are in one orbit already.
-  Orbits orbits(tower.fibres());
   std::vector<Vertex> images;
   for (const MovedPairs& generator : found.generators) {
-    orbits.join(generator);
     if (vertices != tokens || generator.size() * std::uint64_t{8} < tower.fibres()) {
       add_generator(tower.lift(generator));
       continue;
@@ -105,16 +102,23 @@ group::Group search_tower(TwinTower tower, Vertex vertices, Vertex tokens, const
     group.generators.push_back(group::Permutation::from_images(images));
   }
   group.order.multiply(mpz_class(found.order / found.order_fixing_preferred));
-  std::vector<Vertex> least(tower.fibres(), vertices);
-  for (Vertex v = 0; v < tower.fibres(); ++v) {
-    Vertex& first = least[orbits.find(v)];
-    first = std::min(first, tower.first_of_fibre(v));
+  // All vertices of a fibre are in one orbit already.
+  std::vector<Vertex> least(tower.fibres());
+  for (Vertex v = 0; v < tower.fibres(); ++v) least[v] = tower.first_of_fibre(v);
+  if (!found.generators.empty()) {
+    Orbits orbits(tower.fibres());
+    for (const MovedPairs& generator : found.generators) orbits.join(generator);
+    std::vector<Vertex> orbit(tower.fibres());
+    for (Vertex v = 0; v < tower.fibres(); ++v) {
+      orbit[v] = orbits.find(v);
+      least[orbit[v]] = std::min(least[orbit[v]], least[v]);
+    }
+    for (Vertex v = 0; v < tower.fibres(); ++v) least[v] = least[orbit[v]];
   }
   group.orbit.resize(tokens);
   for (Vertex v = 0; v < tower.fibres(); ++v) {
-    const Vertex first = least[orbits.find(v)];
     for (const Vertex x : tower.fibre(v)) {
-      if (x < tokens) group.orbit[x] = first;
+      if (x < tokens) group.orbit[x] = least[v];
     }
   }
   return group;
