@@ -261,6 +261,7 @@ SIGHTLINE_INLINE void dot_few(const Real* a, RowAt row_at, int count, std::int64
   std::int64_t k = 0;
   for (; k + lanes <= width; k += lanes) {
     Vec<Real> block[lanes];
+#pragma GCC unroll 16
     for (int i = 0; i < lanes; ++i)
       block[i] = i < count ? load<Real>(row_at(i) + k) : Vec<Real>{};
     transpose<Real>(block);

@@ -18,7 +18,7 @@ SIGHTLINE_INLINE void for_reads(const AggregateHead<Real>& head, const ColourRun
     head_end = below(head.read_cut_begin);
     tail_begin = below(head.read_cut_end);
   }
-  const auto part = [&](std::int64_t begin, std::int64_t end) {
+  const auto part = [&](std::int64_t begin, std::int64_t end) SIGHTLINE_INLINE_HERE {
     if (begin < end)
       f(run.first + begin * run.step, end - begin, run.colour + begin * run.colour_step);
   };
@@ -45,17 +45,21 @@ SIGHTLINE_INLINE void aggregate_entries(const AggregateHead<Real>& head, const C
   bool first = true;
   for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
     const ColourRun& run = head.runs[r];
-    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t count, std::int64_t colour) {
+    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t count, std::int64_t colour) SIGHTLINE_INLINE_HERE {
       const Real* row = head.value + j * head.value_stride + k;
       const std::ptrdiff_t stride = run.step * head.value_stride;
       const Real* weight = head.weight == nullptr ? nullptr : head.weight + colour;
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v)
+        sum[v] = first && kind == Collect::max ? load<Real>(row + v * lanes) : sum[v];
+      first = false;
       for (std::int64_t c = 0; c < count; ++c, row += stride) {
         if (kind == Collect::max) {
+#pragma GCC unroll 8
           for (int v = 0; v < vectors; ++v) {
             const Vec<Real> value = load<Real>(row + v * lanes);
-            sum[v] = first ? value : beats<Real>(value, sum[v]) ? value : sum[v];
+            sum[v] = beats<Real>(value, sum[v]) ? value : sum[v];
           }
-          first = false;
         } else if (weight == nullptr) {
 #pragma GCC unroll 8
           for (int v = 0; v < vectors; ++v)
@@ -69,6 +73,7 @@ SIGHTLINE_INLINE void aggregate_entries(const AggregateHead<Real>& head, const C
       }
     });
   }
+#pragma GCC unroll 8
   for (int v = 0; v < vectors; ++v)
     store<Real>(to + v * lanes, kind == Collect::mean ? sum[v] / splat<Real>(scale) : sum[v]);
 }
@@ -81,7 +86,7 @@ SIGHTLINE_INLINE Real aggregate_entry(const AggregateHead<Real>& head, const Col
   bool first = true;
   for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
     const ColourRun& run = head.runs[r];
-    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t count, std::int64_t colour) {
+    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t count, std::int64_t colour) SIGHTLINE_INLINE_HERE {
       for (std::int64_t c = 0; c < count; ++c) {
         const Real value = head.value[(j + c * run.step) * head.value_stride + k];
         if (kind == Collect::max) {
@@ -163,6 +168,7 @@ SIGHTLINE_INLINE void sum_gradient_entries(const AggregateHead<Real>& head, cons
     for (int v = 0; v < vectors; ++v)
       sum[v] += load<Real>(grad + i * grad_stride + k + v * lanes);
   }
+#pragma GCC unroll 8
   for (int v = 0; v < vectors; ++v)
     store<Real>(to + v * lanes, divisor == Real(1) ? sum[v] : sum[v] / splat<Real>(divisor));
 }
@@ -205,13 +211,14 @@ SIGHTLINE_INLINE void give_largest(const AggregateHead<Real>& head, const Colour
   using Integer = typename Lanes<Real>::Integer;
   Vec<Real> most[vectors];
   IntVec<Real> best[vectors];
+#pragma GCC unroll 8
   for (int v = 0; v < vectors; ++v) {
     most[v] = splat<Real>(-__builtin_huge_val());
     best[v] = IntVec<Real>{} + static_cast<Integer>(0x7fffffff); // behind every read
   }
   for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
     const ColourRun& run = head.runs[r];
-    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t) {
+    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t) SIGHTLINE_INLINE_HERE {
       const Real* row = head.value + j * head.value_stride + k;
       const std::ptrdiff_t stride = run.step * head.value_stride;
       IntVec<Real> here = IntVec<Real>{} + static_cast<Integer>(j);
@@ -226,6 +233,7 @@ SIGHTLINE_INLINE void give_largest(const AggregateHead<Real>& head, const Colour
       }
     });
   }
+#pragma GCC unroll 8
   for (int v = 0; v < vectors; ++v) {
     for (int lane = 0; lane < lanes; ++lane)
       to[best[v][lane] * to_stride + k + v * lanes + lane] += share[v * lanes + lane];
@@ -239,7 +247,7 @@ std::int64_t find_largest_entry(const AggregateHead<Real>& head, const ColourGro
   Real most = 0;
   for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
     const ColourRun& run = head.runs[r];
-    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t) {
+    for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t) SIGHTLINE_INLINE_HERE {
       for (std::int64_t c = 0; c < reads; ++c, j += run.step) {
         const Real value = head.value[j * head.value_stride + k];
         const bool more = value > most || (value != value && most == most);
@@ -295,14 +303,17 @@ void aggregate_back(const AggregateHead<Real>& head, Collect kind, std::int64_t 
       }
       for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
         const ColourRun& run = head.runs[r];
-        for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) {
+        for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) SIGHTLINE_INLINE_HERE {
           const Real* const weight = head.weight == nullptr ? nullptr : head.weight + colour;
           Real* row = to + j * to_stride + first;
           for (std::int64_t c = 0; write && c < reads; ++c, row += run.step * to_stride)
             copy_row<Real>(share, last - first, row);
           for (std::int64_t c = 0; !write && c < reads; ++c, row += run.step * to_stride) {
             const Real factor = weight == nullptr ? Real(1) : weight[c * run.colour_step];
-            add_row<Real>(factor, share, stripe ? aggregate_stripe : last - first, row);
+            if (stripe)
+              add_row<Real>(factor, share, aggregate_stripe, row);
+            else
+              add_row<Real>(factor, share, last - first, row);
           }
         });
       }
@@ -330,7 +341,7 @@ void aggregate_back_blocks(const AggregateHead<Real>& head, std::int64_t groups,
         break;
       for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
         const ColourRun& run = head.runs[r];
-        for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) {
+        for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) SIGHTLINE_INLINE_HERE {
           const auto below = [&](std::int64_t border) { // reads below a border
             const std::int64_t count = border <= j ? 0 : (border - 1 - j) / run.step + 1;
             return count < reads ? count : reads;
@@ -365,7 +376,7 @@ void aggregate_weights(const AggregateHead<Real>& head, Collect kind, std::int64
       continue;
     for (std::uint32_t r = group.runs_begin; r < group.runs_end; ++r) {
       const ColourRun& run = head.runs[r];
-      for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) {
+      for_reads<Real>(head, run, [&](std::int64_t j, std::int64_t reads, std::int64_t colour) SIGHTLINE_INLINE_HERE {
         if (blocks) { // where blocks begin depends on the threads, what is in them must not
           dot_reads<Real>(head, space, j, run.step, reads, to + colour, run.colour_step, !write);
           return;

@@ -118,7 +118,7 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
   for (int v = 0; v < vectors; ++v) {
     const Vec<Real> shift = load<Real>(of.most + v * lanes);
     Vec<Real> middle = load<Real>(of.middle + v * lanes), sum = load<Real>(of.totals + v * lanes), slope{};
-    const auto weigh = [&](int c) {
+    const auto weigh = [&](int c) SIGHTLINE_INLINE_HERE {
       const Vec<Real> s = load<Real>(scores + c * tile_readers + v * lanes);
       Vec<Real> added{};
       if constexpr (kind == Weight::features)
@@ -212,7 +212,7 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
   const bool exponents = program.exponent >= 0 || has_bias(head), lengths = uses_lengths(program);
   const auto mask_of = [&](int c, int v) { return strip.masks[c] >> (v * lanes); };
   // The power of two and the weight of vector k of a block that has run.
-  const auto weigh = [&](int c, int k, int v, Vec<Real> shift, Vec<Real>& power) {
+  const auto weigh = [&](int c, int k, int v, Vec<Real> shift, Vec<Real>& power) SIGHTLINE_INLINE_HERE {
     Vec<Real> exponent = program.exponent < 0 ? zero : load<Real>(space.value(program.exponent, k));
     if (bias.biases)
       exponent += bias.biases.get(c + k, v * lanes);

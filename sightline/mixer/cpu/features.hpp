@@ -64,6 +64,7 @@ void find_feature_block(const FeatureMap<Real>& map, const Real* x, int count, R
     for (std::int64_t f = map.count; f < map.padded; ++f)
       row[f] = -infinity; // whatever the length is
     Real largest = -infinity;
+#pragma GCC unroll 16
     for (int lane = 0; lane < lanes; ++lane)
       largest = top[lane] > largest ? top[lane] : largest;
     // Rows without a finite feature keep exponents that order them and features that say so.

@@ -170,9 +170,11 @@ void transpose_sums(const Real* from, std::int64_t rows, std::int64_t columns, R
   for (std::int64_t r = 0; r < rows; r += lanes) {
     for (std::int64_t c = 0; c < columns; c += lanes) {
       Vec<Real> block[lanes];
+#pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
         block[i] = load<Real>(from + (r + i) * columns + c);
       transpose<Real>(block);
+#pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
         store<Real>(to + (c + i) * to_stride + r, block[i]);
     }

@@ -148,13 +148,16 @@ void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, s
     std::int64_t k = 0;
     for (; k + lanes <= width; k += lanes) {
       Vec<Real> block[lanes];
+#pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
         block[i] = (active >> (base + i) & 1) != 0 ? load<Real>(rows + (base + i) * stride + k) : Vec<Real>{};
       transpose<Real>(block);
+#pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
         store<Real>(to + (k + i) * tile_readers + base, block[i]);
     }
     for (; k < width; ++k) {
+#pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
         to[k * tile_readers + base + i] = (active >> (base + i) & 1) != 0 ? rows[(base + i) * stride + k] : Real(0);
     }
@@ -171,6 +174,7 @@ void unpack_lanes(const Real* from, const Real* factor, int readers, std::int64_
     std::int64_t k = 0;
     for (; k + lanes <= width; k += lanes) {
       Vec<Real> block[lanes];
+#pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
         block[i] = load<Real>(from + (k + i) * tile_readers + base) * scale;
       transpose<Real>(block);

@@ -30,57 +30,81 @@ SIGHTLINE_INLINE void fetch_ahead(const Real* base, std::ptrdiff_t stride, const
     prefetch_far<Real>(base + columns[a + far] * stride, width);
 }
 
+/// Calls f with the number of whole vectors of a width as a constant: 4 or 8, or 0 for any width. What is called so is
+/// compiled once, whoever asks for it: a copy in every caller would take longer to compile than to run.
+template <class Function> SIGHTLINE_INLINE void with_vectors(int vectors, Function f) {
+  switch (vectors) {
+  case 4: return f(Constant<4>{});
+  case 8: return f(Constant<8>{});
+  default: return f(Constant<0>{});
+  }
+}
+
+/// The number of whole vectors of both widths, where with_vectors() knows it, else 0.
+template <class Real> int count_vectors(std::int64_t width, std::int64_t value_width) {
+  constexpr int lanes = Lanes<Real>::count;
+  return width != value_width ? 0 : width == 4 * lanes ? 4 : width == 8 * lanes ? 8 : 0;
+}
+
 /// parts[a * apart] = the products of scale * fixed with the row of columns[a], not yet added up over lanes. distance:
 /// squares of differences. vectors: whole vectors of the width, 0: any width.
-template <class Real, int vectors>
-SIGHTLINE_INLINE void partial_products(bool distance, const Real* fixed, Real scale, const Real* base,
+template <class Real, bool distance>
+SIGHTLINE_APART void partial_products_as(int vectors, const Real* fixed, Real scale, const Real* base, std::ptrdiff_t stride,
+                         std::int64_t width, const std::int32_t* columns, int count, Real* parts, int apart) {
+  constexpr int lanes = Lanes<Real>::count;
+  const auto add = [](Vec<Real> left, Vec<Real> right, Vec<Real> sum) {
+    if constexpr (distance) {
+      const Vec<Real> difference = left - right;
+      return fma(difference, difference, sum);
+    } else {
+      return fma(left, right, sum);
+    }
+  };
+  with_vectors(vectors, [&](auto of_width) {
+    constexpr int wide = decltype(of_width)::value;
+    if constexpr (wide > 0) {
+      Vec<Real> left[wide];
+#pragma GCC unroll 8
+      for (int v = 0; v < wide; ++v)
+        left[v] = load<Real>(fixed + v * lanes) * splat<Real>(scale);
+      for (int a = 0; a < count; ++a) {
+        const Real* const row = base + columns[a] * stride;
+        fetch_ahead<Real>(base, stride, columns, a, count, wide * lanes);
+        Vec<Real> sum{};
+#pragma GCC unroll 8
+        for (int v = 0; v < wide; ++v)
+          sum = add(left[v], load<Real>(row + v * lanes), sum);
+        store<Real>(parts + a * apart, sum);
+      }
+    } else {
+      for (int a = 0; a < count; ++a) {
+        const Real* const row = base + columns[a] * stride;
+        Vec<Real> sum{};
+        std::int64_t k = 0;
+        for (; k + lanes <= width; k += lanes)
+          sum = add(load<Real>(fixed + k) * splat<Real>(scale), load<Real>(row + k), sum);
+        if (k < width) {
+          Real one[lanes] = {}, two[lanes] = {};
+          for (std::int64_t t = k; t < width; ++t) {
+            one[t - k] = fixed[t];
+            two[t - k] = row[t];
+          }
+          sum = add(load<Real>(one) * splat<Real>(scale), load<Real>(two), sum);
+        }
+        store<Real>(parts + a * apart, sum);
+      }
+    }
+  });
+}
+
+template <class Real>
+SIGHTLINE_INLINE void partial_products(int vectors, bool distance, const Real* fixed, Real scale, const Real* base,
                                        std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
                                        int count, Real* parts, int apart = Lanes<Real>::count) {
-  constexpr int lanes = Lanes<Real>::count;
-  if constexpr (vectors > 0) {
-    Vec<Real> left[vectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v)
-      left[v] = load<Real>(fixed + v * lanes) * splat<Real>(scale);
-    for (int a = 0; a < count; ++a) {
-      const Real* const row = base + columns[a] * stride;
-      fetch_ahead<Real>(base, stride, columns, a, count, vectors * lanes);
-      Vec<Real> sum{};
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) {
-        const Vec<Real> right = load<Real>(row + v * lanes);
-        if (distance) {
-          const Vec<Real> difference = left[v] - right;
-          sum = fma(difference, difference, sum);
-        } else {
-          sum = fma(left[v], right, sum);
-        }
-      }
-      store<Real>(parts + a * apart, sum);
-    }
-  } else {
-    for (int a = 0; a < count; ++a) {
-      const Real* const row = base + columns[a] * stride;
-      Vec<Real> sum{};
-      std::int64_t k = 0;
-      const auto step = [&](Vec<Real> left, Vec<Real> right) {
-        left = left * splat<Real>(scale);
-        const Vec<Real> x = distance ? left - right : left, y = distance ? x : right;
-        sum = fma(x, y, sum);
-      };
-      for (; k + lanes <= width; k += lanes)
-        step(load<Real>(fixed + k), load<Real>(row + k));
-      if (k < width) {
-        Real one[lanes] = {}, two[lanes] = {};
-        for (std::int64_t t = k; t < width; ++t) {
-          one[t - k] = fixed[t];
-          two[t - k] = row[t];
-        }
-        step(load<Real>(one), load<Real>(two));
-      }
-      store<Real>(parts + a * apart, sum);
-    }
-  }
+  if (distance)
+    partial_products_as<Real, true>(vectors, fixed, scale, base, stride, width, columns, count, parts, apart);
+  else
+    partial_products_as<Real, false>(vectors, fixed, scale, base, stride, width, columns, count, parts, apart);
 }
 
 /// The upper half of every vector joins the lower one, and neighbours that lie `half` apart share a vector: a
@@ -109,8 +133,8 @@ template <class Real> void add_parts(const Real* parts, int count, Real* sums) {
 
 /// to [width] = (to +) sum over arcs of weights[a * apart] times the row of columns[a], all times factor.
 template <class Real, int vectors>
-SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
-                               const Real* weights, int count, bool add, Real factor, Real* to, int apart = 1) {
+SIGHTLINE_INLINE void add_rows_as(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
+                                  const Real* weights, int count, bool add, Real factor, Real* to, int apart) {
   constexpr int lanes = Lanes<Real>::count;
   if constexpr (vectors > 0) {
     Vec<Real> sum[vectors];
@@ -145,12 +169,21 @@ SIGHTLINE_INLINE void add_rows(const Real* base, std::ptrdiff_t stride, std::int
   }
 }
 
+template <class Real>
+SIGHTLINE_APART void add_rows(int vectors, const Real* base, std::ptrdiff_t stride, std::int64_t width,
+                              const std::int32_t* columns, const Real* weights, int count, bool add, Real factor,
+                              Real* to, int apart = 1) {
+  with_vectors(vectors, [&](auto wide) {
+    add_rows_as<Real, decltype(wide)::value>(base, stride, width, columns, weights, count, add, factor, to, apart);
+  });
+}
+
 /// to [width] = (to +) sum over arcs of weights[a] (own - scale times the row of columns[a]). Where rows are near `own`
 /// and weights are large (distances, whose slope grows without bound), own sum(weights) - sum(weights rows) would cancel.
-template <class Real, int vectors>
-SIGHTLINE_INLINE void add_differences(const Real* base, std::ptrdiff_t stride, std::int64_t width,
-                                      const std::int32_t* columns, const Real* weights, int count, bool add,
-                                      const Real* own, Real scale, Real* to) {
+template <class Real>
+SIGHTLINE_APART void add_differences(int vectors, const Real* base, std::ptrdiff_t stride, std::int64_t width,
+                                     const std::int32_t* columns, const Real* weights, int count, bool add,
+                                     const Real* own, Real scale, Real* to) {
   constexpr int lanes = Lanes<Real>::count;
   const Vec<Real> less = splat<Real>(-scale);
   std::int64_t k = 0;
@@ -172,9 +205,12 @@ SIGHTLINE_INLINE void add_differences(const Real* base, std::ptrdiff_t stride, s
     for (int v = 0; v < wide; ++v)
       store<Real>(to + k + v * lanes, sum[v]);
   };
-  if constexpr (vectors > 0) {
-    stretch.template operator()<vectors>();
-  } else {
+  with_vectors(vectors, [&](auto of_width) {
+    constexpr int wide = decltype(of_width)::value;
+    if constexpr (wide > 0) {
+      stretch.template operator()<wide>();
+      return;
+    }
     for (; k + lanes <= width; k += lanes)
       stretch.template operator()<1>();
     for (; k < width; ++k) {
@@ -183,7 +219,7 @@ SIGHTLINE_INLINE void add_differences(const Real* base, std::ptrdiff_t stride, s
         sum += weights[a] * (own[k] - scale * base[columns[a] * stride + k]);
       to[k] = sum;
     }
-  }
+  });
 }
 
 /// Sum of terms(a), in the order that marks ask for (SparseRows::marks).
@@ -203,9 +239,9 @@ template <class Real, class Term> SIGHTLINE_INLINE Real sum_marked(const std::ui
 
 /// add_rows for a row of several sums (SparseRows::marks). Exact mode: every NaN the same, no -0.
 template <class Real, int vectors>
-SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, std::int64_t width,
-                                      const std::int32_t* columns, const Real* weights, const std::uint8_t* marks,
-                                      int count, Real factor, Real* to, int apart = 1) {
+SIGHTLINE_INLINE void add_rows_marked_as(const Real* base, std::ptrdiff_t stride, std::int64_t width,
+                                         const std::int32_t* columns, const Real* weights, const std::uint8_t* marks,
+                                         int count, Real factor, Real* to, int apart) {
   constexpr int lanes = Lanes<Real>::count;
   if constexpr (vectors > 0) {
     Vec<Real> sum[vectors] = {}, kept[vectors] = {};
@@ -236,6 +272,15 @@ SIGHTLINE_INLINE void add_rows_marked(const Real* base, std::ptrdiff_t stride, s
       to[k] = factor * sum_marked<Real>(marks, count, [&](int a) { return weights[a * apart] * base[columns[a] * stride + k]; });
     make_canonical<Real>(to, width);
   }
+}
+
+template <class Real>
+SIGHTLINE_APART void add_rows_marked(int vectors, const Real* base, std::ptrdiff_t stride, std::int64_t width,
+                                     const std::int32_t* columns, const Real* weights, const std::uint8_t* marks,
+                                     int count, Real factor, Real* to, int apart = 1) {
+  with_vectors(vectors, [&](auto wide) {
+    add_rows_marked_as<Real, decltype(wide)::value>(base, stride, width, columns, weights, marks, count, factor, to, apart);
+  });
 }
 
 template <class Real> bool exists(std::int64_t vertex, std::int64_t cut_begin, std::int64_t cut_end) {
@@ -330,13 +375,15 @@ template <class Real> SIGHTLINE_INLINE Real round_up_to_integer(Real x) {
 }
 
 template <class Real> struct ArcSpace {
+  int vectors; ///< of both widths, see with_vectors()
   std::int32_t* columns;
   Piece* pieces;
   Real *parts, *scores, *products, *shifts, *scales, *middles, *fixed, *fixed_value, *sums, *value_sums, *prepared;
   Real *distances, *reader_squares, *read_squares, *reader_slopes, *read_slopes; // programs
   Real* exponent_slopes;
   Arena end; // what follows is free
-  ArcSpace(void* workspace, std::int64_t width, std::int64_t value_width) : end(workspace) {
+  ArcSpace(void* workspace, std::int64_t width, std::int64_t value_width)
+      : vectors(count_vectors<Real>(width, value_width)), end(workspace) {
     constexpr int lanes = Lanes<Real>::count;
     Arena arena(workspace);
     columns = arena.take<std::int32_t>(most_arcs);

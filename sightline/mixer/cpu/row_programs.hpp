@@ -6,7 +6,7 @@
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
 /// What a program reads of the arcs of a group: scores, distances, squares. `parts` is overwritten.
-template <class Real, int vectors>
+template <class Real>
 void find_program_scores(const Rule<Real>& rule, const Head<Real>& head, int pieces, int arcs, ArcSpace<Real>& space) {
   constexpr int lanes = Lanes<Real>::count;
   const Program<Real>& program = *rule.program;
@@ -17,7 +17,7 @@ void find_program_scores(const Rule<Real>& rule, const Head<Real>& head, int pie
       continue;
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
-      partial_products<Real, vectors>(distance, head.query + piece.row * head.query_stride, rule.query_scale, head.key,
+      partial_products<Real>(space.vectors, distance, head.query + piece.row * head.query_stride, rule.query_scale, head.key,
                                       head.key_stride, head.width, space.columns + piece.first, piece.count,
                                       space.parts + piece.first * lanes);
     }

@@ -41,155 +41,112 @@ void sum_rows(const Real* base, std::ptrdiff_t stride, std::int64_t width, const
     sums.finish(Real(1), false, to);
     return;
   }
-  with_vectors<Real>(width, width, [&](auto vectors) {
-    constexpr int fixed = decltype(vectors)::value;
-    if (marks != nullptr)
-      add_rows_marked<Real, fixed>(base, stride, width, columns, weights, marks, all, Real(1), to);
-    else
-      add_rows<Real, fixed>(base, stride, width, columns, weights, all, false, Real(1), to);
-  });
+  const int vectors = count_vectors<Real>(width, width);
+  if (marks != nullptr)
+    add_rows_marked<Real>(vectors, base, stride, width, columns, weights, marks, all, Real(1), to);
+  else
+    add_rows<Real>(vectors, base, stride, width, columns, weights, all, false, Real(1), to);
 }
 
 /// Rows begin .. end - 1 of a list, weights 1, none without an order: to [rows[r]] = the sum that belongs to row r.
 template <class Real>
 void sum_list(const Real* base, std::ptrdiff_t stride, std::int64_t width, const SparseRows& list, std::int64_t begin,
               std::int64_t end, const Real* ones, Real* to, std::ptrdiff_t to_stride) {
-  with_vectors<Real>(width, width, [&](auto vectors) {
-    constexpr int fixed = decltype(vectors)::value;
-    const auto others = [&](std::int64_t from, std::int64_t until) {
-      for (std::int64_t r = from; r < until; ++r) {
-        const std::int64_t first = list.offsets[r];
-        const int count = static_cast<int>(list.offsets[r + 1] - first);
-        Real* const row = to + list.rows[r] * to_stride;
-        if (list.marks != nullptr) {
-          add_rows_marked<Real, fixed>(base, stride, width, list.columns + first, ones, list.marks + first, count,
-                                       Real(1), row);
-          continue;
-        }
-        add_rows<Real, fixed>(base, stride, width, list.columns + first, ones, count, false, Real(1), row);
-        make_canonical<Real>(row, width);
+  const int vectors = count_vectors<Real>(width, width);
+  const auto others = [&](std::int64_t from, std::int64_t until) {
+    for (std::int64_t r = from; r < until; ++r) {
+      const std::int64_t first = list.offsets[r];
+      const int count = static_cast<int>(list.offsets[r + 1] - first);
+      Real* const row = to + list.rows[r] * to_stride;
+      if (list.marks != nullptr) {
+        add_rows_marked<Real>(vectors, base, stride, width, list.columns + first, ones, list.marks + first, count, Real(1), row);
+        continue;
       }
-    };
-    if constexpr (fixed > 0) {
-      for_row_stretches(list, begin, end, [&](std::int64_t from, std::int64_t until, int arcs) {
-        with_arcs(arcs, [&](auto usual) {
-          const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + list.offsets[from];
-          for (std::int64_t r = from; r < until; ++r) {
-            const std::int32_t* const columns = list.columns + list.offsets[r];
-            Real* const row = to + list.rows[r] * to_stride;
-            if (marks != nullptr)
-              short_sum<Real, fixed, decltype(usual)::value, true>(base, stride, columns, ones, 1, marks, arcs, Real(1),
-                                                                   true, row);
-            else
-              short_sum<Real, fixed, decltype(usual)::value, false>(base, stride, columns, ones, 1, nullptr, arcs,
-                                                                    Real(1), true, row);
-          }
-        });
-      }, others);
-    } else {
-      others(begin, end);
+      add_rows<Real>(vectors, base, stride, width, list.columns + first, ones, count, false, Real(1), row);
+      make_canonical<Real>(row, width);
     }
-  });
+  };
+  if (vectors == 0) {
+    others(begin, end);
+    return;
+  }
+  for_row_stretches(list, begin, end, [&](std::int64_t from, std::int64_t until, int arcs) {
+    const ShortGroup group{list, from, static_cast<int>(until - from), arcs, vectors};
+    sum_short<Real>(group, {base, stride, ones, 0, 1, nullptr, Real(1), true, false, to, to_stride});
+  }, others);
 }
 
 template <class Real> SIGHTLINE_INLINE void* behind_workspace(const Head<Real>& head, void* workspace) {
   return static_cast<char*>(workspace) + bytes_of_workspace<Real>(head.width, head.value_width);
 }
 
+/// Calls free_rows, few and others as for_free_stretches() and for_row_stretches() do; few only where `is_short`.
+template <class Free, class Few, class Others>
+SIGHTLINE_INLINE void for_stretches(const SparseRows& list, std::int64_t begin, std::int64_t end, bool is_short,
+                                    Free free_rows, Few few, Others others) {
+  for_free_stretches(list, begin, end, free_rows, [&](std::int64_t from, std::int64_t to) {
+    if (is_short)
+      for_row_stretches(list, from, to, few, others);
+    else
+      others(from, to);
+  });
+}
+
 template <class Real>
 void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
                   std::int64_t end, void* workspace) {
-  with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
-    constexpr int count = decltype(vectors)::value;
-    const auto free_rows = [&](std::int64_t from, std::int64_t to) {
-      forward_free_rows<Real, count>(rule, head, list, from, to, workspace, behind_workspace(head, workspace));
-    };
-    const auto others = [&](std::int64_t from, std::int64_t to) {
-      forward_rows_of<Real, count>(rule, head, list, from, to, workspace);
-    };
-    if constexpr (count > 0) {
-      if (are_rows_plain(rule, head)) {
-        ArcSpace<Real> space(workspace, head.width, head.value_width);
-        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
-          forward_short_rows<Real, count>(rule, head, list, from, to, arcs, space);
-        };
-        for_free_stretches(list, begin, end, free_rows, [&](std::int64_t from, std::int64_t to) {
-          for_row_stretches(list, from, to, few, others);
-        });
-        if (head.past)
-          finish_streams();
-        return;
-      }
-    }
-    for_free_stretches(list, begin, end, free_rows, others);
-  });
+  ArcSpace<Real> space(workspace, head.width, head.value_width);
+  const bool is_short = space.vectors > 0 && are_rows_plain(rule, head);
+  for_stretches(list, begin, end, is_short,
+      [&](std::int64_t from, std::int64_t to) {
+        forward_free_rows<Real>(rule, head, list, from, to, workspace, behind_workspace(head, workspace));
+      },
+      [&](std::int64_t from, std::int64_t to, int arcs) {
+        forward_short_rows<Real>(rule, head, list, from, to, arcs, space);
+      },
+      [&](std::int64_t from, std::int64_t to) { forward_rows_of<Real>(rule, head, list, from, to, workspace); });
+  if (is_short && head.past)
+    finish_streams();
 }
 
 template <class Real>
 Real backward_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
                    const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace) {
-  return with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
-    constexpr int count = decltype(vectors)::value;
-    Real sink = 0;
-    const auto free_rows = [&](std::int64_t from, std::int64_t to) {
-      sink += backward_free_rows<Real, count>(rule, head, gradients, list, from, to, workspace,
-                                              behind_workspace(head, workspace));
-    };
-    const auto others = [&](std::int64_t from, std::int64_t to) {
-      sink += backward_rows_of<Real, count>(rule, head, gradients, list, from, to, workspace);
-    };
-    if constexpr (count > 0) {
-      if (are_rows_short_backward(rule, head) && gradients.arc_exponents == nullptr) {
-        ArcSpace<Real> space(workspace, head.width, head.value_width);
-        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
-          with_arcs(arcs, [&](auto fixed) {
-            backward_short_rows_of<Real, count, decltype(fixed)::value>(rule, head, gradients, list, from, to, arcs,
-                                                                        space);
-          });
-        };
-        for_free_stretches(list, begin, end, free_rows, [&](std::int64_t from, std::int64_t to) {
-          for_row_stretches(list, from, to, few, others);
-        });
-        if (gradients.past)
-          finish_streams();
-        return sink;
-      }
-    }
-    for_free_stretches(list, begin, end, free_rows, others);
-    return sink;
-  });
+  ArcSpace<Real> space(workspace, head.width, head.value_width);
+  const bool is_short = space.vectors > 0 && are_rows_short_backward(rule, head) && gradients.arc_exponents == nullptr;
+  Real sink = 0;
+  for_stretches(list, begin, end, is_short,
+      [&](std::int64_t from, std::int64_t to) {
+        sink += backward_free_rows<Real>(rule, head, gradients, list, from, to, workspace, behind_workspace(head, workspace));
+      },
+      [&](std::int64_t from, std::int64_t to, int arcs) {
+        backward_short_rows<Real>(rule, head, gradients, list, from, to, arcs, space);
+      },
+      [&](std::int64_t from, std::int64_t to) {
+        sink += backward_rows_of<Real>(rule, head, gradients, list, from, to, workspace);
+      });
+  if (is_short && gradients.past)
+    finish_streams();
+  return sink;
 }
 
 template <class Real>
 void backward_columns(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
                       const SparseRows& list, std::int64_t begin, std::int64_t end, bool add, void* workspace) {
-  const auto free_columns = [&](std::int64_t from, std::int64_t to) {
-    backward_free_columns<Real>(rule, head, gradients, list, from, to, add, workspace,
-                                behind_workspace(head, workspace));
-  };
-  with_vectors<Real>(head.width, head.value_width, [&](auto vectors) {
-    constexpr int count = decltype(vectors)::value;
-    const auto others = [&](std::int64_t from, std::int64_t to) {
-      backward_columns_of<Real, count>(rule, head, gradients, list, from, to, add, workspace);
-    };
-    if constexpr (count > 0) {
-      if (are_rows_short_backward(rule, head) && !add) {
-        const auto few = [&](std::int64_t from, std::int64_t to, int arcs) {
-          with_arcs(arcs, [&](auto fixed) {
-            backward_short_columns_of<Real, count, decltype(fixed)::value>(rule, head, gradients, list, from, to,
-                                                                           arcs);
-          });
-        };
-        for_free_stretches(list, begin, end, free_columns, [&](std::int64_t from, std::int64_t to) {
-          for_row_stretches(list, from, to, few, others);
-        });
-        if (gradients.past)
-          finish_streams();
-        return;
-      }
-    }
-    for_free_stretches(list, begin, end, free_columns, others);
-  });
+  const int vectors = count_vectors<Real>(head.width, head.value_width);
+  const bool is_short = vectors > 0 && are_rows_short_backward(rule, head) && !add;
+  for_stretches(list, begin, end, is_short,
+      [&](std::int64_t from, std::int64_t to) {
+        backward_free_columns<Real>(rule, head, gradients, list, from, to, add, workspace, behind_workspace(head, workspace));
+      },
+      [&](std::int64_t from, std::int64_t to, int arcs) {
+        backward_short_columns<Real>(rule, head, gradients, list, from, to, arcs, vectors);
+      },
+      [&](std::int64_t from, std::int64_t to) {
+        backward_columns_of<Real>(rule, head, gradients, list, from, to, add, workspace);
+      });
+  if (is_short && gradients.past)
+    finish_streams();
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -87,7 +87,7 @@ template <class Real> SIGHTLINE_INLINE bool is_weight_one(const Rule<Real>& rule
   return reads == 1 && rule.normalised && !rule.has_extra;
 }
 
-template <class Real, int vectors>
+template <class Real>
 Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
                       const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace) {
   constexpr int lanes = Lanes<Real>::count;
@@ -109,16 +109,16 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
                                                    arcs, counting, space.prepared);
     const int padded = static_cast<int>(round_up(arcs, lanes));
     for (int p = 0; p < pieces; ++p)
-      find_piece_parts<Real, vectors>(rule, head, space.pieces[p], keys, space);
+      find_piece_parts<Real>(rule, head, space.pieces[p], keys, space);
     if (program)
-      find_program_scores<Real, vectors>(rule, head, pieces, arcs, space);
+      find_program_scores<Real>(rule, head, pieces, arcs, space);
     for (int a = arcs * lanes; a < padded * lanes; ++a)
       space.parts[a] = 0;
     if (!program)
       add_parts<Real>(space.parts, padded, space.scores);
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
-      partial_products<Real, vectors>(false, gradients.out + piece.row * gradients.out_stride, Real(1), head.value,
+      partial_products<Real>(space.vectors, false, gradients.out + piece.row * gradients.out_stride, Real(1), head.value,
                                       head.value_stride, head.value_width, space.columns + piece.first, piece.count,
                                       space.parts + piece.first * lanes);
       const Real most = head.statistics[piece.row * 2], scale = head.statistics[piece.row * 2 + 1];
@@ -191,17 +191,17 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
                           rule.score == Score::dot && !program;
       const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + piece.first_arc;
       if (marks != nullptr) {
-        add_rows_marked<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
+        add_rows_marked<Real>(space.vectors, keys.base, keys.stride, head.width, keys.columns + piece.first,
                                        space.products + piece.first, marks, piece.count,
                                        simple ? rule.query_scale : Real(1), simple ? to : space.sums);
       } else if (rule.score == Score::distance) {
         for (std::int64_t k = 0; k < head.width; ++k)
           space.fixed[k] = rule.query_scale * query[k];
-        add_differences<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
+        add_differences<Real>(space.vectors, keys.base, keys.stride, head.width, keys.columns + piece.first,
                                        space.products + piece.first, piece.count, !piece.begins, space.fixed, Real(1),
                                        space.sums);
       } else {
-        add_rows<Real, vectors>(keys.base, keys.stride, head.width, keys.columns + piece.first,
+        add_rows<Real>(space.vectors, keys.base, keys.stride, head.width, keys.columns + piece.first,
                                 space.products + piece.first, piece.count, !piece.begins,
                                 simple ? rule.query_scale : Real(1), simple ? to : space.sums);
       }
@@ -240,57 +240,27 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
   return sink;
 }
 
-/// short_sum as the backward pass wants it.
-template <class Real, int vectors, int arcs>
-SIGHTLINE_INLINE void sum_short(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
-                                const Real* weights, int apart, const std::uint8_t* marks, int count, Real factor,
-                                bool past, bool clean, Real* to) {
-  if (marks != nullptr)
-    short_sum<Real, vectors, arcs, true>(base, stride, columns, weights, apart, marks, count, factor, true, to);
-  else if (past && !clean && can_stream<Real>(to))
-    short_sum<Real, vectors, arcs, false, true>(base, stride, columns, weights, apart, nullptr, count, factor, false,
-                                                to);
-  else
-    short_sum<Real, vectors, arcs, false>(base, stride, columns, weights, apart, nullptr, count, factor, clean, to);
-}
-
 /// Rows begin .. end - 1 of the list, `arcs` each: see rows_short.hpp.
-template <class Real, int vectors, int fixed_arcs>
-void backward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
-                            const SparseRows& list, std::int64_t begin, std::int64_t end, int arcs,
-                            ArcSpace<Real>& space) {
+template <class Real>
+void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                         const SparseRows& list, std::int64_t begin, std::int64_t end, int arcs, ArcSpace<Real>& space) {
   constexpr int lanes = Lanes<Real>::count;
   const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + list.offsets[begin];
   const int padded = arcs * lanes;
   for (int a = 0; a < padded; ++a)
     space.middles[a] = 0;
-  for (std::int64_t group = begin; group < end; group += lanes) {
-    const int rows = static_cast<int>(end - group < lanes ? end - group : lanes);
-    const std::int32_t* const columns = list.columns + list.offsets[group];
-    const auto for_rows = [&](auto work) {
-      for (int k = rows * lanes; k < lanes * lanes; ++k) { // rows that are not there
-        for (int a = 0; a < arcs; ++a)
-          space.parts[a * lanes * lanes + k] = 0;
-      }
-      for (int i = 0; i < rows; ++i)
-        work(i, list.rows[group + i]);
-    };
-    for_rows([&](int i, std::int64_t row) {
-      short_products<Real, vectors, fixed_arcs>(false, head.query + row * head.query_stride, rule.query_scale,
-                                                head.key, head.key_stride, columns + i * arcs, arcs, lanes * lanes,
-                                                space.parts + i * lanes);
-    });
+  const FetchAhead<Real> ahead{head, list, end, gradients.out, gradients.out_stride};
+  for (std::int64_t first = begin; first < end; first += lanes) {
+    const int rows = static_cast<int>(end - first < lanes ? end - first : lanes);
+    const ShortGroup group{list, first, rows, arcs, space.vectors};
+    short_products<Real>(group, false, head.query, head.query_stride, rule.query_scale, head.key, head.key_stride, space.parts);
     add_parts<Real>(space.parts, padded, space.scores);
-    for_rows([&](int i, std::int64_t row) {
-      short_products<Real, vectors, fixed_arcs>(false, gradients.out + row * gradients.out_stride, Real(1), head.value,
-                                                head.value_stride, columns + i * arcs, arcs, lanes * lanes,
-                                                space.parts + i * lanes);
-    });
+    short_products<Real>(group, false, gradients.out, gradients.out_stride, Real(1), head.value, head.value_stride, space.parts);
     add_parts<Real>(space.parts, padded, space.products);
     Real most[lanes] = {}, scale[lanes] = {};
     for (int i = 0; i < rows; ++i) {
-      most[i] = head.statistics[list.rows[group + i] * 2];
-      scale[i] = head.statistics[list.rows[group + i] * 2 + 1];
+      most[i] = head.statistics[list.rows[first + i] * 2];
+      scale[i] = head.statistics[list.rows[first + i] * 2 + 1];
     }
     for (int a = 0; a < padded; a += lanes) {
       store<Real>(space.shifts + a, load<Real>(most));
@@ -309,43 +279,41 @@ void backward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, cons
       const Vec<Real> above = load<Real>(space.products + a) - middle;
       store<Real>(space.products + a, above * load<Real>(space.scales + a));
     }
-    for (int i = 0; i < rows; ++i) {
-      const std::int64_t row = list.rows[group + i], first = list.offsets[group + i];
-      if (gradients.past)
-        fetch_row_ahead(head, list, group + i, end, gradients.out, gradients.out_stride);
-      for (int a = 0; a < arcs; ++a) { // kept for the columns' turn
-        gradients.arc_weights[first + a] = space.scores[a * lanes + i];
-        gradients.arc_slopes[first + a] = space.products[a * lanes + i];
+    for (int i = 0; i < rows; ++i) { // kept for the columns' turn
+      const std::int64_t arc = list.offsets[first + i];
+      for (int a = 0; a < arcs; ++a) {
+        gradients.arc_weights[arc + a] = space.scores[a * lanes + i];
+        gradients.arc_slopes[arc + a] = space.products[a * lanes + i];
       }
-      if (gradients.query == nullptr)
-        continue;
-      Real* const to = gradients.query + row * gradients.query_stride;
-      sum_short<Real, vectors, fixed_arcs>(head.key, head.key_stride, columns + i * arcs, space.products + i, lanes,
-                                           marks, arcs, rule.query_scale, gradients.past, rule.canonical, to);
     }
+    if (gradients.query != nullptr)
+      sum_short<Real>(group, {head.key, head.key_stride, space.products, 1, lanes, nullptr, rule.query_scale,
+                              rule.canonical, gradients.past, gradients.query, gradients.query_stride,
+                              gradients.past ? &ahead : nullptr});
   }
 }
 
 /// Gradients of keys and values that columns begin .. end - 1 of the list have, `arcs` readers each; written.
-template <class Real, int vectors, int fixed_arcs>
-void backward_short_columns_of(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
-                               const SparseRows& list, std::int64_t begin, std::int64_t end, int arcs) {
-  const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + list.offsets[begin];
-  for (std::int64_t r = begin; r < end; ++r) {
-    const std::int64_t column = list.rows[r], first = list.offsets[r];
-    Real weights[most_short], slopes[most_short];
-    for (int a = 0; a < arcs; ++a) {
-      weights[a] = gradients.arc_weights[list.arcs[first + a]];
-      slopes[a] = gradients.arc_slopes[list.arcs[first + a]] * rule.query_scale;
+template <class Real>
+void backward_short_columns(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
+                            const SparseRows& list, std::int64_t begin, std::int64_t end, int arcs, int vectors) {
+  constexpr int most = 4 * most_short;
+  Real weights[most], slopes[most];
+  const int at_once = most / arcs;
+  for (std::int64_t first = begin; first < end; first += at_once) {
+    const int rows = static_cast<int>(end - first < at_once ? end - first : at_once);
+    const std::int32_t* const of = list.arcs + list.offsets[first];
+    for (int a = 0; a < rows * arcs; ++a) {
+      weights[a] = gradients.arc_weights[of[a]];
+      slopes[a] = gradients.arc_slopes[of[a]] * rule.query_scale;
     }
-    const auto collect = [&](const Real* base, std::ptrdiff_t stride, const Real* numbers, Real* to) {
-      sum_short<Real, vectors, fixed_arcs>(base, stride, list.columns + first, numbers, 1, marks, arcs, Real(1),
-                                           gradients.past, rule.canonical, to);
+    const ShortGroup group{list, first, rows, arcs, vectors};
+    const auto collect = [&](const Real* base, std::ptrdiff_t stride, const Real* numbers, Real* to, std::ptrdiff_t to_stride) {
+      if (to != nullptr)
+        sum_short<Real>(group, {base, stride, numbers, arcs, 1, nullptr, Real(1), rule.canonical, gradients.past, to, to_stride});
     };
-    if (gradients.value != nullptr)
-      collect(gradients.out, gradients.out_stride, weights, gradients.value + column * gradients.value_stride);
-    if (gradients.key != nullptr)
-      collect(head.query, head.query_stride, slopes, gradients.key + column * gradients.key_stride);
+    collect(gradients.out, gradients.out_stride, weights, gradients.value, gradients.value_stride);
+    collect(head.query, head.query_stride, slopes, gradients.key, gradients.key_stride);
   }
 }
 
@@ -372,7 +340,7 @@ SIGHTLINE_INLINE void finish_key(const Rule<Real>& rule, const Head<Real>& head,
 
 /// The list holds columns: rows[r] is read by columns[offsets[r] ..], whose arcs in the rows' list are arcs[..]. Every
 /// column collects what its readers kept. add: to what is there; else the gradients are written.
-template <class Real, int vectors>
+template <class Real>
 void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
                          const SparseRows& list, std::int64_t begin, std::int64_t end, bool add, void* workspace) {
   ArcSpace<Real> space(workspace, head.width, head.value_width);
@@ -420,12 +388,12 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
         });
       }
       if (value != nullptr && marks != nullptr) {
-        add_rows_marked<Real, vectors>(gradients.out, gradients.out_stride, head.value_width, space.columns,
+        add_rows_marked<Real>(space.vectors, gradients.out, gradients.out_stride, head.value_width, space.columns,
                                        space.scores, marks, count, Real(1), add ? space.value_sums : value);
         for (std::int64_t k = 0; add && k < head.value_width; ++k)
           value[k] += space.value_sums[k];
       } else if (value != nullptr) {
-        add_rows<Real, vectors>(gradients.out, gradients.out_stride, head.value_width, space.columns, space.scores,
+        add_rows<Real>(space.vectors, gradients.out, gradients.out_stride, head.value_width, space.columns, space.scores,
                                 count, add || !first, Real(1), value);
       }
       if (key != nullptr) {
@@ -433,16 +401,16 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
                                                           space.columns, count, counting, space.prepared);
         if (marks != nullptr) {
           Real* const to = simple && add ? space.fixed : key_sums;
-          add_rows_marked<Real, vectors>(queries.base, queries.stride, head.width, queries.columns, space.products,
+          add_rows_marked<Real>(space.vectors, queries.base, queries.stride, head.width, queries.columns, space.products,
                                          marks, count, Real(1), to);
           for (std::int64_t k = 0; simple && add && k < head.width; ++k)
             key[k] += to[k];
         } else if (differences) {
-          add_differences<Real, vectors>(queries.base, queries.stride, head.width, queries.columns, space.products,
+          add_differences<Real>(space.vectors, queries.base, queries.stride, head.width, queries.columns, space.products,
                                          count, !first, head.key + column * head.key_stride, rule.query_scale,
                                          key_sums);
         } else {
-          add_rows<Real, vectors>(queries.base, queries.stride, head.width, queries.columns, space.products, count,
+          add_rows<Real>(space.vectors, queries.base, queries.stride, head.width, queries.columns, space.products, count,
                                   simple ? add || !first : !first, Real(1), key_sums);
         }
       }

@@ -7,7 +7,7 @@
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
 /// The partial products of a row's query, prepared where the rule asks for that, with the reads of one piece. None for programs.
-template <class Real, int vectors>
+template <class Real>
 SIGHTLINE_INLINE void find_piece_parts(const Rule<Real>& rule, const Head<Real>& head, const Piece& piece,
                                        const ArcRows<Real>& keys, ArcSpace<Real>& space) {
   const Real* query = head.query + piece.row * head.query_stride;
@@ -16,7 +16,7 @@ SIGHTLINE_INLINE void find_piece_parts(const Rule<Real>& rule, const Head<Real>&
     query = space.fixed;
   }
   if (rule.weight != Weight::program) {
-    partial_products<Real, vectors>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
+    partial_products<Real>(space.vectors, rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
                                     head.width, keys.columns + piece.first, piece.count,
                                     space.parts + piece.first * Lanes<Real>::count);
   }
@@ -24,8 +24,8 @@ SIGHTLINE_INLINE void find_piece_parts(const Rule<Real>& rule, const Head<Real>&
 
 /// The scores of a group of arcs; exponents to base 2 where weights are powers. Programs: factors in `scores`, exponents in
 /// `products`.
-template <class Real, int vectors>
-SIGHTLINE_INLINE void find_group_scores(const Rule<Real>& rule, const Head<Real>& head, int pieces, int arcs,
+template <class Real>
+void find_group_scores(const Rule<Real>& rule, const Head<Real>& head, int pieces, int arcs,
                                         const std::int32_t* counting, ArcSpace<Real>& space,
                                         const ProgramSpace<Real>& program_space) {
   constexpr int lanes = Lanes<Real>::count;
@@ -44,11 +44,11 @@ SIGHTLINE_INLINE void find_group_scores(const Rule<Real>& rule, const Head<Real>
         prefetch_row<Real>(head.value + soon * head.value_stride, head.value_width);
       }
     }
-    find_piece_parts<Real, vectors>(rule, head, piece, keys, space);
+    find_piece_parts<Real>(rule, head, piece, keys, space);
   }
   const int padded = static_cast<int>(round_up(arcs, lanes));
   if (program) {
-    find_program_scores<Real, vectors>(rule, head, pieces, arcs, space);
+    find_program_scores<Real>(rule, head, pieces, arcs, space);
     find_arc_parts<Real>(*rule.program, padded, space, program_space);
   } else {
     for (int a = arcs * lanes; a < padded * lanes; ++a)
@@ -58,7 +58,7 @@ SIGHTLINE_INLINE void find_group_scores(const Rule<Real>& rule, const Head<Real>
   }
 }
 
-template <class Real, int vectors>
+template <class Real>
 void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
                      std::int64_t end, void* workspace) {
   constexpr int lanes = Lanes<Real>::count;
@@ -81,7 +81,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
   int arcs = 0;
   while (const int pieces = source.next(space.pieces, most_arcs, space.columns, arcs)) {
-    find_group_scores<Real, vectors>(rule, head, pieces, arcs, counting, space, program_space);
+    find_group_scores<Real>(rule, head, pieces, arcs, counting, space, program_space);
     const int padded = static_cast<int>(round_up(arcs, lanes));
     // The largest exponent of every piece; a row that goes on remembers it in `shifts`.
     Real carried = most;
@@ -145,11 +145,11 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
       Real* const out = head.out + piece.row * head.out_stride;
       const bool whole = piece.begins && piece.ends && here; // straight to the output
       if (marks != nullptr) {
-        add_rows_marked<Real, vectors>(head.value, head.value_stride, head.value_width, space.columns + piece.first,
+        add_rows_marked<Real>(space.vectors, head.value, head.value_stride, head.value_width, space.columns + piece.first,
                                        space.scores + piece.first, marks, piece.count, factor,
                                        whole ? out : space.value_sums);
       } else {
-        add_rows<Real, vectors>(head.value, head.value_stride, head.value_width, space.columns + piece.first,
+        add_rows<Real>(space.vectors, head.value, head.value_stride, head.value_width, space.columns + piece.first,
                                 space.scores + piece.first, piece.count, !piece.begins, factor,
                                 whole ? out : space.value_sums);
       }
@@ -167,17 +167,6 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
       }
     }
   }
-}
-
-/// Calls f with the number of whole vectors of both widths as a constant, 0 where they differ or do not fit.
-template <class Real, class Function>
-SIGHTLINE_INLINE auto with_vectors(std::int64_t width, std::int64_t value_width, Function f) {
-  constexpr int lanes = Lanes<Real>::count;
-  if (width == value_width && width == 4 * lanes)
-    return f(Constant<4>{});
-  if (width == value_width && width == 8 * lanes)
-    return f(Constant<8>{});
-  return f(Constant<0>{});
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -60,7 +60,7 @@ template <class Real> struct Counting {
   }
 };
 
-template <class Real, int vectors>
+template <class Real>
 void forward_free_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
                        std::int64_t end, void* workspace, void* behind) {
   constexpr int lanes = Lanes<Real>::count;
@@ -81,7 +81,7 @@ void forward_free_rows(const Rule<Real>& rule, const Head<Real>& head, const Spa
     PieceSource source(list, r, r + 1, head.read_cut_begin, head.read_cut_end);
     int arcs = 0;
     while (source.next(space.pieces, 1, space.columns, arcs) > 0) {
-      find_group_scores<Real, vectors>(rule, head, 1, arcs, counting.numbers, space, program_space);
+      find_group_scores<Real>(rule, head, 1, arcs, counting.numbers, space, program_space);
       Real* const of_arcs = features || program ? space.products : space.scores; // exponents
       if (features) {
         for (int a = 0; a < arcs; ++a)
@@ -135,7 +135,7 @@ void forward_free_rows(const Rule<Real>& rule, const Head<Real>& head, const Spa
   }
 }
 
-template <class Real, int vectors>
+template <class Real>
 Real backward_free_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
                         const SparseRows& list, std::int64_t begin, std::int64_t end, void* workspace, void* behind) {
   ArcSpace<Real> space(workspace, head.width, head.value_width);
@@ -149,7 +149,7 @@ Real backward_free_rows(const Rule<Real>& rule, const Head<Real>& head, const Gr
     Gradients<Real> arcs_alone = gradients;
     arcs_alone.query = nullptr;
     arcs_alone.row_alongs = along ? all.exponents : nullptr;
-    sink += backward_rows_of<Real, vectors>(rule, head, arcs_alone, list, r, r + 1, workspace);
+    sink += backward_rows_of<Real>(rule, head, arcs_alone, list, r, r + 1, workspace);
     if (gradients.query == nullptr)
       continue;
     const std::int64_t row = list.rows[r];

@@ -58,102 +58,8 @@ template <class Real> bool are_rows_plain(const Rule<Real>& rule, const Head<Rea
          head.read_cut_begin >= head.read_cut_end;
 }
 
-/// Products of scale * fixed with the rows of columns, not yet added up over lanes, parts[a * apart]. arcs: `count` where
-/// it is known, or 0.
-template <class Real, int vectors, int arcs>
-SIGHTLINE_INLINE void short_products(bool distance, const Real* fixed, Real scale, const Real* base,
-                                     std::ptrdiff_t stride, const std::int32_t* columns, int count, int apart,
-                                     Real* parts) {
-  constexpr int lanes = Lanes<Real>::count;
-  const auto add = [&](Vec<Real> left, Vec<Real> right, Vec<Real> sum) {
-    if (!distance)
-      return fma(left, right, sum);
-    const Vec<Real> difference = left - right;
-    return fma(difference, difference, sum);
-  };
-  if constexpr (arcs > 0) { // side by side: as many chains as arcs
-    const Real* rows[arcs];
-    Vec<Real> sums[arcs];
-#pragma GCC unroll 8
-    for (int a = 0; a < arcs; ++a) {
-      rows[a] = base + columns[a] * stride;
-      sums[a] = Vec<Real>{};
-    }
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) {
-      const Vec<Real> left = load<Real>(fixed + v * lanes) * splat<Real>(scale);
-#pragma GCC unroll 8
-      for (int a = 0; a < arcs; ++a)
-        sums[a] = add(left, load<Real>(rows[a] + v * lanes), sums[a]);
-    }
-#pragma GCC unroll 8
-    for (int a = 0; a < arcs; ++a)
-      store<Real>(parts + a * apart, sums[a]);
-  } else {
-    partial_products<Real, vectors>(distance, fixed, scale, base, stride, vectors * lanes, columns, count, parts, apart);
-  }
-}
-
-/// to = sum over arcs of weights[a * apart] times the row of columns[a], times factor, in the order that marks ask for.
-/// past: `to` need not stay in the caches, and lies at a multiple of a vector.
-template <class Real, int vectors, int arcs, bool marked, bool past = false>
-SIGHTLINE_INLINE void short_sum(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns,
-                                const Real* weights, int apart, const std::uint8_t* marks, int count, Real factor,
-                                bool clean, Real* to) {
-  constexpr int lanes = Lanes<Real>::count;
-  if constexpr (arcs > 0) {
-    const Real* rows[arcs];
-    Vec<Real> weight[arcs];
-    int mark[arcs];
-#pragma GCC unroll 8
-    for (int a = 0; a < arcs; ++a) {
-      rows[a] = base + columns[a] * stride;
-      weight[a] = splat<Real>(weights[a * apart]);
-      mark[a] = marked ? marks[a] : 0;
-    }
-    constexpr int half = arcs / 2; // reads on either side, unless an antipode is read
-    const auto mark_of_sides = [](int a) { return a == half - 1 ? 1 : a == 2 * half - 1 ? 2 : 0; };
-    const auto run = [&](auto mark_at) {
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) {
-        Vec<Real> sum{}, kept{};
-#pragma GCC unroll 8
-        for (int a = 0; a < arcs; ++a) {
-          sum = fma(weight[a], load<Real>(rows[a] + v * lanes), sum);
-          if (marked && mark_at(a) == 1) {
-            kept = sum;
-            sum = Vec<Real>{};
-          } else if (marked && mark_at(a) == 2) {
-            sum += kept;
-          }
-        }
-        const Vec<Real> raw = sum * splat<Real>(factor), result = clean ? canonical<Real>(raw) : raw;
-        if constexpr (past)
-          stream<Real>(to + v * lanes, result);
-        else
-          store<Real>(to + v * lanes, result);
-      }
-    };
-    bool is_usual = true;
-    for (int a = 0; a < arcs; ++a)
-      is_usual = is_usual && mark[a] == mark_of_sides(a);
-    if (!marked || is_usual)
-      run(mark_of_sides);
-    else
-      run([&](int a) { return mark[a]; });
-  } else {
-    if constexpr (marked) {
-      add_rows_marked<Real, vectors>(base, stride, vectors * lanes, columns, weights, marks, count, factor, to, apart);
-    } else {
-      add_rows<Real, vectors>(base, stride, vectors * lanes, columns, weights, count, false, factor, to, apart);
-      if (clean)
-        make_canonical<Real>(to, vectors * lanes);
-    }
-  }
-}
-
 /// Calls f with the number of arcs of a row as a constant, 0 where it is none of the usual ones.
-template <class Function> SIGHTLINE_INLINE auto with_arcs(int arcs, Function f) {
+template <class Function> SIGHTLINE_INLINE void with_arcs(int arcs, Function f) {
   switch (arcs) {
   case 2: return f(Constant<2>{});
   case 3: return f(Constant<3>{});
@@ -161,6 +67,221 @@ template <class Function> SIGHTLINE_INLINE auto with_arcs(int arcs, Function f) 
   case 5: return f(Constant<5>{});
   default: return f(Constant<0>{});
   }
+}
+
+inline constexpr int rows_written_ahead = 8;
+inline constexpr int short_vectors = 4; // taken at once; the width of short rows is a multiple of it
+
+/// Rows group .. group + rows - 1 of a list, `arcs` each; `vectors` whole vectors wide.
+struct ShortGroup {
+  const SparseRows& list;
+  std::int64_t group;
+  int rows, arcs, vectors;
+  [[nodiscard]] const std::int32_t* columns(int i) const { return list.columns + list.offsets[group] + std::int64_t{i} * arcs; }
+};
+
+/// Products of scale times the group's rows of `fixed` with what they read of `base`, not yet added up over lanes: those of
+/// row i and its arc a at parts[(a * lanes + i) * lanes], 0 for rows that are not there.
+template <class Real>
+SIGHTLINE_APART void short_products(const ShortGroup& group, bool distance, const Real* fixed,
+                                    std::ptrdiff_t fixed_stride, Real scale, const Real* base, std::ptrdiff_t stride,
+                                    Real* parts) {
+  constexpr int lanes = Lanes<Real>::count, apart = lanes * lanes;
+  for (int k = group.rows * lanes; k < apart; ++k) {
+    for (int a = 0; a < group.arcs; ++a)
+      parts[a * apart + k] = 0;
+  }
+  const auto run = [&](auto of_row, auto add) {
+    constexpr int arcs = decltype(of_row)::value;
+    const std::int32_t *row = group.list.rows + group.group, *columns = group.columns(0);
+    const int width = group.vectors * lanes; // all in locals: stores of vectors might be to anything else
+    const std::int32_t* const end = row + group.rows;
+    for (; row != end; ++row, columns += arcs > 0 ? arcs : group.arcs, parts += lanes) {
+      const Real* const left_row = fixed + *row * fixed_stride;
+      if constexpr (arcs > 0) { // side by side: as many chains as arcs
+        const Real* rows[arcs];
+        Vec<Real> sums[arcs];
+#pragma GCC unroll 8
+        for (int a = 0; a < arcs; ++a) {
+          rows[a] = base + columns[a] * stride;
+          sums[a] = Vec<Real>{};
+        }
+        for (int first = 0; first < width; first += short_vectors * lanes) {
+#pragma GCC unroll 8
+          for (int v = 0; v < short_vectors; ++v) {
+            const int k = first + v * lanes;
+            const Vec<Real> left = load<Real>(left_row + k) * splat<Real>(scale);
+#pragma GCC unroll 8
+            for (int a = 0; a < arcs; ++a)
+              sums[a] = add(left, load<Real>(rows[a] + k), sums[a]);
+          }
+        }
+#pragma GCC unroll 8
+        for (int a = 0; a < arcs; ++a)
+          store<Real>(parts + a * apart, sums[a]);
+      } else {
+        partial_products<Real>(group.vectors, distance, left_row, scale, base, stride, width, columns, group.arcs, parts, apart);
+      }
+    }
+  };
+  with_arcs(group.arcs, [&](auto arcs) {
+    if (!distance) {
+      run(arcs, [](Vec<Real> left, Vec<Real> right, Vec<Real> sum) { return fma(left, right, sum); });
+      return;
+    }
+    run(arcs, [](Vec<Real> left, Vec<Real> right, Vec<Real> sum) {
+      const Vec<Real> difference = left - right;
+      return fma(difference, difference, sum);
+    });
+  });
+}
+
+/// What a row some rows on is the first to need: its query (and gradient of its output), and the last that it reads, for
+/// rows mostly read near the row before. Fetched where rows are written: nothing else is loaded from memory then.
+template <class Real> struct FetchAhead {
+  const Head<Real>& head;
+  const SparseRows& list;
+  std::int64_t end;
+  const Real* gradient = nullptr;
+  std::ptrdiff_t gradient_stride = 0;
+
+  void fetch(std::int64_t row) const {
+    const std::int64_t soon = row + rows_fetched_ahead;
+    if (soon >= end)
+      return;
+    const std::int64_t reader = list.rows[soon], read = list.columns[list.offsets[soon + 1] - 1];
+    prefetch_far<Real>(head.query + reader * head.query_stride, head.width);
+    prefetch_far<Real>(head.key + read * head.key_stride, head.width);
+    prefetch_far<Real>(head.value + read * head.value_stride, head.value_width);
+    if (gradient != nullptr)
+      prefetch_far<Real>(gradient + reader * gradient_stride, head.value_width);
+  }
+};
+
+/// The sums of a group: to the row of `to` that the list names = factor times the sum over arcs of weights times what is
+/// read of `base`, in the order that marks ask for; then always without -0 and NaN of several kinds, else if `clean`.
+template <class Real> struct ShortSums {
+  const Real* base;
+  std::ptrdiff_t stride;
+  const Real* weights; ///< of row i and its arc a at [i * row_apart + a * apart]
+  std::ptrdiff_t row_apart;
+  int apart;
+  const Real* factors; ///< of every row, or null: `factor`
+  Real factor;
+  bool clean, past; ///< past: `to` need not stay in the caches
+  Real* to;
+  std::ptrdiff_t to_stride;
+  const FetchAhead<Real>* ahead = nullptr;
+};
+
+/// Whether marks are those of sums to either side, half of the reads each, unless an antipode is read; or none at all.
+enum class Sides { none, halves, other };
+inline Sides find_sides(const ShortGroup& group) {
+  if (group.list.marks == nullptr)
+    return Sides::none;
+  const std::uint8_t* const marks = group.list.marks + group.list.offsets[group.group];
+  const int half = group.arcs / 2;
+  bool none = true, halves = true;
+  for (int a = 0; a < group.arcs; ++a) {
+    none = none && marks[a] == 0;
+    halves = halves && marks[a] == (a == half - 1 ? 1 : a == 2 * half - 1 ? 2 : 0);
+  }
+  return none ? Sides::none : halves ? Sides::halves : Sides::other;
+}
+
+template <class Real, int arcs, Sides sides, bool clean, bool past>
+SIGHTLINE_INLINE void sum_short_as(const ShortGroup& group, const ShortSums<Real>& sums) {
+  constexpr int lanes = Lanes<Real>::count, half = arcs / 2;
+  const FetchAhead<Real>* const ahead = sums.ahead; // all in locals: stores of vectors might be to anything else
+  const Real *const base = sums.base, *const factors = sums.factors, *weights = sums.weights;
+  const std::int32_t *const list_rows = group.list.rows + group.group, *columns = group.columns(0);
+  Real* const to_base = sums.to;
+  const std::ptrdiff_t stride = sums.stride, row_apart = sums.row_apart, to_stride = sums.to_stride;
+  const int apart = sums.apart, width = group.vectors * lanes, count = group.rows;
+  const Real same = sums.factor;
+  constexpr bool halves = sides == Sides::halves;
+  int marks[arcs];
+  for (int a = 0; a < arcs && sides == Sides::other; ++a)
+    marks[a] = group.list.marks[group.list.offsets[group.group] + a];
+  for (int i = 0; i < count; ++i, weights += row_apart, columns += arcs) {
+    if (ahead != nullptr)
+      ahead->fetch(group.group + i);
+    const Vec<Real> factor = splat<Real>(factors != nullptr ? factors[i] : same);
+    const Real* rows[arcs];
+    Vec<Real> weight[arcs];
+#pragma GCC unroll 8
+    for (int a = 0; a < arcs; ++a) {
+      rows[a] = base + columns[a] * stride;
+      weight[a] = splat<Real>(weights[a * apart]);
+    }
+    Real* const to = to_base + list_rows[i] * to_stride;
+    for (int first = 0; first < width; first += short_vectors * lanes) {
+      if constexpr (!past) { // lines are fetched before they are written to, and stores wait for each other
+#pragma GCC unroll 8
+        for (int byte = 0; byte < short_vectors * SIGHTLINE_SIMD_BYTES; byte += 64)
+          __builtin_prefetch(reinterpret_cast<const char*>(to + rows_written_ahead * to_stride + first) + byte, 1);
+      }
+#pragma GCC unroll 8
+      for (int v = 0; v < short_vectors; ++v) {
+        const int k = first + v * lanes;
+        Vec<Real> sum{}, kept{};
+#pragma GCC unroll 8
+        for (int a = 0; a < arcs; ++a) {
+          sum = fma(weight[a], load<Real>(rows[a] + k), sum);
+          if (halves ? a == half - 1 : sides == Sides::other && marks[a] == 1) {
+            kept = sum;
+            sum = Vec<Real>{};
+          } else if (halves ? a == 2 * half - 1 : sides == Sides::other && marks[a] == 2) {
+            sum += kept;
+          }
+        }
+        sum = sum * factor;
+        sum = clean ? canonical<Real>(sum) : sum;
+        if constexpr (past)
+          stream<Real>(to + k, sum);
+        else
+          store<Real>(to + k, sum);
+      }
+    }
+  }
+}
+
+template <class Real> SIGHTLINE_APART void sum_short(const ShortGroup& group, const ShortSums<Real>& sums) {
+  const Sides sides = find_sides(group);
+  const bool clean = sums.clean || group.list.marks != nullptr;
+  const bool past = sums.past && can_stream<Real>(sums.to) && can_stream<Real>(sums.to + sums.to_stride);
+  with_arcs(group.arcs, [&](auto of_row) {
+    constexpr int arcs = decltype(of_row)::value;
+    if constexpr (arcs > 0) {
+      const auto run = [&]<Sides as, bool cleans>() {
+        past ? sum_short_as<Real, arcs, as, cleans, true>(group, sums) : sum_short_as<Real, arcs, as, cleans, false>(group, sums);
+      };
+      if (sides == Sides::other)
+        sum_short_as<Real, arcs, Sides::other, true, false>(group, sums);
+      else if (sides == Sides::halves)
+        run.template operator()<Sides::halves, true>();
+      else
+        clean ? run.template operator()<Sides::none, true>() : run.template operator()<Sides::none, false>();
+      return;
+    }
+    const std::int64_t width = std::int64_t{group.vectors} * Lanes<Real>::count;
+    for (int i = 0; i < group.rows; ++i) {
+      if (sums.ahead != nullptr)
+        sums.ahead->fetch(group.group + i);
+      const Real* const weights = sums.weights + i * sums.row_apart;
+      const Real factor = sums.factors != nullptr ? sums.factors[i] : sums.factor;
+      Real* const to = sums.to + group.list.rows[group.group + i] * sums.to_stride;
+      if (group.list.marks != nullptr) {
+        add_rows_marked<Real>(group.vectors, sums.base, sums.stride, width, group.columns(i), weights,
+                              group.list.marks + group.list.offsets[group.group], group.arcs, factor, to, sums.apart);
+        continue;
+      }
+      add_rows<Real>(group.vectors, sums.base, sums.stride, width, group.columns(i), weights, group.arcs, false, factor, to,
+                     sums.apart);
+      if (clean)
+        make_canonical<Real>(to, width);
+    }
+  });
 }
 
 /// Sum over arcs of term(a), a vector of rows each, in the order that marks ask for.
@@ -179,45 +300,21 @@ SIGHTLINE_INLINE Vec<Real> sum_arcs(const std::uint8_t* marks, int arcs, Term te
   return sum;
 }
 
-/// Fetches what a row some rows on is the first to need: its query (and gradient of its output), and the last that it reads,
-/// for rows mostly read near the row before. Called where rows are written: nothing else is loaded from memory then.
-template <class Real>
-SIGHTLINE_INLINE void fetch_row_ahead(const Head<Real>& head, const SparseRows& list, std::int64_t row, std::int64_t end,
-                                      const Real* gradient = nullptr, std::ptrdiff_t gradient_stride = 0) {
-  const std::int64_t soon = row + rows_fetched_ahead;
-  if (soon >= end)
-    return;
-  const std::int64_t reader = list.rows[soon], read = list.columns[list.offsets[soon + 1] - 1];
-  prefetch_far<Real>(head.query + reader * head.query_stride, head.width);
-  prefetch_far<Real>(head.key + read * head.key_stride, head.width);
-  prefetch_far<Real>(head.value + read * head.value_stride, head.value_width);
-  if (gradient != nullptr)
-    prefetch_far<Real>(gradient + reader * gradient_stride, head.value_width);
-}
-
 /// Rows begin .. end - 1 of the list, `arcs` each.
-template <class Real, int vectors, int fixed_arcs>
-void forward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
-                           std::int64_t end, int arcs, ArcSpace<Real>& space) {
+template <class Real>
+void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
+                        std::int64_t end, int arcs, ArcSpace<Real>& space) {
   constexpr int lanes = Lanes<Real>::count;
   const bool exponents = is_exponent(rule.weight);
   const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + list.offsets[begin];
   const Vec<Real> start = splat<Real>(!exponents       ? Real(0)
                                       : rule.has_extra ? round_up_to_integer(rule.extra)
                                                        : no_exponent<Real>);
-  for (std::int64_t group = begin; group < end; group += lanes) {
-    const int rows = static_cast<int>(end - group < lanes ? end - group : lanes);
-    const std::int32_t* const columns = list.columns + list.offsets[group];
-    for (int k = rows * lanes; k < lanes * lanes; ++k) { // rows that are not there
-      for (int a = 0; a < arcs; ++a)
-        space.parts[a * lanes * lanes + k] = 0;
-    }
-    for (int i = 0; i < rows; ++i) {
-      const std::int64_t row = list.rows[group + i];
-      short_products<Real, vectors, fixed_arcs>(rule.score == Score::distance, head.query + row * head.query_stride,
-                                    rule.query_scale, head.key, head.key_stride, columns + i * arcs, arcs,
-                                    lanes * lanes, space.parts + i * lanes);
-    }
+  const FetchAhead<Real> ahead{head, list, end};
+  for (std::int64_t first = begin; first < end; first += lanes) {
+    const ShortGroup group{list, first, static_cast<int>(end - first < lanes ? end - first : lanes), arcs, space.vectors};
+    short_products<Real>(group, rule.score == Score::distance, head.query, head.query_stride, rule.query_scale,
+                         head.key, head.key_stride, space.parts);
     add_parts<Real>(space.parts, arcs * lanes, space.scores);
     Vec<Real> most = start;
     if (exponents) {
@@ -243,36 +340,13 @@ void forward_short_rows_of(const Rule<Real>& rule, const Head<Real>& head, const
     Real factors[lanes], tops[lanes];
     store<Real>(factors, factor);
     store<Real>(tops, most);
-    for (int i = 0; i < rows; ++i) {
-      const std::int64_t row = list.rows[group + i];
-      Real* const out = head.out + row * head.out_stride;
-      const auto sum = [&](auto marked, auto past) {
-        constexpr bool in_parts = decltype(marked)::value != 0;
-        short_sum<Real, vectors, fixed_arcs, in_parts, decltype(past)::value != 0>(
-            head.value, head.value_stride, columns + i * arcs, space.scores + i, lanes, marks, arcs, factors[i],
-            in_parts || rule.canonical, out);
-      };
-      const bool past = head.past && can_stream<Real>(out);
-      if (past)
-        fetch_row_ahead(head, list, group + i, end);
-      if (marks != nullptr)
-        past ? sum(Constant<1>{}, Constant<1>{}) : sum(Constant<1>{}, Constant<0>{});
-      else
-        past ? sum(Constant<0>{}, Constant<1>{}) : sum(Constant<0>{}, Constant<0>{});
-      if (head.statistics != nullptr) {
-        head.statistics[row * 2] = tops[i];
-        head.statistics[row * 2 + 1] = factors[i];
-      }
+    sum_short<Real>(group, {head.value, head.value_stride, space.scores, 1, lanes, factors, Real(1), rule.canonical,
+                            head.past, head.out, head.out_stride, head.past ? &ahead : nullptr});
+    for (int i = 0; i < group.rows && head.statistics != nullptr; ++i) {
+      head.statistics[list.rows[first + i] * 2] = tops[i];
+      head.statistics[list.rows[first + i] * 2 + 1] = factors[i];
     }
   }
-}
-
-template <class Real, int vectors>
-void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
-                        std::int64_t end, int arcs, ArcSpace<Real>& space) {
-  with_arcs(arcs, [&](auto fixed) {
-    forward_short_rows_of<Real, vectors, decltype(fixed)::value>(rule, head, list, begin, end, arcs, space);
-  });
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -220,9 +220,11 @@ void select_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList&
       }
       for (int c = 0; c < strip.count; c += lanes) {
         Vec<Real> block[lanes];
+#pragma GCC unroll 16
         for (int i = 0; i < lanes; ++i)
           block[i] = c + i < strip.count ? load<Real>(scores + (c + i) * tile_readers + v * lanes) : nothing;
         transpose<Real>(block);
+#pragma GCC unroll 16
         for (int i = 0; i < lanes; ++i)
           store<Real>(to.keys + (v * lanes + i) * to.stride + count + c, block[i]);
       }
@@ -269,7 +271,7 @@ void select_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRow
                                                      arcs, counting, space.prepared);
       Real* numbers = space.scores;
       if (program) {
-        find_program_scores<Real, 0>(rule, head, 1, arcs, space);
+        find_program_scores<Real>(rule, head, 1, arcs, space);
         find_arc_parts<Real>(*rule.program, padded, space, program_space);
         numbers = rule.program->factor < 0 ? space.products : space.scores;
       } else {
@@ -278,7 +280,7 @@ void select_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRow
           prepare_row<Real>(rule.prepare, query, head.width, Real(1), space.fixed);
           query = space.fixed;
         }
-        partial_products<Real, 0>(rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
+        partial_products<Real>(0, rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
                                   head.width, keys.columns, arcs, space.parts);
         for (int a = arcs * lanes; a < padded * lanes; ++a)
           space.parts[a] = 0;

@@ -23,6 +23,10 @@
 #endif
 
 #define SIGHTLINE_INLINE inline __attribute__((always_inline))
+/// What runs once per strip or row: a call costs nothing there, and copies in every caller would only be compiled again.
+#define SIGHTLINE_APART __attribute__((noinline))
+/// Of a lambda whose sums are to stay in registers, wherever it is called.
+#define SIGHTLINE_INLINE_HERE __attribute__((always_inline))
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
@@ -119,6 +123,7 @@ SIGHTLINE_INLINE Vec<float> select(std::uint64_t bits, Vec<float> value, Vec<flo
   return _mm512_mask_mov_ps(other, static_cast<__mmask16>(bits), value);
 #else
   IntVec<float> bit{};
+#pragma GCC unroll 16
   for (int lane = 0; lane < Lanes<float>::count; ++lane)
     bit[lane] = 1 << lane;
   return ((static_cast<std::int32_t>(bits & 0xffff) - IntVec<float>{}) & bit) != 0 ? value : other;
@@ -129,6 +134,7 @@ SIGHTLINE_INLINE Vec<double> select(std::uint64_t bits, Vec<double> value, Vec<d
   return _mm512_mask_mov_pd(other, static_cast<__mmask8>(bits), value);
 #else
   IntVec<double> bit{};
+#pragma GCC unroll 16
   for (int lane = 0; lane < Lanes<double>::count; ++lane)
     bit[lane] = std::int64_t{1} << lane;
   return ((static_cast<std::int64_t>(bits & 0xff) - IntVec<double>{}) & bit) != 0 ? value : other;
@@ -275,6 +281,7 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> square_root(Vec<Real> x) {
     return _mm512_sqrt_pd(x);
 #else
   Vec<Real> out{};
+#pragma GCC unroll 16
   for (int lane = 0; lane < Lanes<Real>::count; ++lane)
     out[lane] = sizeof(Real) == 4 ? Real(__builtin_sqrtf(static_cast<float>(x[lane]))) : Real(__builtin_sqrt(x[lane]));
   return out;
