@@ -121,10 +121,28 @@ bool have_same_sublayers(architecture::Architecture a, architecture::Architectur
   return architecture::to_canonical_json(a) == architecture::to_canonical_json(b);
 }
 
-/// Are inputs and outputs of one kind?
+/// How often each relation stands in each layer: heads may share a pattern, which the layout keeps once, but two heads mix more than one.
+std::vector<std::uint64_t> count_heads(const architecture::Architecture& a, const Layout& layout, const Budget& budget) {
+  std::vector<std::uint64_t> counts;
+  std::size_t position = 0;
+  for (const architecture::LayerSpec& spec : a.layers) {
+    const auto& kept = layout.layers[layout.order[position]].relations;
+    position += static_cast<std::size_t>(spec.repeat);
+    const std::vector<layout::Relation> heads = architecture::make_relations(a, spec.mixer, budget);
+    for (const std::uint32_t r : kept) counts.push_back(static_cast<std::uint64_t>(std::count(heads.begin(), heads.end(), layout.relations[r])));
+  }
+  return counts;
+}
+
+/// Are inputs and outputs of one kind, functions of the same tokens?
 bool have_same_ends(const architecture::Architecture& a, const architecture::Architecture& b, const std::array<verdict::Answer, 2>& answers) {
   const bool ids = a.input.embedding == architecture::Embedding::table;
-  return ids == (b.input.embedding == architecture::Embedding::table) && (!ids || a.input.vocabulary == b.input.vocabulary) && answers[0].output_dim == answers[1].output_dim;
+  if (ids != (b.input.embedding == architecture::Embedding::table) || answers[0].output_dim != answers[1].output_dim) return false;
+  if (ids) return a.input.vocabulary == b.input.vocabulary && a.input.bos == b.input.bos;
+  // What a given table lets through is known on the box alone (theory.md 3.9).
+  const auto has_box = [](const architecture::Architecture& x) { return x.input.positions == architecture::Positions::fixed || x.input.positions == architecture::Positions::sinusoidal; };
+  const bool same_box = a.target.box == b.target.box || (!has_box(a) && !has_box(b));
+  return same_box && a.input.dim == b.input.dim && a.input.domain == b.input.domain;
 }
 
 /// Tokens that one side sees at its depth and the other does not; `unsettled`: too many to be looked at.
@@ -170,7 +188,7 @@ Difference compute_difference(const architecture::Architecture& a, const archite
     const sight::ClassKind kind = sight::compute_class_kind(layouts[k], budget);
     result.answers[k] = verdict::certify(ask_own(*sides[k], kind), budget);
   }
-  const bool identical = result.layout_equal && have_same_sublayers(a, b);
+  const bool identical = result.layout_equal && have_same_sublayers(a, b) && count_heads(a, layouts[0], budget) == count_heads(b, layouts[1], budget);
   const SightDifference sight = result.layout_equal ? SightDifference{} : compare_sight(layouts, result.answers, budget);  // equal layouts see the same
   // What one can, asked of the other. The class of what is seen is each side's own, so what is seen has to be the same as well.
   bool both = !sight.unsettled && !sight.target && have_same_ends(a, b, result.answers);

@@ -14,6 +14,10 @@ root = pathlib.Path(__file__).resolve().parents[2]
 command, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
 
 RING = 'tokens = 6\ndim = 4\n[mixer]\npattern = { kind = "ring", radius = 1 }\n[[layer]]\nrepeat = 3\n'
+HEADS = 'tokens = 2\ndim = 2\n[mixer]\npattern = { kind = "per_head", heads = [{kind="full"},{kind="full"},{kind="self"}] }\n[feedforward]\nkind = "none"\n'
+EMBEDDED = 'tokens = 2\ndim = 4\noutput = { head = "linear", dim = 1 }\ninput = { embedding = "linear", dim = 3 }\n'
+BOXED = 'tokens = 2\ndim = 1\ninput = { positions = "fixed", table = [[0],[1]] }\ntarget = { box = 0.25 }\n'
+IDS = 'tokens = 2\ndim = 4\noutput = { head = "linear", dim = 1 }\ninput = { embedding = "table", vocabulary = 3, positions = "learned" }\n'
 MASKED = 'tokens = 3\ndim = 4\n[mixer]\npattern = { kind = "file", path = "m.edges" }\n'
 LATER_MASK = 'tokens = 3\ndim = 4\n[[layer]]\n[[layer]]\npattern = { kind = "union", of = [{ kind = "self" }, { kind = "file", path = "m.edges" }] }\n'
 EDGES = "0 1\n1 2\n2 0\n0 0\n1 1\n2 2\n"
@@ -159,6 +163,13 @@ CASES = [
     ("diff", {"a.toml": RING, "b.toml": RING.replace("repeat = 3", "repeat = 2")}, ["diff", "a.toml", "b.toml", "--json"], 1,
      ['"same":false', '"needed":[3,3]', '"first_difference":{"layer":3,"reader":0,"read":0,"in":"a"}', '"floor":"1/2"'], ""),
     ("diff of masks", {"a.edges": "0 0\n0 1\n1 1\n1 0\n", "b.edges": "0 0\n0 1\n1 1\n"}, ["diff", "a.edges", "b.edges"], 1, ["layer 1: token 1 reads 0 only in a"], ""),
+    # Heads that share a pattern are two all the same; functions of other inputs are other functions.
+    ("diff of heads", {"a.toml": HEADS, "b.toml": HEADS.replace('{kind="full"},{kind="self"}', '{kind="self"},{kind="self"}')}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
+    ("diff of equal heads", {"a.toml": HEADS, "b.toml": HEADS.replace('{kind="full"}', '{kind="rows",rows=[[0,1],[0,1]]}')}, ["diff", "a.toml", "b.toml"], 0, ["same"], ""),
+    ("diff of raw widths", {"a.toml": EMBEDDED, "b.toml": EMBEDDED.replace("dim = 3", "dim = 2")}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
+    ("diff of domains", {"a.toml": EMBEDDED, "b.toml": EMBEDDED.replace("dim = 3", 'dim = 3, domain = "centred"')}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
+    ("diff of boxes", {"a.toml": BOXED, "b.toml": BOXED.replace("0.25", "0.3")}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
+    ("diff with and without BOS", {"a.toml": IDS, "b.toml": IDS.replace("vocabulary = 3", "vocabulary = 3, bos = true")}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
     ("no command", {}, [], 2, [], None),
 ]
 
