@@ -462,7 +462,6 @@ void decide_continuous(Derivation& d) {
   decide_blocks(d, needed.never ? 1 : needed.layers.value_or(std::max<std::uint64_t>(1, needed.low)), rest);
   decide_feedforward(d, rest);
   decide_norms(d, rest);
-  if (!decidable) output.impossible = rest.impossible = false;
   if (impossible && !unseen && !coarse) {
     if (fixed) {
       if (needed.below) d.set_collision(*needed.below);

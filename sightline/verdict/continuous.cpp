@@ -450,7 +450,8 @@ void decide_continuous(Context& context) {
     needed.high = 0;
     premises = describe_needed(needed, context.target_class);
   }
-  if (!decidable) sight_verdict.impossible = false;  // not even necessity: the pattern depends on the data
+  // Not even necessity of views: the pattern depends on the data. What norms and widths lose is lost whatever is read (docs/theory.md 16.88).
+  if (!decidable) sight_verdict.impossible = false;
 
   const bool unseen = sight_verdict.impossible && add_unseen_floor(context, question);
   if (sight_verdict.impossible || !sight_verdict.undecided) {
@@ -463,7 +464,6 @@ void decide_continuous(Context& context) {
   decide_blocks(context, needed.never ? 1 : needed.layers.value_or(std::max<std::uint64_t>(1, needed.low)), rest);
   decide_feedforward(context, rest);
   decide_norms(context, rest);
-  if (!decidable) output.impossible = rest.impossible = false;
   if (sight_verdict.impossible && !unseen && !coarse) {
     if (fixed_table) {
       answer.collision = sight_verdict.needed.below;
