@@ -158,7 +158,10 @@ void add_pre_layernorm_floor(Derivation& d) {
   const Json& last = d.a["output"]["norm"];
   // Behind a norm of the raw tokens their mean parts are no mean parts any more, and its gains may be 0 (16.50).
   if (real(d.a["input"]["norm"])) return d.add_floor({}, "F(X)_i = cos(20 times the component of X_i along (1,..,1)/sqrt d) e_1", domain, rule);
-  if (!d.a["block"]["residual"].boolean() || (real(last) && last["kind"].is("layernorm"))) return d.add_floor(ratio(d.n, 3), along + " e_1", domain, rule);
+  // A layer of no sublayers leaves tokens as they are, residual or not (16.88).
+  const bool replaces = !d.a["block"]["residual"].boolean() &&
+                        std::ranges::any_of(d.a["layer"].array(), [](const Json& l) { return !l["mixer"]["kind"].is("tokenwise") || has_feedforward(l); });
+  if (replaces || (real(last) && last["kind"].is("layernorm"))) return d.add_floor(ratio(d.n, 3), along + " e_1", domain, rule);
   if (real(last)) {  // RMSNorm reads the own mean part, nothing reads that of others (16.21)
     if (d.n > 1 && d.target_class == ClassKind::all)
       return d.add_floor(ratio(Natural(d.n) * (d.n - 1), 3), "F(X)_i = (sum over j != i of the component of X_j along (1,..,1)/sqrt d) e_1", domain, rule);

@@ -218,8 +218,12 @@ Floor make_pre_layernorm_floor(const Context& context) {
   const Floor no_number{2, std::nullopt, "F(X)_i = cos(20 times the component of X_i along (1,..,1)/sqrt d) e_1", domain, "pre-LayerNorm translation (theory 3.7)"};
   // Behind a norm of the raw tokens their mean parts are no mean parts any more, and its gains may be 0 (docs/theory.md 16.50).
   if (context.architecture.input.norm && context.architecture.input.norm->kind != architecture::NormKind::none) return no_number;
-  // Without a residual, or behind a last LayerNorm, the output does not depend on the mean part at all.
-  if (!context.architecture.block.residual || (final_norm && context.architecture.output.norm->kind == architecture::NormKind::layernorm)) {
+  // Without a residual, or behind a last LayerNorm, the output does not depend on the mean part at all. Layers of no sublayers leave tokens as they are, residual or
+  // not (docs/theory.md 16.88).
+  const bool replaces = !context.architecture.block.residual && std::any_of(context.architecture.layers.begin(), context.architecture.layers.end(), [](const architecture::LayerSpec& l) {
+    return l.mixer.kind != architecture::MixerKind::tokenwise || has_feedforward(l);
+  });
+  if (replaces || (final_norm && context.architecture.output.norm->kind == architecture::NormKind::layernorm)) {
     return {2, ratio(integer(context.tokens()), 3), "F(X)_i = (the component of X_i along (1,..,1)/sqrt d) e_1", domain,
             "pre-LayerNorm translation (theory 3.7)"};
   }
