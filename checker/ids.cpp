@@ -86,13 +86,24 @@ void check_mixers(const Derivation& d, bool nothing_wanted, Missing& missing) {
   }
 }
 
+/// Does one orbit hold all tokens with ids of their own?
+bool in_one_orbit(const Derivation& d, const Group& group) {
+  const std::vector<Vertex> orbit = orbits(group);
+  return std::all_of(orbit.end() - static_cast<std::ptrdiff_t>(d.ordinary), orbit.end(), [&](Vertex least) { return least == orbit.back(); });
+}
+
+/// Table and positions are functions of the own id, any at all for targets of this group (16.86).
+bool holds_own_id(const Derivation& d, const Group& group) {
+  const Json &input = d.a["input"], &positions = input["positions"];
+  return !real(input["norm"]) && (positions.is("none") || d.ordinary <= 1 || (positions.is("learned") && in_one_orbit(d, group)));
+}
+
 /// The table alone holds targets of the own id, with every sublayer switched off (16.23).
-bool is_table_enough(const Derivation& d) {
-  const Json& input = d.a["input"];
+bool is_table_enough(const Derivation& d, const Group& group) {
   const bool can_be_off = std::all_of(d.a["layer"].array().begin(), d.a["layer"].array().end(), [](const Json& layer) {
     return !lacks_scale(layer["mixer"]) && layer["feedforward"]["spectral_norm_equals"].is_null() && !(real(layer["norm"]) && layer["norm"]["place"].is("post"));
   });
-  return can_be_off && !real(input["norm"]) && d.a["block"]["residual"].boolean() && (input["positions"].is("none") || d.n == 1);
+  return can_be_off && d.a["block"]["residual"].boolean() && holds_own_id(d, group);
 }
 
 /// A branch of gain 1, with neither a head nor the gain of a last norm to make up for it (15.3).
@@ -188,13 +199,32 @@ std::optional<std::uint64_t> next_read_out(const Derivation& d, std::uint64_t fr
 
 /// How many layers targets of the own id ask for, with this group: none where table (and positions) hold them; else up to the first that reads out (16.86).
 std::pair<std::uint64_t, std::optional<std::uint64_t>> own_id_layers(const Derivation& d, const Group& group) {
-  const Json &input = d.a["input"], &positions = input["positions"];
-  const std::vector<Vertex> orbit = orbits(group);
-  bool alike = true;  // all tokens with ids of their own lie in one orbit
-  for (std::size_t i = d.n - d.ordinary; i < d.n; ++i) alike = alike && orbit[i] == orbit[d.n - 1];
-  const bool held = positions.is("none") || d.ordinary <= 1 || (alike && positions.is("learned"));
-  if (held && !real(input["norm"])) return {0, 0};
-  return {real(input["norm"]) || real(d.a["output"]["norm"]) || alike ? 0 : 1, next_read_out(d, 1)};
+  if (holds_own_id(d, group)) return {0, 0};
+  return {real(d.a["input"]["norm"]) || real(d.a["output"]["norm"]) || in_one_orbit(d, group) ? 0 : 1, next_read_out(d, 1)};
+}
+
+/// At least and at most so many layers; nothing where no number is enough.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> layer_bounds(const Derivation& d, const IdLayers& layers, const Group& group) {
+  if (!layers.layers && (layers.never || layers.high == 0)) return std::nullopt;
+  const std::uint64_t read_out = d.a["block"]["arrangement"].is("parallel") ? 1 : 0;
+  const auto [low, high] = layers.layers == 0u ? own_id_layers(d, group)
+                                               : std::pair(layers.layers.value_or(layers.low), next_read_out(d, layers.layers.value_or(layers.high) + read_out));
+  return high ? std::optional(std::pair(low, *high)) : std::nullopt;
+}
+
+/// What labels tell apart, networks of enough layers do, but for what goes to `missing`. @return some sublayer suffices by repetition alone
+bool check_premises(const Derivation& d, const IdLayers& layers, const Group& group, Missing& missing) {
+  const bool nothing_wanted = layers.layers == 0u, table_enough = nothing_wanted && is_table_enough(d, group);
+  const bool repeated = !table_enough && check_feedforward(d, missing);
+  check_mixers(d, nothing_wanted, missing);
+  if (!table_enough) check_norms(d, missing);
+  if (d.vocabulary == 1u) missing.push_back("vocabulary: one id alone (theory 15 speaks of two at least)");
+  if (!nothing_wanted && !d.every_mixer(&MixerFacts::decidable)) missing.push_back("mixer: " + d.mixer.front().why);
+  if (!d.a["block"]["residual"].boolean()) missing.push_back("no residual connection (theory 7.4)");
+  if (layers.only_necessary && !layers.never && !nothing_wanted && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
+  if (d.a["block"]["arrangement"].is("parallel") && adds_up_unfree_states(d) && layers.layers.value_or(layers.high) > 1 && missing.empty())
+    missing.push_back("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");
+  return repeated;
 }
 
 }  // namespace
@@ -216,7 +246,6 @@ void decide_ids(Derivation& d) {
   if (input["positions"].is("fixed") && polynomial && ask.mixers.front().additive_only == 'n') ask.mixers.front().additive_only = '?';
   const IdLayers layers = id_layers(ask);
   const bool one_id = d.vocabulary == 1u, impossible = decidable && !one_id && (layers.never || (d.given && *d.given < layers.layers.value_or(layers.low)));
-  Missing missing;
   if (impossible) {
     const ViewQuestion question{d.whole ? &d.layout : &d.sighted, &d.layout_group, d.target_is_layout ? nullptr : &d.target, d.target_class, false};
     const auto [pairs, first] = sight.unseen_pairs(question, d.given, bos);
@@ -238,19 +267,11 @@ void decide_ids(Derivation& d) {
   }
   d.use(layers.rule, layers.premises);
 
-  const bool nothing_wanted = layers.layers && *layers.layers == 0, table_enough = nothing_wanted && is_table_enough(d);
-  const bool repeated = !table_enough && check_feedforward(d, missing);
-  check_mixers(d, nothing_wanted, missing);
-  if (!table_enough) check_norms(d, missing);
-  if (one_id) missing.push_back("vocabulary: one id alone (theory 15 speaks of two at least)");
-  if (!decidable && !nothing_wanted) missing.push_back("mixer: " + d.mixer.front().why);
-  if (!block["residual"].boolean()) missing.push_back("no residual connection (theory 7.4)");
+  const bool table_enough = layers.layers == 0u && is_table_enough(d, *ask.target);
+  Missing missing;
+  const bool repeated = check_premises(d, layers, *ask.target, missing), premises = missing.empty();
   if (block["tied"].boolean()) d.use("tied");
-  if (layers.only_necessary && !layers.never && !nothing_wanted && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
   const std::uint64_t read_out = block["arrangement"].is("parallel") ? 1 : 0;  // a parallel block reads out one block later (15.4)
-  if (read_out > 0 && adds_up_unfree_states(d) && layers.layers.value_or(layers.high) > 1 && missing.empty())
-    missing.push_back("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");
-  const bool premises = missing.empty();
 
   bool enough = false;
   if (layers.layers) {
@@ -280,32 +301,30 @@ void decide_ids(Derivation& d) {
     return std::all_of(all.begin(), all.end(), [&](const Permutation& g) { return chain.contains(g); });
   };
   if (d.verdict == "certified" && d.target_class == ClassKind::all && (general || trivial) && inside()) d.expressed = d.layout_group;
-  if (!premises || d.rank.sphere) return;
-  if (repeated) return d.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
-  if (layers.layers || (!layers.never && layers.high > 0)) {
-    const auto [low, high] = nothing_wanted ? own_id_layers(d, *ask.target)
-                                            : std::pair(layers.layers.value_or(layers.low), next_read_out(d, layers.layers.value_or(layers.high) + read_out));
-    if (low == high) d.needed = low;
-    else if (high) d.needed_between = {low, *high};
+  if (d.rank.sphere) return;
+  if (premises && repeated) d.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
+  if (premises && !repeated) {
+    const auto bounds = layer_bounds(d, layers, *ask.target);
+    if (bounds && bounds->first == bounds->second) d.needed = bounds->first;
+    else d.needed_between = bounds;
   }
   if (d.class_kind == d.target_class) {
     d.class_layers = d.needed;
-  } else if (read_out == 0) {
-    const Group trivial_group{d.layout.tokens, {}, {}};
-    ask.kind = d.class_kind, ask.witnesses = false;
-    if (d.a["target"]["symmetry"].is("layout")) ask.target = d.class_kind == ClassKind::causal ? &trivial_group : &d.layout_group.group;
-    const IdLayers other = id_layers(ask);
-    Missing lacking;  // a target that asks for nothing says nothing about the sublayers
-    if (nothing_wanted && other.layers != 0u) {
-      if (check_feedforward(d, lacking)) lacking.push_back("layers");
-      check_mixers(d, false, lacking);
-      check_norms(d, lacking);
-    }
-    if (!other.only_necessary && lacking.empty() && other.layers) {
-      const auto [low, high] = *other.layers == 0 ? own_id_layers(d, *ask.target) : std::pair(*other.layers, next_read_out(d, *other.layers));
-      if (low == high) d.class_layers = low;
-    }
+    return;
   }
+  // The class of the layout asks by itself; where not even targets that want nothing are served, nothing is known.
+  IdLayers nothing;
+  nothing.layers = 0;
+  Missing lacking;
+  check_premises(d, nothing, *ask.target, lacking);
+  if (!lacking.empty()) return;
+  const Group trivial_group{d.layout.tokens, {}, {}};
+  ask.kind = d.class_kind, ask.witnesses = false;
+  if (d.a["target"]["symmetry"].is("layout")) ask.target = d.class_kind == ClassKind::causal ? &trivial_group : &d.layout_group.group;
+  const IdLayers other = id_layers(ask);
+  if (check_premises(d, other, *ask.target, lacking) || !lacking.empty()) return;
+  const auto bounds = layer_bounds(d, other, *ask.target);
+  if (bounds && bounds->first == bounds->second) d.class_layers = bounds->first;
 }
 
 }  // namespace checker

@@ -141,14 +141,22 @@ bool target_is_inside_layout(const Context& context) {
   return std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return member.contains(g); });
 }
 
+/// The table, and learned positions set to 0, are functions of the own id as they stand: any, at the tokens of one orbit (docs/theory.md 16.86).
+bool holds_own_id(const Context& context) {
+  const Input& input = context.architecture.input;
+  const auto& orbit = context.target.orbit;
+  const std::set<group::Point> orbits(orbit.begin() + (input.bos ? 1 : 0), orbit.end());
+  const bool normed = input.norm && input.norm->kind != NormKind::none;
+  return !normed && (input.positions == Positions::none || context.ordinary() <= 1 || (orbits.size() <= 1 && input.positions == Positions::learned));
+}
+
 /// Targets that ask for the own id alone: the table holds them, with every sublayer switched off (docs/theory.md 16.23).
 bool is_table_enough(const Context& context) {
   const Architecture& a = context.architecture;
   const bool can_be_off = std::all_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& layer) {
     return !lacks_scale(layer.mixer) && !layer.feedforward.spectral_norm_equals && (layer.norm.kind == NormKind::none || layer.norm.place != NormPlace::post);
   });
-  const bool own_state = !a.input.norm || a.input.norm->kind == NormKind::none;
-  return can_be_off && own_state && a.block.residual && (a.input.positions == Positions::none || context.tokens() == 1);
+  return can_be_off && a.block.residual && holds_own_id(context);
 }
 
 /// A branch of gain 1 is bounded; a head, or the gain of a last norm, would make up for it (15.3).
@@ -269,13 +277,68 @@ std::optional<std::uint64_t> find_read_out(const Context& context, std::uint64_t
 /// of the id at tokens of two orbits; a norm behind the table bends it to a surface (docs/theory.md 16.86).
 std::pair<std::uint64_t, std::optional<std::uint64_t>> bound_own_id(const Context& context) {
   const Architecture& a = context.architecture;
+  if (holds_own_id(context)) return {0, 0};
   const auto is_real = [](const std::optional<Norm>& norm) { return norm && norm->kind != NormKind::none; };
   const auto& orbit = context.target.orbit;
   const std::set<group::Point> orbits(orbit.begin() + (a.input.bos ? 1 : 0), orbit.end());
-  const bool alike = orbits.size() <= 1, positions = a.input.positions != Positions::none, normed = is_real(a.input.norm);
-  if (!normed && (!positions || context.ordinary() <= 1 || (alike && a.input.positions == Positions::learned))) return {0, 0};
-  const bool additive = !normed && !is_real(a.output.norm) && !alike;
+  const bool additive = !is_real(a.input.norm) && !is_real(a.output.norm) && orbits.size() > 1;
   return {additive ? 1 : 0, find_read_out(context, 1)};
+}
+
+/// A parallel block reads out one block later (15.4).
+std::uint64_t count_read_out(const Context& context) { return context.architecture.block.arrangement == Arrangement::parallel ? 1 : 0; }
+
+/// Layers that targets need, at least and at most; nothing where no number is known to be enough.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> bound_layers(const Context& context, const IdLayers& layers) {
+  if (!layers.layers && (layers.never || layers.high == 0)) return std::nullopt;
+  const auto [low, high] = layers.layers == 0 ? bound_own_id(context)
+                                              : std::pair(layers.layers.value_or(layers.low), find_read_out(context, layers.layers.value_or(layers.high) + count_read_out(context)));
+  if (!high) return std::nullopt;
+  return std::pair(low, *high);
+}
+
+/// What keeps networks from telling apart what labels do, however many layers there are.
+struct Premises {
+  std::vector<std::string> missing;
+  bool repeated = false;  ///< some sublayer suffices only by being repeated
+};
+
+Premises check_premises(const Context& context, const IdLayers& layers) {
+  const Architecture& a = context.architecture;
+  const bool nothing_wanted = layers.layers == 0, table_enough = nothing_wanted && is_table_enough(context);
+  const bool decidable = std::all_of(context.facts.mixer.begin(), context.facts.mixer.end(), [](const MixerFacts& m) { return m.decidable; });
+  Premises result;
+  std::vector<std::string>& missing = result.missing;
+  result.repeated = !table_enough && check_feedforward(context, missing);
+  check_mixers(context, nothing_wanted, missing);
+  if (!table_enough) check_norms(context, missing);
+  if (a.input.vocabulary == 1) missing.push_back("vocabulary: one id alone (theory 15 speaks of two at least)");
+  if (!decidable && !nothing_wanted) missing.push_back("mixer: " + context.facts.mixer.front().why);
+  if (!a.block.residual) missing.push_back("no residual connection (theory 7.4)");
+  if (layers.only_necessary && !layers.never && !nothing_wanted && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
+  if (count_read_out(context) > 0 && adds_up_unfree_states(context) && layers.layers.value_or(layers.high) > 1 && missing.empty()) {
+    missing.push_back("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");
+  }
+  return result;
+}
+
+/// The number for the class of the layout, with the target's symmetry: a question of its own, which asks neither for the target's class nor for the given depth.
+std::optional<std::uint64_t> compute_class_layers(Context& context) {
+  IdLayers nothing;  // premises of targets that ask for nothing: without these there is no number
+  nothing.layers = 0;
+  if (!check_premises(context, nothing).missing.empty()) return std::nullopt;
+  Context of_class = context;
+  if (context.architecture.target.symmetry_is_layout) {
+    of_class.target = context.layout_group;
+    of_class.target_is_layout = true;
+  }
+  if (*context.answer.class_kind == ClassKind::causal) of_class.mean_all_causal();
+  const IdLayers layers = compute_id_layers(of_class, *context.answer.class_kind);
+  context.asked = of_class.asked;
+  const Premises premises = check_premises(of_class, layers);
+  if (!premises.missing.empty() || premises.repeated) return std::nullopt;
+  const auto bounds = bound_layers(of_class, layers);
+  return bounds && bounds->first == bounds->second ? std::optional(bounds->first) : std::nullopt;
 }
 
 /// 15.8 a: a spare layer may fill the coordinate that a norm inside the branch takes away: one feedforward behind the labels and another one with
@@ -321,14 +384,12 @@ void decide_ids(Context& context) {
   const Architecture& a = context.architecture;
   Answer& answer = context.answer;
   const bool decidable = std::all_of(context.facts.mixer.begin(), context.facts.mixer.end(), [](const MixerFacts& m) { return m.decidable; });
-  const bool parallel = a.block.arrangement == Arrangement::parallel;
   const IdLayers layers = compute_id_layers(context, context.target_class);
 
   // Necessity: sight and labels, whatever the sublayers can do.
   const bool too_shallow = context.given && ((layers.layers && *context.given < *layers.layers) || (!layers.layers && *context.given < layers.low));
   const bool one_id = a.input.vocabulary == 1;  // then there is one input, and nothing to tell apart
   const bool impossible = decidable && !one_id && (layers.never || too_shallow);
-  std::vector<std::string> missing;
   if (impossible) {
     const sight::UnseenPairs unseen = sight::find_unseen_pairs(context.question(context.sighted_layout(), context.target_class, sight::RegisterRows::multisets), context.given, a.input.bos, context.budget);
     if (unseen.count > 0) {
@@ -342,21 +403,12 @@ void decide_ids(Context& context) {
   context.use(layers.rule, layers.premises);
 
   const bool nothing_wanted = layers.layers == 0, table_enough = nothing_wanted && is_table_enough(context);
-  const bool repeated = !table_enough && check_feedforward(context, missing);
-  check_mixers(context, nothing_wanted, missing);
-  if (!table_enough) check_norms(context, missing);
-  if (one_id) missing.push_back("vocabulary: one id alone (theory 15 speaks of two at least)");
-  if (!decidable && !nothing_wanted) missing.push_back("mixer: " + context.facts.mixer.front().why);
-  if (!a.block.residual) missing.push_back("no residual connection (theory 7.4)");
+  auto [missing, repeated] = check_premises(context, layers);
   if (a.block.tied) context.use("tied");
-  if (layers.only_necessary && !layers.never && !nothing_wanted && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
-  if (parallel && adds_up_unfree_states(context) && layers.layers.value_or(layers.high) > 1 && missing.empty()) {
-    missing.push_back("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");
-  }
   const bool premises = missing.empty();  // labels are sufficient as soon as there are enough layers
 
   // Enough layers? A parallel block reads out one block later (15.4).
-  const std::uint64_t read_out = parallel ? 1 : 0;
+  const std::uint64_t read_out = count_read_out(context);
   bool enough = false;
   if (layers.layers) {
     enough = !context.given || *context.given >= *layers.layers + (*layers.layers > 0 ? read_out : 0);
@@ -378,42 +430,16 @@ void decide_ids(Context& context) {
   if (answer.verdict == Verdict::certified && context.target_class == ClassKind::all && (general || context.layout_group.is_trivial()) && target_is_inside_layout(context)) {
     answer.expressed = answer.layout;
   }
-  if (!premises || context.rank.sphere) return;
-  if (repeated) {
-    context.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
-    return;
-  }
-  if (layers.layers || (!layers.never && layers.high > 0)) {
-    std::uint64_t low = layers.layers.value_or(layers.low);
-    std::optional<std::uint64_t> high;
-    if (nothing_wanted) std::tie(low, high) = bound_own_id(context);
-    else high = find_read_out(context, layers.layers.value_or(layers.high) + read_out);
-    if (low == high) answer.needed = low;
-    else if (high) answer.needed_between = {low, *high};
-  }
-  if (answer.class_kind == context.target_class) {
-    answer.class_layers = answer.needed;
-  } else if (answer.class_kind && read_out == 0) {
-    Context of_class = context;
-    if (a.target.symmetry_is_layout) {
-      of_class.target = context.layout_group;
-      of_class.target_is_layout = true;
+  if (context.rank.sphere) return;
+  if (premises && repeated) context.use("open", {"layers: feedforwards of bounded width suffice by repetition, no number is known (theory 15.4)"});
+  if (premises && !repeated) {
+    if (const auto bounds = bound_layers(context, layers)) {
+      if (bounds->first == bounds->second) answer.needed = bounds->first;
+      else answer.needed_between = bounds;
     }
-    if (*answer.class_kind == ClassKind::causal) of_class.mean_all_causal();
-    const IdLayers other = compute_id_layers(of_class, *answer.class_kind);
-    // A target that asks for nothing says nothing about the sublayers.
-    std::vector<std::string> lacking;
-    if (nothing_wanted && other.layers != 0) {
-      if (check_feedforward(context, lacking)) lacking.emplace_back("layers");
-      check_mixers(context, false, lacking);
-      check_norms(context, lacking);
-    }
-    if (!other.only_necessary && lacking.empty() && other.layers) {
-      const auto [low, high] = *other.layers == 0 ? bound_own_id(of_class) : std::pair(*other.layers, find_read_out(context, *other.layers));
-      if (low == high) answer.class_layers = low;
-    }
-    context.asked = std::move(of_class.asked);
   }
+  if (answer.class_kind == context.target_class) answer.class_layers = answer.needed;
+  else if (answer.class_kind) answer.class_layers = compute_class_layers(context);
 }
 
 }  // namespace sightline::verdict
