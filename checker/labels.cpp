@@ -498,7 +498,7 @@ std::optional<IdLayers> labels(const Stack& s) {
   result.only_necessary = std::any_of(s.heads.begin(), s.heads.end(), [](const Head& head) { return head.rule == Rule::set; });
   if (result.never || s.q.given.value_or(*result.layers) < *result.layers) result.floor = IdFloor::collision;
   if (s.every(Rule::whole) && !s.positions) result.floor = IdFloor::linformer;  // rows of a table tell equal ids apart (16.43)
-  if (s.every(Rule::set) && s.every(&RowFacts::full) && !s.bos && !s.positions && s.n == 3 && s.vocabulary == 2u) result.floor = IdFloor::max_of_three;
+  if (s.every(Rule::set) && s.every(&RowFacts::full) && !s.bos && !s.positions && s.n == 3 && s.vocabulary == 2u && s.q.kind != ClassKind::causal) result.floor = IdFloor::max_of_three;  // 16.88
   if (s.positions && result.layers.value_or(0) > 0 && adds_positions(s) != 'n') {  // labels of (id, row) show more; one period later states are free (16.28)
     result.low = *result.layers, result.high = result.low + period_of(s.a["layer"]);
     result.layers.reset();

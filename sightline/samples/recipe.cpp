@@ -81,8 +81,10 @@ void write_sums(const Frame& frame, Value value, double* y) {
   }
 }
 
-/// W(i) of docs/theory.md 16.7 for class causal: the tokens j with g(j) <= g(i) for every g in G, by orbits of pairs.
-std::vector<std::vector<std::size_t>> collect_causal_reads(const Frame& frame, const Architecture& a, const Budget& budget) {
+/// W(i) of docs/theory.md 16.7: the tokens j with g(j) in the class's set of g(i) for every g in G, by orbits of pairs.
+/// @param in_class  does the class alone let token i read token j?
+template <class InClass>
+std::vector<std::vector<std::size_t>> collect_reads(const Frame& frame, const Architecture& a, InClass in_class, const Budget& budget) {
   const auto generators = list_all_generators(a, budget);
   std::vector<std::vector<std::size_t>> reads(frame.n);
   std::set<Tuple> done;
@@ -90,7 +92,7 @@ std::vector<std::vector<std::size_t>> collect_causal_reads(const Frame& frame, c
     for (auto j = static_cast<std::uint32_t>(frame.first); j < frame.n; ++j) {
       if (done.count({i, j}) > 0) continue;
       const std::set<Tuple> orbit = collect_orbit(generators, {i, j}, budget);
-      const bool read = std::all_of(orbit.begin(), orbit.end(), [](const Tuple& pair) { return pair[1] <= pair[0]; });
+      const bool read = std::all_of(orbit.begin(), orbit.end(), [&](const Tuple& pair) { return in_class(pair[0], pair[1]); });
       for (const Tuple& pair : orbit) {
         done.insert(pair);
         if (read) reads[pair[0]].push_back(pair[1]);
@@ -98,6 +100,30 @@ std::vector<std::vector<std::size_t>> collect_causal_reads(const Frame& frame, c
     }
   }
   return reads;
+}
+
+bool comes_up_to(std::uint32_t i, std::uint32_t j) { return j <= i; }
+
+/// What every token comes to see, the list of layers repeated for ever: the sets of class seen.
+std::vector<std::set<std::uint32_t>> compute_sight(const layout::Layout& layout, const Budget& budget) {
+  std::vector<std::set<std::uint32_t>> sees(layout.vertices());
+  for (std::uint32_t i = 0; i < sees.size(); ++i) sees[i].insert(i);
+  std::vector<layout::Run> row;
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (const layout::Relation& relation : layout.relations) {
+      for (std::uint32_t i = 0; i < sees.size(); ++i) {
+        budget.poll();
+        const std::size_t before = sees[i].size();
+        relation.pattern().row(i, row);
+        for (std::uint32_t j = 0; j < sees.size(); ++j) {
+          if (std::any_of(row.begin(), row.end(), [&](const layout::Run& run) { return run.contains(j); })) sees[i].insert(sees[j].begin(), sees[j].end());
+        }
+        grown = grown || sees[i].size() > before;
+      }
+    }
+  }
+  return sees;
 }
 
 double along_ones(const double* token, std::size_t d) {
@@ -171,13 +197,23 @@ std::vector<std::uint32_t> list_all_tokens(std::size_t n) {
   return tokens;
 }
 
+/// The tokens that G takes one of them to: what a G-equivariant target says of it, it says of all.
+std::vector<std::uint32_t> list_orbit(const Frame& frame, const Architecture& a, std::uint32_t token, const Budget& budget) {
+  const group::Group group = make_target_group(a, budget);
+  std::vector<std::uint32_t> tokens;
+  for (std::uint32_t i = 0; i < frame.n; ++i) {
+    if (group.orbit[i] == group.orbit.at(token)) tokens.push_back(i);
+  }
+  return tokens;
+}
+
 /// Targets that say the same for every input, real or ids.
-std::optional<Recipe> make_constant_recipe(const Frame& frame, const Architecture& a, const std::string& target) {
+std::optional<Recipe> make_constant_recipe(const Frame& frame, const Architecture& a, const std::string& target, const Budget& budget) {
   Recipe recipe;
   if (const auto token = read_numbers(target, "F(X)_# = e_1, F(X)_i = 0 for i ")) {
     fill_constant(recipe, frame, {token->front()}, 1);
   } else if (const auto tokens = read_numbers(target, "F(X)_# = 0, F(X)_# = e_1")) {
-    fill_constant(recipe, frame, {tokens->back()}, 1);
+    fill_constant(recipe, frame, list_orbit(frame, a, tokens->back(), budget), 1);
   } else if (target == "F(X)_i = e_1 (a constant)") {
     fill_constant(recipe, frame, list_all_tokens(frame.n), 1);
   } else if (target == "F(X)_i = 2 sqrt(d) e_1") {
@@ -246,7 +282,8 @@ std::optional<Recipe> make_real_recipe(const Frame& frame, const Architecture& a
 /// +1 on the first half of the ids (the larger one when V is odd), else -1.
 double sign_of(std::int64_t id, std::int64_t vocabulary) { return id < (vocabulary + 1) / 2 ? 1 : -1; }
 
-/// (sequence, token) for which F = e_1: the orbit of the first labelled sequence of the collision.
+/// (sequence, token) for which F = e_1: the orbit of the first labelled sequence of the collision, with all sequences that differ from it where a target
+/// of the class does not look (docs/theory.md 16.3, 16.88).
 Recipe make_indicator(const Frame& frame, const Architecture& a, const sight::IdCollision& collision, const Budget& budget) {
   constexpr std::size_t most = 200'000;
   const auto generators = list_all_generators(a, budget);
@@ -264,10 +301,23 @@ Recipe make_indicator(const Frame& frame, const Architecture& a, const sight::Id
     }
     if (orbit.size() > most) throw OutOfReach(fmt::format("the target is e_1 on more than {} labelled sequences", most));
   }
+  std::vector<std::vector<std::size_t>> reads;
+  if (a.target.target_class == architecture::TargetClass::seen) {
+    const auto sees = compute_sight(architecture::make_layout(a, budget), budget);
+    reads = collect_reads(frame, a, [&](std::uint32_t i, std::uint32_t j) { return sees[i].contains(j); }, budget);
+  } else {
+    reads = collect_reads(frame, a, [&](std::uint32_t i, std::uint32_t j) { return !frame.causal || comes_up_to(i, j); }, budget);
+  }
+  const auto look = [reads](const std::int64_t* ids, std::uint32_t i) {
+    Labelled part{{}, i};
+    for (const std::size_t j : reads[i]) part.first.push_back(ids[j]);
+    return part;
+  };
+  std::set<Labelled> parts;
+  for (const Labelled& labelled : orbit) parts.insert(look(labelled.first.data(), labelled.second));
   Recipe recipe;
-  recipe.on_ids = [frame, orbit](const std::int64_t* ids, double* y) {
-    const std::vector<std::int64_t> sequence(ids, ids + frame.n);
-    for (auto at = orbit.lower_bound({sequence, 0}); at != orbit.end() && at->first == sequence; ++at) y[at->second * frame.k] = 1;
+  recipe.on_ids = [frame, parts, look](const std::int64_t* ids, double* y) {
+    for (std::uint32_t i = 0; i < frame.n; ++i) y[i * frame.k] = parts.contains(look(ids, i)) ? 1 : 0;
   };
   return recipe;
 }
@@ -296,12 +346,7 @@ std::optional<Recipe> make_id_recipe(const Frame& frame, const Architecture& a, 
     return recipe;
   }
   if (const auto numbers = read_numbers(target, "F(X)_i = e_1 for the # tokens of the orbit of #, else 0")) {
-    std::vector<std::uint32_t> tokens;
-    const group::Group group = make_target_group(a, budget);
-    for (std::uint32_t i = 0; i < frame.n; ++i) {
-      if (group.orbit[i] == group.orbit.at(numbers->back())) tokens.push_back(i);
-    }
-    fill_constant(recipe, frame, tokens, 1);
+    fill_constant(recipe, frame, list_orbit(frame, a, numbers->back(), budget), 1);
     return recipe;
   }
   if (target.starts_with("F = e_1 on the first of the two labelled sequences") && answer.id_collision) return make_indicator(frame, a, *answer.id_collision, budget);
@@ -318,11 +363,11 @@ Recipe make_recipe(const Architecture& a, const verdict::Answer& answer, const v
   const bool of_class = a.target.target_class == architecture::TargetClass::all ||
                         (frame.causal && ((ids && a.target.symmetry_is_layout) || make_target_group(a, budget).is_trivial()));
   const bool sums = floor.target.find("should see") != std::string::npos || floor.target.find("over j <= i") != std::string::npos;
-  if (sums && !of_class && frame.causal && frame.n <= 512) frame.reads = collect_causal_reads(frame, a, budget);
+  if (sums && !of_class && frame.causal && frame.n <= 512) frame.reads = collect_reads(frame, a, comes_up_to, budget);
   else if (sums && !of_class) throw InputError("no samples: which tokens the target reads depends on the class and the symmetry together; ask for class all, or a trivial symmetry");
   const std::int64_t n = a.tokens;
   const std::int64_t vocabulary = a.input.vocabulary.value_or(std::max<std::int64_t>(2, n + n % 2));
-  std::optional<Recipe> recipe = make_constant_recipe(frame, a, floor.target);
+  std::optional<Recipe> recipe = make_constant_recipe(frame, a, floor.target, budget);
   if (!recipe) recipe = ids ? make_id_recipe(frame, a, answer, floor.target, vocabulary, budget) : make_real_recipe(frame, a, floor.target, budget);
   if (!recipe) throw InputError(fmt::format("no samples: the floor has no closed target (\"{}\")", floor.target));
   recipe->vocabulary = vocabulary;

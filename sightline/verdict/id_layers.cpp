@@ -164,7 +164,8 @@ std::optional<IdLayers> try_labels(const Stack& stack) {
   if (answer.at_given || result.never) result.floor = IdFloor::collision;
   const bool positions = has_absolute_positions(context.architecture);  // those tell ids at different rows apart (docs/theory.md 16.43)
   if (stack.every_rule(RowRule::whole) && !positions) result.floor = IdFloor::linformer;
-  const bool full_max = stack.every_rule(RowRule::set) && stack.every_relation(&RowFacts::full) && !stack.bos();
+  // The target of that floor reads all three tokens, which a causal one must not (docs/theory.md 16.88).
+  const bool full_max = stack.every_rule(RowRule::set) && stack.every_relation(&RowFacts::full) && !stack.bos() && stack.kind != ClassKind::causal;
   if (full_max && !positions && stack.n() == 3 && context.architecture.input.vocabulary == 2) result.floor = IdFloor::max_of_three;
   return result;
 }

@@ -182,6 +182,18 @@ def fixed_positions_error(xs, ys, answer):
     return 2 * 0.25 * len(paired) / len(xs)
 
 
+# Samples are of the class: what a target must not look at does not change it, what the group exchanges gets the same (theory 16.88).
+# name, architecture, says what is wrong with the samples
+OF_CLASS = [
+    ("label collision, class seen", 'tokens = 2\ndim = 2\n[target]\nclass = "seen"\nsymmetry = []\n[input]\nembedding = "table"\nvocabulary = 2\n[output]\nhead = "linear"\ndim = 1\n[mixer]\nsink = true\npattern = { kind = "self" }\n',
+     lambda xs, ys: len({(i, x[i], y[i][0]) for x, y in zip(xs, ys) for i in (0, 1)}) != 4),
+    ("label collision, class causal", 'tokens = 3\ndim = 2\n[target]\nclass = "causal"\n[input]\nembedding = "table"\nvocabulary = 2\n[output]\nhead = "linear"\ndim = 1\n[mixer]\nsink = true\npattern = { kind = "rows", rows = [[0, 1], [0, 1], [0, 1, 2]] }\n',
+     lambda xs, ys: any(len({(*x[:i + 1], y[i][0]) for x, y in zip(xs, ys)}) != 2 ** (i + 1) for i in range(3))),
+    ("fixed positions, two equal rows", 'tokens = 3\ndim = 2\n[target]\nsymmetry = ["(1 2)"]\n[input]\npositions = "fixed"\ntable = [[0,0],[0.5,0],[0.5,0]]\n',
+     lambda xs, ys: any(y[0] != [0, 0] or y[1] != [1, 0] or y[2] != [1, 0] for y in ys)),
+]
+
+
 def run(*arguments, cwd):
     return subprocess.run([command, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, timeout=100)
 
@@ -210,6 +222,12 @@ with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     for case in CASES:
         check_case(folder, *case)
+    for case, text, is_wrong in OF_CLASS:
+        (folder / "class.toml").write_text(text)
+        result = run("target", "class.toml", "--samples", 400, "--out", "class.npz", cwd=folder)
+        arrays = read_npz(folder / "class.npz") if result.returncode == 0 else None
+        if arrays is None or is_wrong(split(arrays["x"]), split(arrays["y"])) or not any(arrays["y"][1]):
+            faults.append(f"{case}: the samples are not of the class {result.stderr.strip()}")
     # Every floor with a number in the reference cases can be sampled.
     files = sorted((root / "tests/golden/cases").glob("*.toml"))
     for case, entry in json.loads((root / "tests/verdict_cases/cases.json").read_text()).items():
@@ -243,5 +261,5 @@ with tempfile.TemporaryDirectory() as name:
         faults.append("--fix on a table that works should say that there is nothing to mend")
 
 print("\n".join(faults))
-print(f"target: {len(CASES) + 4} cases, {len(faults)} faults")
+print(f"target: {len(CASES) + len(OF_CLASS) + 4} cases, {len(faults)} faults")
 sys.exit(bool(faults))
