@@ -10,6 +10,15 @@ namespace {
 
 using Missing = std::vector<std::string>;
 
+/// Small steps and post-norms make up all flows along a sphere of two dimensions or more, which shows as many numbers (16.89).
+bool flows_on_sphere(const Derivation& d, const Json& layer, const FeedforwardFacts& f) {
+  const Json &norm = layer["norm"], &ff = layer["feedforward"];
+  const std::int64_t dimension = d.dim - (norm["kind"].is("layernorm") ? 2 : 1);
+  const bool sphere = has_one_norm(d.a) && real(norm) && norm["place"].is("post") && (norm["eps"].number() < 1 || norm["affine"].boolean()) && dimension >= 2;
+  const bool plain = d.a["block"]["arrangement"].is("sequential") && !d.a["output"]["head"].is("none") && !real(d.a["input"]["norm"]) && !real(d.a["output"]["norm"]);
+  return sphere && plain && ff["bias"].is_boolean() && ff["bias"].boolean() && !f.polynomial && d.output_dim <= dimension;
+}
+
 /// True when some sublayer suffices only by being repeated (section 6): then no number of layers is known.
 bool check_feedforward(const Derivation& d, Missing& missing) {
   const Json &layers = d.a["layer"], &front = d.a["input"]["norm"];
@@ -26,7 +35,7 @@ bool check_feedforward(const Derivation& d, Missing& missing) {
     if (ff["kind"].is("none") && d.mixer[k].softmax && !ends && reads_out && (next.softmax || next.blind)) continue;
     const bool narrow = !ff["width"].is_null() || !ff["spectral_norm_at_most"].is_null();
     if ((narrow || !f.interpolates) && repeats && (f.closure == Closure::full || f.closure == Closure::zero_fixing)) {
-      if (post) {  // every round ends in the norm (16.84)
+      if (post && !flows_on_sphere(d, layers[k], f)) {  // every round ends in the norm (16.84)
         missing.push_back("feedforward: behind a post-norm one sublayer must take finitely many states anywhere by itself (theory 15.3, 16.84)");
         return repeated;
       }

@@ -30,6 +30,18 @@ bool may_keep_order(const Architecture& a, const LayerSpec& layer) {
   return a.dim == 2 && norm.kind == NormKind::layernorm && norm.place == NormPlace::pre && !norm.affine && layer.feedforward.spectral_norm_at_most;
 }
 
+/// Post-norms take all states to one sphere, along which small steps of any feedforward with hidden biases make up every flow, if it has two dimensions: all states
+/// go anywhere there, and as many numbers as the sphere has dimensions can be read off (docs/theory.md 16.89).
+bool flows_on_sphere(const Context& context, const LayerSpec& layer, const FeedforwardFacts& facts) {
+  const Architecture& a = context.architecture;
+  const auto is_real = [](const std::optional<Norm>& norm) { return norm && norm->kind != NormKind::none; };
+  const Norm& norm = layer.norm;
+  const std::int64_t dimension = a.dim - (norm.kind == NormKind::layernorm ? 2 : 1);
+  const bool sphere = context.facts.norm.uniform && norm.place == NormPlace::post && (norm.eps < 1 || norm.affine) && dimension >= 2;
+  const bool plain = a.block.arrangement == Arrangement::sequential && a.output.head != Head::none && !is_real(a.input.norm) && !is_real(a.output.norm);
+  return sphere && plain && layer.feedforward.bias == Bias::yes && !facts.polynomial && context.answer.output_dim.value_or(0) <= dimension;
+}
+
 /// Returns true when some sublayer suffices only by being repeated (section 6): then no number of layers is known.
 bool check_feedforward(const Context& context, std::vector<std::string>& missing) {
   bool repeated = false;
@@ -47,7 +59,8 @@ bool check_feedforward(const Context& context, std::vector<std::string>& missing
     if (f.kind == FeedforwardKind::none && context.facts.mixer[k].softmax && !ends && reads_out && (next.softmax || next.blind)) continue;
     const bool narrow = f.width || f.spectral_norm_at_most;
     const bool by_repetition = repeats && (facts.closure == Closure::full || facts.closure == Closure::zero_fixing);  // section 6
-    if (by_repetition && post && (narrow || !facts.interpolates)) {  // each round ends in the norm, which moves every state (docs/theory.md 16.84)
+    // Each round ends in the norm, which moves every state (docs/theory.md 16.84).
+    if (by_repetition && post && (narrow || !facts.interpolates) && !flows_on_sphere(context, a.layers[k], facts)) {
       missing.push_back("feedforward: behind a post-norm one sublayer must take finitely many states anywhere by itself (theory 15.3, 16.84)");
       return repeated;
     }
