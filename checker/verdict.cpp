@@ -54,12 +54,12 @@ bool shows_lengths(const Derivation& d) {
   for (std::size_t k = 0; k < d.mixer.size(); position += d.a["layer"][k++]["repeat"].natural()) {
     if (!d.mixer[k].blind) continue;
     for (const std::uint32_t r : d.layout.layers[d.layout.order[position]]) {
-      std::set<std::uint64_t> sizes;
+      std::set<std::map<std::int64_t, std::uint64_t>> sizes;  // in each colour: every one has a weight (16.90)
       for (Vertex i = 0; i < d.layout.vertices() && sizes.size() < 2; ++i) {
         d.layout.relations[r].pattern->row(i, row);
-        std::uint64_t size = 0;
-        for (const Run& run : row) size += run.size();
-        sizes.insert(size);
+        std::map<std::int64_t, std::uint64_t> size;
+        for (const Run& run : row) size[run.colour] += run.size();
+        sizes.insert(std::move(size));
       }
       if (sizes.size() > 1) return true;
     }

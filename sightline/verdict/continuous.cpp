@@ -37,24 +37,25 @@ bool mixes_register_rows(const Context& context) {
          !every_mixer(context, [](const MixerFacts& m) { return !m.normalised || m.blind; });
 }
 
-/// A sum of constants shows nobody, but how long its row is (16.5 d): views without such a layer are too coarse where lengths differ.
+/// A sum of constants shows nobody, but how long its row is (16.5 d), and how long in each colour, as every colour has a weight (docs/theory.md 16.90): views
+/// without such a layer are too coarse where these differ.
 bool shows_lengths(const Context& context) {
   if (context.sighted().is_whole) return false;
   const auto& colour = context.layout.vertex_colour;  // tokens that are all told apart need no lengths
   if (std::set<std::uint64_t>(colour.begin(), colour.begin() + context.layout.tokens).size() == context.layout.tokens) return false;
-  std::vector<layout::Run> row;
+  std::vector<layout::ColouredRun> row;
   std::size_t position = 0;
   for (std::size_t k = 0; k < context.architecture.layers.size(); position += static_cast<std::size_t>(context.architecture.layers[k++].repeat)) {
     if (!context.facts.mixer[k].blind) continue;
     for (const std::uint32_t r : context.layout.layers[context.layout.order[position]].relations) {
-      std::optional<std::uint64_t> length;
+      std::optional<std::map<std::int64_t, std::uint64_t>> first;
       for (layout::Vertex i = 0; i < context.layout.vertices(); ++i) {
         context.budget.poll();
-        context.layout.relations[r].pattern().row(i, row);
-        std::uint64_t size = 0;
-        for (const layout::Run& run : row) size += run.size();
-        if (length.value_or(size) != size) return true;
-        length = size;
+        context.layout.relations[r].row(i, row);
+        std::map<std::int64_t, std::uint64_t> lengths;
+        for (const layout::ColouredRun& run : row) lengths[run.colour] += (run.last - run.first) / run.step + 1;
+        if (first.value_or(lengths) != lengths) return true;
+        first = std::move(lengths);
       }
     }
   }
