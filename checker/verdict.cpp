@@ -394,7 +394,7 @@ void decide_continuous(Derivation& d) {
   const Layout* layout = d.whole ? &d.layout : &d.sighted;
   const ConfirmedGroup* own = d.whole ? &d.layout_group : &d.sighted_group;
   const bool frequencies = shows_frequencies(d), lengths = shows_lengths(d), pooled = pools_among_others(d), coarse = pooled || lengths;
-  const bool views_at_last = !lengths && d.connected;
+  const bool views_at_last = !lengths && d.class_kind == ClassKind::all;
   const ViewQuestion own_group{layout, own, nullptr, ClassKind::all, frequencies};
   ViewQuestion of_layout = own_group;
   if (!d.whole) of_layout.target = &d.layout_group.group;

@@ -10,6 +10,7 @@
 #include "sightline/base/error.hpp"
 #include "sightline/sight/reach.hpp"
 #include "sightline/verdict/certify.hpp"
+#include "sightline/verdict/context.hpp"
 
 namespace sightline::design {
 
@@ -182,14 +183,17 @@ Difference compute_difference(const architecture::Architecture& a, const archite
   Difference result;
   const std::array<const architecture::Architecture*, 2> sides{&a, &b};
   const std::array<Layout, 2> layouts{architecture::make_layout(a, budget), architecture::make_layout(b, budget)};
+  const std::array<std::optional<Layout>, 2> hidden{verdict::hide_blind_layers(a, layouts[0]), verdict::hide_blind_layers(b, layouts[1])};
+  const std::array<Layout, 2> seen{hidden[0].value_or(layouts[0]), hidden[1].value_or(layouts[1])};  // by networks
   result.first = find_first_difference(layouts[0], layouts[1], budget);
   result.layout_equal = !result.first && layouts[0].vertex_colour == layouts[1].vertex_colour && a.depth == b.depth;
   for (std::size_t k = 0; k < 2; ++k) {
-    const sight::ClassKind kind = sight::compute_class_kind(layouts[k], budget);
+    const sight::ClassKind kind = sight::compute_class_kind(seen[k], budget);
     result.answers[k] = verdict::certify(ask_own(*sides[k], kind), budget);
   }
   const bool identical = result.layout_equal && have_same_sublayers(a, b) && count_heads(a, layouts[0], budget) == count_heads(b, layouts[1], budget);
-  const SightDifference sight = result.layout_equal ? SightDifference{} : compare_sight(layouts, result.answers, budget);  // equal layouts see the same
+  const bool equal_sight = result.layout_equal && !hidden[0] && !hidden[1];
+  const SightDifference sight = equal_sight ? SightDifference{} : compare_sight(seen, result.answers, budget);
   // What one can, asked of the other. The class of what is seen is each side's own, so what is seen has to be the same as well.
   bool both = !sight.unsettled && !sight.target && have_same_ends(a, b, result.answers);
   for (std::size_t k = 0; k < 2; ++k) {

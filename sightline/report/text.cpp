@@ -96,7 +96,7 @@ std::string describe_layers(const Answer& answer) {
   else if (answer.needed_between) text += fmt::format(", between {} and {} needed", answer.needed_between->first, answer.needed_between->second);
   else if (answer.verdict == Verdict::impossible) text += ", no number suffices or none is known";
   else text += ", no exact number known";
-  if (answer.connected) text += fmt::format("; every token sees every token after {}", *answer.connected);
+  if (answer.connected && answer.class_kind == sight::ClassKind::all) text += fmt::format("; every token sees every token after {}", *answer.connected);
   else if (answer.class_kind == sight::ClassKind::causal) text += "; no token sees a later one";
   else if (answer.class_kind) text += "; some token never sees some other";
   return text;

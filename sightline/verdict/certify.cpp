@@ -108,7 +108,7 @@ void give_up(Answer& answer) {
 }
 
 std::string describe_bounds(const Answer& answer) {
-  if (answer.connected) return fmt::format("; reached: every token sees every token after {} layer{}, so at least as many are needed", *answer.connected, *answer.connected == 1 ? "" : "s");
+  if (answer.connected && answer.class_kind == sight::ClassKind::all) return fmt::format("; reached: every token sees every token after {} layer{}, so at least as many are needed", *answer.connected, *answer.connected == 1 ? "" : "s");
   if (!answer.unseen.empty()) return "; reached: who sees whom, and that some token never sees some other";
   return "; nothing was established yet";
 }
@@ -156,9 +156,12 @@ void decide(Context& context) {
   });
   // Sight first: it is cheap, and what a limit must not take away.
   budget.report("sight", 0);
-  answer.unseen = to_runs(sight::compute_unseen(context.layout, context.given, {sight::ClassKind::all, false}, budget));
+  // What networks see, not what patterns say: sums of constants read nobody (docs/theory.md 16.91). Definition 4 speaks of patterns.
+  const std::optional<layout::Layout> hidden = hide_blind_layers(a, context.layout);
+  const layout::Layout& seen = hidden ? *hidden : context.layout;
+  answer.unseen = to_runs(sight::compute_unseen(seen, context.given, {sight::ClassKind::all, false}, budget));
   answer.connected = sight::compute_connected(context.layout, budget).layers;
-  answer.class_kind = sight::compute_class_kind(context.layout, budget);
+  answer.class_kind = sight::compute_class_kind(seen, budget);
   budget.report("symmetry", 0);
   Symmetry found = symmetry.take();
   context.layout_group = std::move(found.group);

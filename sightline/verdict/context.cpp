@@ -19,22 +19,31 @@ bool Context::every_row(bool RowFacts::*fact) const {
   return true;
 }
 
+std::optional<layout::Layout> hide_blind_layers(const architecture::Architecture& architecture, const layout::Layout& layout) {
+  std::optional<layout::Layout> hidden;
+  std::uint32_t empty = 0;
+  std::size_t position = 0;
+  for (const architecture::LayerSpec& layer : architecture.layers) {
+    const std::size_t end = position + static_cast<std::size_t>(layer.repeat);
+    if (layout.layers[layout.order[position]].relations.empty() || !is_blind(layer.mixer)) {
+      position = end;
+      continue;
+    }
+    if (!hidden) {
+      hidden = layout;
+      empty = static_cast<std::uint32_t>(layout.layers.size());
+      hidden->layers.emplace_back();
+    }
+    for (; position < end; ++position) hidden->order[position] = empty;
+  }
+  return hidden;
+}
+
 const layout::Layout& Context::sighted_layout() const {
   if (sighted_) return sighted_->layout;
-  sighted_ = {layout, {}, true};
-  std::optional<std::uint32_t> empty;
-  std::size_t position = 0;
-  for (std::size_t k = 0; k < architecture.layers.size(); ++k) {
-    for (std::int64_t r = 0; r < architecture.layers[k].repeat; ++r, ++position) {
-      if (!facts.mixer[k].blind || layout.layers[layout.order[position]].relations.empty()) continue;
-      if (!empty) {
-        empty = static_cast<std::uint32_t>(layout.layers.size());
-        sighted_->layout.layers.emplace_back();
-        sighted_->is_whole = false;
-      }
-      sighted_->layout.order[position] = *empty;
-    }
-  }
+  std::optional<layout::Layout> hidden = hide_blind_layers(architecture, layout);
+  const bool whole = !hidden;
+  sighted_ = {hidden ? std::move(*hidden) : layout, {}, whole};
   return sighted_->layout;
 }
 

@@ -25,6 +25,9 @@ struct Sighted {
   bool is_whole = false;  ///< nothing was hidden: layout and group are those of the architecture
 };
 
+/// The layout without what layers show whose mixers ignore other tokens; nothing where there are no such layers.
+[[nodiscard]] std::optional<layout::Layout> hide_blind_layers(const architecture::Architecture& architecture, const layout::Layout& layout);
+
 /// A question about views that the answer rests on; a certificate shows evidence for every one.
 struct ViewsAsked {
   enum class What { needed, collision, expressed };

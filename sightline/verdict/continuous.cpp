@@ -412,7 +412,7 @@ void decide_continuous(Context& context) {
 
   // Views that are coarser than what networks see: what they tell apart is told apart, no more is claimed.
   const bool pooled = pools_among_others(a), lengths = shows_lengths(context), coarse = pooled || lengths;
-  const bool views_at_last = !lengths && answer.connected;  // all rows of connected tokens come into sight
+  const bool views_at_last = !lengths && answer.class_kind == ClassKind::all;  // all rows come into sight where all tokens do
   const std::uint64_t spare = count_layers_to_spare(context);
   // Pairs of overlapping rows decide among the layout's own symmetries, and nothing else survives once views have no others.
   const bool everything = context.target_class == ClassKind::all || (context.target_class == ClassKind::seen && answer.class_kind == ClassKind::all);

@@ -48,6 +48,10 @@ bool lacks_scale(const Mixer& mixer) {
   return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::mean || mixer.kind == MixerKind::sum || mixer.kind == MixerKind::max;
 }
 
+bool is_blind(const Mixer& mixer) {
+  return mixer.kind == MixerKind::tokenwise || (mixer.kind == MixerKind::bias && attention_kernel::compute_activation_facts(mixer.activation).constant == Tri::yes);
+}
+
 bool adds_multiples(const Mixer& mixer) {
   return mixer.kind == MixerKind::convolution || (mixer.kind == MixerKind::linear && mixer.heads == 1);
 }

@@ -62,6 +62,9 @@ struct Facts {
 /// Layers after which the list repeats itself, however often it is written down.
 [[nodiscard]] std::uint64_t find_period(const architecture::Architecture& architecture);
 
+/// Does it ignore all other tokens, whatever its weights are (3.3)?
+[[nodiscard]] bool is_blind(const architecture::Mixer& mixer);
+
 [[nodiscard]] bool has_kernel(const architecture::Mixer& mixer);
 /// Does top_k leave out any key? Not where there are no more (docs/theory.md 16.61).
 [[nodiscard]] bool selects_keys(const architecture::Architecture& architecture, const architecture::Mixer& mixer);

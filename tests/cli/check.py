@@ -16,6 +16,7 @@ command, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
 RING = 'tokens = 6\ndim = 4\n[mixer]\npattern = { kind = "ring", radius = 1 }\n[[layer]]\nrepeat = 3\n'
 HEADS = 'tokens = 2\ndim = 2\n[mixer]\npattern = { kind = "per_head", heads = [{kind="full"},{kind="full"},{kind="self"}] }\n[feedforward]\nkind = "none"\n'
 EMBEDDED = 'tokens = 2\ndim = 4\noutput = { head = "linear", dim = 1 }\ninput = { embedding = "linear", dim = 3 }\n'
+BLOCKS = 'tokens = 4\ndim = 2\n[mixer]\nkind = KIND\npattern = { kind = "blocks", size = 2 }\n'
 BOXED = 'tokens = 2\ndim = 1\ninput = { positions = "fixed", table = [[0],[1]] }\ntarget = { box = 0.25 }\n'
 IDS = 'tokens = 2\ndim = 4\noutput = { head = "linear", dim = 1 }\ninput = { embedding = "table", vocabulary = 3, positions = "learned" }\n'
 MASKED = 'tokens = 3\ndim = 4\n[mixer]\npattern = { kind = "file", path = "m.edges" }\n'
@@ -169,6 +170,8 @@ CASES = [
     ("diff of raw widths", {"a.toml": EMBEDDED, "b.toml": EMBEDDED.replace("dim = 3", "dim = 2")}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
     ("diff of domains", {"a.toml": EMBEDDED, "b.toml": EMBEDDED.replace("dim = 3", 'dim = 3, domain = "centred"')}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
     ("diff of boxes", {"a.toml": BOXED, "b.toml": BOXED.replace("0.25", "0.3")}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
+    ("diff of constants and means", {"a.toml": BLOCKS.replace("KIND", '"bias"\nactivation = "1"'), "b.toml": BLOCKS.replace("KIND", '"mean"')}, ["diff", "a.toml", "b.toml"], 1, ["different", "missed by a: what token 1 is, asked of token 0"], ""),
+    ("explain of constants", {"a.toml": BLOCKS.replace("KIND", '"bias"\nactivation = "1"')}, ["explain", "a.toml", "--token", "0"], 0, ["1 token : 0"], ""),
     ("diff with and without BOS", {"a.toml": IDS, "b.toml": IDS.replace("vocabulary = 3", "vocabulary = 3, bos = true")}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
     ("no command", {}, [], 2, [], None),
 ]
