@@ -6,6 +6,7 @@
 #include "sightline/base/error.hpp"
 #include "sightline/symmetry/search.hpp"
 #include "sightline/symmetry/shared_rows.hpp"
+#include "sightline/symmetry/small_graph.hpp"
 #include "sightline/symmetry/tower.hpp"
 #include "sightline/symmetry/verification.hpp"
 
@@ -136,6 +137,9 @@ group::Group compute_token_automorphisms(const Structure& structure, Vertex toke
 
 std::optional<group::Group> find_listed_group(const layout::Layout& layout, const Budget& callers_budget, SearchRecord* record) {
   const Budget budget = callers_budget;
+  // Every list makes a class at least, so most layouts need not be looked at.
+  const auto has_many_lists = [](const layout::Relation& relation) { return relation.pattern().lists().size() > most_small_vertices; };
+  if (std::any_of(layout.relations.begin(), layout.relations.end(), has_many_lists)) return std::nullopt;
   std::optional<TwinTower> tower = TwinTower::make_listed(make_structure(layout), budget);
   if (!tower) return std::nullopt;
   return search_tower(*std::move(tower), layout.vertices(), layout.tokens, budget, record);
