@@ -149,7 +149,13 @@ public:
       return (*test)(permutation);
     };
     if (do_residues_explain(layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), is_symmetry) || do_times_explain(layout_, depth_, roots, explainer_.number()) ||
-        do_lines_explain(layout_, depth_, roots) || do_matchings_explain(layout_, depth_, roots, is_symmetry)) {
+        do_lines_explain(layout_, depth_, roots)) {
+      if (keeps_met) meet_given(roots);
+      return;
+    }
+    // Few roots (the ends of a window) are mostly told by what is near them, and matchings read all rows.
+    const bool few = layout_.vertices() >= 4096 && 64 * std::uint64_t{roots.size()} < layout_.vertices();
+    if (!few && do_matchings_explain(layout_, depth_, roots, is_symmetry)) {
       if (keeps_met) meet_given(roots);
       return;
     }
@@ -181,7 +187,7 @@ public:
     }
     // No more steps for small views than comparing these views one by one takes.
     const std::uint64_t cost = std::clamp(128 * std::uint64_t{roots.size()} * layout_.vertices(), 8 * few_local_work, most_local_work);
-    if (do_surroundings_explain({layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), cost, 8, 4096, rigid}, memory_, places_)) {
+    if (do_surroundings_explain({layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), cost, 8, 4096, rigid}, memory_, places_) || (few && do_matchings_explain(layout_, depth_, roots, is_symmetry))) {
       if (keeps_met) meet_given(roots);
       return;
     }

@@ -222,7 +222,10 @@ bool ViewSweep::run() {
   const auto is_symmetry = [this](const group::Permutation& tau) { return is_layout_symmetry(tau); };
   if (do_residues_explain(layout, *question_.layout_group, depth_, roots, symmetric_class(), is_symmetry, budget_)) return explained();
   if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_) || do_lines_explain(layout, depth_, roots, budget_)) return explained();
-  if (do_matchings_explain(layout, depth_, roots, is_symmetry, budget_)) return explained();
+  // Where few roots are left (the ends of a window), what is near them is looked at first: matchings describe all rows.
+  constexpr Vertex least_for_few = 4096, rows_per_root = 64;
+  const bool few = layout.vertices() >= least_for_few && roots.size() * std::uint64_t{rows_per_root} < layout.vertices();
+  if (!few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_)) return explained();
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
   const bool passes_layout_group = !layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all);
   if (passes_layout_group && !drop_partly_complete(layout, *question_.layout_group, depth_, roots, records, budget_).empty()) {
@@ -249,7 +252,7 @@ bool ViewSweep::run() {
   if (first_only() && layout.vertices() >= least_for_hidden_twins) near.is_refuted = [this](const AlikeVertices& alike) { return !try_alike(alike); };
   const SurroundingsAnswer surroundings = explain_surroundings(near, views_, budget_);
   if (surroundings == SurroundingsAnswer::refuted) return false;
-  if (surroundings == SurroundingsAnswer::explained) return explained();
+  if (surroundings == SurroundingsAnswer::explained || (few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_))) return explained();
   if (many) {
     if (first_only() && !sample_twins(roots)) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
