@@ -94,6 +94,8 @@ struct Derivation {
   ConfirmedGroup layout_group, sighted_group, recoloured_group;
   bool whole = true;                   ///< no layer is blind
   std::optional<Sight> sight, sighted_sight, recoloured_sight, pattern_sight;
+  /// Who sees whom in networks: blind layers show nobody (16.91).
+  Sight& sight_of_networks() { return whole ? *sight : *sighted_sight; }
   Group target;
   bool target_is_layout = true;
   ClassKind target_class = ClassKind::all;

@@ -212,12 +212,14 @@ std::pair<std::uint64_t, std::optional<std::uint64_t>> own_id_layers(const Deriv
   return {real(d.a["input"]["norm"]) || real(d.a["output"]["norm"]) || in_one_orbit(d, group) ? 0 : 1, next_read_out(d, 1)};
 }
 
+/// A parallel block reads out one block later (15.4).
+std::uint64_t count_read_out(const Derivation& d) { return d.a["block"]["arrangement"].is("parallel") ? 1 : 0; }
+
 /// At least and at most so many layers; nothing where no number is enough.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> layer_bounds(const Derivation& d, const IdLayers& layers, const Group& group) {
   if (!layers.layers && (layers.never || layers.high == 0)) return std::nullopt;
-  const std::uint64_t read_out = d.a["block"]["arrangement"].is("parallel") ? 1 : 0;
   const auto [low, high] = layers.layers == 0u ? own_id_layers(d, group)
-                                               : std::pair(layers.layers.value_or(layers.low), next_read_out(d, layers.layers.value_or(layers.high) + read_out));
+                                               : std::pair(layers.layers.value_or(layers.low), next_read_out(d, layers.layers.value_or(layers.high) + count_read_out(d)));
   return high ? std::optional(std::pair(low, *high)) : std::nullopt;
 }
 
@@ -231,7 +233,7 @@ bool check_premises(const Derivation& d, const IdLayers& layers, const Group& gr
   if (!nothing_wanted && !d.every_mixer(&MixerFacts::decidable)) missing.push_back("mixer: " + d.mixer.front().why);
   if (!d.a["block"]["residual"].boolean()) missing.push_back("no residual connection (theory 7.4)");
   if (layers.only_necessary && !layers.never && !nothing_wanted && missing.empty()) missing.push_back("labels are necessary only for this mixer (theory 15.4 L6)");
-  if (d.a["block"]["arrangement"].is("parallel") && adds_up_unfree_states(d) && layers.layers.value_or(layers.high) > 1 && missing.empty())
+  if (count_read_out(d) > 0 && adds_up_unfree_states(d) && layers.layers.value_or(layers.high) > 1 && missing.empty())
     missing.push_back("parallel blocks whose mixers add up states that no feedforward has moved (theory 15.4 Lemma S, 16.21)");
   return repeated;
 }
@@ -241,7 +243,7 @@ bool check_premises(const Derivation& d, const IdLayers& layers, const Group& gr
 void decide_ids(Derivation& d) {
   const Json &input = d.a["input"], &block = d.a["block"];
   const bool decidable = d.every_mixer(&MixerFacts::decidable), bos = input["bos"].boolean();
-  const Sight& sight = d.whole ? *d.sight : *d.sighted_sight;
+  const Sight& sight = d.sight_of_networks();
   IdQuestion ask;
   ask.architecture = &d.a, ask.layout = &d.layout, ask.sight = &sight, ask.target = d.target_is_layout ? &d.layout_group.group : &d.target;
   ask.layout_group = &d.layout_group, ask.kind = d.target_class, ask.given = d.given, ask.evidence = d.evidence->find("ids"), ask.seen = d.whole ? nullptr : &d.sighted;
@@ -280,7 +282,7 @@ void decide_ids(Derivation& d) {
   Missing missing;
   const bool repeated = check_premises(d, layers, *ask.target, missing), premises = missing.empty();
   if (block["tied"].boolean()) d.use("tied");
-  const std::uint64_t read_out = block["arrangement"].is("parallel") ? 1 : 0;  // a parallel block reads out one block later (15.4)
+  const std::uint64_t read_out = count_read_out(d);
 
   bool enough = false;
   if (layers.layers) {

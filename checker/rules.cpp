@@ -307,7 +307,7 @@ void derive_rest(Derivation& d) {
     d.mixer.push_back(mixer_facts(mixer, d.kernel.back(), d.alpha.back(), d.dim, selects_keys(d.a, mixer)));
   }
   hide_blind_layers(d);
-  d.class_kind = (d.whole ? *d.sight : *d.sighted_sight).class_kind();  // of what networks see (16.91)
+  d.class_kind = d.sight_of_networks().class_kind();
   d.rank = output_rank(d.a);
   d.output_largest = std::max<std::int64_t>(0, d.rank.certified);
   const std::int64_t least = d.rank.sphere ? 0 : 1;  // no outputs at all would be no target (16.30)
@@ -368,7 +368,7 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted, u
   }
 
   Json::Array unseen;
-  for (const auto& [value, repeat] : (d.whole ? *d.sight : *d.sighted_sight).unseen(d.given)) {
+  for (const auto& [value, repeat] : d.sight_of_networks().unseen(d.given)) {
     const Json number(static_cast<std::int64_t>(value));
     if (d.n > 1000) unseen.push_back(Json(Json::Array{number, Json(static_cast<std::int64_t>(repeat))}));
     else unseen.insert(unseen.end(), repeat, number);

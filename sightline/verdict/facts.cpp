@@ -298,7 +298,7 @@ MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int
       return result;
     case MixerKind::bias: {
       const ActivationFacts alpha = attention_kernel::compute_activation_facts(mixer.activation);
-      result.blind = alpha.constant == Tri::yes;
+      result.blind = is_blind(mixer);
       result.mean = alpha.constant == Tri::no && alpha.continuous == Tri::yes ? Tri::yes : result.blind ? Tri::no : Tri::unknown;
       result.additive_only = alpha.affine;
       result.linear = alpha.affine == Tri::yes;  // then the whole sum is affine in X (3.6)
