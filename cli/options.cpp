@@ -59,7 +59,6 @@ void limit_process(std::uint64_t bytes) {
     for (int field = 0; field < 6 && file >> pages; ++field) data = pages;
     return file ? data * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
   }();
-  keep_freed_memory(false);
   rlimit limit{};
   // Without /proc there is no figure to start from, and the budget alone has to do.
   if (held == 0 || getrlimit(RLIMIT_DATA, &limit) != 0) return;
@@ -81,6 +80,7 @@ Budget make_budget(const LimitOptions& limits, bool whole_process) {
     if (whole_process) limit_process(*bytes);
   }
   Budget budget(limits.time_seconds, bytes);
+  if (limits.memory_megabytes) budget.when_quarter_booked = [] { keep_freed_memory(false); };  // what is kept leaves holes that count
   if (isatty(STDERR_FILENO) != 0) budget.listener = show_progress;
   return budget;
 }

@@ -19,7 +19,7 @@
 namespace sightline::cli {
 
 /// Lists of megabytes come and go: by default every one of them is a mapping of its own, whose pages the system has to clear again and again
-/// (a tenth of the time of a certificate for a million tokens). Not under --memory, where what is free must be given back.
+/// (a tenth of the time of a certificate for a million tokens, two fifths where that is slow). Not where memory gets scarce.
 inline void keep_freed_memory(bool keep) {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, keep ? 1 << 30 : 128 << 10);

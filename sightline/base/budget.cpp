@@ -35,7 +35,7 @@ Budget::Budget(std::optional<double> time_seconds, std::optional<std::uint64_t> 
 }
 
 Budget::Budget(const Budget& other)
-    : listener(other.listener), crew(other.crew), abandoned(other.abandoned), deadline_(other.deadline_), time_seconds_(other.time_seconds_),
+    : listener(other.listener), when_quarter_booked(other.when_quarter_booked), crew(other.crew), abandoned(other.abandoned), deadline_(other.deadline_), time_seconds_(other.time_seconds_),
       memory_bytes_(other.memory_bytes_), booked_bytes_(other.booked_bytes_), polls_(other.polls_), stage_(other.stage_), fraction_(other.fraction_) {}
 
 Budget::~Budget() { give_back(own_bytes_); }
@@ -58,7 +58,9 @@ void Budget::poll_now() const {
 
 void Budget::ask(std::uint64_t bytes) const {
   if (!booked_bytes_) return;
-  if (booked_bytes_->fetch_add(bytes, std::memory_order_relaxed) + bytes > memory_bytes_) {
+  const std::uint64_t before = booked_bytes_->fetch_add(bytes, std::memory_order_relaxed), part = memory_bytes_ / 4;
+  if (when_quarter_booked && before < part && before + bytes >= part) when_quarter_booked();
+  if (before + bytes > memory_bytes_) {
     booked_bytes_->fetch_sub(bytes, std::memory_order_relaxed);
     throw BudgetExhausted(fmt::format("the memory limit of {} bytes does not allow {} more bytes", memory_bytes_, bytes));
   }

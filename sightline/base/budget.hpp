@@ -54,6 +54,8 @@ public:
   /// Set from a signal handler (async-signal-safe).
   static std::atomic<bool> interrupted;
   std::function<void(std::string_view stage, double fraction)> listener;
+  /// Called when a quarter of the memory limit is booked, by the thread that asks: from here on what is given back should be given back to the system.
+  std::function<void()> when_quarter_booked;
   /// Threads that may take over work (crew.hpp), none: there are no others. Outlives the budget.
   Crew* crew = nullptr;
   /// Set while nobody waits any more for what is computed with this budget: poll() then throws Abandoned. May be absent.

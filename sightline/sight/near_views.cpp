@@ -154,6 +154,28 @@ private:
 
   [[nodiscard]] std::uint64_t key(std::uint32_t step, std::uint64_t j) const { return step == 0 ? j : (j % views_.steps_[step]) * vertices_ + j; }
 
+  /// The places of a list in the order of a step. A list of many vertices is looked up vertex by vertex: it is no random one, and sorts take long.
+  [[nodiscard]] std::vector<std::size_t> sort_by_key(std::uint32_t step, const std::vector<Vertex>& list) const {
+    std::vector<std::size_t> order;
+    order.reserve(list.size());
+    if (list.size() < vertices_ / 8) {
+      std::vector<std::pair<std::uint64_t, std::size_t>> by_key(list.size());
+      for (std::size_t x = 0; x < list.size(); ++x) by_key[x] = {key(step, list[x]), x};
+      std::sort(by_key.begin(), by_key.end());
+      for (const auto& [ignored, x] : by_key) order.push_back(x);
+      return order;
+    }
+    std::vector<Vertex> place_of(vertices_, 0);  // one more than the place, 0: not listed
+    for (std::size_t x = 0; x < list.size(); ++x) place_of[list[x]] = static_cast<Vertex>(x + 1);
+    const std::uint64_t stride = step == 0 ? 1 : views_.steps_[step];
+    for (std::uint64_t residue = 0; residue < stride; ++residue) {
+      for (std::uint64_t j = residue; j < vertices_; j += stride) {
+        if (place_of[j] != 0) order.push_back(place_of[j] - 1);
+      }
+    }
+    return order;
+  }
+
   /// The hash of the whole, when B_a comes apart.
   std::optional<std::uint64_t> colour_surroundings(Vertex root) {
     const std::size_t inner = active_.size();
@@ -173,14 +195,10 @@ private:
     const std::size_t steps = views_.steps_.size();
     std::vector<std::vector<std::uint64_t>> keys(steps);
     std::vector<std::vector<std::size_t>> order(steps);
-    std::vector<std::pair<std::uint64_t, std::size_t>> by_key(near.size());
     for (std::uint32_t s = 0; s < steps; ++s) {
-      for (std::size_t x = 0; x < near.size(); ++x) by_key[x] = {key(s, near[x]), x};
-      std::sort(by_key.begin(), by_key.end());
-      for (const auto& [at, x] : by_key) {
-        keys[s].push_back(at);
-        order[s].push_back(x);
-      }
+      order[s] = sort_by_key(s, near);
+      keys[s].reserve(near.size());
+      for (const std::size_t x : order[s]) keys[s].push_back(key(s, near[x]));
     }
     std::vector<Located> located;
     for (std::size_t i = 0; i < inner; ++i) {
