@@ -192,7 +192,11 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
   const std::string& kind = mixer["kind"].string();
   const bool top_k = selects, sink = mixer["sink"].boolean(), relative = !mixer["relative"].is("none");
   const bool exact = !sink && mixer["eps"].number() == 0;
-  if (kind == "attention") {
+  const bool nothing = kind == "attention" && kernel.is(K::constant) && kernel.is(K::nonzero_at_zero, 'n') && !(mixer["normalised"].boolean() && exact);
+  if (kind == "tokenwise" || nothing) {
+    m.mean = m.odd = m.homogeneous = m.linear = m.blind = true, m.additive_only = 'n';
+    m.why = nothing ? "the kernel is 0: tokens do not interact (theory 16.92)" : "tokens do not interact";
+  } else if (kind == "attention") {
     m.softmax = kernel.is(K::softmax);
     m.normalised = mixer["normalised"].boolean() && exact;
     m.additive_only = kernel.is(K::reads_keys) ? 'n' : kernel.is(K::reads_keys, 'n') ? 'y' : '?';
@@ -200,7 +204,9 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
     m.linear = kernel.is(K::constant) && !top_k && (!relative || biased);
     m.odd = kernel.is(K::even);
     m.homogeneous = m.linear || (m.normalised && kernel.is(K::homogeneous));
-    m.sees_places = mixer["relative"].is("rotary") && !m.softmax && !turns_alike(mixer["kernel"]);
+    const bool turned = mixer["relative"].is("rotary") && !m.softmax;
+    m.may_weigh_nobody = turned && m.normalised && !kernel.is(K::positive);
+    m.sees_places = m.may_weigh_nobody || (turned && !turns_alike(mixer["kernel"]));
     if (relative && !biased && !m.softmax) m.why = "rotary positions and ALiBi are proved for softmax only (theory 15.8 l)";
     else if (mixer["relative"].is("rotary") && dim < 2) m.why = "rotary positions turn pairs of coordinates: one is not enough (theory 2.5)";
     else if (top_k && relative) {
@@ -238,11 +244,11 @@ MixerFacts mixer_facts(const Json& mixer, const KernelFacts& kernel, const Activ
   } else if (kind == "lsh") {
     m.decidable = m.bounded = false;
     m.why = "LSH attention chooses its pattern from the data and from random numbers (theory 7.5)";
-  } else {  // convolution, linear, sum, mean, tokenwise
+  } else {  // convolution, linear, sum, mean
     m.mean = m.odd = m.homogeneous = m.linear = true;
-    m.blind = kind == "tokenwise", m.additive_only = kind == "sum" || kind == "mean" ? 'y' : 'n';
+    m.additive_only = kind == "sum" || kind == "mean" ? 'y' : 'n';
     m.normalised = kind == "mean" && exact;
-    m.why = m.blind ? "tokens do not interact" : "a linear mixer with trained weights (theory 2.3, 2.5)";
+    m.why = "a linear mixer with trained weights (theory 2.3, 2.5)";
   }
   if (lacks_scale(mixer)) m.mean = false, m.why = "W_V is not trained (theory 2.3, 15.4)";
   return m;

@@ -249,7 +249,7 @@ void decide_ids(Derivation& d) {
   ask.layout_group = &d.layout_group, ask.kind = d.target_class, ask.given = d.given, ask.evidence = d.evidence->find("ids"), ask.seen = d.whole ? nullptr : &d.sighted;
   for (std::size_t k = 0; k < d.mixer.size(); ++k) {
     const MixerFacts& m = d.mixer[k];
-    ask.mixers.push_back({m.softmax, m.additive_only, m.blind, m.sees_places, d.kernel[k].is(KernelFacts::positive)});
+    ask.mixers.push_back({m.softmax, m.additive_only, m.blind, m.sees_places, d.kernel[k].is(KernelFacts::positive), m.may_weigh_nobody});
   }
   // Rows of a table are as they are: weights that are polynomials of the keys show their moments alone, which two sets of rows may share (16.32).
   const Json& first = d.a["layer"][0]["mixer"]["kind"];

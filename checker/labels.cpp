@@ -448,7 +448,8 @@ std::optional<IdLayers> constants(const Stack& s) {
   const std::vector<Vertex> orbit = orbits(*s.q.target);
   const auto other = std::find_if(orbit.begin(), orbit.end(), [](Vertex least) { return least != 0; });
   const Json::Array& specs = s.a["layer"].array();
-  const bool merged = !s.bos && !s.positions && !s.registers && std::all_of(specs.begin(), specs.end(), averages) && s.every(&RowFacts::nonempty);
+  const bool weighty = std::none_of(s.q.mixers.begin(), s.q.mixers.end(), [](const IdMixer& mixer) { return mixer.may_weigh_nobody; });
+  const bool merged = weighty && !s.bos && !s.positions && !s.registers && std::all_of(specs.begin(), specs.end(), averages) && s.every(&RowFacts::nonempty);
   if (!merged || other == orbit.end()) return std::nullopt;
   const bool causal = s.every(&RowFacts::causal);
   IdLayers result = found(std::nullopt, causal ? "constant-prefixes" : "constant-sequences");
@@ -661,8 +662,7 @@ IdLayers decide(const Stack& s) {
     if (s.n > 1 && selects_keys(s.a, layer["mixer"])) return between(*reach, 0, "open", {"top-k attention on ids: labels are not necessary there (theory 15.8 l)"});
   }
   if (s.lengths && s.n > 1) return between(*reach, 0, "open", {"a layer shows the length of its rows alone"});
-  const auto sees_places = [](const IdMixer& mixer) { return mixer.sees_places; };
-  if (s.n > 1 && std::any_of(s.q.mixers.begin(), s.q.mixers.end(), sees_places)) return between(*reach, 0, "open", {"rotary positions under a kernel that turning both tokens may change: rows show more than offsets (theory 16.37)"});
+  if (s.n > 1 && std::any_of(s.q.mixers.begin(), s.q.mixers.end(), [](const IdMixer& mixer) { return mixer.sees_places; })) return between(*reach, 0, "open", {"rotary positions under a kernel that turning both tokens may change, or that may be 0: rows show more than offsets (theory 16.37, 16.92)"});
   if (auto result = labels(s)) return *result;
   if (s.positions) return by_views(s, *reach, question);
   if (auto result = linformer(s, *reach)) return *result;

@@ -67,6 +67,7 @@ struct IdMixer {
   bool blind = false;               ///< other tokens do not matter
   bool sees_places = false;         ///< rows show more than offsets (16.37)
   bool positive = false;            ///< its kernel is positive everywhere
+  bool may_weigh_nobody = false;    ///< all weights of a row may be 0 (16.92)
 };
 
 struct IdQuestion {

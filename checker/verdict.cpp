@@ -52,7 +52,7 @@ bool shows_lengths(const Derivation& d) {
   std::vector<Run> row;
   std::size_t position = 0;
   for (std::size_t k = 0; k < d.mixer.size(); position += d.a["layer"][k++]["repeat"].natural()) {
-    if (!d.mixer[k].blind) continue;
+    if (!d.mixer[k].blind || d.mixer[k].mean) continue;
     for (const std::uint32_t r : d.layout.layers[d.layout.order[position]]) {
       std::set<std::map<std::int64_t, std::uint64_t>> sizes;  // in each colour: every one has a weight (16.90)
       for (Vertex i = 0; i < d.layout.vertices() && sizes.size() < 2; ++i) {

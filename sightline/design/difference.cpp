@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -146,22 +147,46 @@ bool have_same_ends(const architecture::Architecture& a, const architecture::Arc
   return same_box && a.input.dim == b.input.dim && a.input.domain == b.input.domain;
 }
 
+/// Tokens that do not see as many in both (run-length lists): the first of each stretch, and of many stretches some that lie all over the sequence.
+std::vector<Vertex> sample_other_counts(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& a, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& b) {
+  constexpr std::size_t most = 64;
+  std::vector<Vertex> found;
+  std::uint64_t end_a = 0, end_b = 0, at = 0;
+  for (std::size_t k = 0, l = 0; k < a.size() && l < b.size();) {
+    if (a[k].first != b[l].first) found.push_back(static_cast<Vertex>(at));
+    at = std::min(end_a + a[k].second, end_b + b[l].second);
+    if (at == end_a + a[k].second) end_a += a[k++].second;
+    if (at == end_b + b[l].second) end_b += b[l++].second;
+  }
+  if (found.size() <= most) return found;
+  std::vector<Vertex> sample;
+  for (std::size_t k = 1; k <= most; ++k) sample.push_back(found[k * found.size() / most - 1]);
+  return sample;
+}
+
 /// Tokens that one side sees at its depth and the other does not; `unsettled`: too many to be looked at.
 struct SightDifference {
   bool unsettled = false;
   std::optional<SeparatingTarget> target;
 };
 
-SightDifference compare_sight(const std::array<Layout, 2>& layouts, const std::array<verdict::Answer, 2>& answers, const Budget& budget) {
+/// @param first  the first token that has something to tell: a BOS is the same in every sequence
+SightDifference compare_sight(const std::array<Layout, 2>& layouts, const std::array<verdict::Answer, 2>& answers, std::ptrdiff_t first, const Budget& budget) {
   constexpr Vertex most_tokens = 4096;
   const auto sees_all = [](const verdict::Answer& answer) { return std::all_of(answer.unseen.begin(), answer.unseen.end(), [](const auto& run) { return run.first == 0; }); };
   if (sees_all(answers[0]) && sees_all(answers[1])) return {};
   const Vertex n = layouts[0].tokens;
-  if (n > most_tokens) return {true, {}};
+  std::vector<Vertex> readers;
+  if (n > most_tokens) {
+    readers = sample_other_counts(answers[0].unseen, answers[1].unseen);
+  } else {
+    readers.resize(n);
+    std::iota(readers.begin(), readers.end(), Vertex{0});
+  }
   std::array<std::vector<bool>, 2> sees{std::vector<bool>(n), std::vector<bool>(n)};
   // Repeated for ever, every round but the last shows a vertex more.
   const auto depth = [&](std::size_t k) { return answers[k].given.value_or(layouts[k].order.size() * std::uint64_t{layouts[k].vertices()}); };
-  for (Vertex i = 0; i < n; ++i) {
+  for (const Vertex i : readers) {
     for (std::size_t k = 0; k < 2; ++k) {
       budget.poll();
       std::fill(sees[k].begin(), sees[k].end(), false);
@@ -169,11 +194,11 @@ SightDifference compare_sight(const std::array<Layout, 2>& layouts, const std::a
         for (std::uint64_t j = run.first; j <= run.last && j < n; j += run.step) sees[k][j] = true;
       }
     }
-    if (sees[0] == sees[1]) continue;
-    const auto j = static_cast<Vertex>(std::mismatch(sees[0].begin(), sees[0].end(), sees[1].begin()).first - sees[0].begin());
+    const auto j = static_cast<Vertex>(std::mismatch(sees[0].begin() + first, sees[0].end(), sees[1].begin() + first).first - sees[0].begin());
+    if (j == n) continue;
     return {false, SeparatingTarget{sees[0][j] ? "b" : "a", fmt::format("what token {} is, asked of token {}", j, i), std::nullopt}};
   }
-  return {};
+  return {n > most_tokens, {}};
 }
 
 }  // namespace
@@ -183,7 +208,8 @@ Difference compute_difference(const architecture::Architecture& a, const archite
   Difference result;
   const std::array<const architecture::Architecture*, 2> sides{&a, &b};
   const std::array<Layout, 2> layouts{architecture::make_layout(a, budget), architecture::make_layout(b, budget)};
-  const std::array<std::optional<Layout>, 2> hidden{verdict::hide_blind_layers(a, layouts[0]), verdict::hide_blind_layers(b, layouts[1])};
+  const std::array<verdict::Facts, 2> facts{verdict::compute_facts(a, budget), verdict::compute_facts(b, budget)};
+  const std::array<std::optional<Layout>, 2> hidden{verdict::hide_blind_layers(a, layouts[0], &facts[0]), verdict::hide_blind_layers(b, layouts[1], &facts[1])};
   const std::array<Layout, 2> seen{hidden[0].value_or(layouts[0]), hidden[1].value_or(layouts[1])};  // by networks
   result.first = find_first_difference(layouts[0], layouts[1], budget);
   result.layout_equal = !result.first && layouts[0].vertex_colour == layouts[1].vertex_colour && a.depth == b.depth;
@@ -193,9 +219,11 @@ Difference compute_difference(const architecture::Architecture& a, const archite
   }
   const bool identical = result.layout_equal && have_same_sublayers(a, b) && count_heads(a, layouts[0], budget) == count_heads(b, layouts[1], budget);
   const bool equal_sight = result.layout_equal && !hidden[0] && !hidden[1];
-  const SightDifference sight = equal_sight ? SightDifference{} : compare_sight(seen, result.answers, budget);
-  // What one can, asked of the other. The class of what is seen is each side's own, so what is seen has to be the same as well.
-  bool both = !sight.unsettled && !sight.target && have_same_ends(a, b, result.answers);
+  const SightDifference sight = equal_sight ? SightDifference{} : compare_sight(seen, result.answers, a.input.bos || b.input.bos ? 1 : 0, budget);
+  // What one can, asked of the other. The class of what is seen is each side's own, so what is seen has to be the same as well;
+  // where the layout's own group is not expressed, networks do more than what has all symmetries of the group that is (docs/theory.md 16.92).
+  const auto expresses_own = [](const verdict::Answer& answer) { return answer.verdict == verdict::Verdict::certified; };
+  bool both = !sight.unsettled && !sight.target && have_same_ends(a, b, result.answers) && expresses_own(result.answers[0]) && expresses_own(result.answers[1]);
   for (std::size_t k = 0; k < 2; ++k) {
     const verdict::Answer& able = result.answers[k];
     const verdict::Answer& other = result.answers[1 - k];

@@ -19,13 +19,13 @@ bool Context::every_row(bool RowFacts::*fact) const {
   return true;
 }
 
-std::optional<layout::Layout> hide_blind_layers(const architecture::Architecture& architecture, const layout::Layout& layout) {
+std::optional<layout::Layout> hide_blind_layers(const architecture::Architecture& architecture, const layout::Layout& layout, const Facts* facts) {
   std::optional<layout::Layout> hidden;
   std::uint32_t empty = 0;
   std::size_t position = 0;
-  for (const architecture::LayerSpec& layer : architecture.layers) {
-    const std::size_t end = position + static_cast<std::size_t>(layer.repeat);
-    if (layout.layers[layout.order[position]].relations.empty() || !is_blind(layer.mixer)) {
+  for (std::size_t k = 0; k < architecture.layers.size(); ++k) {
+    const std::size_t end = position + static_cast<std::size_t>(architecture.layers[k].repeat);
+    if (layout.layers[layout.order[position]].relations.empty() || !(facts != nullptr ? facts->mixer[k].blind : is_blind(architecture.layers[k].mixer))) {
       position = end;
       continue;
     }
@@ -41,7 +41,7 @@ std::optional<layout::Layout> hide_blind_layers(const architecture::Architecture
 
 const layout::Layout& Context::sighted_layout() const {
   if (sighted_) return sighted_->layout;
-  std::optional<layout::Layout> hidden = hide_blind_layers(architecture, layout);
+  std::optional<layout::Layout> hidden = hide_blind_layers(architecture, layout, &facts);
   const bool whole = !hidden;
   sighted_ = {hidden ? std::move(*hidden) : layout, {}, whole};
   return sighted_->layout;

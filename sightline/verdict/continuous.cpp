@@ -46,7 +46,8 @@ bool shows_lengths(const Context& context) {
   std::vector<layout::ColouredRun> row;
   std::size_t position = 0;
   for (std::size_t k = 0; k < context.architecture.layers.size(); position += static_cast<std::size_t>(context.architecture.layers[k++].repeat)) {
-    if (!context.facts.mixer[k].blind) continue;
+    const MixerFacts& facts = context.facts.mixer[k];
+    if (!facts.blind || facts.mean == attention_kernel::Tri::yes) continue;
     for (const std::uint32_t r : context.layout.layers[context.layout.order[position]].relations) {
       std::optional<std::map<std::int64_t, std::uint64_t>> first;
       for (layout::Vertex i = 0; i < context.layout.vertices(); ++i) {
@@ -87,8 +88,8 @@ bool forgets_own_rows(const Context& context) {
   return false;
 }
 
-/// Turned queries and keys under a kernel that turning both may change show where tokens stand: views that know offsets alone are then too coarse, and
-/// what they confuse need not be confused (docs/theory.md 16.37).
+/// Turned queries and keys under a kernel that turning both may change show where tokens stand, and so do averages of which turning may leave nothing:
+/// views that know offsets alone are then too coarse, and what they confuse need not be confused (docs/theory.md 16.37, 16.92).
 bool sees_places(const Context& context) {
   return !every_mixer(context, [](const MixerFacts& m) { return !m.sees_places; });
 }

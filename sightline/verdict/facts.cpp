@@ -224,11 +224,31 @@ bool is_linear(const Mixer& mixer, const KernelFacts& kernel, bool selects) {
   return kernel.constant == Tri::yes && !selects && colours_arcs(mixer);
 }
 
+/// A sum with weights that are all 0. Of averages nothing is said: their denominators are 0 as well.
+bool adds_nothing(const Mixer& mixer, const KernelFacts& kernel) {
+  return kernel.constant == Tri::yes && kernel.nonzero_at_zero == Tri::no && (!mixer.normalised || mixer.sink || mixer.eps > 0);
+}
+
+/// What a mixer that lets no token see another is for all rules.
+MixerFacts make_tokenwise(std::string why) {
+  MixerFacts result;
+  result.blind = true;
+  result.mean = Tri::yes;  // it mixes nothing, and nothing is in view
+  result.odd = Tri::yes;
+  result.homogeneous = Tri::yes;
+  result.linear = true;
+  result.why = std::move(why);
+  return result;
+}
+
 MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim, bool selects) {
+  if (adds_nothing(mixer, kernel)) return make_tokenwise("the kernel is 0: tokens do not interact (theory 16.92)");
   MixerFacts result;
   result.softmax = kernel.is_softmax;
-  result.sees_places = mixer.relative.scheme == RelativeScheme::rotary && !kernel.isotropic && !kernel.is_softmax;
   result.normalised = mixer.normalised && !mixer.sink && mixer.eps == 0;
+  const bool turned = mixer.relative.scheme == RelativeScheme::rotary && !kernel.is_softmax;
+  result.may_weigh_nobody = turned && result.normalised && kernel.positive != Tri::yes;
+  result.sees_places = turned && (!kernel.isotropic || result.may_weigh_nobody);
   result.linear = is_linear(mixer, kernel, selects);
   result.odd = kernel.joint_sign_even;
   result.homogeneous = result.normalised ? kernel.homogeneous_mixer : Tri::unknown;
@@ -332,13 +352,7 @@ MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int
       result.why = "LSH attention chooses its pattern from the data and from random numbers (theory 7.5)";
       return result;
     case MixerKind::tokenwise:
-      result.blind = true;
-      result.mean = Tri::yes;  // it mixes nothing, and nothing is in view
-      result.odd = Tri::yes;
-      result.homogeneous = Tri::yes;
-      result.linear = true;
-      result.why = "tokens do not interact";
-      return result;
+      return make_tokenwise("tokens do not interact");
   }
   return result;
 }

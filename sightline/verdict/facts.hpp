@@ -35,12 +35,13 @@ struct MixerFacts {
   Tri homogeneous = Tri::unknown; ///< mixer(cX) = c mixer(X), c > 0 (3.5)
   bool linear = false;            ///< linear in X (mean, sum, convolution, learned mixing, constant kernel)
   Tri additive_only = Tri::no;    ///< sees added positions only through the sum id + position (15.8 h) unless a norm stands before
-  bool blind = false;             ///< other tokens do not matter at all (3.3)
+  bool blind = false;             ///< other tokens do not matter at all, whatever the weights are (3.3); with `mean`: nor does how many there are
   bool bounded = true;            ///< false: universal in the limit, but no number of layers is known (top-k, max: Theorem G)
   bool normalised = false;        ///< rows are averages: denominator without sink or eps
   bool decidable = true;          ///< false: no rule covers this mixer (LSH)
   bool softmax = false;
-  bool sees_places = false;       ///< rotary positions under a kernel that turning both tokens may change: offsets are not all it sees (docs/theory.md 16.37)
+  bool sees_places = false;       ///< rotary positions under a kernel that turning both tokens may change (docs/theory.md 16.37), or of which all weights of a row may be 0
+  bool may_weigh_nobody = false;  ///< averages whose weights may all be 0 at one offset and not at another: equal states need not average to themselves (16.92)
   std::string why;
 };
 
@@ -62,7 +63,7 @@ struct Facts {
 /// Layers after which the list repeats itself, however often it is written down.
 [[nodiscard]] std::uint64_t find_period(const architecture::Architecture& architecture);
 
-/// Does it ignore all other tokens, whatever its weights are (3.3)?
+/// Does it ignore all other tokens by its kind, whatever its weights are (3.3)? Kernels that are 0 do as well: MixerFacts knows.
 [[nodiscard]] bool is_blind(const architecture::Mixer& mixer);
 
 [[nodiscard]] bool has_kernel(const architecture::Mixer& mixer);

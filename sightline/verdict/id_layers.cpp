@@ -39,13 +39,14 @@ bool target_is_symmetric(const Context& context) {
 /// What a causal target with a symmetry may ask for can be much less than the class allows (16.7).
 bool shrinks_class(const Stack& stack) { return stack.kind == ClassKind::causal && !stack.context.target.is_trivial(); }
 
-/// Do constant id sequences keep one label for ever (15.8 c)? Normalised rows, none empty, no sink, no registers, no BOS.
+/// Do constant id sequences keep one label for ever (15.8 c)? Normalised rows, none empty nor without weight (16.92), no sink, no registers, no BOS.
 bool constants_merge(const Stack& stack) {
   const Architecture& a = stack.context.architecture;
   if (stack.n() < 2 || a.input.bos || has_absolute_positions(a)) return false;
   if (stack.reads_registers()) return false;
-  for (const LayerSpec& layer : a.layers) {
-    const Mixer& m = layer.mixer;
+  for (std::size_t k = 0; k < a.layers.size(); ++k) {
+    const Mixer& m = a.layers[k].mixer;
+    if (stack.context.facts.mixer[k].may_weigh_nobody) return false;
     const bool averages = ((m.kind == MixerKind::attention && m.normalised) || m.kind == MixerKind::mean || m.kind == MixerKind::max) &&
                           !m.sink && m.eps == 0;
     if (!averages && m.kind != MixerKind::tokenwise) return false;
@@ -405,7 +406,7 @@ IdLayers compute_id_layers(const Context& context, ClassKind kind) {
     result.rule = "open";
     result.premises = {top_k     ? "top-k attention on ids: labels are not necessary there (theory 15.8 l)"
                        : lengths ? "a layer shows the length of its rows alone"
-                                 : "rotary positions under a kernel that turning both tokens may change: rows show more than offsets (theory 16.37)"};
+                                 : "rotary positions under a kernel that turning both tokens may change, or that may be 0: rows show more than offsets (theory 16.37, 16.92)"};
     return result;
   }
   if (auto labels = try_labels(stack)) return may_need_another_period(stack, seen, std::move(*labels));

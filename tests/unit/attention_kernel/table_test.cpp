@@ -78,6 +78,13 @@ TEST_CASE("exp(x^T M y): generic yes, literal on the kernel of M^T no") {
   }
 }
 
+TEST_CASE("a failure for long queries alone is not generic") {
+  // |x.y| outgrows 4 |y| only where |x| > 4; along y and -y the first term is alike and the second is not.
+  const KernelFacts facts = compute_kernel_facts(written("exp(abs(dot(x,y))-4*norm(y))+exp(dot([1,0],y))"), 2, 4, {});
+  CHECK(facts.condition13 == Condition13::undecided);
+  CHECK_FALSE(facts.failure);
+}
+
 TEST_CASE("Gaussian") {
   Kernel narrow = named("gaussian");
   narrow.gamma = mpq_class(1, 2);

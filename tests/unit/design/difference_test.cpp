@@ -79,6 +79,32 @@ TEST_CASE("what tokens see is compared, not only that each side is certified for
   CHECK_FALSE(design::compute_difference(parse_rows("[[0,1],[0,1]]", mean + "kind = \"affine\"\n"), parse_rows("[[0,1],[0,1]]", mean + "activation = \"tanh\"\nbias = false\n"), unlimited).same);
 }
 
+TEST_CASE("networks that do more than what has the symmetry they express are not the same as networks that do just that") {
+  const auto parse_three = [](const std::string& rows) { return architecture::parse_architecture("tokens = 3\ndim = 2\n[mixer]\npattern = { kind = \"rows\", rows = " + rows + " }\n[[layer]]\n", "x.toml"); };
+  // One layer of the first tells token 2 from the others, two are needed for all that it has to (docs/theory.md 16.92).
+  const auto d = design::compute_difference(parse_three("[[0,1,2],[0,1,2],[0,1]]"), parse_three("[[0,1,2],[0,1,2],[0,1,2]]"), unlimited);
+  CHECK_FALSE(d.same);
+}
+
+TEST_CASE("a BOS has nothing to tell, and a kernel that is 0 shows nobody") {
+  const auto parse_rows = [](const std::string& rows) {
+    return architecture::parse_architecture("tokens = 2\ndim = 2\n[input]\nembedding = \"table\"\nvocabulary = 2\nbos = true\n[output]\nhead = \"linear\"\ndim = 1\n[mixer]\npattern = { kind = \"rows\", rows = " + rows + " }\n[[layer]]\n", "x.toml");
+  };
+  CHECK(design::compute_difference(parse_rows("[[1],[]]"), parse_rows("[[1],[0]]"), unlimited).same);
+  const auto zero = architecture::parse_architecture("tokens = 2\ndim = 2\n[mixer]\nkernel = \"0*dot(x,y)\"\nnormalised = false\n[[layer]]\n", "x.toml");
+  const auto none = architecture::parse_architecture("tokens = 2\ndim = 2\n[mixer]\nkind = \"tokenwise\"\n[[layer]]\n", "y.toml");
+  CHECK(design::compute_difference(zero, none, unlimited).same);
+}
+
+TEST_CASE("long sequences are compared at tokens that see fewer or more") {
+  const auto parse_window = [](const std::string& more) {
+    return architecture::parse_architecture("tokens = 5000\ndim = 2\n[target]\nclass = \"causal\"\n[mixer]\npattern = { kind = \"window\", before = 100, causal = true" + more + " }\n[[layer]]\nrepeat = 2\n", "x.toml");
+  };
+  const auto d = design::compute_difference(parse_window(""), parse_window(", global = [0]"), unlimited);
+  REQUIRE(d.separating);
+  CHECK(d.separating->missed_by == "a");
+}
+
 TEST_CASE("different numbers of tokens cannot be compared") {
   architecture::Architecture other = architecture::parse_architecture("tokens = 7\ndim = 4\n", "y.toml");
   CHECK_THROWS_AS((void)design::compute_difference(parse(ring, 3), other, unlimited), InputError);
