@@ -254,8 +254,9 @@ void add_label_floor(Derivation& d, IdFloor kind) {
   std::optional<Rational> value;
   if (kind == IdFloor::constant_prefixes) {
     if (n > 1 && sizes[orbit[0]] != 1) return;
-    if (known) {  // q = sum over i = 1 .. n-1 of V^-i, floor q / (1 + q)
-      const Natural top = power(v, n - 1), q = v == 1 ? Natural(n - 1) : (top - 1) / (v - 1);
+    if (d.vocabulary) {  // q = sum over i = 1 .. n-1 of V^-i, or the first terms of many, floor q / (1 + q)
+      const std::uint64_t terms = n <= largest_exponent ? n - 1 : 16;
+      const Natural top = power(v, terms), q = v == 1 ? Natural(terms) : (top - 1) / (v - 1);
       value = ratio(q, q + top);
     }
     d.add_floor(value, "F(X)_0 = e_1, F(X)_i = 0 for i >= 1", domain, "constant prefixes (theory 15.5 D3)");

@@ -13,6 +13,7 @@
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/certificate.hpp"
 #include "sightline/report/report.hpp"
+#include "sightline/report/words.hpp"
 #include "sightline/samples/target.hpp"
 #include "sightline/verdict/certify.hpp"
 
@@ -65,7 +66,7 @@ void run(const TargetOptions& options) {
   write_file_atomically(options.out, samples::to_npz(drawn, report::to_json(floor)));
   fmt::print("target       {}\n", floor.target);
   fmt::print("inputs       {}\n", floor.domain);
-  fmt::print("floor        {} [{}]\n", floor.squared_error ? "squared error, summed over tokens, at least " + floor.squared_error->get_str() : "no closed form", floor.rule);
+  fmt::print("floor        {} [{}]\n", floor.squared_error ? "squared error, summed over tokens, at least " + report::describe_number(*floor.squared_error, "exact in the file") : "no closed form", floor.rule);
   if (drawn.has_ids()) fmt::print("written      {}: x [{}, {}] ids", options.out, drawn.count, drawn.tokens);
   else fmt::print("written      {}: x [{}, {}, {}]", options.out, drawn.count, drawn.tokens, drawn.width);
   fmt::print(", y [{}, {}, {}]\n", drawn.count, drawn.tokens, drawn.outputs);

@@ -133,16 +133,6 @@ std::string describe_ids(const std::vector<std::uint32_t>& ids) {
   return ids.size() > 24 ? text + " ..." : text;
 }
 
-/// An exact fraction when it is short, else three digits of it.
-std::string describe_number(const mpq_class& value) {
-  const std::string exact = value.get_str();
-  if (exact.size() <= 24) return exact;
-  const mpf_class decimal(value, 64);
-  mp_exp_t exponent = 0;
-  const std::string digits = decimal.get_str(exponent, 10, 3);
-  return fmt::format("{}.{}e{} (exact with --json)", digits.substr(0, 1), digits.size() > 1 ? digits.substr(1) : "0", exponent - 1);
-}
-
 std::string describe_floor(const verdict::Floor& floor) {
   const std::string number = floor.squared_error ? "at least " + describe_number(*floor.squared_error) : "bounded away from 0 (no closed form)";
   std::string text = fmt::format("target {}, inputs {}: squared error {} [{}]", floor.target, floor.domain, number, floor.rule);

@@ -40,4 +40,13 @@ std::string to_words(const group::Order& order) {
 
 std::string plural(std::uint64_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
 
+std::string describe_number(const mpq_class& value, const std::string& exact_place) {
+  const std::string exact = value.get_str();
+  if (exact.size() <= 24) return exact;
+  const mpf_class decimal(value, 64);
+  mp_exp_t exponent = 0;
+  const std::string digits = decimal.get_str(exponent, 10, 3);
+  return fmt::format("{}.{}e{} ({})", digits.substr(0, 1), digits.size() > 1 ? digits.substr(1) : "0", exponent - 1, exact_place);
+}
+
 }  // namespace sightline::report

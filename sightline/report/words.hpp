@@ -17,4 +17,7 @@ namespace sightline::report {
 /// "1 layer", "2 layers"
 [[nodiscard]] std::string plural(std::uint64_t count, const std::string& noun);
 
+/// An exact fraction when it is short, else three digits of it and where the exact one stands.
+[[nodiscard]] std::string describe_number(const mpq_class& value, const std::string& exact_place = "exact with --json");
+
 }  // namespace sightline::report

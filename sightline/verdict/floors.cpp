@@ -25,6 +25,8 @@ mpz_class power(const mpz_class& base, std::uint64_t exponent) {
 
 /// Above this many digits a power of V is no number for people: the floor is then given without one.
 constexpr std::uint64_t largest_exponent = 4000;
+/// Terms of a sum of falling powers that is given in full up to that exponent.
+constexpr std::uint64_t terms_of_many = 16;
 
 std::string ids_domain(const Context& context) {
   return context.architecture.input.bos ? "uniform over the ids behind the BOS" : "uniform over all id sequences";
@@ -334,11 +336,12 @@ std::optional<Floor> make_constant_ids_floor(const Context& context, bool causal
     if (context.target.orbit.size() > 1 && std::count(context.target.orbit.begin(), context.target.orbit.end(), 0u) != 1) return std::nullopt;
     floor.target = "F(X)_0 = e_1, F(X)_i = 0 for i >= 1";
     floor.rule = "constant prefixes (theory 15.5 D3)";
-    if (vocabulary && n <= largest_exponent) {
-      // q = sum over i = 1 .. n-1 of V^-i, floor q / (1 + q).
+    if (vocabulary) {
+      // q = sum over i = 1 .. n-1 of V^-i, floor q / (1 + q), which grows with q: the first terms of many are a bound as well.
+      const std::uint64_t terms = n <= largest_exponent ? n - 1 : terms_of_many;
       const mpz_class v(static_cast<long>(*vocabulary));
-      const mpz_class top = power(v, n - 1);
-      const mpz_class q_numerator = v == 1 ? integer(n - 1) : mpz_class((top - 1) / (v - 1));
+      const mpz_class top = power(v, terms);
+      const mpz_class q_numerator = v == 1 ? integer(terms) : mpz_class((top - 1) / (v - 1));
       floor.squared_error = ratio(q_numerator, q_numerator + top);
     }
     return floor;
