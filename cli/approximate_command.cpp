@@ -212,6 +212,7 @@ void add_approximate(CLI::App& app, Exit& exit) {
     if (options->resume && options->save.empty()) throw InputError("--resume: expected --save M.safetensors, whose unfinished fit is M.safetensors.part");
     if (!options->save.empty()) fit.checkpoint = options->save + ".part";
     fit.resume = options->resume;
+    if (options->resume && !std::filesystem::exists(fit.checkpoint)) fmt::print(stderr, "sightline: {} is not there: the fit begins anew\n", fit.checkpoint);
     approximate::Result result;
     const auto left = [&] { return std::filesystem::exists(fit.checkpoint) ? fmt::format("{} holds what was done, --resume goes on", fit.checkpoint) : std::string("nothing written"); };
     try {

@@ -79,6 +79,12 @@ CASES = [
     ("what a design wrote is written again, and named", {"a.svg": "<svg>\n<!-- sightline design -->\n", "a-1.edges": "# reader read (sightline design)\n", "a.py": ""},
      ["design", "--symmetry", "C_5", "--save", "a.toml"], 0, [], "written: a.toml, a.svg, a-orbits.svg, a-1.npz, a-1.edges, a-1.svg, a-2.npz, a-2.edges, a-2.svg, a.py\n"),
     ("a design as JSON", {}, ["design", "--symmetry", "C_5", "--save", "a.json"], 0, [], "written: a.json, a.svg, a-orbits.svg, a-1.npz, a-1.edges, a-1.svg, a-2.npz, a-2.edges, a-2.svg, a.py\n"),
+    ("a mask is no architecture", {"m.mtx": "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1\n"}, ["certify", "m.mtx"], 2, [],
+     "sightline: m.mtx: expected an architecture or a config.json, found a mask; an architecture names it: pattern = { kind = \"file\", path = \"m.mtx\" } under [mixer]\n"),
+    ("more points than can be counted", {}, ["design", "--symmetry", "C_99999999999999"], 2, [],
+     'sightline: group "C_99999999999999", character 1: expected at most 16777216 points, found more\n'),
+    ("samples of a target are an archive", {"a.toml": RING}, ["target", "a.toml", "--samples", "2", "--out", "t.npy"], 2, [], "sightline: t.npy: expected a name that ends with .npz (an archive of arrays is written), found .npy\n"),
+    ("a fit that cannot be resumed says so", {}, ["approximate", "expr:x[0]", "--tokens", "2", "--save", "m.safetensors", "--resume"], 0, [], "sightline: m.safetensors.part is not there: the fit begins anew\n"),
     ("nor what stands beside a model", {"m.toml": RING}, ["approximate", "expr:x[0]", "--tokens", "2", "--method", "linformer", "--save", "m.safetensors"], 2, [],
      "sightline: m.safetensors: expected a name under which nothing is written over, found that m.toml, where its architecture goes, holds something else\n"),
     ("but the architecture of the model before", {"m.toml": "# S(X)_i = psi(x_i, sum_j phi(x_j)): the embedding computes x and phi, the mixer the mean, the feedforward psi.\n"},
@@ -247,7 +253,7 @@ def find_lost_output_faults(folder):
     """An answer that could not be written is no success; a reader who has seen enough is no failure."""
     (folder / "a.toml").write_text(RING)
     faults = []
-    for arguments in (["certify", "a.toml"], ["rules"]):  # less, and more, than standard output holds back
+    for arguments in (["certify", "a.toml"], ["rules"], ["--help"], ["design", "--help"], ["--version"]):  # less, and more, than standard output holds back
         with open("/dev/full", "w") as full:
             result = subprocess.run([command, *arguments], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         if result.returncode != 2 or not result.stderr.startswith("sightline: standard output: expected a file that can be written"):

@@ -145,6 +145,7 @@ refused("x", "predict", "run", "--data", "shape.npz", "--out", "q.npz")
 refused("see sightline predict --help", "predict", "run", "--data", data, "--out", "q.npz", "--exakt")
 refused("layer", "predict", "run", "--data", data, "--out", "q.npz", "--attention", 1)
 refused("another file to write to", "predict", "run", "--data", data, "--out", "run/best.safetensors")
+refused("expected a name that ends with .npz", "predict", "run", "--data", data, "--out", "q.npy")
 refused("No space", "predict", "run", "--data", data, "--out", "/dev/full") if os.path.exists("/dev/full") else None
 raw = (work / "run/best.safetensors").read_bytes()
 (work / "greedy.safetensors").write_bytes(raw.replace(b'"outputs":"2"', b'"outputs":"9"'))
