@@ -58,19 +58,33 @@ std::string write_flex_attention(const std::vector<std::vector<std::vector<std::
 }
 
 std::string draw_front(const Design& design) {
-  constexpr double width = 640, height = 400, margin = 60;
+  constexpr double width = 640, height = 400, margin = 60, legend = 140; // the legend stands beside the points, not on them
   double most_layers = 1, most_pairs = 1;
   for (const FrontPoint& p : design.front) {
     most_layers = std::max(most_layers, static_cast<double>(p.layers));
     most_pairs = std::max(most_pairs, static_cast<double>(p.pairs));
   }
   // Pairs on a logarithmic axis: fronts run from n to n^2.
-  const auto x = [&](const FrontPoint& p) { return margin + (width - 2 * margin) * static_cast<double>(p.layers) / (most_layers + 1); };
-  const auto y = [&](const FrontPoint& p) { return height - margin - (height - 2 * margin) * std::log1p(static_cast<double>(p.pairs)) / std::log1p(most_pairs); };
+  const auto place_layers = [&](double layers) { return margin + (width - 2 * margin) * layers / (most_layers + 1); };
+  const auto place_pairs = [&](double pairs) { return height - margin - (height - 2 * margin) * std::log1p(pairs) / std::log1p(most_pairs); };
+  const auto x = [&](const FrontPoint& p) { return place_layers(static_cast<double>(p.layers)); };
+  const auto y = [&](const FrontPoint& p) { return place_pairs(static_cast<double>(p.pairs)); };
   std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" font-family=\"sans-serif\" font-size=\"12\">\n{2}"
-                                "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n", width, height, svg_comment);
+                                "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n", width + legend, height, svg_comment);
   svg += fmt::format("<path d=\"M{0} {1}V{2}H{3}\" fill=\"none\" stroke=\"black\"/>\n", margin, margin / 2, height - margin, width - margin / 2);
   svg += fmt::format("<text x=\"{}\" y=\"{}\">mixing layers</text>\n<text x=\"8\" y=\"20\">attended pairs (logarithmic)</text>\n", width / 2 - 40, height - 16);
+  const double stride = std::ceil(most_layers / 12);
+  for (double layers = stride; layers <= most_layers; layers += stride)
+    svg += fmt::format("<path d=\"M{0:.1f} {1}v4\" stroke=\"black\"/><text x=\"{0:.1f}\" y=\"{2}\" text-anchor=\"middle\">{3}</text>\n", place_layers(layers), height - margin, height - margin + 18, layers);
+  // Powers of ten; below a thousand 1, 2, 5 between them would crowd the foot of the axis, so only where they lie a line apart.
+  double last_mark = height;
+  for (double power = 1; power <= most_pairs; power *= 10)
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      const double at = place_pairs(power * digit);
+      if (power * digit > most_pairs || last_mark - at < 16 || (digit != 1 && most_pairs >= 1000)) continue;
+      svg += fmt::format("<path d=\"M{0} {1:.1f}h-4\" stroke=\"black\"/><text x=\"{2}\" y=\"{3:.1f}\" text-anchor=\"end\">{4:.7g}</text>\n", margin, at, margin - 8, at + 4, power * digit);
+      last_mark = at;
+    }
   std::vector<const FrontPoint*> best;
   for (const FrontPoint& p : design.front) {
     if (p.nondominated) best.push_back(&p);
@@ -87,7 +101,7 @@ std::string draw_front(const Design& design) {
   }
   double row = 40;
   for (const PointKind kind : kinds) {
-    svg += fmt::format("<circle cx=\"{0}\" cy=\"{1}\" r=\"5\" fill=\"{2}\"/><text x=\"{3}\" y=\"{4}\">{5}</text>\n", width - 150, row, kind_colours[static_cast<std::size_t>(kind)], width - 138, row + 4, to_word(kind));
+    svg += fmt::format("<circle cx=\"{0}\" cy=\"{1}\" r=\"5\" fill=\"{2}\"/><text x=\"{3}\" y=\"{4}\">{5}</text>\n", width + 10, row, kind_colours[static_cast<std::size_t>(kind)], width + 22, row + 4, to_word(kind));
     row += 18;
   }
   return svg + "</svg>\n";
