@@ -52,10 +52,10 @@ struct ApproximateOptions {
   LimitOptions limits;
 };
 
-std::unique_ptr<target::Target> open(const ApproximateOptions& options, std::size_t default_tokens) {
+std::unique_ptr<target::Target> open(const ApproximateOptions& options, std::size_t default_tokens, const Budget& budget) {
   const std::size_t tokens = options.tokens != 0 ? options.tokens : default_tokens;
   const std::size_t dim = options.dim != 0 ? options.dim : options.target.rfind("expr:", 0) == 0 ? target::least_dim(options.target) : 1;
-  return target::open_target(options.target, tokens, dim);
+  return target::open_target(options.target, tokens, dim, budget);
 }
 
 void run_cells(const ApproximateOptions& options, const Budget& budget) {
@@ -68,7 +68,7 @@ void run_cells(const ApproximateOptions& options, const Budget& budget) {
   cells.cuts = options.cells;
   cells.seed = options.fit.seed;
   cells.network = options.method == "theorem1";
-  const approximate::CellResult result = approximate::approximate_by_cells(*open(options, 2), cells, budget);
+  const approximate::CellResult result = approximate::approximate_by_cells(*open(options, 2, budget), cells, budget);
   clear_progress();
   fmt::print("{}", options.json ? approximate::to_json(result) + "\n" : approximate::to_text(result));
 }
@@ -84,7 +84,7 @@ void run_memory(const ApproximateOptions& options, const target::Sampler& sample
     samples.x.resize(samples.count * samples.tokens * samples.dim);
     samples.y.resize(samples.count * samples.tokens * samples.width);
   } else {
-    const auto target = open(options, 4);
+    const auto target = open(options, 4, budget);
     if (!target->is_equivariant() && target::measure_deviation(*target, sampler, 32, options.fit.seed).rms > 0) throw InputError("--method memorise: expected a target that commutes with permutations, as the network does");
     samples.count = options.samples != 0 ? options.samples : 1024;
     samples.tokens = target->tokens();
@@ -118,7 +118,7 @@ void run_memory(const ApproximateOptions& options, const target::Sampler& sample
 }
 
 approximate::Result run_fit(const ApproximateOptions& options, const approximate::Options& fit, const Budget& budget) {
-  if (options.target.rfind("data:", 0) != 0) return approximate::fit_polynomial(open(options, 4).get(), nullptr, fit, budget);
+  if (options.target.rfind("data:", 0) != 0) return approximate::fit_polynomial(open(options, 4, budget).get(), nullptr, fit, budget);
   const approximate::Samples samples = approximate::read_samples(options.target.substr(5), budget);
   if ((options.tokens != 0 && options.tokens != samples.tokens) || (options.dim != 0 && options.dim != samples.dim))
     throw InputError(fmt::format("{}: expected --tokens {} and --dim {}, as in the data", options.target, samples.tokens, samples.dim));
@@ -212,6 +212,7 @@ void add_approximate(CLI::App& app, Exit& exit) {
     if (options->resume && options->save.empty()) throw InputError("--resume: expected --save M.safetensors, whose unfinished fit is M.safetensors.part");
     if (!options->save.empty()) fit.checkpoint = options->save + ".part";
     fit.resume = options->resume;
+    if (options->resume && !std::filesystem::exists(fit.checkpoint)) fmt::print(stderr, "sightline: {} is not there: the fit begins anew\n", fit.checkpoint);
     approximate::Result result;
     const auto left = [&] { return std::filesystem::exists(fit.checkpoint) ? fmt::format("{} holds what was done, --resume goes on", fit.checkpoint) : std::string("nothing written"); };
     try {

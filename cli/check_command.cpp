@@ -27,14 +27,27 @@ struct CheckOptions {
 /// The embedded architecture as canonical text, against a file that the library converts.
 std::optional<std::string> find_difference(const std::string& certificate, const CheckOptions& options) {
   const architecture::Architecture a = load_architecture(options.architecture, options.import.options());
-  if (checker::print(checker::parse(certificate)["architecture"]) == architecture::to_canonical_json(a)) return std::nullopt;
-  return fmt::format("the certificate is about another architecture than {}", options.architecture);
+  const checker::Json parsed = checker::parse(certificate);
+  if (checker::print(parsed["architecture"]) == architecture::to_canonical_json(a)) return std::nullopt;
+  const checker::Json& tokens = parsed["architecture"]["tokens"];
+  std::string hint;
+  if (tokens.is_integer() && tokens.integer() != a.tokens) {
+    // A config.json has a length only when it is told one.
+    const bool is_config = architecture::detect_kind(architecture::read_file(options.architecture), options.architecture) == architecture::FileKind::huggingface_config;
+    hint = fmt::format(" ({} tokens, found {}{})", tokens.integer(), a.tokens, is_config ? fmt::format("; --tokens {} reads the config at that length", tokens.integer()) : "");
+  }
+  return fmt::format("the certificate is about another architecture than {}{}", options.architecture, hint);
 }
 
 Exit check_file(const std::string& file, const CheckOptions& options) {
   const std::string text = architecture::read_file(file);
   if (falsify::is_proof(text)) {
+    if (!options.architecture.empty()) throw InputError(fmt::format("{}: --architecture: expected no such option (a proof is about one mixing layer, not an architecture), found it", file));
     const falsify::ProofCheck proof = falsify::check_proof(text, file, Budget{});
+    if (proof.accepted && proof.claims == 0) {
+      fmt::print("{}: nothing is confirmed: it holds no claims\n", file);
+      return Exit::not_met;
+    }
     if (proof.accepted) fmt::print("{}: every claim is confirmed ({} claims about one mixing layer, evaluated again)\n", file, proof.claims);
     else fmt::print("{}: rejected: {}\n", file, proof.fault);
     return proof.accepted ? Exit::answered : Exit::not_met;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <regex>
 
@@ -165,7 +167,61 @@ design::Request make_request_from(const DesignOptions& options, const architectu
   return request;
 }
 
-std::string stem_of(const std::string& save) { return save.ends_with(".toml") ? save.substr(0, save.size() - 5) : save; }
+std::string stem_of(const std::string& save) { return save.ends_with(".toml") || save.ends_with(".json") ? save.substr(0, save.size() - 5) : save; }
+
+/// The user named the architecture alone: what stands under the other names, and no design has written, stays.
+void expect_beside_writable(const std::string& save, const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    expect_writable(file);
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) continue;
+    constexpr std::streamoff head = 400, tail = 64;
+    std::string bytes(head, '\0');
+    stream.read(bytes.data(), head);
+    bytes.resize(static_cast<std::size_t>(stream.gcount()));
+    stream.clear();
+    const std::streamoff size = stream.seekg(0, std::ios::end).tellg();
+    std::string end(static_cast<std::size_t>(std::min(size, tail)), '\0');
+    stream.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end).read(end.data(), static_cast<std::streamsize>(end.size()));
+    if (size > 0 && bytes.find(design::take_away_mark) == std::string::npos && end.find(design::take_away_mark) == std::string::npos)
+      throw InputError(fmt::format("{}: expected a name under which nothing is written over, found that {}, one of the files beside it, holds something else", save, file));
+  }
+}
+
+std::vector<std::string> list_drawings(const std::string& stem) { return {stem + ".svg", stem + "-orbits.svg", stem + ".py"}; }
+std::vector<std::string> list_pattern_files(const std::string& stem, std::size_t patterns) {
+  std::vector<std::string> files;
+  for (std::size_t k = 1; k <= patterns; ++k)
+    for (const char* kind : {"npz", "edges", "svg"}) files.push_back(fmt::format("{}-{}.{}", stem, k, kind));
+  return files;
+}
+
+/// What is certain before the search; save_point knows how many patterns there are.
+void expect_beside_writable(const std::string& save) {
+  if (save.empty()) return;
+  expect_beside_writable(save, list_drawings(stem_of(save)));
+  expect_beside_writable(save, list_pattern_files(stem_of(save), 1));
+}
+
+/// The architecture and what stands beside it; says which files these were.
+void save_point(const DesignOptions& options, const design::Request& request, const design::Design& design, const Budget& budget) {
+  const design::FrontPoint& point = choose_point(design, options.point);
+  architecture::Architecture chosen = point.architecture;
+  chosen.file = options.save;
+  const std::string stem = stem_of(options.save);
+  expect_beside_writable(options.save, list_pattern_files(stem, chosen.layers.size()));
+  std::vector<std::string> written;
+  const design::WriteFile write = [&](const std::string& name, const std::string& bytes) {
+    write_file_atomically(name, bytes);
+    written.push_back(name);
+  };
+  write(options.save, options.save.ends_with(".json") ? architecture::to_canonical_json(chosen) + "\n" : architecture::to_toml(chosen));
+  write(stem + ".svg", design::draw_front(design));
+  if (request.group.degree <= design::most_points_drawn) write(stem + "-orbits.svg", design::draw_orbits(design::compute_orbitals(request.group, budget)));
+  const std::vector<std::string> left_out = design::make_files(chosen, point.pattern_pairs, stem, write, budget);
+  fmt::print(stderr, "written: {}\n", fmt::join(written, ", "));
+  for (const std::string& line : left_out) fmt::print(stderr, "left out: {}\n", line);
+}
 
 /// The files that --save writes beside the architecture: drawings, masks, edge lists, FlexAttention.
 bool is_written_beside(const std::filesystem::path& file, const std::filesystem::path& stem) {
@@ -194,6 +250,7 @@ void run(const DesignOptions& options) {
   design::Request request;
   design::Design design;
   if (options.from.empty()) {
+    expect_beside_writable(options.save);
     request = make_request(options, budget);
     design = design::make_design(request, budget);
     if (group::names_files(options.symmetry)) {
@@ -204,6 +261,7 @@ void run(const DesignOptions& options) {
     std::vector<std::string> named;
     const architecture::Architecture a = load_architecture(options.from, {}, true, &named);
     expect_sources_kept(options.save, named);
+    expect_beside_writable(options.save);
     const layout::Layout layout = architecture::make_layout(a, budget);
     request = make_request_from(options, a, layout, budget);
     design = design::make_design(request, budget);
@@ -248,19 +306,7 @@ void run(const DesignOptions& options) {
   clear_progress();
   fmt::print("{}",
              options.json ? design::to_json(request, design, budget) + "\n" : design::to_text(request, design, budget));
-  if (!options.save.empty()) {
-    const design::FrontPoint& point = choose_point(design, options.point);
-    architecture::Architecture chosen = point.architecture;
-    chosen.file = options.save;
-    write_file_atomically(options.save, architecture::to_toml(chosen));
-    const std::string stem = stem_of(options.save);
-    write_file_atomically(stem + ".svg", design::draw_front(design));
-    if (request.group.degree <= design::most_points_drawn) {
-      write_file_atomically(stem + "-orbits.svg", design::draw_orbits(design::compute_orbitals(request.group, budget)));
-    }
-    for (const std::string& line : design::make_files(chosen, point.pattern_pairs, stem, write_file_atomically, budget))
-      fmt::print(stderr, "left out: {}\n", line);
-  }
+  if (!options.save.empty()) save_point(options, request, design, budget);
 }
 
 } // namespace

@@ -22,7 +22,9 @@ void run(const ImportOptions& options) {
   expect_writable(options.save, {options.file});
   huggingface::Import imported = huggingface::import_config(architecture::read_file(options.file), options.file, options.flags.options());
   imported.architecture.comments = imported.assumptions;
-  const std::string text = architecture::to_toml(imported.architecture);
+  const bool json = options.save.ends_with(".json");
+  if (json) imported.architecture.file = options.save;
+  const std::string text = json ? architecture::to_canonical_json(imported.architecture) + "\n" : architecture::to_toml(imported.architecture);
   if (!options.save.empty()) write_file_atomically(options.save, text);  // first: what was assumed is of no use without the file
   for (const std::string& line : imported.assumptions) fmt::print(stderr, "assumed: {}\n", line);
   if (!imported.ignored.empty()) fmt::print(stderr, "ignored: {}\n", fmt::join(imported.ignored, ", "));
@@ -37,6 +39,7 @@ void add_import(CLI::App& app, Exit&) {
   command->add_option("CONFIG", options->file, "config.json")->required();
   command->add_option("--save", options->save, "file to write (default: standard output)");
   options->flags.add_to(*command);
+  command->footer(fmt::format("model types: {}", fmt::join(huggingface::known_model_types(), ", ")));
   command->callback([options] { run(*options); });
 }
 

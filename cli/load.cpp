@@ -64,6 +64,13 @@ std::vector<std::string> list_files(const architecture::Architecture& a) {
 
 namespace {
 
+/// A mask where an architecture is expected is read as TOML otherwise, with a message about its bytes.
+void refuse_mask(const std::string& file, std::string_view text) {
+  for (const std::string_view head : {"\x93NUMPY", "PK\x03\x04", "%%MatrixMarket"})
+    if (text.starts_with(head))
+      throw InputError(fmt::format("{0}: expected an architecture or a config.json, found a mask; an architecture names it: pattern = {{ kind = \"file\", path = \"{0}\" }} under [mixer]", file));
+}
+
 void refuse_import_options(const std::string& file, const huggingface::ImportOptions& options) {
   const std::string_view given = options.tokens ? "--tokens" : !options.global.empty() ? "--global" : options.bos ? "--bos" : options.mode != "eval" ? "--mode" : "";
   if (!given.empty()) throw InputError(fmt::format("{}: {}: expected no such option (it is for a config.json), found it", file, given));
@@ -73,6 +80,7 @@ void refuse_import_options(const std::string& file, const huggingface::ImportOpt
 
 architecture::Architecture load_architecture(const std::string& file, const huggingface::ImportOptions& options, bool only_file, std::vector<std::string>* named) {
   const std::string text = architecture::read_file(file);
+  refuse_mask(file, text);
   if (architecture::detect_kind(text, file) != architecture::FileKind::huggingface_config) {
     if (only_file) refuse_import_options(file, options);
     architecture::Architecture result = architecture::parse_architecture(text, file);

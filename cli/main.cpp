@@ -61,7 +61,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) { // --help, --version
+      app.exit(error);
+      if (const std::string fault = sightline::cli::find_lost_output(); !fault.empty()) return fail(Exit::bad_input, fault);
+      return 0;
+    }
     return fail(Exit::bad_input, fmt::format("{} (see sightline --help)", error.what()));
   } catch (const sightline::InputError& error) {
     return fail(Exit::bad_input, error.what());

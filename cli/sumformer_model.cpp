@@ -75,6 +75,7 @@ bool run_sumformer(const std::string& name, const std::vector<std::string>& word
   } catch (const CLI::ParseError& error) {
     throw InputError(fmt::format("{}: {}", name, error.what()));
   }
+  expect_npz_name(out);
   expect_writable(out, {model_file, data_file, targets.value_or("")});
   const Budget budget;
   const AnyModel model = read_model(model_file, budget);

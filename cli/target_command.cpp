@@ -43,6 +43,7 @@ architecture::Architecture load(const TargetOptions& options, std::optional<std:
 }
 
 void run(const TargetOptions& options) {
+  expect_npz_name(options.out);
   expect_writable(options.out, {options.file});
   const Budget budget = make_budget(options.limits);
   std::optional<std::string> claimed;

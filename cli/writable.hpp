@@ -48,6 +48,12 @@ inline void expect_writable(const std::string& file, const std::vector<std::stri
   if (access(folder.c_str(), W_OK | X_OK) != 0) refuse(errno);
 }
 
+/// Throws InputError where the name promises another format than the archive of arrays that is written.
+inline void expect_npz_name(const std::string& file) {
+  for (const std::string_view other : {".npy", ".csv"})
+    if (file.ends_with(other)) throw InputError(fmt::format("{}: expected a name that ends with .npz (an archive of arrays is written), found {}", file, other));
+}
+
 /// The architecture that approximate writes beside its model: M.safetensors, M.toml.
 inline std::string architecture_beside(const std::string& model) {
   return (model.ends_with(".safetensors") ? model.substr(0, model.size() - 12) : model) + ".toml";

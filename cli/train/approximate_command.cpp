@@ -55,6 +55,8 @@ void add_approximate_mlp(CLI::App& app, int& exit) {
       fit.checkpoint = options->save + ".part";
       if (!options->resume)
         std::remove(fit.checkpoint.c_str());
+      else if (!std::filesystem::exists(fit.checkpoint))
+        fmt::print(stderr, "sightline: {} is not there: the training begins anew\n", fit.checkpoint);
     }
     const Watch watch(options->limits.time_seconds, fit.checkpoint);
     trials::MlpResult result;

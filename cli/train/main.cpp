@@ -34,8 +34,12 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0)
-      return app.exit(error);
+    if (error.get_exit_code() == 0) { // --help
+      app.exit(error);
+      if (const std::string fault = sightline::cli::find_lost_output(); !fault.empty())
+        return fail(2, fault);
+      return 0;
+    }
     const auto named = app.get_subcommands([&](const CLI::App* command) { return argc > 1 && command->get_name() == argv[1]; });
     return fail(2, fmt::format("{} (see sightline {} --help)", error.what(), named.empty() ? "train" : named.front()->get_name()));
   } catch (const sightline::InputError& error) {

@@ -26,6 +26,7 @@ void add_predict(CLI::App& app) {
     const std::filesystem::path model = options->flags.model; // weights, or a folder of them; the architecture lies beside
     std::error_code missing;
     const bool is_folder = std::filesystem::is_directory(model, missing);
+    expect_npz_name(options->out);
     expect_writable(options->out, {model, is_folder ? model / "best.safetensors" : model,
                                    (is_folder ? model : model.parent_path()) / "architecture.json", options->flags.data,
                                    options->flags.targets.value_or("")});

@@ -10,6 +10,7 @@
 #include "cli/train/progress.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/architecture/write.hpp"
+#include "sightline/base/error.hpp"
 
 namespace sightline::cli {
 namespace {
@@ -36,7 +37,18 @@ architecture::Architecture load_with_settings(const TrainOptions& options) {
     if (key == "epochs" && !options.settings.contains("steps"))
       table.erase("steps");
   }
-  return architecture::parse_architecture(root.dump(), options.file);
+  try {
+    return architecture::parse_architecture(root.dump(), options.file);
+  } catch (const InputError& error) {
+    // The file alone was read before: what is wrong now was said on the command line.
+    const std::string message = error.what();
+    for (const auto& [key, text] : options.settings) {
+      const std::string place = fmt::format("{}: /train/{}: ", options.file, key);
+      if (message.starts_with(place))
+        throw InputError(fmt::format("--train.{}: {}", key, message.substr(place.size())));
+    }
+    throw;
+  }
 }
 
 void run_training(const TrainOptions& options) {

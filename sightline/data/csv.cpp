@@ -1,5 +1,7 @@
 // Data sets as CSV: a header, one row per sample, columns x[i][k] row-major, then y.
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,7 +75,47 @@ private:
     if (columns_ < of_x_ || (columns_ == of_x_ && expected_.targets)) {
       fail(expected_.targets ? wanted + ", then y" : wanted, fmt::format("{} columns", columns_));
     }
+    expect_order(line, "x", 0, of_x_);
+    if (expected_.targets) expect_order(line, "y", of_x_, columns_);
     if (first_y != 0 && first_y != of_x_) fail(wanted + " before y", fmt::format("{}", first_y));
+  }
+
+  /// Names are free, but where they number the columns, x[0][1] or x0_1 or x1, all of them and each once, they must do it row by row:
+  /// a table that goes through the coordinates first would be read with tokens and coordinates exchanged.
+  void expect_order(std::string_view line, std::string_view letter, std::uint64_t begin, std::uint64_t end) const {
+    std::vector<std::pair<std::vector<std::uint64_t>, std::string_view>> numbered;
+    bool all = true;
+    split(line, [&](std::uint64_t column, std::string_view name) {
+      if (column < begin || column >= end || !all) return;
+      std::vector<std::uint64_t> numbers = find_numbers(name);
+      all = name.starts_with(letter) && !numbers.empty() && (numbered.empty() || numbers.size() == numbered.front().first.size());
+      numbered.emplace_back(std::move(numbers), name);
+    });
+    if (!all || numbered.size() != end - begin) return;
+    auto ordered = numbered;
+    std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t k = 1; k < ordered.size(); ++k)
+      if (ordered[k].first == ordered[k - 1].first) return;
+    for (std::size_t k = 0; k < ordered.size(); ++k)
+      if (ordered[k].first != numbered[k].first)
+        fail(fmt::format("{} in column {} (columns are row-major: all numbers of a token, then the next token)", quote_bytes(ordered[k].second), begin + k + 1), quote_bytes(numbered[k].second));
+  }
+
+  static std::vector<std::uint64_t> find_numbers(std::string_view name) {
+    std::vector<std::uint64_t> numbers;
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    for (std::size_t k = 0; k < name.size();) {
+      if (!is_digit(name[k])) {
+        ++k;
+        continue;
+      }
+      std::uint64_t value = 0;
+      const auto [stop, error] = std::from_chars(name.data() + k, name.data() + name.size(), value);
+      if (error != std::errc{}) return {};
+      numbers.push_back(value);
+      k = static_cast<std::size_t>(stop - name.data());
+    }
+    return numbers;
   }
 
   void read_row() {

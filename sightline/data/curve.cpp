@@ -92,6 +92,17 @@ std::string escape(std::string_view text) {
   return out;
 }
 
+/// What fits in front of the legend; the whole title stands in <title>. Characters are code points, of nine units at most.
+std::string shorten(std::string_view title, double room) {
+  const auto most = static_cast<std::size_t>(room / 9);
+  std::size_t characters = 0, cut = 0;
+  for (std::size_t k = 0; k < title.size(); ++k) {
+    if ((static_cast<unsigned char>(title[k]) & 0xC0U) == 0x80U) continue;
+    if (++characters == most - 1) cut = k;
+  }
+  return characters <= most ? std::string(title) : std::string(title.substr(0, cut)) + "..";
+}
+
 std::string path(const std::vector<Stretch>& curve, double last_step, const Scale& scale, const char* colour) {
   const auto x = [&](double step) { return left + (last_step > 0 ? step / last_step : 0.5) * (width - left - right); };
   std::string line, band;
@@ -122,9 +133,10 @@ std::string draw_curve(const std::vector<CurvePoint>& points, const std::string&
     }
   const bool none = low > high;
   const Scale scale(none ? 0.1 : low, none ? 1 : high);
-  std::string out = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+  const double legend = width - right - 190;
+  std::string out = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" font-family=\"sans-serif\" font-size=\"12\">\n<title>{4}</title>\n"
                                 "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n<text x=\"{2}\" y=\"26\" font-size=\"15\" fill=\"#222222\">{3}</text>\n",
-                                width, height, left, escape(title));
+                                width, height, left, escape(shorten(title, legend - left)), escape(title));
   const double end = width - right, base = height - bottom;
   for (const double mark : scale.marks()) {
     const double y = scale.place(mark);
@@ -145,7 +157,7 @@ std::string draw_curve(const std::vector<CurvePoint>& points, const std::string&
   out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\" fill=\"#222222\">step</text>\n", (left + end) / 2, height - 12);
   out += fmt::format("<text transform=\"translate(18 {:.1f}) rotate(-90)\" text-anchor=\"middle\" fill=\"#222222\">{}</text>\n", (top + base) / 2,
                      scale.logarithmic() ? "loss (log scale)" : "loss");
-  double x = end - 190;
+  double x = legend;
   for (const auto& [curve, name, colour] : {std::tuple{&training, "training", "#1b6ca8"}, std::tuple{&validation, "validation", "#c8553d"}}) {
     if (curve->empty()) continue;
     out += fmt::format("<line x1=\"{0}\" y1=\"30\" x2=\"{1}\" y2=\"30\" stroke=\"{2}\" stroke-width=\"3\"/>\n<text x=\"{3}\" y=\"34\" fill=\"#222222\">{4}</text>\n", x, x + 18, colour, x + 24, name);

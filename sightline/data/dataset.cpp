@@ -11,6 +11,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/base/npy.hpp"
+#include "sightline/base/words.hpp"
 #include "sightline/data/file_bytes.hpp"
 #include "sightline/data/validate.hpp"
 
@@ -88,6 +89,30 @@ Array to_array(std::string_view bytes, const Budget& budget) {
   throw InputError(fmt::format("{}: expected {}, found {}", where, error.expected, error.found));
 }
 
+/// Arrays under other names are nobody's business here, but x_vall is a validation part that would go unused, and weights that count for nothing
+/// are worse. Case and _valid, _validation are read as what they mean; names of two letters are too short to be near another.
+void refuse_near_names(const std::vector<std::string>& names, const std::string& file) {
+  const auto plain = [](std::string name) {
+    for (char& letter : name) letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
+    for (const std::string_view word : {"validation", "valid"})
+      if (const std::size_t at = name.find(word); at != std::string::npos) return name.replace(at, word.size(), "val");
+    return name;
+  };
+  std::vector<std::string> known;
+  for (const std::string_view suffix : part_suffixes)
+    for (const std::string_view base : array_names) known.push_back(std::string(base) + std::string(suffix));
+  constexpr std::size_t longest_compared = 64;
+  for (const std::string& name : names) {
+    if (name.size() > longest_compared || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string here = plain(name);
+    const auto distance = [&](const std::string& there) { return compute_edit_distance(here, there); };
+    const std::string& nearest = *std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) { return distance(a) < distance(b); });
+    const std::size_t least = distance(nearest), most = std::max(here.size(), nearest.size());
+    if (least == 0 || (least == 1 && most > 3) || (least == 2 && most > 6 && nearest.size() > 5))
+      throw InputError(fmt::format("{}: expected arrays named x, y, lengths, weight (with _val, _test) or nothing near them, found \"{}\" (did you mean \"{}\"?)", file, name, nearest));
+  }
+}
+
 void take_rows(const Array& from, const std::vector<std::uint64_t>& rows, Array& to) {
   to.shape = from.shape;
   to.shape[0] = rows.size();
@@ -110,6 +135,7 @@ Dataset parse_npz(std::string_view bytes, const std::string& file, const Expecte
   std::string where = file;
   try {
     NpzArchive archive(bytes);
+    refuse_near_names(archive.names(), file);
     for (const std::string_view suffix : part_suffixes)
       for (const std::string_view base : array_names) {
         const std::string name = std::string(base) + std::string(suffix);

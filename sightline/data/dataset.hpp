@@ -18,6 +18,7 @@ struct Expected {
   bool ids = false;                      ///< embedding "table": x is [N, n] ids
   std::uint64_t width = 1;               ///< input.dim: x is [N, n, width] (without ids)
   std::optional<std::uint64_t> ids_below;  ///< with ids: every id is below this (vocabulary, plus one for a BOS); absent: any
+  bool front = false;                    ///< with ids and targets: token 0 is one id that occurs nowhere else (input.bos)
   bool pooled = false;                   ///< output.pool is not "none": targets per sample
   std::optional<std::uint64_t> outputs;  ///< output.dim (numbers per token or sample; classes are below it); absent: any
   bool targets = true;                   ///< false: y may be missing (predict)

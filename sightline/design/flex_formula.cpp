@@ -151,7 +151,7 @@ std::optional<std::string> write_flex_formulas(const architecture::Architecture&
     conditions.push_back(std::move(*condition));
   }
   std::string text = fmt::format(
-      "# Masks for torch.nn.attention.flex_attention: mask_mods[layer], row = reader. Registers are the last "
+      "# Masks for torch.nn.attention.flex_attention (sightline design): mask_mods[layer], row = reader. Registers are the last "
       "positions.\n"
       "#   block_mask = create_block_mask(mask_mods[0], None, None, VERTICES, VERTICES, device=\"cpu\")\n"
       "#   flex_attention(query, key, value, block_mask=block_mask)\n"

@@ -15,16 +15,25 @@ namespace sightline::design {
 namespace {
 
 constexpr std::array<const char*, 5> kind_colours = {"#1b6ca8", "#c8553d", "#588157", "#7b2d8b", "#8a6d3b"};
+constexpr std::string_view edges_head = "# reader read (sightline design)\n";
+static_assert(edges_head.find(take_away_mark) != std::string_view::npos);
+const std::string svg_comment = fmt::format("<!-- {} -->\n", take_away_mark);
+
+/// The mark as the comment of the archive, which ends with it and its length (0 as written).
+std::string mark_archive(std::string npz) {
+  npz[npz.size() - 2] = static_cast<char>(take_away_mark.size());
+  return npz.append(take_away_mark);
+}
 
 }  // namespace
 
 std::string write_npz(const std::vector<std::uint8_t>& values, std::size_t n) {
-  return make_npz({make_array("mask", {n, n}, values)});
+  return mark_archive(make_npz({make_array("mask", {n, n}, values)}));
 }
 
 std::string write_flex_attention(const std::vector<std::vector<std::vector<std::uint32_t>>>& rows, const std::vector<std::size_t>& order) {
   std::string text =
-      "# Masks for torch.nn.attention.flex_attention: mask_mods[layer], row = reader. Registers are the last positions.\n"
+      "# Masks for torch.nn.attention.flex_attention (sightline design): mask_mods[layer], row = reader. Registers are the last positions.\n"
       "#   block_mask = create_block_mask(mask_mods[0], None, None, VERTICES, VERTICES, device=\"cpu\")\n"
       "#   flex_attention(query, key, value, block_mask=block_mask)\n"
       "import torch\n\n";
@@ -49,19 +58,33 @@ std::string write_flex_attention(const std::vector<std::vector<std::vector<std::
 }
 
 std::string draw_front(const Design& design) {
-  constexpr double width = 640, height = 400, margin = 60;
+  constexpr double width = 640, height = 400, margin = 60, legend = 140; // the legend stands beside the points, not on them
   double most_layers = 1, most_pairs = 1;
   for (const FrontPoint& p : design.front) {
     most_layers = std::max(most_layers, static_cast<double>(p.layers));
     most_pairs = std::max(most_pairs, static_cast<double>(p.pairs));
   }
   // Pairs on a logarithmic axis: fronts run from n to n^2.
-  const auto x = [&](const FrontPoint& p) { return margin + (width - 2 * margin) * static_cast<double>(p.layers) / (most_layers + 1); };
-  const auto y = [&](const FrontPoint& p) { return height - margin - (height - 2 * margin) * std::log1p(static_cast<double>(p.pairs)) / std::log1p(most_pairs); };
-  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
-                                "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n", width, height);
+  const auto place_layers = [&](double layers) { return margin + (width - 2 * margin) * layers / (most_layers + 1); };
+  const auto place_pairs = [&](double pairs) { return height - margin - (height - 2 * margin) * std::log1p(pairs) / std::log1p(most_pairs); };
+  const auto x = [&](const FrontPoint& p) { return place_layers(static_cast<double>(p.layers)); };
+  const auto y = [&](const FrontPoint& p) { return place_pairs(static_cast<double>(p.pairs)); };
+  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" font-family=\"sans-serif\" font-size=\"12\">\n{2}"
+                                "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n", width + legend, height, svg_comment);
   svg += fmt::format("<path d=\"M{0} {1}V{2}H{3}\" fill=\"none\" stroke=\"black\"/>\n", margin, margin / 2, height - margin, width - margin / 2);
   svg += fmt::format("<text x=\"{}\" y=\"{}\">mixing layers</text>\n<text x=\"8\" y=\"20\">attended pairs (logarithmic)</text>\n", width / 2 - 40, height - 16);
+  const double stride = std::ceil(most_layers / 12);
+  for (double layers = stride; layers <= most_layers; layers += stride)
+    svg += fmt::format("<path d=\"M{0:.1f} {1}v4\" stroke=\"black\"/><text x=\"{0:.1f}\" y=\"{2}\" text-anchor=\"middle\">{3}</text>\n", place_layers(layers), height - margin, height - margin + 18, layers);
+  // Powers of ten; below a thousand 1, 2, 5 between them would crowd the foot of the axis, so only where they lie a line apart.
+  double last_mark = height;
+  for (double power = 1; power <= most_pairs; power *= 10)
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      const double at = place_pairs(power * digit);
+      if (power * digit > most_pairs || last_mark - at < 16 || (digit != 1 && most_pairs >= 1000)) continue;
+      svg += fmt::format("<path d=\"M{0} {1:.1f}h-4\" stroke=\"black\"/><text x=\"{2}\" y=\"{3:.1f}\" text-anchor=\"end\">{4:.7g}</text>\n", margin, at, margin - 8, at + 4, power * digit);
+      last_mark = at;
+    }
   std::vector<const FrontPoint*> best;
   for (const FrontPoint& p : design.front) {
     if (p.nondominated) best.push_back(&p);
@@ -78,7 +101,7 @@ std::string draw_front(const Design& design) {
   }
   double row = 40;
   for (const PointKind kind : kinds) {
-    svg += fmt::format("<circle cx=\"{0}\" cy=\"{1}\" r=\"5\" fill=\"{2}\"/><text x=\"{3}\" y=\"{4}\">{5}</text>\n", width - 150, row, kind_colours[static_cast<std::size_t>(kind)], width - 138, row + 4, to_word(kind));
+    svg += fmt::format("<circle cx=\"{0}\" cy=\"{1}\" r=\"5\" fill=\"{2}\"/><text x=\"{3}\" y=\"{4}\">{5}</text>\n", width + 10, row, kind_colours[static_cast<std::size_t>(kind)], width + 22, row + 4, to_word(kind));
     row += 18;
   }
   return svg + "</svg>\n";
@@ -88,8 +111,8 @@ std::string draw_pattern(const std::vector<std::vector<std::uint32_t>>& rows) {
   const std::size_t n = rows.size();
   const double cell = std::max(1.0, 480.0 / static_cast<double>(std::max<std::size_t>(n, 1)));
   const double side = cell * static_cast<double>(n);
-  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{0:.0f}\" viewBox=\"0 0 {1} {1}\" shape-rendering=\"crispEdges\">\n"
-                                "<rect width=\"{1}\" height=\"{1}\" fill=\"#eee\"/>\n<path fill=\"#1b6ca8\" d=\"", side, n);
+  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{0:.0f}\" viewBox=\"0 0 {1} {1}\" shape-rendering=\"crispEdges\">\n{2}"
+                                "<rect width=\"{1}\" height=\"{1}\" fill=\"#eee\"/>\n<path fill=\"#1b6ca8\" d=\"", side, n, svg_comment);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < rows[i].size();) {
       std::size_t end = k + 1;
@@ -104,7 +127,7 @@ std::string draw_pattern(const std::vector<std::vector<std::uint32_t>>& rows) {
 std::string draw_orbits(const Orbitals& orbitals) {
   const std::size_t n = orbitals.degree();
   const double side = std::max(1.0, 480.0 / static_cast<double>(std::max<std::size_t>(n, 1))) * static_cast<double>(n);
-  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{0:.0f}\" viewBox=\"0 0 {1} {1}\" shape-rendering=\"crispEdges\">\n", side, n);
+  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{0:.0f}\" viewBox=\"0 0 {1} {1}\" shape-rendering=\"crispEdges\">\n{2}", side, n, svg_comment);
   std::vector<Point> row;
   for (std::uint32_t k = 0; k < orbitals.list().size(); ++k) {
     const Orbital& orbital = orbitals.list()[k];
@@ -137,7 +160,7 @@ void read_layer_row(const layout::Layout& layout, const layout::Layer& layer, la
 }
 
 void write_sparse(const layout::Layout& layout, std::size_t k, const std::string& stem, const WriteFile& write, const Budget& budget) {
-  std::string edges = "# reader read\n";
+  std::string edges(edges_head);
   std::string indices, starts;
   std::vector<std::uint32_t> row;
   std::uint64_t arcs = 0;
@@ -157,8 +180,8 @@ void write_sparse(const layout::Layout& layout, std::size_t k, const std::string
   const std::uint64_t n = layout.vertices();
   const auto size = static_cast<std::int64_t>(n);
   write(fmt::format("{}-{}.npz", stem, k + 1),
-        make_npz({{"indices", "<i4", {arcs}, std::move(indices)}, {"indptr", "<i8", {n + 1}, std::move(starts)}, {"format", "|S3", {}, "csr"},
-                  make_array("shape", {2}, std::vector<std::int64_t>{size, size}), make_array("data", {arcs}, std::vector<std::uint8_t>(arcs, 1))}));
+        mark_archive(make_npz({{"indices", "<i4", {arcs}, std::move(indices)}, {"indptr", "<i8", {n + 1}, std::move(starts)}, {"format", "|S3", {}, "csr"},
+                  make_array("shape", {2}, std::vector<std::int64_t>{size, size}), make_array("data", {arcs}, std::vector<std::uint8_t>(arcs, 1))})));
 }
 
 }  // namespace
@@ -189,7 +212,7 @@ std::vector<std::string> make_files(const architecture::Architecture& architectu
     const std::size_t n = layout.vertices();
     std::vector<std::vector<std::uint32_t>> rows(n);
     std::vector<std::uint8_t> mask(n * n, 0);
-    std::string edges = "# reader read\n";
+    std::string edges(edges_head);
     for (std::uint32_t i = 0; i < n; ++i) {
       budget.poll();
       read_layer_row(layout, layout.layers[k], i, rows[i]);

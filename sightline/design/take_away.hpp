@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,10 +18,14 @@ namespace sightline::design {
 constexpr std::size_t most_vertices_written = 2048;
 constexpr std::uint64_t most_arcs_written = 10'000'000;
 
+/// Stands in the first 400 or the last 64 bytes of every file that is written beside a design (a comment of its format), so that a later
+/// design may write over it, and over nothing else.
+constexpr std::string_view take_away_mark = "sightline design";
+
 /// Takes one file: its name and its bytes.
 using WriteFile = std::function<void(const std::string& name, const std::string& bytes)>;
 
-/// Files beside `stem`, per different pattern k = 1, 2, ..: STEM-k.npz, STEM-k.edges (lines "reader read"), STEM-k.svg; and STEM.py
+/// Files beside `stem`, per different pattern k = 1, 2, ..: STEM-k.npz, STEM-k.edges (lines "i j": i reads j), STEM-k.svg; and STEM.py
 /// (one FlexAttention mask_mod per layer). Row = reader, registers last; several heads: the pattern of any head.
 /// Up to 2,048 vertices the .npz holds an array `mask`, uint8, and STEM.py tables of rows. Above, the .npz is a sparse matrix as
 /// scipy.sparse.load_npz reads it (CSR), .npz and .edges are written while all patterns have at most 10^7 arcs together, STEM.py holds

@@ -94,7 +94,7 @@ private:
   }
 
   Point check_points(std::size_t start, std::uint64_t points) const {
-    if (points > most_points) fail(start, fmt::format("this acts on {} points, at most {} are allowed", points, most_points));
+    if (points > most_points) fail(start, fmt::format("expected at most {} points, found more", most_points));
     return static_cast<Point>(points);
   }
 

@@ -100,6 +100,9 @@ void import_olmo3(Draft& draft);
 // What keeps that block and changes a norm, a window or the feedforward (llama_kin.cpp)
 void import_arcee(Draft& draft);
 void import_ernie4_5(Draft& draft);
+void import_exaone(Draft& draft);      ///< Llama itself under other names, as the next two
+void import_internlm3(Draft& draft);
+void import_iquestcoder(Draft& draft);
 void import_glm(Draft& draft);
 void import_glm4(Draft& draft);
 void import_helium(Draft& draft);
@@ -120,6 +123,7 @@ void import_granitemoe(Draft& draft);
 void import_phimoe(Draft& draft);
 void import_qwen2_moe(Draft& draft);
 void import_deepseek_v3(Draft& draft);
+void import_sarvam_mla(Draft& draft);  ///< DeepSeek V3 itself
 
 // The same with mixtures of experts (mixtures.cpp)
 void import_deepseek_v2(Draft& draft);
@@ -131,5 +135,6 @@ void import_glm4_moe(Draft& draft);
 void import_granitemoeshared(Draft& draft);
 void import_hunyuan_moe(Draft& draft);
 void import_minimax_m2(Draft& draft);
+void import_sarvam_moe(Draft& draft);  ///< GLM-4 MoE itself, with heads that turn as a whole
 
 }  // namespace sightline::huggingface

@@ -10,6 +10,7 @@
 #include "sightline/base/error.hpp"
 #include "sightline/base/words.hpp"
 #include "sightline/huggingface/families.hpp"
+#include "sightline/huggingface/library_types.hpp"
 
 namespace sightline::huggingface {
 
@@ -60,6 +61,7 @@ constexpr std::array families = {
     Family{"ernie4_5_moe", import_ernie4_5_moe, Front::nothing},
     Family{"esm", import_esm, Front::special_id},
     Family{"eurobert", import_eurobert, Front::special_id},
+    Family{"exaone", import_exaone, Front::nothing},
     Family{"exaone4", import_exaone4, Front::nothing},
     Family{"exaone_moe", import_exaone_moe, Front::nothing},
     Family{"falcon", import_falcon, Front::nothing},
@@ -86,6 +88,8 @@ constexpr std::array families = {
     Family{"hunyuan_v1_dense", import_hunyuan_dense, Front::nothing},
     Family{"hunyuan_v1_moe", import_hunyuan_moe, Front::nothing},
     Family{"ibert", import_ibert, Front::special_id},
+    Family{"internlm3", import_internlm3, Front::special_id},
+    Family{"iquestcoder", import_iquestcoder, Front::nothing},
     Family{"jais2", import_jais2, Front::nothing},
     Family{"llama", import_llama, Front::special_id},
     Family{"llama4", import_llama4, Front::special_id, Family::Place::text_config},
@@ -134,6 +138,8 @@ constexpr std::array families = {
     Family{"roberta", import_roberta, Front::special_id},
     Family{"roberta-prelayernorm", import_roberta_prelayernorm, Front::special_id},
     Family{"roformer", import_roformer, Front::special_id},
+    Family{"sarvam_mla", import_sarvam_mla, Front::nothing},
+    Family{"sarvam_moe", import_sarvam_moe, Front::nothing},
     Family{"seed_oss", import_seed_oss, Front::nothing},
     Family{"siglip_vision_model", import_siglip_vision, Front::no_ids},
     Family{"smollm3", import_smollm3, Front::nothing},
@@ -151,25 +157,35 @@ constexpr std::array families = {
     Family{"xlm-roberta-xl", import_xlm_roberta_xl, Front::special_id},
 };
 
+const Family* find_type(std::string_view type) {
+  const auto* family = std::find_if(families.begin(), families.end(), [&](const Family& f) { return f.model_type == type; });
+  return family == families.end() ? nullptr : family;
+}
+
 const Family& find_family(const ConfigView& config, const nlohmann::json& object) {
   const std::string type = config.text({"model_type"}, "");
   if (type.empty()) config.fail("model_type", "the name of a model type");
-  const auto* family = std::find_if(families.begin(), families.end(), [&](const Family& f) { return f.model_type == type; });
-  if (family != families.end()) return *family;
+  if (const Family* family = find_type(type)) return *family;
 
+  // A type of the library is spelt as it is meant, however near a type that is read here may be.
   constexpr std::size_t farthest_suggestion = 2;
   constexpr std::size_t longest_compared = 40;
   const auto distance = [&](const Family& f) { return compute_edit_distance(type, f.model_type); };
   std::string hint;
-  if (const auto inner = object.find("text_config"); inner != object.end() && inner->is_object()) {
-    hint = " (its text_config may be imported on its own)";
+  const auto inner = object.find("text_config");
+  const bool has_inner_type = inner != object.end() && inner->is_object() && inner->contains("model_type") && (*inner)["model_type"].is_string();
+  if (is_library_type(type)) {
+    hint = ", a type of the transformers library that is not read here";
   } else if (type.size() <= longest_compared) {
     const auto* nearest = std::min_element(families.begin(), families.end(),
                                            [&](const Family& a, const Family& b) { return distance(a) < distance(b); });
     if (distance(*nearest) <= farthest_suggestion) hint = fmt::format(" (did you mean \"{}\"?)", nearest->model_type);
   }
-  config.fail("model_type", fmt::format("one of {}", fmt::join(known_model_types(), ", ")),
-              fmt::format("\"{}\"{}", printable(type), hint));
+  if (has_inner_type) {
+    if (const Family* family = find_type((*inner)["model_type"].get_ref<const std::string&>()))
+      hint += fmt::format(" (its text_config, \"{}\", may be imported on its own)", family->model_type);
+  }
+  config.fail("model_type", "a type that is read here (sightline import --help lists them)", fmt::format("\"{}\"{}", printable(type), hint));
 }
 
 nlohmann::json parse(std::string_view text, const std::string& file) {

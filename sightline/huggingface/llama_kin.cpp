@@ -210,24 +210,70 @@ void import_qwen2_moe(Draft& draft) {
   assume_shared_expert(draft);
 }
 
+namespace {
+
 // Keys and values pass through a narrow map first (latent attention), which changes no sight.
-void import_deepseek_v3(Draft& draft) {
+void import_latent(Draft& draft, const Sizes& sizes, std::int64_t dense_by_default, std::int64_t count, Names expert_keys) {
   const ConfigView& config = draft.config;
   LayerSpec layer = make_llama_layer(draft);
-  const std::int64_t layers = read_sizes(draft, layer, {61, 7168, 128, 129280, HeadWidth::own});
+  const std::int64_t layers = read_sizes(draft, layer, sizes);
   read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
   for (const std::string_view width : {"kv_lora_rank", "v_head_dim"}) (void)config.integer({width}, 1);  // 0: nothing is read
   if (config.integer({"qk_rope_head_dim"}, 64) % 2 != 0) config.fail("qk_rope_head_dim", "an even number (coordinates turn in pairs)");
-  const std::int64_t dense_layers = config.integer({"first_k_dense_replace"}, 3, 0);
+  const std::int64_t dense_layers = config.integer({"first_k_dense_replace"}, dense_by_default, 0);
   const Feedforward dense = layer.feedforward;
   const Feedforward mixture =
-      read_experts(draft, layer, false, 256, 8, {{"n_routed_experts", "num_local_experts"}, {"num_experts_per_tok"}});
+      read_experts(draft, layer, false, count, 8, {expert_keys, {"num_experts_per_tok"}});
   for (std::int64_t k = 0; k < layers; ++k) {
     layer.feedforward = k < dense_layers ? dense : mixture;
     draft.layers.push_back(layer);
   }
   assume_shared_expert(draft);
   draft.assume("heads: keys and values pass through maps of width kv_lora_rank, taken as wide enough");
+}
+
+}  // namespace
+
+void import_deepseek_v3(Draft& draft) {
+  import_latent(draft, {61, 7168, 128, 129280, HeadWidth::own}, 3, 256, {"n_routed_experts", "num_local_experts"});
+}
+
+void import_sarvam_mla(Draft& draft) {
+  import_latent(draft, {32, 4096, 64, 262144, HeadWidth::own}, 1, 128, {"num_local_experts", "num_experts", "n_routed_experts"});
+}
+
+// Llama's own classes in the library, behind other defaults (this and the next two). Here the names that the first files of EXAONE 3 have count too.
+void import_exaone(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-5, {"activation_function", "hidden_act"}, "silu");
+  const double eps = draft.config.number({"layer_norm_epsilon", "rms_norm_eps"}, 1e-5);
+  layer.norm.eps = draft.architecture.output.norm->eps = eps;
+  if (draft.config.flag({"mlp_bias"}, false)) layer.feedforward.bias = architecture::Bias::yes;
+  const std::int64_t layers = read_sizes(draft, layer, {32, 4096, 32, 102400}, {{"num_layers", "num_hidden_layers"}});
+  read_tokens(draft, {"max_position_embeddings"}, 4096, Limit::advice);
+  add_layers(draft, layer, layers);
+}
+
+// `bias` and `qkv_bias` of its first files are one switch for the biases of the feedforward and of attention.
+void import_internlm3(Draft& draft) {
+  const ConfigView& config = draft.config;
+  const bool attention = config.flag({"qkv_bias", "attention_bias"}, false), feedforward = config.flag({"bias", "mlp_bias"}, false);
+  if (attention != feedforward) config.fail(config.has("bias") ? "bias" : "mlp_bias", "biases of attention and of the feedforward alike");
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  if (feedforward) layer.feedforward.bias = architecture::Bias::yes;
+  const std::int64_t layers = read_sizes(draft, layer, {48, 4096, 32, 128512, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 32768, Limit::advice);
+  add_layers(draft, layer, layers);
+}
+
+void import_iquestcoder(Draft& draft) {
+  const ConfigView& config = draft.config;
+  if (const nlohmann::json* bound = config.value("clip_qkv"); bound != nullptr && !bound->is_null()) config.fail("clip_qkv", "null");
+  if (config.flag_or_null({"use_sliding_window"}, false)) config.fail("use_sliding_window", "false");
+  LayerSpec layer = make_llama_layer(draft, 1e-5);
+  if (config.flag({"mlp_bias"}, false)) layer.feedforward.bias = architecture::Bias::yes;
+  const std::int64_t layers = read_sizes(draft, layer, {80, 5120, 40, 76800, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
+  add_layers(draft, layer, layers);
 }
 
 }  // namespace sightline::huggingface

@@ -109,6 +109,18 @@ void import_glm4_moe(Draft& draft) {
   });
 }
 
+void import_sarvam_moe(Draft& draft) {
+  LayerSpec layer = make_llama_layer(draft, 1e-6, {"hidden_act"}, "silu", 1.0);
+  draft.rotary->head = 64;
+  const std::int64_t layers = read_sizes(draft, layer, {19, 4096, 64, 262144, HeadWidth::own});
+  read_tokens(draft, {"max_position_embeddings"}, 131072, Limit::advice);
+  add_layers(draft, layer, layers);
+  add_mixtures(draft, behind_dense(draft, 1), [&] {
+    assume_shared_expert(draft);
+    return read_experts(draft, layer, false, 128, 6, {{"num_local_experts", "num_experts", "n_routed_experts"}, {"num_experts_per_tok"}});
+  });
+}
+
 void import_granitemoeshared(Draft& draft) {
   import_granitemoe(draft);
   if (draft.config.integer({"shared_intermediate_size"}, 0, 0) > 0) assume_shared_expert(draft);

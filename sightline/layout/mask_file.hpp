@@ -26,7 +26,8 @@ public:
 /// - bool: true = attends.
 /// - integers of 1, 2, 4, 8 bytes: 0 = absent, else the colour, at most 2^32 - 1; negative values are an error.
 /// - floats of 2, 4, 8 bytes: when every value is 0 or <= -1e4 (or -inf), an additive mask: 0 attends, the rest does not
-///   (an array of zeros therefore masks nothing); otherwise nonzero = attends, uncoloured. NaN is an error.
+///   (an array of zeros therefore masks nothing). Any other negative number is an error, and so is NaN. Whole numbers up to
+///   2^32 - 1 are colours, as integers are; with a fraction among them nonzero = attends, uncoloured.
 [[nodiscard]] Pattern read_npy(std::string_view bytes, Vertex vertices, const Budget& budget);
 
 /// The only array of a .npz archive, or the one named "mask".

@@ -1,6 +1,8 @@
 // The binary formats: NumPy arrays, alone (.npy) or in an archive (.npz).
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,22 +35,41 @@ private:
   bool fortran_;
 };
 
-bool is_additive(const Entries& entries, Vertex vertices, const Budget& budget) {
+// What an array of floats means.
+enum class Floats { additive, colours, weights };
+
+// Masks that are added to scores come with many values for "not read": 0 and -100 is Swin's, 0 and -1 somebody's. Between 0 and what
+// nobody can read any more there is no line to draw, and to take such a mask for weights would turn it round.
+Floats detect_meaning(const Entries& entries, Vertex vertices, const Budget& budget) {
   constexpr double masked = -1e4;
-  bool additive = true;
+  bool additive = true, whole = true;
+  std::optional<std::pair<Vertex, Vertex>> negative, between;  // the first of each, for the message
   for (Vertex i = 0; i < vertices; ++i) {
     budget.poll();
     for (Vertex j = 0; j < vertices; ++j) {
       const double value = entries.number(i, j);
       if (std::isnan(value)) throw MaskError(0, "numbers", fmt::format("NaN in row {}, column {}", i, j));
       additive = additive && (value == 0 || value <= masked);
+      whole = whole && value <= UINT32_MAX && value == std::floor(value);
+      if (value < 0 && !negative) negative = {i, j};
+      if (value < 0 && value > masked && !between) between = {i, j};
     }
   }
-  return additive;
+  if (additive) return Floats::additive;
+  if (negative) {
+    const auto [i, j] = between.value_or(*negative);
+    throw MaskError(0, "an additive mask (0 attends, -1e4 and below does not, nothing else) or numbers of at least 0",
+                    fmt::format("{} in row {}, column {} (write -inf or false for what is not read)", entries.number(i, j), i, j));
+  }
+  return whole ? Floats::colours : Floats::weights;
 }
 
-std::uint32_t read_colour(const Entries& entries, Vertex i, Vertex j, bool additive) {
-  if (entries.kind() == Kind::floating) return (entries.number(i, j) == 0) == additive ? 1 : 0;
+std::uint32_t read_colour(const Entries& entries, Vertex i, Vertex j, Floats floats) {
+  if (entries.kind() == Kind::floating) {
+    const double value = entries.number(i, j);
+    if (floats == Floats::colours) return static_cast<std::uint32_t>(value);
+    return (value == 0) == (floats == Floats::additive) ? 1 : 0;
+  }
   const std::uint64_t value = entries.bits(i, j);
   if (entries.kind() == Kind::boolean) return value != 0 ? 1 : 0;
   if (entries.kind() == Kind::signed_integer && value >> (8 * entries.numbers().width() - 1) != 0) {
@@ -67,7 +88,7 @@ Pattern read_array(std::string_view bytes, Vertex vertices, const Budget& budget
   }
   const Entries entries(file, vertices);
   entries.numbers().check_size(std::uint64_t{vertices} * vertices);  // vertices <= 2^30
-  const bool additive = entries.kind() == Kind::floating && is_additive(entries, vertices, budget);
+  const Floats floats = entries.kind() == Kind::floating ? detect_meaning(entries, vertices, budget) : Floats::colours;
   PatternBuilder builder(vertices, budget);
   std::vector<Vertex> columns;
   std::vector<std::uint32_t> colours;
@@ -76,7 +97,7 @@ Pattern read_array(std::string_view bytes, Vertex vertices, const Budget& budget
     columns.clear();
     colours.clear();
     for (Vertex j = 0; j < vertices; ++j) {
-      const std::uint32_t colour = read_colour(entries, i, j, additive);
+      const std::uint32_t colour = read_colour(entries, i, j, floats);
       if (colour == 0) continue;
       columns.push_back(j);
       colours.push_back(colour);

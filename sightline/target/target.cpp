@@ -79,15 +79,16 @@ constexpr std::int32_t wrote_beyond = std::numeric_limits<std::int32_t>::min(); 
 /// Runs in a child process: a library that crashes, exits or hangs is one line.
 class LibraryTarget final : public Target {
 public:
-  LibraryTarget(const std::string& name, std::string file, std::size_t tokens, std::size_t dim) : Target(name, tokens, dim), file_(std::move(file)) {
+  LibraryTarget(const std::string& name, std::string file, std::size_t tokens, std::size_t dim, const Budget& budget) : Target(name, tokens, dim), file_(std::move(file)), budget_(budget) {
+    budget_.listener = nullptr;  // whichever thread evaluates asks this copy, under the lock
     if (access(file_.c_str(), R_OK) != 0) throw InputError(fmt::format("{}: {}", file_, std::strerror(errno)));
     const auto n = static_cast<std::uint32_t>(tokens), d = static_cast<std::uint32_t>(dim);
     child_ = std::make_unique<ChildProcess>(file_, call_seconds, [&](int from, int to) { serve_target(file_, n, d, from, to); });
     Greeting greeting;
-    child_->receive(&greeting, sizeof greeting, "sightline_target_dim", Budget{});
+    child_->receive(&greeting, sizeof greeting, "sightline_target_dim", budget_);
     if (greeting.failed != 0) {
       std::string text(greeting.failed, ' ');
-      child_->receive(text.data(), text.size(), "loading it", Budget{});
+      child_->receive(text.data(), text.size(), "loading it", budget_);
       throw InputError(fmt::format("{}: {}", file_, text));
     }
     width_ = greeting.width;
@@ -104,8 +105,8 @@ public:
       child_->send(&now, sizeof now, "sightline_target");
       child_->send(x + start * per_x, now * per_x * sizeof(double), "sightline_target");
       std::int32_t status = 0;
-      child_->receive(&status, sizeof status, "sightline_target", Budget{});
-      child_->receive(out + start * size, now * size * sizeof(double), "sightline_target", Budget{});
+      child_->receive(&status, sizeof status, "sightline_target", budget_);
+      child_->receive(out + start * size, now * size * sizeof(double), "sightline_target", budget_);
       if (status == wrote_beyond) throw InputError(fmt::format("{}: sightline_target wrote beyond its {} numbers", file_, size));
       if (status != 0) throw InputError(fmt::format("{}: sightline_target returned {}", file_, status));
     }
@@ -123,6 +124,7 @@ private:
   static constexpr std::size_t block = 64;        // sequences between two waits for the child
   static constexpr double call_seconds = 60;      // for a block
   std::string file_;
+  Budget budget_;
   std::size_t width_ = 0;
   std::unique_ptr<ChildProcess> child_;
   mutable std::mutex mutex_;
@@ -137,7 +139,7 @@ void move(const Permutation& s, std::size_t width, const double* from, double* t
 
 }  // namespace
 
-std::unique_ptr<Target> open_target(const std::string& text, std::size_t tokens, std::size_t dim) {
+std::unique_ptr<Target> open_target(const std::string& text, std::size_t tokens, std::size_t dim, const Budget& budget) {
   if (text.rfind("expr:", 0) == 0) {
     try {
       return std::make_unique<ExpressionTarget>(text, parse(std::string_view(text).substr(5), Role::sequence, dim), tokens);
@@ -145,7 +147,7 @@ std::unique_ptr<Target> open_target(const std::string& text, std::size_t tokens,
       throw InputError(fmt::format("{}: {}", text, error.what()));
     }
   }
-  if (text.rfind("lib:", 0) == 0) return std::make_unique<LibraryTarget>(text, text.substr(4), tokens, dim);
+  if (text.rfind("lib:", 0) == 0) return std::make_unique<LibraryTarget>(text, text.substr(4), tokens, dim, budget);
   throw InputError(fmt::format("{}: expected expr:EXPRESSION, lib:FILE.so or data:FILE.npz", text));
 }
 

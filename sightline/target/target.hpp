@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sightline/base/budget.hpp"
 #include "sightline/target/expression.hpp"
 #include "sightline/target/sampler.hpp"
 
@@ -38,8 +39,8 @@ private:
 };
 
 /// `expr:...` or `lib:FILE.so` (the interface: uint32_t sightline_target_dim(n, d); int sightline_target(n, d, x, k, out), token-major).
-/// A library runs in a child process. Throws InputError, also later when it crashes, exits, hangs for a minute, fails or writes too far.
-[[nodiscard]] std::unique_ptr<Target> open_target(const std::string& text, std::size_t tokens, std::size_t dim);
+/// A library runs in a child process. `budget`: its time limit holds inside a library too; evaluate then throws BudgetExhausted. Throws InputError, also later when it crashes, exits, hangs for a minute, fails or writes too far.
+[[nodiscard]] std::unique_ptr<Target> open_target(const std::string& text, std::size_t tokens, std::size_t dim, const Budget& budget = {});
 
 /// How far F is from commuting with permutations: over random sequences and for transpositions, a cyclic shift and random permutations.
 struct Deviation {

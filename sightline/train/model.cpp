@@ -37,6 +37,11 @@ Tensor make_position_table(const architecture::Architecture& a, const at::Tensor
 Model::Model(const architecture::Architecture& architecture, const ModelOptions& options, const Budget& budget)
     : torch::nn::Module("Model"), architecture_(architecture), options_(options) {
   const architecture::Architecture& a = architecture_;
+  // What runs has so many layers: one pass of the list would not be the network that the file, and its certificate, speak of.
+  if (a.depth == architecture::Depth::unbounded)
+    throw InputError(fmt::format("{}: /depth: expected \"listed\" for a model that runs, its layers by [[layer]] and repeat (certify "
+                                 "says how many are needed), found \"unbounded\"",
+                                 a.file));
   const auto types = at::TensorOptions().dtype(options.dtype);
   Declarer declare(*this, types, options.seed, options.most_numbers);
   try {

@@ -25,6 +25,30 @@ bool holds_only_parts(const std::string& folder) {
   return true;
 }
 
+/// The first setting in which two canonical architectures differ, as `/train/steps: expected 150, found 151`: the [train] table first, which is
+/// what the command line changes. Empty: none, tables aside.
+std::string find_difference(const std::string& stored, const std::string& given) {
+  const nlohmann::json before = nlohmann::json::parse(stored), now = nlohmann::json::parse(given);
+  const nlohmann::json changes = nlohmann::json::diff(before, now);
+  const auto print = [](const nlohmann::json& root, const std::string& pointer) {
+    const nlohmann::json::json_pointer at(pointer);
+    if (!root.contains(at))
+      return std::string("none");
+    constexpr std::size_t longest = 60;
+    const std::string text = root.at(at).dump();
+    return text.size() <= longest ? text : text.substr(0, longest) + "..";
+  };
+  std::string first;
+  for (const nlohmann::json& change : changes) {
+    const auto pointer = change["path"].get<std::string>();
+    if (first.empty() || (pointer.starts_with("/train") && !first.starts_with("/train")))
+      first = pointer;
+  }
+  if (first.empty())
+    return first;
+  return fmt::format("{}: expected {}, as this run began (architecture.json), found {}", first, print(before, first), print(now, first));
+}
+
 } // namespace
 
 RunFolder::RunFolder(std::string path, const architecture::Architecture& architecture, bool resume)
@@ -49,10 +73,12 @@ RunFolder::RunFolder(std::string path, const architecture::Architecture& archite
   const std::string beside = file("architecture.json");
   if (exists && fs::exists(beside, error)) {
     const architecture::Architecture stored = architecture::read_architecture(beside);
-    if (!architecture::same_architecture(stored, copy))
-      throw InputError(
-          path_ +
-          ": expected the run of this architecture with this [train] table, found another (see its architecture.json)");
+    if (!architecture::same_architecture(stored, copy)) {
+      const std::string difference = find_difference(architecture::to_canonical_json(stored), canonical_);
+      throw InputError(fmt::format("{}: {}", path_,
+                                   difference.empty() ? "expected the run of this architecture with this [train] table, found another (see its architecture.json)"
+                                                      : difference));
+    }
   } else if (exists && !holds_only_parts(path_)) {
     throw InputError(path_ + ": expected the folder of a run (architecture.json), found other files");
   } else {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <torch/cuda.h>
 #include <torch/version.h>
 
 #include "sightline/base/error.hpp"
@@ -24,6 +25,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// LibTorch's own message speaks of its source files, and comes only when the first tensor is moved.
+at::Device choose_device(const std::string& name) {
+  if (name == "cuda" && !torch::cuda::is_available())
+    throw InputError("--device: expected cpu (this LibTorch has no CUDA, or finds no device), found cuda");
+  return name == "cuda" ? at::kCUDA : at::kCPU;
+}
 
 /// The model's weights with those that are not to be trained marked so.
 std::vector<Weight> choose_weights(const Model& model, const std::vector<std::string>& only) {
@@ -49,6 +57,8 @@ class Training {
 public:
   Training(const TrainRequest& request, const TrainListener& listener, const Budget& budget);
   TrainResult run();
+  /// What run.json says of a run that an error ended; a checkpoint may stand beside it.
+  void note_failure() const;
 
 private:
   void prepare_folder();
@@ -95,7 +105,7 @@ private:
 Training::Training(const TrainRequest& request, const TrainListener& listener, const Budget& budget)
     : request_(request), listener_(listener), budget_(budget),
       settings_(request.architecture.train.value_or(architecture::Train{})), group_(ProcessGroup::from_environment()),
-      device_(request.device == "cuda" ? at::kCUDA : at::kCPU) {
+      device_(choose_device(request.device)) {
   const architecture::Architecture& a = request.architecture;
   const at::ScalarType type = settings_.dtype == architecture::Precision::float64 ? at::kDouble : at::kFloat;
   data::Dataset data =
@@ -379,6 +389,15 @@ TrainResult Training::run() {
   return result;
 }
 
+void Training::note_failure() const {
+  if (!metrics_)
+    return; // nothing had begun
+  try {
+    write_run_file("failed");
+  } catch (const InputError&) { // the disk is full: what is said is why the run ended
+  }
+}
+
 } // namespace
 
 std::string print_duration(double seconds) {
@@ -392,7 +411,12 @@ std::string print_duration(double seconds) {
 
 TrainResult train(const TrainRequest& request, const TrainListener& listener, const Budget& budget) {
   Training training(request, listener, budget);
-  return training.run();
+  try {
+    return training.run();
+  } catch (const InputError&) {
+    training.note_failure();
+    throw;
+  }
 }
 
 } // namespace sightline::train

@@ -100,7 +100,7 @@ TaskData make_task_data(const std::string& text, std::size_t tokens, std::size_t
     data.test_y = cut(samples.y, all, samples.count, per_y);
   } else {
     const std::size_t width = dim != 0 ? dim : text.starts_with("expr:") ? target::least_dim(text) : 1;
-    const auto target = target::open_target(text, tokens, width);
+    const auto target = target::open_target(text, tokens, width, budget);
     data.tokens = size(target->tokens());
     data.dim = size(target->dim());
     data.outputs = size(target->width());

@@ -94,6 +94,18 @@ for tokens, words in ((5, "crashed in sightline_target (signal 11"), (6, "ended 
     said = run("approximate", f"lib:{folder}/bad.so", "--tokens", tokens, "--dim", 1, code=2)
     check(words in said and said.count("\n") == 1, f"a bad library: {said}")
 check("noise" not in run("approximate", f"lib:{folder}/bad.so", "--tokens", 4, "--dim", 1, "--json", code=1), "what a library prints stays out of the answer")
+# A library that hangs: the time limit holds inside it.
+(folder / "hang.c").write_text("""
+#include <stdint.h>
+#include <unistd.h>
+uint32_t sightline_target_dim(uint32_t n, uint32_t d) { if (n == 3) for (;;) sleep(1); return 1; }
+int sightline_target(uint32_t n, uint32_t d, const double* x, uint32_t k, double* out) { for (;;) sleep(1); }
+""")
+subprocess.run(["cc", "-shared", "-fPIC", folder / "hang.c", "-o", folder / "hang.so"], check=True)
+for tokens, method in ((3, "polynomial"), (4, "polynomial"), (4, "grid")):
+    start = time.time()
+    said = run("approximate", f"lib:{folder}/hang.so", "--tokens", tokens, "--dim", 1, "--method", method, "--time", 0.5, code=3)
+    check("the time limit of 0.5 s was reached" in said and time.time() - start < 10, f"a library that hangs, {tokens} tokens, {method}: {said} {time.time() - start}")
 said = run("approximate", "expr:sum(y)", "--tokens", 4, "--dim", 1, "--layers", 3, code=2)
 check("--layers: expected --method memorise, found polynomial" in said, "an option of another method")
 (folder / "text.so").write_text("no library")

@@ -23,6 +23,7 @@ MASKED = 'tokens = 3\ndim = 4\n[mixer]\npattern = { kind = "file", path = "m.edg
 LATER_MASK = 'tokens = 3\ndim = 4\n[[layer]]\n[[layer]]\npattern = { kind = "union", of = [{ kind = "self" }, { kind = "file", path = "m.edges" }] }\n'
 EDGES = "0 1\n1 2\n2 0\n0 0\n1 1\n2 2\n"
 READ_ALREADY = "expected another file to write to, found one that the command reads or writes already\n"
+BESIDE_DESIGN = "sightline: a.toml: expected a name under which nothing is written over, found that {}, one of the files beside it, holds something else\n"
 # (name, files to write, arguments, exit code, lines that standard output must hold, exact standard error or None)
 CASES = [
     ("certified", {"a.toml": RING}, ["certify", "a.toml"], 0, ["CERTIFIED", "D_6, order 12", "3 given, 3 needed"], ""),
@@ -70,6 +71,20 @@ CASES = [
      "sightline: b.toml: expected a name under which nothing is written over, found that b-1.edges is one of the files beside it\n"),
     ("nor the second of two graphs", {"g.edges": "0 1\n1 2\n", "a-1.edges": "0 1\n"}, ["design", "--symmetry", "graph:g.edges x graph:'a-1.edges'", "--save", "a.toml"], 2, [],
      "sightline: a.toml: expected a name under which nothing is written over, found that a-1.edges is one of the files beside it\n"),
+    ("nor what else has the name of a drawing", {"a.svg": "<svg>mine</svg>"}, ["design", "--symmetry", "C_5", "--save", "a.toml"], 2, [], BESIDE_DESIGN.format("a.svg")),
+    ("nor a program", {"a.py": "print()\n"}, ["design", "--symmetry", "C_5", "--save", "a.toml"], 2, [], BESIDE_DESIGN.format("a.py")),
+    ("nor orbits", {"a-orbits.svg": "<svg>mine</svg>"}, ["design", "--symmetry", "C_5", "--save", "a.toml"], 2, [], BESIDE_DESIGN.format("a-orbits.svg")),
+    ("nor edges", {"a-1.edges": "0 1\n"}, ["design", "--symmetry", "C_5", "--save", "a.toml"], 2, [], BESIDE_DESIGN.format("a-1.edges")),
+    ("nor a mask, which is found before the search", {"a-1.npz": "mine"}, ["design", "--symmetry", "S_6 wr S_9 x torus(9,9)", "--save", "a.toml", "--time", "0.001"], 2, [], BESIDE_DESIGN.format("a-1.npz")),
+    ("what a design wrote is written again, and named", {"a.svg": "<svg>\n<!-- sightline design -->\n", "a-1.edges": "# reader read (sightline design)\n", "a.py": ""},
+     ["design", "--symmetry", "C_5", "--save", "a.toml"], 0, [], "written: a.toml, a.svg, a-orbits.svg, a-1.npz, a-1.edges, a-1.svg, a-2.npz, a-2.edges, a-2.svg, a.py\n"),
+    ("a design as JSON", {}, ["design", "--symmetry", "C_5", "--save", "a.json"], 0, [], "written: a.json, a.svg, a-orbits.svg, a-1.npz, a-1.edges, a-1.svg, a-2.npz, a-2.edges, a-2.svg, a.py\n"),
+    ("a mask is no architecture", {"m.mtx": "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1\n"}, ["certify", "m.mtx"], 2, [],
+     "sightline: m.mtx: expected an architecture or a config.json, found a mask; an architecture names it: pattern = { kind = \"file\", path = \"m.mtx\" } under [mixer]\n"),
+    ("more points than can be counted", {}, ["design", "--symmetry", "C_99999999999999"], 2, [],
+     'sightline: group "C_99999999999999", character 1: expected at most 16777216 points, found more\n'),
+    ("samples of a target are an archive", {"a.toml": RING}, ["target", "a.toml", "--samples", "2", "--out", "t.npy"], 2, [], "sightline: t.npy: expected a name that ends with .npz (an archive of arrays is written), found .npy\n"),
+    ("a fit that cannot be resumed says so", {}, ["approximate", "expr:x[0]", "--tokens", "2", "--save", "m.safetensors", "--resume"], 0, [], "sightline: m.safetensors.part is not there: the fit begins anew\n"),
     ("nor what stands beside a model", {"m.toml": RING}, ["approximate", "expr:x[0]", "--tokens", "2", "--method", "linformer", "--save", "m.safetensors"], 2, [],
      "sightline: m.safetensors: expected a name under which nothing is written over, found that m.toml, where its architecture goes, holds something else\n"),
     ("but the architecture of the model before", {"m.toml": "# S(X)_i = psi(x_i, sum_j phi(x_j)): the embedding computes x and phi, the mixer the mean, the feedforward psi.\n"},
@@ -211,11 +226,34 @@ def find_screen_faults(folder):
     return faults
 
 
+def find_saved_faults(folder):
+    """A certificate of a config is checked against the config with the length that it was made with. And: what design and import save under a name that ends with .json is JSON, without another .json in the names beside it; a second design writes over the files of the first."""
+    faults, inside = [], folder / "saved"
+    inside.mkdir()
+    (inside / "config.json").write_text('{"model_type": "gpt2", "n_layer": 2, "n_embd": 8, "n_head": 2, "n_positions": 16, "vocab_size": 10}')
+    for line in (["import", "config.json", "--save", "a.json"], ["design", "--symmetry", "C_5", "--save", "b.json"], ["design", "--symmetry", "C_6", "--save", "b.json"]):
+        result = subprocess.run([command, *line], cwd=inside, capture_output=True, text=True, check=False)
+        text = (inside / line[-1]).read_text() if (inside / line[-1]).exists() else ""
+        again = subprocess.run([command, "certify", line[-1], "--canonical"], cwd=inside, capture_output=True, text=True, check=False)
+        if result.returncode != 0 or not text.startswith("{") or again.stdout != text:
+            faults.append(f"{line}: exit code {result.returncode}, {result.stderr!r}, saved {text[:60]!r}")
+    subprocess.run([command, "certify", "config.json", "--tokens", "5", "--save", "c.json"], cwd=inside, capture_output=True, check=False)
+    for more, code, words in (([], 1, "than config.json (5 tokens, found 16; --tokens 5 reads the config at that length)"), (["--tokens", "5"], 0, "every claim is confirmed")):
+        result = subprocess.run([command, "check", "c.json", "--architecture", "config.json", *more], cwd=inside, capture_output=True, text=True, check=False)
+        if result.returncode != code or words not in result.stdout:
+            faults.append(f"check --architecture {more}: exit code {result.returncode}, {result.stdout!r}, {result.stderr!r}")
+    (inside / "c.json").unlink()
+    names = sorted(path.name for path in inside.iterdir())
+    if names != ["a.json", "b-1.edges", "b-1.npz", "b-1.svg", "b-2.edges", "b-2.npz", "b-2.svg", "b-orbits.svg", "b.json", "b.py", "b.svg", "config.json"]:
+        faults.append(f"saved files: {names}")
+    return faults
+
+
 def find_lost_output_faults(folder):
     """An answer that could not be written is no success; a reader who has seen enough is no failure."""
     (folder / "a.toml").write_text(RING)
     faults = []
-    for arguments in (["certify", "a.toml"], ["rules"]):  # less, and more, than standard output holds back
+    for arguments in (["certify", "a.toml"], ["rules"], ["--help"], ["design", "--help"], ["--version"]):  # less, and more, than standard output holds back
         with open("/dev/full", "w") as full:
             result = subprocess.run([command, *arguments], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         if result.returncode != 2 or not result.stderr.startswith("sightline: standard output: expected a file that can be written"):
@@ -336,11 +374,11 @@ def main():
             faults += find_faults(case, folder)
             count += 1
         if not wanted:
-            faults += find_screen_faults(pathlib.Path(name)) + find_lost_output_faults(pathlib.Path(name)) + find_endless_faults(pathlib.Path(name)) + find_interrupt_faults(pathlib.Path(name)) + find_time_faults(pathlib.Path(name))
+            faults += find_screen_faults(pathlib.Path(name)) + find_saved_faults(pathlib.Path(name)) + find_lost_output_faults(pathlib.Path(name)) + find_endless_faults(pathlib.Path(name)) + find_interrupt_faults(pathlib.Path(name)) + find_time_faults(pathlib.Path(name))
             # Under the sanitizers memory is not what it was.
             if b"__asan_init" not in pathlib.Path(command).read_bytes():
                 faults += find_memory_faults(pathlib.Path(name))
-            count += 6
+            count += 7
     print("\n".join(faults))
     print(f"cli: {count - len(faults)} passed, {len(faults)} failed")
     sys.exit(bool(faults))

@@ -91,6 +91,12 @@ with tempfile.TemporaryDirectory() as name:
         (folder / "changed.json").write_text(json.dumps(tree))
         return subprocess.run([command, "check", "changed.json"], cwd=folder, capture_output=True, text=True, check=False, timeout=100)
 
+    run(folder, "expr:1", "--tokens", "4", "--save", "truth.json")
+    truth = json.loads((folder / "truth.json").read_text())
+    result = judge({**truth, "claims": []})
+    expect("a proof without claims", result.returncode == 1 and result.stdout == "changed.json: nothing is confirmed: it holds no claims\n", result)
+    result = subprocess.run([command, "check", "truth.json", "--architecture", "a.toml"], cwd=folder, capture_output=True, text=True, check=False)
+    expect("a proof and an architecture", result.returncode == 2 and result.stderr == "sightline: truth.json: --architecture: expected no such option (a proof is about one mixing layer, not an architecture), found it\n", result)
     lies = 0
     for expression, tokens in (("(1+dot(x,y))^2", "5"), ("t^2", "5"), ("1", "4")):
         run(folder, f"expr:{expression}", "--tokens", tokens, "--save", "truth.json")

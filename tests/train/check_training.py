@@ -4,6 +4,7 @@ import csv
 import hashlib
 import os
 import signal
+import struct
 import subprocess
 import time
 
@@ -87,6 +88,24 @@ run("predict", "ids", "--data", "changed.npz", "--out", "changed_p.npz")
 seen = numpy.arange(5) < lengths[:, None]
 check(numpy.array_equal(scores[seen], numpy.load(work / "changed_p.npz")["y"][seen]), "tokens behind the end of a sample were read")
 
+# A BOS: one id in front of all samples, and nowhere else.
+bos = write("bos.toml", (work / "ids.toml").read_text().replace("vocabulary = 7", "vocabulary = 7\nbos = true"))
+fronted = ids.copy()
+fronted[:, 0] = 7
+numpy.savez(work / "bos.npz", x=fronted, y=target, lengths=lengths)
+run("train", bos, "--data", "bos.npz", "--out", "bos", "--train.steps", 1)
+run("evaluate", "bos", "--data", "bos.npz")
+run("predict", "bos", "--data", "ids.npz", "--out", "ids_p2.npz")
+again = fronted.copy()
+again[5, 0] = 3
+numpy.savez(work / "two.npz", x=again, y=target, lengths=lengths)
+for line in (("train", bos, "--out", "bos2"), ("evaluate", "bos")):
+    refused("x: expected the id of the BOS, 7 as in front of sample 0, in front of every sample (input.bos), found 3 in front of sample 5", *line, "--data", "two.npz")
+again = fronted.copy()
+again[3, 4] = 7
+numpy.savez(work / "again.npz", x=again, y=target)
+refused("x: expected the id of the BOS, 7 as in front of sample 0, nowhere else (input.bos), found it at sample 3, token 4", "train", bos, "--data", "again.npz", "--out", "bos2")
+
 points = random.standard_normal((60, 2, 2))
 label = (points.sum((1, 2)) > 0).astype(int)
 write("points.csv", "a,b,c,d,class\n" + "".join(",".join(map(repr, map(float, row.ravel()))) + f",{k}\n" for row, k in zip(points, label)))
@@ -103,7 +122,10 @@ train = ("train", arch, "--data", data)
 refused("--resume", *train, "--out", "run")
 refused("none", *train, "--out", "nowhere", "--resume")
 check(not (work / "nowhere").exists(), "a folder was left behind")
-refused("another", "train", arch, "--data", data, "--out", "run", "--resume", "--train.epochs", 61)
+refused("run: /train/epochs: expected 60, as this run began (architecture.json), found 61", "train", arch, "--data", data, "--out", "run", "--resume", "--train.epochs", 61)
+narrow = write("narrow.toml", REGRESSION.replace("dim = 8", "dim = 4"))
+refused("run: /train/lr: expected 0.01, as this run began (architecture.json), found 0.1", "train", narrow, "--data", data, "--out", "run", "--resume", "--train.epochs", 60, "--train.lr", 0.1)
+refused("run: /dim: expected 8, as this run began (architecture.json), found 4", "train", narrow, "--data", data, "--out", "run", "--resume", "--train.epochs", 60)
 refused("the samples that this run began with", "train", arch, "--data", data, "--validation", 0.2, "--out", "run", "--resume", "--train.epochs", 60)
 (work / "mixed").mkdir()
 (work / "mixed/best.safetensors").write_bytes((work / "points/best.safetensors").read_bytes())
@@ -123,6 +145,7 @@ refused("x", "predict", "run", "--data", "shape.npz", "--out", "q.npz")
 refused("see sightline predict --help", "predict", "run", "--data", data, "--out", "q.npz", "--exakt")
 refused("layer", "predict", "run", "--data", data, "--out", "q.npz", "--attention", 1)
 refused("another file to write to", "predict", "run", "--data", data, "--out", "run/best.safetensors")
+refused("expected a name that ends with .npz", "predict", "run", "--data", data, "--out", "q.npy")
 refused("No space", "predict", "run", "--data", data, "--out", "/dev/full") if os.path.exists("/dev/full") else None
 raw = (work / "run/best.safetensors").read_bytes()
 (work / "greedy.safetensors").write_bytes(raw.replace(b'"outputs":"2"', b'"outputs":"9"'))
@@ -130,12 +153,28 @@ refused("fewer numbers", "predict", "greedy.safetensors", "--data", data, "--out
 (work / "changed.safetensors").write_bytes(raw.replace(b"softmax", b"laplace"))
 refused("sha256", "predict", "changed.safetensors", "--data", data, "--out", "q.npz")
 nothing = write("nothing.toml", 'tokens = 6\ndim = 3\n[mixer]\nkind = "tokenwise"\n[feedforward]\nkind = "none"\n')
+unbounded = write("unbounded.toml", 'depth = "unbounded"\n' + REGRESSION)
+refused('unbounded.toml: /depth: expected "listed" for a model that runs', "train", unbounded, "--data", data, "--out", "x3")
+check(not (work / "x3").exists(), "a refused depth left a folder")
+# Weights of such a file were made before it was refused: they are not run either.
+text = (work / "run/architecture.json").read_text().strip()
+before, after = json.dumps(text)[1:-1].encode(), json.dumps(text.replace('"depth":"listed"', '"depth":"unbounded"'))[1:-1].encode()
+digests = [hashlib.sha256(json.loads(b'"' + t + b'"').encode()).hexdigest().encode() for t in (before, after)]
+raw = (work / "run/best.safetensors").read_bytes().replace(before, after).replace(*digests)
+header = struct.unpack("<Q", raw[:8])[0] + len(after) - len(before)
+(work / "unbounded.safetensors").write_bytes(struct.pack("<Q", header) + raw[8:])
+for line in (("predict", "--out", "q.npz"), ("predict", "--out", "q.npz", "--exact"), ("evaluate",)):
+    refused("unbounded.safetensors: /depth: expected", line[0], "unbounded.safetensors", "--data", data, *line[1:])
 refused("something to train", "train", nothing, "--data", data, "--out", "x3")
-refused("lr", *train, "--out", "x3", "--train.lr", -1)
+refused("--train.lr: expected a number > 0, found 0", *train, "--out", "x3", "--train.lr", 0)
+cuda = subprocess.run([command, *map(str, train), "--out", "cuda", "--device", "cuda", "--train.steps", "1"], cwd=work, capture_output=True, text=True)
+check(cuda.returncode == 0 or (cuda.returncode == 2 and "sightline: --device: expected cpu (this LibTorch has no CUDA, or finds no device), found cuda" in cuda.stderr),
+      f"--device cuda: {cuda.returncode} {cuda.stderr!r}")
 refused("optimiser", *train, "--out", "x3", "--train.optimiser", "adamm")
 refused("metadata", "predict", write("empty.safetensors", "\x02\0\0\0\0\0\0\0{}"), "--data", data, "--out", "q.npz")
 _, text = run(*train, "--out", "x4", "--train.lr", 1e30, "--train.optimiser", "sgd", "--train.schedule", "constant", "--train.clip", 1e30, "--train.warmup", 0, code=2)
 check("loss became" in text and "is kept" in text and "-nan" not in text, f"a loss that is no number: {text!r}")
+check(json.loads((work / "x4/run.json").read_text())["status"] == "failed", "run.json speaks of a run that ended in an error as running")
 values = read_weights(work / "x4/optimiser.safetensors")[0]["values"]
 check(numpy.isfinite(values).all(), "the checkpoint holds what broke")
 

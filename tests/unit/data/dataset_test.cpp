@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <set>
@@ -102,6 +104,36 @@ TEST_CASE("npz: ids, and what lies beyond a length is neither checked nor kept")
   CHECK(std::get<std::vector<double>>(real.train.y->values) == std::vector<double>{1, 0, 2, 3});
 }
 
+TEST_CASE("npz: names near those that are read are mistakes, others are nobody's business") {
+  const NpyArray x = make_array("x", {2, 2, 1}, count_up(4)), y = make_array("y", {2, 2, 1}, count_up(4));
+  for (const auto& [name, meant] : {std::pair{"x_vall", "x_val"}, {"X", "x"}, {"x_validation", "x_val"}, {"y_Valid", "y_val"}, {"xval", "x_val"}, {"weights", "weight"}, {"length", "lengths"}, {"lenghts_test", "lengths_test"}, {"x_tset", "x_test"}}) {
+    CAPTURE(name);
+    const std::string error = npz_error({x, y, make_array(name, {2}, count_up(2))}, make_expected(2, 1));
+    CHECK(error == fmt::format("d.npz: expected arrays named x, y, lengths, weight (with _val, _test) or nothing near them, found \"{}\" (did you mean \"{}\"?)", name, meant));
+  }
+  for (const char* name : {"floor", "ids", "z", "x_max", "attention", "xy", "y_hat", "labels"}) {
+    CAPTURE(name);
+    CHECK(npz_error({x, y, make_array(name, {2}, count_up(2))}, make_expected(2, 1)) == "");
+  }
+}
+
+TEST_CASE("ids with a BOS: one id in front of all samples and nowhere else") {
+  Expected e = make_expected_ids(3, 9);
+  e.front = true;
+  const auto error = [&](const Ints& x, const Ints& val = {}) {
+    std::vector<NpyArray> arrays{make_array("x", {2, 3}, x), make_array("y", {2, 3}, Ints{1, 1, 1, 1, 1, 1})};
+    if (!val.empty()) arrays.insert(arrays.end(), {make_array("x_val", {1, 3}, val), make_array("y_val", {1, 3}, Ints{1, 1, 1})});
+    return npz_error(arrays, e);
+  };
+  CHECK(error({8, 0, 1, 8, 2, 2}, {8, 1, 1}) == "");
+  CHECK(error({0, 1, 1, 0, 2, 2}) == "");  // which id it is does not matter
+  CHECK(error({8, 0, 1, 7, 2, 2}) == "d.npz: x: expected the id of the BOS, 8 as in front of sample 0, in front of every sample (input.bos), found 7 in front of sample 1");
+  CHECK(error({8, 0, 1, 8, 2, 8}) == "d.npz: x: expected the id of the BOS, 8 as in front of sample 0, nowhere else (input.bos), found it at sample 1, token 2");
+  CHECK(error({8, 0, 1, 8, 2, 2}, {1, 8, 2}).find("d.npz: x_val: expected the id of the BOS, 8") == 0);
+  e.targets = false;  // what a model says of other inputs is its own affair
+  CHECK(error({8, 0, 1, 7, 2, 2}) == "");
+}
+
 TEST_CASE("every mistake in an archive is one line that names the file and the array") {
   const NpyArray x = make_array("x", {2, 2, 1}, count_up(4)), y = make_array("y", {2, 2, 1}, count_up(4));
   const Expected e = make_expected(2, 1);
@@ -183,6 +215,17 @@ TEST_CASE("CSV: numbers, classes and ids; every mistake with its line") {
   CHECK((*read("x00,x10,label\n1e-3, \"2\" ,4\n-1,+2.5,0\n\n", pooled).train.y == Array{{2}, Ints{4, 0}}));
   CHECK((*read("x00,x10,u,v\n1,2,4,5\n", pooled).train.y == Array{{1, 2}, std::vector<double>{4, 5}}));
   CHECK((read("a,b,y0,y1\n3,4,0,0\n", make_expected_ids(2, 5)).train.x == Array{{1, 2}, Ints{3, 4}}));
+  // Numbered columns must be numbered row by row; other names say nothing.
+  const Expected wide = make_expected(2, 2, true);
+  const std::string row = " in column 2 (columns are row-major: all numbers of a token, then the next token), found ";
+  CHECK((read("x[0][0],x[0][1],x[1][0],x[1][1],y\n1,2,3,4,0\n", wide).train.x == Array{{1, 2, 2}, std::vector<double>{1, 2, 3, 4}}));
+  CHECK(error("x[0][0],x[1][0],x[0][1],x[1][1],y\n1,2,3,4,0\n", wide) == "d.csv:1: expected \"x[0][1]\"" + row + "\"x[1][0]\"");
+  CHECK(error("x1_1,x2_1,x1_2,x2_2,y\n1,2,3,4,0\n", wide) == "d.csv:1: expected \"x1_2\"" + row + "\"x2_1\"");
+  CHECK(error("x00,x10,x01,x11,y\n1,2,3,4,0\n", wide) == "d.csv:1: expected \"x01\"" + row + "\"x10\"");
+  CHECK(error("a,b,y1,y0\n1,2,3,4.5\n", e).find("d.csv:1: expected \"y0\" in column 3") == 0);
+  CHECK(error("x1,x1,x0,x0,y\n1,2,3,4,0\n", wide) == "");
+  CHECK(error("x1,b,x0,c,y\n1,2,3,4,0\n", wide) == "");
+  CHECK(error("x9,x10,x11,x12,y\n1,2,3,4,0\n", wide) == "");
   CHECK(error("", e) == "d.csv:1: expected a header, found an empty line");
   CHECK(error("1,2,3,4\n", e) == "d.csv:1: expected a header that names the columns, found \"1,2,3,4\"");
   CHECK(error("a,b\n1,2\n", e) == "d.csv:1: expected 2 columns of x (2 tokens x 1 numbers), then y, found 2 columns");

@@ -42,6 +42,13 @@ TEST_CASE("the curve: both losses, axes, legend; few points for many steps") {
     CHECK(svg.find(part) != std::string::npos);
   }
   CHECK(svg.find("nan") == std::string::npos);
+  // A long title ends in front of the legend.
+  const std::string long_title = draw_curve(points, std::string(60, 'x') + "yz");
+  CHECK(long_title.find(std::string(60, 'x') + "yz</title>") != std::string::npos);
+  CHECK(long_title.find(">" + std::string(46, 'x') + "..</text>") != std::string::npos);
+  std::string greek;
+  for (int k = 0; k < 60; ++k) greek += "\u03b1";
+  CHECK(draw_curve(points, greek).find(">" + greek.substr(0, 2 * 46) + "..</text>") != std::string::npos);
   // Losses below zero (none of ours) have no logarithm; nothing, one point and non-finite values are drawn too.
   CHECK(draw_curve({{1, -1.0, {}}, {2, 1.0, {}}}, "").find("log scale") == std::string::npos);
   for (const std::vector<CurvePoint>& odd : {std::vector<CurvePoint>{}, {{0, 1.0, {}}}, {{1, NAN, HUGE_VAL}}, {{1, 1.0, 1.0}, {2, 1.0, 1.0}}, {{1, 0.0, {}}, {2, 0.0, {}}}, {{1, 1e-300, {}}, {2, 1e300, {}}}}) {

@@ -192,6 +192,15 @@ for group, n, point, layers in (
                 assert rows == read_edges(folder / f"x-{k + 1}.edges", size), group
                 which = scope["ORDER"].index(k)
                 assert all(rows[i] == expected[which](i) for i in range(n)), (group, k)
+with tempfile.TemporaryDirectory() as folder:  # the picture of the front: numbers on both axes, the legend beside the points
+    folder = pathlib.Path(folder)
+    subprocess.run([command, "design", "--symmetry", "torus(6,6)", "--save", str(folder / "p.toml")], check=True, capture_output=True)
+    picture = (folder / "p.svg").read_text()
+    points = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)" cy="[0-9.]+" r="5" fill="[^"]*" fill-opacity', picture)]
+    legend = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)" cy="[0-9.]+" r="5" fill="[^"]*"/><text', picture)]
+    width = float(re.search(r'width="([0-9.]+)"', picture).group(1))
+    assert points and legend and max(points) < min(legend) < width - 60, (points, legend, width)
+    assert re.search(r'text-anchor="middle">1</text>', picture) and re.search(r'text-anchor="end">100</text>', picture), picture
 with tempfile.TemporaryDirectory() as folder:  # --from takes the symmetry of the target, not that of the layout
     folder = pathlib.Path(folder)
     (folder / "y.toml").write_text('tokens = 6\ndim = 4\ndepth = "listed"\n[target]\nsymmetry = "D_6"\n[[layer]]\npattern = { kind = "window", radius = 3 }\nrepeat = 5\n')

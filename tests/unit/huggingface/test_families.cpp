@@ -168,6 +168,11 @@ TEST_CASE("defaults of every family of ids") {
       {"ernie4_5_moe", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},  // of their first layers
       {"exaone_moe", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
       {"glm4_moe", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"sarvam_moe", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"sarvam_mla", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"exaone", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"internlm3", causal, true, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
+      {"iquestcoder", causal, false, rms, pre, true, false, glu, Bias::no, none, rotary, sequential},
   };
   CHECK(table.size() + 9 == known_model_types().size());  // and vit, vit_msn, deit, dinov2 with and without registers, clip's, siglip's, swin, detr
   for (const Facts& facts : table) {
@@ -410,6 +415,17 @@ TEST_CASE("the types added last: what the table of defaults does not hold") {
   };
   CHECK(kinds("deepseek_v2", {{"num_hidden_layers", 3}, {"first_k_dense_replace", 1}}) == "dmm");
   CHECK(kinds("glm4_moe", {{"num_hidden_layers", 3}}) == "dmm");
+  CHECK(kinds("sarvam_moe", {{"num_hidden_layers", 3}}) == "dmm");
+  CHECK(kinds("sarvam_mla", {{"num_hidden_layers", 3}}) == "dmm");
+  // Older names count, and before the library's own.
+  CHECK(kinds("exaone", {{"num_layers", 3}, {"num_hidden_layers", 5}}) == "ddd");
+  CHECK(import_type("exaone", {{"layer_norm_epsilon", 0.25}, {"rms_norm_eps", 0.5}}).layers[0].norm.eps == 0.25);
+  CHECK(import_type("exaone", {{"activation_function", "gelu"}}).layers[0].feedforward.activation.name == "gelu");
+  for (const char* type : {"sarvam_moe", "sarvam_mla"}) CHECK(import_type(type, {{"num_experts", 16}, {"n_routed_experts", 32}}).layers.back().feedforward.experts == 16);
+  CHECK(import_type("internlm3", {{"bias", true}, {"qkv_bias", true}}).layers[0].feedforward.bias == Bias::yes);
+  CHECK_THROWS_AS(import_type("internlm3", {{"bias", true}}), InputError);
+  CHECK_THROWS_AS(import_type("iquestcoder", {{"use_sliding_window", true}}), InputError);
+  CHECK_THROWS_AS(import_type("iquestcoder", {{"clip_qkv", 1.0}}), InputError);
   CHECK(kinds("ernie4_5_moe", {{"num_hidden_layers", 6}, {"moe_layer_interval", 2}, {"moe_layer_end_index", 4}}) == "dmdmdd");
   CHECK(kinds("exaone_moe", {{"num_hidden_layers", 4}, {"mlp_layer_types", {"dense", "sparse", "dense", "dense"}}}) == "wmwd");
   CHECK(kinds("dots1", {{"num_hidden_layers", 3}, {"first_k_dense_replace", 3}, {"max_window_layers", 2}, {"sliding_window", 4}}) == "ddw");

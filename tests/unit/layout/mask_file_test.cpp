@@ -127,29 +127,41 @@ TEST_CASE("NumPy arrays of every width, order and version") {
     check(make_npy<std::int32_t>("<i4", fortran), true);
     check(make_npy<std::uint32_t>("<u4", fortran), true);
     check(make_npy<std::uint64_t>(">u8", fortran, 1, true), true);
-    check(make_npy<float>("<f4", fortran), false);
-    check(make_npy<float>(">f4", fortran, 1, true), false);
-    check(make_npy<double>("<f8", fortran), false);
+    check(make_npy<float>("<f4", fortran), true);
+    check(make_npy<float>(">f4", fortran, 1, true), true);
+    check(make_npy<double>("<f8", fortran), true);
     check(make_npy<bool>("|b1", fortran), false);
   }
 }
 
-TEST_CASE("float masks: additive when all values are 0 or hugely negative") {
-  const auto make = [](const std::vector<float>& values) {
+TEST_CASE("float masks: additive when all values are 0 or hugely negative, else without negative ones") {
+  const auto bytes = [](const std::vector<float>& values) {
     std::string out = make_header(1, describe("<f4", false, 2));
     for (const float value : values) out.append(reinterpret_cast<const char*>(&value), 4);
-    return oracle::expand(read_npy(out, 2, Budget{}));
+    return out;
   };
+  const auto make = [&](const std::vector<float>& values) { return oracle::expand(read_npy(bytes(values), 2, Budget{})); };
   const float infinity = std::numeric_limits<float>::infinity();
   CHECK(make({0, -infinity, -1e9f, 0}) == oracle::Dense{{1, 0}, {0, 1}});
   CHECK(make({0, -1e4f, 0, 0}) == oracle::Dense{{1, 0}, {1, 1}});
-  CHECK(make({0, -1e3f, 0, 0.5f}) == oracle::Dense{{0, 1}, {0, 1}});
+  const std::string wanted = "0: expected an additive mask (0 attends, -1e4 and below does not, nothing else) or numbers of at least 0, found ";
+  const std::string advice = " (write -inf or false for what is not read)";
+  CHECK(npy_error(bytes({0, -1e3f, 0, 0.5f}), 2) == wanted + "-1000 in row 0, column 1" + advice);
+  CHECK(npy_error(bytes({0, -100, -100, 0}), 2) == wanted + "-100 in row 0, column 1" + advice);
+  CHECK(npy_error(bytes({0, -1, 0, 0}), 2) == wanted + "-1 in row 0, column 1" + advice);
+  CHECK(npy_error(bytes({-infinity, 0, -1, 0}), 2) == wanted + "-1 in row 1, column 0" + advice);
+  CHECK(npy_error(bytes({0, 1, -1e9f, 1}), 2) == wanted + "-1000000000 in row 1, column 0" + advice);
+  CHECK(npy_error(bytes({-1e9f, 0, 1, 0}), 2).find("found -1000000000 in row 0, column 0") != std::string::npos);
+  CHECK(make({0, 2, 1, 2}) == oracle::Dense{{0, 2}, {1, 2}});
+  CHECK(make({0, 2, 0.5f, 2}) == oracle::Dense{{0, 1}, {1, 1}});
+  CHECK(make({0, infinity, 1, 2}) == oracle::Dense{{0, 1}, {1, 1}});
   CHECK(make({1, 0, 1, 1}) == oracle::Dense{{1, 0}, {1, 1}});
   CHECK(make({0, 0, 0, 0}) == oracle::Dense{{1, 1}, {1, 1}});
   CHECK_THROWS_AS((void)make({0, 0, std::numeric_limits<float>::quiet_NaN(), 0}), MaskError);
-  // Half precision: 0, -inf, 1, the smallest number above 0.
-  const std::string half = make_header(1, describe("<f2", false, 2)) + std::string("\x00\x00\x00\xfc\x00\x3c\x01\x00", 8);
-  CHECK(oracle::expand(read_npy(half, 2, Budget{})) == oracle::Dense{{0, 1}, {1, 1}});
+  // Half precision: 0, inf, 1, the smallest number above 0; then 0, -inf, 0, 0.
+  const std::string half = make_header(1, describe("<f2", false, 2)), zero("\x00\x00", 2);
+  CHECK(oracle::expand(read_npy(half + zero + std::string("\x00\x7c\x00\x3c\x01\x00", 6), 2, Budget{})) == oracle::Dense{{0, 1}, {1, 1}});
+  CHECK(oracle::expand(read_npy(half + zero + std::string("\x00\xfc", 2) + zero + zero, 2, Budget{})) == oracle::Dense{{1, 0}, {1, 1}});
 }
 
 TEST_CASE("broken NumPy arrays are refused before anything is allocated for them") {
