@@ -18,7 +18,6 @@ struct Expected {
   bool ids = false;                      ///< embedding "table": x is [N, n] ids
   std::uint64_t width = 1;               ///< input.dim: x is [N, n, width] (without ids)
   std::optional<std::uint64_t> ids_below;  ///< with ids: every id is below this (vocabulary, plus one for a BOS); absent: any
-  bool front = false;                    ///< with ids and targets: token 0 is one id that occurs nowhere else (input.bos)
   bool pooled = false;                   ///< output.pool is not "none": targets per sample
   std::optional<std::uint64_t> outputs;  ///< output.dim (numbers per token or sample; classes are below it); absent: any
   bool targets = true;                   ///< false: y may be missing (predict)
@@ -67,6 +66,9 @@ void split_validation(Dataset& dataset, double share, std::uint64_t seed);
 /// One class per entry of y? Then k is the number of classes, 1 + the largest; else numbers per token or sample.
 [[nodiscard]] bool has_classes(const Part& part);
 [[nodiscard]] std::uint64_t count_outputs(const Dataset& dataset);
+/// What keeps ids from beginning with a BOS, one id in front of all samples and nowhere else, as `x: found ..`. Nothing: they do. Which id it is does
+/// not matter (the table's rows are alike); one behind the others is as good as 0.
+[[nodiscard]] std::optional<std::string> find_missing_bos(const Dataset& dataset);
 /// 1 + the largest id in any part.
 [[nodiscard]] std::uint64_t count_ids(const Dataset& dataset);
 

@@ -176,26 +176,6 @@ private:
   std::uint64_t samples_ = unknown;
 };
 
-/// A BOS is one id in front of all samples and nowhere else: the answer for such an architecture says nothing of other data. Which id is
-/// free (the table's rows are alike); one behind the others is as good as 0.
-void check_front(const Dataset& dataset, const Expected& expected, const std::function<std::string(std::string_view)>& name) {
-  const auto ids_of = [](const Part& part) -> const std::vector<std::int64_t>& { return std::get<std::vector<std::int64_t>>(part.x.values); };
-  const std::int64_t front = ids_of(dataset.train).front();
-  const std::string wanted = fmt::format("the id of the BOS, {} as in front of sample 0, ", front);
-  for (const auto& [array, part] : {std::pair{"x", &dataset.train}, std::pair{"x_val", dataset.validation ? &*dataset.validation : nullptr},
-                                    std::pair{"x_test", dataset.test ? &*dataset.test : nullptr}}) {
-    if (part == nullptr) continue;
-    const std::vector<std::int64_t>& ids = ids_of(*part);
-    for (std::uint64_t s = 0; s < part->size(); ++s) {
-      const std::int64_t* sample = ids.data() + s * expected.tokens;
-      if (sample[0] != front) throw InputError(fmt::format("{}: expected {}in front of every sample (input.bos), found {} in front of sample {}", name(array), wanted, sample[0], s));
-      const std::uint64_t read = part->lengths.empty() ? expected.tokens : static_cast<std::uint64_t>(part->lengths[s]);
-      const auto again = std::find(sample + 1, sample + read, front);
-      if (again != sample + read) throw InputError(fmt::format("{}: expected {}nowhere else (input.bos), found it at sample {}, token {}", name(array), wanted, s, again - sample));
-    }
-  }
-}
-
 }  // namespace
 
 Dataset validate(NamedArrays arrays, const Expected& expected, const std::function<std::string(std::string_view)>& name) {
@@ -214,8 +194,24 @@ Dataset validate(NamedArrays arrays, const Expected& expected, const std::functi
       throw InputError(fmt::format("{}: expected targets of the kind of y ({} {}), found {} {}", name(array), name_of_type(there),
                                    print_shape(there.shape), name_of_type(here), print_shape(here.shape)));
   }
-  if (expected.front && expected.targets) check_front(dataset, expected, name);
   return dataset;
+}
+
+std::optional<std::string> find_missing_bos(const Dataset& dataset) {
+  const auto ids_of = [](const Part& part) -> const std::vector<std::int64_t>& { return std::get<std::vector<std::int64_t>>(part.x.values); };
+  const std::int64_t front = ids_of(dataset.train).front();
+  for (const auto& [array, part] : {std::pair{"x", &dataset.train}, std::pair{"x_val", dataset.validation ? &*dataset.validation : nullptr},
+                                    std::pair{"x_test", dataset.test ? &*dataset.test : nullptr}}) {
+    if (part == nullptr) continue;
+    const std::uint64_t tokens = part->x.shape[1];
+    for (std::uint64_t s = 0; s < part->size(); ++s) {
+      const std::int64_t* sample = ids_of(*part).data() + s * tokens;
+      if (sample[0] != front) return fmt::format("{}: found {} in front of sample {}, {} in front of the first", array, sample[0], s, front);
+      const std::int64_t* end = sample + (part->lengths.empty() ? tokens : static_cast<std::uint64_t>(part->lengths[s]));
+      if (const auto again = std::find(sample + 1, end, front); again != end) return fmt::format("{}: found {} in front and at token {} of sample {}", array, front, again - sample, s);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace sightline::data

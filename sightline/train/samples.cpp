@@ -107,7 +107,6 @@ data::Expected expect(const architecture::Architecture& a, std::optional<std::in
     expected.ids_below = static_cast<std::uint64_t>(*ids);
   else if (expected.ids && a.input.vocabulary)
     expected.ids_below = static_cast<std::uint64_t>(*a.input.vocabulary + (a.input.bos ? 1 : 0));
-  expected.front = expected.ids && a.input.bos;
   expected.pooled = a.output.pool != "none";
   if (outputs)
     expected.outputs = static_cast<std::uint64_t>(*outputs);

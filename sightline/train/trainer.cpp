@@ -111,6 +111,10 @@ Training::Training(const TrainRequest& request, const TrainListener& listener, c
   data::Dataset data =
       data::read_dataset(request.data, request.targets, expect(a, std::nullopt, std::nullopt, true), budget);
   const auto seed = static_cast<std::uint64_t>(settings_.seed);
+  // The samples may be right for what the user does; the answer for this file is about others.
+  if (const auto missing = a.input.bos ? data::find_missing_bos(data) : std::nullopt; missing && group_.is_first())
+    listener_.say(fmt::format("warning: {}: {}; what certify says of this file (input.bos) is about samples with one id in front that stands nowhere else",
+                              request.data, *missing));
   data::split_validation(data, request.validation, seed);
 
   ModelOptions options;
