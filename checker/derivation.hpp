@@ -32,7 +32,7 @@ struct FeedforwardFacts {
 struct MixerFacts {
   bool mean = false, odd = false, homogeneous = false, linear = false, blind = false, bounded = true, normalised = false, decidable = true;
   bool softmax = false;
-  bool sees_places = false;  ///< rotary positions under a kernel that turning both tokens may change (16.37), or
+  bool sees_places = false;       ///< rotary positions under a kernel that turning both tokens may change (16.37), or the next
   bool may_weigh_nobody = false;  ///< averages of which turning may leave no weight (16.92)
   char additive_only = 'n';  ///< sees added positions through the sum id + position alone (15.8 h): y, n or ?
   std::string why;

@@ -84,8 +84,7 @@ void write_fixed_table(architecture::Architecture a, const verdict::Answer& answ
   a.input.table.assign(static_cast<std::size_t>(a.tokens), std::vector<double>(static_cast<std::size_t>(a.dim), 0));
   for (std::size_t i = 0; i < a.input.table.size(); ++i) a.input.table[i][0] = (2 * a.target.box + 1) * static_cast<double>(i);
   const verdict::Answer fixed = verdict::certify(a, budget);
-  a.file = out;  // paths inside are relative to it
-  write_file_atomically(out, out.ends_with(".json") ? architecture::to_canonical_json(a) + "\n" : architecture::to_toml(a));
+  write_file_atomically(out, print_for_file(a, out));
   const char* word = fixed.verdict == verdict::Verdict::certified ? "certified" : fixed.verdict == verdict::Verdict::impossible ? "still impossible" : "then unknown";
   fmt::print(stderr, "sightline: {} written: {}\n", out, word);
 }

@@ -11,7 +11,6 @@
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/writable.hpp"
-#include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/design/answer.hpp"
@@ -215,7 +214,7 @@ void save_point(const DesignOptions& options, const design::Request& request, co
     write_file_atomically(name, bytes);
     written.push_back(name);
   };
-  write(options.save, options.save.ends_with(".json") ? architecture::to_canonical_json(chosen) + "\n" : architecture::to_toml(chosen));
+  write(options.save, print_for_file(chosen, options.save));
   write(stem + ".svg", design::draw_front(design));
   if (request.group.degree <= design::most_points_drawn) write(stem + "-orbits.svg", design::draw_orbits(design::compute_orbitals(request.group, budget)));
   const std::vector<std::string> left_out = design::make_files(chosen, point.pattern_pairs, stem, write, budget);

@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/load.hpp"
 #include "cli/options.hpp"
 #include "cli/writable.hpp"
 #include "sightline/architecture/read.hpp"
-#include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
 
 namespace sightline::cli {
@@ -22,9 +22,7 @@ void run(const ImportOptions& options) {
   expect_writable(options.save, {options.file});
   huggingface::Import imported = huggingface::import_config(architecture::read_file(options.file), options.file, options.flags.options());
   imported.architecture.comments = imported.assumptions;
-  const bool json = options.save.ends_with(".json");
-  if (json) imported.architecture.file = options.save;
-  const std::string text = json ? architecture::to_canonical_json(imported.architecture) + "\n" : architecture::to_toml(imported.architecture);
+  const std::string text = print_for_file(imported.architecture, options.save);
   if (!options.save.empty()) write_file_atomically(options.save, text);  // first: what was assumed is of no use without the file
   for (const std::string& line : imported.assumptions) fmt::print(stderr, "assumed: {}\n", line);
   if (!imported.ignored.empty()) fmt::print(stderr, "ignored: {}\n", fmt::join(imported.ignored, ", "));

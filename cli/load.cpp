@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sightline/architecture/read.hpp"
+#include "sightline/architecture/write.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/design/sources.hpp"
 #include "sightline/group/expression.hpp"
@@ -96,6 +97,11 @@ architecture::Architecture load_architecture(const std::string& file, const hugg
     imported.architecture.assumptions.push_back(fmt::format("keys of the config that play no part: {}", fmt::join(imported.ignored, ", ")));
   }
   return imported.architecture;
+}
+
+std::string print_for_file(architecture::Architecture architecture, const std::string& file) {
+  architecture.file = file;
+  return file.ends_with(".json") ? architecture::to_canonical_json(architecture) + "\n" : architecture::to_toml(architecture);
 }
 
 }  // namespace sightline::cli

@@ -26,4 +26,7 @@ void resolve_symmetry(architecture::Architecture& architecture, const std::strin
 /// For commands that do not ask about the target: throws InputError where certify would, when its symmetry is no group on the tokens.
 void check_symmetry(const architecture::Architecture& architecture);
 
+/// The architecture as the text of this file, to which paths inside are relative: canonical JSON where its name ends with .json, else TOML.
+[[nodiscard]] std::string print_for_file(architecture::Architecture architecture, const std::string& file);
+
 }  // namespace sightline::cli
