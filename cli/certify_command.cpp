@@ -122,12 +122,12 @@ std::string make_checked_certificate(const verdict::Context& context, const Cert
   throw InternalError(fmt::format("our own checker rejects the certificate ({}); please report it with the file {}", report.reason, kept));
 }
 
-/// The answer, its certificate held to the checker; what a limit ended says so.
-verdict::Context make_answer(const architecture::Architecture& a, const Budget& budget, const CertifyOptions& options, Clock::time_point start) {
+/// The answer, its certificate held to the checker; what a limit ended says so. What it was found with is given back: printing needs the room.
+verdict::Answer make_answer(const architecture::Architecture& a, const Budget& budget, const CertifyOptions& options, Clock::time_point start) {
   std::optional<sight::ReachMemory> memory{std::in_place};
   verdict::Context context = verdict::analyse(a, budget);
   // An answer that was cut short proves too little to be worth keeping.
-  if (!certificate::is_complete(context.answer)) return context;
+  if (!certificate::is_complete(context.answer)) return std::move(context.answer);
   std::string_view stage;
   try {
     const std::string certificate = make_checked_certificate(context, options, start, stage, memory);
@@ -137,7 +137,7 @@ verdict::Context make_answer(const architecture::Architecture& a, const Budget& 
   } catch (const std::bad_alloc&) {
     verdict::cut_short(context, "the memory limit does not allow the certificate to be written and checked");
   }
-  return context;
+  return std::move(context.answer);
 }
 
 Exit certify_file(const std::string& file, const CertifyOptions& options, Crew* crew) {
@@ -154,14 +154,14 @@ Exit certify_file(const std::string& file, const CertifyOptions& options, Crew* 
     fmt::print("{}\n", architecture::to_canonical_json(a));
     return Exit::answered;
   }
-  std::optional<verdict::Context> context = make_answer(a, budget, options, start);
-  if (context->answer.limit && crew != nullptr && !budget.is_late()) {
+  verdict::Answer answer = make_answer(a, budget, options, start);
+  if (answer.limit && crew != nullptr && !budget.is_late()) {
     // Work that is done side by side needs its memory side by side: what one thread can do within the limit is done by one.
-    context.reset();
+    answer = {};
     budget.crew = nullptr;
-    context.emplace(make_answer(a, budget, options, start));
+    limit_process(options.limits);
+    answer = make_answer(a, budget, options, start);
   }
-  const verdict::Answer& answer = context->answer;
   if (!options.save.empty() && !certificate::is_complete(answer)) {
     fmt::print(stderr, "sightline: warning: {} is not written: the answer was cut short\n", options.save);
   }

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <fstream>
+#include <functional>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -47,23 +50,22 @@ std::optional<std::uint64_t> default_memory_bytes() {
 /// What the process may have beside --memory: answers and messages are written after the limit was met.
 constexpr std::uint64_t spare_bytes = 4 << 20;
 
-/// The library asks before it allocates what grows with the input, but not for every list. The system counts them all: past
-/// the limit an allocation fails, and that ends like a limit of the budget. What the process held at its start comes on top.
-void limit_process(std::uint64_t bytes) {
-#ifdef __SANITIZE_ADDRESS__
-  return;  // its allocator ends the program instead
-#endif
-  static const std::uint64_t held = [] {
-    std::ifstream file("/proc/self/statm");
-    std::uint64_t pages = 0, data = 0;
-    for (int field = 0; field < 6 && file >> pages; ++field) data = pages;
-    return file ? data * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
-  }();
+std::uint64_t count_bytes(double megabytes) { return static_cast<std::uint64_t>(megabytes * 1e6); }
+
+/// Sets how much data the process may hold. @returns whether that changed
+bool set_data_limit(const std::function<rlim_t(const rlimit&)>& choose) {
   rlimit limit{};
-  // Without /proc there is no figure to start from, and the budget alone has to do.
-  if (held == 0 || getrlimit(RLIMIT_DATA, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, held + bytes + spare_bytes);
-  setrlimit(RLIMIT_DATA, &limit);
+  if (getrlimit(RLIMIT_DATA, &limit) != 0) return false;
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = std::min(limit.rlim_max, choose(limit));
+  return limit.rlim_cur != before && setrlimit(RLIMIT_DATA, &limit) == 0;
+}
+
+/// What operator new asks where there is no more. A list that cannot grow ends the question by an exception; the destructors on its way may need
+/// room themselves (those of JSON trees do), and would end the program without it. They get what they need, a little more each time.
+void make_room_for_destructors() {
+  const bool is_ending = std::uncaught_exceptions() > 0 || std::current_exception() != nullptr;
+  if (!is_ending || !set_data_limit([](const rlimit& limit) { return limit.rlim_max - spare_bytes < limit.rlim_cur ? limit.rlim_max : limit.rlim_cur + spare_bytes; })) throw std::bad_alloc();
 }
 
 }  // namespace
@@ -73,11 +75,28 @@ void LimitOptions::add_to(CLI::App& command) {
   command.add_option("--memory", memory_megabytes, "stop before using more than this many megabytes (exit code 3; default: four fifths of what is free)")->check(positive_number);
 }
 
+void limit_process(const LimitOptions& limits) {
+  if (!limits.memory_megabytes) return;
+#ifdef __SANITIZE_ADDRESS__
+  return;  // its allocator ends the program instead
+#endif
+  static const std::uint64_t held = [] {
+    std::ifstream file("/proc/self/statm");
+    std::uint64_t pages = 0, data = 0;
+    for (int field = 0; field < 6 && file >> pages; ++field) data = pages;
+    return file ? data * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+  }();
+  // Without /proc there is no figure to start from, and the budget alone has to do.
+  if (held == 0) return;
+  std::set_new_handler(make_room_for_destructors);
+  set_data_limit([&](const rlimit&) { return held + count_bytes(*limits.memory_megabytes) + spare_bytes; });
+}
+
 Budget make_budget(const LimitOptions& limits, bool whole_process) {
   std::optional<std::uint64_t> bytes = default_memory_bytes();
   if (limits.memory_megabytes) {
-    bytes = static_cast<std::uint64_t>(*limits.memory_megabytes * 1e6);
-    if (whole_process) limit_process(*bytes);
+    bytes = count_bytes(*limits.memory_megabytes);
+    if (whole_process) limit_process(limits);
   }
   Budget budget(limits.time_seconds, bytes);
   if (limits.memory_megabytes) budget.when_quarter_booked = [] { keep_freed_memory(false); };  // what is kept leaves holes that count

@@ -18,8 +18,11 @@ struct LimitOptions {
   void add_to(CLI::App& command);
 };
 
-/// A budget with these limits, reporting progress on standard error when that is a terminal. `whole_process`: --memory also holds
-/// for what the library does not ask for, by a limit of the system; not for commands whose threads need address space of their own.
+/// The library asks before it allocates what grows with the input, but not for every list. The system counts them all: past
+/// --memory an allocation fails, and that ends like a limit of the budget. What the process held at its start comes on top.
+void limit_process(const LimitOptions& limits);
+/// A budget with these limits, reporting progress on standard error when that is a terminal. `whole_process`: limit_process,
+/// too; not for commands whose threads need address space of their own.
 [[nodiscard]] Budget make_budget(const LimitOptions& limits, bool whole_process = true);
 /// Removes the progress line, if there is one.
 void clear_progress();

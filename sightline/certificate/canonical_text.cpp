@@ -77,4 +77,6 @@ std::string print_canonical(const nlohmann::json& value) {
   return out;
 }
 
+nlohmann::json to_plain(const nlohmann::json& value) { return nlohmann::json::parse(print_canonical(value)); }
+
 }  // namespace sightline::certificate

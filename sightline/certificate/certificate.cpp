@@ -80,7 +80,7 @@ json make_rest(const Context& context) {
   add_fact_evidence(evidence, a, architecture, context.budget);
   json& groups = evidence["groups"];
   json& views = evidence["views"];
-  groups["layout"] = context.layout_search.is_tight ? write_evidence(context.layout_search) : group_of(context, context.layout);
+  groups["layout"] = context.layout_search.is_tight ? to_evidence(context.layout_search) : group_of(context, context.layout);
   if (context.answer.layout) evidence["names"]["layout"] = make_name_evidence(*context.answer.layout);
   if (context.answer.expressed) evidence["names"]["expressed"] = make_name_evidence(*context.answer.expressed);
   views["layout"] = views_of(context, "layout", context.layout, context.layout_group);
@@ -114,7 +114,7 @@ json make_certificate(const Context& context, const json& answer) {
   json certificate = make_rest(context);
   certificate["answer"] = answer;
   certificate["patterns"] = make_pattern_evidence(context.architecture, context.budget);
-  return json::parse(print_canonical(certificate));  // some of it is text
+  return to_plain(certificate);
 }
 
 namespace {

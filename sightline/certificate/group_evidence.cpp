@@ -1,13 +1,13 @@
 #include "sightline/certificate/group_evidence.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/integer_lists.hpp"
 #include "sightline/symmetry/search.hpp"
 #include "sightline/symmetry/tower.hpp"
 #include "sightline/symmetry/verification.hpp"
@@ -86,15 +86,39 @@ private:
   const Budget& budget_;
 };
 
+/// [first, count, image, direction] for each stretch of what moves.
+void append_stretches(const MovedPairs& moved, IntegerLists& out) {
+  out.open();
+  for (std::size_t begin = 0, end = 0; begin < moved.size(); begin = end) {
+    int direction = 1;
+    for (end = begin + 1; end < moved.size() && moved[end].first == moved[end - 1].first + 1; ++end) {
+      const std::int64_t step = std::int64_t{moved[end].second} - moved[end - 1].second;
+      if (end == begin + 1 && step == -1) direction = -1;
+      if (step != direction) break;
+    }
+    out.add_list({moved[begin].first, static_cast<std::int64_t>(end - begin), moved[begin].second, direction});
+  }
+  out.close();
+}
+
+json to_text(IntegerLists lists) { return json::binary(std::move(lists).take()); }
+
+json print_generators(const std::vector<MovedPairs>& generators) {
+  IntegerLists list;
+  list.open();
+  for (const MovedPairs& moved : generators) append_stretches(moved, list);
+  list.close();
+  return to_text(std::move(list));
+}
+
 json print_generators(const TwinTower& tower, const std::vector<MovedPairs>& generators) {
-  json list = json::array();
+  std::vector<MovedPairs> list;
   for (const MovedPairs& quotient : generators) {
-    MovedPairs moved;
+    MovedPairs& moved = list.emplace_back();
     for (const auto& [x, y] : quotient) moved.emplace_back(tower.first_of_fibre(x), tower.first_of_fibre(y));
     std::sort(moved.begin(), moved.end());
-    list.push_back(to_evidence(moved));
   }
-  return list;
+  return print_generators(list);
 }
 
 json print_path(const TwinTower& tower, const Path& path, std::size_t length) {
@@ -105,34 +129,28 @@ json print_path(const TwinTower& tower, const Path& path, std::size_t length) {
 
 }  // namespace
 
-namespace {
-
-/// visit(first, count, image, direction).
-template <class Visit>
-void visit_stretches(const MovedPairs& moved, const Visit& visit) {
-  for (std::size_t begin = 0, end = 0; begin < moved.size(); begin = end) {
-    int direction = 1;
-    for (end = begin + 1; end < moved.size() && moved[end].first == moved[end - 1].first + 1; ++end) {
-      const std::int64_t step = std::int64_t{moved[end].second} - moved[end - 1].second;
-      if (end == begin + 1 && step == -1) direction = -1;
-      if (step != direction) break;
-    }
-    visit(moved[begin].first, end - begin, moved[begin].second, direction);
-  }
-}
-
-}  // namespace
-
 json to_evidence(const MovedPairs& moved) {
-  json stretches = json::array();
-  visit_stretches(moved, [&](Vertex first, std::size_t count, Vertex image, int direction) { stretches.push_back({first, count, image, direction}); });
-  return stretches;
+  IntegerLists stretches;
+  append_stretches(moved, stretches);
+  return to_text(std::move(stretches));
 }
 
 json to_evidence(const group::Permutation& permutation) {
   MovedPairs moved;
   for (std::size_t k = 0; k < permutation.moved().size(); ++k) moved.emplace_back(permutation.moved()[k], permutation.image()[k]);
   return to_evidence(moved);
+}
+
+json to_evidence(const std::vector<std::vector<group::Point>>& classes) {
+  IntegerLists lists;
+  lists.open();
+  for (const auto& members : classes) {
+    lists.open();
+    for (const group::Point p : members) lists.add(p);
+    lists.close();
+  }
+  lists.close();
+  return to_text(std::move(lists));
 }
 
 json make_group_evidence(const symmetry::Structure& structure, Vertex tokens, const Budget& callers_budget) {
@@ -199,51 +217,13 @@ json make_group_evidence(const symmetry::Structure& structure, Vertex tokens, co
 
 json to_evidence(const symmetry::SearchRecord& record) {
   if (!record.is_tight) throw ArgumentError("a search that is not tight leaves subtrees to be refuted");
-  json generators = json::array();
-  for (const MovedPairs& moved : record.generators) generators.push_back(to_evidence(moved));
-  return {{"failed", json::array()}, {"generators", std::move(generators)}, {"path", record.path}, {"twins", record.inner_colours}};
-}
-
-json write_evidence(const symmetry::SearchRecord& record) {
-  constexpr std::size_t longest = 64;  // four numbers, their commas, brackets
-  std::vector<std::uint8_t> text;
-  std::size_t size = 0;
-  const auto add = [&](char c) {
-    if (size + longest > text.size()) text.resize(2 * text.size() + longest);
-    text[size++] = static_cast<std::uint8_t>(c);
-  };
-  const auto add_number = [&](std::int64_t number) {
-    char* const begin = reinterpret_cast<char*>(text.data() + size);
-    size += static_cast<std::size_t>(std::to_chars(begin, begin + 20, number).ptr - begin);
-  };
-  char between = '[';
-  for (const MovedPairs& moved : record.generators) {
-    add(std::exchange(between, ','));
-    char before = '[';
-    visit_stretches(moved, [&](Vertex first, std::size_t count, Vertex image, int direction) {
-      add(std::exchange(before, ','));
-      char inside = '[';
-      for (const std::int64_t number : {std::int64_t{first}, static_cast<std::int64_t>(count), std::int64_t{image}, std::int64_t{direction}}) {
-        add(std::exchange(inside, ','));
-        add_number(number);
-      }
-      add(']');
-    });
-    if (before == '[') add('[');
-    add(']');
-  }
-  if (between == '[') add('[');
-  add(']');
-  text.resize(size);
-  json evidence = to_evidence(symmetry::SearchRecord{record.is_tight, {}, record.path, record.inner_colours});
-  evidence["generators"] = json::binary(std::move(text));
-  return evidence;
+  return {{"failed", json::array()}, {"generators", print_generators(record.generators)}, {"path", record.path}, {"twins", record.inner_colours}};
 }
 
 json make_no_isomorphism_evidence(const symmetry::Structure& a, const symmetry::Structure& b, const std::vector<std::pair<Vertex, Vertex>>& pairs,
                                   const Budget& callers_budget) {
   const Budget budget = callers_budget;
-  json evidence = {{"generators", json::array()}, {"path", json::array()}, {"tree", json::array()}, {"twins", json::array()}};
+  json evidence = {{"generators", print_generators({})}, {"path", json::array()}, {"tree", json::array()}, {"twins", json::array()}};
   if (a.vertices != b.vertices || a.relations.size() != b.relations.size()) return evidence;
   symmetry::Structure left = a, right = b;
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> names;

@@ -13,9 +13,13 @@
 
 namespace sightline::certificate {
 
+// Permutations are text for print_canonical in all of these (a binary value): of millions of stretches no tree is made.
+
 /// Stretches [first, count, image, direction] of what moves (docs/certificate.md). O(moved points).
 [[nodiscard]] nlohmann::json to_evidence(const symmetry::MovedPairs& moved);
 [[nodiscard]] nlohmann::json to_evidence(const group::Permutation& permutation);
+/// Lists of points as they are.
+[[nodiscard]] nlohmann::json to_evidence(const std::vector<std::vector<group::Point>>& classes);
 
 /// Evidence for compute_token_automorphisms(structure, tokens): {"failed","generators","path","twins"} (docs/certificate.md,
 /// "Groups"). The lower bound is the generators' orbits along the path, the upper bound the cells of colour refinement and,
@@ -25,8 +29,6 @@ namespace sightline::certificate {
 
 /// The same from a search that was recorded, when it is tight; the certificate is the same byte by byte.
 [[nodiscard]] nlohmann::json to_evidence(const symmetry::SearchRecord& record);
-/// The same, its generators as text for print_canonical: of millions of stretches no tree is made.
-[[nodiscard]] nlohmann::json write_evidence(const symmetry::SearchRecord& record);
 
 /// Evidence that no isomorphism a -> b maps pairs[k].first to pairs[k].second for all k: {"generators","path","tree","twins"}.
 /// ArgumentError when there is one. Both have the same number of vertices and relations.

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sightline/base/integer_lists.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 
 namespace sightline::certificate {
@@ -13,8 +14,8 @@ using group::Point;
 namespace {
 
 /// Points in their order as runs [first, count, step], as long as they go; a single point has step 1.
-json to_runs(const std::vector<Point>& points) {
-  json runs = json::array();
+void append_runs(const std::vector<Point>& points, IntegerLists& out) {
+  out.open();
   for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
     std::int64_t step = 1;
     for (end = begin + 1; end < points.size(); ++end) {
@@ -23,15 +24,23 @@ json to_runs(const std::vector<Point>& points) {
       if (next != step) break;
     }
     if (end == begin + 1) step = 1;
-    runs.push_back({points[begin], end - begin, step});
+    out.add_list({points[begin], static_cast<std::int64_t>(end - begin), step});
   }
-  return runs;
+  out.close();
+}
+
+json to_runs(const std::vector<Point>& points) {
+  IntegerLists runs;
+  append_runs(points, runs);
+  return json::binary(std::move(runs).take());
 }
 
 json list_runs(const std::vector<std::vector<Point>>& sets) {
-  json list = json::array();
-  for (const auto& points : sets) list.push_back(to_runs(points));
-  return list;
+  IntegerLists list;
+  list.open();
+  for (const auto& points : sets) append_runs(points, list);
+  list.close();
+  return json::binary(std::move(list).take());
 }
 
 json to_family(const NameProof::Family& family) {

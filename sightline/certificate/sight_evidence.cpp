@@ -505,7 +505,7 @@ void SightEvidence::add_expressed(std::optional<std::uint64_t> depth, const std:
   if (grown) writer.find_contributions(*group);
   json evidence = writer.write(sight::number_symmetric_classes(*group), true);
   if (grown) {
-    evidence["classes"] = group->symmetric_classes;
+    evidence["classes"] = to_evidence(group->symmetric_classes);
     evidence["generators"] = json::array();
     for (const group::Permutation& g : group->generators) evidence["generators"].push_back(to_evidence(g));
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sightline/base/integer_lists.hpp"
 #include "sightline/report/report.hpp"
 #include "sightline/report/words.hpp"
 
@@ -52,26 +53,30 @@ ordered_json to_object(const verdict::Floor& floor) {
 }
 
 ordered_json to_unseen(const Answer& answer) {
-  ordered_json list = ordered_json::array();
+  IntegerLists list;
+  list.open();
   for (auto [value, repeat] : answer.unseen) {
     if (answer.tokens > 1000) {
-      list.push_back({value, repeat});
+      list.add_list({static_cast<std::int64_t>(value), static_cast<std::int64_t>(repeat)});
     } else {
-      for (std::uint64_t k = 0; k < repeat; ++k) list.push_back(value);
+      for (std::uint64_t k = 0; k < repeat; ++k) list.add(static_cast<std::int64_t>(value));
     }
   }
-  return list;
+  list.close();
+  return ordered_json::binary(std::move(list).take());
 }
 
 ordered_json to_witness(const Answer& answer) {
   ordered_json object = ordered_json::object();
   if (answer.unreachable) object["unseen"] = {{"reader", answer.unreachable->reader}, {"token", answer.unreachable->unseen}};
   if (answer.collision) {
-    ordered_json tau = ordered_json::array();
+    IntegerLists tau;
+    tau.open();
     for (auto [from, to] : answer.collision->tau) {
-      if (from != to) tau.push_back({from, to});
+      if (from != to) tau.add_list({from, to});
     }
-    object["collision"] = {{"a", answer.collision->a}, {"b", answer.collision->b}, {"tau_moves", tau}};
+    tau.close();
+    object["collision"] = {{"a", answer.collision->a}, {"b", answer.collision->b}, {"tau_moves", ordered_json::binary(std::move(tau).take())}};
   }
   if (answer.id_collision) {
     object["ids"] = {{"x", answer.id_collision->x}, {"y", answer.id_collision->y}, {"a", answer.id_collision->a}, {"b", answer.id_collision->b}};
@@ -81,21 +86,29 @@ ordered_json to_witness(const Answer& answer) {
 
 std::string print(const ordered_json& value) { return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
-/// The object that to_tree has, generators in their place. Nothing in cycles needs an escape.
-void write_group(const ordered_json& object, const std::optional<verdict::GroupAnswer>& group, const Write& write) {
-  const std::string text = print(object);
-  if (!group) return write(text);
-  constexpr std::string_view key = "\"generators\":", left_out = "null";
-  const std::size_t at = text.find(key) + key.size();
-  write(std::string_view(text).substr(0, at));
-  std::string_view before = "[\"";
-  for (const std::string& cycles : group->generators.list()) {
-    write(before);
-    write(cycles);
-    before = "\",\"";
+/// As print does; values that are text already are written as they are, and generators in their place (nothing in cycles needs an escape).
+void write_value(const ordered_json& value, const verdict::SharedTexts* generators, const Write& write) {
+  if (value.is_binary()) {
+    const auto& text = value.get_binary();
+    return write({reinterpret_cast<const char*>(text.data()), text.size()});
   }
-  write(group->generators.list().empty() ? "[]" : "\"]");
-  write(std::string_view(text).substr(at + left_out.size()));
+  if (!value.is_object()) return write(print(value));
+  for (auto member = value.begin(); member != value.end(); ++member) {
+    write(member == value.begin() ? "{" : ",");
+    write(print(member.key()) + ":");
+    if (generators == nullptr || member.key() != "generators") {
+      write_value(*member, nullptr, write);
+      continue;
+    }
+    std::string_view before = "[\"";
+    for (const std::string& cycles : generators->list()) {
+      write(before);
+      write(cycles);
+      before = "\",\"";
+    }
+    write(generators->empty() ? "[]" : "\"]");
+  }
+  write(value.empty() ? "{}" : "}");
 }
 
 }  // namespace
@@ -144,9 +157,8 @@ void write_json(const Answer& answer, const Write& write) {
   for (auto member = tree.begin(); member != tree.end(); ++member) {
     write(member == tree.begin() ? "{" : ",");
     write(print(member.key()) + ":");
-    if (member.key() == "layout") write_group(*member, answer.layout, write);
-    else if (member.key() == "expressed") write_group(*member, answer.expressed, write);
-    else write(print(*member));
+    const auto* const group = member.key() == "layout" ? &answer.layout : member.key() == "expressed" ? &answer.expressed : nullptr;
+    write_value(*member, group != nullptr && *group ? &(*group)->generators : nullptr, write);
   }
   write("}");
 }

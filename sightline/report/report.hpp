@@ -16,7 +16,8 @@ namespace sightline::report {
 using Write = std::function<void(std::string_view)>;
 void write_json(const verdict::Answer& answer, const Write& write);
 /// The same as a tree; text of a file that is no UTF-8 stands there as it is.
-/// Generators of groups on many tokens are most of an answer: null stands in their place, for who prints them from the answer.
+/// Generators of groups on many tokens are most of an answer: null stands in their place, for who prints them from the answer. Lists of tokens
+/// (unseen, tau_moves) are text already, as binary values.
 [[nodiscard]] nlohmann::ordered_json to_tree(const verdict::Answer& answer);
 /// One floor as it stands in the answer.
 [[nodiscard]] std::string to_json(const verdict::Floor& floor);

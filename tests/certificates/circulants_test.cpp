@@ -9,6 +9,7 @@
 #include "checker/views.hpp"
 #include "../unit/sight/oracle.hpp"
 #include "sight_convert.hpp"
+#include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/layout/pattern_spec.hpp"
 #include "sightline/sight/product_group.hpp"
@@ -74,7 +75,7 @@ TEST_CASE("rows around the circle show the group that a search finds, and the ch
     REQUIRE(found->orbit == expected.orbit);
     const symmetry::AutomorphismTest is_automorphism(symmetry::make_structure(layout), unlimited);
     for (const group::Permutation& generator : found->generators) REQUIRE(is_automorphism(generator));
-    nlohmann::json evidence = certificate::to_evidence(record);
+    nlohmann::json evidence = certificate::to_plain(certificate::to_evidence(record));
     const auto confirmed = checker::find_named_group(theirs, to_checker(evidence));
     REQUIRE(confirmed);
     REQUIRE(confirmed->order->factored() == found->order.factored());

@@ -13,6 +13,7 @@
 #include "checker/stretches.hpp"
 #include "convert.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/group/expression.hpp"
 
@@ -29,7 +30,7 @@ checker::Json to_json(const json& value) { return checker::parse(value.dump()); 
 json confirm(const Structure& structure, Vertex tokens, const char* what = "", bool each = true) {
   CAPTURE(what);
   const Group group = sightline::symmetry::compute_token_automorphisms(structure, tokens, budget);
-  const json evidence = sightline::certificate::make_group_evidence(structure, tokens, budget);
+  const json evidence = sightline::certificate::to_plain(sightline::certificate::make_group_evidence(structure, tokens, budget));
   const convert::Owned own(structure);
   try {
     const checker::ConfirmedGroup confirmed = checker::confirm_automorphisms(own.structure, tokens, to_json(evidence), "group");
@@ -280,7 +281,7 @@ TEST_CASE("lies about groups are rejected") {
   }
   for (const Sample& sample : samples) {
     const Vertex n = sample.structure.vertices;
-    const json truth = sightline::certificate::make_group_evidence(sample.structure, n, budget);
+    const json truth = sightline::certificate::to_plain(sightline::certificate::make_group_evidence(sample.structure, n, budget));
     CAPTURE(truth.dump());
     REQUIRE(accepts(sample.structure, n, truth));
     const convert::Owned own(sample.structure);
@@ -348,7 +349,7 @@ TEST_CASE("no isomorphism is confirmed, isomorphisms are found out") {
   for (auto& [a_name, a] : graphs) {
     for (auto& [b_name, b] : graphs) {
       if (a.structure.vertices != b.structure.vertices || a_name == b_name) continue;
-      const json evidence = sightline::certificate::make_no_isomorphism_evidence(a.structure, b.structure, {{0, 0}}, budget);
+      const json evidence = sightline::certificate::to_plain(sightline::certificate::make_no_isomorphism_evidence(a.structure, b.structure, {{0, 0}}, budget));
       const convert::Owned left(a.structure), right(b.structure);
       CHECK_NOTHROW(checker::confirm_no_isomorphism(left.structure, right.structure, {{0, 0}}, to_json(evidence), "views"));
       CHECK_THROWS_AS(checker::confirm_no_isomorphism(left.structure, left.structure, {{0, 0}}, to_json(evidence), "views"), checker::Rejected);

@@ -12,6 +12,7 @@
 #include "checker/views.hpp"
 #include "listed_views.hpp"
 #include "sight_convert.hpp"
+#include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/sight/local_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
@@ -157,7 +158,7 @@ TEST_CASE("isomorphisms of views that hold all rows of some relations are the la
       nlohmann::json evidence = nlohmann::json::object();
       for (const std::uint64_t first : drop_partly_complete(layout, own, depth, left, nullptr, unlimited)) {
         const Layout part = make_part(layout, first);
-        evidence[std::to_string(first)] = certificate::make_group_evidence(symmetry::make_structure(part), n, unlimited);
+        evidence[std::to_string(first)] = certificate::to_plain(certificate::make_group_evidence(symmetry::make_structure(part), n, unlimited));
       }
       const checker::Layout theirs = convert::to_checker(layout);
       const checker::ConfirmedGroup their_group = convert::to_checker(own);
@@ -168,7 +169,7 @@ TEST_CASE("isomorphisms of views that hold all rows of some relations are the la
       // A part with more symmetries than the layout shows nothing.
       if (depth == 1 && !(symmetry::compute_layout_group(make_part(layout, 1), unlimited).order == own.order)) {
         const Layout part = make_part(layout, 1);
-        const nlohmann::json wrong{{"1", certificate::make_group_evidence(symmetry::make_structure(part), n, unlimited)}};
+        const nlohmann::json wrong{{"1", certificate::to_plain(certificate::make_group_evidence(symmetry::make_structure(part), n, unlimited))}};
         CHECK_THROWS(checker::drop_partly_complete(theirs, their_group.group, 2, checker::parse(wrong.dump()), "needed", memory, their_roots));
         ++refused;
       }

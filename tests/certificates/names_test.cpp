@@ -11,6 +11,7 @@
 #include "checker/group.hpp"
 #include "sightline/architecture/read.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/certificate/name_evidence.hpp"
 #include "sightline/group/expression.hpp"
@@ -48,7 +49,7 @@ checker::Order to_checker(const group::Order& order) {
   return out;
 }
 
-json show(const Group& group) { return certificate::make_name_evidence(verdict::to_group_answer(group, budget)); }
+json show(const Group& group) { return certificate::to_plain(certificate::make_name_evidence(verdict::to_group_answer(group, budget))); }
 
 /// "" when the checker takes the name with this evidence, else why not; a rejection must name the claim.
 std::string judge(const Group& group, const json& name, const json& evidence) {
@@ -219,7 +220,7 @@ TEST_CASE("false names of the right order are rejected whatever proof they bring
             for (json& element : evidence["proof"]["elements"]) {
               Permutation g;
               for (int step = 0; step < 6; ++step) g = elements[random() % elements.size()].after(g);
-              element = certificate::to_evidence(g);
+              element = certificate::to_plain(certificate::to_evidence(g));
             }
           }
           evidence["name"] = name;
@@ -241,7 +242,7 @@ TEST_CASE("false names of the right order are rejected whatever proof they bring
 
 TEST_CASE("proofs that lack one condition only") {
   struct Forgery { const char* why; Point degree; std::vector<std::string> cycles; const char* name; json proof; };
-  const auto element = [](const char* cycles) { return certificate::to_evidence(group::parse_cycles(cycles, 100)); };
+  const auto element = [](const char* cycles) { return certificate::to_plain(certificate::to_evidence(group::parse_cycles(cycles, 100))); };
   const auto abelian = [&](const std::vector<const char*>& list) {
     json elements = json::array();
     for (const char* cycles : list) elements.push_back(element(cycles));
@@ -315,7 +316,7 @@ TEST_CASE("cases of verdicts: every name of a layout is proved") {
   const auto prove = [&](const std::string& name, const architecture::Architecture& a) {
     CAPTURE(name);
     const verdict::Context context = verdict::analyse(a, budget);
-    const json evidence = certificate::make_name_evidence(*context.answer.layout);
+    const json evidence = certificate::to_plain(certificate::make_name_evidence(*context.answer.layout));
     CHECK(judge(context.layout_group, evidence["name"], evidence) == "");
     ++names[evidence["name"].dump()];
   };

@@ -10,6 +10,7 @@
 #include "checker/product_group.hpp"
 #include "convert.hpp"
 #include "sight_convert.hpp"
+#include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/sight/product_group.hpp"
 #include "tests/unlimited.hpp"
@@ -113,7 +114,7 @@ json spoil(json evidence, std::mt19937& random, Vertex tokens) {
     case 2: path.push_back(random() % tokens); break;
     case 3: {
       const Vertex x = random() % tokens, y = random() % tokens;
-      if (x != y) generators.push_back(certificate::to_evidence(group::Permutation::transposition(x, y)));
+      if (x != y) generators.push_back(certificate::to_plain(certificate::to_evidence(group::Permutation::transposition(x, y))));
       break;
     }
     default:
@@ -149,7 +150,7 @@ json turn_and_exchange(const std::vector<Vertex>& places, Vertex size) {
     maps.push_back(group::Permutation::from_images(images));
   }
   json generators = json::array();
-  for (const group::Permutation& map : maps) generators.push_back(certificate::to_evidence(map));
+  for (const group::Permutation& map : maps) generators.push_back(certificate::to_plain(certificate::to_evidence(map)));
   return generators;
 }
 
@@ -206,7 +207,7 @@ TEST_CASE("the group of a grid of products from its factors is the layout's, and
     moving += !found->group.generators.empty();
     twins += !truth.symmetric_classes.empty();
     exchanged += found->record.path.size() > 1;
-    const json evidence = certificate::to_evidence(found->record);
+    const json evidence = certificate::to_plain(certificate::to_evidence(found->record));
     const ::convert::Owned own(symmetry::make_structure(layout));
     const checker::ConfirmedGroup from_tokens = checker::confirm_automorphisms(own.structure, layout.tokens, to_json(evidence), "group");
     REQUIRE(from_tokens.order->factored() == truth.order.factored());
