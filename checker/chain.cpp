@@ -191,7 +191,7 @@ struct Chain::State {
   std::map<std::vector<Vertex>, std::unique_ptr<Sims>> by_prefix;
 };
 
-Chain::Chain(const Group& group, const Order* known) : Chain(group, known != nullptr ? known->log10() : -1) {}
+Chain::Chain(const Group& group, const Order* known) : Chain(group, known != nullptr ? known->log10() : group.order ? group.order->log10() : -1) {}
 
 Chain::Chain(const Group& group, double known) {
   auto owned = std::make_unique<State>();

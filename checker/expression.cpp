@@ -349,6 +349,7 @@ private:
 Group parse_group(const std::string& expression, Vertex degree, Order* order) {
   Named named = GroupParser(expression, degree).parse();
   if (order != nullptr) *order = named.order;
+  named.group.order = std::make_shared<Order>(std::move(named.order));
   return std::move(named.group);
 }
 

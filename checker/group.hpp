@@ -46,6 +46,7 @@ struct Group {
   Vertex degree = 0;
   std::vector<std::vector<Vertex>> classes;
   std::vector<Permutation> generators;
+  std::shared_ptr<const Order> order = nullptr;  ///< where it is known; a chain then need not prove that there is no more
 };
 
 [[nodiscard]] std::vector<Vertex> orbits(const Group& group);  ///< least point of the orbit, one per point

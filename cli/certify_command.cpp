@@ -116,6 +116,7 @@ std::string make_checked_certificate(const verdict::Context& context, const Cert
     report.reason = malformed.what();
   }
   if (report.confirmed) return text;
+  if (report.claim == "limit") throw BudgetExhausted(report.reason);
   const std::string kept =
       !options.save.empty() ? options.save : (std::filesystem::temp_directory_path() / fmt::format("sightline-rejected-{}.json", getpid())).string();
   write_file_atomically(kept, text);

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <compare>
 #include <numeric>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -19,48 +20,78 @@ namespace {
 
 using layout::Layout;
 using layout::Vertex;
-/// vertex -> its effective colours in the relations of one layer.
-using Row = std::map<Vertex, std::vector<std::int64_t>>;
+/// The rows of one reader in one layer, by relation.
+using Rows = std::vector<std::vector<layout::ColouredRun>>;
 
-Row read_layer_row(const Layout& layout, std::uint64_t q, Vertex i) {
-  Row row;
-  const auto& relations = layout.layer(q).relations;
-  std::vector<layout::ColouredRun> runs;
-  for (std::size_t k = 0; k < relations.size(); ++k) {
-    layout.relations[relations[k]].row(i, runs);
-    for (const auto& run : runs) {
-      std::int64_t colour = run.colour;
-      for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
-        auto& colours = row[static_cast<Vertex>(j)];
-        colours.resize(relations.size(), -1);
-        colours[k] = colour;
-      }
-    }
+/// @returns the end of the readers i, i+1, ... that are known to have these rows
+Vertex read_rows(const Layout& layout, std::uint64_t q, Vertex i, Rows& out) {
+  out.clear();
+  if (q > layout.order.size() || i >= layout.vertices()) return ~Vertex{0};
+  Vertex end = layout.vertices();
+  for (const std::uint32_t r : layout.layer(q).relations) {
+    layout.relations[r].row(i, out.emplace_back());
+    end = std::min(end, layout.relations[r].same_row_until(i));
   }
-  return row;
+  return end;
 }
 
-std::optional<FirstDifference> compare_rows(const Row& a, const Row& b, std::uint64_t q, Vertex i) {
-  auto x = a.begin(), y = b.begin();
-  while (x != a.end() || y != b.end()) {
-    if (y == b.end() || (x != a.end() && x->first < y->first)) return FirstDifference{q, i, x->first, "a"};
-    if (x == a.end() || y->first < x->first) return FirstDifference{q, i, y->first, "b"};
-    if (x->second != y->second) return FirstDifference{q, i, x->first, "both"};
-    ++x;
-    ++y;
+/// One read of a row that is written out.
+struct Read {
+  Vertex vertex = 0;
+  std::size_t relation = 0;  ///< of the layer
+  std::int64_t colour = 0;
+  friend auto operator<=>(const Read&, const Read&) = default;
+};
+
+std::vector<Read> write_out(const Rows& rows) {
+  std::vector<Read> reads;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    for (const layout::ColouredRun& run : rows[k]) {
+      std::int64_t colour = run.colour;
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) reads.push_back({static_cast<Vertex>(j), k, colour});
+    }
+  }
+  std::sort(reads.begin(), reads.end());
+  return reads;
+}
+
+/// One set of reads may be written in different runs: only where these differ are the rows written out.
+std::optional<FirstDifference> compare_rows(const Rows& a, const Rows& b, std::uint64_t q, Vertex i) {
+  if (a == b) return std::nullopt;
+  const std::vector<Read> left = write_out(a), right = write_out(b);
+  auto x = left.begin(), y = right.begin();
+  while (x != left.end() || y != right.end()) {
+    if (y == right.end() || (x != left.end() && x->vertex < y->vertex)) return FirstDifference{q, i, x->vertex, "a"};
+    if (x == left.end() || y->vertex < x->vertex) return FirstDifference{q, i, y->vertex, "b"};
+    // Where layers have more or fewer heads, what both read is told apart by that.
+    const auto is_other = [vertex = x->vertex](const Read& read) { return read.vertex != vertex; };
+    const auto end_x = std::find_if(x, left.end(), is_other), end_y = std::find_if(y, right.end(), is_other);
+    if (a.size() != b.size() || !std::equal(x, end_x, y, end_y)) return FirstDifference{q, i, x->vertex, "both"};
+    x = end_x;
+    y = end_y;
   }
   return std::nullopt;
 }
 
+/// Are two layers written alike?
+bool are_equal_layers(const Layout& a, const Layout& b, std::uint64_t q) {
+  const auto& left = a.layer(q).relations;
+  const auto& right = b.layer(q).relations;
+  return a.vertices() == b.vertices() &&
+         std::equal(left.begin(), left.end(), right.begin(), right.end(), [&](std::uint32_t r, std::uint32_t s) { return a.relations[r] == b.relations[s]; });
+}
+
 std::optional<FirstDifference> find_first_difference(const Layout& a, const Layout& b, const Budget& budget) {
   const std::uint64_t layers = std::max(a.order.size(), b.order.size());
-  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> equal;  // layers that were compared before
+  std::set<std::pair<std::uint32_t, std::uint32_t>> equal;  // layers that were compared before
+  Rows left, right;
   for (std::uint64_t q = 1; q <= layers; ++q) {
-    const bool in_a = q <= a.order.size(), in_b = q <= b.order.size();
-    if (in_a && in_b && !equal.emplace(std::pair{a.order[q - 1], b.order[q - 1]}, true).second) continue;
-    for (Vertex i = 0; i < std::max(a.vertices(), b.vertices()); ++i) {
+    const bool in_both = q <= a.order.size() && q <= b.order.size();
+    if (in_both && (!equal.emplace(a.order[q - 1], b.order[q - 1]).second || are_equal_layers(a, b, q))) continue;
+    const Vertex vertices = std::max(a.vertices(), b.vertices());
+    for (Vertex i = 0, end = 0; i < vertices; i = end) {
       budget.poll();
-      const Row left = in_a && i < a.vertices() ? read_layer_row(a, q, i) : Row{}, right = in_b && i < b.vertices() ? read_layer_row(b, q, i) : Row{};
+      end = std::min({read_rows(a, q, i, left), read_rows(b, q, i, right), vertices});
       if (auto found = compare_rows(left, right, q, i)) return found;
     }
   }
@@ -85,9 +116,8 @@ architecture::Architecture ask_own(architecture::Architecture a, sight::ClassKin
   return a;
 }
 
-/// The group that an answer says is expressed, or else the layout's. Nothing when its list of generators is cut.
-std::optional<std::vector<std::string>> list_expressed(const verdict::Answer& answer) {
-  const auto& group = answer.expressed ? answer.expressed : answer.layout;
+/// As the file writes a group. Nothing when its list of generators is cut.
+std::optional<std::vector<std::string>> list_generators(const std::optional<verdict::GroupAnswer>& group) {
   if (!group || group->generators.size() >= 100) return std::nullopt;
   return group->generators.empty() ? std::vector<std::string>{"()"} : group->generators.list();
 }
@@ -213,9 +243,14 @@ Difference compute_difference(const architecture::Architecture& a, const archite
   const std::array<Layout, 2> seen{hidden[0].value_or(layouts[0]), hidden[1].value_or(layouts[1])};  // by networks
   result.first = find_first_difference(layouts[0], layouts[1], budget);
   result.layout_equal = !result.first && layouts[0].vertex_colour == layouts[1].vertex_colour && a.depth == b.depth;
+  std::array<sight::ClassKind, 2> kinds{};
+  std::array<group::Group, 2> groups;
   for (std::size_t k = 0; k < 2; ++k) {
-    const sight::ClassKind kind = sight::compute_class_kind(seen[k], budget);
-    result.answers[k] = verdict::certify(ask_own(*sides[k], kind), budget);
+    kinds[k] = sight::compute_class_kind(seen[k], budget);
+    const architecture::Architecture own = ask_own(*sides[k], kinds[k]);
+    verdict::Context context = verdict::analyse(own, budget);
+    result.answers[k] = std::move(context.answer);
+    groups[k] = std::move(context.layout_group);
   }
   const bool identical = result.layout_equal && have_same_sublayers(a, b) && count_heads(a, layouts[0], budget) == count_heads(b, layouts[1], budget);
   const bool equal_sight = result.layout_equal && !hidden[0] && !hidden[1];
@@ -227,20 +262,25 @@ Difference compute_difference(const architecture::Architecture& a, const archite
   for (std::size_t k = 0; k < 2; ++k) {
     const verdict::Answer& able = result.answers[k];
     const verdict::Answer& other = result.answers[1 - k];
-    const auto generators = list_expressed(able);
+    const auto generators = list_generators(able.expressed ? able.expressed : able.layout);
     if (!able.class_kind || !generators) {
       both = both && able.verdict == verdict::Verdict::certified && other.verdict == able.verdict && same_group(able.expressed, other.expressed) && able.class_kind == other.class_kind;
       continue;
     }
-    architecture::Architecture asked = *sides[1 - k], own = *sides[k];
-    for (architecture::Architecture* side : {&asked, &own}) {
-      side->target.target_class = to_target_class(*able.class_kind);
-      side->target.symmetry_is_layout = false;
-      side->target.symmetry_expression.clear();
-      side->target.symmetry_generators = *generators;
-    }
-    const verdict::Answer can = verdict::certify(own, budget);
-    const verdict::Answer answer = verdict::certify(asked, budget);
+    const auto ask = [&](std::size_t side) {
+      // Its own group in the class that it comes to see was asked about already. (On ids class causal with "layout" means more, docs/theory.md 16.7.)
+      const bool means_more = sides[side]->input.embedding == architecture::Embedding::table && able.class_kind == sight::ClassKind::causal;
+      if (!means_more && able.class_kind == kinds[side] && list_generators(result.answers[side].layout) == generators) return result.answers[side];
+      architecture::Architecture asked = *sides[side];
+      asked.target.target_class = to_target_class(*able.class_kind);
+      asked.target.symmetry_is_layout = false;
+      asked.target.symmetry_expression.clear();
+      asked.target.symmetry_generators = *generators;
+      const bool known = list_generators(able.layout) == generators && groups[k].degree == layouts[k].tokens;
+      return verdict::analyse(asked, budget, known ? &groups[k] : nullptr).answer;
+    };
+    const verdict::Answer can = ask(k);
+    const verdict::Answer answer = ask(1 - k);
     if (can.verdict != verdict::Verdict::certified) {  // what is expressed then is not known in full
       both = false;
       continue;

@@ -1,6 +1,7 @@
 // Inside of view_sweep.hpp: what isomorphisms of views keep of each vertex alone, its rows. Not for other rooms.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -25,7 +26,7 @@ inline std::uint64_t describe_row(const std::vector<layout::ColouredRun>& row) {
   return root_hash::mix(root_hash::mix(root_hash::mix(count) + sum) + squares);
 }
 
-/// What isomorphisms keep of each vertex alone. Neighbours that have one row in every relation are a stretch and are described once.
+/// What isomorphisms keep of each vertex alone. Neighbours whose rows are described alike in every relation are a stretch.
 struct Kept {
   std::vector<std::uint64_t> first;              ///< by relation: its rows are visible from this layer on; 0: never
   std::vector<bool> begins;                      ///< by vertex: does a stretch begin?
@@ -57,6 +58,7 @@ struct Kept {
         rows[r].push_back(described);
       }
     }
+    merge(leads);
   }
 
   /// The rows of a stretch that are visible when `left` layers are left, on top of a hash.
@@ -65,6 +67,23 @@ struct Kept {
       if (first[r] != 0 && left >= first[r]) hash = root_hash::mix(hash ^ (rows[r][stretch] + r));
     }
     return hash;
+  }
+
+private:
+  /// Of stretches that are described alike the later ones go: on a ring one is left.
+  void merge(const std::vector<Vertex>& leads) {
+    std::size_t kept = 1;
+    for (std::size_t k = 1; k < leads.size(); ++k) {
+      if (std::all_of(rows.begin(), rows.end(), [&](const auto& list) { return list.empty() || list[k] == list[kept - 1]; })) {
+        begins[leads[k]] = false;
+        continue;
+      }
+      for (auto& list : rows) {
+        if (!list.empty()) list[kept] = list[k];
+      }
+      ++kept;
+    }
+    for (auto& list : rows) list.resize(std::min(list.size(), kept));
   }
 };
 

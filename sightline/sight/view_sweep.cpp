@@ -489,11 +489,11 @@ bool ViewSweep::is_swap_of_view(Vertex a, const group::Permutation& swap) const 
 
 bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {
   const Vertex tokens = question_.layout->tokens;
-  ViewRecords* const records = question_.layout->registers == 0 && question_.records != nullptr && question_.records->by_root.size() < ViewRecords::most
-                                   ? question_.records : nullptr;
+  const bool by_tokens = !question_.layout->has_equal_registers();  // who moves, moves tokens
+  ViewRecords* const records = by_tokens && question_.records != nullptr && question_.records->by_root.size() < ViewRecords::most ? question_.records : nullptr;
   symmetry::SearchRecord record;
-  const group::Group group = symmetry::restrict_to_tokens(
-      symmetry::compute_token_automorphisms(rooted.structure, rooted.structure.vertices, budget_, records != nullptr ? &record : nullptr), tokens, budget_);
+  const group::Group group = by_tokens ? symmetry::compute_token_automorphisms(rooted.structure, tokens, budget_, records != nullptr ? &record : nullptr)
+                                       : symmetry::restrict_to_tokens(symmetry::compute_automorphisms(rooted.structure, budget_), tokens, budget_);
   if (record.is_tight) records->by_root[{depth_, a}] = std::move(record);
   if (absorb(a, group)) return true;
   for (const auto& members : group.symmetric_classes) {

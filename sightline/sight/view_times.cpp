@@ -136,7 +136,7 @@ bool may_share(const layout::Relation& relation, const std::vector<Vertex>& root
   return !common.empty();
 }
 
-/// Neighbours that have one row in every relation, one colour, one number of `told`, and are `alike`.
+/// Neighbours whose rows are described alike in every relation, that have one colour, one number of `told`, and are `alike`.
 struct Neighbours {
   Vertex first = 0, count = 0;
   std::size_t stretch = 0;

@@ -31,7 +31,7 @@ struct Collision {
 enum class RegisterRows { frequencies, multisets };
 
 /// Searches for the automorphisms of views of one layout, by depth and root: what certificates would otherwise find again. At most `most` of
-/// them, tight ones, of layouts without registers.
+/// them, tight ones, of layouts without registers that start equal.
 struct ViewRecords {
   static constexpr std::size_t most = 16;
   std::map<std::pair<std::uint64_t, Vertex>, symmetry::SearchRecord> by_root;

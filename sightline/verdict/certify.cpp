@@ -32,19 +32,14 @@ GroupAnswer to_group_answer(const group::Group& group, const Budget& budget) {
 
 namespace {
 
-group::Group make_target(const Architecture& a, const group::Group& layout_group, const Budget& budget) {
+group::Group make_target(const Architecture& a, const layout::Layout& layout, const group::Group& layout_group, const Budget& budget) {
   if (a.target.symmetry_is_layout) return layout_group;
   // Mostly the layout has the wanted symmetries and no others: its order then spares a proof of theirs, which is long where the base is long.
   const group::BoundOrder bound = [&](group::Point points, const std::vector<group::Permutation>& generators) -> std::optional<group::Order> {
-    constexpr group::Point quickly_proved = 200, most_points = 5000;
-    if (points < quickly_proved || points > most_points || points != layout_group.degree) return std::nullopt;
-    try {
-      const group::Membership layout(layout_group, budget);
-      const bool inside = std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return layout.contains(g); });
-      return inside ? std::optional(layout_group.order) : std::nullopt;
-    } catch (const OutOfReach&) {
-      return std::nullopt;
-    }
+    constexpr group::Point quickly_proved = 200;
+    if (points < quickly_proved || points != layout.tokens || layout.has_equal_registers()) return std::nullopt;
+    const symmetry::AutomorphismTest is_automorphism(symmetry::make_structure(layout), budget);
+    return std::all_of(generators.begin(), generators.end(), [&](const group::Permutation& g) { return is_automorphism(g); }) ? std::optional(layout_group.order) : std::nullopt;
   };
   try {
     return architecture::parse_symmetry(a, budget, bound);
@@ -121,13 +116,13 @@ void look(Context& context, const Facts* facts) {
   context.answer.class_kind = sight::compute_class_kind(seen, context.budget);
 }
 
-/// All that follows from sight and symmetry.
-void decide_rest(Context& context) {
+/// All that follows from sight and symmetry. @param known  the target's group, where the caller has it
+void decide_rest(Context& context, const group::Group* known) {
   const Architecture& a = context.architecture;
   Answer& answer = context.answer;
   const Budget& budget = context.budget;
   const bool ids = a.input.embedding == Embedding::table;
-  context.target = make_target(a, context.layout_group, budget);
+  context.target = known != nullptr ? *known : make_target(a, context.layout, context.layout_group, budget);
   if (ids && context.target_class == sight::ClassKind::causal) context.mean_all_causal();
   // Inputs with the BOS at token 0 are all there are: only what fixes it acts on them (15.8 d).
   if (ids && a.input.bos) context.target = group::make_stabiliser(context.target, 0, budget);
@@ -150,7 +145,7 @@ void decide_rest(Context& context) {
   }
 }
 
-void decide(Context& context) {
+void decide(Context& context, const group::Group* known) {
   const Architecture& a = context.architecture;
   Answer& answer = context.answer;
   const Budget& budget = context.budget;
@@ -176,7 +171,7 @@ void decide(Context& context) {
   const bool beside = budget.crew != nullptr && a.input.embedding != Embedding::table;  // ids ask for it
   if (!beside) answer.layout = name.take();
   try {
-    decide_rest(context);
+    decide_rest(context, known);
   } catch (const std::exception&) {
     if (beside) answer.layout = name.take();
     if (context.expresses_layout_group) answer.expressed = answer.layout;
@@ -196,7 +191,7 @@ void cut_short(Context& context, const std::string& reason) {
   context.use("limit", {*context.answer.limit});
 }
 
-Context analyse(const Architecture& architecture, const Budget& budget) {
+Context analyse(const Architecture& architecture, const Budget& budget, const group::Group* target) {
   Context context(architecture, budget);
   Answer& answer = context.answer;
   answer.file = architecture.file;
@@ -211,7 +206,7 @@ Context analyse(const Architecture& architecture, const Budget& budget) {
     if (answer.tokens > layout::most_tokens)
       throw BudgetExhausted(fmt::format("{} tokens are more than the {} that a certificate holds", answer.tokens, layout::most_tokens));
     context.layout = make_layout(architecture, budget);
-    decide(context);
+    decide(context, target);
   } catch (const OutOfReach& reason) {
     give_up(answer);
     context.use("left-out", {"the verdict", reason.what()});

@@ -142,7 +142,8 @@ struct TargetLabels {
 [[nodiscard]] OutputVerdict decide_output(Context& context, std::int64_t possible, const std::optional<TargetLabels>& targets);
 
 /// The answer with all that it was derived from; certify() without the rest. The architecture and the budget must outlive it.
-[[nodiscard]] Context analyse(const architecture::Architecture& architecture, const Budget& budget);
+/// @param target  the group that target.symmetry names, where the caller has it: to find the order of one given by cycles may take long
+[[nodiscard]] Context analyse(const architecture::Architecture& architecture, const Budget& budget, const group::Group* target = nullptr);
 
 /// Makes an answer that a limit cut short of a whole one, also where the limit came after it was found (evidence, check): it keeps
 /// what is established without proof of completeness, claims nothing else, and says why.

@@ -25,6 +25,7 @@ EDGES = "0 1\n1 2\n2 0\n0 0\n1 1\n2 2\n"
 READ_ALREADY = "expected another file to write to, found one that the command reads or writes already\n"
 BESIDE_DESIGN = "sightline: a.toml: expected a name under which nothing is written over, found that {}, one of the files beside it, holds something else\n"
 # (name, files to write, arguments, exit code, lines that standard output must hold, exact standard error or None)
+LONG_RING = 'tokens = 16384\ndim = 4\n[target]\nsymmetry = "%s"\n[mixer]\npattern = { kind = "ring", radius = 8 }\n[[layer]]\nrepeat = 1026\n'
 CASES = [
     ("certified", {"a.toml": RING}, ["certify", "a.toml"], 0, ["CERTIFIED", "D_6, order 12", "3 given, 3 needed"], ""),
     ("two files in order", {"a.toml": RING, "b.toml": "tokens = 1\ndim = 2\n"}, ["certify", "--json", "a.toml", "b.toml"], 0,
@@ -132,6 +133,12 @@ CASES = [
     ("pattern", {"a.toml": RING}, ["pattern", "a.toml"], 0, ["    0 ##...#"], ""),
     ("kernel", {}, ["kernel", "exp(dot(x,y))", "--json"], 0, ['"condition13":"holds"'], ""),
     ("kernel with a misspelt function", {}, ["kernel", "exq(dot(x,y))"], 2, [], None),
+    ("long rings with the symmetry that they have", {"a.toml": LONG_RING % "D_16384"}, ["certify", "a.toml"], 0, ["CERTIFIED", "D_16384"], ""),
+    ("long rings and a smaller group", {"a.toml": LONG_RING % "C_16384"}, ["certify", "a.toml"], 0, ["IMPOSSIBLE", "C_16384"], ""),
+    ("two long masks", {"a.toml": LONG_RING % "D_16384", "b.toml": 'tokens = 16384\ndim = 4\n[mixer]\npattern = { kind = "full", causal = true }\n'}, ["diff", "a.toml", "b.toml"], 1,
+     ["different", "token 0 reads 1 only in a"], ""),
+    ("a group whose order takes long obeys the clock", {"a.toml": (LONG_RING % "").replace('""', '["(%s)"]' % " ".join(map(str, range(16384))))},
+     ["certify", "a.toml", "--time", "1"], 3, ["UNKNOWN"], None),
     ("memory limit", {"a.toml": "tokens = 20000\ndim = 4\n[mixer]\npattern = { kind = \"random\", degree = 8, seed = 1 }\n"},
      ["certify", "a.toml", "--memory", "0.5"], 3, ["UNKNOWN"], None),
     ("time limit", {"a.toml": "tokens = 60000\ndim = 4\ndepth = \"unbounded\"\n[mixer]\npattern = { kind = \"random\", degree = 8, seed = 1 }\n"},
