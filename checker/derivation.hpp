@@ -138,6 +138,14 @@ struct Derivation {
   void set_unreachable(const std::pair<Vertex, Vertex>& pair);
 };
 
+/// A figure that the answer leaves out, and says so, is null: nothing is concluded from it.
+template <class Figure>
+auto figure(Derivation& d, const std::string& name, Figure compute) -> decltype(compute()) {
+  if (!d.left_out(name)) return compute();
+  d.use("left-out", {name});
+  return {};
+}
+
 void decide_continuous(Derivation& d);
 void decide_ids(Derivation& d);
 struct TargetLabels { std::uint64_t count = 0; bool exact = false; };

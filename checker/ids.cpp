@@ -332,10 +332,12 @@ void decide_ids(Derivation& d) {
   const Group trivial_group{d.layout.tokens, {}, {}};
   ask.kind = d.class_kind, ask.witnesses = false;
   if (d.a["target"]["symmetry"].is("layout")) ask.target = d.class_kind == ClassKind::causal ? &trivial_group : &d.layout_group.group;
-  const IdLayers other = id_layers(ask);
-  if (check_premises(d, other, *ask.target, lacking) || !lacking.empty()) return;
-  const auto bounds = layer_bounds(d, other, *ask.target);
-  if (bounds && bounds->first == bounds->second) d.class_layers = bounds->first;
+  d.class_layers = figure(d, "class.layers", [&]() -> std::optional<std::uint64_t> {
+    const IdLayers other = id_layers(ask);
+    if (check_premises(d, other, *ask.target, lacking) || !lacking.empty()) return std::nullopt;
+    const auto bounds = layer_bounds(d, other, *ask.target);
+    return bounds && bounds->first == bounds->second ? std::optional(bounds->first) : std::nullopt;
+  });
 }
 
 }  // namespace checker

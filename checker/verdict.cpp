@@ -185,14 +185,6 @@ std::vector<std::string> describe(const Needed& needed, ClassKind kind) {
   return {seen, survives + "until layer " + number(*needed.layers)};
 }
 
-/// A figure that the answer leaves out, and says so, is null: nothing is concluded from it.
-template <class Figure>
-auto figure(Derivation& d, const std::string& name, Figure compute) -> decltype(compute()) {
-  if (!d.left_out(name)) return compute();
-  d.use("left-out", {name});
-  return {};
-}
-
 /// Fixed pooling among other layers shows all of its blocks at once, views those of the tokens whose rows are in sight (16.23).
 bool pools_among_others(const Derivation& d) {
   return d.mixer.size() > 1 && std::any_of(d.a["layer"].array().begin(), d.a["layer"].array().end(), [](const Json& l) { return l["mixer"]["projections"].is_object(); });

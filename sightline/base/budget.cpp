@@ -35,7 +35,7 @@ Budget::Budget(std::optional<double> time_seconds, std::optional<std::uint64_t> 
 }
 
 Budget::Budget(const Budget& other)
-    : listener(other.listener), when_quarter_booked(other.when_quarter_booked), crew(other.crew), abandoned(other.abandoned), deadline_(other.deadline_), time_seconds_(other.time_seconds_),
+    : listener(other.listener), when_quarter_booked(other.when_quarter_booked), crew(other.crew), abandoned(other.abandoned), steps_left(other.steps_left), deadline_(other.deadline_), time_seconds_(other.time_seconds_),
       memory_bytes_(other.memory_bytes_), booked_bytes_(other.booked_bytes_), polls_(other.polls_), stage_(other.stage_), fraction_(other.fraction_) {}
 
 Budget::~Budget() { give_back(own_bytes_); }
@@ -54,6 +54,12 @@ void Budget::poll_now() const {
   go_on();
   if (listener && !stage_.empty()) listener(stage_, fraction_);
   if (is_late()) throw BudgetExhausted(fmt::format("the time limit of {} s was reached", time_seconds_));
+}
+
+void Budget::take_steps(std::uint64_t count) const {
+  if (steps_left == nullptr) return;
+  if (count > *steps_left) throw OutOfReach("this takes more steps than are allowed for it");
+  *steps_left -= count;
 }
 
 void Budget::ask(std::uint64_t bytes) const {

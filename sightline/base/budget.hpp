@@ -60,6 +60,11 @@ public:
   Crew* crew = nullptr;
   /// Set while nobody waits any more for what is computed with this budget: poll() then throws Abandoned. May be absent.
   const std::atomic<bool>* abandoned = nullptr;
+  /// What computations that count their steps may still take together, on one thread; none: as many as they like. A fixed number, so that the same file
+  /// has the same answer everywhere. Outlives the budget.
+  std::uint64_t* steps_left = nullptr;
+  /// Throws OutOfReach when there are fewer left.
+  void take_steps(std::uint64_t count) const;
 
 private:
   void go_on() const;

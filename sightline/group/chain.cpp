@@ -155,6 +155,7 @@ void StabiliserChain::rebuild_tree(Level& level) {
       level.orbit.push_back(to);
     }
   }
+  budget_->take_steps(level.orbit.size() * level.tree.size());
 }
 
 void StabiliserChain::flatten_by_powers(Level& level) {

@@ -36,6 +36,8 @@ constexpr std::size_t most_factors = 12;
 constexpr std::size_t most_split_orbits = 40;
 constexpr std::size_t most_generators = 64;
 constexpr std::size_t name_digits = 20000;
+/// What stabiliser chains may take together: some seconds.
+constexpr std::uint64_t most_name_steps = 500'000'000;
 
 std::string print_factors(Factors factors) {
   std::sort(factors.begin(), factors.end(), [](const Factor& a, const Factor& b) {
@@ -427,12 +429,15 @@ Name name_factor(const Group& group, const Budget& budget) {
 
 }  // namespace
 
-std::optional<ProvedName> find_proved_name(const Group& group, const Budget& budget) {
+std::optional<ProvedName> find_proved_name(const Group& group, const Budget& callers_budget) {
   if (group.is_trivial()) return ProvedName{"trivial", {}};
   // S_2 is said of two points; elsewhere an involution on its own is C_2.
   if (group.degree > 2 && group.order == Order(mpz_class(2))) {
     return ProvedName{"C_2", name_elements("", group.order, Kind::abelian, list_generators(group, 1)).proof};
   }
+  std::uint64_t steps = most_name_steps;
+  Budget budget = callers_budget;
+  budget.steps_left = &steps;
   try {
     Name name = name_factor(group, budget);
     if (!name) return std::nullopt;

@@ -56,7 +56,7 @@ Group restrict_to(const Group& group, const std::vector<Point>& points, const Or
     if (generators.empty()) return classes;
     std::vector<Permutation> all = list_generators(classes, static_cast<std::size_t>(classes.degree));
     all.insert(all.end(), generators.begin(), generators.end());
-    return make_group(classes.degree, std::move(all), budget);
+    return make_group(classes.degree, std::move(all), group.order, budget);  // the action of a group has at most its order
   }
   classes.generators = std::move(generators);
   classes.order = *order;

@@ -452,7 +452,7 @@ void decide_ids(Context& context) {
     }
   }
   if (answer.class_kind == context.target_class) answer.class_layers = answer.needed;
-  else if (answer.class_kind) answer.class_layers = compute_class_layers(context);
+  else if (answer.class_kind) answer.class_layers = context.figure("class.layers", [&] { return compute_class_layers(context); });
 }
 
 }  // namespace sightline::verdict
