@@ -72,9 +72,10 @@ public:
 
   /// Names in the archive's order, a ".npy" at their end removed.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  /// Unpacks entry `index`. What unpacks is booked with the budget as it comes and stays booked while the archive lives.
+  /// Unpacks entry `index`. What unpacks is booked with the budget, which outlives the archive, as it comes and stays booked while the archive lives.
   /// Throws NpyError("", "") when it would be longer than `most` bytes: the caller knows what it had room for.
   [[nodiscard]] std::string unpack(std::size_t index, std::uint64_t most, const Budget& budget);
+  std::string unpack(std::size_t index, std::uint64_t most, Budget&& budget) = delete;
 
 private:
   void* archive_ = nullptr;  // zip_t: the library's header stays out of ours

@@ -12,6 +12,7 @@ namespace sightline::data {
 class FileBytes {
 public:
   FileBytes(const std::string& file, const Budget& budget);
+  FileBytes(const std::string& file, Budget&& budget) = delete;  // it has to outlive the bytes
   ~FileBytes() { budget_.give_back(bytes_.size()); }
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;

@@ -68,7 +68,8 @@ MetricsFile::MetricsFile(std::string file, std::vector<std::string> columns, std
     : file_(std::move(file)), columns_(std::move(columns)) {
   std::string text = fmt::format("{}\n", fmt::join(columns_, ","));
   if (keep_through) {
-    const FileBytes bytes(file_, Budget{});
+    const Budget unlimited;
+    const FileBytes bytes(file_, unlimited);
     if (!bytes.view().starts_with(text))
       throw InputError(fmt::format("{}: expected the columns {}, found others", file_, fmt::join(columns_, ",")));
     for_each_line(bytes.view().substr(text.size()), [&](std::string_view line) {
@@ -87,7 +88,8 @@ void MetricsFile::append(std::uint64_t step, const std::vector<std::optional<dou
 }
 
 std::vector<CurvePoint> read_curve(const std::string& file, std::string_view training, std::string_view validation) {
-  const FileBytes bytes(file, Budget{});
+  const Budget unlimited;
+  const FileBytes bytes(file, unlimited);
   std::vector<std::string_view> names;
   std::vector<CurvePoint> points;
   const auto column = [&](const std::vector<std::string_view>& fields, std::string_view name) -> std::optional<double> {

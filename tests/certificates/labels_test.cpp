@@ -124,7 +124,7 @@ void compare(const Architecture& a, std::optional<sight::ClassKind> kind = {}) {
   if (!context.asked.empty()) {
     views.add_needed(context.question(context.sighted_layout(), kind.value_or(context.target_class), sight::RegisterRows::multisets));
   }
-  Asked asked(context, kind.value_or(context.target_class), evidence, views.result());
+  Asked asked(context, kind.value_or(context.target_class), evidence, certificate::to_plain(views.result()));
   const json expected = to_json(found, static_cast<int>(found.floor));
   ++rules_met[found.rule];
   CHECK(derive(asked.question) == expected);

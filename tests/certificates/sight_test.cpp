@@ -11,6 +11,7 @@
 #include "sight_convert.hpp"
 #include "sightline/architecture/architecture.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/sight_evidence.hpp"
 #include "sightline/layout/pattern_spec.hpp"
 #include "sightline/sight/views.hpp"
@@ -83,7 +84,7 @@ void same_reach(const Layout& layout) {
 }
 
 void same_pairs(const Case& c, ClassKind kind, bool own) {
-  c.with(c.writer->result(), [&](const checker::Sight& sight) {
+  c.with(certificate::to_plain(c.writer->result()), [&](const checker::Sight& sight) {
     for (const bool ordinary : {false, true}) {
       REQUIRE(sight.wanted_reach(c.ask_checker(kind, own), ordinary).layers == compute_wanted_reach(c.ask(kind, own), ordinary, unlimited).layers);
       for (const std::optional<std::uint64_t> depth : {std::optional<std::uint64_t>{}, {0}, {1}, {2}, {4}}) {
@@ -110,7 +111,7 @@ void same_needed(Case& c, ClassKind kind, bool own) {
   const ViewQuestion question = c.ask(kind, own);
   const Needed theirs = compute_needed(question, unlimited);
   c.writer->add_needed(question);
-  const json evidence = c.writer->result();
+  const json evidence = certificate::to_plain(c.writer->result());
   const checker::ViewQuestion asked = c.ask_checker(kind, own);
   const checker::Needed mine = c.with(evidence, [&](const checker::Sight& sight) { return sight.needed(asked); });
   CHECK(mine.layers == theirs.layers);
@@ -155,7 +156,7 @@ std::uint64_t collisions_met = 0, groups_met = 0, evidence_met = 0;
 void same_collision(Case& c, ClassKind kind, bool own, std::uint64_t depth) {
   const auto theirs = find_collision(c.ask(kind, own), depth, unlimited);
   c.writer->add_collision(c.ask(kind, own), depth);
-  const json evidence = c.writer->result();
+  const json evidence = certificate::to_plain(c.writer->result());
   const auto look = [&](const json& given) {
     return c.with(given, [&](const checker::Sight& sight) { return sight.collision(c.ask_checker(kind, own), depth); });
   };
@@ -188,7 +189,7 @@ void same_expressed(Case& c, std::optional<std::uint64_t> depth) {
   const ViewQuestion question = c.ask(ClassKind::all, true);
   const auto theirs = depth ? compute_expressed_group(question, *depth, unlimited) : compute_limit_group(question, unlimited);
   c.writer->add_expressed(depth);
-  const json evidence = c.writer->result();
+  const json evidence = certificate::to_plain(c.writer->result());
   const auto look = [&](const json& given) {
     return c.with(given, [&](const checker::Sight& sight) { return sight.expressed(c.ask_checker(ClassKind::all, true), depth); });
   };
@@ -312,7 +313,7 @@ TEST_CASE("a hub and a few columns give the reach of a layout too large for all 
   const Layout layout = oracle::make_layout(n, rows);
   const group::Group trivial = group::make_trivial_group(n);
   Case c(layout, trivial, trivial, RegisterRows::frequencies);
-  const json evidence = c.writer->result();
+  const json evidence = certificate::to_plain(c.writer->result());
   REQUIRE(evidence.contains("reach"));
   CHECK(evidence["reach"]["hub"] == 7);
   CHECK(c.with(evidence, [](const checker::Sight& sight) { return sight.connected(); }) == std::uint64_t{2});
@@ -336,7 +337,7 @@ TEST_CASE("block masks have hints although they are grids of products") {
   layout.order = {0};
   const group::Group trivial = group::make_trivial_group(n);
   Case c(layout, trivial, trivial, RegisterRows::frequencies);
-  const json evidence = c.writer->result();
+  const json evidence = certificate::to_plain(c.writer->result());
   CHECK(evidence.contains("reach"));
   CHECK(c.with(evidence, [](const checker::Sight& sight) { return sight.connected(); }) == std::uint64_t{2});
 }
@@ -398,7 +399,7 @@ void check_large_window(bool open) {
   CHECK(own.order.value()->get_str() == (open ? "1" : "2"));
   Case c(layout, own, own, RegisterRows::frequencies);
   same_needed(c, ClassKind::all, true);
-  const json evidence = c.writer->result();
+  const json evidence = certificate::to_plain(c.writer->result());
   CHECK(evidence["needed"]["all/layout"]["layers"] == (open ? 33 : 32));
   CHECK(evidence.contains("collisions") == open);
   CHECK_FALSE(evidence.contains("views"));
@@ -436,7 +437,7 @@ void check_cases(std::int64_t from, std::int64_t to) {
     }
     const auto unseen = compute_unseen(layout, architecture.layer_count(), {}, unlimited);
     const auto start = std::chrono::steady_clock::now();
-    c.with(c.writer->result(), [&](const checker::Sight& sight) {
+    c.with(certificate::to_plain(c.writer->result()), [&](const checker::Sight& sight) {
       CHECK(sight.connected() == compute_connected(layout, unlimited).layers);
       CHECK(static_cast<int>(sight.class_kind()) == static_cast<int>(compute_class_kind(layout, unlimited)));
       std::vector<Vertex> counts;

@@ -136,7 +136,7 @@ CASES = [
     ("long rings with the symmetry that they have", {"a.toml": LONG_RING % "D_16384"}, ["certify", "a.toml"], 0, ["CERTIFIED", "D_16384"], ""),
     ("long rings and a smaller group", {"a.toml": LONG_RING % "C_16384"}, ["certify", "a.toml"], 0, ["IMPOSSIBLE", "C_16384"], ""),
     ("ids that see too little, where a figure beside the verdict is out of reach",
-     {"a.toml": 'tokens = 1024\ndim = 4\n[input]\nembedding = "table"\nvocabulary = 9\n[target]\nsymmetry = "D_1024"\n[mixer]\npattern = { kind = "full", causal = true }\n'},
+     {"a.toml": 'tokens = 1024\ndim = 4\n[input]\nembedding = "table"\nvocabulary = 8\n[target]\nsymmetry = "D_1024"\n[mixer]\npattern = { kind = "full", causal = true }\n'},
      ["certify", "a.toml"], 0, ["IMPOSSIBLE", "523776", "class.layers"], ""),
     ("two long masks", {"a.toml": LONG_RING % "D_16384", "b.toml": 'tokens = 16384\ndim = 4\n[mixer]\npattern = { kind = "full", causal = true }\n'}, ["diff", "a.toml", "b.toml"], 1,
      ["different", "token 0 reads 1 only in a"], ""),
