@@ -17,7 +17,7 @@ bool lies_in(const Group& group, const Layout& layout, const Group& layout_group
   for (const auto& members : layout_group.classes) {
     for (const Vertex x : members) number[x] = members.front();
   }
-  Group open{group.degree, group.classes, group.generators};
+  Group open{group.degree, group.classes, group.generators};  // not its order: classes go
   std::erase_if(open.classes, [&](const auto& members) { return std::ranges::all_of(members, [&](Vertex x) { return number[x] == number[members.front()]; }); });
   std::optional<AutomorphismTest> test;
   for (const Permutation& g : list_generators(open, ~std::size_t{0})) {

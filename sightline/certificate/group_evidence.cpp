@@ -112,13 +112,17 @@ json print_generators(const std::vector<MovedPairs>& generators) {
 }
 
 json print_generators(const TwinTower& tower, const std::vector<MovedPairs>& generators) {
-  std::vector<MovedPairs> list;
+  IntegerLists list;
+  list.open();
+  MovedPairs moved;
   for (const MovedPairs& quotient : generators) {
-    MovedPairs& moved = list.emplace_back();
+    moved.clear();
     for (const auto& [x, y] : quotient) moved.emplace_back(tower.first_of_fibre(x), tower.first_of_fibre(y));
     std::sort(moved.begin(), moved.end());
+    append_stretches(moved, list);
   }
-  return print_generators(list);
+  list.close();
+  return to_text(std::move(list));
 }
 
 json print_path(const TwinTower& tower, const Path& path, std::size_t length) {

@@ -73,7 +73,7 @@ std::optional<FirstDifference> compare_rows(const Rows& a, const Rows& b, std::u
   return std::nullopt;
 }
 
-/// Are two layers written alike?
+/// Do two layers read the same in the same colours, relation by relation? O(lists) where they are written alike.
 bool are_equal_layers(const Layout& a, const Layout& b, std::uint64_t q) {
   const auto& left = a.layer(q).relations;
   const auto& right = b.layer(q).relations;
