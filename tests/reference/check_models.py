@@ -111,7 +111,7 @@ def main():
         if arguments.names and name not in arguments.names:
             continue
         dtypes = [arguments.dtype] if arguments.dtype else list(TOLERANCE) if arguments.all else ["float64" if position % 2 else "float32"]
-        if arguments.all or arguments.names or position % 12 == 0:
+        if arguments.all or arguments.names or position % 15 == 0:
             chosen += [(name, tree, options, dtype) for dtype in dtypes]
     for name, tree, options, dtype in chosen:
         rng = np.random.default_rng(sum(map(ord, name)))

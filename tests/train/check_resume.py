@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A training that is killed again and again ends with the same bytes as one that was not. usage: check_resume.py COMMAND"""
+"""A training that is killed again and again ends with the same bytes as one that was not. usage: check_resume.py COMMAND [--all]"""
 import random
 import subprocess
 import time
@@ -44,10 +44,10 @@ for attempt in range(2):
     print(f"killed {kills} times", flush=True)
     compare(f"killed{attempt}", kills)
 
-# Before every system call of the first writes, the folder's first file among them.
+# Before every system call of the first writes, the folder's first file among them (every second one without --all).
 short = [*line[1:], "--train.steps", "2"]
 run(*short, "--out", "short")
-for step in range(1, 13):
+for step in range(1, 13) if "--all" in sys.argv else range(1 + seed % 2, 13, 2):
     out = f"first{step}"
     run(*short, "--out", out, code=-9, env={"SIGHTLINE_TEST_KILL_AT": str(step)})
     run(*short, "--out", out, *(["--resume"] if (work / out).exists() else []))

@@ -296,7 +296,7 @@ TEST_CASE("gradients between near points") {
 // Prefix sums that grow from tile to tile, and from chunk to chunk (1024 tokens).
 TEST_CASE("sums of features: full and causal patterns in linear time") {
   Random random(4);
-  for (int k = 0; k < 24; ++k) {
+  for (int k = 0; k < 12; ++k) {
     Call call = draw_call(random, 40);
     set_full(call, pick(random, 1, 200), k % 2 == 0, random);
     set_kernel(call, k % 3 == 0 ? "exponential-sum" : "performer");

@@ -60,11 +60,9 @@ void require_same(const ReachAnswer& a, const ReachAnswer& b) {
   if (a.reach.witness) REQUIRE((a.reach.witness->reader == b.reach.witness->reader && a.reach.witness->unseen == b.reach.witness->unseen));
 }
 
-}  // namespace
-
-TEST_CASE("what is remembered about who sees whom is what is found") {
-  std::mt19937 random(11);
-  for (int k = 0; k < 60; ++k) {
+void check_memory(int layouts, unsigned seed) {
+  std::mt19937 random(seed);
+  for (int k = 0; k < layouts; ++k) {
     Layout layout = random_layout(random);
     std::vector<ReachQuestion> questions;
     for (int q = 0; q < 10; ++q) questions.push_back(random_question(random, layout));
@@ -97,5 +95,11 @@ TEST_CASE("what is remembered about who sees whom is what is found") {
   Layout layout = random_layout(random);
   CHECK(ReachMemory::find(layout) == nullptr);  // the memory went with its scope
 }
+
+}  // namespace
+
+TEST_CASE("what is remembered about who sees whom is what is found") { check_memory(20, 11); }
+
+TEST_CASE("what is remembered about who sees whom is what is found, many layouts" * doctest::test_suite("slow")) { check_memory(200, 12); }
 
 }  // namespace sightline::sight
