@@ -77,6 +77,10 @@ private:
 /// gens[(0 1),(2 3)], ..). `order` receives its order, in closed form but for gens. Throws Malformed.
 [[nodiscard]] Group parse_group(const std::string& expression, Vertex degree, Order* order = nullptr);
 
+/// The subgroup that fixes the point (stabiliser.cpp): what shows to fix it, then Schreier generators until its order is that of the group divided by
+/// the size of the orbit. Throws Rejected("limit", ..) above 2 10^10 elementary steps.
+[[nodiscard]] Group fix_point(const Group& group, Vertex point);
+
 /// Equal as numbers.
 [[nodiscard]] bool same_order(const Order& a, const Order& b);
 

@@ -70,10 +70,17 @@ public:
   /// Are the sets smaller than the class says, or other than all, 0..a, or what is ever seen?
   [[nodiscard]] const std::vector<std::vector<bool>>* sets() const { return sets_.empty() ? nullptr : &sets_; }
   [[nodiscard]] std::vector<bool> of(Vertex a) const;
+  /// One orbit, and W(a) = {a} for every a: nobody need see anybody else, and every map of a token to another is explained.
+  [[nodiscard]] bool own_only() const { return own_only_; }
+  /// False: j is not in W(a), as is known without looking at the view of a.
+  [[nodiscard]] bool may_hold(Vertex a, Vertex j) const { return own_only_ ? j == a : sets_.empty() ? kind_ != ClassKind::causal || j <= a : sets_[a][j]; }
 
 private:
+  void shrink(const Group& target);
+
   const Layout& layout_;
   ClassKind kind_;
+  bool own_only_ = false;
   std::vector<std::vector<bool>> sets_;
 };
 

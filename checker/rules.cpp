@@ -105,42 +105,6 @@ Json group_answer(const Derivation& d, const ConfirmedGroup& group, const std::s
   return Json(std::move(object));
 }
 
-/// The subgroup that fixes token 0, by Schreier's lemma (theory 15.8 d).
-Group fix_first(const Group& group) {
-  const std::vector<Permutation> all = list_generators(group, ~std::size_t{0});
-  if (std::all_of(all.begin(), all.end(), [](const Permutation& g) { return g(0) == 0; })) return group;
-  const auto images = [&](const Permutation& g) {
-    std::vector<Vertex> list(group.degree);
-    for (Vertex x = 0; x < group.degree; ++x) list[x] = g(x);
-    return list;
-  };
-  std::map<Vertex, std::vector<Vertex>> to;  // point of the orbit of 0 -> images of an element that maps 0 there
-  std::vector<Vertex> open{0};
-  to[0] = images({});
-  Group result{group.degree, {}, {}};
-  for (std::size_t k = 0; k < open.size(); ++k) {
-    for (const Permutation& g : all) {
-      std::vector<Vertex> moved = to[open[k]];
-      for (Vertex& x : moved) x = g(x);
-      if (to.emplace(moved[0], moved).second) open.push_back(moved[0]);
-    }
-  }
-  std::map<std::vector<Vertex>, bool> known;
-  for (const Vertex point : open) {
-    for (const Permutation& g : all) {
-      const std::vector<Vertex>&from = to[point], &back = to[g(point)];
-      std::vector<std::pair<Vertex, Vertex>> moves;
-      std::vector<Vertex> inverse(group.degree), element(group.degree);
-      for (Vertex x = 0; x < group.degree; ++x) inverse[back[x]] = x;
-      for (Vertex x = 0; x < group.degree; ++x) element[x] = inverse[g(from[x])];
-      if (!known.emplace(element, true).second) continue;
-      for (Vertex x = 0; x < group.degree; ++x) if (element[x] != x) moves.emplace_back(x, element[x]);
-      if (!moves.empty()) result.generators.emplace_back(std::move(moves));
-    }
-  }
-  return result;
-}
-
 void read_target(Derivation& d) {
   const Json& symmetry = d.a["target"]["symmetry"];
   d.target_is_layout = symmetry.is("layout");
@@ -158,7 +122,7 @@ void read_target(Derivation& d) {
       if (!generator.is_identity()) d.target.generators.push_back(std::move(generator));  // no generators: trivial
     }
   }
-  if (ids && d.a["input"]["bos"].boolean()) d.target = fix_first(d.target);
+  if (ids && d.a["input"]["bos"].boolean()) d.target = fix_point(d.target, 0);
 }
 
 /// Layers whose mixer ignores other tokens show nothing, whatever their pattern says.

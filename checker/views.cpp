@@ -29,7 +29,7 @@ public:
   /// @param own_group  the group is the layout's own: a permutation of all tokens is in it when it preserves the layout
   Explainer(const Layout& layout, const ViewQuestion& question, const Group& group, bool own_group)
       : tokens_(layout.tokens), group_(group), wanted_(layout, question), own_group_(own_group && !has_equal_registers(layout)),
-        layout_(layout), number_(layout.tokens) {
+        layout_(layout), number_(layout.tokens), orbit_(orbits(group)) {
     std::iota(number_.begin(), number_.end(), Vertex{0});
     for (const auto& members : group.classes) {
       for (const Vertex x : members) number_[x] = members.front();
@@ -43,6 +43,7 @@ public:
   /// @param seen  by vertex; what `map` does elsewhere does not count
   /// @param whole  all tokens are seen
   [[nodiscard]] bool explains(Vertex a, const Permutation& map, const std::vector<bool>& seen, bool whole) const {
+    if (leaves(a, map)) return true;
     // Most maps move little, and stay within classes: that is found out before anything of the layout's size is touched.
     const std::vector<bool> wanted = wanted_.everything() ? std::vector<bool>{} : wanted_.of(a);
     const auto counts = [&](Vertex j) { return seen[j] && (wanted.empty() || wanted[j]); };
@@ -67,7 +68,13 @@ public:
       from.push_back(j);
       to.push_back(map(j));
     }
+    if (from.size() == 1) return orbit_[from[0]] == orbit_[to[0]];
     return chain().extends(from, to);
+  }
+
+  /// Does the map move nothing that output a may depend on?
+  [[nodiscard]] bool leaves(Vertex a, const Permutation& map) const {
+    return std::ranges::none_of(map.moves(), [&](const auto& move) { return move.first < tokens_ && wanted_.may_hold(a, move.first); });
   }
 
   /// Which automorphisms of the layout are in the group; none: all.
@@ -97,7 +104,7 @@ private:
   WantedTokens wanted_;
   bool own_group_;
   const Layout& layout_;
-  std::vector<Vertex> number_;
+  std::vector<Vertex> number_, orbit_;
   mutable std::unique_ptr<Chain> chain_;
   mutable std::unique_ptr<AutomorphismTest> test_;
 };
@@ -448,8 +455,9 @@ void require_layout_group(const Layout& layout, const Group& own, const Explaine
   View other;
   std::optional<View> first;  // mostly says it all, for each of many symmetries
   for (const Permutation& g : list_generators(open, ~std::size_t{0})) {
-    if (!first) first = look(0);
     for (Vertex a = 0; a < layout.tokens; ++a) {
+      if (explainer.leaves(a, g)) continue;
+      if (a == 0 && !first) first = look(0);
       const View& view = a == 0 ? *first : other = look(a);
       if (!explainer.explains(a, g, view.seen, view.whole)) throw Rejected(claim, "a symmetry of the layout, " + g.cycles() + ", is not one of the target");
       if (view.whole && explainer.wanted().everything()) break;  // one root says it all
@@ -480,6 +488,7 @@ void confirm_no_collision(const Layout& layout, const ViewQuestion& question, st
                           const std::string& claim, ReachMemory& memory) {
   if (layout.tokens == 1) return;
   const Explainer explainer(layout, question, target_of(question), question.target == nullptr);
+  if (explainer.wanted().own_only()) return;
   if (question.target != nullptr) require_layout_group(layout, question.layout_group->group, explainer, std::min(depth, limit.depth), claim);
   if (limit.everything && depth >= limit.depth) return;  // the views are the layout itself
   if (depth >= limit.depth && do_rows_name_tokens(layout)) return;  // no two tokens have isomorphic views, no view moves
@@ -499,7 +508,7 @@ Needed Sight::needed(const ViewQuestion& question) const {
   const WantedTokens wanted(layout, question);
   ReachQuestion ask = state_->ask(question.kind);
   ask.sets = wanted.sets();
-  const Reach reach = compute_reach(layout, ask);
+  const Reach reach = wanted.own_only() ? Reach{0, std::nullopt} : compute_reach(layout, ask);
   needed.missed = reach.missed;
   if (const Json* pair = evidence->find("missed"); pair != nullptr && (!reach.layers || *reach.layers > 0)) {
     // Any pair that is out of view will do: the answer's sentence names the one given.

@@ -451,6 +451,7 @@ void SightEvidence::add_views(const ViewQuestion& question, std::uint64_t depth)
   const sight::Limit limit = sight::compute_limit(question, budget_);
   if (limit.everything && depth >= limit.depth) return;
   if (depth >= limit.depth && layout_group_.is_trivial() && sight::do_rows_name_tokens(layout_, budget_)) return;
+  if (sight::wants_own_token_only(question, budget_)) return;
   ViewWriter writer(layout_, layout_group_, rows_, std::min(depth, limit.depth), records_, budget_);
   // The checker knows a target by what the file says: symmetric classes that only our analysis found do not cover anything there.
   std::vector<Vertex> number(layout_.tokens);

@@ -31,6 +31,7 @@ struct Analysis::Component {
   std::unique_ptr<StabiliserChain> chain; ///< when not alternating
   std::vector<Images> images;             ///< of the irredundant generators, to build chains with other bases
   mpz_class order;
+  mutable std::optional<std::pair<std::vector<Point>, StabiliserChain>> last_prefix; ///< who asks about one list of points asks again
 };
 
 Analysis::~Analysis() = default;
@@ -435,8 +436,10 @@ bool Analysis::extends(const std::vector<Point>& from, const std::vector<Point>&
       if (!component.chain->contains(complete_map(static_cast<Point>(component.points.size()), part.from, part.to))) return false;
       continue;
     }
-    const StabiliserChain chain(static_cast<Point>(component.points.size()), component.images, part.from, KnownOrder{component.order}, Budget());
-    if (!chain.extends_prefix(part.to)) return false;
+    if (!component.last_prefix || component.last_prefix->first != part.from) {
+      component.last_prefix.emplace(part.from, StabiliserChain(static_cast<Point>(component.points.size()), component.images, part.from, KnownOrder{component.order}, Budget()));
+    }
+    if (!component.last_prefix->second.extends_prefix(part.to)) return false;
   }
   return true;
 }

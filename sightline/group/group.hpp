@@ -35,8 +35,8 @@ struct Group {
 /// searched, so that huge symmetric parts cost nothing).
 [[nodiscard]] Group make_join(const std::vector<Group>& groups, const Budget& budget);
 
-/// The subgroup that fixes a point, by Schreier's lemma. Throws OutOfReach above 512 points, unless the point is fixed
-/// already or moved by its symmetric class alone.
+/// The subgroup that fixes a point: what shows to fix it, then Schreier generators until the order is that of the group divided by the
+/// orbit's size. Throws OutOfReach where these take more than 4 10^9 steps.
 [[nodiscard]] Group make_stabiliser(const Group& group, Point point, const Budget& budget);
 
 /// All generators, those of the symmetric classes included, as transpositions of neighbours in the class. When there are

@@ -105,6 +105,9 @@ ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
     answer.reach.layers = 0;
     return answer;
   }
+  // The ways that are tried ask for the same rows.
+  std::optional<ReachMemory> own;
+  if (layout.vertices() > small_layout && ReachMemory::find(layout) == nullptr) own.emplace();
   if (auto answer = answer_cheaply(question, budget)) return *std::move(answer);
   return *recall(question, ReachMemory::Way::any, [&] {
     auto answer = answer_by_stretches(question, budget, false);

@@ -129,6 +129,12 @@ public:
       list_.push_back(g);
     }
   }
+  /// Most of them do.
+  void note_all() {
+    std::fill(waits_.begin(), waits_.end(), std::uint8_t{1});
+    list_.resize(waits_.size());
+    std::iota(list_.begin(), list_.end(), 0U);
+  }
   /// The groups that wait; none do afterwards.
   void take(std::vector<std::uint32_t>& list) {
     list.clear();
@@ -322,6 +328,8 @@ private:
   void start() {
     state_.assign(layout_.vertices(), Lane<Words>{});
     for (std::size_t k = 0; k < strip_.size(); ++k) state_[strip_[k]].set(k);
+    full_ = {};
+    for (std::size_t k = 0; k < strip_.size(); ++k) full_.set(k);
     run_ = 0;
     in_run_ = 0;
     std::fill(quiet_.begin(), quiet_.end(), false);
@@ -371,9 +379,12 @@ private:
     for (const std::uint32_t g : waiting_) {
       budget_.poll();
       const ReadGroup& group = layer.groups[g];
+      if (group.end == group.begin + 1 && state_[group.begin] == full_) continue;
       Lane<Words> sum{};
+      unsigned ranges = 0;
       for (const ReadRange& range : layer.row(group)) {
         for (std::uint64_t j = range.first; j <= range.last; j += range.step) sum |= state_[j];
+        if (++ranges % 4 == 0 && sum == full_) break;
       }
       for (Vertex i = group.begin; i < group.end; ++i) {
         Lane<Words> more = state_[i];
@@ -383,9 +394,14 @@ private:
         next_.push_back(more);
       }
     }
+    // Where most vertices move, most readers have something to read: they are told at once.
+    const bool many = 4 * moved_.size() > layout_.vertices();
     for (std::size_t k = 0; k < moved_.size(); ++k) {
       state_[moved_[k]] = next_[k];
-      note(moved_[k]);
+      if (!many) note(moved_[k]);
+    }
+    if (many) {
+      for (auto& [other, pending] : pending_) pending.note_all();
     }
     return !moved_.empty();
   }
@@ -503,6 +519,7 @@ private:
   std::vector<std::uint32_t> used_;
   std::vector<bool> quiet_;
   std::vector<Vertex> strip_;
+  Lane<Words> full_{};  ///< all columns of the strip
   std::vector<Lane<Words>> state_, next_, old_;
   static constexpr Vertex least_pending = 1024;
   std::map<std::uint32_t, Pending> pending_;  // by layer; empty: layers are gone through whole

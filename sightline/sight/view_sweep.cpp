@@ -72,9 +72,11 @@ std::optional<std::vector<std::uint64_t>> hash_visible_readers(const Layout& lay
 
 }  // namespace
 
+// Tokens, and steps from pair to pair, of targets whose group moves the class: fixed numbers, so that the same input gets the same answer everywhere.
+constexpr Vertex most_tokens_wanted = 8192;
+constexpr std::uint64_t most_pairs_moved = 1'000'000'000;
+
 WantedTokens::WantedTokens(const ViewQuestion& question, const Budget& budget) : question_(question), budget_(budget) {
-  constexpr Vertex most_tokens = 512;
-  const Vertex tokens = question.layout->tokens;
   if (question.target_class == ClassKind::all) {
     everything_ = true;
     return;
@@ -82,35 +84,79 @@ WantedTokens::WantedTokens(const ViewQuestion& question, const Budget& budget) :
   if (question.target->is_trivial()) return;
   // The layout's own group maps what a token ever sees to what its image ever sees.
   if (question.target_class == ClassKind::seen && question.target == question.layout_group) return;
-  if (tokens > most_tokens) {
-    throw OutOfReach("a symmetric target in a class other than `all` is compared on at most 512 tokens");
+  const bool transitive = std::all_of(question.target->orbit.begin(), question.target->orbit.end(), [](group::Point least) { return least == 0; });
+  own_only_ = transitive && question.target_class == ClassKind::causal;
+  if (own_only_) return;
+  sets_ = shrink();
+  own_only_ = transitive && std::all_of(sets_.begin(), sets_.end(), [](const std::vector<bool>& set) { return std::count(set.begin(), set.end(), true) == 1; });
+}
+
+std::vector<std::vector<bool>> WantedTokens::shrink() const {
+  const Vertex tokens = question_.layout->tokens;
+  // Who moves a token: two permutations generate all those of a class.
+  std::vector<std::vector<std::pair<std::uint32_t, Vertex>>> moves(tokens);  // (generator, image), by generator
+  std::uint32_t count = 0;
+  for (const std::vector<group::Point>& members : question_.target->symmetric_classes) {
+    for (std::size_t k = 0; k < members.size(); ++k) moves[members[k]].emplace_back(count, members[(k + 1) % members.size()]);
+    moves[members[0]].emplace_back(count + 1, members[1]);
+    moves[members[1]].emplace_back(count + 1, members[0]);
+    count += 2;
   }
+  for (const group::Permutation& g : question_.target->generators) {
+    for (const group::Point x : g.moved()) moves[x].emplace_back(count, g(x));
+    ++count;
+  }
+  std::uint64_t moved = 0;
+  for (const auto& list : moves) moved += list.size();
+  if (tokens > most_tokens_wanted || 2 * moved * tokens > most_pairs_moved) {
+    throw OutOfReach("a symmetric target in a class other than `all` is compared on at most 8,192 tokens and in at most 10^9 steps");
+  }
+  budget_.ask(std::uint64_t{tokens} * tokens / 8);
   std::vector<std::vector<bool>> sets;
   for (Vertex a = 0; a < tokens; ++a) sets.push_back(of(a));
-  const std::vector<group::Permutation> generators = group::list_generators(*question.target, ~std::size_t{0});
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const group::Permutation& g : generators) {
-      budget.poll();
-      const std::vector<group::Point> image = g.images(tokens);
-      for (Vertex a = 0; a < tokens; ++a) {
-        for (Vertex j = 0; j < tokens; ++j) {
-          if (sets[a][j] && !sets[image[a]][image[j]]) {
-            sets[a][j] = false;
-            changed = true;
-          }
-        }
+  // Whatever G makes of a pair that is not in the class is not wanted.
+  std::vector<std::pair<Vertex, Vertex>> open;
+  const auto drop = [&](Vertex a, Vertex j) {
+    if (!sets[a][j]) return;
+    sets[a][j] = false;
+    open.emplace_back(a, j);
+  };
+  const auto move_on = [&](Vertex a, Vertex j) {
+    auto of_a = moves[a].begin(), of_j = moves[j].begin();
+    const auto a_end = moves[a].end(), j_end = moves[j].end();
+    while (of_a != a_end || of_j != j_end) {
+      const std::uint32_t g = of_j == j_end || (of_a != a_end && of_a->first <= of_j->first) ? of_a->first : of_j->first;
+      drop(of_a != a_end && of_a->first == g ? of_a++->second : a, of_j != j_end && of_j->first == g ? of_j++->second : j);
+    }
+  };
+  for (Vertex a = 0; a < tokens; ++a) {
+    for (Vertex j = 0; j < tokens; ++j) {
+      if (sets[a][j]) continue;
+      budget_.poll();
+      move_on(a, j);
+      while (!open.empty()) {
+        const auto [b, k] = open.back();
+        open.pop_back();
+        move_on(b, k);
       }
     }
   }
-  sets_ = std::move(sets);
+  return sets;
+}
+
+bool WantedTokens::may_be_moved(Vertex a, const group::Permutation& tau) const {
+  if (everything_) return !tau.is_identity();
+  if (own_only_) return tau(a) != a;
+  if (sets_.empty() && question_.target_class == ClassKind::seen) return !tau.is_identity();  // a whole view would have to be asked for
+  return std::any_of(tau.moved().begin(), tau.moved().end(), [&](Vertex j) { return j < question_.layout->tokens && (sets_.empty() ? j <= a : sets_[a][j]); });
 }
 
 std::vector<bool> WantedTokens::of(Vertex a) const {
   const Layout& layout = *question_.layout;
   if (!sets_.empty()) return sets_[a];
   std::vector<bool> set(layout.tokens, everything_);
-  if (everything_) return set;
+  if (own_only_) set[a] = true;
+  if (everything_ || own_only_) return set;
   if (question_.target_class == ClassKind::causal) {
     std::fill(set.begin(), set.begin() + a + 1, true);
     return set;
@@ -468,6 +514,7 @@ bool ViewSweep::visit_twins(Vertex a, const ViewColours::Colours& colours) {
       if (seen[x] && number[x] != number[j] && hash(x) == hash(j)) other = x;
     }
     const group::Permutation swap = group::Permutation::transposition(other, j);
+    if (leaves(a, swap)) continue;
     const Move move = make_move(a, swap, seen, tokens);
     if (explains(move)) continue;
     --tries;
@@ -501,14 +548,14 @@ bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {
     for (std::size_t k = 1; k < members.size(); ++k) {
       if (symmetric_class()[members[k - 1]] == symmetric_class()[members[k]]) continue;
       const group::Permutation swap = group::Permutation::transposition(members[k - 1], members[k]);
-      if (!judge(make_move(a, swap, rooted.seen, tokens))) return false;
+      if (!leaves(a, swap) && !judge(make_move(a, swap, rooted.seen, tokens))) return false;
     }
   }
   // A permutation of all tokens in view that preserves the layout need not be written down.
   const bool whole = !question_.layout->has_equal_registers() && std::find(rooted.seen.begin(), rooted.seen.begin() + tokens, false) == rooted.seen.begin() + tokens;
   for (const group::Permutation& generator : group.generators) {
     if (holds_layout_group() && (whole ? is_layout_symmetry(generator) : is_layout_generator(generator))) continue;
-    if (!judge(make_move(a, generator, rooted.seen, tokens))) return false;
+    if (!leaves(a, generator) && !judge(make_move(a, generator, rooted.seen, tokens))) return false;
   }
   return true;
 }

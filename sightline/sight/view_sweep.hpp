@@ -23,12 +23,20 @@ class WantedTokens {
 public:
   WantedTokens(const ViewQuestion& question, const Budget& budget);
   [[nodiscard]] bool everything() const { return everything_; }
+  /// One orbit, and W(a) = {a} for every a: whatever takes one token to another is explained, and nobody need see anybody else. Sums over G of
+  /// g(a) - g(j) are 0 within an orbit, so that this holds for all causal targets whose group is transitive (docs/theory.md 16.93).
+  [[nodiscard]] bool own_only() const { return own_only_; }
+  /// False: the permutation moves nothing of W(a), so that the identity does what it does. O(tokens moved).
+  [[nodiscard]] bool may_be_moved(Vertex a, const group::Permutation& tau) const;
   [[nodiscard]] std::vector<bool> of(Vertex a) const;
 
 private:
+  /// The class's sets without the pairs that G moves out of the class: n times as many steps as generators move tokens.
+  [[nodiscard]] std::vector<std::vector<bool>> shrink() const;
+
   const ViewQuestion& question_;
-  const Budget& budget_;
-  bool everything_ = false;
+  const Budget budget_;  ///< its own: what the sets take is given back when they go
+  bool everything_ = false, own_only_ = false;
   std::vector<std::vector<bool>> sets_;  // empty: as the class says
 };
 
@@ -48,6 +56,8 @@ public:
 protected:
   /// Is there an element of the group that agrees with the move on what matters?
   [[nodiscard]] virtual bool explains(const Move& move) const = 0;
+  /// Does the permutation move nothing that matters to a? Asked before moves are written down.
+  [[nodiscard]] virtual bool leaves(Vertex, const group::Permutation&) const { return false; }
   /// Numbers tokens so that every permutation within equal numbers is in the group.
   [[nodiscard]] virtual const std::vector<Vertex>& symmetric_class() const = 0;
   /// A move outside of the group; false stops the sweep.

@@ -26,7 +26,7 @@ public:
         number_(number_symmetric_classes(*question.target)) {}
 
   std::optional<Collision> search(bool layout_group_is_all) {
-    if (check_layout_group() && !layout_group_is_all) run();
+    if (!wanted_.own_only() && check_layout_group() && !layout_group_is_all) run();
     return std::move(collision_);
   }
 
@@ -43,9 +43,11 @@ protected:
       from.push_back(j);
       to.push_back(image);
     }
+    if (from.size() == 1) return question_.target->orbit[from[0]] == question_.target->orbit[to[0]];
     if (from.size() < question_.layout->tokens) return member().extends(from, to);
     return member().contains(group::Permutation::from_images(to));
   }
+  bool leaves(Vertex a, const group::Permutation& tau) const override { return !wanted_.may_be_moved(a, tau); }
   const std::vector<Vertex>& symmetric_class() const override { return number_; }
   bool found(const Move& move) override {
     collision_ = move;
@@ -71,6 +73,7 @@ private:
       const Vertex mover = wanted_.everything() ? g.moved().front() : 0;
       for (Vertex k = 0; k < tokens; ++k) {
         const Vertex a = k == 0 ? mover : k <= mover ? k - 1 : k;
+        if (leaves(a, g)) continue;
         const std::vector<std::int64_t> latest = compute_latest(*question_.layout, depth_, a, budget_);
         std::vector<bool> seen(tokens);
         for (Vertex j = 0; j < tokens; ++j) seen[j] = latest[j] >= 0;

@@ -43,9 +43,12 @@ UnseenPairs count_pairs(const ViewQuestion& question, const WantedTokens& wanted
 
 }  // namespace
 
+bool wants_own_token_only(const ViewQuestion& question, const Budget& budget) { return moves_class(question) && WantedTokens(question, budget).own_only(); }
+
 Connected compute_wanted_reach(const ViewQuestion& question, bool ordinary_only, const Budget& budget) {
   if (!moves_class(question)) return compute_class_reach(*question.layout, {question.target_class, ordinary_only}, budget);
   const WantedTokens wanted(question, budget);
+  if (wanted.own_only()) return {0, std::nullopt};
   Connected result;
   std::uint64_t low = 0, high = compute_stable_depth(*question.layout, budget);
   result.witness = count_pairs(question, wanted, high, ordinary_only, budget).first;
@@ -67,7 +70,8 @@ Connected compute_wanted_reach(const ViewQuestion& question, bool ordinary_only,
 UnseenPairs find_unseen_pairs(const ViewQuestion& question, std::optional<std::uint64_t> depth, bool ordinary_only, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (moves_class(question)) {
-    return count_pairs(question, WantedTokens(question, budget), depth ? *depth : compute_stable_depth(layout, budget), ordinary_only, budget);
+    const WantedTokens wanted(question, budget);
+    return wanted.own_only() ? UnseenPairs{} : count_pairs(question, wanted, depth ? *depth : compute_stable_depth(layout, budget), ordinary_only, budget);
   }
   UnseenPairs result;
   const std::vector<Vertex> unseen = compute_unseen(layout, depth, {question.target_class, ordinary_only}, budget);

@@ -11,8 +11,12 @@ namespace sightline::sight {
 /// Least m (the list repeated) at which every token sees all that a G-equivariant target of the class can use. When G moves
 /// the class (class causal with a symmetry that exchanges tokens), only W(a) = the tokens j with g(j) in the class's set of g(a) for
 /// every g in G counts. @param ordinary_only  token 0 is a BOS and need not be seen.
-/// Throws OutOfReach when G moves the class on more than 512 tokens.
+/// Throws OutOfReach when G moves the class on more than 8,192 tokens, but for causal targets with a transitive group.
 [[nodiscard]] Connected compute_wanted_reach(const ViewQuestion& question, bool ordinary_only, const Budget& budget);
+
+/// Does a target of the class and this group depend on nothing but the own token, and are all tokens in one orbit? Then nobody need see anybody else
+/// and no two views need differ.
+[[nodiscard]] bool wants_own_token_only(const ViewQuestion& question, const Budget& budget);
 
 /// How many pairs (token, wanted token) are out of view after `depth` layers (nullopt: for ever), and the first of them.
 struct UnseenPairs {

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "sightline/base/error.hpp"
 #include "sightline/group/analysis.hpp"
@@ -367,13 +369,47 @@ TEST_CASE("calls that make no sense are refused") {
 }
 
 TEST_CASE("the stabiliser of a point has the order that the orbit says") {
-  const sightline::Budget unlimited;
-  const Group dihedral = sightline::group::parse_group("D_7", 7, unlimited);
-  CHECK(sightline::group::make_stabiliser(dihedral, 3, unlimited).order == Order(mpz_class(2)));
-  const Group symmetric = sightline::group::make_symmetric_group(6);
-  const Group fixing = sightline::group::make_stabiliser(symmetric, 0, unlimited);
+  const Group dihedral = parse_group("D_7", 7, unlimited);
+  CHECK(make_stabiliser(dihedral, 3, unlimited).order == Order(mpz_class(2)));
+  const Group symmetric = make_symmetric_group(6);
+  const Group fixing = make_stabiliser(symmetric, 0, unlimited);
   CHECK(fixing.order == Order(mpz_class(120)));
-  CHECK(fixing.orbit == std::vector<sightline::group::Point>{0, 1, 1, 1, 1, 1});
-  const Group wreath = sightline::group::parse_group("S_3 wr S_2", 6, unlimited);
-  CHECK(sightline::group::make_stabiliser(wreath, 5, unlimited).order == Order(mpz_class(12)));
+  CHECK(fixing.orbit == std::vector<Point>{0, 1, 1, 1, 1, 1});
+  const Group wreath = parse_group("S_3 wr S_2", 6, unlimited);
+  CHECK(make_stabiliser(wreath, 5, unlimited).order == Order(mpz_class(12)));
+  // Nothing shows to fix the point: a reflection that moves it, and Schreier generators have to be asked for.
+  std::vector<Point> turned(1001), reflected(1001);
+  for (Point x = 0; x < 1001; ++x) turned[x] = (x + 1) % 1001, reflected[x] = (1501 - x) % 1001;
+  const Group hidden = make_group(1001, {Permutation::from_images(turned), Permutation::from_images(reflected)}, unlimited);
+  const Group last = make_stabiliser(hidden, 1000, unlimited);
+  CHECK(last.order == Order(mpz_class(2)));
+  CHECK(last.orbit[999] == 0);  // 1000 + k and 1000 - k change places
+  CHECK(make_stabiliser(parse_group("D_8192", 8192, unlimited), 8191, unlimited).order == Order(mpz_class(2)));
+  CHECK(make_stabiliser(parse_group("torus(64,64)", 4096, unlimited), 100, unlimited).order ==
+        Order(*parse_group("torus(64,64)", 4096, unlimited).order.value() / 4096));
+}
+
+TEST_CASE("the stabiliser of a point is all that fixes it: groups of few points, element by element") {
+  std::mt19937 random(3);
+  for (int k = 0; k < 200; ++k) {
+    CAPTURE(k);
+    const auto degree = static_cast<Point>(3 + random() % 5);
+    std::vector<Permutation> generators;
+    for (unsigned count = 1 + random() % 3; count > 0; --count) {
+      std::vector<Point> images(degree);
+      std::iota(images.begin(), images.end(), 0);
+      std::shuffle(images.begin(), random() % 2 == 0 ? images.begin() + 3 : images.end(), random);
+      generators.push_back(Permutation::from_images(images));
+    }
+    const Group group = make_group(degree, generators, unlimited);
+    const auto point = static_cast<Point>(random() % degree);
+    const Group fixing = make_stabiliser(group, point, unlimited);
+    const Membership in_group(group, unlimited), in_fixing(fixing, unlimited);
+    std::vector<Point> images(degree);
+    std::iota(images.begin(), images.end(), 0);
+    do {
+      const Permutation g = Permutation::from_images(images);
+      REQUIRE(in_fixing.contains(g) == (in_group.contains(g) && g(point) == point));
+    } while (std::next_permutation(images.begin(), images.end()));
+  }
 }
