@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "sightline/sight/product_group.hpp"
+#include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/views.hpp"
 
 namespace bench {
@@ -63,6 +64,7 @@ Measured measure_answers(double limit, const std::function<std::optional<Layout>
   return read_measured(run_in_child(limit, [&](const std::function<void()>& start_clock) {
     using namespace sightline::sight;
     const Layout layout = require_layout(make);
+    const ReachMemory memory;  // as certify does
     start_clock();
     const double start = processor_time();
     const auto group = compute_layout_group(layout, no_limit, nullptr);

@@ -1,10 +1,58 @@
 // Two layers that suffice: rows of the later one that meet the readers of every column of the earlier one (strided patterns).
 #include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "poll.hpp"
 #include "read_layers.hpp"
 
 namespace checker {
+
+namespace {
+
+/// A member next to an interval, and how far its range goes on from there without a gap.
+using Stretch = std::pair<Vertex, Vertex>;
+
+constexpr unsigned most_passes = 4;  // rows of interleaved ranges would take as many as they have members
+
+/// How far down an interval that begins at `from` goes on in members of the ranges.
+Vertex lower(std::span<const Range> ranges, Vertex from, std::vector<Stretch>& buffer) {
+  std::uint64_t before = std::uint64_t{from} + 1;
+  for (unsigned pass = 0; pass < most_passes && from < before; ++pass) {  // a range with a step adds one member at a time
+    before = from;
+    buffer.clear();
+    for (const Range& range : ranges) {
+      if (range.first >= from) continue;
+      const Vertex end = std::min(range.last, from - 1), last = end - (end - range.first) % range.step;
+      buffer.emplace_back(last, range.step == 1 ? range.first : last);
+    }
+    std::sort(buffer.rbegin(), buffer.rend());
+    for (const auto& [last, first] : buffer) {
+      if (last + 1 < from) break;
+      from = std::min(from, first);
+    }
+  }
+  return from;
+}
+
+/// The same upwards, behind `to`; a range with a step adds one member at most.
+Vertex raise(std::span<const Range> ranges, Vertex to, std::vector<Stretch>& buffer) {
+  buffer.clear();
+  for (const Range& range : ranges) {
+    if (range.last <= to) continue;
+    const Vertex first = range.first > to ? range.first : to + range.step - (to - range.first) % range.step;
+    if (first <= range.last) buffer.emplace_back(first, range.step == 1 ? range.last : first);
+  }
+  std::sort(buffer.begin(), buffer.end());
+  for (const auto& [first, last] : buffer) {
+    if (first > std::uint64_t{to} + 1) break;
+    to = std::max(to, last);
+  }
+  return to;
+}
+
+}  // namespace
 
 std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens) {
   if (layer.ranges.size() > 64 * std::size_t{tokens}) return std::nullopt;
@@ -22,6 +70,11 @@ std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens) {
       last = range.last;
     }
   };
+  std::vector<Stretch> touching;
+  struct {
+    std::uint32_t common = ~std::uint32_t{0};
+    Vertex from = 0, to = 0;
+  } known;
   std::uint32_t walked = 0;
   Walk common{};
   for (const ReadLayer::Group& group : layer.groups) {
@@ -46,6 +99,16 @@ std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens) {
         from = std::min(from, range.first);
         to = std::max(to, range.last);
       }
+      // Members of ranges with steps may touch it as well; what common ranges add is found once for readers whose interval begins alike.
+      from = lower(row, from, touching);
+      Vertex before = tokens;
+      for (unsigned pass = 0; is_first && pass < most_passes && from != before; ++pass) {
+        if (known.common != group.common || known.from != from) known = {group.common, from, lower(shared, from, touching)};
+        before = known.to;
+        from = lower(row, before, touching);
+      }
+      to = raise(row, to, touching);
+      if (is_first && common.last > to) to = raise(shared, to, touching);
       Walk walk = is_first ? common : Walk{row.front().first, 1};
       for (const Range& range : row) walk.pass(range);
       shape.gap = std::max(shape.gap, walk.gap);

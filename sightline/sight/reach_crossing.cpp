@@ -1,6 +1,7 @@
 // Upper bounds on "connected" that read two layers only, on runs: rows that must meet columns.
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "sightline/sight/reach_engine.hpp"
@@ -20,6 +21,47 @@ struct RowShape {
   Vertex latest_first = 0, earliest_last = nobody;
 };
 
+/// A member next to an interval, and how far its range goes on from there without a gap.
+using Stretch = std::pair<Vertex, Vertex>;
+
+constexpr unsigned most_passes = 4;  // rows of interleaved ranges would take as many as they have members
+
+/// How far down an interval that begins at `from` goes on in members of the ranges.
+Vertex extend_down(std::span<const ReadRange> ranges, Vertex from, std::vector<Stretch>& buffer) {
+  Vertex before = nobody;
+  for (unsigned pass = 0; pass < most_passes && from != before; ++pass) {  // a range with a step adds one member at a time
+    before = from;
+    buffer.clear();
+    for (const ReadRange& range : ranges) {
+      if (range.first >= from) continue;
+      const Vertex end = std::min(range.last, from - 1), last = end - (end - range.first) % range.step;
+      buffer.emplace_back(last, range.step == 1 ? range.first : last);
+    }
+    std::sort(buffer.rbegin(), buffer.rend());
+    for (const auto& [last, first] : buffer) {
+      if (last + 1 < from) break;
+      from = std::min(from, first);
+    }
+  }
+  return from;
+}
+
+/// The same upwards, behind `to`; a range with a step adds one member at most.
+Vertex extend_up(std::span<const ReadRange> ranges, Vertex to, std::vector<Stretch>& buffer) {
+  buffer.clear();
+  for (const ReadRange& range : ranges) {
+    if (range.last <= to) continue;
+    const Vertex first = range.first > to ? range.first : to + range.step - (to - range.first) % range.step;
+    if (first <= range.last) buffer.emplace_back(first, range.step == 1 ? range.last : first);
+  }
+  std::sort(buffer.begin(), buffer.end());
+  for (const auto& [first, last] : buffer) {
+    if (first > std::uint64_t{to} + 1) break;
+    to = std::max(to, last);
+  }
+  return to;
+}
+
 // Nothing when rows are so long that this is no shortcut.
 std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens, const Budget& budget) {
   RowShape shape;
@@ -38,6 +80,11 @@ std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens, cons
     }
   };
   std::vector<ReadRange> row;
+  std::vector<Stretch> touching;
+  struct {
+    std::uint32_t shared = ~std::uint32_t{0};
+    Vertex from = nobody, to = nobody;
+  } down;
   std::uint32_t known = 0;
   Scan shared;
   for (const ReadGroup& group : layer.groups) {
@@ -64,6 +111,17 @@ std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens, cons
       for (const ReadRange& range : row) {
         if (range.step == 1 && range.first <= to + 1 && range.last > to) to = range.last;
       }
+      // Members of ranges with steps may touch it as well: how rows are written down must not matter. Where ranges of the stretch are apart, what they
+      // add is found once for readers whose interval begins alike.
+      from = extend_down(row, from, touching);
+      Vertex before = nobody;
+      for (unsigned pass = 0; is_behind && pass < most_passes && from != before; ++pass) {
+        if (down.shared != group.shared || down.from != from) down = {group.shared, from, extend_down(common, from, touching)};
+        before = down.to;
+        from = extend_down(row, before, touching);
+      }
+      to = extend_up(row, to, touching);
+      if (is_behind && shared.last > to) to = extend_up(common, to, touching);
       shape.from[i] = from;
       shape.to[i] = std::min(to, tokens - 1);
       if (i > 0 && (shape.from[i] < shape.from[i - 1] || shape.to[i] < shape.to[i - 1])) shape.monotone = false;
