@@ -24,8 +24,9 @@ LATER_MASK = 'tokens = 3\ndim = 4\n[[layer]]\n[[layer]]\npattern = { kind = "uni
 EDGES = "0 1\n1 2\n2 0\n0 0\n1 1\n2 2\n"
 READ_ALREADY = "expected another file to write to, found one that the command reads or writes already\n"
 BESIDE_DESIGN = "sightline: a.toml: expected a name under which nothing is written over, found that {}, one of the files beside it, holds something else\n"
-# (name, files to write, arguments, exit code, lines that standard output must hold, exact standard error or None)
+SYMMETRIC = 'tokens = %d\ndim = 4\n[mixer]\npattern = %s\n[target]\nclass = "%s"\nsymmetry = "%s"\n'
 LONG_RING = 'tokens = 16384\ndim = 4\n[target]\nsymmetry = "%s"\n[mixer]\npattern = { kind = "ring", radius = 8 }\n[[layer]]\nrepeat = 1026\n'
+# (name, files to write, arguments, exit code, lines that standard output must hold, exact standard error or None)
 CASES = [
     ("certified", {"a.toml": RING}, ["certify", "a.toml"], 0, ["CERTIFIED", "D_6, order 12", "3 given, 3 needed"], ""),
     ("two files in order", {"a.toml": RING, "b.toml": "tokens = 1\ndim = 2\n"}, ["certify", "--json", "a.toml", "b.toml"], 0,
@@ -136,8 +137,14 @@ CASES = [
     ("long rings with the symmetry that they have", {"a.toml": LONG_RING % "D_16384"}, ["certify", "a.toml"], 0, ["CERTIFIED", "D_16384"], ""),
     ("long rings and a smaller group", {"a.toml": LONG_RING % "C_16384"}, ["certify", "a.toml"], 0, ["IMPOSSIBLE", "C_16384"], ""),
     ("ids that see too little, where a figure beside the verdict is out of reach",
-     {"a.toml": 'tokens = 1024\ndim = 4\n[input]\nembedding = "table"\nvocabulary = 8\n[target]\nsymmetry = "D_1024"\n[mixer]\npattern = { kind = "full", causal = true }\n'},
-     ["certify", "a.toml"], 0, ["IMPOSSIBLE", "523776", "class.layers"], ""),
+     {"a.toml": 'tokens = 9000\ndim = 4\n[input]\nembedding = "table"\nvocabulary = 8\n[target]\nsymmetry = "gens[(0 1)]"\n[mixer]\npattern = { kind = "full", causal = true }\n'},
+     ["certify", "a.toml"], 0, ["IMPOSSIBLE", "40495500", "class.layers"], ""),
+    ("a symmetric target of a class on long sequences: the group moves every token",
+     {"a.toml": SYMMETRIC % (65536, '{ kind = "full", causal = true }', "causal", "C_65536")}, ["certify", "a.toml"], 0, ["CERTIFIED", "C_65536"], ""),
+    ("the same where tokens see their blocks", {"a.toml": SYMMETRIC % (1024, '{ kind = "blocks", size = 4 }', "seen", "C_1024")}, ["certify", "a.toml"], 0, ["CERTIFIED", "C_1024"], ""),
+    ("a BOS and a symmetric target on long sequences",
+     {"a.toml": SYMMETRIC % (4096, '{ kind = "window", radius = 2, causal = true }', "all", "D_4096") + '[input]\nembedding = "table"\nvocabulary = 8\nbos = true\n'},
+     ["certify", "a.toml"], 0, ["IMPOSSIBLE", "D_4096"], ""),
     ("two long masks", {"a.toml": LONG_RING % "D_16384", "b.toml": 'tokens = 16384\ndim = 4\n[mixer]\npattern = { kind = "full", causal = true }\n'}, ["diff", "a.toml", "b.toml"], 1,
      ["different", "token 0 reads 1 only in a"], ""),
     ("a group whose order takes long obeys the clock", {"a.toml": (LONG_RING % "").replace('""', '["(%s)"]' % " ".join(map(str, range(16384))))},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 
+#include "sightline/layout/pattern_builder.hpp"
 #include "sightline/layout/pattern_spec.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/stepped_sums.hpp"
@@ -136,6 +137,50 @@ TEST_CASE("what hubs, cores and crossing rows answer is what following every col
   }
   CHECK(answered > 30);
   CHECK(by_core > 20);
+}
+
+TEST_CASE("a core is found however its rows are written down") {
+  for (const std::int64_t summary : {1, 4, 16}) {
+    CAPTURE(summary);
+    constexpr Vertex n = 16384;
+    layout::PatternSpec spec;
+    spec.kind = layout::PatternKind::fixed;
+    spec.causal = true;
+    spec.stride = 128;
+    spec.summary = summary;
+    const layout::Pattern pattern = layout::make_patterns(spec, {n, 0, 1}, unlimited).front();
+    layout::PatternBuilder builder(n, unlimited);
+    for (Vertex i = 0; i < n; ++i) {  // short rows are read from the left, in long ones ranges of the pattern stay
+      std::vector<layout::AffineRun> runs;
+      std::vector<Vertex> members;
+      for (const layout::Run& run : pattern.row(i)) {
+        runs.push_back(layout::make_constant_run(run.first, run.last, run.colour));
+        runs.back().step = run.step;
+        for (Vertex j = run.first; j <= run.last; j += run.step) members.push_back(j);
+      }
+      if (members.size() <= 4 * runs.size()) {
+        std::sort(members.begin(), members.end());
+        runs.clear();
+        layout::append_runs(members, {}, runs);
+      }
+      builder.add_segment(i, builder.add_list(runs));
+    }
+    for (const layout::Pattern& form : {pattern, builder.build()}) {
+      Layout layout;
+      layout.tokens = n;
+      layout.vertex_colour.assign(n, 0);
+      layout.relations.emplace_back(form, layout::Relative{}, layout::Cancels::single_colour, n);
+      layout.order = {0};
+      layout.layers = {{{0}}};
+      ReachQuestion question;
+      question.layout = &layout;
+      question.find_layers = true;
+      question.wanted.kind = ClassKind::causal;
+      const auto answer = answer_by_hubs(question, unlimited);
+      REQUIRE(answer.has_value());
+      CHECK(answer->reach.layers == std::optional<std::uint64_t>(2));
+    }
+  }
 }
 
 TEST_CASE("the group that names or a theorem show is the one that a search finds") {
