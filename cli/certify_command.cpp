@@ -116,7 +116,7 @@ std::string make_checked_certificate(const verdict::Context& context, const Cert
     report.reason = malformed.what();
   }
   if (report.confirmed) return text;
-  if (report.claim == "limit") throw BudgetExhausted(report.reason);
+  if (report.claim == "limit") throw BudgetExhausted("the check: " + report.reason.substr(report.claim.size() + 2));  // it says which claim in front
   const std::string kept =
       !options.save.empty() ? options.save : (std::filesystem::temp_directory_path() / fmt::format("sightline-rejected-{}.json", getpid())).string();
   write_file_atomically(kept, text);
