@@ -232,6 +232,17 @@ std::vector<Permutation> list_generators(const Group& group, std::size_t limit) 
   return list;
 }
 
+std::vector<Permutation> few_generators(const Group& group) {
+  std::vector<Permutation> generators = group.generators;
+  for (const std::vector<Vertex>& members : group.classes) {
+    std::vector<std::pair<Vertex, Vertex>> cycle;
+    for (std::size_t k = 0; k < members.size(); ++k) cycle.emplace_back(members[k], members[(k + 1) % members.size()]);
+    generators.emplace_back(std::move(cycle));
+    generators.emplace_back(std::vector<std::pair<Vertex, Vertex>>{{members[0], members[1]}, {members[1], members[0]}});
+  }
+  return generators;
+}
+
 bool same_order(const Order& a, const Order& b) {
   if (a.factorials() == b.factorials()) return a.rest() == b.rest();
   Order left, right;  // what is left when equal factorials cancel

@@ -53,6 +53,9 @@ struct Group {
 /// Neighbouring transpositions of the classes in order, then the generators; cut at `limit`.
 [[nodiscard]] std::vector<Permutation> list_generators(const Group& group, std::size_t limit);
 
+/// Few permutations that generate the group: its generators, then a cycle and a transposition for each class.
+[[nodiscard]] std::vector<Permutation> few_generators(const Group& group);
+
 /// Order and membership, exact and without chance. Orbits on which the group acts alike are folded to one (copies.hpp). Classes are enlarged until generators permute them (transpositions among the
 /// generators are classes too), divided out, and again in the quotient; what is left gets a stabiliser chain in which every Schreier
 /// generator is sifted (Schreier-Sims). A confirmed order saves the sifting: the chain's product is a divisor of it, and stops when equal.

@@ -74,12 +74,7 @@ Group fix_point(const Group& group, Vertex point) {
   const auto orbit = static_cast<std::uint64_t>(std::ranges::count(orbit_of, orbit_of[point]));
   if (orbit == 1) return group;
   Group found{group.degree, {}, {}};
-  std::vector<Permutation> generators = group.generators;
   for (const std::vector<Vertex>& members : group.classes) {
-    std::vector<std::pair<Vertex, Vertex>> cycle;
-    for (std::size_t k = 0; k < members.size(); ++k) cycle.emplace_back(members[k], members[(k + 1) % members.size()]);
-    generators.emplace_back(std::move(cycle));
-    generators.emplace_back(std::vector<std::pair<Vertex, Vertex>>{{members[0], members[1]}, {members[1], members[0]}});
     std::vector<Vertex> kept;
     std::ranges::copy_if(members, std::back_inserter(kept), [point](Vertex x) { return x != point; });
     if (kept.size() >= 2) found.classes.push_back(std::move(kept));
@@ -93,6 +88,7 @@ Group fix_point(const Group& group, Vertex point) {
   };
   auto chain = std::make_unique<Chain>(found);
   if (is_all(*chain)) return found;
+  const std::vector<Permutation> generators = few_generators(group);
   Tree tree(generators, group.degree, point);
   for (const Vertex x : tree.orbit()) {
     const Images there = tree.carry(x);
