@@ -6,6 +6,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/train/checkpoint.hpp"
+#include "sightline/train/device.hpp"
 
 namespace sightline::cli {
 
@@ -18,6 +19,8 @@ void ModelFlags::add_to(CLI::App& command) {
   command.add_flag("--exact", exact, "bit for bit equivariant under the certified group");
   command.add_option("--threads", threads, "threads (default: all cores)")->check(CLI::Range(1, 1024));
   command.add_option("--batch", batch, "samples at a time")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
+  command.add_option("--device", device, "cpu, or cuda (mixers as plain tensor operations)")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
 }
 
 train::Run ModelFlags::run() const {
@@ -30,7 +33,11 @@ train::Run ModelFlags::run() const {
 
 LoadedModel load_for(const ModelFlags& flags, bool targets, const Budget& budget) {
   LoadedModel loaded;
+  if (flags.exact && flags.device != "cpu")
+    throw InputError("--exact: expected --device cpu (exact mode is that of our own mixers), found " + flags.device);
+  loaded.device = train::open_device(flags.device);
   loaded.model = train::load_model(flags.model, budget);
+  loaded.model->to(loaded.device);
   const train::ModelOptions& options = loaded.model->options();
   const auto ids = options.ids > 0 ? std::optional<std::int64_t>(options.ids) : std::nullopt;
   const auto outputs = targets ? std::optional<std::int64_t>(options.outputs) : std::nullopt;

@@ -17,13 +17,15 @@ struct ModelFlags {
   bool exact = false;
   int threads = 0; ///< 0: all cores
   std::int64_t batch = 64;
+  std::string device = "cpu"; ///< or "cuda"
 
   void add_to(CLI::App& command);
   [[nodiscard]] train::Run run() const;
 };
 
 struct LoadedModel {
-  std::unique_ptr<train::Model> model;
+  std::unique_ptr<train::Model> model; ///< on the flags' device
+  at::Device device = at::kCPU;
   train::Batch samples;
 };
 /// @param targets  y must be there

@@ -17,7 +17,7 @@ void add_evaluate(CLI::App& app) {
     const Budget budget;
     const LoadedModel loaded = load_for(*flags, true, budget);
     const train::Evaluation found =
-        train::evaluate(*loaded.model, loaded.samples, flags->batch, flags->run(), at::kCPU, &budget);
+        train::evaluate(*loaded.model, loaded.samples, flags->batch, flags->run(), loaded.device, &budget);
     nlohmann::ordered_json json;
     json["loss"] = found.loss;
     json[found.classes ? "accuracy" : "rmse"] = found.metric;

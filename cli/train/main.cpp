@@ -56,6 +56,8 @@ int run(int argc, char** argv) {
     return fail(3, "out of memory (a smaller batch needs less)");
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
+    if (text.find("CUDA out of memory") != std::string::npos)
+      return fail(3, "out of memory on the GPU (a smaller batch needs less)");
     if (text.find("not enough memory") != std::string::npos)
       return fail(3, "out of memory (a smaller batch needs less)");
     return fail(4, fmt::format("internal error: {}", text.substr(0, text.find('\n'))));

@@ -35,7 +35,7 @@ void add_predict(CLI::App& app) {
     expect_writable(options->out, list_files(loaded.model->architecture()));
     const train::Run run = options->flags.run();
     data::write_npz(options->out, train::predict(*loaded.model, loaded.samples, options->flags.batch,
-                                                 options->attention, run, budget));
+                                                 options->attention, run, loaded.device, budget));
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sightline/architecture/write.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/sight/reach.hpp"
 #include "sightline/verdict/certify.hpp"

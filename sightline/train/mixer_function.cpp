@@ -232,7 +232,7 @@ Tensor attend(const LayerPlan& plan, const Tensor& q, const Tensor& k, const Ten
 Tensor aggregate(const LayerPlan& plan, const mixer::Plan& rows, mixer::Aggregation aggregation, std::int64_t heads,
                  const Tensor& v, const Tensor& weight, const Tensor& lengths, const Run& run) {
   if (run.dense_mixers || !v.is_cpu())
-    return tensor_aggregate(rows, aggregation, heads, v, weight, lengths);
+    return tensor_aggregate(plan, rows, aggregation, heads, v, weight, lengths);
   Call call = make_call(plan, rows, run);
   call.aggregation = aggregation;
   call.heads = heads;

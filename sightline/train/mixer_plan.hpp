@@ -8,8 +8,15 @@
 #include "sightline/architecture/architecture.hpp"
 #include "sightline/base/budget.hpp"
 #include "sightline/mixer/mixer.hpp"
+#include "sightline/train/torch.hpp"
 
 namespace sightline::train {
+
+/// The arcs of one plan on one device, for tensor_mixer.hpp.
+struct DenseRows {
+  const mixer::Plan* rows = nullptr;
+  at::Tensor colours; ///< int32 [heads or 1, readers, reads], -1 where there is no arc
+};
 
 /// Compiled once per distinct mixer and shared by layers and batches.
 struct LayerPlan {
@@ -27,6 +34,7 @@ struct LayerPlan {
   std::int64_t bias_columns = 0;
   /// Columns of `.weight` (sum, mean, bias mixer): M when the matrix has several colours, else 0.
   std::int64_t weight_columns = 0;
+  mutable std::vector<DenseRows> dense; ///< filled by tensor_mixer.hpp; a model is run by one thread at a time
 };
 
 /// Throws InputError `FILE: layer L: ...` for what cannot be run: lsh, a head width that is no integer, kernels with

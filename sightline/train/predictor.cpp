@@ -35,7 +35,7 @@ Evaluation evaluate(const Model& model, const Batch& samples, std::int64_t batch
 
 std::map<std::string, data::Array> predict(const Model& model, const Batch& samples, std::int64_t batch,
                                            std::optional<std::uint64_t> attention_layer, const Run& run,
-                                           const Budget& budget) {
+                                           at::Device device, const Budget& budget) {
   const at::NoGradGuard no_gradients;
   if (attention_layer && *attention_layer >= model.layer_count()) {
     throw InputError(
@@ -48,13 +48,13 @@ std::map<std::string, data::Array> predict(const Model& model, const Batch& samp
   std::vector<Tensor> outputs, weights;
   for (std::int64_t begin = 0; begin < samples.size(); begin += batch) {
     budget.poll_now();
-    const Batch part = take_range(samples, begin, std::min(begin + batch, samples.size()), at::kCPU);
+    const Batch part = take_range(samples, begin, std::min(begin + batch, samples.size()), device);
     Model::Probe probe;
     if (attention_layer)
       probe.layer = *attention_layer;
-    outputs.push_back(model.forward(part.x, part.lengths, run, attention_layer ? &probe : nullptr));
+    outputs.push_back(model.forward(part.x, part.lengths, run, attention_layer ? &probe : nullptr).cpu());
     if (attention_layer)
-      weights.push_back(probe.attention);
+      weights.push_back(probe.attention.cpu());
   }
   std::map<std::string, data::Array> result;
   result.emplace("y", to_array(at::cat(outputs, 0)));

@@ -25,6 +25,6 @@ struct Evaluation {
 /// Throws InputError when the layer does not exist or has no attention.
 [[nodiscard]] std::map<std::string, data::Array> predict(const Model& model, const Batch& samples, std::int64_t batch,
                                                          std::optional<std::uint64_t> attention_layer, const Run& run,
-                                                         const Budget& budget);
+                                                         at::Device device, const Budget& budget);
 
 } // namespace sightline::train

@@ -94,14 +94,19 @@ std::optional<State> RunFolder::read_state(std::int64_t parameters, const Budget
   return to_state(data::read_safetensors(name, budget), name, canonical_, parameters);
 }
 
-std::int64_t RunFolder::read_threads() const {
+RunFolder::Place RunFolder::read_place() const {
   std::error_code error;
+  Place place;
   if (!fs::exists(file("run.json"), error))
-    return 0;
+    return place;
   const auto json = nlohmann::json::parse(architecture::read_file(file("run.json")), nullptr, false);
-  return json.is_object() && json.contains("threads") && json["threads"].is_number_integer()
-             ? json["threads"].get<std::int64_t>()
-             : 0;
+  if (!json.is_object())
+    return place;
+  if (json.contains("threads") && json["threads"].is_number_integer())
+    place.threads = json["threads"].get<std::int64_t>();
+  if (json.contains("device") && json["device"].is_string())
+    place.device = json["device"].get<std::string>();
+  return place;
 }
 
 void RunFolder::write_weights(const std::string& name, const Model& model) const {

@@ -24,8 +24,12 @@ public:
   [[nodiscard]] const std::string& canonical() const { return canonical_; }
   /// The state to go on from; absent when none was written yet.
   [[nodiscard]] std::optional<State> read_state(std::int64_t parameters, const Budget& budget) const;
-  /// Threads that run.json speaks of, 0 when it does not.
-  [[nodiscard]] std::int64_t read_threads() const;
+  /// What run.json says of the last attempt: threads (0: nothing), "cpu" or "cuda" (empty: nothing).
+  struct Place {
+    std::int64_t threads = 0;
+    std::string device;
+  };
+  [[nodiscard]] Place read_place() const;
   void write_weights(const std::string& name, const Model& model) const;
   void write_state(const State& state) const;
   void write_text(const std::string& name, const std::string& text) const;

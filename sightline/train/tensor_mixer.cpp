@@ -24,10 +24,44 @@ Tensor make_mask(const mixer::Plan& rows, const Tensor& colours, const Tensor& l
   return mask.logical_and(readers.unsqueeze(1).unsqueeze(-1)).logical_and(reads.unsqueeze(1).unsqueeze(1));
 }
 
-/// [heads, colours] -> [heads, readers, reads].
+/// make_colours on the device of `like`; made once.
+Tensor find_colours(const LayerPlan& plan, const mixer::Plan& rows, const Tensor& like) {
+  for (const DenseRows& known : plan.dense) {
+    if (known.rows == &rows && known.colours.device() == like.device())
+      return known.colours;
+  }
+  plan.dense.push_back({&rows, make_colours(rows).to(like.device())});
+  return plan.dense.back().colours;
+}
+
+/// [heads, colours] -> [heads, readers, reads]. One index into the whole table: the gradient of index_select has the
+/// same bits in every run on a GPU, that of gather has not.
 Tensor look_up(const Tensor& table, const Tensor& colours) {
-  const Tensor index = colours.clamp_min(0).expand({table.size(0), colours.size(1), colours.size(2)});
-  return table.gather(1, index.reshape({table.size(0), -1})).view(index.sizes());
+  const std::int64_t heads = table.size(0);
+  const Tensor first = at::arange(heads, colours.options().dtype(at::kLong)).view({heads, 1, 1}) * table.size(1);
+  const Tensor index = colours.clamp_min(0) + first;
+  return table.reshape({-1}).index_select(0, index.reshape({-1})).view(index.sizes());
+}
+
+/// Is there nothing among these that 0 would not silence?
+bool are_finite(const std::vector<Tensor>& tensors) {
+  Tensor all;
+  for (const Tensor& tensor : tensors) {
+    const Tensor finite = at::isfinite(tensor.detach()).all();
+    all = all.defined() ? all.logical_and(finite) : finite;
+  }
+  return all.item<bool>();
+}
+
+/// [.., reads, width] -> [.., readers, reads, width]: what each reader sees of the reads, 0 elsewhere, so that neither a
+/// value nor its gradient passes the mask (0 x NaN is NaN).
+Tensor show(const Tensor& reads, const Tensor& mask) {
+  return at::where(mask.unsqueeze(-1), reads.unsqueeze(-3), at::zeros({}, reads.options()));
+}
+
+/// The sum over reads of weights [.., readers, reads] times value [.., reads, width].
+Tensor add_up(const Tensor& weights, const Tensor& value, const Tensor& mask, bool finite) {
+  return finite ? weights.matmul(value) : (weights.unsqueeze(-1) * show(value, mask)).sum(-2);
 }
 
 Tensor to_tensor(const std::vector<mpq_class>& values, const at::TensorOptions& options) {
@@ -37,24 +71,25 @@ Tensor to_tensor(const std::vector<mpq_class>& values, const at::TensorOptions& 
   return at::tensor(entries, options);
 }
 
-/// The logarithm of the kernel where that is its natural form (softmax, Gaussians), else nothing.
-Tensor log_kernel(const attention_kernel::Kernel& kernel, const Tensor& q, const Tensor& k) {
-  const Tensor x = q.unsqueeze(-2), y = k.unsqueeze(-3);
+/// The logarithm of the kernel where that is its natural form (Gaussians, exponential sums; softmax in a sum pair by
+/// pair), else nothing. x and y are [.., readers, 1, width] and [.., readers or 1, reads, width].
+Tensor log_kernel(const attention_kernel::Kernel& kernel, const Tensor& x, const Tensor& y) {
   if (kernel.name == "softmax")
-    return q.matmul(k.transpose(-1, -2));
+    return (x * y).sum(-1);
   if (kernel.name == "gaussian" || kernel.name == "rbf")
     return -kernel.gamma.get_d() * at::square(x - y).sum(-1);
   if (kernel.name == "exponential-sum")
-    return ((x + y) * to_tensor(kernel.weight, q.options())).sum(-1);
+    return ((x + y) * to_tensor(kernel.weight, x.options())).sum(-1);
   return {};
 }
 
-Tensor plain_kernel(const attention_kernel::Kernel& kernel, const Tensor& q, const Tensor& k) {
-  const auto expression = kernel.name.empty()
-                              ? attention_kernel::parse_expression(kernel.text, attention_kernel::Role::kernel,
-                                                                   static_cast<std::size_t>(q.size(-1)))
-                              : attention_kernel::to_expression(kernel, static_cast<std::size_t>(q.size(-1)));
-  return evaluate_kernel(expression, q.unsqueeze(-2), k.unsqueeze(-3));
+Tensor plain_kernel(const attention_kernel::Kernel& kernel, const Tensor& x, const Tensor& y) {
+  const auto width = static_cast<std::size_t>(x.size(-1));
+  const auto expression =
+      kernel.name.empty()
+          ? attention_kernel::parse_expression(kernel.text, attention_kernel::Role::kernel, width)
+          : attention_kernel::to_expression(kernel, width);
+  return evaluate_kernel(expression, x, y);
 }
 
 /// The top_k largest weights of a row, ties to the smaller index.
@@ -67,15 +102,15 @@ Tensor keep_largest(const Tensor& weights, std::int64_t count) {
 } // namespace
 
 Tensor make_colours(const mixer::Plan& rows) {
-  Tensor colours = at::full({rows.heads(), rows.readers(), rows.reads()}, -1, at::kLong);
-  auto* cell = colours.data_ptr<std::int64_t>();
+  Tensor colours = at::full({rows.heads(), rows.readers(), rows.reads()}, -1, at::kInt);
+  auto* cell = colours.data_ptr<std::int32_t>();
   std::vector<layout::ColouredRun> runs;
   for (std::int64_t h = 0; h < rows.heads(); ++h) {
     for (std::int64_t i = 0; i < rows.readers(); ++i, cell += rows.reads()) {
       rows.row(rows.relation_of(h), i, runs);
       for (const layout::ColouredRun& run : runs) {
         for (layout::Vertex k = 0; k < run.size(); ++k)
-          cell[run.first + k * run.step] = run.colour + static_cast<std::int64_t>(k) * run.colour_step;
+          cell[run.first + k * run.step] = static_cast<std::int32_t>(run.colour + static_cast<std::int64_t>(k) * run.colour_step);
       }
     }
   }
@@ -86,9 +121,11 @@ Tensor tensor_attend(const LayerPlan& plan, const Tensor& q, const Tensor& k, co
                      const Tensor& sink, const Tensor& lengths, Tensor* attention) {
   const mixer::AttentionRule& rule = plan.rule;
   const std::int64_t heads = q.size(2);
-  const Tensor colours = make_colours(*plan.plan).to(q.device());
+  const Tensor colours = find_colours(plan, *plan.plan, q);
   const Tensor mask = make_mask(*plan.plan, colours, lengths);
   const Tensor query = q.transpose(1, 2) * rule.scale, key = k.transpose(1, 2), value = v.transpose(1, 2);
+  const bool finite = are_finite({q, k, v});
+  const Tensor x = query.unsqueeze(-2), y = finite ? key.unsqueeze(-3) : show(key, mask);
   Tensor extra; // what is added to the logarithm of a weight
   if (bias.defined())
     extra = look_up(bias, colours);
@@ -99,7 +136,9 @@ Tensor tensor_attend(const LayerPlan& plan, const Tensor& q, const Tensor& k, co
     const Tensor slope = at::tensor(rule.slopes, q.options()).view({heads, 1, 1}) * distance;
     extra = extra.defined() ? extra - slope : -slope;
   }
-  Tensor logarithm = log_kernel(rule.kernel, query, key), weights, floor;
+  const bool products = finite && rule.kernel.name == "softmax"; // one matrix product for all pairs
+  Tensor logarithm = products ? query.matmul(key.transpose(-1, -2)) : log_kernel(rule.kernel, x, y);
+  Tensor weights, floor;
   if (logarithm.defined() && rule.normalised) {
     if (extra.defined())
       logarithm = logarithm + extra;
@@ -110,7 +149,7 @@ Tensor tensor_attend(const LayerPlan& plan, const Tensor& q, const Tensor& k, co
     floor = floor.masked_fill(floor.isinf(), 0);
     weights = (logarithm - floor).exp();
   } else {
-    weights = logarithm.defined() ? logarithm.exp() : plain_kernel(rule.kernel, query, key);
+    weights = logarithm.defined() ? logarithm.exp() : plain_kernel(rule.kernel, x, y);
     if (extra.defined())
       weights = weights * extra.exp();
     weights = weights.masked_fill(mask.logical_not(), 0);
@@ -129,34 +168,36 @@ Tensor tensor_attend(const LayerPlan& plan, const Tensor& q, const Tensor& k, co
   }
   if (attention)
     *attention = weights;
-  return weights.matmul(value).transpose(1, 2).contiguous();
+  return add_up(weights, value, mask, finite).transpose(1, 2).contiguous();
 }
 
-Tensor tensor_aggregate(const mixer::Plan& rows, mixer::Aggregation aggregation, std::int64_t heads, const Tensor& v,
+Tensor tensor_aggregate(const LayerPlan& plan, const mixer::Plan& rows, mixer::Aggregation aggregation, std::int64_t heads, const Tensor& v,
                         const Tensor& weight, const Tensor& lengths) {
-  const Tensor colours = make_colours(rows).to(v.device());
+  const Tensor colours = find_colours(plan, rows, v);
   const Tensor mask = make_mask(rows, colours, lengths);
   const Tensor value = v.transpose(1, 2).expand({v.size(0), heads, v.size(1), v.size(3)});
   if (aggregation == mixer::Aggregation::max) {
     const Tensor open = mask.expand({v.size(0), heads, mask.size(2), mask.size(3)}).unsqueeze(-1);
     const Tensor best = std::get<0>(value.unsqueeze(2).masked_fill(open.logical_not(), -infinity).max(3));
-    return best.masked_fill(best.isinf(), 0).transpose(1, 2).contiguous();
+    return best.masked_fill(open.squeeze(-1).any(-1, true).logical_not(), 0).transpose(1, 2).contiguous();
   }
   Tensor weights = mask.to(v.scalar_type());
   if (weight.defined())
     weights = weights * look_up(weight, colours);
   if (aggregation == mixer::Aggregation::mean)
     weights = weights / mask.sum(-1, true).clamp_min(1);
-  return weights.expand({v.size(0), heads, mask.size(2), mask.size(3)}).matmul(value).transpose(1, 2).contiguous();
+  return add_up(weights.expand({v.size(0), heads, mask.size(2), mask.size(3)}), value, mask, are_finite({v}))
+      .transpose(1, 2)
+      .contiguous();
 }
 
 Tensor tensor_rotate(const LayerPlan& plan, const Tensor& x) {
   const std::vector<std::int64_t>& positions = plan.plan->positions();
   const std::int64_t width = x.size(3), pairs = width / 2;
-  const auto options = at::TensorOptions().dtype(at::kDouble);
-  Tensor at_token = at::zeros({plan.vertices}, options);
-  for (std::size_t t = 0; t < positions.size(); ++t)
-    at_token[static_cast<std::int64_t>(t)] = static_cast<double>(positions[t]);
+  const auto options = x.options().dtype(at::kDouble);
+  std::vector<double> places(static_cast<std::size_t>(plan.vertices), 0);
+  std::copy(positions.begin(), positions.end(), places.begin());
+  const Tensor at_token = at::tensor(places, options);
   const Tensor turns = at::pow(10000.0, -at::arange(pairs, options) * 2 / static_cast<double>(width));
   const Tensor angle = (at_token.unsqueeze(1) * turns).view({1, plan.vertices, 1, pairs});
   const Tensor cosine = angle.cos().to(x.options()), sine = angle.sin().to(x.options());

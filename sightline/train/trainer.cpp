@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
-#include <torch/cuda.h>
 #include <torch/version.h>
 
 #include "sightline/base/error.hpp"
 #include "sightline/data/metrics.hpp"
+#include "sightline/train/device.hpp"
 #include "sightline/train/distributed.hpp"
 #include "sightline/train/loss.hpp"
 #include "sightline/train/optimiser.hpp"
@@ -25,13 +25,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// LibTorch's own message speaks of its source files, and comes only when the first tensor is moved.
-at::Device choose_device(const std::string& name) {
-  if (name == "cuda" && !torch::cuda::is_available())
-    throw InputError("--device: expected cpu (this LibTorch has no CUDA, or finds no device), found cuda");
-  return name == "cuda" ? at::kCUDA : at::kCPU;
-}
 
 /// The model's weights with those that are not to be trained marked so.
 std::vector<Weight> choose_weights(const Model& model, const std::vector<std::string>& only) {
@@ -84,9 +77,9 @@ private:
   const TrainListener& listener_;
   const Budget& budget_;
   architecture::Train settings_;
+  at::Device device_;
   ProcessGroup group_;
   int threads_ = 1;
-  at::Device device_;
   Batch training_, validation_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<FlatParameters> flat_;
@@ -104,8 +97,8 @@ private:
 
 Training::Training(const TrainRequest& request, const TrainListener& listener, const Budget& budget)
     : request_(request), listener_(listener), budget_(budget),
-      settings_(request.architecture.train.value_or(architecture::Train{})), group_(ProcessGroup::from_environment()),
-      device_(choose_device(request.device)) {
+      settings_(request.architecture.train.value_or(architecture::Train{})), device_(open_device(request.device)),
+      group_(ProcessGroup::from_environment(device_)) {
   const architecture::Architecture& a = request.architecture;
   const at::ScalarType type = settings_.dtype == architecture::Precision::float64 ? at::kDouble : at::kFloat;
   data::Dataset data =
@@ -169,7 +162,12 @@ void Training::prepare_folder() {
           optimiser_->second.copy_(state_.second);
         }
       }
-      threads = folder_->read_threads();
+      const RunFolder::Place place = folder_->read_place();
+      threads = place.threads;
+      if (!place.device.empty() && place.device != request_.device)
+        listener_.say(
+            fmt::format("this run was started on {}: on {} its numbers go on, but not bit for bit the same",
+                        place.device, request_.device));
     }
     state_.samples = samples;
     const double values[] = {static_cast<double>(state_.step),
@@ -225,6 +223,7 @@ void Training::write_run_file(const char* status) const {
   json["best_step"] = state_.best_step;
   json["best_loss"] = state_.best_step < 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(state_.best_loss);
   json["threads"] = threads_;
+  json["device"] = request_.device;
   json["processes"] = group_.size();
   json["torch"] = TORCH_VERSION;
   folder_->write_text("run.json", json.dump(2) + "\n");

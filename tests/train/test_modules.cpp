@@ -1,11 +1,15 @@
-// Our mixers inside autograd against the same mixers as plain tensor operations, whose gradients are LibTorch's own;
-// and the parts of a model whose meaning is pinned.
+// Our mixers inside autograd against the same mixers as plain tensor operations, whose gradients are LibTorch's own, on
+// the CPU and on a GPU where there is one; and the parts of a model whose meaning is pinned.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+
+#include <limits>
+#include <torch/cuda.h>
 
 #include "sightline/architecture/read.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/train/activation.hpp"
+#include "sightline/train/exchange.hpp"
 #include "sightline/train/loss.hpp"
 #include "sightline/train/model.hpp"
 #include "sightline/train/optimiser.hpp"
@@ -42,24 +46,31 @@ struct Pass {
   std::vector<std::pair<std::string, Tensor>> gradients;
 };
 
-Pass run(const train::Model& model, const Tensor& x, const Tensor& lengths, bool dense) {
+bool has_gpu() { return torch::cuda::is_available(); }
+
+/// Forward and backward; everything returned is on the CPU.
+Pass run(train::Model& model, const Tensor& x, const Tensor& lengths, bool dense, at::Device device = at::kCPU) {
   train::Run how;
   how.dense_mixers = dense;
+  model.to(device);
   for (const train::Weight& weight : model.weights())
     const_cast<Tensor&>(weight.tensor).mutable_grad() = Tensor();
-  Tensor in = x.clone();
+  Tensor in = x.to(device).clone();
   if (in.is_floating_point())
     in.requires_grad_(true);
   Pass pass;
-  pass.out = model.forward(in, lengths, how);
+  const Tensor out = model.forward(in, lengths.defined() ? lengths.to(device) : lengths, how);
   // A loss that weighs every output differently.
-  (pass.out * draw(pass.out.sizes().vec(), "above")).sum().backward();
+  (out * draw(out.sizes().vec(), "above").to(device)).sum().backward();
+  const auto home = [](const Tensor& t) { return t.defined() ? t.detach().cpu() : t; };
+  pass.out = home(out);
   if (in.is_floating_point())
-    pass.gradients.emplace_back("x", in.grad());
+    pass.gradients.emplace_back("x", home(in.grad()));
   for (const train::Weight& weight : model.weights()) {
     if (weight.trained)
-      pass.gradients.emplace_back(weight.name, weight.tensor.grad());
+      pass.gradients.emplace_back(weight.name, home(weight.tensor.grad()));
   }
+  model.to(at::kCPU);
   return pass;
 }
 
@@ -67,6 +78,15 @@ double distance(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined())
     return a.defined() == b.defined() ? 0 : 1e9;
   return ((a - b).abs().max() / (1 + b.abs().max())).item<double>();
+}
+
+void check_equal(const Pass& ours, const Pass& other) {
+  CHECK(distance(ours.out, other.out) < 1e-11);
+  REQUIRE(ours.gradients.size() == other.gradients.size());
+  for (std::size_t k = 0; k < ours.gradients.size(); ++k) {
+    CAPTURE(ours.gradients[k].first);
+    CHECK(distance(ours.gradients[k].second, other.gradients[k].second) < 1e-10);
+  }
 }
 
 void compare(const std::string& toml, bool with_lengths = false) {
@@ -77,20 +97,17 @@ void compare(const std::string& toml, bool with_lengths = false) {
   options.dtype = at::kDouble;
   options.outputs = a.dim;
   options.ids = 11;
-  const train::Model model(a, options, budget);
+  train::Model model(a, options, budget);
   shake(model);
   const bool ids = a.input.embedding == architecture::Embedding::table;
   const Tensor x =
       ids ? at::arange(3 * a.tokens, at::kLong).remainder(11).reshape({3, a.tokens}) : draw({3, a.tokens, a.dim}, "x");
   const Tensor lengths = with_lengths ? at::tensor(std::vector<std::int64_t>{a.tokens, 3, 1}, at::kLong) : Tensor();
-  const Pass ours = run(model, x, lengths, false), dense = run(model, x, lengths, true);
+  const Pass ours = run(model, x, lengths, false);
   CHECK(ours.out.abs().max().item<double>() > 1e-3);
-  CHECK(distance(ours.out, dense.out) < 1e-11);
-  REQUIRE(ours.gradients.size() == dense.gradients.size());
-  for (std::size_t k = 0; k < ours.gradients.size(); ++k) {
-    CAPTURE(ours.gradients[k].first);
-    CHECK(distance(ours.gradients[k].second, dense.gradients[k].second) < 1e-10);
-  }
+  check_equal(ours, run(model, x, lengths, true));
+  if (has_gpu())
+    check_equal(ours, run(model, x, lengths, true, at::kCUDA));
   // Exact mode computes the same function.
   const at::NoGradGuard no_gradients;
   train::Run exact;
@@ -382,21 +399,66 @@ TEST_CASE("what cannot be trained is refused in one line") {
   refuse(head + "[block]\ntied = true\n[[layer]]\n[[layer]]\nfeedforward = { width = 3 }\n", "tied");
 }
 
-TEST_CASE("a model on a GPU computes what it computes on the CPU") {
-  if (!at::hasCUDA()) {
+// 0 x NaN is NaN: neither values nor gradients may pass the mask, whichever route is taken.
+TEST_CASE("what a row does not read cannot change it, numbers that are none included") {
+  const double infinity = std::numeric_limits<double>::infinity(), none = std::numeric_limits<double>::quiet_NaN();
+  for (const char* mixer :
+       {"heads = 2", "heads = 2\nrelative = \"learned\"\nsink = true", "kernel = \"gaussian\"", "kernel = \"elu1\"",
+        "kernel = \"cauchy\"\nnormalised = false", "kind = \"sum\"", "kind = \"mean\"", "kind = \"max\"",
+        "kind = \"linear\"", "kind = \"bias\"\nactivation = \"tanh\""}) {
+    const architecture::Architecture a =
+        parse(head + fmt::format("[mixer]\n{}\npattern = {{ kind = \"window\", radius = 1 }}\n", mixer));
+    CAPTURE(mixer);
+    train::ModelOptions options;
+    options.dtype = at::kDouble;
+    options.outputs = 4;
+    train::Model model(a, options, Budget{});
+    shake(model);
+    const Tensor x = draw({1, 6, 4}, "x");
+    const auto devices = has_gpu() ? std::vector<at::Device>{at::kCPU, at::kCUDA} : std::vector<at::Device>{at::kCPU};
+    for (const double bad : {none, infinity, -infinity}) {
+      Tensor spoilt = x.clone();
+      spoilt[0][5].fill_(bad); // read by tokens 4 and 5; their rows, spoilt with it, hold tokens 3 and 4 besides
+      for (const at::Device device : devices) {
+        for (const bool dense : {false, true}) {
+          CAPTURE(bad);
+          CAPTURE(dense);
+          CAPTURE(device.str());
+          model.to(device);
+          for (const train::Weight& weight : model.weights())
+            const_cast<Tensor&>(weight.tensor).mutable_grad() = Tensor();
+          Tensor in = spoilt.to(device).clone().requires_grad_(true), whole = x.to(device).clone().requires_grad_(true);
+          train::Run how;
+          how.dense_mixers = dense;
+          const Tensor out = model.forward(in, {}, how), right = model.forward(whole, {}, how);
+          CHECK(distance(out.narrow(1, 0, 4), right.narrow(1, 0, 4)) < 1e-12);
+          out.narrow(1, 0, 4).sum().backward();
+          right.narrow(1, 0, 4).sum().backward();
+          CHECK(distance(in.grad().narrow(1, 0, 3), whole.grad().narrow(1, 0, 3)) < 1e-12);
+          model.to(at::kCPU);
+        }
+      }
+    }
+  }
+}
+
+// A process that has a GPU to itself exchanges by NCCL; with one GPU there is one such process.
+TEST_CASE("NCCL adds up and hands out on a GPU") {
+  if (!has_gpu()) {
     MESSAGE("SKIPPED: no GPU, or a LibTorch without CUDA");
     return;
   }
-  const architecture::Architecture a =
-      parse(head + "[input]\nregisters = [\"a\"]\npositions = \"sinusoidal\"\n[mixer]\nheads = 2\nrelative = "
-                   "\"rotary\"\nsink = true\n");
-  train::ModelOptions options;
-  options.dtype = at::kDouble;
-  options.outputs = 4;
-  train::Model model(a, options, Budget{});
-  const Tensor x = draw({3, 6, 4}, "x"), lengths = at::tensor(std::vector<std::int64_t>{6, 3, 1}, at::kLong);
-  const Pass here = run(model, x, lengths, false);
-  model.to(at::Device(at::kCUDA));
-  const at::NoGradGuard no_gradients;
-  CHECK(distance(model.forward(x.cuda(), lengths.cuda(), {}).cpu(), here.out) < 1e-10);
+  c10d::TCPStoreOptions options;
+  options.isServer = true;
+  options.waitWorkers = false;
+  const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  const std::unique_ptr<train::Exchange> nccl = train::make_gpu_exchange(store, 0, 1, {at::kCUDA, 0});
+  if (!nccl) {
+    MESSAGE("SKIPPED: a build without NCCL");
+    return;
+  }
+  Tensor sum = at::arange(1000, at::kDouble).cuda();
+  nccl->add_up(sum);
+  nccl->hand_out(sum);
+  CHECK(at::equal(sum.cpu(), at::arange(1000, at::kDouble)));
 }
