@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "sightline/sight/product_group.hpp"
+#include "sightline/sight/known_orbits.hpp"
 #include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/views.hpp"
 
@@ -68,6 +69,7 @@ Measured measure_answers(double limit, const std::function<std::optional<Layout>
     start_clock();
     const double start = processor_time();
     const auto group = compute_layout_group(layout, no_limit, nullptr);
+    const KnownOrbits orbits(layout, [&]() -> const auto& { return group.orbit; });
     const Connected connected = compute_connected(layout, no_limit);
     const ClassKind kind = compute_class_kind(layout, no_limit);
     const Needed needed = compute_needed({&layout, &group, &group, kind, RegisterRows::frequencies}, no_limit);

@@ -19,11 +19,17 @@ template <std::size_t words>
 struct Lane {
   std::array<std::uint64_t, words> word{};
   Lane& operator|=(const Lane& other) {
+#pragma GCC unroll 8
     for (std::size_t w = 0; w < word.size(); ++w) word[w] |= other.word[w];
     return *this;
   }
   void set(std::size_t bit) { word[bit / 64] |= std::uint64_t{1} << (bit % 64); }
-  friend bool operator==(const Lane&, const Lane&) = default;
+  friend bool operator==(const Lane& a, const Lane& b) {
+    std::uint64_t differences = 0;
+#pragma GCC unroll 8
+    for (std::size_t w = 0; w < words; ++w) differences |= a.word[w] ^ b.word[w];
+    return differences == 0;
+  }
 };
 
 /// By vertex the groups of readers that read it, where rows are short: only those have something new to see that read what changed.

@@ -2,6 +2,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/layout/steady_rows.hpp"
+#include "sightline/sight/known_orbits.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/reach_residues.hpp"
@@ -89,10 +90,20 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
 
 }  // namespace
 
+/// Nothing unless the orbits are known and few.
+std::optional<ReachAnswer> answer_by_few_orbits(const ReachQuestion& question, double most_share, const Budget& budget) {
+  const bool same_for_all = question.wanted.kind != ClassKind::causal && !question.wanted.ordinary_only;
+  if (question.layout->vertices() <= small_layout || !same_for_all) return std::nullopt;
+  const std::vector<Vertex>* const orbit = KnownOrbits::find_few(*question.layout, most_share);
+  return orbit != nullptr ? std::optional(answer_by_orbits(question, *orbit, budget)) : std::nullopt;
+}
+
 std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const Budget& budget) {
   return recall(question, ReachMemory::Way::cheap, [&] {
     auto answer = find_cheap_answer(question, budget);
-    return answer || question.layout->vertices() <= small_layout ? answer : answer_by_spans(question, budget);
+    if (answer || question.layout->vertices() <= small_layout) return answer;
+    answer = answer_by_few_orbits(question, few_orbits, budget);
+    return answer ? answer : answer_by_spans(question, budget);
   });
 }
 
@@ -112,6 +123,7 @@ ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
   return *recall(question, ReachMemory::Way::any, [&] {
     auto answer = answer_by_stretches(question, budget, false);
     if (!answer && layout.vertices() > small_layout) answer = answer_by_residues(question, budget, false);
+    if (!answer) answer = answer_by_few_orbits(question, 0.25, budget);
     return answer ? answer : answer_by_bits(question, budget);
   });
 }

@@ -4,8 +4,11 @@
 #include <map>
 #include <numeric>
 #include <span>
+#include <utility>
 
+#include "sightline/base/error.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/row_classes.hpp"
 
 namespace sightline::sight {
 
@@ -15,12 +18,18 @@ template <unsigned Words>
 struct Lane {
   std::array<std::uint64_t, Words> word{};
   Lane& operator|=(const Lane& other) {
+#pragma GCC unroll 8
     for (unsigned w = 0; w < Words; ++w) word[w] |= other.word[w];
     return *this;
   }
   [[nodiscard]] bool get(std::size_t bit) const { return (word[bit / 64] >> (bit % 64)) & 1; }
   void set(std::size_t bit) { word[bit / 64] |= std::uint64_t{1} << (bit % 64); }
-  friend bool operator==(const Lane&, const Lane&) = default;
+  friend bool operator==(const Lane& a, const Lane& b) {
+    std::uint64_t differences = 0;
+#pragma GCC unroll 8
+    for (unsigned w = 0; w < Words; ++w) differences |= a.word[w] ^ b.word[w];
+    return differences == 0;
+  }
 };
 
 constexpr Vertex block_size = 16;
@@ -98,35 +107,53 @@ private:
   std::vector<std::vector<Lane<Words>>> table_;
 };
 
-/// Of a layer whose rows are short: which groups of readers read a vertex, and which of them have something to read that is new since the layer
+/// A layer row by row: what each distinct row reads, and who reads it.
+struct Rows {
+  std::shared_ptr<const ReadLayer> layer;
+  std::optional<RowClasses> classes;  ///< none: every group has a row of its own
+
+  [[nodiscard]] std::size_t size() const { return classes ? classes->size() : layer->groups.size(); }
+  [[nodiscard]] const ReadGroup& first_group(std::size_t r) const { return layer->groups[classes ? classes->groups(r).front() : r]; }
+  /// Calls visit(i) for every reader of row r.
+  template <class Visit>
+  void for_each_reader(std::size_t r, const Visit& visit) const {
+    const auto go = [&](const ReadGroup& group) {
+      for (Vertex i = group.begin; i < group.end; ++i) visit(i);
+    };
+    if (!classes) return go(layer->groups[r]);
+    for (const std::uint32_t g : classes->groups(r)) go(layer->groups[g]);
+  }
+};
+
+/// Of a layer whose rows are short: which rows hold a vertex, and which of them have something to read that is new since the layer
 /// was last gone through. Where fields of view grow slowly (meshes, trees) that is all a layer does.
 class Pending {
 public:
   /// Nothing where rows are long.
-  static std::optional<Pending> make(const ReadLayer& layer, Vertex vertices, const Budget& budget) {
+  static std::optional<Pending> make(const Rows& rows, Vertex vertices, const Budget& budget) {
     std::uint64_t arcs = 0;
-    for (const ReadGroup& group : layer.groups) {
-      for (const ReadRange& range : layer.row(group)) arcs += (range.last - range.first) / range.step + 1;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (const ReadRange& range : rows.layer->row(rows.first_group(r))) arcs += (range.last - range.first) / range.step + 1;
       if (arcs > most_arcs * vertices) return std::nullopt;
     }
-    Pending pending(budget, 4 * arcs + 8 * (std::uint64_t{vertices} + layer.groups.size()));
+    Pending pending(budget, 4 * arcs + 8 * (std::uint64_t{vertices} + rows.size()));
     pending.begin_.assign(std::size_t{vertices} + 2, 0);
-    for_each_arc(layer, [&](std::uint32_t, Vertex j) { ++pending.begin_[j + 2]; });
+    for_each_arc(rows, [&](std::uint32_t, Vertex j) { ++pending.begin_[j + 2]; });
     for (Vertex j = 0; j < vertices; ++j) pending.begin_[j + 2] += pending.begin_[j + 1];
-    pending.groups_.resize(arcs);
-    for_each_arc(layer, [&](std::uint32_t g, Vertex j) { pending.groups_[pending.begin_[j + 1]++] = g; });
-    pending.waits_.assign(layer.groups.size(), 0);
+    pending.rows_.resize(arcs);
+    for_each_arc(rows, [&](std::uint32_t r, Vertex j) { pending.rows_[pending.begin_[j + 1]++] = r; });
+    pending.waits_.assign(rows.size(), 0);
     return pending;
   }
 
-  [[nodiscard]] std::span<const std::uint32_t> readers(Vertex j) const { return std::span(groups_).subspan(begin_[j], begin_[j + 1] - begin_[j]); }
+  [[nodiscard]] std::span<const std::uint32_t> rows_with(Vertex j) const { return std::span(rows_).subspan(begin_[j], begin_[j + 1] - begin_[j]); }
   /// j sees more than before.
   void note(Vertex j) {
     for (std::uint32_t k = begin_[j]; k < begin_[j + 1]; ++k) {
-      const std::uint32_t g = groups_[k];
-      if (waits_[g] != 0) continue;
-      waits_[g] = 1;
-      list_.push_back(g);
+      const std::uint32_t r = rows_[k];
+      if (waits_[r] != 0) continue;
+      waits_[r] = 1;
+      list_.push_back(r);
     }
   }
   /// Most of them do.
@@ -135,14 +162,14 @@ public:
     list_.resize(waits_.size());
     std::iota(list_.begin(), list_.end(), 0U);
   }
-  /// The groups that wait; none do afterwards.
+  /// The rows that wait; none do afterwards.
   void take(std::vector<std::uint32_t>& list) {
     list.clear();
     list.swap(list_);
-    for (const std::uint32_t g : list) waits_[g] = 0;
+    for (const std::uint32_t r : list) waits_[r] = 0;
   }
   void clear() {
-    for (const std::uint32_t g : list_) waits_[g] = 0;
+    for (const std::uint32_t r : list_) waits_[r] = 0;
     list_.clear();
   }
 
@@ -152,16 +179,16 @@ private:
   Pending(const Budget& budget, std::uint64_t bytes) : booking_(budget, bytes) {}
 
   template <class Visit>
-  static void for_each_arc(const ReadLayer& layer, const Visit& visit) {
-    for (std::size_t g = 0; g < layer.groups.size(); ++g) {
-      for (const ReadRange& range : layer.row(layer.groups[g])) {
-        for (std::uint64_t j = range.first; j <= range.last; j += range.step) visit(static_cast<std::uint32_t>(g), static_cast<Vertex>(j));
+  static void for_each_arc(const Rows& rows, const Visit& visit) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (const ReadRange& range : rows.layer->row(rows.first_group(r))) {
+        for (std::uint64_t j = range.first; j <= range.last; j += range.step) visit(static_cast<std::uint32_t>(r), static_cast<Vertex>(j));
       }
     }
   }
 
   Booking booking_;
-  std::vector<std::uint32_t> begin_, groups_, list_;
+  std::vector<std::uint32_t> begin_, rows_, list_;
   std::vector<std::uint8_t> waits_;
 };
 
@@ -172,12 +199,13 @@ public:
       : question_(question), layout_(*question.layout), budget_(budget), period_(make_period(layout_, question.skip)),
         booking_(budget, 3 * sizeof(Lane<Words>) * static_cast<std::uint64_t>(layout_.vertices())) {
     const std::vector<bool> used = layout_.used_layers();
-    layers_ = find_read_layers(layout_, budget);
+    const ReadLayers layers = find_read_layers(layout_, budget);
     for (std::size_t l = 0; l < used.size(); ++l) {
       if (used[l]) used_.push_back(static_cast<std::uint32_t>(l));
+      layers_.push_back({layers[l], std::nullopt});
       tables_.emplace_back();
       std::map<Vertex, std::uint64_t> work;
-      for (const ReadRange& range : layers_[l]->ranges) {
+      for (const ReadRange& range : layers[l]->ranges) {
         const Vertex size = (range.last - range.first) / range.step + 1;
         if (size > block_size) work[range.step] += size;
       }
@@ -194,20 +222,11 @@ public:
 
   ReachAnswer answer(const std::vector<Vertex>* columns, std::optional<std::uint64_t> most_layers = std::nullopt) {
     most_layers_ = most_layers;
-    ReachAnswer answer;
-    if (question_.count_unseen) answer.unseen.assign(layout_.tokens, 0);
-    if (question_.find_layers) answer.reach.layers = 0;
-    std::vector<Vertex> all;
-    if (columns == nullptr) {
-      all.resize(question_.registers_too ? layout_.vertices() : layout_.tokens);
-      std::iota(all.begin(), all.end(), Vertex{0});
-      list_readers();
-      if (!pending_.empty() && question_.wanted.kind != ClassKind::causal) gather_neighbours(all);
-      columns = &all;
-    }
-    for (std::size_t begin = 0; begin < columns->size(); begin += 64 * Words) {
-      const std::size_t end = std::min(columns->size(), begin + 64 * Words);
-      strip_.assign(columns->begin() + static_cast<std::ptrdiff_t>(begin), columns->begin() + static_cast<std::ptrdiff_t>(end));
+    ReachAnswer answer = begin();
+    const std::vector<Vertex> all = columns == nullptr ? list_columns() : std::vector<Vertex>();
+    if (columns == nullptr) columns = &all;
+    for (std::size_t begin = 0; begin < columns->size(); begin += strip_width) {
+      const std::size_t end = take_strip(*columns, begin);
       run_strip(answer);
       budget_.report("reach", static_cast<double>(end) / static_cast<double>(columns->size()));
       if (question_.find_layers && !question_.count_unseen && !answer.reach.layers) break;
@@ -215,12 +234,92 @@ public:
     return answer;
   }
 
+  /// The same as answer(nullptr), its pair included, from one column of each orbit (kinds all and seen): a column is seen as those of its orbit are.
+  /// Registers are looked at one by one: permutations of tokens may move them along, and sums over all of them stay.
+  ReachAnswer answer_by_orbits(std::vector<Vertex> orbit) {
+    const std::vector<Vertex> all = list_columns();
+    for (auto j = static_cast<Vertex>(orbit.size()); j < layout_.vertices(); ++j) orbit.push_back(j);
+    std::vector<Vertex> ones, weight(layout_.vertices(), 0);
+    for (const Vertex j : all) {
+      if (orbit[j] == j) ones.push_back(j);
+      weight[orbit[j]] += weight_ == nullptr ? 1 : (*weight_)[j];
+    }
+    std::sort(ones.begin(), ones.end());
+    weight_ = &weight;
+    collects_ = question_.find_layers;
+    ReachAnswer answer = begin();
+    const auto is_later = [](const std::optional<std::uint64_t>& a, const std::optional<std::uint64_t>& b) { return b && (!a || *a > *b); };
+    std::vector<bool> is_last(layout_.vertices(), false);  // one of an orbit that no other outlasts
+    for (std::size_t begin = 0; begin < ones.size(); begin += strip_width) {
+      take_strip(ones, begin);
+      Connected so_far = std::exchange(answer.reach, Connected{0, std::nullopt});
+      run_strip(answer);
+      if (is_later(answer.reach.layers, so_far.layers)) is_last.assign(is_last.size(), false);
+      if (is_later(so_far.layers, answer.reach.layers)) {
+        answer.reach = so_far;
+      } else {
+        for (std::size_t k = 0; collects_ && k < strip_.size(); ++k) is_last[strip_[k]] = latest_.get(k);
+      }
+    }
+    if (question_.count_unseen) spread_counts(orbit, answer.unseen);
+    if (!question_.find_layers || answer.reach.layers == 0) return answer;
+    // The first strip of all with such a column is where answer(nullptr) finds its pair.
+    collects_ = false;
+    const auto found = std::find_if(all.begin(), all.end(), [&](Vertex j) { return is_last[orbit[j]]; });
+    take_strip(all, static_cast<std::size_t>(found - all.begin()) / strip_width * strip_width);
+    answer.reach = {0, std::nullopt};
+    find_layers_of_strip(answer.reach);
+    return answer;
+  }
+
 private:
+  static constexpr std::size_t strip_width = 64 * Words;
+
+  [[nodiscard]] ReachAnswer begin() const {
+    ReachAnswer answer;
+    if (question_.count_unseen) answer.unseen.assign(layout_.tokens, 0);
+    if (question_.find_layers) answer.reach.layers = 0;
+    return answer;
+  }
+
+  /// All columns, in the order of their strips.
+  std::vector<Vertex> list_columns() {
+    std::vector<Vertex> all(question_.registers_too ? layout_.vertices() : layout_.tokens);
+    std::iota(all.begin(), all.end(), Vertex{0});
+    list_readers();
+    if (!pending_.empty() && question_.wanted.kind != ClassKind::causal) gather_neighbours(all);
+    return all;
+  }
+
+  /// Where the next strip begins.
+  std::size_t take_strip(const std::vector<Vertex>& columns, std::size_t begin) {
+    const std::size_t end = std::min(columns.size(), begin + strip_width);
+    strip_.assign(columns.begin() + static_cast<std::ptrdiff_t>(begin), columns.begin() + static_cast<std::ptrdiff_t>(end));
+    latest_ = {};
+    return end;
+  }
+
+  /// From the sums over one column of each orbit, weighed by the orbit: pairs between two orbits are as many counted from either side.
+  void spread_counts(const std::vector<Vertex>& orbit, std::vector<Vertex>& unseen) const {
+    std::vector<std::uint64_t> total(layout_.vertices(), 0), size(layout_.vertices(), 0);
+    for (Vertex i = 0; i < layout_.tokens; ++i) {
+      total[orbit[i]] += unseen[i];
+      ++size[orbit[i]];
+    }
+    for (Vertex i = 0; i < layout_.tokens; ++i) {
+      if (total[orbit[i]] % size[orbit[i]] != 0) throw InternalError("reach: the orbits are not those of symmetries");
+      unseen[i] = static_cast<Vertex>(total[orbit[i]] / size[orbit[i]]);
+    }
+  }
+
   /// For all layers or none; a few columns alone are not worth the lists.
   void list_readers() {
     if (layout_.vertices() <= least_pending) return;
     for (const std::uint32_t l : used_) {
-      auto made = Pending::make(*layers_[l], layout_.vertices(), budget_);
+      if (auto made = RowClasses::make(*layers_[l].layer, budget_)) layers_[l].classes.emplace(std::move(*made));
+    }
+    for (const std::uint32_t l : used_) {
+      auto made = Pending::make(layers_[l], layout_.vertices(), budget_);
       if (!made) {
         pending_.clear();
         return;
@@ -254,13 +353,11 @@ private:
         continue;
       }
       for (const auto& [l, pending] : pending_) {
-        for (const std::uint32_t g : pending.readers(j)) {
-          const ReadGroup& group = layers_[l]->groups[g];
-          for (Vertex i = group.begin; i < group.end; ++i) {
-            if (met[i]) continue;
+        for (const std::uint32_t r : pending.rows_with(j)) {
+          layers_[l].for_each_reader(r, [&](Vertex i) {
+            if (!met[i]) queue.push_back(i);
             met[i] = true;
-            queue.push_back(i);
-          }
+          });
         }
       }
     }
@@ -279,12 +376,22 @@ private:
     if (question_.count_unseen) run_count(answer.unseen);
   }
 
+  void find_layers_of_strip(Connected& reach) {
+    if (question_.wanted.kind != ClassKind::seen) return find_layers(reach);
+    ReachAnswer answer;
+    answer.reach = reach;
+    answer.unseen.resize(question_.count_unseen ? layout_.tokens : 0);
+    run_seen(answer);
+    reach = answer.reach;
+  }
+
   void find_layers(Connected& reach) {
     start();
     std::uint64_t q = 0;
     std::optional<UnreachablePair> missing = find_missing(0), before;
     while (missing) {
       before = missing;
+      if (collects_) latest_ = list_missing(missing->reader);
       if (!next_change(q, most_layers_)) {
         gave_up_ = most_layers_ && q >= *most_layers_;
         reach = {std::nullopt, missing};
@@ -316,7 +423,10 @@ private:
         have_given = true;
       }
       if (question_.find_layers && q > *answer.reach.layers) {
-        if (const auto pair = find_change()) answer.reach = {q, pair};
+        if (const auto pair = find_change()) {
+          answer.reach = {q, pair};
+          if (collects_) latest_ = list_changed();
+        }
       }
     }
     if (question_.count_unseen && question_.depth && !given.empty()) {
@@ -372,27 +482,27 @@ private:
   bool apply(std::uint32_t l) { return pending_.empty() ? apply_to_all(l) : apply_to_waiting(l); }
 
   bool apply_to_waiting(std::uint32_t l) {
-    const ReadLayer& layer = *layers_[l];
+    const Rows& rows = layers_[l];
     pending_.at(l).take(waiting_);
     next_.clear();
     moved_.clear();
-    for (const std::uint32_t g : waiting_) {
+    for (const std::uint32_t r : waiting_) {
       budget_.poll();
-      const ReadGroup& group = layer.groups[g];
-      if (group.end == group.begin + 1 && state_[group.begin] == full_) continue;
+      const ReadGroup& group = rows.first_group(r);
+      if (!rows.classes && group.end == group.begin + 1 && state_[group.begin] == full_) continue;
       Lane<Words> sum{};
       unsigned ranges = 0;
-      for (const ReadRange& range : layer.row(group)) {
+      for (const ReadRange& range : rows.layer->row(group)) {
         for (std::uint64_t j = range.first; j <= range.last; j += range.step) sum |= state_[j];
         if (++ranges % 4 == 0 && sum == full_) break;
       }
-      for (Vertex i = group.begin; i < group.end; ++i) {
+      rows.for_each_reader(r, [&](Vertex i) {
         Lane<Words> more = state_[i];
         more |= sum;
-        if (more == state_[i]) continue;
+        if (more == state_[i]) return;
         moved_.push_back(i);
         next_.push_back(more);
-      }
+      });
     }
     // Where most vertices move, most readers have something to read: they are told at once.
     const bool many = 4 * moved_.size() > layout_.vertices();
@@ -407,7 +517,7 @@ private:
   }
 
   bool apply_to_all(std::uint32_t l) {
-    const ReadLayer& layer = *layers_[l];
+    const Rows& rows = layers_[l];
     std::map<Vertex, RangeTable<Words>> tables;
     std::uint64_t bytes = 0;
     for (const Vertex step : tables_[l]) {
@@ -435,19 +545,20 @@ private:
         }
       }
     };
-    for (const ReadGroup& group : layer.groups) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
       budget_.poll();
+      const ReadGroup& group = rows.first_group(r);
       if (group.shared != known) {
         shared = {};
-        add(layer.shared_ranges(known = group.shared), shared);
+        add(rows.layer->shared_ranges(known = group.shared), shared);
       }
       Lane<Words> sum = shared;
-      add(layer.own_ranges(group), sum);
-      for (Vertex i = group.begin; i < group.end; ++i) {
+      add(rows.layer->own_ranges(group), sum);
+      rows.for_each_reader(r, [&](Vertex i) {
         next_[i] = state_[i];
         next_[i] |= sum;
         changed = changed || !(next_[i] == state_[i]);
-      }
+      });
     }
     budget_.give_back(bytes);
     state_.swap(next_);
@@ -491,6 +602,26 @@ private:
     return std::nullopt;
   }
 
+  /// The columns of the strip that some token >= from still misses (kind all).
+  Lane<Words> list_missing(Vertex from) const {
+    const Lane<Words> lane = wanted_lane(layout_.tokens - 1);
+    Lane<Words> missing{};
+    for (Vertex i = from; i < layout_.tokens && !(missing == lane); ++i) {
+      for (unsigned w = 0; w < Words; ++w) missing.word[w] |= lane.word[w] & ~state_[i].word[w];
+    }
+    return missing;
+  }
+
+  /// The wanted columns that some token came to see in the last layer.
+  Lane<Words> list_changed() const {
+    const Lane<Words> lane = wanted_lane(0);
+    Lane<Words> changed{};
+    for (Vertex i = 0; i < layout_.tokens; ++i) {
+      for (unsigned w = 0; w < Words; ++w) changed.word[w] |= lane.word[w] & state_[i].word[w] & ~old_[i].word[w];
+    }
+    return changed;
+  }
+
   void count_unseen(std::vector<Vertex>& unseen, const std::vector<Lane<Words>>* ever) const {
     const bool same_for_all = question_.wanted.kind != ClassKind::causal;
     const Lane<Words> common = wanted_lane(layout_.tokens - 1);
@@ -500,11 +631,11 @@ private:
         const std::uint64_t within = ever == nullptr ? ~std::uint64_t{0} : (*ever)[i].word[w];
         const std::uint64_t out = lane.word[w] & within & ~state_[i].word[w];
         if (out == 0) continue;
-        if (question_.weight == nullptr) {
+        if (weight_ == nullptr) {
           unseen[i] += static_cast<Vertex>(std::popcount(out));
           continue;
         }
-        for (std::uint64_t rest = out; rest != 0; rest &= rest - 1) unseen[i] += (*question_.weight)[strip_[64 * w + static_cast<unsigned>(std::countr_zero(rest))]];
+        for (std::uint64_t rest = out; rest != 0; rest &= rest - 1) unseen[i] += (*weight_)[strip_[64 * w + static_cast<unsigned>(std::countr_zero(rest))]];
       }
     }
   }
@@ -512,9 +643,12 @@ private:
   const ReachQuestion& question_;
   const Layout& layout_;
   const Budget& budget_;
+  const std::vector<Vertex>* weight_ = question_.weight;
+  bool collects_ = false;   ///< fill latest_
+  Lane<Words> latest_{};    ///< columns of the strip that are seen by all, or stop changing, in its last layer; or are never seen by all
   std::vector<LayerRun> period_;
   Booking booking_;
-  ReadLayers layers_;
+  std::vector<Rows> layers_;
   std::vector<std::vector<Vertex>> tables_;  // steps worth a table, by layer
   std::vector<std::uint32_t> used_;
   std::vector<bool> quiet_;
@@ -537,6 +671,10 @@ std::optional<ReachAnswer> find_layers_of_columns(const ReachQuestion& question,
   BitReach<1> reach(question, budget);
   ReachAnswer answer = reach.answer(&columns, most_layers);
   return reach.gave_up() ? std::nullopt : std::optional(std::move(answer));
+}
+
+ReachAnswer answer_by_orbits(const ReachQuestion& question, const std::vector<Vertex>& orbit, const Budget& budget) {
+  return BitReach<8>(question, budget).answer_by_orbits(orbit);
 }
 
 ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget, const std::vector<Vertex>* columns) {

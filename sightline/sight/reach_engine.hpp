@@ -187,6 +187,13 @@ struct GridFactors {
 [[nodiscard]] ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget,
                                          const std::vector<Vertex>* columns = nullptr);
 
+/// A share of the vertices: so few orbits are followed sooner than views are composed.
+inline constexpr double few_orbits = 1.0 / 64;
+
+/// What answer_by_bits says, for kinds all and seen without ordinary_only, from one column of each orbit. O(n orbits / 512 * runs per row * layers).
+/// @param orbit  the least token of each token's orbit under permutations that, with some permutation of registers, keep every pattern
+[[nodiscard]] ReachAnswer answer_by_orbits(const ReachQuestion& question, const std::vector<Vertex>& orbit, const Budget& budget);
+
 /// The same for kinds all and causal, find_layers only and at most 64 columns; nothing where more layers than this are needed, and perhaps where none suffice.
 [[nodiscard]] std::optional<ReachAnswer> find_layers_of_columns(const ReachQuestion& question, const std::vector<Vertex>& columns, std::uint64_t most_layers, const Budget& budget);
 

@@ -11,13 +11,13 @@ thread_local ReachMemory* innermost_memory = nullptr;
 constexpr Vertex fewest_vertices = 1024;
 constexpr std::size_t most_layouts = 8;
 
+}  // namespace
+
 bool read_alike(const Layout& a, const Layout& b) {
   return a.tokens == b.tokens && a.registers == b.registers && a.order == b.order && a.layers == b.layers && a.relations.size() == b.relations.size() &&
          std::equal(a.relations.begin(), a.relations.end(), b.relations.begin(),
                     [](const layout::Relation& x, const layout::Relation& y) { return x.pattern().is_written_as(y.pattern()); });
 }
-
-}  // namespace
 
 ReachMemory::ReachMemory() : outer_(innermost_memory) { innermost_memory = this; }
 ReachMemory::~ReachMemory() { innermost_memory = outer_; }

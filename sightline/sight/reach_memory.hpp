@@ -51,6 +51,9 @@ private:
   ReachMemory* outer_;
 };
 
+/// The same layers of patterns that are written alike, colours aside. O(representation of the patterns).
+[[nodiscard]] bool read_alike(const Layout& a, const Layout& b);
+
 /// From the memory, where there is one. A question that runs out of its budget leaves nothing behind.
 template <class Answer>
 std::optional<ReachAnswer> recall(const ReachQuestion& question, ReachMemory::Way way, const Answer& answer) {

@@ -9,6 +9,7 @@
 #include "sightline/base/crew.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/group/expression.hpp"
+#include "sightline/sight/known_orbits.hpp"
 #include "sightline/sight/product_group.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 #include "sightline/verdict/context.hpp"
@@ -158,14 +159,21 @@ void decide(Context& context, const group::Group* known) {
     found.group = sight::compute_layout_group(layout, own, &found.search);
     return found;
   });
-  // Sight first: it is cheap, and what a limit must not take away.
+  // Sight first: it is cheap, and what a limit must not take away. Where it is not, it waits for the orbits.
+  std::optional<Symmetry> found;
+  bool moved = false;
+  const sight::KnownOrbits orbits(context.layout, [&]() -> const std::vector<group::Point>& {
+    if (!found) found = symmetry.take();
+    return moved ? context.layout_group.orbit : found->group.orbit;
+  });
   budget.report("sight", 0);
   look(context, nullptr);
   answer.connected = sight::compute_connected(context.layout, budget).layers;
   budget.report("symmetry", 0);
-  Symmetry found = symmetry.take();
-  context.layout_group = std::move(found.group);
-  context.layout_search = std::move(found.search);
+  if (!found) found = symmetry.take();
+  context.layout_group = std::move(found->group);
+  context.layout_search = std::move(found->search);
+  moved = true;
   // Its name is found beside all the rest. Whatever ends that, the name is still there, unless a limit does not allow it.
   Task name(budget, [&group = context.layout_group](const Budget& own) { return to_group_answer(group, own); });
   const bool beside = budget.crew != nullptr && a.input.embedding != Embedding::table;  // ids ask for it
