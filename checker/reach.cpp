@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "bit_reach.hpp"
+#include "centre.hpp"
 #include "grid.hpp"
 #include "poll.hpp"
 #include "read_layers.hpp"
@@ -302,6 +303,13 @@ struct ReachMemory::State {
   }
   void drop_spans() { spans_->reset(); }
 
+  /// Null for few vertices as well.
+  Centre* centre() {
+    constexpr Vertex least = 1024;
+    if (!centre_) centre_ = layout.vertices() > least && period == 1 ? Centre::make(layout, shared().at(layout.order.front())) : nullptr;
+    return centre_->get();
+  }
+
   std::optional<ReachMemory> short_memory, down_memory, across_memory;
   std::vector<std::unique_ptr<ReachMemory>> residue_memory;  // by part
 
@@ -327,6 +335,7 @@ private:
   std::optional<std::optional<Grid>> grid_;
   std::optional<std::unique_ptr<Residues>> residues_;
   std::optional<std::unique_ptr<SpanViews>> spans_;
+  std::optional<std::unique_ptr<Centre>> centre_;
 };
 
 ReachMemory::ReachMemory(const Layout& layout) : state(std::make_unique<State>(layout)) {}
@@ -563,6 +572,9 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (const auto reach = ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
   if (do_all_see_everything(layout, state.shared(), question, depth.value_or(never))) return none;
+  if (Centre* const centre = Centre::takes(question) ? state.centre() : nullptr) {
+    if (auto unseen = centre->unseen(question, depth)) return *std::move(unseen);
+  }
   if (auto unseen = ask_spans(state, question, [&](SpanViews& views) { return std::optional(views.unseen(question, depth)); })) return *std::move(unseen);
   return BitReach<>(layout, state.shared(), question).unseen(depth);
 }
@@ -593,6 +605,9 @@ Reach find_reach(State& state, const ReachQuestion& question) {
   if (const Residues* residues = find_residues_for(state, question)) return reach_by_residues(state, *residues, question);
   if (const auto reach = ask_hub(state, question)) return *reach;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
+  if (Centre* const centre = Centre::takes(question) ? state.centre() : nullptr) {
+    if (const auto reach = centre->layers(question)) return *reach;
+  }
   if (const auto reach = ask_spans(state, question, [&](SpanViews& views) { return views.layers(question); })) return *reach;
   return BitReach<>(layout, state.shared(), question).layers();
 }
@@ -615,85 +630,6 @@ Reach compute_reach(const Layout& layout, const ReachQuestion& question) {
   const auto key = state.key(question);
   const auto known = state.reach.find(key);
   return known != state.reach.end() ? known->second : state.reach.emplace(key, find_reach(state, question)).first->second;
-}
-
-std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t depth, Vertex root, std::uint64_t skip) {
-  return compute_latest_from(layout, {{static_cast<std::int64_t>(depth), root}}, skip);
-}
-
-std::vector<std::int64_t> compute_latest_from(const Layout& layout, std::vector<std::pair<std::int64_t, Vertex>> sources, std::uint64_t skip) {
-  std::vector<std::int64_t> latest(layout.vertices(), -1);
-  if (sources.empty()) return latest;
-  std::sort(sources.begin(), sources.end());
-  const auto depth = static_cast<std::uint64_t>(sources.back().first);
-  std::vector<Vertex> seen;
-  // Sources wait, at the end the next one, until no more layers are left than they have.
-  const auto start = [&](std::uint64_t q) {
-    for (; !sources.empty() && static_cast<std::uint64_t>(sources.back().first) >= q; sources.pop_back()) {
-      if (latest[sources.back().second] < 0) seen.push_back(sources.back().second);
-      latest[sources.back().second] = std::max(latest[sources.back().second], sources.back().first);
-    }
-  };
-  if (layout.order.empty()) {
-    start(0);
-    return latest;
-  }
-  // By step: the next vertex along it that is not yet seen, which is found out on the way. A few steps, further ones are gone through.
-  constexpr std::size_t most_steps = 4;
-  std::vector<std::pair<Vertex, std::vector<Vertex>>> nexts;
-  const auto find_next = [&](Vertex step) -> std::vector<Vertex>* {
-    for (auto& [known, next] : nexts) {
-      if (known == step) return &next;
-    }
-    if (nexts.size() == most_steps) return nullptr;
-    std::vector<Vertex>& next = nexts.emplace_back(step, std::vector<Vertex>(std::size_t{layout.vertices()} + step)).second;
-    std::iota(next.begin(), next.end(), Vertex{0});
-    return &next;
-  };
-  const auto unseen_from = [&](std::vector<Vertex>& next, Vertex j, Vertex step) {
-    while (j < layout.vertices() && latest[j] >= 0) {
-      if (next[j] == j) next[j] = j + step;
-      j = next[j] = next[next[j]];
-    }
-    return j;
-  };
-  // Going down in q, a vertex hands on its time once per distinct layer: an earlier layer of the same kind has nothing better.
-  std::vector<std::size_t> expanded(layout.layers.size(), 0);
-  std::vector<Run> row;
-  Vertex read_from = 0, read_until = 0;  // readers of one row, the last one that was read
-  std::uint32_t read_layer = 0;
-  std::size_t idle = 0;
-  for (std::uint64_t q = depth; q >= 1 && (idle < layout.order.size() || !sources.empty()); --q) {
-    const std::size_t before = seen.size();
-    start(q);
-    if (seen.size() == layout.vertices()) break;
-    const std::uint32_t l = layout.order[(skip + q - 1) % layout.order.size()];
-    const std::size_t end = seen.size();
-    for (; expanded[l] < end; ++expanded[l]) {
-      const Vertex reader = seen[expanded[l]];
-      if (reader >= read_from && reader < read_until && read_layer == l) continue;  // all that it reads is seen
-      read_layer = l;
-      read_from = reader;
-      read_until = layout.vertices();
-      for (const std::uint32_t r : layout.layers[l]) {
-        const Pattern& pattern = *layout.relations[r].pattern;
-        pattern.row(reader, row);
-        read_until = std::min(read_until, pattern.same_row_until(reader));
-        for (const Run& run : row) {
-          std::vector<Vertex>* const next = find_next(run.step);
-          for (Vertex j = run.first; j <= run.last; j += run.step) {
-            if (next != nullptr && (j = unseen_from(*next, j, run.step)) > run.last) break;
-            if (latest[j] >= 0) continue;
-            latest[j] = static_cast<std::int64_t>(q - 1);
-            seen.push_back(j);
-          }
-        }
-      }
-    }
-    idle = seen.size() == before ? idle + 1 : 0;
-  }
-  start(0);
-  return latest;
 }
 
 }  // namespace checker

@@ -103,6 +103,7 @@ std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const B
     auto answer = find_cheap_answer(question, budget);
     if (answer || question.layout->vertices() <= small_layout) return answer;
     answer = answer_by_few_orbits(question, few_orbits, budget);
+    if (!answer) answer = answer_by_centre(question, budget);
     return answer ? answer : answer_by_spans(question, budget);
   });
 }

@@ -182,6 +182,11 @@ struct GridFactors {
 /// token never sees what it is to see. O(spans log(layers)).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_spans(const ReachQuestion& question, const Budget& budget);
 
+/// Kinds all and seen where all layers have one pattern, whose arcs are listed: by distances from and to a few vertices. Nothing where these leave many
+/// others open (expanders, rings), where many tokens miss something at the depth, or where somebody sees what does not see them in the end.
+/// O(arcs) for each vertex that is looked at.
+[[nodiscard]] std::optional<ReachAnswer> answer_by_centre(const ReachQuestion& question, const Budget& budget);
+
 /// The general way: 512 columns at a time, one bit each. O(n^2 / 512 * runs per row * layers), memory O(n).
 /// `columns`, when given, restricts the question to those (at most 64) columns.
 [[nodiscard]] ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget,

@@ -105,7 +105,7 @@ std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Bud
   constexpr Vertex worth_it = 1024;
   std::optional<ReachAnswer> quick = find_layers_of_columns(sampled, columns, usual_layers, budget);
   if (!quick && layout.vertices() > worth_it) {
-    if (KnownOrbits::find_few(layout, few_orbits) != nullptr || answer_by_spans(sampled, budget)) return std::nullopt;
+    if (KnownOrbits::find_few(layout, few_orbits) != nullptr || answer_by_centre(sampled, budget) || answer_by_spans(sampled, budget)) return std::nullopt;
   }
   ReachAnswer below = quick ? *std::move(quick) : answer_by_bits(sampled, budget, &columns);
   if (!below.reach.layers) return below;

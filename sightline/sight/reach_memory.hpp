@@ -19,7 +19,7 @@ namespace sightline::sight {
 /// layouts, whose patterns are shared with the caller's. They nest; the innermost is used. Not thread-safe: one thread, one memory.
 class ReachMemory {
 public:
-  enum class Way { any, cheap, hubs, spans };
+  enum class Way { any, cheap, hubs, spans, centre };
   /// (kind, ordinary_only, registers_too, skip within the period, depth, count_unseen, find_layers, way)
   using Key = std::tuple<ClassKind, bool, bool, std::uint64_t, std::optional<std::uint64_t>, bool, bool, Way>;
   struct Entry {
@@ -30,6 +30,8 @@ public:
     std::optional<bool> names_tokens;  ///< do_rows_name_tokens, where all vertices start alike
     std::shared_ptr<const void> intervals[2];  ///< what reach_intervals.cpp found, by whether intervals may wrap
     std::shared_ptr<void> spans;  ///< what reach_spans.cpp composes views of
+    std::shared_ptr<void> centre;  ///< the graph of reach_centre.cpp
+    bool has_centre = false;
     std::shared_ptr<const Shortened> shorter;
     bool has_shorter = false;
     std::shared_ptr<const GridFactors> grid;

@@ -1,0 +1,225 @@
+#include "centre.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <span>
+
+#include "poll.hpp"
+
+namespace checker {
+
+namespace {
+
+constexpr Vertex far = std::numeric_limits<Vertex>::max();
+
+struct Part {  // vertices that see each other in the end
+  std::vector<Vertex> vertices;
+  Vertex tokens = 0;
+  [[nodiscard]] Vertex wanted(bool registers_too) const { return registers_too ? static_cast<Vertex>(vertices.size()) : tokens; }
+};
+
+}  // namespace
+
+struct Centre::Graph {
+  explicit Graph(const Layout& layout) : tokens(layout.tokens), vertices(layout.vertices()) {}
+
+  using Arcs = std::vector<std::vector<Vertex>>;
+  Vertex tokens, vertices;
+  Arcs reads, read_by;
+  std::uint64_t arcs = 0, work = 0;
+  std::vector<std::uint32_t> part_of;
+  std::vector<Part> parts;
+  std::vector<Vertex> to, from, queue;  // distances of one vertex to the others and from them; far where there is none so far
+  std::vector<Vertex> in_most, in_least;  // bounds of the greatest distance from a token to the vertex
+  std::vector<Vertex> out_most[2];  // from the vertex to a token; to any vertex
+  struct Longest {
+    Vertex layers = 0;
+    std::pair<Vertex, Vertex> pair;
+  };
+  std::optional<Longest> longest[2];  // to tokens, to all vertices
+  bool is_hopeless = false;
+
+  bool list(const SharedLayer& layer) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 25;
+    const auto each = [&](const auto& visit) {
+      for (const ReadLayer::Group& group : layer.groups) {
+        for (const std::uint32_t k : layer.row(group)) {
+          if (!visit(group, layer.ranges[k])) return false;
+        }
+      }
+      return true;
+    };
+    const auto count = [&](const ReadLayer::Group& group, const Range& range) {
+      arcs += std::uint64_t{group.end - group.begin} * ((range.last - range.first) / range.step + 1);
+      return arcs <= most;
+    };
+    if (!each(count)) return false;
+    reads.resize(vertices);
+    read_by.resize(vertices);
+    return each([&](const ReadLayer::Group& group, const Range& range) {
+      poll();
+      for (Vertex i = group.begin; i < group.end; ++i) {
+        for (std::uint64_t j = range.first; j <= range.last; j += range.step) {
+          reads[i].push_back(static_cast<Vertex>(j));
+          read_by[j].push_back(i);
+        }
+      }
+      return true;
+    });
+  }
+
+  // Breadth first, up to a depth; `queue` holds what was met, which the caller resets in `distance`.
+  void go(const Arcs& along, Vertex start, Vertex depth, std::vector<Vertex>& distance) {
+    queue.assign(1, start);
+    distance[start] = 0;
+    for (std::size_t at = 0; at < queue.size() && distance[queue[at]] < depth; ++at) {
+      poll();
+      const Vertex v = queue[at];
+      work += 1 + along[v].size();
+      for (const Vertex w : along[v]) {
+        if (distance[w] != far) continue;
+        distance[w] = distance[v] + 1;
+        queue.push_back(w);
+      }
+    }
+  }
+
+  // False: somebody is seen who does not see back.
+  bool divide() {
+    part_of.assign(vertices, far);
+    to.assign(vertices, far);
+    from.assign(vertices, far);
+    for (Vertex v = 0; v < vertices; ++v) {
+      if (part_of[v] != far) continue;
+      go(reads, v, far, to);
+      Part part{queue, 0};
+      go(read_by, v, far, from);
+      std::sort(part.vertices.begin(), part.vertices.end());
+      std::sort(queue.begin(), queue.end());
+      if (queue != part.vertices) return false;
+      for (const Vertex w : part.vertices) {
+        part_of[w] = static_cast<std::uint32_t>(parts.size());
+        if (w < tokens) ++part.tokens;
+        to[w] = from[w] = far;
+      }
+      parts.push_back(std::move(part));
+    }
+    in_most.assign(vertices, far);
+    in_least.assign(vertices, 0);
+    out_most[0] = out_most[1] = in_most;
+    return true;
+  }
+
+  // All that the distances of c say; the token farthest from it.
+  Vertex look_from(Vertex c, const Part& part) {
+    go(reads, c, far, to);
+    go(read_by, c, far, from);
+    Vertex farthest = c, in = 0, out[2] = {0, 0};
+    for (const Vertex v : part.vertices) {
+      out[1] = std::max(out[1], to[v]);
+      if (v >= tokens) continue;
+      out[0] = std::max(out[0], to[v]);
+      if (from[v] > in) in = from[farthest = v];
+    }
+    for (const Vertex v : part.vertices) {
+      in_most[v] = std::min(in_most[v], in + to[v]);
+      if (c < tokens) in_least[v] = std::max(in_least[v], to[v]);
+      for (int k = 0; k < 2; ++k) out_most[k][v] = std::min(out_most[k][v], from[v] + out[k]);
+      to[v] = from[v] = far;
+    }
+    in_least[c] = in_most[c] = in;
+    return farthest;
+  }
+
+  // Distances that are worth as much work as columns of bits.
+  [[nodiscard]] std::uint64_t worth() const { return (64 + vertices / 128) * (vertices + arcs); }
+
+  const Longest* find_longest(bool registers_too) {
+    std::optional<Longest>& known = longest[registers_too ? 1 : 0];
+    if (known || is_hopeless) return known ? &*known : nullptr;
+    Longest found;
+    const std::uint64_t end = work + worth();
+    for (const Part& part : parts) {
+      if (part.tokens == 0 || part.vertices.size() == 1) continue;
+      for (std::size_t k = 0;; ++k) {
+        std::vector<Vertex> open;
+        for (const Vertex v : part.vertices) {
+          if ((registers_too || v < tokens) && in_most[v] > found.layers) open.push_back(v);
+        }
+        if (open.empty()) break;
+        if (work > end || (k == 16 && 2 * open.size() > part.vertices.size())) {
+          is_hopeless = true;
+          return nullptr;
+        }
+        // First any, then what is far from it, then what is near to all so far and what may be far from some, in turn.
+        Vertex c = k == 0 ? part.vertices.front()
+                   : k > 1 && k % 2 == 0
+                       ? *std::min_element(part.vertices.begin(), part.vertices.end(), [&](Vertex a, Vertex b) { return std::pair(in_least[a], ~in_most[a]) < std::pair(in_least[b], ~in_most[b]); })
+                       : *std::max_element(open.begin(), open.end(), [&](Vertex a, Vertex b) { return std::pair(in_most[a], in_least[a]) < std::pair(in_most[b], in_least[b]); });
+        if (k > 0 && in_most[c] == in_least[c] && in_most[c] <= found.layers) c = open.front();
+        const Vertex farthest = look_from(c, part);
+        if ((registers_too || c < tokens) && in_most[c] > found.layers) found = {in_most[c], {farthest, c}};
+      }
+    }
+    known = found;
+    return &*known;
+  }
+};
+
+Centre::Centre(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
+Centre::~Centre() = default;
+
+std::unique_ptr<Centre> Centre::make(const Layout& layout, const SharedLayer& layer) {
+  if (layout.tokens < 2) return nullptr;
+  auto graph = std::make_unique<Graph>(layout);
+  if (!graph->list(layer) || !graph->divide()) return nullptr;
+  return std::unique_ptr<Centre>(new Centre(std::move(graph)));
+}
+
+std::optional<Reach> Centre::layers(const ReachQuestion& question) {
+  Graph& graph = *graph_;
+  const std::vector<std::uint32_t>& part_of = graph.part_of;
+  if (question.kind == ClassKind::all && graph.parts[part_of[0]].wanted(question.registers_too) < (question.registers_too ? graph.vertices : graph.tokens)) {
+    const auto apart = std::find_if(part_of.begin(), part_of.end(), [&](std::uint32_t part) { return part != part_of[0]; });
+    return Reach{std::nullopt, std::pair<Vertex, Vertex>{0, static_cast<Vertex>(apart - part_of.begin())}};
+  }
+  const Graph::Longest* const longest = graph.find_longest(question.registers_too);
+  if (longest == nullptr) return std::nullopt;
+  if (longest->layers == 0) return Reach{0, {}};
+  return Reach{longest->layers, longest->pair};
+}
+
+std::optional<Unseen> Centre::unseen(const ReachQuestion& question, std::optional<std::uint64_t> depth) {
+  Graph& graph = *graph_;
+  const bool all = question.kind == ClassKind::all, registers_too = question.registers_too;
+  const Vertex wanted = registers_too ? graph.vertices : graph.tokens;
+  const Graph::Longest* const longest = depth ? graph.find_longest(registers_too) : nullptr;
+  if (depth && longest == nullptr) return std::nullopt;
+  const Vertex reach = !depth || *depth >= longest->layers ? far : static_cast<Vertex>(*depth);  // far: all that is ever seen
+  // Only tokens whose view may not have ended by then are gone through.
+  const auto is_open = [&](Vertex i) { return reach != far && graph.parts[graph.part_of[i]].vertices.size() > 1 && graph.out_most[registers_too ? 1 : 0][i] > reach; };
+  std::uint64_t work = 0;
+  for (Vertex i = 0; i < graph.tokens; ++i) work += is_open(i) ? graph.parts[graph.part_of[i]].vertices.size() * (1 + graph.arcs / graph.vertices) : 0;
+  if (work > 2 * graph.worth()) return std::nullopt;
+  Unseen result{std::vector<Vertex>(graph.tokens, 0), {}};
+  for (Vertex i = 0; i < graph.tokens; ++i) {
+    const Part& part = graph.parts[graph.part_of[i]];
+    Vertex& count = result.count[i];
+    count = all ? wanted - part.wanted(registers_too) : 0;
+    const bool is_first = !result.first && count > 0;
+    if (!is_open(i) && !is_first) continue;
+    graph.go(graph.reads, i, reach, graph.to);
+    if (is_open(i)) {
+      count += part.wanted(registers_too);
+      for (const Vertex v : graph.queue) count -= registers_too || v < graph.tokens ? 1 : 0;
+    }
+    for (Vertex j = 0; j < wanted && count > 0 && !result.first; ++j) {
+      if (graph.to[j] == far && (all || graph.part_of[j] == graph.part_of[i])) result.first = std::pair<Vertex, Vertex>{i, j};
+    }
+    for (const Vertex v : graph.queue) graph.to[v] = far;
+  }
+  return result;
+}
+
+}  // namespace checker

@@ -1,0 +1,294 @@
+// Layouts whose layers all have one pattern: how many layers it takes is a distance in one graph, and most distances need not be known. A vertex c
+// whose distances are known bounds those of all others: dist(i, j) <= dist(i, c) + dist(c, j). Vertices in the middle and at the rim, in turn, leave few
+// that have to be looked at by themselves (the bounds of Takes and Kosters, "Determining the diameter of small world networks", 2011, for arcs).
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_memory.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+constexpr Vertex no_bound = std::numeric_limits<Vertex>::max();
+
+/// Arcs one way: those of vertex v are ends[begin[v]] .. ends[begin[v + 1] - 1].
+struct Arcs {
+  std::vector<std::uint32_t> begin;
+  std::vector<Vertex> ends;
+  [[nodiscard]] std::span<const Vertex> of(Vertex v) const { return std::span(ends).subspan(begin[v], begin[v + 1] - begin[v]); }
+};
+
+struct Component {
+  std::vector<Vertex> vertices;  ///< ascending
+  Vertex tokens = 0;
+};
+
+/// The graph of a layout with one pattern, reader -> read, and what is known about its distances.
+class PatternGraph {
+public:
+  /// Null where there are several patterns or many arcs, or somebody sees a vertex from which the way back leads nowhere.
+  static std::shared_ptr<PatternGraph> make(const Layout& layout, const Budget& budget) {
+    const std::vector<LayerRun> period = make_period(layout, 0);
+    if (period.size() != 1 || layout.tokens < 2) return nullptr;
+    const auto layer = find_read_layer(layout, period.front().layer, budget);
+    std::uint64_t arcs = 0;
+    for (const ReadGroup& group : layer->groups) {
+      std::uint64_t size = 0;
+      for (const ReadRange& range : layer->row(group)) size += (range.last - range.first) / range.step + 1;
+      arcs += (group.end - group.begin) * size;
+      if (arcs > most_arcs) return nullptr;
+    }
+    std::shared_ptr<PatternGraph> graph(new PatternGraph(layout));
+    const Booking while_making(budget, sizeof(Vertex) * (2 * arcs + 10 * std::uint64_t{layout.vertices()}));
+    graph->list_arcs(*layer, arcs);
+    return graph->find_components(budget) ? graph : nullptr;
+  }
+
+  std::optional<ReachAnswer> answer(const ReachQuestion& question, const Budget& budget) {
+    const bool all = question.wanted.kind == ClassKind::all;
+    const Vertex wanted = question.registers_too ? vertices_ : tokens_;
+    ReachAnswer answer;
+    if (question.find_layers) {
+      const Component& home = components_[component_[0]];
+      if (all && count_wanted(home, question.registers_too) < wanted) {
+        Vertex apart = 0;
+        while (component_[apart] == component_[0]) ++apart;
+        answer.reach = {std::nullopt, UnreachablePair{0, apart}};
+      } else if (const Longest* const longest = find_longest(question.registers_too, budget)) {
+        answer.reach = {longest->layers, longest->layers > 0 ? std::optional(longest->pair) : std::nullopt};
+      } else {
+        return std::nullopt;
+      }
+    }
+    if (!question.count_unseen) return answer;
+    auto beyond = count_beyond(question.depth, question.registers_too, budget);
+    if (!beyond) return std::nullopt;
+    answer.unseen = *std::move(beyond);
+    for (Vertex i = 0; i < tokens_ && all; ++i) answer.unseen[i] += wanted - count_wanted(components_[component_[i]], question.registers_too);
+    return answer;
+  }
+
+private:
+  static constexpr std::uint64_t most_arcs = std::uint64_t{1} << 25;
+
+  /// The greatest distance from a token to a wanted vertex that it ever sees.
+  struct Longest {
+    Vertex layers = 0;
+    UnreachablePair pair;
+  };
+
+  explicit PatternGraph(const Layout& layout) : tokens_(layout.tokens), vertices_(layout.vertices()) {}
+
+  void list_arcs(const ReadLayer& layer, std::uint64_t arcs) {
+    const auto each = [&](const auto& visit) {
+      for (const ReadGroup& group : layer.groups) {
+        for (Vertex i = group.begin; i < group.end; ++i) {
+          for (const ReadRange& range : layer.row(group)) {
+            for (std::uint64_t j = range.first; j <= range.last; j += range.step) visit(i, static_cast<Vertex>(j));
+          }
+        }
+      }
+    };
+    out_.begin.assign(std::size_t{vertices_} + 2, 0);
+    in_.begin.assign(std::size_t{vertices_} + 2, 0);
+    each([&](Vertex i, Vertex j) {
+      ++out_.begin[i + 2];
+      ++in_.begin[j + 2];
+    });
+    for (Arcs* side : {&out_, &in_}) {
+      std::partial_sum(side->begin.begin(), side->begin.end(), side->begin.begin());
+      side->ends.resize(arcs);
+    }
+    each([&](Vertex i, Vertex j) {
+      out_.ends[out_.begin[i + 1]++] = j;
+      in_.ends[in_.begin[j + 1]++] = i;
+    });
+  }
+
+  /// False: an arc leads where no way leads back from.
+  bool find_components(const Budget& budget) {
+    component_.assign(vertices_, no_bound);
+    forth_.assign(vertices_, no_bound);
+    back_.assign(vertices_, no_bound);
+    for (Vertex v = 0; v < vertices_; ++v) {
+      if (component_[v] != no_bound) continue;
+      go(out_, v, no_bound, forth_, budget);
+      Component component{queue_, 0};
+      go(in_, v, no_bound, back_, budget);
+      if (queue_.size() != component.vertices.size()) return false;
+      std::sort(component.vertices.begin(), component.vertices.end());
+      for (const Vertex w : component.vertices) {
+        if (back_[w] == no_bound || component_[w] != no_bound) return false;
+        component_[w] = static_cast<std::uint32_t>(components_.size());
+        component.tokens += w < tokens_ ? 1 : 0;
+      }
+      forget(component);
+      components_.push_back(std::move(component));
+    }
+    for (auto* bound : {&upper_in_, &upper_out_[0], &upper_out_[1]}) bound->assign(vertices_, no_bound);
+    lower_in_.assign(vertices_, 0);
+    return true;
+  }
+
+  void forget(const Component& component) {
+    for (const Vertex w : component.vertices) forth_[w] = back_[w] = no_bound;
+  }
+
+  /// Distances from v, up to `depth`, into `distance`, where no_bound stands so far; queue_: the vertices met, by distance.
+  void go(const Arcs& arcs, Vertex v, Vertex depth, std::vector<Vertex>& distance, const Budget& budget) {
+    queue_.assign(1, v);
+    distance[v] = 0;
+    for (std::size_t at = 0; at < queue_.size() && distance[queue_[at]] < depth; ++at) {
+      budget.poll();
+      const Vertex from = queue_[at];
+      work_ += 1 + arcs.of(from).size();
+      for (const Vertex to : arcs.of(from)) {
+        if (distance[to] != no_bound) continue;
+        distance[to] = distance[from] + 1;
+        queue_.push_back(to);
+      }
+    }
+  }
+
+  [[nodiscard]] Vertex count_wanted(const Component& component, bool registers_too) const {
+    return registers_too ? static_cast<Vertex>(component.vertices.size()) : component.tokens;
+  }
+
+  /// Distances from and to c, and what they say of the others' . Returns the tokens' greatest distance to c, `farthest` the least token that has it.
+  Vertex land(Vertex c, const Component& component, Vertex& farthest, const Budget& budget) {
+    go(out_, c, no_bound, forth_, budget);
+    go(in_, c, no_bound, back_, budget);
+    Vertex in = 0, out[2] = {0, 0};  // out: to tokens, to all vertices
+    farthest = c;
+    for (const Vertex v : component.vertices) {
+      out[1] = std::max(out[1], forth_[v]);
+      if (v >= tokens_) continue;
+      out[0] = std::max(out[0], forth_[v]);
+      if (back_[v] > in) {
+        in = back_[v];
+        farthest = v;
+      }
+    }
+    for (const Vertex v : component.vertices) {
+      upper_in_[v] = std::min(upper_in_[v], in + forth_[v]);
+      if (c < tokens_) lower_in_[v] = std::max(lower_in_[v], forth_[v]);
+      for (int k = 0; k < 2; ++k) upper_out_[k][v] = std::min(upper_out_[k][v], back_[v] + out[k]);
+    }
+    upper_in_[c] = lower_in_[c] = in;
+    forget(component);
+    return in;
+  }
+
+  /// nullptr: too many vertices have to be looked at.
+  const Longest* find_longest(bool registers_too, const Budget& budget) {
+    if (gave_up_) return nullptr;
+    std::optional<Longest>& longest = longest_[registers_too ? 1 : 0];
+    if (longest) return &*longest;
+    Longest found;
+    const std::uint64_t end = work_ + allowance(1);
+    for (const Component& component : components_) {
+      if (component.tokens == 0 || component.vertices.size() == 1) continue;
+      const auto is_open = [&](Vertex v) { return (registers_too || v < tokens_) && upper_in_[v] > found.layers; };
+      for (std::size_t k = 0;; ++k) {
+        // Middle and rim in turn, after one vertex and the one that is farthest from it.
+        Vertex next = no_bound;
+        std::size_t open = 0;
+        for (const Vertex v : component.vertices) {
+          if (is_open(v)) ++open;
+          const bool better = next == no_bound                 ? true
+                              : k == 0                         ? false
+                              : k > 1 && k % 2 == 0            ? lower_in_[v] < lower_in_[next] || (lower_in_[v] == lower_in_[next] && upper_in_[v] > upper_in_[next])
+                              : is_open(v) != is_open(next)    ? is_open(v)
+                              : upper_in_[v] != upper_in_[next] ? upper_in_[v] > upper_in_[next]
+                                                               : lower_in_[v] > lower_in_[next];
+          if (better) next = v;
+        }
+        if (open == 0) break;
+        if (work_ > end || (k == patience && 2 * open > component.vertices.size())) {
+          gave_up_ = true;
+          return nullptr;
+        }
+        if (upper_in_[next] == lower_in_[next] && !is_open(next)) {  // a middle that is known: the rim
+          next = *std::find_if(component.vertices.begin(), component.vertices.end(), is_open);
+        }
+        Vertex farthest = 0;
+        const Vertex in = land(next, component, farthest, budget);
+        if ((registers_too || next < tokens_) && in > found.layers) found = {in, {farthest, next}};
+      }
+    }
+    longest = found;
+    return &*longest;
+  }
+
+  /// How many wanted vertices that it ever sees lie farther from a token than `depth`.
+  std::optional<std::vector<Vertex>> count_beyond(const std::optional<std::uint64_t>& depth, bool registers_too, const Budget& budget) {
+    std::vector<Vertex> beyond(tokens_, 0);
+    const Longest* const longest = depth ? find_longest(registers_too, budget) : nullptr;
+    if (!depth || (longest != nullptr && longest->layers <= *depth)) return beyond;
+    if (longest == nullptr) return std::nullopt;
+    const auto near = static_cast<Vertex>(*depth);
+    const std::vector<Vertex>& upper = upper_out_[registers_too ? 1 : 0];
+    std::vector<Vertex> open;
+    std::uint64_t work = 0;
+    for (Vertex i = 0; i < tokens_; ++i) {
+      const Component& component = components_[component_[i]];
+      if (component.vertices.size() == 1 || upper[i] <= near) continue;
+      open.push_back(i);
+      work += component.vertices.size() * (1 + out_.ends.size() / vertices_);
+    }
+    if (work > allowance(2)) return std::nullopt;
+    for (const Vertex i : open) {
+      go(out_, i, near, forth_, budget);
+      Vertex seen = 0;
+      for (const Vertex v : queue_) {
+        seen += registers_too || v < tokens_ ? 1 : 0;
+        forth_[v] = no_bound;
+      }
+      beyond[i] = count_wanted(components_[component_[i]], registers_too) - seen;
+    }
+    return beyond;
+  }
+
+  /// About what columns of bits would do.
+  [[nodiscard]] std::uint64_t allowance(std::uint64_t times) const { return times * (64 + vertices_ / 128) * (vertices_ + out_.ends.size()); }
+
+  static constexpr std::size_t patience = 16;  ///< by then half of a component is settled, or it never will be
+
+  Vertex tokens_, vertices_;
+  Arcs out_, in_;
+  std::vector<std::uint32_t> component_;
+  std::vector<Component> components_;
+  std::vector<Vertex> forth_, back_, queue_;
+  std::vector<Vertex> upper_in_, lower_in_;  ///< of the greatest distance from a token
+  std::vector<Vertex> upper_out_[2];         ///< of the greatest distance to a token, to a vertex
+  std::optional<Longest> longest_[2];        ///< by whether registers are wanted too
+  std::uint64_t work_ = 0;
+  bool gave_up_ = false;
+};
+
+std::shared_ptr<PatternGraph> find_graph(const Layout& layout, const Budget& budget) {
+  ReachMemory::Entry* memory = ReachMemory::find(layout);
+  if (memory != nullptr && memory->has_centre) return std::static_pointer_cast<PatternGraph>(memory->centre);
+  auto graph = PatternGraph::make(layout, budget);
+  memory = ReachMemory::find(layout);
+  if (memory != nullptr) {
+    memory->has_centre = true;
+    memory->centre = graph;
+  }
+  return graph;
+}
+
+}  // namespace
+
+std::optional<ReachAnswer> answer_by_centre(const ReachQuestion& question, const Budget& budget) {
+  if (question.wanted.kind == ClassKind::causal || question.wanted.ordinary_only || question.weight != nullptr) return std::nullopt;
+  return recall(question, ReachMemory::Way::centre, [&]() -> std::optional<ReachAnswer> {
+    const auto graph = find_graph(*question.layout, budget);
+    return graph ? graph->answer(question, budget) : std::nullopt;
+  });
+}
+
+}  // namespace sightline::sight
