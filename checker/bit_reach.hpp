@@ -74,8 +74,10 @@ public:
   void run(std::uint64_t skip, std::uint64_t depth, const Visit& visit) {
     state.assign(layout_.vertices(), Lane{});
     for (const auto& [l, readers] : readers_) waiting_[l] = {{}, std::vector<std::uint8_t>(layers_.at(l).groups.size(), 0)};
+    full_ = Lane{};
     for (std::size_t k = 0; k < columns.size(); ++k) {
       state[columns[k]].set(k);
+      full_.set(k);
       note(columns[k]);
     }
     if (!visit(std::uint64_t{0})) return;
@@ -113,26 +115,45 @@ private:
     const SharedLayer& layer = layers_.at(l);
     auto& [list, waits] = waiting_[l];
     const std::vector<std::uint32_t> waiting = std::exchange(list, {});
-    std::vector<std::pair<Vertex, Lane>> changes;
+    changed_.clear();
+    fresh_.clear();
     for (const std::uint32_t g : waiting) {
       poll();
       waits[g] = 0;
+      const ReadLayer::Group& group = layer.groups[g];
+      if (group.end == group.begin + 1 && state[group.begin] == full_) continue;  // nothing is new to it
       Lane sum{};
-      for (const std::uint32_t k : layer.row(layer.groups[g])) {
+      unsigned ranges = 0;
+      for (const std::uint32_t k : layer.row(group)) {
         const auto [step, first, last] = layer.ranges[k];
         for (std::uint64_t j = first; j <= last; j += step) sum |= state[j];
+        if (++ranges % 4 == 0 && sum == full_) break;
       }
-      for (Vertex i = layer.groups[g].begin; i < layer.groups[g].end; ++i) {
+      for (Vertex i = group.begin; i < group.end; ++i) {
         Lane more = state[i];
         more |= sum;
-        if (more != state[i]) changes.emplace_back(i, more);
+        if (more == state[i]) continue;
+        changed_.push_back(i);
+        fresh_.push_back(more);
       }
     }
-    for (const auto& [i, more] : changes) {
-      state[i] = more;
-      note(i);
+    // Where most vertices change, most groups have something to read: they are told at once.
+    const bool many = 4 * changed_.size() > layout_.vertices();
+    for (std::size_t k = 0; k < changed_.size(); ++k) {
+      state[changed_[k]] = fresh_[k];
+      if (!many) note(changed_[k]);
     }
-    return !changes.empty();
+    if (many) note_all();
+    return !changed_.empty();
+  }
+
+  void note_all() {
+    for (auto& [l, entry] : waiting_) {
+      auto& [list, waits] = entry;
+      std::fill(waits.begin(), waits.end(), std::uint8_t{1});
+      list.resize(waits.size());
+      std::iota(list.begin(), list.end(), 0U);
+    }
   }
 
   bool apply(const SharedLayer& layer) {
@@ -180,7 +201,9 @@ private:
   const SharedLayers& layers_;
   const LayerReaders& readers_;
   std::map<std::uint32_t, std::pair<std::vector<std::uint32_t>, std::vector<std::uint8_t>>> waiting_;  // by layer: which groups wait, and whether each does
-  std::vector<Lane> blocks_, values_;
+  std::vector<Lane> blocks_, values_, fresh_;
+  std::vector<Vertex> changed_;
+  Lane full_{};  // all columns
 };
 
 template <std::size_t words = 8>

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "poll.hpp"
 
@@ -31,6 +32,7 @@ struct Centre::Graph {
   std::vector<std::uint32_t> part_of;
   std::vector<Part> parts;
   std::vector<Vertex> to, from, queue;  // distances of one vertex to the others and from them; far where there is none so far
+  std::vector<std::uint64_t> seen, front, fresh;  // of go_together
   std::vector<Vertex> in_most, in_least;  // bounds of the greatest distance from a token to the vertex
   std::vector<Vertex> out_most[2];  // from the vertex to a token; to any vertex
   struct Longest {
@@ -132,6 +134,25 @@ struct Centre::Graph {
     return farthest;
   }
 
+  // Which of up to 64 tokens see a vertex up to a depth, one bit each; `seen` is 0 before.
+  void go_together(std::span<const Vertex> starts, Vertex depth) {
+    std::vector<Vertex> now(starts.begin(), starts.end()), next;
+    for (std::size_t k = 0; k < starts.size(); ++k) seen[starts[k]] = front[starts[k]] = std::uint64_t{1} << k;
+    for (Vertex q = 0; q < depth && !now.empty(); ++q, now.swap(next), next.clear()) {
+      for (const Vertex v : now) {
+        poll();
+        for (const Vertex w : reads[v]) {
+          const std::uint64_t more = front[v] & ~seen[w];
+          if (more != 0 && fresh[w] == 0) next.push_back(w);
+          fresh[w] |= more;
+        }
+      }
+      for (const Vertex v : now) front[v] = 0;
+      for (const Vertex w : next) seen[w] |= front[w] = std::exchange(fresh[w], 0);
+    }
+    for (const Vertex v : now) front[v] = 0;
+  }
+
   // Distances that are worth as much work as columns of bits.
   [[nodiscard]] std::uint64_t worth() const { return (64 + vertices / 128) * (vertices + arcs); }
 
@@ -197,28 +218,40 @@ std::optional<Unseen> Centre::unseen(const ReachQuestion& question, std::optiona
   const Graph::Longest* const longest = depth ? graph.find_longest(registers_too) : nullptr;
   if (depth && longest == nullptr) return std::nullopt;
   const Vertex reach = !depth || *depth >= longest->layers ? far : static_cast<Vertex>(*depth);  // far: all that is ever seen
-  // Only tokens whose view may not have ended by then are gone through.
-  const auto is_open = [&](Vertex i) { return reach != far && graph.parts[graph.part_of[i]].vertices.size() > 1 && graph.out_most[registers_too ? 1 : 0][i] > reach; };
-  std::uint64_t work = 0;
-  for (Vertex i = 0; i < graph.tokens; ++i) work += is_open(i) ? graph.parts[graph.part_of[i]].vertices.size() * (1 + graph.arcs / graph.vertices) : 0;
-  if (work > 2 * graph.worth()) return std::nullopt;
+  // Only tokens whose view may not have ended by then are gone through, those near each other together, unless they are many.
+  const auto is_open = [&](Vertex i) { return i < graph.tokens && reach != far && graph.parts[graph.part_of[i]].vertices.size() > 1 && graph.out_most[registers_too ? 1 : 0][i] > reach; };
+  Vertex open = 0;
+  for (Vertex i = 0; i < graph.tokens; ++i) open += is_open(i) ? 1 : 0;
+  if (open > std::max<Vertex>(64, graph.tokens / 4)) return std::nullopt;
   Unseen result{std::vector<Vertex>(graph.tokens, 0), {}};
-  for (Vertex i = 0; i < graph.tokens; ++i) {
-    const Part& part = graph.parts[graph.part_of[i]];
-    Vertex& count = result.count[i];
-    count = all ? wanted - part.wanted(registers_too) : 0;
-    const bool is_first = !result.first && count > 0;
-    if (!is_open(i) && !is_first) continue;
-    graph.go(graph.reads, i, reach, graph.to);
-    if (is_open(i)) {
-      count += part.wanted(registers_too);
-      for (const Vertex v : graph.queue) count -= registers_too || v < graph.tokens ? 1 : 0;
+  for (Vertex i = 0; i < graph.tokens && all; ++i) result.count[i] = wanted - graph.parts[graph.part_of[i]].wanted(registers_too);
+  for (auto* bits : {&graph.seen, &graph.front, &graph.fresh}) bits->assign(open == 0 ? 0 : graph.vertices, 0);
+  for (const Part& part : graph.parts) {
+    const auto first = std::find_if(part.vertices.begin(), part.vertices.end(), is_open);
+    if (first == part.vertices.end()) continue;
+    graph.go(graph.reads, *first, far, graph.to);
+    const std::vector<Vertex> near = graph.queue;
+    for (const Vertex v : near) graph.to[v] = far;
+    std::vector<Vertex> starts;
+    for (std::size_t at = 0; at < near.size(); ++at) {
+      if (is_open(near[at])) starts.push_back(near[at]);
+      if (starts.empty() || (starts.size() < 64 && at + 1 < near.size())) continue;
+      graph.go_together(starts, reach);
+      for (const Vertex v : near) {
+        const std::uint64_t sees = std::exchange(graph.seen[v], 0);
+        for (std::size_t k = 0; k < starts.size() && (registers_too || v < graph.tokens); ++k) result.count[starts[k]] += (sees >> k & 1) == 0 ? 1 : 0;
+      }
+      starts.clear();
     }
-    for (Vertex j = 0; j < wanted && count > 0 && !result.first; ++j) {
-      if (graph.to[j] == far && (all || graph.part_of[j] == graph.part_of[i])) result.first = std::pair<Vertex, Vertex>{i, j};
-    }
-    for (const Vertex v : graph.queue) graph.to[v] = far;
   }
+  const auto reader = std::find_if(result.count.begin(), result.count.end(), [](Vertex count) { return count > 0; });
+  if (reader == result.count.end()) return result;
+  const auto i = static_cast<Vertex>(reader - result.count.begin());
+  graph.go(graph.reads, i, reach, graph.to);
+  for (Vertex j = 0; !result.first; ++j) {
+    if (graph.to[j] == far && (all || graph.part_of[j] == graph.part_of[i])) result.first = std::pair<Vertex, Vertex>{i, j};
+  }
+  for (const Vertex v : graph.queue) graph.to[v] = far;
   return result;
 }
 

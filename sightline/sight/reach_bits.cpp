@@ -131,10 +131,13 @@ class Pending {
 public:
   /// Nothing where rows are long.
   static std::optional<Pending> make(const Rows& rows, Vertex vertices, const Budget& budget) {
-    std::uint64_t arcs = 0;
+    std::uint64_t arcs = 0, ranges = 0;
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      for (const ReadRange& range : rows.layer->row(rows.first_group(r))) arcs += (range.last - range.first) / range.step + 1;
-      if (arcs > most_arcs * vertices) return std::nullopt;
+      for (const ReadRange& range : rows.layer->row(rows.first_group(r))) {
+        arcs += (range.last - range.first) / range.step + 1;
+        ++ranges;
+      }
+      if (arcs > std::max(most_arcs * vertices, 2 * ranges)) return std::nullopt;
     }
     Pending pending(budget, 4 * arcs + 8 * (std::uint64_t{vertices} + rows.size()));
     pending.begin_.assign(std::size_t{vertices} + 2, 0);

@@ -2,6 +2,8 @@
 // whose distances are known bounds those of all others: dist(i, j) <= dist(i, c) + dist(c, j). Vertices in the middle and at the rim, in turn, leave few
 // that have to be looked at by themselves (the bounds of Takes and Kosters, "Determining the diameter of small world networks", 2011, for arcs).
 #include <algorithm>
+#include <bit>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -188,7 +190,7 @@ private:
     std::optional<Longest>& longest = longest_[registers_too ? 1 : 0];
     if (longest) return &*longest;
     Longest found;
-    const std::uint64_t end = work_ + allowance(1);
+    const std::uint64_t end = work_ + allowance();
     for (const Component& component : components_) {
       if (component.tokens == 0 || component.vertices.size() == 1) continue;
       const auto is_open = [&](Vertex v) { return (registers_too || v < tokens_) && upper_in_[v] > found.layers; };
@@ -231,30 +233,65 @@ private:
     if (longest == nullptr) return std::nullopt;
     const auto near = static_cast<Vertex>(*depth);
     const std::vector<Vertex>& upper = upper_out_[registers_too ? 1 : 0];
-    std::vector<Vertex> open;
-    std::uint64_t work = 0;
-    for (Vertex i = 0; i < tokens_; ++i) {
-      const Component& component = components_[component_[i]];
-      if (component.vertices.size() == 1 || upper[i] <= near) continue;
-      open.push_back(i);
-      work += component.vertices.size() * (1 + out_.ends.size() / vertices_);
-    }
-    if (work > allowance(2)) return std::nullopt;
-    for (const Vertex i : open) {
-      go(out_, i, near, forth_, budget);
-      Vertex seen = 0;
-      for (const Vertex v : queue_) {
-        seen += registers_too || v < tokens_ ? 1 : 0;
-        forth_[v] = no_bound;
+    const auto is_open = [&](Vertex i) { return i < tokens_ && upper[i] > near; };
+    Vertex count = 0;
+    for (Vertex i = 0; i < tokens_; ++i) count += is_open(i) && components_[component_[i]].vertices.size() > 1 ? 1 : 0;
+    if (count > std::max<Vertex>(64, tokens_ / most_open)) return std::nullopt;
+    const Booking while_counting(budget, 3 * sizeof(std::uint64_t) * std::uint64_t{vertices_});
+    fresh_.assign(vertices_, 0);
+    front_.assign(vertices_, 0);
+    seen_.assign(vertices_, 0);
+    for (const Component& component : components_) {
+      const auto first = std::find_if(component.vertices.begin(), component.vertices.end(), is_open);
+      if (component.vertices.size() == 1 || first == component.vertices.end()) continue;
+      // Tokens that are near each other come to the others at nearly the same time: in the order of a walk from one of them.
+      go(out_, *first, no_bound, forth_, budget);
+      std::vector<Vertex> open;
+      std::copy_if(queue_.begin(), queue_.end(), std::back_inserter(open), is_open);
+      forget(component);
+      for (std::size_t at = 0; at < open.size(); at += 64) {
+        const auto strip = std::span(open).subspan(at, std::min<std::size_t>(64, open.size() - at));
+        go_together(strip, near, budget);
+        const std::uint64_t all = strip.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << strip.size()) - 1;
+        for (const Vertex v : component.vertices) {
+          if (!registers_too && v >= tokens_) break;
+          for (std::uint64_t rest = all & ~seen_[v]; rest != 0; rest &= rest - 1) ++beyond[strip[static_cast<std::size_t>(std::countr_zero(rest))]];
+        }
+        for (const Vertex v : component.vertices) seen_[v] = 0;
       }
-      beyond[i] = count_wanted(components_[component_[i]], registers_too) - seen;
     }
     return beyond;
   }
 
-  /// About what columns of bits would do.
-  [[nodiscard]] std::uint64_t allowance(std::uint64_t times) const { return times * (64 + vertices_ / 128) * (vertices_ + out_.ends.size()); }
+  /// Which of up to 64 tokens, one bit each, see a vertex up to `depth`, into seen_, 0 so far.
+  void go_together(std::span<const Vertex> tokens, Vertex depth, const Budget& budget) {
+    std::vector<Vertex> met(tokens.begin(), tokens.end());
+    for (std::size_t k = 0; k < tokens.size(); ++k) seen_[tokens[k]] = front_[tokens[k]] = std::uint64_t{1} << k;
+    for (Vertex q = 0; q < depth && !met.empty(); ++q) {
+      queue_.clear();
+      for (const Vertex v : met) {
+        budget.poll();
+        for (const Vertex w : out_.of(v)) {
+          const std::uint64_t more = front_[v] & ~seen_[w];
+          if (more == 0) continue;
+          if (fresh_[w] == 0) queue_.push_back(w);
+          fresh_[w] |= more;
+        }
+      }
+      for (const Vertex v : met) front_[v] = 0;
+      for (const Vertex w : queue_) {
+        seen_[w] |= front_[w] = fresh_[w];
+        fresh_[w] = 0;
+      }
+      met.swap(queue_);
+    }
+    for (const Vertex v : met) front_[v] = 0;
+  }
 
+  /// About what columns of bits would do.
+  [[nodiscard]] std::uint64_t allowance() const { return (64 + vertices_ / 128) * (vertices_ + out_.ends.size()); }
+
+  static constexpr Vertex most_open = 4;       ///< tokens that miss something at a depth: at most one in so many
   static constexpr std::size_t patience = 16;  ///< by then half of a component is settled, or it never will be
 
   Vertex tokens_, vertices_;
@@ -262,6 +299,7 @@ private:
   std::vector<std::uint32_t> component_;
   std::vector<Component> components_;
   std::vector<Vertex> forth_, back_, queue_;
+  std::vector<std::uint64_t> seen_, front_, fresh_;  ///< of go_together
   std::vector<Vertex> upper_in_, lower_in_;  ///< of the greatest distance from a token
   std::vector<Vertex> upper_out_[2];         ///< of the greatest distance to a token, to a vertex
   std::optional<Longest> longest_[2];        ///< by whether registers are wanted too

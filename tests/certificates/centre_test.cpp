@@ -49,7 +49,7 @@ Layout make_graph(std::mt19937& random, Vertex vertices, bool& leads_back) {
 
 TEST_CASE("distances from and to a few vertices say what columns of bits say") {
   std::mt19937 random(21);
-  int answered = 0, never = 0, counted = 0, passed = 0;
+  int answered = 0, never = 0, counted = 0, passed = 0, left = 0;
   for (int k = 0; k < 500; ++k) {
     bool leads_back = false;
     const Layout layout = make_graph(random, 4 + random() % (k % 10 == 0 ? 150 : 40), leads_back);
@@ -73,7 +73,11 @@ TEST_CASE("distances from and to a few vertices say what columns of bits say") {
         REQUIRE(centre == nullptr);
         continue;
       }
-      REQUIRE(found.has_value());
+      if (!found) {  // many tokens miss something at the depth
+        REQUIRE((question.depth.has_value() && layout.tokens > 64));
+        ++left;
+        continue;
+      }
       ++answered;
       REQUIRE(found->unseen == expected.unseen);
       REQUIRE(found->reach.layers == expected.reach.layers);
@@ -105,6 +109,8 @@ TEST_CASE("distances from and to a few vertices say what columns of bits say") {
   CHECK(never > 200);
   CHECK(counted > 500);
   CHECK(passed > 50);
+  CHECK(left > 5);
+  CHECK(left < 200);
 }
 
 TEST_CASE("where a few vertices leave most open, columns are followed") {
