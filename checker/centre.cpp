@@ -14,6 +14,19 @@ namespace {
 
 constexpr Vertex far = std::numeric_limits<Vertex>::max();
 
+struct Arcs {  // those of v: ends[begin[v]] .. ends[begin[v + 1] - 1]
+  std::vector<std::uint32_t> begin;
+  std::vector<Vertex> ends;
+  [[nodiscard]] std::span<const Vertex> of(Vertex v) const { return std::span(ends).subspan(begin[v], begin[v + 1] - begin[v]); }
+  // Counts first, then puts each arc in its place.
+  void count(Vertex v) { ++begin[v + 2]; }
+  void make_room() {
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    ends.resize(begin.back());
+  }
+  void add(Vertex v, Vertex end) { ends[begin[v + 1]++] = end; }
+};
+
 struct Part {  // vertices that see each other in the end
   std::vector<Vertex> vertices;
   Vertex tokens = 0;
@@ -25,7 +38,6 @@ struct Part {  // vertices that see each other in the end
 struct Centre::Graph {
   explicit Graph(const Layout& layout) : tokens(layout.tokens), vertices(layout.vertices()) {}
 
-  using Arcs = std::vector<std::vector<Vertex>>;
   Vertex tokens, vertices;
   Arcs reads, read_by;
   std::uint64_t arcs = 0, work = 0;
@@ -57,18 +69,22 @@ struct Centre::Graph {
       return arcs <= most;
     };
     if (!each(count)) return false;
-    reads.resize(vertices);
-    read_by.resize(vertices);
-    return each([&](const ReadLayer::Group& group, const Range& range) {
-      poll();
-      for (Vertex i = group.begin; i < group.end; ++i) {
-        for (std::uint64_t j = range.first; j <= range.last; j += range.step) {
-          reads[i].push_back(static_cast<Vertex>(j));
-          read_by[j].push_back(i);
+    const auto each_arc = [&](const auto& visit) {
+      each([&](const ReadLayer::Group& group, const Range& range) {
+        poll();
+        for (Vertex i = group.begin; i < group.end; ++i) {
+          for (std::uint64_t j = range.first; j <= range.last; j += range.step) visit(i, static_cast<Vertex>(j));
         }
-      }
-      return true;
-    });
+        return true;
+      });
+    };
+    reads.begin.assign(std::size_t{vertices} + 2, 0);
+    read_by.begin.assign(std::size_t{vertices} + 2, 0);
+    each_arc([&](Vertex i, Vertex j) { reads.count(i), read_by.count(j); });
+    reads.make_room();
+    read_by.make_room();
+    each_arc([&](Vertex i, Vertex j) { reads.add(i, j), read_by.add(j, i); });
+    return true;
   }
 
   // Breadth first, up to a depth; `queue` holds what was met, which the caller resets in `distance`.
@@ -78,8 +94,8 @@ struct Centre::Graph {
     for (std::size_t at = 0; at < queue.size() && distance[queue[at]] < depth; ++at) {
       poll();
       const Vertex v = queue[at];
-      work += 1 + along[v].size();
-      for (const Vertex w : along[v]) {
+      work += 1 + along.of(v).size();
+      for (const Vertex w : along.of(v)) {
         if (distance[w] != far) continue;
         distance[w] = distance[v] + 1;
         queue.push_back(w);
@@ -141,7 +157,7 @@ struct Centre::Graph {
     for (Vertex q = 0; q < depth && !now.empty(); ++q, now.swap(next), next.clear()) {
       for (const Vertex v : now) {
         poll();
-        for (const Vertex w : reads[v]) {
+        for (const Vertex w : reads.of(v)) {
           const std::uint64_t more = front[v] & ~seen[w];
           if (more != 0 && fresh[w] == 0) next.push_back(w);
           fresh[w] |= more;

@@ -129,7 +129,7 @@ struct Rows {
 /// was last gone through. Where fields of view grow slowly (meshes, trees) that is all a layer does.
 class Pending {
 public:
-  /// Nothing where rows are long.
+  /// Nothing where rows are long and made of long ranges.
   static std::optional<Pending> make(const Rows& rows, Vertex vertices, const Budget& budget) {
     std::uint64_t arcs = 0, ranges = 0;
     for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -225,7 +225,7 @@ public:
 
   ReachAnswer answer(const std::vector<Vertex>* columns, std::optional<std::uint64_t> most_layers = std::nullopt) {
     most_layers_ = most_layers;
-    ReachAnswer answer = begin();
+    ReachAnswer answer = make_answer();
     const std::vector<Vertex> all = columns == nullptr ? list_columns() : std::vector<Vertex>();
     if (columns == nullptr) columns = &all;
     for (std::size_t begin = 0; begin < columns->size(); begin += strip_width) {
@@ -250,7 +250,7 @@ public:
     std::sort(ones.begin(), ones.end());
     weight_ = &weight;
     collects_ = question_.find_layers;
-    ReachAnswer answer = begin();
+    ReachAnswer answer = make_answer();
     const auto is_later = [](const std::optional<std::uint64_t>& a, const std::optional<std::uint64_t>& b) { return b && (!a || *a > *b); };
     std::vector<bool> is_last(layout_.vertices(), false);  // one of an orbit that no other outlasts
     for (std::size_t begin = 0; begin < ones.size(); begin += strip_width) {
@@ -278,7 +278,7 @@ public:
 private:
   static constexpr std::size_t strip_width = 64 * Words;
 
-  [[nodiscard]] ReachAnswer begin() const {
+  [[nodiscard]] ReachAnswer make_answer() const {
     ReachAnswer answer;
     if (question_.count_unseen) answer.unseen.assign(layout_.tokens, 0);
     if (question_.find_layers) answer.reach.layers = 0;

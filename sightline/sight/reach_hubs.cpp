@@ -105,7 +105,8 @@ std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Bud
   constexpr Vertex worth_it = 1024;
   std::optional<ReachAnswer> quick = find_layers_of_columns(sampled, columns, usual_layers, budget);
   if (!quick && layout.vertices() > worth_it) {
-    if (KnownOrbits::find_few(layout, few_orbits) != nullptr || answer_by_centre(sampled, budget) || answer_by_spans(sampled, budget)) return std::nullopt;
+    const bool by_orbits = question.wanted.kind == ClassKind::all && !question.wanted.ordinary_only && KnownOrbits::find_few(layout, few_orbits) != nullptr;
+    if (by_orbits || answer_by_centre(sampled, budget) || answer_by_spans(sampled, budget)) return std::nullopt;
   }
   ReachAnswer below = quick ? *std::move(quick) : answer_by_bits(sampled, budget, &columns);
   if (!below.reach.layers) return below;

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
 #include <new>
+#include <numeric>
 
 #include "sightline/base/crew.hpp"
 #include "sightline/base/error.hpp"
@@ -161,15 +163,25 @@ void decide(Context& context, const group::Group* known) {
   });
   // Sight first: it is cheap, and what a limit must not take away. Where it is not, it waits for the orbits.
   std::optional<Symmetry> found;
+  std::exception_ptr lost;  // what ended the search for symmetry must not end sight, which can do without
+  std::vector<group::Point> own_orbits;
   bool moved = false;
   const sight::KnownOrbits orbits(context.layout, [&]() -> const std::vector<group::Point>& {
-    if (!found) found = symmetry.take();
-    return moved ? context.layout_group.orbit : found->group.orbit;
+    if (moved) return context.layout_group.orbit;
+    try {
+      if (!found && !lost) found = symmetry.take();
+    } catch (const std::exception&) {
+      lost = std::current_exception();
+      own_orbits.resize(context.layout.tokens);
+      std::iota(own_orbits.begin(), own_orbits.end(), group::Point{0});
+    }
+    return lost ? own_orbits : found->group.orbit;
   });
   budget.report("sight", 0);
   look(context, nullptr);
   answer.connected = sight::compute_connected(context.layout, budget).layers;
   budget.report("symmetry", 0);
+  if (lost) std::rethrow_exception(lost);
   if (!found) found = symmetry.take();
   context.layout_group = std::move(found->group);
   context.layout_search = std::move(found->search);
