@@ -35,7 +35,7 @@ namespace {
 
 /// Automorphisms map receptive fields to receptive fields, so one reader per orbit tells all: the readers to follow, when they are few.
 std::vector<Vertex> choose_readers(const Layout& layout, const ReachQuestion& question) {
-  constexpr std::size_t few = 64;
+  const std::size_t few = std::max<std::size_t>(64, layout.tokens / 64);
   std::vector<Vertex> readers;
   if (question.orbit == nullptr || question.kind != ClassKind::all || question.sets != nullptr || question.ordinary_only) return readers;
   for (Vertex a = 0; a < layout.tokens; ++a) {
