@@ -88,14 +88,18 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
   return question.wanted.kind == ClassKind::all && !may_see_all ? sees_all() : std::nullopt;
 }
 
-}  // namespace
-
 /// Nothing unless the orbits are known and few.
 std::optional<ReachAnswer> answer_by_few_orbits(const ReachQuestion& question, double most_share, const Budget& budget) {
-  const bool same_for_all = question.wanted.kind != ClassKind::causal && !question.wanted.ordinary_only;
-  if (question.layout->vertices() <= small_layout || !same_for_all) return std::nullopt;
-  const std::vector<Vertex>* const orbit = KnownOrbits::find_few(*question.layout, most_share);
+  const std::vector<Vertex>* const orbit = find_orbits_for(question, most_share);
   return orbit != nullptr ? std::optional(answer_by_orbits(question, *orbit, budget)) : std::nullopt;
+}
+
+}  // namespace
+
+const std::vector<Vertex>* find_orbits_for(const ReachQuestion& question, double most_share) {
+  const bool same_for_all = question.wanted.kind != ClassKind::causal && !question.wanted.ordinary_only;
+  if (question.layout->vertices() <= small_layout || !same_for_all) return nullptr;
+  return KnownOrbits::find_few(*question.layout, most_share);
 }
 
 std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const Budget& budget) {

@@ -117,9 +117,9 @@ private:
     back_.assign(vertices_, no_bound);
     for (Vertex v = 0; v < vertices_; ++v) {
       if (component_[v] != no_bound) continue;
-      go(out_, v, no_bound, forth_, budget);
+      go(out_, v, forth_, budget);
       Component component{queue_, 0};
-      go(in_, v, no_bound, back_, budget);
+      go(in_, v, back_, budget);
       if (queue_.size() != component.vertices.size()) return false;
       std::sort(component.vertices.begin(), component.vertices.end());
       for (const Vertex w : component.vertices) {
@@ -139,11 +139,11 @@ private:
     for (const Vertex w : component.vertices) forth_[w] = back_[w] = no_bound;
   }
 
-  /// Distances from v, up to `depth`, into `distance`, where no_bound stands so far; queue_: the vertices met, by distance.
-  void go(const Arcs& arcs, Vertex v, Vertex depth, std::vector<Vertex>& distance, const Budget& budget) {
+  /// Distances from v into `distance`, where no_bound stands so far; queue_: the vertices met, by distance.
+  void go(const Arcs& arcs, Vertex v, std::vector<Vertex>& distance, const Budget& budget) {
     queue_.assign(1, v);
     distance[v] = 0;
-    for (std::size_t at = 0; at < queue_.size() && distance[queue_[at]] < depth; ++at) {
+    for (std::size_t at = 0; at < queue_.size(); ++at) {
       budget.poll();
       const Vertex from = queue_[at];
       work_ += 1 + arcs.of(from).size();
@@ -159,10 +159,10 @@ private:
     return registers_too ? static_cast<Vertex>(component.vertices.size()) : component.tokens;
   }
 
-  /// Distances from and to c, and what they say of the others' . Returns the tokens' greatest distance to c, `farthest` the least token that has it.
+  /// Distances from and to c, and what they say of the others'. Returns the tokens' greatest distance to c, `farthest` the least token that has it.
   Vertex land(Vertex c, const Component& component, Vertex& farthest, const Budget& budget) {
-    go(out_, c, no_bound, forth_, budget);
-    go(in_, c, no_bound, back_, budget);
+    go(out_, c, forth_, budget);
+    go(in_, c, back_, budget);
     Vertex in = 0, out[2] = {0, 0};  // out: to tokens, to all vertices
     farthest = c;
     for (const Vertex v : component.vertices) {
@@ -245,7 +245,7 @@ private:
       const auto first = std::find_if(component.vertices.begin(), component.vertices.end(), is_open);
       if (component.vertices.size() == 1 || first == component.vertices.end()) continue;
       // Tokens that are near each other come to the others at nearly the same time: in the order of a walk from one of them.
-      go(out_, *first, no_bound, forth_, budget);
+      go(out_, *first, forth_, budget);
       std::vector<Vertex> open;
       std::copy_if(queue_.begin(), queue_.end(), std::back_inserter(open), is_open);
       forget(component);

@@ -194,6 +194,8 @@ struct GridFactors {
 
 /// A share of the vertices: so few orbits are followed sooner than views are composed.
 inline constexpr double few_orbits = 1.0 / 64;
+/// For answer_by_orbits; nullptr where they are not known, are more than this share of the tokens, or do not answer the question, and for few vertices.
+[[nodiscard]] const std::vector<Vertex>* find_orbits_for(const ReachQuestion& question, double most_share);
 
 /// What answer_by_bits says, for kinds all and seen without ordinary_only, from one column of each orbit. O(n orbits / 512 * runs per row * layers).
 /// @param orbit  the least token of each token's orbit under permutations that, with some permutation of registers, keep every pattern

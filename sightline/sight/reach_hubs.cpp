@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "sightline/sight/known_orbits.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/stepped_sums.hpp"
@@ -104,10 +103,7 @@ std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Bud
   constexpr std::uint64_t usual_layers = 128;
   constexpr Vertex worth_it = 1024;
   std::optional<ReachAnswer> quick = find_layers_of_columns(sampled, columns, usual_layers, budget);
-  if (!quick && layout.vertices() > worth_it) {
-    const bool by_orbits = question.wanted.kind == ClassKind::all && !question.wanted.ordinary_only && KnownOrbits::find_few(layout, few_orbits) != nullptr;
-    if (by_orbits || answer_by_centre(sampled, budget) || answer_by_spans(sampled, budget)) return std::nullopt;
-  }
+  if (!quick && layout.vertices() > worth_it && (find_orbits_for(sampled, few_orbits) != nullptr || answer_by_centre(sampled, budget) || answer_by_spans(sampled, budget))) return std::nullopt;
   ReachAnswer below = quick ? *std::move(quick) : answer_by_bits(sampled, budget, &columns);
   if (!below.reach.layers) return below;
   if (*below.reach.layers >= 2 && is_bounded_by_two(question, layers, *below.reach.layers, budget)) return below;
