@@ -55,6 +55,14 @@ struct Sight::State {
   std::vector<Vertex> orbit;  ///< empty: not known
   [[nodiscard]] const std::vector<Vertex>* orbits() const { return orbit.empty() ? nullptr : &orbit; }
   mutable ReachMemory memory{layout};
+  /// What `expressed` confirmed last: the depth that is given is often the one at which the tokens are connected.
+  struct Expressed {
+    const ConfirmedGroup* layout_group;
+    bool frequencies;
+    std::uint64_t depth;
+    std::optional<ConfirmedGroup> group;
+  };
+  mutable std::optional<Expressed> expressed;
   [[nodiscard]] ReachQuestion ask(ClassKind kind = ClassKind::all, bool ordinary_only = false) const {
     return {kind, ordinary_only, false, 0, nullptr, orbits(), find("reach"), nullptr, nullptr, &memory};
   }

@@ -81,7 +81,7 @@ std::vector<bool> WantedTokens::of(Vertex a) const {
 }
 
 Sight::Sight(const Layout& layout, const Json& evidence, const ConfirmedGroup* group)
-    : state_(new State{layout, evidence, group == nullptr ? std::vector<Vertex>{} : checker::orbits(group->group), ReachMemory{layout}}) {}
+    : state_(new State{layout, evidence, group == nullptr ? std::vector<Vertex>{} : checker::orbits(group->group), ReachMemory{layout}, {}}) {}
 Sight::~Sight() { delete state_; }
 
 void Sight::keep_grid(std::optional<Grid> grid) { checker::keep_grid(state_->memory, std::move(grid)); }

@@ -73,6 +73,8 @@ public:
   [[nodiscard]] std::optional<ConfirmedGroup> expressed(const ViewQuestion& question, std::optional<std::uint64_t> depth) const;
 
 private:
+  [[nodiscard]] std::optional<ConfirmedGroup> confirm_expressed(const ViewQuestion& question, std::optional<std::uint64_t> depth) const;
+
   struct State;
   State* state_;
 };

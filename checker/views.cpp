@@ -565,6 +565,14 @@ std::optional<Collision> Sight::collision(const ViewQuestion& question, std::uin
 }
 
 std::optional<ConfirmedGroup> Sight::expressed(const ViewQuestion& all, std::optional<std::uint64_t> depth) const {
+  const auto& known = state_->expressed;
+  if (known && depth == known->depth && all.layout_group == known->layout_group && all.frequencies == known->frequencies) return known->group;
+  std::optional<ConfirmedGroup> group = confirm_expressed(all, depth);
+  if (depth) state_->expressed = {all.layout_group, all.frequencies, *depth, group};
+  return group;
+}
+
+std::optional<ConfirmedGroup> Sight::confirm_expressed(const ViewQuestion& all, std::optional<std::uint64_t> depth) const {
   const Layout& layout = state_->layout;
   const std::string claim = "expressed";
   ViewQuestion question = all;

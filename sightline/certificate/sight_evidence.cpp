@@ -192,7 +192,7 @@ private:
     std::vector<std::uint64_t> sorted(colours.begin(), colours.begin() + layout_.tokens);
     std::sort(sorted.begin(), sorted.end());
     if (layout_.tokens == 1 || std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return roots;
-    const std::vector<bool> complete = sight::find_complete_roots(layout_, depth_, budget_);
+    const std::vector<bool> complete = sight::recall_complete_roots(layout_, depth_, equal_ ? nullptr : records_, budget_);
     for (Vertex a = 0; a < layout_.tokens; ++a) {
       if (layout_group_.orbit[a] == a && !complete[a]) roots.push_back(a);
     }
@@ -235,7 +235,7 @@ private:
       if (sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
     }
     places_.reset();
-    sight::SurroundingsQuestion near{&layout_, &layout_group_, depth_, &alike.front(), &number, sight::most_local_steps};
+    sight::SurroundingsQuestion near{&layout_, &layout_group_, depth_, &alike.front(), &number, sight::allow_local_steps(layout_, alike.front())};
     near.is_rigid = [rigid] { return rigid; };
     if (sight::explain_surroundings(near, places_, budget_) == sight::SurroundingsAnswer::explained) return {};
     const auto split = [&](const auto& invariant) {
@@ -430,6 +430,8 @@ void SightEvidence::add_reach(bool skips_first) {
   question.layout = &layout_;
   question.find_layers = true;
   if (!skips_first && sight::knows_grid(layout_) && !sight::find_shorter(layout_, budget_)) return;
+  // Tokens that everybody reads the checker finds by itself, registers it does not.
+  if (layout_.registers == 0 && sight::answer_by_core(question, budget_)) return;
   if (sight::answer_by_intervals(question, budget_)) return;
   // Two tokens per stretch are asked before any grid, and with the weights of stretches a grid has no factors.
   if (sight::find_residues(layout_, budget_)) return;

@@ -171,4 +171,11 @@ std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth,
   return complete;
 }
 
+std::vector<bool> recall_complete_roots(const Layout& layout, std::uint64_t depth, const ViewRecords* records, const Budget& budget) {
+  if (records != nullptr) {
+    if (const auto known = records->complete.find(depth); known != records->complete.end()) return known->second;
+  }
+  return find_complete_roots(layout, depth, budget);
+}
+
 }  // namespace sightline::sight

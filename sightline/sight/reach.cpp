@@ -58,6 +58,9 @@ bool is_causal_chain(const Layout& layout, const Budget& budget) {
 
 std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
+  if (layout.vertices() > small_layout) {
+    if (auto answer = answer_by_core(question, budget)) return answer;
+  }
   if (question.weight == nullptr) {
     if (auto answer = answer_by_intervals(question, budget)) return answer;
   }

@@ -172,6 +172,10 @@ struct GridFactors {
 /// of columns bounds it from below. Nothing when the two do not meet. O(runs * layers).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_hubs(const ReachQuestion& question, const Budget& budget);
 
+/// Kind `all`: a few vertices that every token reads in the second layer and that together read everything in the first, where one layer is too few.
+/// Nothing otherwise. O(segments and runs of these layers).
+[[nodiscard]] std::optional<ReachAnswer> answer_by_core(const ReachQuestion& question, const Budget& budget);
+
 /// Do two layers suffice, `earlier` applied first? Sufficient conditions for kinds `all` and `causal`, among tokens: rows of the later
 /// layer whose gaps are no longer than the intervals in which each column of the earlier one is read (strided, axial); or
 /// tokens that everybody reads in the later layer and that together read everything in the earlier one (fixed). O(ranges).

@@ -62,6 +62,8 @@ struct Limit {
 /// such a view moves the component onto itself or onto another one, so it extends to an automorphism of the layout; and no other view is
 /// isomorphic to one: they explain themselves (docs/theory.md 16.25, 16.47 c). May miss some (large layouts, registers that start equal). One reach.
 [[nodiscard]] std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth, const Budget& budget);
+/// The same, from the records of the layout where they stand there.
+[[nodiscard]] std::vector<bool> recall_complete_roots(const Layout& layout, std::uint64_t depth, const ViewRecords* records, const Budget& budget);
 
 /// Colours that every isomorphism of rooted structures preserves: refinement of 64-bit hashes along visible rows, both ways,
 /// until the number of colours stands still. Different hashes prove that vertices differ; equal ones prove nothing.

@@ -1,9 +1,15 @@
 // What stands near the roots of many views, and what of it goes down: the ways to show that it tells all of them apart, in the order in which they are tried.
 #include "sightline/sight/view_sweep.hpp"
 
+#include <algorithm>
+
 #include "sightline/sight/local_views.hpp"
 
 namespace sightline::sight {
+
+std::uint64_t allow_local_steps(const Layout& layout, const std::vector<Vertex>& roots) {
+  return std::min(32 * std::uint64_t{roots.size()} * layout.vertices(), most_local_steps);
+}
 
 SurroundingsAnswer explain_surroundings(const SurroundingsQuestion& question, std::optional<ViewColours>& views, const Budget& budget) {
   const Layout& layout = *question.layout;

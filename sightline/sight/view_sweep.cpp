@@ -260,7 +260,8 @@ bool ViewSweep::run() {
   const bool one_orbit = std::all_of(orbit.begin(), orbit.begin() + layout.tokens, [](group::Point least) { return least == 0; });
   if (one_orbit && !layout.has_equal_registers() && is_rigid(layout, budget_)) return explained();
   std::vector<Vertex> roots;
-  const std::vector<bool> complete = find_complete_roots(layout, depth_, budget_);
+  const std::vector<bool> complete = recall_complete_roots(layout, depth_, records, budget_);
+  if (records != nullptr) records->complete.try_emplace(depth_, complete);
   for (Vertex a = 0; a < layout.tokens; ++a) {
     if (orbit[a] == a && !complete[a]) roots.push_back(a);
   }
@@ -292,8 +293,7 @@ bool ViewSweep::run() {
   const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
   bool rigid = false;
   SurroundingsQuestion near{&layout, question_.layout_group, depth_, &roots, &symmetric_class()};
-  // Where more is to be looked at for the surroundings of all than for the views of these roots, the latter are compared.
-  near.most_local = std::min(32 * std::uint64_t{roots.size()} * layout.vertices(), most_local_steps);
+  near.most_local = allow_local_steps(layout, roots);
   near.is_rigid = [&] { return rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_); };
   if (first_only() && layout.vertices() >= least_for_hidden_twins) near.is_refuted = [this](const AlikeVertices& alike) { return !try_alike(alike); };
   const SurroundingsAnswer surroundings = explain_surroundings(near, views_, budget_);

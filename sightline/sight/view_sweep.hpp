@@ -158,12 +158,15 @@ struct SurroundingsQuestion {
   const group::Group* group = nullptr;  ///< automorphisms of the layout: their orbits and classes
   std::uint64_t depth = 0;
   const std::vector<Vertex>*roots = nullptr, *number = nullptr;
-  std::uint64_t most_local = 0;                              ///< steps that small views may take, more than a few
+  std::uint64_t most_local = 0;                              ///< steps that small views may take, more than a few (`allow_local_steps`)
   std::size_t few_roots = 8;                                 ///< no more roots, or a smaller layout: compared one by one
   Vertex few_vertices = 4096;
   std::function<bool()> is_rigid;                            ///< nothing: it is not
   std::function<bool(const AlikeVertices&)> is_refuted;      ///< asked about two that rows which go down do not tell apart
 };
+/// Where more is to be looked at for the surroundings of all roots than for the views of these, the latter are compared. The sweep and what writes evidence ask here:
+/// what one of them finds out by itself, and the checker with its own bound does not, would be written down by neither.
+[[nodiscard]] std::uint64_t allow_local_steps(const Layout& layout, const std::vector<Vertex>& roots);
 enum class SurroundingsAnswer { explained, refuted, open };
 /// Small views of a few steps, rows that go down, what is near the roots, larger small views: the first that explains. @param views  made on the way
 [[nodiscard]] SurroundingsAnswer explain_surroundings(const SurroundingsQuestion& question, std::optional<ViewColours>& views, const Budget& budget);

@@ -40,6 +40,7 @@ struct ViewRecords {
     std::uint64_t invariant = 0, work = 0;
   };
   std::map<std::uint64_t, std::unordered_map<Vertex, Discrete>> discrete;  ///< by depth and root
+  std::map<std::uint64_t, std::vector<bool>> complete;  ///< by depth: the roots that see all rows (`find_complete_roots`)
   /// Depths at which all isomorphisms of views are known to be in the layout's own group.
   std::set<std::uint64_t> explained;
   /// The relations that have occurred by a layer, by themselves: is their group the layout's own? With the search for it.

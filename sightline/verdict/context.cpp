@@ -69,28 +69,42 @@ sight::ViewQuestion Context::keep_records(sight::ViewQuestion question, std::siz
   return question;
 }
 
+template <class Holds>
+const ViewsAsked* Context::find_same(const Holds& holds) const {
+  const ViewsAsked& last = asked.back();
+  const auto same = std::find_if(asked.begin(), asked.end() - 1, [&](const ViewsAsked& before) {
+    return !before.target && !last.target && before.views == last.views && before.kind == last.kind && before.rows == last.rows && holds(before);
+  });
+  return same == asked.end() - 1 ? nullptr : &*same;
+}
+
 sight::Needed Context::ask_needed(const sight::ViewQuestion& question) const {
   const std::size_t at = remember(question, ViewsAsked::What::needed, std::nullopt);
   // What the published claim needs is mostly what was asked already.
-  const ViewsAsked& entry = asked[at];
-  const auto same = std::find_if(asked.begin(), asked.end() - 1, [&](const ViewsAsked& before) {
-    return before.needed && !before.target && !entry.target && before.views == entry.views && before.kind == entry.kind && before.rows == entry.rows;
-  });
-  if (same != asked.end() - 1) {
-    sight::Needed known = *same->needed;
+  if (const ViewsAsked* const same = find_same([](const ViewsAsked& before) { return before.needed.has_value(); })) {
     asked.pop_back();
-    return known;
+    return *same->needed;
   }
   return *(asked[at].needed = sight::compute_needed(keep_records(question, at), budget));
 }
 
 std::optional<sight::Collision> Context::ask_collision(const sight::ViewQuestion& question, std::uint64_t depth) const {
   const std::size_t at = remember(question, ViewsAsked::What::collision, depth);
+  // One layer before the last that is needed it was found on the way.
+  if (const ViewsAsked* const same = find_same([&](const ViewsAsked& before) { return before.needed && before.needed->layers == depth + 1 && before.needed->below; })) {
+    asked.pop_back();
+    return same->needed->below;
+  }
   return *(asked[at].collision = sight::find_collision(keep_records(question, at), depth, budget));
 }
 
 std::optional<group::Group> Context::ask_expressed(const sight::ViewQuestion& question, std::optional<std::uint64_t> depth) const {
   const std::size_t at = remember(question, ViewsAsked::What::expressed, depth);
+  // The depth at which tokens are connected is often the one that is given.
+  if (const ViewsAsked* const same = find_same([&](const ViewsAsked& before) { return before.expressed && before.depth == depth; })) {
+    asked.pop_back();
+    return *same->expressed;
+  }
   return *(asked[at].expressed = depth ? sight::compute_expressed_group(keep_records(question, at), *depth, budget) : sight::compute_limit_group(keep_records(question, at), budget));
 }
 

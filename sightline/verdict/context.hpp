@@ -117,6 +117,9 @@ struct Context {
 private:
   /// The index of the new entry.
   std::size_t remember(const sight::ViewQuestion& question, ViewsAsked::What what, std::optional<std::uint64_t> depth) const;
+  /// An earlier question about the same views, for the layout's own group as the last one is, that holds what is asked; null: none.
+  template <class Holds>
+  [[nodiscard]] const ViewsAsked* find_same(const Holds& holds) const;
   /// The question number `at`, its searches kept for the certificate.
   [[nodiscard]] sight::ViewQuestion keep_records(sight::ViewQuestion question, std::size_t at) const;
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include "../unit/sight/oracle.hpp"
 #include "checker/exact.hpp"
@@ -20,6 +21,7 @@
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_sweep.hpp"
 #include "sightline/symmetry/automorphism.hpp"
+#include "support.hpp"
 #include "tests/unlimited.hpp"
 
 namespace sightline::sight {
@@ -260,6 +262,37 @@ TEST_CASE("the checker asks residues by themselves, too") {
       }
     }
   }
+}
+
+TEST_SUITE("slow") {
+// The surroundings of so many roots take more steps than the library's sweep and the checker give them: what writes the evidence must not give them more.
+TEST_CASE("views that surroundings would explain only beyond the bounds on steps are confirmed") {
+  constexpr int n = 800, width = 34;
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937_64 random(1);
+  for (int k = n - 1; k > 0; --k) std::swap(order[k], order[random() % static_cast<std::uint64_t>(k + 1)]);
+  std::vector<std::set<int>> paths(n + 1), mesh(n + 1);
+  paths[n] = mesh[n] = {n};  // a register
+  const auto join = [&](std::vector<std::set<int>>& rows, int v, int w) {
+    rows[order[v]].insert(order[w]);
+    rows[order[w]].insert(order[v]);
+  };
+  for (int v = 0; v < n; ++v) {
+    join(paths, v, v);
+    join(mesh, v, v);
+    const int first = v < n / 2 ? 0 : n / 2;  // of its path
+    if (v > first) join(paths, v, v - 1), join(paths, v, first);
+    if (v % width != 0) join(mesh, v, v - 1);
+    if (v >= width) join(mesh, v, v - width);
+  }
+  nlohmann::json layers = nlohmann::json::array();
+  for (const auto* rows : {&paths, &mesh}) {
+    layers.push_back({{"repeat", 3}, {"mixer", {{"pattern", {{"kind", "rows"}, {"rows", *rows}}}}}});
+  }
+  const nlohmann::json architecture{{"tokens", n}, {"dim", 4}, {"input", {{"registers", {"a"}}}}, {"target", {{"class", "seen"}}}, {"layer", layers}};
+  CHECK(certificates::is_confirmed(certificates::make_from_text(architecture.dump(), "paths and a mesh")));
+}
 }
 
 }  // namespace sightline::sight

@@ -139,6 +139,81 @@ TEST_CASE("what hubs, cores and crossing rows answer is what following every col
   CHECK(by_core > 20);
 }
 
+TEST_CASE("two layers through what everybody reads are what following every column says") {
+  std::mt19937_64 random(14);
+  int answered = 0, refused = 0;
+  for (int k = 0; k < 600; ++k) {
+    CAPTURE(k);
+    const auto n = static_cast<Vertex>(20 + random() % 60);
+    const auto registers = static_cast<Vertex>(random() % 3);
+    Layout layout;
+    layout.tokens = n;
+    layout.registers = registers;
+    layout.vertex_colour.assign(n, 0);
+    for (Vertex r = 0; r < registers; ++r) layout.vertex_colour.push_back(1 + r);
+    for (auto more = 1 + random() % 3; more > 0; --more) {
+      // Hubs that all read and that read all, but perhaps for one arc, and what is near.
+      layout::PatternBuilder builder(n + registers, unlimited);
+      std::vector<Vertex> hubs;
+      for (auto hub = random() % 4; hub > 0; --hub) hubs.push_back(static_cast<Vertex>(random() % (n + registers)));
+      const auto radius = static_cast<std::int64_t>(random() % 4), forgets = static_cast<std::int64_t>(random() % (3 * n));
+      const bool by_rows = random() % 2 == 0;
+      if (by_rows) {
+        std::vector<std::vector<Vertex>> rows(n + registers);
+        for (Vertex i = 0; i < n + registers; ++i) {
+          for (Vertex j = 0; j < n + registers; ++j) {
+            const bool is_near = std::abs(std::int64_t{i} - std::int64_t{j}) <= radius, is_hub = std::find(hubs.begin(), hubs.end(), j) != hubs.end() || std::find(hubs.begin(), hubs.end(), i) != hubs.end();
+            if (is_near || (is_hub && forgets != i + j)) rows[i].push_back(j);
+          }
+        }
+        layout.relations.emplace_back(layout::make_pattern_from_rows(n + registers, rows), layout::Relative{}, layout::Cancels::single_colour, n);
+      } else {
+        // A wide window: what moves with its readers, cut at the ends, has something in common.
+        const std::int64_t width = static_cast<std::int64_t>(n / 2 + random() % n);
+        std::vector<layout::AffineRun> runs{layout::make_moving_run(-width, width, n, random() % 3 == 0 ? 2 : 1)};
+        if (registers > 0) runs.push_back(layout::make_constant_run(n, n + registers - 1));
+        builder.add_segment(0, builder.add_list(runs));
+        if (registers > 0) builder.add_segment(n, builder.add_list(std::vector{layout::make_constant_run(0, forgets < n ? forgets : n - 1)}));
+        layout.relations.emplace_back(builder.build(), layout::Relative{}, layout::Cancels::single_colour, n);
+      }
+    }
+    for (std::uint32_t r = 0; r < layout.relations.size(); ++r) {
+      if (r == 0 || random() % 3 != 0) layout.layers.push_back({{r}});
+      else layout.layers.back().relations.push_back(r);  // heads
+    }
+    for (std::uint32_t l = 0; l < layout.layers.size(); ++l) layout.order.push_back(l);
+    for (const bool registers_too : {false, true}) {
+      for (const bool ordinary_only : {false, true}) {
+        ReachQuestion question;
+        question.layout = &layout;
+        question.skip = random() % 3;
+        question.find_layers = question.count_unseen = true;
+        question.registers_too = registers_too;
+        question.wanted.ordinary_only = ordinary_only;
+        question.depth = 2 + random() % 2;
+        const auto answer = answer_by_core(question, unlimited);
+        if (!answer) {
+          ++refused;
+          continue;
+        }
+        ++answered;
+        const ReachAnswer expected = answer_by_bits(question, unlimited);
+        REQUIRE(answer->reach.layers == expected.reach.layers);
+        REQUIRE(answer->unseen == expected.unseen);
+        REQUIRE(answer->reach.witness);
+        const auto [reader, unseen] = *answer->reach.witness;
+        REQUIRE(reader < n);
+        REQUIRE(is_wanted(question, reader, unseen));
+        REQUIRE(compute_latest_after(layout, question.skip, 1, reader, unlimited)[unseen] < 0);
+        question.depth = 1;
+        CHECK_FALSE(answer_by_core(question, unlimited));
+      }
+    }
+  }
+  CHECK(answered > 200);
+  CHECK(refused > 200);
+}
+
 TEST_CASE("a core is found however its rows are written down") {
   for (const std::int64_t summary : {1, 4, 16}) {
     CAPTURE(summary);
