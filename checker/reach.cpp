@@ -226,9 +226,9 @@ struct ReachMemory::State {
         if (std::find(tried.begin(), tried.end(), pair) != tried.end()) continue;
         if (tried.size() == most_pairs) return std::nullopt;
         tried.push_back(pair);
-        if (do_two_layers_suffice(shape(pair.first), shape(pair.second), layout.tokens, causal)) return known->second = q;
-        // Runs of one relation are disjoint, those of several heads need not be.
+        // Runs of one relation are disjoint, those of several heads need not be. Shapes look at every reader by itself, so they come last.
         if (layout.layers[pair.second].size() == 1 && do_gatherers_suffice(layers().at(pair.first), layers().at(pair.second), layout.tokens, causal)) return known->second = q;
+        if (do_two_layers_suffice(shape(pair.first), shape(pair.second), layout.tokens, causal)) return known->second = q;
       }
     }
     return std::nullopt;

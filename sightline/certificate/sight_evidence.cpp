@@ -222,7 +222,10 @@ private:
     if (sight::do_translates_explain(layout_, depth_, budget_) || sight::do_offsets_explain(layout_, depth_, budget_)) return {};
     const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
-    if (alike.front().empty() || sight::do_times_explain(layout_, depth_, alike.front(), number, budget_) || sight::do_lines_explain(layout_, depth_, alike.front(), budget_)) return {};
+    if (alike.front().empty()) return {};
+    // The sweep asked this before, of the same classes.
+    const bool open = !equal_ && records_ != nullptr && records_->open.contains(depth_) && number == sight::number_symmetric_classes(layout_group_);
+    if (!open && (sight::do_times_explain(layout_, depth_, alike.front(), number, budget_) || sight::do_lines_explain(layout_, depth_, alike.front(), budget_))) return {};
     if (!equal_ && holds_layout_group_) {
       sight::ViewRecords own;
       if (records_ != nullptr) own.parts = records_->parts;
@@ -237,6 +240,7 @@ private:
     places_.reset();
     sight::SurroundingsQuestion near{&layout_, &layout_group_, depth_, &alike.front(), &number, sight::allow_local_steps(layout_, alike.front())};
     near.is_rigid = [rigid] { return rigid; };
+    near.is_open = open;
     if (sight::explain_surroundings(near, places_, budget_) == sight::SurroundingsAnswer::explained) return {};
     const auto split = [&](const auto& invariant) {
       Alike still;

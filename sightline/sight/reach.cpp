@@ -59,6 +59,7 @@ bool is_causal_chain(const Layout& layout, const Budget& budget) {
 std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (layout.vertices() > small_layout) {
+    if (auto answer = answer_by_rows(question, budget)) return answer;
     if (auto answer = answer_by_core(question, budget)) return answer;
   }
   if (question.weight == nullptr) {

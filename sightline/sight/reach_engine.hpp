@@ -172,6 +172,9 @@ struct GridFactors {
 /// of columns bounds it from below. Nothing when the two do not meet. O(runs * layers).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_hubs(const ReachQuestion& question, const Budget& budget);
 
+/// `unseen` after one layer of one pattern, kind `all`: how long rows are. Nothing otherwise. O(n + runs of rows that are no one's translate).
+[[nodiscard]] std::optional<ReachAnswer> answer_by_rows(const ReachQuestion& question, const Budget& budget);
+
 /// Kind `all`: a few vertices that every token reads in the second layer and that together read everything in the first, where one layer is too few.
 /// Nothing otherwise. O(segments and runs of these layers).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_core(const ReachQuestion& question, const Budget& budget);

@@ -15,14 +15,17 @@ SurroundingsAnswer explain_surroundings(const SurroundingsQuestion& question, st
   const Layout& layout = *question.layout;
   const std::vector<Vertex>& roots = *question.roots;
   const std::vector<group::Point>& orbit = question.group->orbit;
-  if (do_local_views_explain(layout, orbit, question.depth, roots, budget, few_local_steps)) return SurroundingsAnswer::explained;
-  const DescendingAnswer descending = explain_descending_rows(layout, question.depth, roots, budget);
-  if (descending.explained) return SurroundingsAnswer::explained;
-  if (question.is_refuted && descending.alike && question.is_refuted(*descending.alike)) return SurroundingsAnswer::refuted;
+  if (!question.is_open) {
+    if (do_local_views_explain(layout, orbit, question.depth, roots, budget, few_local_steps)) return SurroundingsAnswer::explained;
+    const DescendingAnswer descending = explain_descending_rows(layout, question.depth, roots, budget);
+    if (descending.explained) return SurroundingsAnswer::explained;
+    if (question.is_refuted && descending.alike && question.is_refuted(*descending.alike)) return SurroundingsAnswer::refuted;
+  }
   const bool rigid = question.is_rigid && question.is_rigid();
   if (!rigid && !layout.has_equal_registers() && are_classes_uniform(*question.group, *question.number)) {
     if (auto made = ViewColours::make(layout, *question.group, question.depth, budget)) views.emplace(std::move(*made));
   }
+  if (question.is_open) return SurroundingsAnswer::open;
   // This takes a pass over the rows for each of a few clusters of roots, the last way a look at the surroundings of each.
   if (views && views->explains_all(roots, *question.number, question.few_roots, question.few_vertices)) return SurroundingsAnswer::explained;
   if (question.most_local > few_local_steps && do_local_views_explain(layout, orbit, question.depth, roots, budget, question.most_local)) return SurroundingsAnswer::explained;

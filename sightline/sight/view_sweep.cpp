@@ -267,12 +267,13 @@ bool ViewSweep::run() {
   }
   if (roots.empty()) return true;
   const auto is_symmetry = [this](const group::Permutation& tau) { return is_layout_symmetry(tau); };
-  if (do_residues_explain(layout, *question_.layout_group, depth_, roots, symmetric_class(), is_symmetry, budget_)) return explained();
-  if (do_times_explain(layout, depth_, roots, symmetric_class(), budget_) || do_lines_explain(layout, depth_, roots, budget_)) return explained();
+  const bool open = own_classes && records->open.contains(depth_);  // tried before, for another question
+  if (!open && do_residues_explain(layout, *question_.layout_group, depth_, roots, symmetric_class(), is_symmetry, budget_)) return explained();
+  if (!open && (do_times_explain(layout, depth_, roots, symmetric_class(), budget_) || do_lines_explain(layout, depth_, roots, budget_))) return explained();
   // Where few roots are left (the ends of a window), what is near them is looked at first: matchings describe all rows.
   constexpr Vertex least_for_few = 4096, rows_per_root = 64;
   const bool few = layout.vertices() >= least_for_few && roots.size() * std::uint64_t{rows_per_root} < layout.vertices();
-  if (!few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_)) return explained();
+  if (!open && !few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_)) return explained();
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
   const bool passes_layout_group = !layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all);
   if (passes_layout_group && !drop_partly_complete(layout, *question_.layout_group, depth_, roots, records, budget_).empty()) {
@@ -296,9 +297,11 @@ bool ViewSweep::run() {
   near.most_local = allow_local_steps(layout, roots);
   near.is_rigid = [&] { return rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_); };
   if (first_only() && layout.vertices() >= least_for_hidden_twins) near.is_refuted = [this](const AlikeVertices& alike) { return !try_alike(alike); };
+  near.is_open = open && own_classes;
   const SurroundingsAnswer surroundings = explain_surroundings(near, views_, budget_);
   if (surroundings == SurroundingsAnswer::refuted) return false;
-  if (surroundings == SurroundingsAnswer::explained || (few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_))) return explained();
+  if (surroundings == SurroundingsAnswer::explained || (!near.is_open && few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_))) return explained();
+  if (own_classes && !rigid) records->open.insert(depth_);
   if (many) {
     if (first_only() && !sample_twins(roots)) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));

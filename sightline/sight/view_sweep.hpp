@@ -162,6 +162,7 @@ struct SurroundingsQuestion {
   std::size_t few_roots = 8;                                 ///< no more roots, or a smaller layout: compared one by one
   Vertex few_vertices = 4096;
   std::function<bool()> is_rigid;                            ///< nothing: it is not
+  bool is_open = false;                                      ///< nothing explains, as was found before: `views` are made alone
   std::function<bool(const AlikeVertices&)> is_refuted;      ///< asked about two that rows which go down do not tell apart
 };
 /// Where more is to be looked at for the surroundings of all roots than for the views of these, the latter are compared. The sweep and what writes evidence ask here:

@@ -43,6 +43,8 @@ struct ViewRecords {
   std::map<std::uint64_t, std::vector<bool>> complete;  ///< by depth: the roots that see all rows (`find_complete_roots`)
   /// Depths at which all isomorphisms of views are known to be in the layout's own group.
   std::set<std::uint64_t> explained;
+  /// Depths at which nothing but looking at single roots tells that, or its contrary: the ways that look at all of them at once have been tried.
+  std::set<std::uint64_t> open;
   /// The relations that have occurred by a layer, by themselves: is their group the layout's own? With the search for it.
   struct Part {
     bool is_own = false;

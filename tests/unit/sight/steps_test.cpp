@@ -139,7 +139,7 @@ TEST_CASE("what hubs, cores and crossing rows answer is what following every col
   CHECK(by_core > 20);
 }
 
-TEST_CASE("two layers through what everybody reads are what following every column says") {
+TEST_CASE("one layer of one pattern, and two through what everybody reads, are what following every column says") {
   std::mt19937_64 random(14);
   int answered = 0, refused = 0;
   for (int k = 0; k < 600; ++k) {
@@ -190,6 +190,13 @@ TEST_CASE("two layers through what everybody reads are what following every colu
         question.find_layers = question.count_unseen = true;
         question.registers_too = registers_too;
         question.wanted.ordinary_only = ordinary_only;
+        question.depth = 1;
+        CHECK_FALSE(answer_by_core(question, unlimited));
+        question.find_layers = false;
+        const auto by_rows = answer_by_rows(question, unlimited);
+        REQUIRE(by_rows.has_value() == (!ordinary_only && layout.layer(question.skip + 1).relations.size() == 1));
+        if (by_rows) REQUIRE(by_rows->unseen == answer_by_bits(question, unlimited).unseen);
+        question.find_layers = true;
         question.depth = 2 + random() % 2;
         const auto answer = answer_by_core(question, unlimited);
         if (!answer) {
@@ -205,8 +212,6 @@ TEST_CASE("two layers through what everybody reads are what following every colu
         REQUIRE(reader < n);
         REQUIRE(is_wanted(question, reader, unseen));
         REQUIRE(compute_latest_after(layout, question.skip, 1, reader, unlimited)[unseen] < 0);
-        question.depth = 1;
-        CHECK_FALSE(answer_by_core(question, unlimited));
       }
     }
   }
