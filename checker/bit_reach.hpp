@@ -16,7 +16,7 @@ using SharedLayers = std::map<std::uint32_t, SharedLayer>;
 
 // Up to 64 `words` columns at once, one bit each; a few columns need no more.
 template <std::size_t words>
-struct Lane {
+struct alignas(8 * words) Lane {  // in one line of the cache
   std::array<std::uint64_t, words> word{};
   Lane& operator|=(const Lane& other) {
 #pragma GCC unroll 8

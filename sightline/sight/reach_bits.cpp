@@ -14,8 +14,9 @@ namespace sightline::sight {
 
 namespace {
 
+/// Aligned, so that one lies in one line of the cache: rows that are all over the place cost a line for each vertex.
 template <unsigned Words>
-struct Lane {
+struct alignas(8 * Words) Lane {
   std::array<std::uint64_t, Words> word{};
   Lane& operator|=(const Lane& other) {
 #pragma GCC unroll 8
@@ -484,13 +485,21 @@ private:
 
   bool apply(std::uint32_t l) { return pending_.empty() ? apply_to_all(l) : apply_to_waiting(l); }
 
+  /// Asks for what a row that is soon gone through begins its ranges with.
+  void fetch(const Rows& rows, std::uint32_t r) const {
+    for (const ReadRange& range : rows.layer->row(rows.first_group(r))) __builtin_prefetch(&state_[range.first]);
+  }
+  static constexpr std::size_t ahead = 2;
+
   bool apply_to_waiting(std::uint32_t l) {
     const Rows& rows = layers_[l];
     pending_.at(l).take(waiting_);
     next_.clear();
     moved_.clear();
-    for (const std::uint32_t r : waiting_) {
+    for (std::size_t k = 0; k < waiting_.size(); ++k) {
       budget_.poll();
+      const std::uint32_t r = waiting_[k];
+      if (k + ahead < waiting_.size()) fetch(rows, waiting_[k + ahead]);
       const ReadGroup& group = rows.first_group(r);
       if (!rows.classes && group.end == group.begin + 1 && state_[group.begin] == full_) continue;
       Lane<Words> sum{};
