@@ -80,7 +80,10 @@ case "$command" in
     case "$name" in rates|sumformer-growth|sumformer-attention) build_command ;; *) build_training ;; esac
     exec python3 "experiments/$script" build/release/sightline "$@" ;;
   test)     need build test train; mkdir -p build; exec scripts/test.sh "$@" ;;
-  fuzz)     need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
+  fuzz)
+    case " $* " in *" --help "*|*" -h "*) exec scripts/fuzz.sh --help ;; esac
+    scripts/fuzz.sh --check "$@" || exit $?
+    need build fuzz; mkdir -p build; configure fuzz; compile fuzz --target sightline_fuzz; exec scripts/fuzz.sh "$@" ;;
   bench)
     name=${1:-certify}
     [ $# -gt 0 ] && shift

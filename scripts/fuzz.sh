@@ -4,19 +4,24 @@
 # more than 2 GB is a failure; the input that did it is kept and named.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-seconds=60 readers=()
+seconds=60 readers=() only_check=
+if [ "${1:-}" = --check ]; then only_check=1; shift; fi  # says what is wrong with the options, before minutes of building
 while [ $# -gt 0 ]; do
   case "$1" in
     --seconds) [[ "${2:-}" =~ ^[0-9]+$ ]] || { echo "fuzz: --seconds: expected a whole number, found \"${2:-}\"" >&2; exit 2; }; seconds=$2; shift 2 ;;
+    -h|--help) sed -n '2,4s/^# //p' "$0"; exit 0 ;;
     -*) echo "fuzz: unknown option $1" >&2; exit 2 ;;
     *) readers+=("$1"); shift ;;
   esac
 done
 [ ${#readers[@]} -gt 0 ] || readers=($(ls tests/fuzz/corpus))
+for reader in "${readers[@]}"; do
+  [ -d "tests/fuzz/corpus/$reader" ] || { echo "fuzz: no reader \"$reader\"; there are: $(ls tests/fuzz/corpus | tr '\n' ' ')" >&2; exit 2; }
+done
+[ -z "$only_check" ] || exit 0
 share=$((seconds / ${#readers[@]})); [ "$share" -ge 1 ] || share=1
 failed=0
 for reader in "${readers[@]}"; do
-  [ -d "tests/fuzz/corpus/$reader" ] || { echo "fuzz: no reader \"$reader\"; there are: $(ls tests/fuzz/corpus | tr '\n' ' ')" >&2; exit 2; }
   mkdir -p "build/fuzz/found/$reader" "build/fuzz/crashes"
   log="build/fuzz/$reader.log"
   if ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
