@@ -32,3 +32,10 @@ function(sightline_room name)
     target_link_libraries(sightline_${name} PUBLIC sightline_${room})
   endforeach()
 endfunction()
+
+# For this folder: a third less to compile. A macro, since options are those of the folder that calls.
+macro(sightline_compile_quickly)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    add_compile_options(-O1)
+  endif()
+endmacro()

@@ -1,6 +1,5 @@
 // Two layers through vertices that everybody reads (stars, global tokens), told from stretches of rows: no row is written down for each reader.
 #include <algorithm>
-#include <utility>
 
 #include "sightline/sight/reach_engine.hpp"
 
@@ -8,26 +7,14 @@ namespace sightline::sight {
 
 namespace {
 
-/// Vertices first .. last; sorted ones that do not touch make a row.
-using CorePiece = std::pair<Vertex, Vertex>;
-using CoreRow = std::vector<CorePiece>;
-
-/// Sorted, those that touch as one.
-void merge(CoreRow& intervals) {
-  std::sort(intervals.begin(), intervals.end());
-  std::size_t kept = 0;
-  for (const CorePiece& next : intervals) {
-    if (kept > 0 && next.first <= std::uint64_t{intervals[kept - 1].second} + 1) intervals[kept - 1].second = std::max(intervals[kept - 1].second, next.second);
-    else intervals[kept++] = next;
-  }
-  intervals.resize(kept);
-}
+/// Ranges without steps, as tidy() leaves them.
+using CoreRow = std::vector<ReadRange>;
 
 CoreRow intersect(const CoreRow& a, const CoreRow& b) {
   CoreRow both;
-  for (std::size_t x = 0, y = 0; x < a.size() && y < b.size(); a[x].second < b[y].second ? ++x : ++y) {
-    const CorePiece common{std::max(a[x].first, b[y].first), std::min(a[x].second, b[y].second)};
-    if (common.first <= common.second) both.push_back(common);
+  for (std::size_t x = 0, y = 0; x < a.size() && y < b.size(); a[x].last < b[y].last ? ++x : ++y) {
+    const ReadRange common{std::max(a[x].first, b[y].first), std::min(a[x].last, b[y].last)};
+    if (common.first <= common.last) both.push_back(common);
   }
   return both;
 }
@@ -36,9 +23,11 @@ constexpr Vertex few_members = 64;
 
 /// Runs without steps as they are, others member by member where these are few.
 void add_members(const layout::Run& run, CoreRow& row) {
-  if (run.step == 1) row.emplace_back(run.first, run.last);
-  else if (run.size() > few_members) return;
-  else for (std::uint64_t j = run.first; j <= run.last; j += run.step) row.emplace_back(static_cast<Vertex>(j), static_cast<Vertex>(j));
+  if (run.step == 1) {
+    row.push_back({run.first, run.last});
+    return;
+  }
+  for (std::uint64_t j = run.first; run.size() <= few_members && j <= run.last; j += run.step) row.push_back({static_cast<Vertex>(j), static_cast<Vertex>(j)});
 }
 
 /// What all readers begin .. end-1 have of a run: both ends grow with the reader, or stay. Of runs with steps only where they stay.
@@ -50,12 +39,12 @@ void add_common(const layout::AffineRun& run, Vertex begin, Vertex end, CoreRow&
   }
   const std::int64_t lo = std::max({run.lo_base + (run.lo_moves ? last_reader : 0), run.floor_base + (run.floor_moves ? last_reader : 0), std::int64_t{0}});
   const std::int64_t hi = std::min(run.hi_base + (run.hi_moves ? std::int64_t{begin} : 0), run.limit - 1);
-  if (lo <= hi) row.emplace_back(static_cast<Vertex>(lo), static_cast<Vertex>(hi));
+  if (lo <= hi) row.push_back({static_cast<Vertex>(lo), static_cast<Vertex>(hi)});
 }
 
 /// Vertices that every token reads or is, some of them at least; nothing where that is found out to be none. O(segments and runs of the pattern).
 CoreRow find_core(const layout::Pattern& pattern, Vertex tokens, const Budget& budget) {
-  constexpr std::size_t most_pieces = 64;
+  constexpr std::size_t most_ranges = 64;
   CoreRow core{{0, pattern.vertex_count() - 1}}, here;
   std::vector<layout::AffineRun> room;
   const auto& segments = pattern.segments();
@@ -64,12 +53,12 @@ CoreRow find_core(const layout::Pattern& pattern, Vertex tokens, const Budget& b
     const Vertex begin = segments[s].begin, end = s + 1 < segments.size() ? std::min(segments[s + 1].begin, tokens) : tokens;
     const layout::Pattern::RunList& list = pattern.lists()[segments[s].list];
     here.clear();
-    if (end - begin == 1) here.emplace_back(begin, begin);
+    if (end - begin == 1) here.push_back({begin, begin});
     for (const layout::AffineRun& run : pattern.own_runs(list, room)) add_common(run, begin, end, here);
     for (std::uint32_t k = 0; k < list.shared_count; ++k) add_common(pattern.affine_runs()[list.shared_begin + k], begin, end, here);
-    merge(here);
+    tidy(here);
     core = intersect(core, here);
-    if (core.size() > most_pieces) core.resize(most_pieces);
+    if (core.size() > most_ranges) core.resize(most_ranges);
   }
   return core;
 }
@@ -82,16 +71,16 @@ CoreRow read_row(const Layout& layout, const layout::Layer& layer, Vertex i) {
     layout.relations[r].pattern().row(i, runs);
     for (const layout::Run& run : runs) add_members(run, row);
   }
-  merge(row);
+  tidy(row);
   return row;
 }
 
-/// The first of the vertices first .. end-1 that is in none of the pieces.
+/// The first of the vertices first .. end-1 that is in none of the ranges.
 std::optional<Vertex> find_gap(const CoreRow& row, Vertex first, Vertex end) {
   Vertex next = first;
-  for (const CorePiece& piece : row) {
-    if (piece.first > next) break;
-    if (piece.second >= next) next = piece.second + 1;
+  for (const ReadRange& range : row) {
+    if (range.first > next) break;
+    if (range.last >= next) next = range.last + 1;
   }
   return next < end ? std::optional(next) : std::nullopt;
 }
@@ -126,11 +115,11 @@ std::optional<ReachAnswer> answer_by_core(const ReachQuestion& question, const B
     if (core.empty()) continue;
     CoreRow gathered;
     Vertex members = 0;
-    for (const auto& [low, high] : core) {
-      for (Vertex k = low; k <= high && members < few_members; ++k, ++members) {
+    for (const ReadRange& range : core) {
+      for (Vertex k = range.first; k <= range.last && members < few_members; ++k, ++members) {
         const CoreRow row = read_row(layout, earlier, k);
         gathered.insert(gathered.end(), row.begin(), row.end());
-        merge(gathered);
+        tidy(gathered);
         if (find_gap(gathered, first, wanted)) continue;
         const auto missed = find_missed(layout, earlier, first, wanted, budget);
         if (!missed) return std::nullopt;
