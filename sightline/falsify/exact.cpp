@@ -158,7 +158,7 @@ NormalForm with_plain_bases(const NormalForm& form) {
   return result;
 }
 
-void accumulate(NormalForm& sum, const NormalForm& form, const mpq_class& factor) {
+void add_scaled(NormalForm& sum, const NormalForm& form, const mpq_class& factor) {
   if (factor == 0) return;
   for (const auto& [shape, coefficient] : form) {
     Polynomial scaled = coefficient;
@@ -169,7 +169,7 @@ void accumulate(NormalForm& sum, const NormalForm& form, const mpq_class& factor
   }
 }
 
-void accumulate_product(NormalForm& sum, const NormalForm& a, const NormalForm& b, int sign, const Budget& budget) {
+void add_product(NormalForm& sum, const NormalForm& a, const NormalForm& b, int sign, const Budget& budget) {
   for (const auto& [p, f] : a) {
     for (const auto& [q, g] : b) {
       budget.poll();
@@ -221,8 +221,8 @@ Sums make_sums(const Mixer& mixer, const Sample& sample, const Budget& budget) {
       }
     }
     const NormalForm value = with_plain_bases(attention_kernel::to_normal_form(mixer.expression, meaning, budget));
-    accumulate(sums.total, value, 1);
-    for (std::size_t k = 0; k < sums.parts.size(); ++k) accumulate(sums.parts[k], value, token[k]);
+    add_scaled(sums.total, value, 1);
+    for (std::size_t k = 0; k < sums.parts.size(); ++k) add_scaled(sums.parts[k], value, token[k]);
   }
   return sums;
 }
@@ -237,8 +237,8 @@ bool equal_by_normal_form(const Mixer& mixer, const Sample& x, const Sample& y, 
         continue;
       }
       NormalForm cross;
-      accumulate_product(cross, left.parts[k], right.total, 1, budget);
-      accumulate_product(cross, right.parts[k], left.total, -1, budget);
+      add_product(cross, left.parts[k], right.total, 1, budget);
+      add_product(cross, right.parts[k], left.total, -1, budget);
       if (!cross.empty()) return false;
     }
     return true;

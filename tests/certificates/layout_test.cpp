@@ -298,6 +298,8 @@ TEST_CASE("embedded architectures have the keys of the format, their types and n
     const std::string text = architecture::to_canonical_json(one.architecture);
     if (text.size() < 3000) architectures.push_back(nlohmann::json::parse(text));
   }
+  const nlohmann::json wrongs[] = {-7, "no such word", nlohmann::json::parse(R"({"kind":"x"})"), nlohmann::json::parse("[[[null]]]")};
+  std::size_t turn = 0;
   for (const nlohmann::json& good : architectures) {
     CAPTURE(good.dump());
     REQUIRE(is_valid(good));
@@ -305,7 +307,8 @@ TEST_CASE("embedded architectures have the keys of the format, their types and n
     list_values(good, nlohmann::json::json_pointer(), paths);
     for (const auto& path : paths) {
       CAPTURE(path.to_string());
-      for (const nlohmann::json& wrong : {nlohmann::json(-7), nlohmann::json("no such word"), nlohmann::json::parse(R"({"kind":"x"})"), nlohmann::json::parse("[[[null]]]")}) {
+      for (const nlohmann::json& wrong : wrongs) {
+        if (++turn % 3 != 0) continue;  // each in its turn at each key: keys come often
         nlohmann::json bad = good;
         const nlohmann::json& old = bad[path];
         // Names and expressions are any text; taps and offsets any integers.

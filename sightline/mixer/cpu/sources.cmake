@@ -8,11 +8,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_G
   set(kernel_level -O2 -fpeel-loops -funswitch-loops -fvect-cost-model=dynamic)
 endif()
 set(kernel_flags ${kernel_level} -ffp-contract=off -Wno-aggressive-loop-optimizations -Wno-maybe-uninitialized -Wno-psabi)
-set_source_files_properties(cpu/kernels_generic.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS "${kernel_flags}")
+set_source_files_properties(cpu/kernels_generic.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${kernel_flags}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   list(APPEND MIXER_CPU_SOURCES cpu/kernels_avx2.cpp cpu/kernels_avx512.cpp)
-  set_source_files_properties(cpu/kernels_avx2.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS "${kernel_flags};-mavx2;-mfma")
-  set_source_files_properties(cpu/kernels_avx512.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
+  set_source_files_properties(cpu/kernels_avx2.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${kernel_flags};-mavx2;-mfma")
+  set_source_files_properties(cpu/kernels_avx512.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON
     COMPILE_OPTIONS "${kernel_flags};-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mfma;-mprefer-vector-width=512")
   set_source_files_properties(cpu/dispatch.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON COMPILE_DEFINITIONS SIGHTLINE_MIXER_X86)
 endif()
