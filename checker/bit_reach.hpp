@@ -32,7 +32,8 @@ struct alignas(8 * words) Lane {  // in one line of the cache
   }
 };
 
-/// By vertex the groups of readers that read it, where rows are short: only those have something new to see that read what changed.
+/// By vertex the groups of readers that read it, where rows are short: only those have something new to see that read what changed. And what
+/// each group reads, vertex by vertex: in one place in memory, where ranges are not.
 class Readers {
 public:
   /// False: rows are long.
@@ -52,13 +53,23 @@ public:
     };
     if (!each_arc([&](std::uint32_t, Vertex j) { ++begin_[j + 2]; })) return false;
     std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    row_begin_.assign(layer.groups.size() + 1, 0);
+    rows_.reserve(arcs);
     groups_.resize(std::exchange(arcs, 0));
-    return each_arc([&](std::uint32_t g, Vertex j) { groups_[begin_[j + 1]++] = g; });
+    each_arc([&](std::uint32_t g, Vertex j) {
+      groups_[begin_[j + 1]++] = g;
+      rows_.push_back(j);
+      ++row_begin_[g + 1];
+    });
+    std::partial_sum(row_begin_.begin(), row_begin_.end(), row_begin_.begin());
+    return true;
   }
   [[nodiscard]] std::span<const std::uint32_t> of(Vertex j) const { return std::span(groups_).subspan(begin_[j], begin_[j + 1] - begin_[j]); }
+  [[nodiscard]] std::span<const Vertex> row(std::uint32_t g) const { return std::span(rows_).subspan(row_begin_[g], row_begin_[g + 1] - row_begin_[g]); }
 
 private:
-  std::vector<std::uint32_t> begin_, groups_;
+  std::vector<std::uint32_t> begin_, groups_, row_begin_;
+  std::vector<Vertex> rows_;
 };
 using LayerReaders = std::map<std::uint32_t, Readers>;  ///< empty: layers are gone through whole
 
@@ -114,7 +125,14 @@ private:
   bool apply_to_waiting(std::uint32_t l) {
     const SharedLayer& layer = layers_.at(l);
     auto& [list, waits] = waiting_[l];
-    const std::vector<std::uint32_t> waiting = std::exchange(list, {});
+    std::vector<std::uint32_t> waiting = std::exchange(list, {});
+    if (8 * waiting.size() > waits.size()) {  // in their order: rows that follow one another lie beside one another
+      waiting.clear();
+      for (std::uint32_t g = 0; g < waits.size(); ++g) {
+        if (waits[g] != 0) waiting.push_back(g);
+      }
+    }
+    const Readers& readers = readers_.at(l);
     changed_.clear();
     fresh_.clear();
     for (const std::uint32_t g : waiting) {
@@ -123,11 +141,10 @@ private:
       const ReadLayer::Group& group = layer.groups[g];
       if (group.end == group.begin + 1 && state[group.begin] == full_) continue;  // nothing is new to it
       Lane sum{};
-      unsigned ranges = 0;
-      for (const std::uint32_t k : layer.row(group)) {
-        const auto [step, first, last] = layer.ranges[k];
-        for (std::uint64_t j = first; j <= last; j += step) sum |= state[j];
-        if (++ranges % 4 == 0 && sum == full_) break;
+      unsigned read = 0;
+      for (const Vertex j : readers.row(g)) {
+        sum |= state[j];
+        if (++read % 4 == 0 && sum == full_) break;
       }
       for (Vertex i = group.begin; i < group.end; ++i) {
         Lane more = state[i];

@@ -576,6 +576,9 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
     if (auto unseen = centre->unseen(question, depth)) return *std::move(unseen);
   }
   if (auto unseen = ask_spans(state, question, [&](SpanViews& views) { return std::optional(views.unseen(question, depth)); })) return *std::move(unseen);
+  if (question.memory != nullptr && question.sets == nullptr) {  // which is asked about anyway, and columns are followed but once
+    if (const Reach reach = compute_reach(layout, question); reach.layers && depth.value_or(never) >= *reach.layers) return none;
+  }
   return BitReach<>(layout, state.shared(), question).unseen(depth);
 }
 

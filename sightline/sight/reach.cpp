@@ -98,6 +98,18 @@ std::optional<ReachAnswer> answer_by_few_orbits(const ReachQuestion& question, d
   return orbit != nullptr ? std::optional(answer_by_orbits(question, *orbit, budget)) : std::nullopt;
 }
 
+/// Nothing is unseen once all is seen. After how many layers that is so is asked about anyway, and columns are then followed but once.
+std::optional<ReachAnswer> answer_by_depth(const ReachQuestion& question, const Budget& budget) {
+  if (question.layout->vertices() <= small_layout || question.wanted.kind != ClassKind::all || !question.count_unseen || question.find_layers) return std::nullopt;
+  ReachQuestion bound = question;
+  bound.count_unseen = false;
+  bound.find_layers = true;
+  ReachAnswer answer = answer_reach(bound, budget);
+  if (!answer.reach.layers || (question.depth && *answer.reach.layers > *question.depth)) return std::nullopt;
+  answer.unseen.assign(question.layout->tokens, 0);
+  return answer;
+}
+
 }  // namespace
 
 const std::vector<Vertex>* find_orbits_for(const ReachQuestion& question, double most_share) {
@@ -133,6 +145,7 @@ ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
     auto answer = answer_by_stretches(question, budget, false);
     if (!answer && layout.vertices() > small_layout) answer = answer_by_residues(question, budget, false);
     if (!answer) answer = answer_by_few_orbits(question, 0.25, budget);
+    if (!answer) answer = answer_by_depth(question, budget);
     return answer ? answer : answer_by_bits(question, budget);
   });
 }

@@ -8,7 +8,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/sight/reach_engine.hpp"
-#include "sightline/sight/row_classes.hpp"
+#include "sightline/sight/waiting_rows.hpp"
 
 namespace sightline::sight {
 
@@ -106,94 +106,6 @@ private:
   std::uint64_t bytes_ = 0;
   std::vector<Lane<Words>> prefix_, suffix_;
   std::vector<std::vector<Lane<Words>>> table_;
-};
-
-/// A layer row by row: what each distinct row reads, and who reads it.
-struct Rows {
-  std::shared_ptr<const ReadLayer> layer;
-  std::optional<RowClasses> classes;  ///< none: every group has a row of its own
-
-  [[nodiscard]] std::size_t size() const { return classes ? classes->size() : layer->groups.size(); }
-  [[nodiscard]] const ReadGroup& first_group(std::size_t r) const { return layer->groups[classes ? classes->groups(r).front() : r]; }
-  /// Calls visit(i) for every reader of row r.
-  template <class Visit>
-  void for_each_reader(std::size_t r, const Visit& visit) const {
-    const auto go = [&](const ReadGroup& group) {
-      for (Vertex i = group.begin; i < group.end; ++i) visit(i);
-    };
-    if (!classes) return go(layer->groups[r]);
-    for (const std::uint32_t g : classes->groups(r)) go(layer->groups[g]);
-  }
-};
-
-/// Of a layer whose rows are short: which rows hold a vertex, and which of them have something to read that is new since the layer
-/// was last gone through. Where fields of view grow slowly (meshes, trees) that is all a layer does.
-class Pending {
-public:
-  /// Nothing where rows are long and made of long ranges.
-  static std::optional<Pending> make(const Rows& rows, Vertex vertices, const Budget& budget) {
-    std::uint64_t arcs = 0, ranges = 0;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      for (const ReadRange& range : rows.layer->row(rows.first_group(r))) {
-        arcs += (range.last - range.first) / range.step + 1;
-        ++ranges;
-      }
-      if (arcs > std::max(most_arcs * vertices, 2 * ranges)) return std::nullopt;
-    }
-    Pending pending(budget, 4 * arcs + 8 * (std::uint64_t{vertices} + rows.size()));
-    pending.begin_.assign(std::size_t{vertices} + 2, 0);
-    for_each_arc(rows, [&](std::uint32_t, Vertex j) { ++pending.begin_[j + 2]; });
-    for (Vertex j = 0; j < vertices; ++j) pending.begin_[j + 2] += pending.begin_[j + 1];
-    pending.rows_.resize(arcs);
-    for_each_arc(rows, [&](std::uint32_t r, Vertex j) { pending.rows_[pending.begin_[j + 1]++] = r; });
-    pending.waits_.assign(rows.size(), 0);
-    return pending;
-  }
-
-  [[nodiscard]] std::span<const std::uint32_t> rows_with(Vertex j) const { return std::span(rows_).subspan(begin_[j], begin_[j + 1] - begin_[j]); }
-  /// j sees more than before.
-  void note(Vertex j) {
-    for (std::uint32_t k = begin_[j]; k < begin_[j + 1]; ++k) {
-      const std::uint32_t r = rows_[k];
-      if (waits_[r] != 0) continue;
-      waits_[r] = 1;
-      list_.push_back(r);
-    }
-  }
-  /// Most of them do.
-  void note_all() {
-    std::fill(waits_.begin(), waits_.end(), std::uint8_t{1});
-    list_.resize(waits_.size());
-    std::iota(list_.begin(), list_.end(), 0U);
-  }
-  /// The rows that wait; none do afterwards.
-  void take(std::vector<std::uint32_t>& list) {
-    list.clear();
-    list.swap(list_);
-    for (const std::uint32_t r : list) waits_[r] = 0;
-  }
-  void clear() {
-    for (const std::uint32_t r : list_) waits_[r] = 0;
-    list_.clear();
-  }
-
-private:
-  static constexpr std::uint64_t most_arcs = 64;
-
-  Pending(const Budget& budget, std::uint64_t bytes) : booking_(budget, bytes) {}
-
-  template <class Visit>
-  static void for_each_arc(const Rows& rows, const Visit& visit) {
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      for (const ReadRange& range : rows.layer->row(rows.first_group(r))) {
-        for (std::uint64_t j = range.first; j <= range.last; j += range.step) visit(static_cast<std::uint32_t>(r), static_cast<Vertex>(j));
-      }
-    }
-  }
-
-  Booking booking_;
-  std::vector<std::uint32_t> begin_, rows_, list_;
-  std::vector<std::uint8_t> waits_;
 };
 
 template <unsigned Words>
@@ -323,7 +235,7 @@ private:
       if (auto made = RowClasses::make(*layers_[l].layer, budget_)) layers_[l].classes.emplace(std::move(*made));
     }
     for (const std::uint32_t l : used_) {
-      auto made = Pending::make(layers_[l], layout_.vertices(), budget_);
+      auto made = WaitingRows::make(layers_[l], layout_.vertices(), budget_);
       if (!made) {
         pending_.clear();
         return;
@@ -376,12 +288,16 @@ private:
       run_seen(answer);
       return;
     }
-    if (question_.find_layers && answer.reach.layers) find_layers(answer.reach);
-    if (question_.count_unseen) run_count(answer.unseen);
+    std::optional<std::uint64_t> enough;
+    if (question_.find_layers && answer.reach.layers) enough = find_layers(answer.reach);
+    if (question_.count_unseen && !(enough && (!question_.depth || *enough <= *question_.depth))) run_count(answer.unseen);
   }
 
   void find_layers_of_strip(Connected& reach) {
-    if (question_.wanted.kind != ClassKind::seen) return find_layers(reach);
+    if (question_.wanted.kind != ClassKind::seen) {
+      find_layers(reach);
+      return;
+    }
     ReachAnswer answer;
     answer.reach = reach;
     answer.unseen.resize(question_.count_unseen ? layout_.tokens : 0);
@@ -389,7 +305,8 @@ private:
     reach = answer.reach;
   }
 
-  void find_layers(Connected& reach) {
+  /// Returns after how many layers the columns of the strip are seen by all; nothing: never.
+  std::optional<std::uint64_t> find_layers(Connected& reach) {
     start();
     std::uint64_t q = 0;
     std::optional<UnreachablePair> missing = find_missing(0), before;
@@ -399,11 +316,12 @@ private:
       if (!next_change(q, most_layers_)) {
         gave_up_ = most_layers_ && q >= *most_layers_;
         reach = {std::nullopt, missing};
-        return;
+        return std::nullopt;
       }
       missing = find_missing(missing->reader);
     }
     if (q > *reach.layers) reach = {q, before};
+    return q;
   }
 
   void run_count(std::vector<Vertex>& unseen) {
@@ -485,28 +403,39 @@ private:
 
   bool apply(std::uint32_t l) { return pending_.empty() ? apply_to_all(l) : apply_to_waiting(l); }
 
-  /// Asks for what a row that is soon gone through begins its ranges with.
-  void fetch(const Rows& rows, std::uint32_t r) const {
-    for (const ReadRange& range : rows.layer->row(rows.first_group(r))) __builtin_prefetch(&state_[range.first]);
+  /// What the vertices of a row that is listed see, or as much of it as sees all columns; asks for the lanes of a row that comes soon.
+  Lane<Words> gather(std::span<const Vertex> row, std::span<const Vertex> soon) const {
+    for (const Vertex j : soon) __builtin_prefetch(&state_[j]);
+    Lane<Words> sum{};
+    unsigned read = 0;
+    for (const Vertex j : row) {
+      sum |= state_[j];
+      if (++read % 4 == 0 && sum == full_) break;
+    }
+    return sum;
   }
   static constexpr std::size_t ahead = 2;
 
   bool apply_to_waiting(std::uint32_t l) {
-    const Rows& rows = layers_[l];
-    pending_.at(l).take(waiting_);
+    const DistinctRows& rows = layers_[l];
+    WaitingRows& pending = pending_.at(l);
+    pending.take(waiting_);
     next_.clear();
     moved_.clear();
     for (std::size_t k = 0; k < waiting_.size(); ++k) {
       budget_.poll();
       const std::uint32_t r = waiting_[k];
-      if (k + ahead < waiting_.size()) fetch(rows, waiting_[k + ahead]);
       const ReadGroup& group = rows.first_group(r);
       if (!rows.classes && group.end == group.begin + 1 && state_[group.begin] == full_) continue;
       Lane<Words> sum{};
-      unsigned ranges = 0;
-      for (const ReadRange& range : rows.layer->row(group)) {
-        for (std::uint64_t j = range.first; j <= range.last; j += range.step) sum |= state_[j];
-        if (++ranges % 4 == 0 && sum == full_) break;
+      if (pending.lists_rows()) {
+        sum = gather(pending.read_by(r), k + ahead < waiting_.size() ? pending.read_by(waiting_[k + ahead]) : std::span<const Vertex>());
+      } else {
+        unsigned ranges = 0;
+        for (const ReadRange& range : rows.layer->row(group)) {
+          for (std::uint64_t j = range.first; j <= range.last; j += range.step) sum |= state_[j];
+          if (++ranges % 4 == 0 && sum == full_) break;
+        }
       }
       rows.for_each_reader(r, [&](Vertex i) {
         Lane<Words> more = state_[i];
@@ -529,7 +458,7 @@ private:
   }
 
   bool apply_to_all(std::uint32_t l) {
-    const Rows& rows = layers_[l];
+    const DistinctRows& rows = layers_[l];
     std::map<Vertex, RangeTable<Words>> tables;
     std::uint64_t bytes = 0;
     for (const Vertex step : tables_[l]) {
@@ -660,7 +589,7 @@ private:
   Lane<Words> latest_{};    ///< columns of the strip that are seen by all, or stop changing, in its last layer; or are never seen by all
   std::vector<LayerRun> period_;
   Booking booking_;
-  std::vector<Rows> layers_;
+  std::vector<DistinctRows> layers_;
   std::vector<std::vector<Vertex>> tables_;  // steps worth a table, by layer
   std::vector<std::uint32_t> used_;
   std::vector<bool> quiet_;
@@ -668,7 +597,7 @@ private:
   Lane<Words> full_{};  ///< all columns of the strip
   std::vector<Lane<Words>> state_, next_, old_;
   static constexpr Vertex least_pending = 1024;
-  std::map<std::uint32_t, Pending> pending_;  // by layer; empty: layers are gone through whole
+  std::map<std::uint32_t, WaitingRows> pending_;  // by layer; empty: layers are gone through whole
   std::vector<std::uint32_t> waiting_;
   std::vector<Vertex> moved_;
   std::size_t run_ = 0;
