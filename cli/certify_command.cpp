@@ -91,54 +91,58 @@ void write_fixed_table(architecture::Architecture a, const verdict::Answer& answ
 
 /// Our own certificate, held to the independent checker before anything is printed. A rejection is our bug: the certificate is
 /// kept for a report, under the name asked for or in the folder for temporary files.
-/// @param memory  forgotten once the certificate is written: the checker finds out for itself, and needs the room
-std::string make_checked_certificate(const verdict::Context& context, const CertifyOptions& options, Clock::time_point start,
-                                     std::string_view& stage, std::optional<sight::ReachMemory>& memory) {
-  stage = "written";
-  context.budget.report("writing the certificate", 0);
-  const auto print_answer = [&] { return nlohmann::json(report::to_tree(context.answer)); };
-  std::string text = certificate::print_certificate(context, print_answer);
-  text += '\n';
-  memory.reset();
-  stage = "checked";
-  context.budget.report("checking the certificate", 0);
+void expect_confirmed(const std::string& certificate, const CertifyOptions& options, const Budget& budget, Clock::time_point start) {
+  budget.report("checking the certificate", 0);
   // The checker knows nothing of budgets: it asks now and then, seldom enough that the clock is read every time.
   const auto watch = [&] {
-    context.budget.poll();
+    budget.poll();
     if (options.limits.time_seconds && Clock::now() - start > std::chrono::duration<double>(*options.limits.time_seconds)) {
       throw BudgetExhausted(fmt::format("the time limit of {} s was reached", *options.limits.time_seconds));
     }
   };
   checker::Report report;
   try {
-    report = checker::check_certificate(text, watch, context.budget.crew == nullptr ? 1 : options.threads.count());
+    report = checker::check_certificate(certificate, watch, budget.crew == nullptr ? 1 : options.threads.count());
   } catch (const checker::Malformed& malformed) {
     report.reason = malformed.what();
   }
-  if (report.confirmed) return text;
+  if (report.confirmed) return;
   if (report.claim == "limit") throw BudgetExhausted("the check: " + report.reason.substr(report.claim.size() + 2));  // it says which claim in front
   const std::string kept =
       !options.save.empty() ? options.save : (std::filesystem::temp_directory_path() / fmt::format("sightline-rejected-{}.json", getpid())).string();
-  write_file_atomically(kept, text);
+  write_file_atomically(kept, certificate);
   throw InternalError(fmt::format("our own checker rejects the certificate ({}); please report it with the file {}", report.reason, kept));
 }
 
-/// The answer, its certificate held to the checker; what a limit ended says so. What it was found with is given back: printing needs the room.
+/// The answer, its certificate held to the checker; what a limit ended says so. What it was found with is given back before that: the checker
+/// finds out for itself, and needs the room, as printing does.
 verdict::Answer make_answer(const architecture::Architecture& a, const Budget& budget, const CertifyOptions& options, Clock::time_point start) {
   std::optional<sight::ReachMemory> memory{std::in_place};
-  verdict::Context context = verdict::analyse(a, budget);
+  std::optional<verdict::Context> context{verdict::analyse(a, budget)};
   // An answer that was cut short proves too little to be worth keeping.
-  if (!certificate::is_complete(context.answer)) return std::move(context.answer);
-  std::string_view stage;
+  if (!certificate::is_complete(context->answer)) return std::move(context->answer);
+  verdict::Answer answer;
+  const auto cut_short = [&](const std::string& reason) {
+    if (context) answer = std::move(context->answer);
+    verdict::cut_short(answer, reason);
+  };
+  std::string_view stage = "written";
   try {
-    const std::string certificate = make_checked_certificate(context, options, start, stage, memory);
+    budget.report("writing the certificate", 0);
+    std::string certificate = certificate::print_certificate(*context, [&] { return nlohmann::json(report::to_tree(context->answer)); });
+    certificate += '\n';
+    answer = std::move(context->answer);
+    context.reset();
+    memory.reset();
+    stage = "checked";
+    expect_confirmed(certificate, options, budget, start);
     if (!options.save.empty()) write_file_atomically(options.save, certificate);
   } catch (const BudgetExhausted& limit) {
-    verdict::cut_short(context, fmt::format("while the certificate was {}: {}", stage, limit.what()));
+    cut_short(fmt::format("while the certificate was {}: {}", stage, limit.what()));
   } catch (const std::bad_alloc&) {
-    verdict::cut_short(context, "the memory limit does not allow the certificate to be written and checked");
+    cut_short("the memory limit does not allow the certificate to be written and checked");
   }
-  return std::move(context.answer);
+  return answer;
 }
 
 Exit certify_file(const std::string& file, const CertifyOptions& options, Crew* crew) {

@@ -91,6 +91,7 @@ struct Answer {
   std::vector<Floor> floors;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> unseen;  ///< run-length: value, repeat
   std::vector<Rule> rules;
+
   std::vector<std::string> assumptions, advice;
   // What people are shown beside the claims
   std::optional<sight::Collision> collision;
@@ -101,6 +102,8 @@ struct Answer {
   std::uint64_t tokens = 0;
   sight::ClassKind target_class = sight::ClassKind::all;
   std::string symmetry_text = "layout";
+
+  void use(std::string rule, std::vector<std::string> premises = {}) { rules.push_back({std::move(rule), std::move(premises)}); }
 };
 
 }  // namespace sightline::verdict

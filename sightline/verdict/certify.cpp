@@ -205,10 +205,10 @@ void decide(Context& context, const group::Group* known) {
 
 Answer certify(const Architecture& architecture, const Budget& budget) { return analyse(architecture, budget).answer; }
 
-void cut_short(Context& context, const std::string& reason) {
-  give_up(context.answer);
-  context.answer.limit = reason + describe_bounds(context.answer);
-  context.use("limit", {*context.answer.limit});
+void cut_short(Answer& answer, const std::string& reason) {
+  give_up(answer);
+  answer.limit = reason + describe_bounds(answer);
+  answer.use("limit", {*answer.limit});
 }
 
 Context analyse(const Architecture& architecture, const Budget& budget, const group::Group* target) {
@@ -231,9 +231,9 @@ Context analyse(const Architecture& architecture, const Budget& budget, const gr
     give_up(answer);
     context.use("left-out", {"the verdict", reason.what()});
   } catch (const BudgetExhausted& limit) {
-    cut_short(context, limit.what());
+    cut_short(answer, limit.what());
   } catch (const std::bad_alloc&) {
-    cut_short(context, "the memory limit allows no more");
+    cut_short(answer, "the memory limit allows no more");
   }
   add_assumptions(context);
   add_advice(context);

@@ -97,7 +97,7 @@ struct Context {
     target_is_layout = false;
   }
 
-  void use(std::string name, std::vector<std::string> premises = {}) { answer.rules.push_back({std::move(name), std::move(premises)}); }
+  void use(std::string name, std::vector<std::string> premises = {}) { answer.use(std::move(name), std::move(premises)); }
   /// A figure beside the verdict: left out, and said so, when it is beyond the project's own bounds on steps.
   template <class Compute>
   auto figure(const std::string& name, Compute compute) -> decltype(compute()) {
@@ -150,7 +150,7 @@ struct TargetLabels {
 
 /// Makes an answer that a limit cut short of a whole one, also where the limit came after it was found (evidence, check): it keeps
 /// what is established without proof of completeness, claims nothing else, and says why.
-void cut_short(Context& context, const std::string& reason);
+void cut_short(Answer& answer, const std::string& reason);
 
 /// Real-valued tokens: theory.md 2-7, 15.3, 15.6. Sets verdict, needed, expressed, class layers, floors, rules.
 void decide_continuous(Context& context);
