@@ -1,5 +1,5 @@
 # Flags that every target of the project shares, as one interface target.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # collects its garbage from 400 MB on, not from 128: a tenth less to compile, at most 1.3 GB
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # collects its garbage from 400 MB on, not from 128: a tenth less to compile, at most 1.3 GB
   add_compile_options(--param=ggc-min-heapsize=400000 --param=ggc-min-expand=100)
 endif()
 add_library(sightline_options INTERFACE)
