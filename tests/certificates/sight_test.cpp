@@ -300,6 +300,7 @@ TEST_CASE("reach is found again by columns and by end points") {
   }
   // Short rows on more than 1,024 tokens: only readers of what changed are gone through.
   for (int k = 0; k < 4; ++k) same_reach(oracle::make_layout(1100, 0, oracle::make_short_rows(random, 1100, k)));
+  for (int k = 1; k < 3; ++k) same_reach(oracle::make_layout(1100, 0, oracle::make_random_links(random, 1100, 4, k)));
 }
 
 TEST_CASE("a hub and a few columns give the reach of a layout too large for all columns") {

@@ -295,6 +295,22 @@ inline std::vector<std::vector<Head>> make_short_rows(std::mt19937_64& random, V
   return layers;
 }
 
+/// `count` layers in which every token reads itself, the next one (the last reads the first) and `links` others, whichever: all is seen soon.
+inline std::vector<std::vector<Head>> make_random_links(std::mt19937_64& random, Vertex tokens, int links, int count) {
+  std::vector<std::vector<Head>> layers;
+  for (int l = 0; l < count; ++l) {
+    Head head;
+    for (Vertex i = 0; i < tokens; ++i) {
+      std::set<Vertex> row{i, (i + 1) % tokens};
+      for (int k = 0; k < links; ++k) row.insert(static_cast<Vertex>(random() % tokens));
+      head.rows.emplace_back(row.begin(), row.end());
+    }
+    head.cancels = layout::Cancels::nothing;
+    layers.push_back({head});
+  }
+  return layers;
+}
+
 /// One or two layers of `parts` small digraphs side by side, most of them copies of the first; now and then a copy is read from outside, so that
 /// its views stay those of the first but nothing moves one onto the other.
 inline Layout make_parts(std::mt19937_64& random, Vertex parts, Vertex size) {

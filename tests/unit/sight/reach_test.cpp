@@ -322,6 +322,51 @@ TEST_CASE("short rows: readers of what changed, columns near each other") {
   }
 }
 
+TEST_CASE("random links: what is unseen around the layer after which nothing is") {
+  std::mt19937_64 random(9);
+  for (int k = 0; k < 3; ++k) {
+    CAPTURE(k);
+    constexpr Vertex n = 1200;
+    const Layout layout = oracle::make_layout(n, 0, oracle::make_random_links(random, n, 3 + k, 2));
+    using Sets = std::vector<std::bitset<n>>;
+    std::vector<Sets> see(1, Sets(n));
+    for (Vertex i = 0; i < n; ++i) see[0][i].set(i);
+    std::vector<layout::Run> row;
+    const auto sees_all = [](const Sets& sets) { return std::all_of(sets.begin(), sets.end(), [](const auto& set) { return set.all(); }); };
+    while (!sees_all(see.back())) {
+      REQUIRE(see.size() < 20);
+      Sets next = see.back();
+      for (Vertex i = 0; i < n; ++i) {
+        layout.relations[layout.layer(see.size()).relations.front()].pattern().row(i, row);
+        for (const layout::Run& run : row) {
+          for (Vertex j = run.first; j <= run.last; j += run.step) next[i] |= see.back()[j];
+        }
+      }
+      see.push_back(std::move(next));
+    }
+    const std::uint64_t last = see.size() - 1;
+    for (const std::uint64_t depth : {last - 2, last - 1, last, last + 1}) {
+      CAPTURE(depth);
+      const Sets& sets = see[std::min(depth, last)];
+      const std::vector<Vertex> unseen = compute_unseen(layout, depth, {}, unlimited);
+      for (Vertex i = 0; i < n; ++i) REQUIRE(unseen[i] == n - sets[i].count());
+    }
+    const Connected connected = compute_connected(layout, unlimited);
+    REQUIRE(connected.layers == last);
+    CHECK_FALSE(see[last - 1][connected.witness->reader][connected.witness->unseen]);
+    // Both asked at once.
+    ReachQuestion question;
+    question.layout = &layout;
+    question.find_layers = question.count_unseen = true;
+    for (const std::uint64_t depth : {last - 1, last}) {
+      question.depth = depth;
+      const ReachAnswer both = answer_by_bits(question, unlimited);
+      CHECK(both.reach.layers == last);
+      for (Vertex i = 0; i < n; ++i) REQUIRE(both.unseen[i] == n - see[depth][i].count());
+    }
+  }
+}
+
 TEST_CASE("windows with many layers are answered by arithmetic on end points") {
   const Layout window = make_banded(4096, 3, 0, false);
   CHECK(*compute_class_reach(window, {ClassKind::causal, false}, unlimited).layers == 1365);
