@@ -56,6 +56,19 @@ bool is_causal_chain(const Layout& layout, const Budget& budget) {
   return *memory->is_causal_chain;
 }
 
+/// Nothing is unseen once all is seen. After how many layers that is so is asked about anyway.
+/// @param ask  answers a question for the layers; nothing where it cannot
+template <class Ask>
+std::optional<ReachAnswer> answer_when_all_is_seen(const ReachQuestion& question, const Ask& ask) {
+  ReachQuestion asked = question;
+  asked.count_unseen = false;
+  asked.find_layers = true;
+  std::optional<ReachAnswer> answer = ask(asked);
+  if (!answer || !answer->reach.layers || (question.depth && *answer->reach.layers > *question.depth)) return std::nullopt;
+  answer->unseen.assign(question.layout->tokens, 0);
+  return answer;
+}
+
 std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
   if (layout.vertices() > small_layout) {
@@ -71,17 +84,10 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
     if (auto answer = answer_by_grid(question, budget)) return answer;
     if (auto answer = answer_by_residues(question, budget, true)) return answer;
   }
-  // Hubs say after how many layers all is seen, whatever the depth that is asked about, and that is asked about anyway.
-  ReachQuestion bound = question;
-  bound.count_unseen = false;
-  bound.find_layers = true;
-  if (!question.count_unseen) return answer_by_hubs(bound, budget);
-  const auto sees_all = [&]() -> std::optional<ReachAnswer> {
-    auto answer = answer_by_hubs(bound, budget);
-    if (!answer || !answer->reach.layers || (question.depth && *answer->reach.layers > *question.depth)) return std::nullopt;
-    answer->unseen.assign(layout.tokens, 0);
-    return answer;
-  };
+  // Hubs say after how many layers all is seen, whatever the depth that is asked about.
+  const auto ask_hubs = [&](const ReachQuestion& asked) { return answer_by_hubs(asked, budget); };
+  if (!question.count_unseen) return ask_hubs(question);
+  const auto sees_all = [&] { return answer_when_all_is_seen(question, ask_hubs); };
   const bool may_see_all = question.wanted.kind == ClassKind::all && (!question.depth || *question.depth > 1);
   if (may_see_all) {
     if (auto answer = sees_all()) return answer;
@@ -98,16 +104,10 @@ std::optional<ReachAnswer> answer_by_few_orbits(const ReachQuestion& question, d
   return orbit != nullptr ? std::optional(answer_by_orbits(question, *orbit, budget)) : std::nullopt;
 }
 
-/// Nothing is unseen once all is seen. After how many layers that is so is asked about anyway, and columns are then followed but once.
+/// Columns are followed once for both questions.
 std::optional<ReachAnswer> answer_by_depth(const ReachQuestion& question, const Budget& budget) {
   if (question.layout->vertices() <= small_layout || question.wanted.kind != ClassKind::all || !question.count_unseen || question.find_layers) return std::nullopt;
-  ReachQuestion bound = question;
-  bound.count_unseen = false;
-  bound.find_layers = true;
-  ReachAnswer answer = answer_reach(bound, budget);
-  if (!answer.reach.layers || (question.depth && *answer.reach.layers > *question.depth)) return std::nullopt;
-  answer.unseen.assign(question.layout->tokens, 0);
-  return answer;
+  return answer_when_all_is_seen(question, [&](const ReachQuestion& asked) { return std::optional(answer_reach(asked, budget)); });
 }
 
 }  // namespace

@@ -288,16 +288,12 @@ private:
       run_seen(answer);
       return;
     }
-    std::optional<std::uint64_t> enough;
-    if (question_.find_layers && answer.reach.layers) enough = find_layers(answer.reach);
-    if (question_.count_unseen && !(enough && (!question_.depth || *enough <= *question_.depth))) run_count(answer.unseen);
+    if (question_.find_layers && answer.reach.layers) find_layers(answer.reach);
+    if (question_.count_unseen) run_count(answer.unseen);
   }
 
   void find_layers_of_strip(Connected& reach) {
-    if (question_.wanted.kind != ClassKind::seen) {
-      find_layers(reach);
-      return;
-    }
+    if (question_.wanted.kind != ClassKind::seen) return find_layers(reach);
     ReachAnswer answer;
     answer.reach = reach;
     answer.unseen.resize(question_.count_unseen ? layout_.tokens : 0);
@@ -305,8 +301,7 @@ private:
     reach = answer.reach;
   }
 
-  /// Returns after how many layers the columns of the strip are seen by all; nothing: never.
-  std::optional<std::uint64_t> find_layers(Connected& reach) {
+  void find_layers(Connected& reach) {
     start();
     std::uint64_t q = 0;
     std::optional<UnreachablePair> missing = find_missing(0), before;
@@ -316,12 +311,11 @@ private:
       if (!next_change(q, most_layers_)) {
         gave_up_ = most_layers_ && q >= *most_layers_;
         reach = {std::nullopt, missing};
-        return std::nullopt;
+        return;
       }
       missing = find_missing(missing->reader);
     }
     if (q > *reach.layers) reach = {q, before};
-    return q;
   }
 
   void run_count(std::vector<Vertex>& unseen) {

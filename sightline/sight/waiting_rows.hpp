@@ -59,9 +59,9 @@ public:
     pending.read_begin_.assign(rows.size() + 1, 0);
     for_each_arc(rows, [&](std::uint32_t r, Vertex j) {
       pending.read_.push_back(j);
-      pending.read_begin_[r + 1] = static_cast<std::uint32_t>(pending.read_.size());
+      ++pending.read_begin_[r + 1];
     });
-    for (std::size_t r = 0; r < rows.size(); ++r) pending.read_begin_[r + 1] = std::max(pending.read_begin_[r + 1], pending.read_begin_[r]);
+    std::partial_sum(pending.read_begin_.begin(), pending.read_begin_.end(), pending.read_begin_.begin());
     return pending;
   }
 

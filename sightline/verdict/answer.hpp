@@ -91,7 +91,6 @@ struct Answer {
   std::vector<Floor> floors;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> unseen;  ///< run-length: value, repeat
   std::vector<Rule> rules;
-
   std::vector<std::string> assumptions, advice;
   // What people are shown beside the claims
   std::optional<sight::Collision> collision;

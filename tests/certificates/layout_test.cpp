@@ -299,7 +299,6 @@ TEST_CASE("embedded architectures have the keys of the format, their types and n
     if (text.size() < 3000) architectures.push_back(nlohmann::json::parse(text));
   }
   const nlohmann::json wrongs[] = {-7, "no such word", nlohmann::json::parse(R"({"kind":"x"})"), nlohmann::json::parse("[[[null]]]")};
-  std::size_t turn = 0;
   for (const nlohmann::json& good : architectures) {
     CAPTURE(good.dump());
     REQUIRE(is_valid(good));
@@ -308,7 +307,6 @@ TEST_CASE("embedded architectures have the keys of the format, their types and n
     for (const auto& path : paths) {
       CAPTURE(path.to_string());
       for (const nlohmann::json& wrong : wrongs) {
-        if (++turn % 3 != 0) continue;  // each in its turn at each key: keys come often
         nlohmann::json bad = good;
         const nlohmann::json& old = bad[path];
         // Names and expressions are any text; taps and offsets any integers.

@@ -105,7 +105,7 @@ TEST_CASE("a changed premise in the embedded architecture is noticed whenever it
   std::size_t differ = 0, same = 0, invalid = 0;
   std::size_t turn = 0;
   for (const auto& found : sightline::testing::read_cases(12)) {
-    if (turn++ % 9 != 0) continue;
+    if (turn++ % 6 != 0) continue;
     const Certified original = certify(found.architecture);
     for (const auto& [place, value] : list_changes()) {
       json changed = original.certificate["architecture"];
@@ -140,7 +140,7 @@ TEST_CASE("a changed premise in the embedded architecture is noticed whenever it
     }
   }
   MESSAGE(differ << " changes of the answer, " << same << " without, " << invalid << " no architectures");
-  CHECK(differ > 300);
+  CHECK(differ > 500);
 }
 
 TEST_CASE("claims about the answer that rest on nothing are refused by name") {
