@@ -99,7 +99,7 @@ Exit run(const ExplainOptions& options) {
   }
   const layout::Layout pattern = architecture::make_layout(a, budget);
   const verdict::Facts facts = verdict::compute_facts(a, budget);
-  const layout::Layout layout = verdict::hide_blind_layers(a, pattern, &facts).value_or(pattern);  // what networks see
+  const layout::Layout layout = verdict::hide_blind_layers(a, pattern, &facts, budget).value_or(pattern);  // what networks see
   const auto token = static_cast<layout::Vertex>(asked);
   const std::uint64_t depth = a.depth == architecture::Depth::listed ? a.layer_count() : layout.order.size() * (layout.tokens + layout.registers + 1ull);
   fmt::print("{}, token {} of {}\n", a.name.empty() ? options.file : a.name, token, layout.tokens);

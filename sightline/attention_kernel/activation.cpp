@@ -100,7 +100,7 @@ const std::vector<std::string>& activation_names() {
   return names;
 }
 
-ActivationFacts compute_activation_facts(const Activation& activation) {
+ActivationFacts compute_activation_facts(const Activation& activation, const Budget& budget) {
   if (!activation.name.empty()) {
     if (const auto facts = named(activation.name)) return *facts;
     throw ArgumentError(fmt::format("no activation is called \"{}\"", activation.name));
@@ -108,7 +108,7 @@ ActivationFacts compute_activation_facts(const Activation& activation) {
   const Expression expression = parse_expression(activation.text, Role::activation, 0);
   const std::string text = print_expression(expression);
   for (const auto& [spelling, name] : spellings) if (text == spelling) return *named(std::string(name));
-  return compute_expression_facts(expression);
+  return compute_expression_facts(expression, budget);
 }
 
 }  // namespace sightline::attention_kernel

@@ -40,6 +40,6 @@ struct ActivationFacts {
 };
 
 /// Exact symbolic tests where possible; otherwise unknown.
-[[nodiscard]] ActivationFacts compute_activation_facts(const Activation& activation);
+[[nodiscard]] ActivationFacts compute_activation_facts(const Activation& activation, const Budget& budget);
 
 }  // namespace sightline::attention_kernel

@@ -21,13 +21,13 @@ Expression substitute(const Expression& expression, const Expression& value) {
 }
 
 // Every function of the grammar is locally Lipschitz where it is defined, except roots at 0.
-bool is_locally_lipschitz(const Expression& expression) {
+bool is_locally_lipschitz(const Expression& expression, const Budget& budget) {
   const Node& node = *expression;
-  auto all = [&] { return std::all_of(node.children.begin(), node.children.end(), [](const Expression& child) { return is_locally_lipschitz(child); }); };
-  if (node.op == Op::sqrt && !proves_positive(node.children[0], 1)) return false;
+  auto all = [&] { return std::all_of(node.children.begin(), node.children.end(), [&](const Expression& child) { return is_locally_lipschitz(child, budget); }); };
+  if (node.op == Op::sqrt && !proves_positive(node.children[0], 1, budget)) return false;
   if (node.op == Op::power) {
     const auto exponent = find_rational(*node.children[1]);
-    if ((!exponent || (exponent->get_den() != 1 && *exponent < 1)) && !proves_positive(node.children[0], 1)) return false;
+    if ((!exponent || (exponent->get_den() != 1 && *exponent < 1)) && !proves_positive(node.children[0], 1, budget)) return false;
   }
   return all();
 }
@@ -57,7 +57,8 @@ bool has_bounded_slope(const Expression& expression) {
 
 class ActivationAnalysis {
 public:
-  explicit ActivationAnalysis(const Expression& s) : s_(s), mirrored_(substitute(s, make_node(Op::negate, {make_variable('t')}))) {
+  ActivationAnalysis(const Expression& s, const Budget& budget)
+      : s_(s), mirrored_(substitute(s, make_node(Op::negate, {make_variable('t')}))), budget_(budget) {
     even_ = make_node(Op::add, {s_, mirrored_});
     form_ = form_of(s_);
   }
@@ -157,10 +158,10 @@ private:
   }
 
   void regularity() {
-    const Regularity regularity = compute_regularity(s_, 1);
+    const Regularity regularity = compute_regularity(s_, 1, budget_);
     if (regularity.continuous) facts_.continuous = Tri::yes;
     if (regularity.analytic) facts_.analytic = Tri::yes;
-    if (regularity.analytic || (regularity.continuous && is_locally_lipschitz(s_))) facts_.locally_lipschitz = Tri::yes;
+    if (regularity.analytic || (regularity.continuous && is_locally_lipschitz(s_, budget_))) facts_.locally_lipschitz = Tri::yes;
     if (facts_.analytic == Tri::yes) return;
     const Smoothness rough = find_rough_point(s_, Role::activation, 1, regularity.continuous, budget_);
     if (rough != Smoothness::unknown) facts_.analytic = Tri::no;
@@ -315,12 +316,12 @@ private:
 
   Expression s_, mirrored_, even_;
   std::optional<NormalForm> form_;
-  Budget budget_;
+  const Budget& budget_;
   ActivationFacts facts_;
 };
 
 }  // namespace
 
-ActivationFacts compute_expression_facts(const Expression& activation) { return ActivationAnalysis(activation).compute(); }
+ActivationFacts compute_expression_facts(const Expression& activation, const Budget& budget) { return ActivationAnalysis(activation, budget).compute(); }
 
 }  // namespace sightline::attention_kernel

@@ -6,6 +6,6 @@
 namespace sightline::attention_kernel {
 
 /// Every yes and no is proved, by normal form, structure or asymptotic expansion; the rest is unknown.
-[[nodiscard]] ActivationFacts compute_expression_facts(const Expression& activation);
+[[nodiscard]] ActivationFacts compute_expression_facts(const Expression& activation, const Budget& budget);
 
 }  // namespace sightline::attention_kernel

@@ -180,7 +180,7 @@ private:
   }
 
   void shape() {
-    const Regularity regularity = compute_regularity(kernel_, dim_);
+    const Regularity regularity = compute_regularity(kernel_, dim_, budget_);
     facts_.continuous = to_tri(regularity.continuous);
     facts_.analytic = to_tri(regularity.analytic);
     if (facts_.analytic == Tri::yes) return;
@@ -192,7 +192,7 @@ private:
   void values() {
     const std::vector<mpq_class> zero(dim_);
     const bool vanishes = form_ && form_->empty();
-    facts_.positive = to_tri(proves_positive(kernel_, dim_));
+    facts_.positive = to_tri(proves_positive(kernel_, dim_, budget_));
     facts_.nonnegative = to_tri(facts_.positive == Tri::yes || compute_range(*kernel_, dim_).nonnegative());
     std::vector<Point> places = points_;
     std::vector<mpq_class> one = zero, minus_one = zero, ones(dim_, mpq_class(1)), minus_ones(dim_, mpq_class(-1));
@@ -258,7 +258,7 @@ private:
     Polynomial squared;  // |x - y|^2
     for (std::uint32_t i = 0; i < y_first_; ++i) {
       const Polynomial difference = Polynomial::variable(i) - Polynomial::variable(y_first_ + i);
-      squared += difference * difference;
+      squared += multiply(difference, difference, budget_);
     }
     const Surd leading = exponent.terms().begin()->second, of_squared = squared.terms().begin()->second;
     dot *= leading;

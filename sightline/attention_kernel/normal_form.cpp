@@ -44,12 +44,12 @@ Polynomial to_polynomial(const NormalForm& form) {
   return form.begin()->second;
 }
 
-void add_term(NormalForm& form, Shape shape, Polynomial coefficient) {
+void add_term(NormalForm& form, Shape shape, Polynomial coefficient, const Budget& budget) {
   // Factors whose power became a natural number belong to the coefficient.
   for (auto at = shape.factors.begin(); at != shape.factors.end();) {
     if (at->second.get_den() == 1 && at->second >= 0) {
       if (at->second > greatest_power) throw OutOfScope{};
-      for (long k = at->second.get_num().get_si(); k > 0; --k) coefficient = coefficient * at->first;
+      for (long k = at->second.get_num().get_si(); k > 0; --k) coefficient = multiply(coefficient, at->first, budget);
       at = shape.factors.erase(at);
     } else ++at;
   }
@@ -62,11 +62,11 @@ void add_term(NormalForm& form, Shape shape, Polynomial coefficient) {
   if (form.size() > greatest_terms) throw OutOfScope{};
 }
 
-NormalForm add(NormalForm a, const NormalForm& b, const Surd& factor) {
+NormalForm add(NormalForm a, const NormalForm& b, const Surd& factor, const Budget& budget) {
   for (const auto& [shape, coefficient] : b) {
     Polynomial scaled = coefficient;
     scaled *= factor;
-    add_term(a, shape, std::move(scaled));
+    add_term(a, shape, std::move(scaled), budget);
   }
   return a;
 }
@@ -83,7 +83,7 @@ NormalForm multiply(const NormalForm& a, const NormalForm& b, const Budget& budg
         mine += exponent;
         if (mine == 0) shape.factors.erase(base);
       }
-      add_term(result, std::move(shape), f * g);
+      add_term(result, std::move(shape), multiply(f, g, budget), budget);
     }
   }
   return result;
@@ -120,7 +120,7 @@ NormalForm raise(const NormalForm& base, const mpq_class& exponent, const Budget
     if (raised.factors[coefficient] == 0) raised.factors.erase(coefficient);
   }
   NormalForm result;
-  add_term(result, std::move(raised), std::move(rest));
+  add_term(result, std::move(raised), std::move(rest), budget);
   return result;
 }
 
@@ -151,12 +151,12 @@ public:
         for (const Polynomial& entry : node.name == 'x' ? meaning_.x : meaning_.y) value.entries.push_back(from_polynomial(entry));
         return value;
       }
-      case Op::add: return binary(node, [](const NormalForm& a, const NormalForm& b) { return attention_kernel::add(a, b, 1); });
-      case Op::subtract: return binary(node, [](const NormalForm& a, const NormalForm& b) { return attention_kernel::add(a, b, -1); });
+      case Op::add: return binary(node, [this](const NormalForm& a, const NormalForm& b) { return attention_kernel::add(a, b, 1, budget_); });
+      case Op::subtract: return binary(node, [this](const NormalForm& a, const NormalForm& b) { return attention_kernel::add(a, b, -1, budget_); });
       case Op::multiply: return binary(node, [this](const NormalForm& a, const NormalForm& b) { return times(a, b); });
       case Op::divide: return binary(node, [this](const NormalForm& a, const NormalForm& b) { return times(a, raise(b, -1, budget_)); });
       case Op::power: return power_of(node);
-      case Op::negate: return each(node, [](const NormalForm& a) { return attention_kernel::add({}, a, -1); });
+      case Op::negate: return each(node, [this](const NormalForm& a) { return attention_kernel::add({}, a, -1, budget_); });
       case Op::dot: return scalar(inner(read(*node.children[0]), read(*node.children[1])));
       case Op::norm2: {
         const Value v = read(*node.children[0]);
@@ -174,7 +174,7 @@ public:
           const Surd half = mpq_class(1, 2);
           Polynomial opposite = u;
           opposite *= Surd(-1);
-          return attention_kernel::add(attention_kernel::add({}, exponential(u), half), exponential(opposite), node.op == Op::cosh ? half : -half);
+          return attention_kernel::add(attention_kernel::add({}, exponential(u), half, budget_), exponential(opposite), node.op == Op::cosh ? half : -half, budget_);
         });
       case Op::sqrt: return each(node, [this](const NormalForm& a) { return raise(a, mpq_class(1, 2), budget_); });
       case Op::log: {
@@ -191,7 +191,7 @@ public:
           const Polynomial u = to_polynomial(a);
           if (!u.is_constant()) throw OutOfScope{};
           if (u.constant().sign() >= 0) return a;
-          return node.op == Op::abs ? attention_kernel::add({}, a, -1) : NormalForm{};
+          return node.op == Op::abs ? attention_kernel::add({}, a, -1, budget_) : NormalForm{};
         });
       case Op::cos:
       case Op::sin:
@@ -218,7 +218,7 @@ private:
   NormalForm inner(const Value& a, const Value& b) const {
     NormalForm sum;
     for (std::size_t i = 0; i < a.entries.size(); ++i) {
-      for (const auto& [shape, coefficient] : times(a.entries[i], b.entries.at(i))) add_term(sum, shape, coefficient);
+      for (const auto& [shape, coefficient] : times(a.entries[i], b.entries.at(i))) add_term(sum, shape, coefficient, budget_);
     }
     return sum;
   }
@@ -275,7 +275,7 @@ private:
     if (inside->op == Op::log || inside->op == Op::softplus) {
       Value value = read(*inside->children[0]);
       for (NormalForm& entry : value.entries)
-        entry = raise(inside->op == Op::log ? entry : attention_kernel::add(constant(1), exponential(to_polynomial(entry)), 1), factor, budget_);
+        entry = raise(inside->op == Op::log ? entry : attention_kernel::add(constant(1), exponential(to_polynomial(entry)), 1, budget_), factor, budget_);
       return value;
     }
     return each(node, [](const NormalForm& a) { return exponential(to_polynomial(a)); });

@@ -99,10 +99,13 @@ Polynomial& Polynomial::operator*=(const Surd& factor) {
   return *this;
 }
 
-Polynomial operator*(const Polynomial& a, const Polynomial& b) {
+Polynomial multiply(const Polynomial& a, const Polynomial& b, const Budget& budget) {
   Polynomial result;
   for (const auto& [p, f] : a.terms_) {
-    for (const auto& [q, g] : b.terms_) result.add(multiply(p, q), f * g);
+    for (const auto& [q, g] : b.terms_) {
+      budget.poll();  // coefficients of high degree are long numbers
+      result.add(multiply(p, q), f * g);
+    }
     if (result.terms_.size() > Polynomial::greatest_size) throw OutOfScope{};
   }
   return result;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sightline/attention_kernel/surd.hpp"
+#include "sightline/base/budget.hpp"
 
 namespace sightline::attention_kernel {
 
@@ -17,7 +18,7 @@ using Monomial = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 class Polynomial {
 public:
-  /// Beyond this many terms a product throws OutOfScope: kernels that people write stay far below.
+  /// What a product may have: kernels that people write stay far below.
   static constexpr std::size_t greatest_size = 20000;
 
   Polynomial() = default;
@@ -41,7 +42,8 @@ public:
   Polynomial& operator*=(const Surd& factor);
   friend Polynomial operator+(Polynomial a, const Polynomial& b) { return a += b; }
   friend Polynomial operator-(const Polynomial& a, Polynomial b) { return (b *= Surd(-1)) += a; }
-  friend Polynomial operator*(const Polynomial& a, const Polynomial& b);
+  /// The product. Throws OutOfScope beyond greatest_size terms; the budget is polled.
+  friend Polynomial multiply(const Polynomial& a, const Polynomial& b, const Budget& budget);
   friend bool operator==(const Polynomial& a, const Polynomial& b) { return a.terms_ == b.terms_; }
   /// A total order for keys.
   friend bool operator<(const Polynomial& a, const Polynomial& b);

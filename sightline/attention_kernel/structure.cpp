@@ -9,11 +9,11 @@ namespace sightline::attention_kernel {
 namespace {
 
 // Positive as a quadratic polynomial, by exact elimination: 1 + |x|^2 - 2 x.y + |y|^2 has no positive range by itself.
-bool positive_quadratic(const Expression& expression, std::size_t dim) {
+bool positive_quadratic(const Expression& expression, std::size_t dim, const Budget& budget) {
   if (expression->is_vector || dim > 32) return false;
   const auto size = static_cast<std::uint32_t>(dim);
   try {
-    const NormalForm form = to_normal_form(expression, {make_variables(0, dim), make_variables(size, dim), Polynomial::variable(2 * size)}, {});
+    const NormalForm form = to_normal_form(expression, {make_variables(0, dim), make_variables(size, dim), Polynomial::variable(2 * size)}, budget);
     bool strict = false;
     for (const auto& [shape, coefficient] : form) {
       for (const auto& [base, power] : shape.factors)
@@ -28,9 +28,9 @@ bool positive_quadratic(const Expression& expression, std::size_t dim) {
   }
 }
 
-bool never_zero(const Expression& expression, std::size_t dim) {
+bool never_zero(const Expression& expression, std::size_t dim, const Budget& budget) {
   const Range range = compute_range(*expression, dim);
-  return range.positive() || range.negative() || positive_quadratic(expression, dim) || positive_quadratic(make_node(Op::negate, {expression}), dim);
+  return range.positive() || range.negative() || positive_quadratic(expression, dim, budget) || positive_quadratic(make_node(Op::negate, {expression}), dim, budget);
 }
 
 bool is_whole(const mpq_class& value) { return value.get_den() == 1; }
@@ -38,8 +38,8 @@ bool is_even(const mpq_class& value) { return is_whole(value) && mpz_even_p(valu
 
 }  // namespace
 
-bool proves_positive(const Expression& expression, std::size_t dim) {
-  return compute_range(*expression, dim).positive() || positive_quadratic(expression, dim);
+bool proves_positive(const Expression& expression, std::size_t dim, const Budget& budget) {
+  return compute_range(*expression, dim).positive() || positive_quadratic(expression, dim, budget);
 }
 
 std::optional<mpq_class> find_rational(const Node& node) {
@@ -68,11 +68,11 @@ std::optional<mpq_class> find_rational(const Node& node) {
   }
 }
 
-Regularity compute_regularity(const Expression& expression, std::size_t dim) {
+Regularity compute_regularity(const Expression& expression, std::size_t dim, const Budget& budget) {
   const Node& node = *expression;
   Regularity all;
   auto include = [&](const Expression& child) {
-    const Regularity one = compute_regularity(child, dim);
+    const Regularity one = compute_regularity(child, dim, budget);
     all.defined = all.defined && one.defined;
     all.continuous = all.continuous && one.continuous;
     all.analytic = all.analytic && one.analytic;
@@ -85,9 +85,9 @@ Regularity compute_regularity(const Expression& expression, std::size_t dim) {
     include(smooth_even ? base->children[0] : base);
     if (!exponent) {
       include(node.children[1]);
-      if (!proves_positive(base, dim)) all = {false, false, false};
+      if (!proves_positive(base, dim, budget)) all = {false, false, false};
     } else if (*exponent < 0 || !is_whole(*exponent)) {
-      const bool fine = is_whole(*exponent) ? never_zero(base, dim) : proves_positive(base, dim);
+      const bool fine = is_whole(*exponent) ? never_zero(base, dim, budget) : proves_positive(base, dim, budget);
       if (!fine) {
         all.analytic = false;
         if (*exponent < 0 || !compute_range(*base, dim).nonnegative()) all.defined = all.continuous = false;
@@ -98,24 +98,24 @@ Regularity compute_regularity(const Expression& expression, std::size_t dim) {
   for (const Expression& child : node.children) include(child);
   switch (node.op) {
     case Op::divide:
-      if (!never_zero(node.children[1], dim)) all = {false, false, false};
+      if (!never_zero(node.children[1], dim, budget)) all = {false, false, false};
       break;
     case Op::log:
-      if (!proves_positive(node.children[0], dim)) all = {false, false, false};
+      if (!proves_positive(node.children[0], dim, budget)) all = {false, false, false};
       break;
     case Op::sqrt:
-      if (!proves_positive(node.children[0], dim)) {
+      if (!proves_positive(node.children[0], dim, budget)) {
         all.analytic = false;
         if (!compute_range(*node.children[0], dim).nonnegative()) all.defined = all.continuous = false;
       }
       break;
     case Op::norm:
-      if (!never_zero(make_node(Op::norm2, {node.children[0]}), dim)) all.analytic = false;
+      if (!never_zero(make_node(Op::norm2, {node.children[0]}), dim, budget)) all.analytic = false;
       break;
     case Op::relu:
     case Op::elu:
     case Op::abs:
-      if (!never_zero(node.children[0], dim)) all.analytic = false;
+      if (!never_zero(node.children[0], dim, budget)) all.analytic = false;
       break;
     default: break;
   }

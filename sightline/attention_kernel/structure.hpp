@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sightline/attention_kernel/expression.hpp"
+#include "sightline/base/budget.hpp"
 
 namespace sightline::attention_kernel {
 
@@ -21,14 +22,14 @@ struct Range {
 [[nodiscard]] Range compute_range(const Node& node, std::size_t dim);
 
 /// > 0 for all tokens: by range, or because the expression is a positive polynomial of degree <= 2 times positive things.
-[[nodiscard]] bool proves_positive(const Expression& expression, std::size_t dim);
+[[nodiscard]] bool proves_positive(const Expression& expression, std::size_t dim, const Budget& budget);
 
 struct Regularity {
   bool defined = true;     ///< everywhere
   bool continuous = true;  ///< everywhere
   bool analytic = true;    ///< everywhere
 };
-[[nodiscard]] Regularity compute_regularity(const Expression& expression, std::size_t dim);
+[[nodiscard]] Regularity compute_regularity(const Expression& expression, std::size_t dim, const Budget& budget);
 
 /// +1 or -1 when the expression is multiplied by it under x -> x_sign x, y -> y_sign y (t -> x_sign t).
 [[nodiscard]] std::optional<int> find_parity(const Node& node, int x_sign, int y_sign);

@@ -55,10 +55,10 @@ void add_fact_evidence(nlohmann::json& evidence, const architecture::Architectur
       });
     }
     if (mixer.kind == architecture::MixerKind::bias && mixer.activation.name.empty()) {
-      add(activations, layer["mixer"]["activation"], [&] { return to_facts(attention_kernel::compute_activation_facts(mixer.activation)); });
+      add(activations, layer["mixer"]["activation"], [&] { return to_facts(attention_kernel::compute_activation_facts(mixer.activation, budget)); });
     }
     if (feedforward.activation.name.empty()) {
-      add(activations, layer["feedforward"]["activation"], [&] { return to_facts(attention_kernel::compute_activation_facts(feedforward.activation)); });
+      add(activations, layer["feedforward"]["activation"], [&] { return to_facts(attention_kernel::compute_activation_facts(feedforward.activation, budget)); });
     }
   }
   if (!kernels.empty()) evidence["kernels"] = std::move(kernels);

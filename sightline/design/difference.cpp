@@ -240,7 +240,7 @@ Difference compute_difference(const architecture::Architecture& a, const archite
   const std::array<const architecture::Architecture*, 2> sides{&a, &b};
   const std::array<Layout, 2> layouts{architecture::make_layout(a, budget), architecture::make_layout(b, budget)};
   const std::array<verdict::Facts, 2> facts{verdict::compute_facts(a, budget), verdict::compute_facts(b, budget)};
-  const std::array<std::optional<Layout>, 2> hidden{verdict::hide_blind_layers(a, layouts[0], &facts[0]), verdict::hide_blind_layers(b, layouts[1], &facts[1])};
+  const std::array<std::optional<Layout>, 2> hidden{verdict::hide_blind_layers(a, layouts[0], &facts[0], budget), verdict::hide_blind_layers(b, layouts[1], &facts[1], budget)};
   const std::array<Layout, 2> seen{hidden[0].value_or(layouts[0]), hidden[1].value_or(layouts[1])};  // by networks
   result.first = find_first_difference(layouts[0], layouts[1], budget);
   result.layout_equal = !result.first && layouts[0].vertex_colour == layouts[1].vertex_colour && a.depth == b.depth;

@@ -180,7 +180,7 @@ void add_product(NormalForm& sum, const NormalForm& a, const NormalForm& b, int 
         mine += exponent;
         if (mine == 0) shape.factors.erase(base);
       }
-      Polynomial product = f * g;
+      Polynomial product = multiply(f, g, budget);
       product *= Surd(sign);
       Polynomial& mine = sum[shape];
       mine += product;

@@ -104,7 +104,7 @@ double measure_asymmetry(Prober& prober, const Sample& sample, std::mt19937_64& 
 }
 
 /// Theorem G for expressions: equivariant and scalable by construction; bounded and continuous where these tests say so.
-void decide_theorem_g(const Mixer& mixer, Prober& prober, std::mt19937_64& random, Result& result) {
+void decide_theorem_g(const Mixer& mixer, Prober& prober, std::mt19937_64& random, Result& result, const Budget& budget) {
   const auto at = std::find_if(result.findings.begin(), result.findings.end(), [](const Finding& f) { return f.pair.name == one_token_changed; });
   if (at == result.findings.end()) {
     result.theorem_g_why = "there is no other token";
@@ -132,8 +132,8 @@ void decide_theorem_g(const Mixer& mixer, Prober& prober, std::mt19937_64& rando
     result.theorem_g_why = "alpha is constant: no token depends on another one";
     return;
   }
-  const auto regularity = attention_kernel::compute_regularity(mixer.expression, result.dim);
-  const bool bounded = !(mixer.kind == MixerKind::attention && mixer.normalised) || attention_kernel::proves_positive(mixer.expression, result.dim);
+  const auto regularity = attention_kernel::compute_regularity(mixer.expression, result.dim, budget);
+  const bool bounded = !(mixer.kind == MixerKind::attention && mixer.normalised) || attention_kernel::proves_positive(mixer.expression, result.dim, budget);
   if (!depends) {
     result.theorem_g_why = "no enclosure proves that a token depends on another one";
   } else if (!regularity.continuous) {
@@ -196,7 +196,7 @@ Result falsify(const Mixer& mixer, const Options& options, const Budget& budget)
       if (finding.status == Status::suspect) try_exactly(mixer, finding, budget);
       result.findings.push_back(std::move(finding));
     }
-    decide_theorem_g(mixer, prober, random, result);
+    decide_theorem_g(mixer, prober, random, result, budget);
   } catch (const BudgetExhausted& error) {
     result.limit = error.what();
     if (result.theorem_g_why.empty()) result.theorem_g_why = "the limit came before";

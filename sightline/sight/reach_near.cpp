@@ -32,11 +32,12 @@ public:
 
   // Nothing once more than `most_work` steps were taken.
   std::optional<std::vector<Vertex>> count(std::uint64_t depth, std::uint64_t most_work) {
+    most_work_ = most_work;
     std::vector<Vertex> unseen(layout_.tokens);
     for (Vertex i = 0; i < layout_.tokens; ++i) {
       budget_.poll();
       unseen[i] = i > 0 && depth > 0 && is_like_the_one_before(i) ? unseen[i - 1] : wanted(i) - view(i, depth);
-      if (work_ > most_work) return std::nullopt;
+      if (work_ > most_work_) return std::nullopt;
     }
     return unseen;
   }
@@ -68,6 +69,7 @@ private:
     if (j < layout_.tokens && is_wanted(question_, root, j)) seen_ += question_.weight == nullptr ? 1 : (*question_.weight)[j];
   }
 
+  // Anything, once more than the most steps were taken.
   Vertex view(Vertex root, std::uint64_t depth) {
     ++stamp_;
     members_.clear();
@@ -82,6 +84,8 @@ private:
         const std::uint32_t g = group_[l][members_[done_[l]]];
         if (opened_[l][g] == stamp_) continue;
         opened_[l][g] = stamp_;
+        if (work_ > most_work_) return 0;
+        budget_.poll();
         const ReadGroup& group = layers_[l]->groups[g];
         for (const ReadRange& range : layers_[l]->row(group)) {
           work_ += (range.last - range.first) / range.step + 1;
@@ -108,7 +112,7 @@ private:
   std::vector<Vertex> members_;
   std::uint32_t stamp_ = 0;
   Vertex seen_ = 0, all_;
-  std::uint64_t work_ = 0;
+  std::uint64_t work_ = 0, most_work_ = 0;
 };
 
 // One layer of one head: what is missing is what the row lacks, and its runs are disjoint.

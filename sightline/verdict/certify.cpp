@@ -113,7 +113,7 @@ std::string describe_bounds(const Answer& answer) {
 
 /// What networks see, not what patterns say: sums of constants read nobody (docs/theory.md 16.91). Definition 4 speaks of patterns.
 void look(Context& context, const Facts* facts) {
-  const std::optional<layout::Layout> hidden = hide_blind_layers(context.architecture, context.layout, facts);
+  const std::optional<layout::Layout> hidden = hide_blind_layers(context.architecture, context.layout, facts, context.budget);
   const layout::Layout& seen = hidden ? *hidden : context.layout;
   context.answer.unseen = to_runs(sight::compute_unseen(seen, context.given, {sight::ClassKind::all, false}, context.budget));
   context.answer.class_kind = sight::compute_class_kind(seen, context.budget);
@@ -131,7 +131,7 @@ void decide_rest(Context& context, const group::Group* known) {
   if (ids && a.input.bos) context.target = group::make_stabiliser(context.target, 0, budget);
   budget.report("rules", 0);
   context.facts = compute_facts(a, budget);
-  if (std::any_of(a.layers.begin(), a.layers.end(), [&, k = std::size_t{0}](const LayerSpec& layer) mutable { return context.facts.mixer[k++].blind && !is_blind(layer.mixer); })) look(context, &context.facts);
+  if (std::any_of(a.layers.begin(), a.layers.end(), [&, k = std::size_t{0}](const LayerSpec& layer) mutable { return context.facts.mixer[k++].blind && !is_blind(layer.mixer, context.budget); })) look(context, &context.facts);
   answer.condition13 = compute_condition13(context);
   context.rank = compute_output_rank(a, context.facts.norm);
   // No outputs at all would be no target (docs/theory.md 16.30).

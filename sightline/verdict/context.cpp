@@ -19,13 +19,14 @@ bool Context::every_row(bool RowFacts::*fact) const {
   return true;
 }
 
-std::optional<layout::Layout> hide_blind_layers(const architecture::Architecture& architecture, const layout::Layout& layout, const Facts* facts) {
+std::optional<layout::Layout> hide_blind_layers(const architecture::Architecture& architecture, const layout::Layout& layout, const Facts* facts,
+                                                const Budget& budget) {
   std::optional<layout::Layout> hidden;
   std::uint32_t empty = 0;
   std::size_t position = 0;
   for (std::size_t k = 0; k < architecture.layers.size(); ++k) {
     const std::size_t end = position + static_cast<std::size_t>(architecture.layers[k].repeat);
-    if (layout.layers[layout.order[position]].relations.empty() || !(facts != nullptr ? facts->mixer[k].blind : is_blind(architecture.layers[k].mixer))) {
+    if (layout.layers[layout.order[position]].relations.empty() || !(facts != nullptr ? facts->mixer[k].blind : is_blind(architecture.layers[k].mixer, budget))) {
       position = end;
       continue;
     }
@@ -41,7 +42,7 @@ std::optional<layout::Layout> hide_blind_layers(const architecture::Architecture
 
 const layout::Layout& Context::sighted_layout() const {
   if (sighted_) return sighted_->layout;
-  std::optional<layout::Layout> hidden = hide_blind_layers(architecture, layout, &facts);
+  std::optional<layout::Layout> hidden = hide_blind_layers(architecture, layout, &facts, budget);
   const bool whole = !hidden;
   sighted_ = {hidden ? std::move(*hidden) : layout, {}, whole};
   return sighted_->layout;

@@ -27,7 +27,7 @@ struct Sighted {
 
 /// The layout without what layers show whose mixers ignore other tokens; nothing where there are no such layers.
 /// @param facts  absent: kernels are not looked at, which may take long
-[[nodiscard]] std::optional<layout::Layout> hide_blind_layers(const architecture::Architecture& architecture, const layout::Layout& layout, const Facts* facts);
+[[nodiscard]] std::optional<layout::Layout> hide_blind_layers(const architecture::Architecture& architecture, const layout::Layout& layout, const Facts* facts, const Budget& budget);
 
 /// A question about views that the answer rests on; a certificate shows evidence for every one.
 struct ViewsAsked {

@@ -48,8 +48,8 @@ bool lacks_scale(const Mixer& mixer) {
   return mixer.kind == MixerKind::attention || mixer.kind == MixerKind::mean || mixer.kind == MixerKind::sum || mixer.kind == MixerKind::max;
 }
 
-bool is_blind(const Mixer& mixer) {
-  return mixer.kind == MixerKind::tokenwise || (mixer.kind == MixerKind::bias && attention_kernel::compute_activation_facts(mixer.activation).constant == Tri::yes);
+bool is_blind(const Mixer& mixer, const Budget& budget) {
+  return mixer.kind == MixerKind::tokenwise || (mixer.kind == MixerKind::bias && attention_kernel::compute_activation_facts(mixer.activation, budget).constant == Tri::yes);
 }
 
 bool adds_multiples(const Mixer& mixer) {
@@ -93,11 +93,11 @@ void set_narrow_kinds(FeedforwardFacts& result, const Feedforward& feedforward, 
                        (biasless && (!unit || (!glu && ((s.positively_homogeneous == Tri::yes && s.homogeneity_degree == 1u) || (s.affine == Tri::yes && s.odd == Tri::yes)))));
 }
 
-FeedforwardFacts compute_one_feedforward(const Feedforward& feedforward, const Norm& norm, std::int64_t dim) {
+FeedforwardFacts compute_one_feedforward(const Feedforward& feedforward, const Norm& norm, std::int64_t dim, const Budget& budget) {
   FeedforwardFacts result;
   const FeedforwardKind kind = feedforward.kind == FeedforwardKind::moe ? feedforward.expert : feedforward.kind;
   const bool glu = kind == FeedforwardKind::glu;
-  const ActivationFacts s = attention_kernel::compute_activation_facts(feedforward.activation);
+  const ActivationFacts s = attention_kernel::compute_activation_facts(feedforward.activation, budget);
   const bool layernorm_bias = norm.kind == NormKind::layernorm && norm.affine && norm.place != NormPlace::after;
   result.hidden_bias = feedforward.bias == Bias::yes || layernorm_bias;
   const bool in_front = norm_in_front(norm);
@@ -202,8 +202,8 @@ FeedforwardFacts compute_one_feedforward(const Feedforward& feedforward, const N
 
 /// A router, softmax(R x) say, is neither odd nor scale-free nor constant: what holds of one expert and shrinks the class does not
 /// hold of the mixture. What one expert can do the mixture can do (equal experts).
-FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm& norm, std::int64_t dim) {
-  FeedforwardFacts result = compute_one_feedforward(feedforward, norm, dim);
+FeedforwardFacts compute_feedforward(const Feedforward& feedforward, const Norm& norm, std::int64_t dim, const Budget& budget) {
+  FeedforwardFacts result = compute_one_feedforward(feedforward, norm, dim, budget);
   const bool narrow = result.closure == Closure::odd || result.closure == Closure::homogeneous || result.closure == Closure::affine;
   if (feedforward.kind == FeedforwardKind::moe && feedforward.experts > 1) result.odd = result.homogeneous = false;
   if (feedforward.kind == FeedforwardKind::moe && feedforward.experts > 1 && narrow) {
@@ -295,7 +295,7 @@ MixerFacts compute_attention(const Mixer& mixer, const KernelFacts& kernel, std:
   return result;
 }
 
-MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim, bool selects) {
+MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int64_t dim, bool selects, const Budget& budget) {
   MixerFacts result;
   switch (mixer.kind) {
     case MixerKind::attention: return compute_attention(mixer, kernel, dim, selects);
@@ -317,8 +317,8 @@ MixerFacts compute_mixer(const Mixer& mixer, const KernelFacts& kernel, std::int
       }
       return result;
     case MixerKind::bias: {
-      const ActivationFacts alpha = attention_kernel::compute_activation_facts(mixer.activation);
-      result.blind = is_blind(mixer);
+      const ActivationFacts alpha = attention_kernel::compute_activation_facts(mixer.activation, budget);
+      result.blind = is_blind(mixer, budget);
       result.mean = alpha.constant == Tri::no && alpha.continuous == Tri::yes ? Tri::yes : result.blind ? Tri::no : Tri::unknown;
       result.additive_only = alpha.affine;
       result.linear = alpha.affine == Tri::yes;  // then the whole sum is affine in X (3.6)
@@ -383,8 +383,8 @@ Facts compute_facts(const Architecture& architecture, const Budget& budget) {
                                                                     static_cast<std::size_t>(architecture.tokens), budget));
     }
     previous = has_kernel(layer.mixer) ? &layer.mixer : nullptr;
-    facts.feedforward.push_back(compute_feedforward(layer.feedforward, layer.norm, architecture.dim));
-    facts.mixer.push_back(compute_mixer(layer.mixer, facts.kernel.back(), architecture.dim, selects_keys(architecture, layer.mixer)));
+    facts.feedforward.push_back(compute_feedforward(layer.feedforward, layer.norm, architecture.dim, budget));
+    facts.mixer.push_back(compute_mixer(layer.mixer, facts.kernel.back(), architecture.dim, selects_keys(architecture, layer.mixer), budget));
     if (lacks_scale(layer.mixer)) {
       facts.mixer.back().mean = Tri::unknown;
       facts.mixer.back().why = "W_V is not trained (theory 2.3, 15.4)";

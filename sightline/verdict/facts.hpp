@@ -64,7 +64,7 @@ struct Facts {
 [[nodiscard]] std::uint64_t find_period(const architecture::Architecture& architecture);
 
 /// Does it ignore all other tokens by its kind, whatever its weights are (3.3)? Kernels that are 0 do as well: MixerFacts knows.
-[[nodiscard]] bool is_blind(const architecture::Mixer& mixer);
+[[nodiscard]] bool is_blind(const architecture::Mixer& mixer, const Budget& budget);
 
 [[nodiscard]] bool has_kernel(const architecture::Mixer& mixer);
 /// Does top_k leave out any key? Not where there are no more (docs/theory.md 16.61).

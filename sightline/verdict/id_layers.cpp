@@ -78,9 +78,9 @@ std::optional<IdLayers> try_constants(const Stack& stack) {
 }
 
 /// Weights that could be polynomials of the keys: those of any kernel but exp, and of no other kinds of mixers but sums of a polynomial.
-bool may_be_polynomial(const Mixer& mixer, const MixerFacts& facts) {
+bool may_be_polynomial(const Mixer& mixer, const MixerFacts& facts, const Budget& budget) {
   if (mixer.kind == MixerKind::attention) return !facts.softmax;
-  return mixer.kind == MixerKind::bias && attention_kernel::compute_activation_facts(mixer.activation).polynomial != attention_kernel::Tri::no;
+  return mixer.kind == MixerKind::bias && attention_kernel::compute_activation_facts(mixer.activation, budget).polynomial != attention_kernel::Tri::no;
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ attention_kernel::Tri adds_positions(const Context& context, const layout::Layou
   if (normed || selects_keys(a, a.layers.front().mixer) || seen.layer(1).relations.empty()) return attention_kernel::Tri::no;
   const attention_kernel::Tri additive = context.facts.mixer.front().additive_only;
   // Rows of a table are as they are: what weighs keys by a polynomial shows moments of them, which two sets of rows may share (docs/theory.md 16.32).
-  const bool shows_moments = a.input.positions == Positions::fixed && may_be_polynomial(a.layers.front().mixer, context.facts.mixer.front());
+  const bool shows_moments = a.input.positions == Positions::fixed && may_be_polynomial(a.layers.front().mixer, context.facts.mixer.front(), context.budget);
   return additive == attention_kernel::Tri::no && shows_moments ? attention_kernel::Tri::unknown : additive;
 }
 

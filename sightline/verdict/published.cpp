@@ -48,7 +48,7 @@ bool every_layer(const Context& context, Predicate predicate) {
 /// Definition 3 for the bias mixer: analytic alpha, and moments enough for the longest row when alpha is a polynomial (3.11).
 bool bias_mixer_distinguishes(const Context& context) {
   for (const LayerSpec& layer : context.architecture.layers) {
-    const auto alpha = attention_kernel::compute_activation_facts(layer.mixer.activation);
+    const auto alpha = attention_kernel::compute_activation_facts(layer.mixer.activation, context.budget);
     if (alpha.analytic != Tri::yes) return false;
     if (alpha.polynomial == Tri::no) continue;
     if (alpha.polynomial != Tri::yes || !alpha.degree) return false;

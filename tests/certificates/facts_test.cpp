@@ -68,7 +68,7 @@ TEST_CASE("named kernels have the facts that the analysis of their formulas find
 
 TEST_CASE("named activations have the library's facts") {
   for (const std::string& name : sightline::attention_kernel::activation_names()) {
-    const auto s = sightline::attention_kernel::compute_activation_facts({name, ""});
+    const auto s = sightline::attention_kernel::compute_activation_facts({name, ""}, {});
     const bool one = s.positively_homogeneous == Tri::yes && s.homogeneity_degree == 1u;
     const std::string row = {letter(s.continuous), letter(s.locally_lipschitz), letter(s.lipschitz), letter(s.analytic), letter(s.polynomial),
                              letter(s.affine), letter(s.constant), letter(s.odd), letter(s.zero_at_zero), letter(s.even_part_polynomial),
@@ -131,7 +131,7 @@ TEST_CASE("what the checker proves of expressions is what the library says, and 
                                      "abs(t)", "relu(t)-relu(-t)", "cos(t)", "t^4-t^2", "(t+1)^3-(t-1)^3", "1/(1+t^2)", "log(1+exp(t))", "sqrt(1+t^2)", "elu(t)", "softplus(t)", "t*abs(t)", "sinh(t)/cosh(t)", "log(cosh(t))", "t*tanh(t)", "abs(t)*cos(t)", "t^2-3"};
   for (const char* text : activations) {
     const sightline::attention_kernel::Activation activation{"", text};
-    const auto f = sightline::attention_kernel::compute_activation_facts(activation);
+    const auto f = sightline::attention_kernel::compute_activation_facts(activation, {});
     const bool one = f.positively_homogeneous == Tri::yes && f.homogeneity_degree == 1u;
     const std::string row = {letter(f.continuous), letter(f.locally_lipschitz), letter(f.lipschitz), letter(f.analytic), letter(f.polynomial), letter(f.affine), letter(f.constant),
                              letter(f.odd), letter(f.zero_at_zero), letter(f.even_part_polynomial), letter(f.even_quadratic), one ? 'y' : 'n', letter(f.c2_or_kink), letter(f.even)};

@@ -73,7 +73,7 @@ struct Asked {
       const architecture::Mixer& mixer = context.architecture.layers[k].mixer;
       const bool polynomial = mixer.kind == architecture::MixerKind::attention
                                   ? !facts.softmax
-                                  : mixer.kind == architecture::MixerKind::bias && attention_kernel::compute_activation_facts(mixer.activation).polynomial != Tri::no;
+                                  : mixer.kind == architecture::MixerKind::bias && attention_kernel::compute_activation_facts(mixer.activation, {}).polynomial != Tri::no;
       if (k == 0 && additive == 'n' && polynomial && context.architecture.input.positions == architecture::Positions::fixed) additive = '?';
       question.mixers.push_back({facts.softmax, additive, facts.blind, facts.sees_places, context.facts.kernel[k].positive == Tri::yes, facts.may_weigh_nobody});
       for (std::int64_t r = 0; r < context.architecture.layers[k].repeat; ++r, ++position) {

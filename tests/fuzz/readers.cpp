@@ -84,7 +84,7 @@ void read_expression(std::string_view bytes) {
     kernel.text = text;
     (void)attention_kernel::compute_kernel_facts(kernel, dim, tokens, budget);
   });
-  attempt([&](const Budget&) { (void)attention_kernel::compute_activation_facts({"", text}); });
+  attempt([&](const Budget& budget) { (void)attention_kernel::compute_activation_facts({"", text}, budget); });
   attempt([&](const Budget& budget) {
     falsify::Options options;
     options.tokens = tokens;

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "sightline/attention_kernel/activation.hpp"
+#include "sightline/base/error.hpp"
 #include "tri.hpp"
 
 using namespace sightline;
@@ -8,8 +9,8 @@ using namespace sightline::attention_kernel;
 
 namespace {
 
-ActivationFacts of_name(const std::string& name) { return compute_activation_facts({name, ""}); }
-ActivationFacts of_text(const std::string& text) { return compute_activation_facts({"", text}); }
+ActivationFacts of_name(const std::string& name) { return compute_activation_facts({name, ""}, {}); }
+ActivationFacts of_text(const std::string& text) { return compute_activation_facts({"", text}, {}); }
 
 void agree(Tri general, Tri known) {
   if (general != Tri::unknown && known != Tri::unknown) CHECK(general == known);
@@ -65,6 +66,10 @@ TEST_CASE("expressions: the general analysis never contradicts the named facts, 
     CHECK(general.zero_at_zero == known.zero_at_zero);
     CHECK(general.c2_or_kink == known.c2_or_kink);
   }
+}
+
+TEST_CASE("powers of a high degree stop at a limit") {
+  CHECK_THROWS_AS(static_cast<void>(compute_activation_facts({"", "((1+t)^64)^64"}, Budget(1e-9, std::nullopt))), BudgetExhausted);
 }
 
 TEST_CASE("expressions: polynomials, constants and odd ones out") {

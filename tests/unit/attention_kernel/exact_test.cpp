@@ -103,6 +103,13 @@ TEST_CASE("strict programs agree with exhaustive search") {
   CHECK(feasible < 500);
 }
 
+TEST_CASE("a product of polynomials stops at a limit") {
+  Polynomial sum(Surd(1));
+  for (std::uint32_t k = 0; k < 100; ++k) sum += Polynomial::variable(k);
+  CHECK(multiply(sum, sum, {}).terms().size() == 101 * 102 / 2);
+  CHECK_THROWS_AS(static_cast<void>(multiply(sum, sum, Budget(1e-9, std::nullopt))), BudgetExhausted);
+}
+
 TEST_CASE("normal forms identify equal kernels") {
   CHECK(form_of("exp(dot(x,y))") == form_of("exp(-0.5*norm2(x-y))*exp(norm2(x)/2)*exp(norm2(y)/2)"));
   CHECK(form_of("exp(dot(x,y))") == form_of("cosh(dot(x,y))+sinh(dot(x,y))"));
