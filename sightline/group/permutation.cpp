@@ -42,6 +42,11 @@ std::size_t find_place(const std::vector<Point>& moved, Point x) {
   return static_cast<std::size_t>(std::lower_bound(from, to, x) - moved.begin());
 }
 
+const std::vector<Point>& Permutation::none() {
+  static const std::vector<Point> empty;
+  return empty;
+}
+
 Permutation Permutation::from_images(const std::vector<Point>& images) {
   const std::size_t size = images.size();
   std::vector<std::uint64_t> taken(size / 64 + 1, 0);
@@ -55,17 +60,15 @@ Permutation Permutation::from_images(const std::vector<Point>& images) {
     marks[y / 64] |= bit;
     support += y != x ? 1 : 0;
   }
-  Permutation result;
-  result.moved_.resize(support);
-  result.image_.resize(support);
-  Point *moved = result.moved_.data(), *to = result.image_.data();
+  Support result{std::vector<Point>(support), std::vector<Point>(support)};
+  Point *moved = result.moved.data(), *to = result.image.data();
   for (std::size_t x = 0, k = 0; k < support; ++x) {
     // Written over by the next point where this one stays.
     moved[k] = static_cast<Point>(x);
     to[k] = image[x];
     k += image[x] != x ? 1 : 0;
   }
-  return result;
+  return Permutation(std::move(result));
 }
 
 Permutation Permutation::from_support(std::vector<Point> moved, std::vector<Point> image) {
@@ -86,77 +89,76 @@ Permutation Permutation::from_support(std::vector<Point> moved, std::vector<Poin
   if (twice || !is_rearrangement(moved, image)) {
     throw ArgumentError("the images are not a rearrangement of the moved points");
   }
-  Permutation result;
+  Support result;
   for (std::size_t k = 0; k < moved.size(); ++k) {
     if (moved[k] == image[k]) continue;
-    result.moved_.push_back(moved[k]);
-    result.image_.push_back(image[k]);
+    result.moved.push_back(moved[k]);
+    result.image.push_back(image[k]);
   }
-  return result;
+  return Permutation(std::move(result));
 }
 
 Permutation Permutation::transposition(Point a, Point b) {
-  Permutation result;
-  if (a == b) return result;
-  result.moved_ = {std::min(a, b), std::max(a, b)};
-  result.image_ = {std::max(a, b), std::min(a, b)};
-  return result;
+  if (a == b) return {};
+  return Permutation({{std::min(a, b), std::max(a, b)}, {std::max(a, b), std::min(a, b)}});
 }
 
 Point Permutation::operator()(Point x) const {
-  const std::size_t at = find_place(moved_, x);
-  return at == moved_.size() || moved_[at] != x ? x : image_[at];
+  if (!support_) return x;
+  const std::size_t at = find_place(support_->moved, x);
+  return at == support_->moved.size() || support_->moved[at] != x ? x : support_->image[at];
 }
 
 std::vector<Point> Permutation::images(Point degree) const {
-  if (!moved_.empty() && moved_.back() >= degree) throw ArgumentError(fmt::format("the permutation moves {}, beyond degree {}", moved_.back(), degree));
+  const std::vector<Point>&moved = this->moved(), &image = this->image();
+  if (!moved.empty() && moved.back() >= degree) throw ArgumentError(fmt::format("the permutation moves {}, beyond degree {}", moved.back(), degree));
   std::vector<Point> result(degree);
   std::iota(result.begin(), result.end(), Point{0});
-  for (std::size_t k = 0; k < moved_.size(); ++k) result[moved_[k]] = image_[k];
+  for (std::size_t k = 0; k < moved.size(); ++k) result[moved[k]] = image[k];
   return result;
 }
 
 Permutation Permutation::inverse() const {
-  Permutation result;
-  result.moved_ = moved_;
-  result.image_.resize(moved_.size());
-  for (std::size_t k = 0; k < moved_.size(); ++k) {
-    result.image_[find_place(moved_, image_[k])] = moved_[k];
-  }
-  return result;
+  const std::vector<Point>&moved = this->moved(), &image = this->image();
+  Support result{moved, std::vector<Point>(moved.size())};
+  for (std::size_t k = 0; k < moved.size(); ++k) result.image[find_place(moved, image[k])] = moved[k];
+  return Permutation(std::move(result));
 }
 
 Permutation Permutation::after(const Permutation& other) const {
-  Permutation result;
+  const std::vector<Point>&moved = this->moved(), &image = this->image();
+  const std::vector<Point>&their_moved = other.moved(), &their_image = other.image();
+  Support result;
   auto keep = [&](Point x, Point y) {
     if (x == y) return;
-    result.moved_.push_back(x);
-    result.image_.push_back(y);
+    result.moved.push_back(x);
+    result.image.push_back(y);
   };
   // Both supports are sorted, so one merge visits every point that either of them moves, in order.
   std::size_t mine = 0, theirs = 0;
-  while (mine < moved_.size() || theirs < other.moved_.size()) {
-    if (theirs == other.moved_.size() || (mine < moved_.size() && moved_[mine] < other.moved_[theirs])) {
-      keep(moved_[mine], image_[mine]);
+  while (mine < moved.size() || theirs < their_moved.size()) {
+    if (theirs == their_moved.size() || (mine < moved.size() && moved[mine] < their_moved[theirs])) {
+      keep(moved[mine], image[mine]);
       ++mine;
     } else {
-      const Point x = other.moved_[theirs];
-      if (mine < moved_.size() && moved_[mine] == x) ++mine;
-      keep(x, (*this)(other.image_[theirs]));
+      const Point x = their_moved[theirs];
+      if (mine < moved.size() && moved[mine] == x) ++mine;
+      keep(x, (*this)(their_image[theirs]));
       ++theirs;
     }
   }
-  return result;
+  return Permutation(std::move(result));
 }
 
 Permutation Permutation::restricted(Point degree) const {
-  Permutation result;
-  for (std::size_t k = 0; k < moved_.size() && moved_[k] < degree; ++k) {
-    if (image_[k] >= degree) throw ArgumentError(fmt::format("the permutation maps {} to {}, so it does not preserve 0..{}", moved_[k], image_[k], degree - 1));
-    result.moved_.push_back(moved_[k]);
-    result.image_.push_back(image_[k]);
+  const std::vector<Point>&moved = this->moved(), &image = this->image();
+  Support result;
+  for (std::size_t k = 0; k < moved.size() && moved[k] < degree; ++k) {
+    if (image[k] >= degree) throw ArgumentError(fmt::format("the permutation maps {} to {}, so it does not preserve 0..{}", moved[k], image[k], degree - 1));
+    result.moved.push_back(moved[k]);
+    result.image.push_back(image[k]);
   }
-  return result;
+  return Permutation(std::move(result));
 }
 
 std::string to_cycles(const Permutation& permutation) {

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sightline::group {
@@ -12,7 +14,8 @@ namespace sightline::group {
 using Point = std::uint32_t;
 
 /// A permutation stored by its support: moved[k] -> image[k], moved sorted ascending, moved[k] != image[k]. Everything else
-/// is fixed. Convention of theory.md 1.1: (s t)(x) = s(t(x)), the right one acts first.
+/// is fixed. Convention of theory.md 1.1: (s t)(x) = s(t(x)), the right one acts first. Copies share the support: groups are handed on,
+/// and some of their generators move a million points.
 class Permutation {
 public:
   Permutation() = default;  ///< identity
@@ -23,19 +26,25 @@ public:
   static Permutation transposition(Point a, Point b);
 
   [[nodiscard]] Point operator()(Point x) const;  ///< O(log support), O(1) where few points between the first and the last stay
-  [[nodiscard]] bool is_identity() const { return moved_.empty(); }
-  [[nodiscard]] const std::vector<Point>& moved() const { return moved_; }
-  [[nodiscard]] const std::vector<Point>& image() const { return image_; }
+  [[nodiscard]] bool is_identity() const { return moved().empty(); }
+  [[nodiscard]] const std::vector<Point>& moved() const { return support_ ? support_->moved : none(); }
+  [[nodiscard]] const std::vector<Point>& image() const { return support_ ? support_->image : none(); }
   [[nodiscard]] std::vector<Point> images(Point degree) const;
   [[nodiscard]] Permutation inverse() const;
   /// The permutation x -> (*this)(other(x)).
   [[nodiscard]] Permutation after(const Permutation& other) const;
   /// The restriction to 0..degree-1, which must be mapped onto itself.
   [[nodiscard]] Permutation restricted(Point degree) const;
-  friend bool operator==(const Permutation&, const Permutation&) = default;
+  friend bool operator==(const Permutation& a, const Permutation& b) { return a.support_ == b.support_ || (a.moved() == b.moved() && a.image() == b.image()); }
 
 private:
-  std::vector<Point> moved_, image_;
+  struct Support {
+    std::vector<Point> moved, image;
+  };
+  explicit Permutation(Support support) : support_(std::make_shared<const Support>(std::move(support))) {}
+  [[nodiscard]] static const std::vector<Point>& none();
+
+  std::shared_ptr<const Support> support_;  ///< null: the identity
 };
 
 /// Index of the first of the sorted, distinct points that is not below x. O(log of the points between the first and the last that are missing).
