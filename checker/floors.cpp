@@ -1,4 +1,5 @@
 // Targets with a proven error floor, as exact rationals (theory 3, 15), and what a fixed position table keeps apart (3.9, 15.5 D1).
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -77,20 +78,11 @@ Rational decimal(const Json& value) {
   return exponent >= 0 ? Rational(mantissa * scale, 1, negative) : Rational(mantissa, scale, negative);
 }
 
-std::vector<std::vector<double>> position_table(const Derivation& d) {
-  const Json& input = d.a["input"];
-  std::vector<std::vector<double>> table(d.n, std::vector<double>(static_cast<std::size_t>(d.dim)));
-  for (std::size_t p = 0; p < d.n; ++p) {
-    for (std::size_t k = 0; k < table[p].size(); ++k) {
-      if (input["positions"].is("fixed")) {
-        table[p][k] = input["table"][p][k].number();
-        continue;
-      }
-      const double angle = static_cast<double>(p) / std::pow(10000.0, static_cast<double>(k / 2 * 2) / static_cast<double>(d.dim));
-      table[p][k] = k % 2 == 0 ? std::sin(angle) : std::cos(angle);
-    }
-  }
-  return table;
+/// Of the position table: row p, column k.
+double position_entry(const Derivation& d, std::size_t p, std::size_t k) {
+  if (d.a["input"]["positions"].is("fixed")) return d.a["input"]["table"][p][k].number();
+  const double angle = static_cast<double>(p) / std::pow(10000.0, static_cast<double>(k / 2 * 2) / static_cast<double>(d.dim));
+  return k % 2 == 0 ? std::sin(angle) : std::cos(angle);
 }
 
 }  // namespace
@@ -293,10 +285,9 @@ void add_overlap_floor(Derivation& d, const std::optional<Collision>& collision,
   if (!collision || orbit[collision->a] == orbit[collision->b]) return d.add_floor({}, "a target that differs on two inputs which the table makes equal", domain, rule);
   const std::string exchanged = fill("F(X)_{0} = 0, F(X)_{1} = e_1", {std::to_string(collision->a), std::to_string(collision->b)});
   if (centred(d)) return d.add_floor({}, exchanged, domain, rule);  // the share of such inputs is not a product over coordinates
-  const auto table = position_table(d);
   double share = 0.5;  // every factor is taken 2^-50 smaller, more than its rounding; 1e-9 covers the products and sines
   for (const auto& [i, j] : collision->tau) {
-    for (std::size_t k = 0; i != j && k < table[i].size(); ++k) share *= std::max(0.0, 1 - std::abs(table[i][k] - table[j][k]) / (2 * box) - 0x1p-50);
+    for (std::size_t k = 0; i != j && k < static_cast<std::size_t>(d.dim); ++k) share *= std::max(0.0, 1 - std::abs(position_entry(d, i, k) - position_entry(d, j, k)) / (2 * box) - 0x1p-50);
   }
   const double scaled = std::floor(share * (1 - 1e-9) * 1e12);
   std::optional<Rational> value;
@@ -309,58 +300,92 @@ namespace {
 /// Which rows the box can make equal.
 class RowOverlap {
 public:
-  explicit RowOverlap(const Derivation& d) : d_(d), table_(position_table(d)), fixed_(d.a["input"]["positions"].is("fixed")), centred_(d.a["input"]["domain"].is("centred")) {
+  explicit RowOverlap(const Derivation& d)
+      : d_(d), width_(2 * d.a["target"]["box"].number()), fixed_(d.a["input"]["positions"].is("fixed")), centred_(d.a["input"]["domain"].is("centred")) {
     const Json& front = d.a["input"]["norm"];
     layernorm_ = real(front) && front["kind"].is("layernorm");
     for (const Json& layer : d.a["layer"].array()) layernorm_ = layernorm_ || layer["norm"]["kind"].is("layernorm");
+    if (!centred_ && !fixed_ && width_ >= 2) return;  // sines and cosines of a table differ by less than 2 (16.95)
+    double widest = 0;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(d.dim); ++k) {
+      poll_now();
+      Column column{k, std::vector<double>(d.n)};
+      for (std::size_t p = 0; p < d.n; ++p) column.entry[p] = position_entry(d, p, k);
+      const auto [low, high] = std::ranges::minmax(column.entry);
+      if (!centred_ && high - low < width_ - slack(low, high)) continue;
+      columns_.push_back(std::move(column));
+      if (high - low > widest && !centred_) std::swap(columns_.front(), columns_.back()), widest = high - low;
+    }
   }
   bool close = false;  ///< some sine lies near the edge of the box
   bool exact = true;   ///< whatever was confused is equal
 
   bool overlap(std::size_t i, std::size_t j) {
     if (centred_) return overlap_centred(i, j);
-    for (std::size_t k = 0; k < table_[i].size(); ++k) {
-      if (apart(i, j, k)) return false;
-    }
-    return true;
+    return std::ranges::none_of(columns_, [&](const Column& column) { return apart(i, j, column); });
   }
+  /// use(i, j) for every pair that overlaps, once.
+  template <class Use>
+  void visit(const Use& use) {
+    std::vector<std::size_t> order(d_.n);
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    const bool sorted = !centred_ && !columns_.empty();
+    if (sorted) std::ranges::sort(order, {}, [&](std::size_t i) { return columns_.front().entry[i]; });
+    for (std::size_t p = 0; p < order.size(); ++p) {
+      poll();
+      for (std::size_t q = p; q-- > 0;) {
+        if (sorted) {  // in this column all that come before are farther still
+          const double low = columns_.front().entry[order[q]], high = columns_.front().entry[order[p]];
+          if (high - low > width_ + slack(low, high)) break;
+        }
+        if ((q & 1023U) == 0) poll_now();
+        if (overlap(order[p], order[q])) use(order[p], order[q]);
+      }
+    }
+  }
+  [[nodiscard]] bool all_overlap() const { return !centred_ && columns_.empty(); }
 
 private:
-  bool apart(std::size_t i, std::size_t j, std::size_t k) {
-    const Json& box = d_.a["target"]["box"];
-    const double gap = std::abs(table_[i][k] - table_[j][k]), width = 2 * box.number();
-    if (std::abs(gap - width) > 1e-9 * std::max({1.0, std::abs(table_[i][k]), std::abs(table_[j][k]), width})) return gap > width;
-    if (!fixed_) return close = true, gap >= width;
-    const Rational x = decimal(d_.a["input"]["table"][i][k]), y = decimal(d_.a["input"]["table"][j][k]);
-    return !((x < y ? y - x : x - y) < decimal(box) * 2);
+  struct Column {
+    std::size_t k;
+    std::vector<double> entry;
+  };
+  /// More than rounding.
+  [[nodiscard]] double slack(double x, double y) const { return 1e-6 * std::max({1.0, std::abs(x), std::abs(y), width_}); }
+  bool apart(std::size_t i, std::size_t j, const Column& column) {
+    const double a = column.entry[i], b = column.entry[j], gap = std::abs(a - b);
+    if (std::abs(gap - width_) > 1e-9 * std::max({1.0, std::abs(a), std::abs(b), width_})) return gap > width_;
+    if (!fixed_) return close = true, gap >= width_;
+    const Rational x = decimal(d_.a["input"]["table"][i][column.k]), y = decimal(d_.a["input"]["table"][j][column.k]);
+    return !((x < y ? y - x : x - y) < decimal(d_.a["target"]["box"]) * 2);
   }
   /// Centred tokens: x + e_i = x' + e_j asks e_i - e_j to be centred too; behind a LayerNorm only up to the mean, and then they are not equal (16.21).
   bool overlap_centred(std::size_t i, std::size_t j) {
-    const Json& box = d_.a["target"]["box"];
     bool inside = true;
     if (!fixed_) {
       double sum = 0;
-      for (std::size_t k = 0; k < table_[i].size(); ++k) sum += table_[i][k] - table_[j][k];
+      for (const Column& x : columns_) sum += x.entry[i] - x.entry[j];
       if (!layernorm_ && std::abs(sum) > 1e-6) return false;
-      for (std::size_t k = 0; k < table_[i].size(); ++k) inside = inside && std::abs(table_[i][k] - table_[j][k] - sum / static_cast<double>(d_.dim)) < 2 * box.number() + 1e-9;
+      for (const Column& x : columns_) inside = inside && std::abs(x.entry[i] - x.entry[j] - sum / static_cast<double>(d_.dim)) < width_ + 1e-9;
       exact = exact && !inside;
       return inside;
     }
     Rational sum = 0;
     std::vector<Rational> gap;
-    for (std::size_t k = 0; k < table_[i].size(); ++k) gap.push_back(decimal(d_.a["input"]["table"][i][k]) - decimal(d_.a["input"]["table"][j][k])), sum = sum + gap.back();
+    for (std::size_t k = 0; k < columns_.size(); ++k) gap.push_back(decimal(d_.a["input"]["table"][i][k]) - decimal(d_.a["input"]["table"][j][k])), sum = sum + gap.back();
     if (!layernorm_ && !sum.is_zero()) return false;
     for (const Rational& g : gap) {
       const Rational rest = g - sum / d_.dim;
-      inside = inside && (rest.negative() ? Rational(0) - rest : rest) < decimal(box) * 2;
+      inside = inside && (rest.negative() ? Rational(0) - rest : rest) < decimal(d_.a["target"]["box"]) * 2;
     }
     exact = exact && (!inside || sum.is_zero());
     return inside;
   }
 
   const Derivation& d_;
-  std::vector<std::vector<double>> table_;
+  double width_;
   bool fixed_, centred_, layernorm_ = false;
+  std::vector<Column> columns_;  ///< in which some rows may be apart, the widest first; centred tokens: all
 };
 
 }  // namespace
@@ -368,17 +393,21 @@ private:
 /// Colours tokens by the connected components of "rows differ by less than the box is wide, in every coordinate"; are they cliques?
 Overlaps recolour_by_overlap(const Derivation& d, Layout& layout) {
   RowOverlap rows(d);
-  std::vector<std::size_t> parent(d.n), degree(d.n, 0), size(d.n, 0);
+  if (rows.all_overlap()) {
+    std::fill_n(layout.vertex_colour.begin(), d.n, 1);
+    return Overlaps::exact;
+  }
+  std::vector<std::size_t> parent(d.n), degree(d.n, 0), size(d.n, 0);  // the least of a component is its root
   for (std::size_t i = 0; i < d.n; ++i) parent[i] = i;
   const auto root = [&](std::size_t x) {
     while (parent[x] != x) x = parent[x] = parent[parent[x]];
     return x;
   };
-  for (std::size_t i = 0; i < d.n; ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (rows.overlap(i, j)) ++degree[i], ++degree[j], parent[root(i)] = root(j);
-    }
-  }
+  rows.visit([&](std::size_t i, std::size_t j) {
+    ++degree[i], ++degree[j];
+    const std::size_t a = root(i), b = root(j);
+    parent[std::max(a, b)] = std::min(a, b);
+  });
   if (rows.close) d.trusted.push_back("sines of the position table that lie within 1e-9 of the edge of the box are taken as computed");
   bool cliques = true;
   for (std::size_t i = 0; i < d.n; ++i) ++size[root(i)];

@@ -1,6 +1,7 @@
 #include "graph.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -523,7 +524,7 @@ private:
   std::vector<Open> open_;
   std::vector<std::uint32_t> gap_end_;
   std::vector<Vertex> readers_;
-  std::vector<std::pair<Vertex, Run>> out_;
+  std::deque<std::pair<Vertex, Run>> out_;  ///< grows without a copy: it may be the largest list of a check
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "sight.hpp"
 
@@ -77,7 +79,8 @@ public:
   [[nodiscard]] bool everything() const { return kind_ == ClassKind::all; }
   /// Are the sets smaller than the class says, or other than all, 0..a, or what is ever seen?
   [[nodiscard]] const std::vector<std::vector<bool>>* sets() const { return sets_.empty() ? nullptr : &sets_; }
-  [[nodiscard]] std::vector<bool> of(Vertex a) const;
+  /// By token. Good until it is asked about another token.
+  [[nodiscard]] const std::vector<bool>& of(Vertex a) const;
   /// One orbit, and W(a) = {a} for every a: nobody need see anybody else, and every map of a token to another is explained.
   [[nodiscard]] bool own_only() const { return own_only_; }
   /// False: j is not in W(a), as is known without looking at the view of a.
@@ -85,11 +88,13 @@ public:
 
 private:
   void shrink(const Group& target);
+  [[nodiscard]] std::vector<bool> list(Vertex a) const;
 
   const Layout& layout_;
   ClassKind kind_;
   bool own_only_ = false;
   std::vector<std::vector<bool>> sets_;
+  mutable std::optional<std::pair<Vertex, std::vector<bool>>> last_;  // many maps of one view are asked about one after another
 };
 
 [[nodiscard]] bool is_trivial(const Group& group);

@@ -66,9 +66,14 @@ void WantedTokens::shrink(const Group& target) {
   sets_ = std::move(sets);
 }
 
-std::vector<bool> WantedTokens::of(Vertex a) const {
+const std::vector<bool>& WantedTokens::of(Vertex a) const {
   if (!sets_.empty()) return sets_[a];
-  std::vector<bool> set(layout_.tokens, kind_ == ClassKind::all);
+  if (!last_ || (!everything() && last_->first != a)) last_.emplace(a, list(a));
+  return last_->second;
+}
+
+std::vector<bool> WantedTokens::list(Vertex a) const {
+  std::vector<bool> set(layout_.tokens, everything());
   if (own_only_) {
     set[a] = true;
     return set;

@@ -379,16 +379,35 @@ bool Analysis::contains(const Permutation& permutation) const {
   return true;
 }
 
+namespace {
+
+using PartialMap = std::vector<std::pair<Point, Point>>;
+
+// Sorts the pairs and drops repetitions; false: a point has two targets, or two points have one.
+bool tidy(PartialMap& map) {
+  if (!std::is_sorted(map.begin(), map.end())) std::sort(map.begin(), map.end());
+  map.erase(std::unique(map.begin(), map.end()), map.end());
+  if (std::adjacent_find(map.begin(), map.end(), [](const auto& a, const auto& b) { return a.first == b.first; }) != map.end()) return false;
+  std::vector<Point> targets;
+  targets.reserve(map.size());
+  for (const auto& [x, y] : map) targets.push_back(y);
+  if (!std::is_sorted(targets.begin(), targets.end())) std::sort(targets.begin(), targets.end());
+  return std::adjacent_find(targets.begin(), targets.end()) == targets.end();
+}
+
+}  // namespace
+
 bool Analysis::extends(const std::vector<Point>& from, const std::vector<Point>& to) const {
   if (from.size() != to.size()) throw ArgumentError("a partial map needs one target for every point");
-  std::map<Point, Point> map, back;
+  PartialMap map;
+  map.reserve(from.size());
   for (std::size_t k = 0; k < from.size(); ++k) {
     if (from[k] >= degree_ || to[k] >= degree_) throw ArgumentError("a partial map leaves the points of its group");
-    const auto there = map.emplace(from[k], to[k]);
-    const auto here = back.emplace(to[k], from[k]);
-    if (there.first->second != to[k] || here.first->second != from[k]) return false;
+    map.emplace_back(from[k], to[k]);
   }
-  std::map<Point, Point> quotient, quotient_back;
+  if (!tidy(map)) return false;
+  PartialMap quotient;
+  quotient.reserve(map.size());
   for (const auto& [x, y] : map) {
     const Point q = quotient_of_[x], r = quotient_of_[y];
     if (q == none) {
@@ -396,10 +415,9 @@ bool Analysis::extends(const std::vector<Point>& from, const std::vector<Point>&
       continue;
     }
     if (r == none || size_of_[q] != size_of_[r]) return false;
-    const auto there = quotient.emplace(q, r);
-    const auto here = quotient_back.emplace(r, q);
-    if (there.first->second != r || here.first->second != q) return false;
+    quotient.emplace_back(q, r);
   }
+  if (!tidy(quotient)) return false;
   if (next_) {
     std::vector<Point> sources, targets;
     for (const auto& [q, r] : quotient) {

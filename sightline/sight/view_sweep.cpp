@@ -151,9 +151,14 @@ bool WantedTokens::may_be_moved(Vertex a, const group::Permutation& tau) const {
   return std::any_of(tau.moved().begin(), tau.moved().end(), [&](Vertex j) { return j < question_.layout->tokens && (sets_.empty() ? j <= a : sets_[a][j]); });
 }
 
-std::vector<bool> WantedTokens::of(Vertex a) const {
-  const Layout& layout = *question_.layout;
+const std::vector<bool>& WantedTokens::of(Vertex a) const {
   if (!sets_.empty()) return sets_[a];
+  if (!last_ || (!everything_ && last_->first != a)) last_.emplace(a, list(a));
+  return last_->second;
+}
+
+std::vector<bool> WantedTokens::list(Vertex a) const {
+  const Layout& layout = *question_.layout;
   std::vector<bool> set(layout.tokens, everything_);
   if (own_only_) set[a] = true;
   if (everything_ || own_only_) return set;

@@ -28,16 +28,20 @@ public:
   [[nodiscard]] bool own_only() const { return own_only_; }
   /// False: the permutation moves nothing of W(a), so that the identity does what it does. O(tokens moved).
   [[nodiscard]] bool may_be_moved(Vertex a, const group::Permutation& tau) const;
-  [[nodiscard]] std::vector<bool> of(Vertex a) const;
+  /// By token. Good until it is asked about another token; one thread at a time.
+  [[nodiscard]] const std::vector<bool>& of(Vertex a) const;
 
 private:
   /// The class's sets without the pairs that G moves out of the class: n times as many steps as generators move tokens.
   [[nodiscard]] std::vector<std::vector<bool>> shrink() const;
 
+  [[nodiscard]] std::vector<bool> list(Vertex a) const;
+
   const ViewQuestion& question_;
   const Budget budget_;  ///< its own: what the sets take is given back when they go
   bool everything_ = false, own_only_ = false;
   std::vector<std::vector<bool>> sets_;  // empty: as the class says
+  mutable std::optional<std::pair<Vertex, std::vector<bool>>> last_;  // many maps of one view are asked about one after another
 };
 
 /// An isomorphism H_a -> H_b on the tokens that a sees, sorted by first.

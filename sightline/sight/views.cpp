@@ -37,7 +37,7 @@ protected:
       return is_layout_symmetry(to_permutation(move));
     }
     std::vector<group::Point> from, to;
-    const std::vector<bool> wanted = wanted_.of(move.a);
+    const std::vector<bool>& wanted = wanted_.of(move.a);
     for (const auto& [j, image] : move.tau) {
       if (!wanted[j]) continue;
       from.push_back(j);

@@ -17,14 +17,17 @@ using namespace architecture;
 
 namespace {
 
+double compute_entry(const Architecture& a, std::size_t p, std::size_t k) {
+  if (a.input.positions == Positions::fixed) return a.input.table[p][k];
+  const double angle = static_cast<double>(p) / std::pow(10000.0, static_cast<double>(k / 2 * 2) / static_cast<double>(a.dim));
+  return k % 2 == 0 ? std::sin(angle) : std::cos(angle);
+}
+
 std::vector<std::vector<double>> make_table(const Architecture& a) {
   if (a.input.positions == Positions::fixed) return a.input.table;
   std::vector<std::vector<double>> table(static_cast<std::size_t>(a.tokens), std::vector<double>(static_cast<std::size_t>(a.dim)));
   for (std::size_t p = 0; p < table.size(); ++p) {
-    for (std::size_t k = 0; k < table[p].size(); ++k) {
-      const double angle = static_cast<double>(p) / std::pow(10000.0, static_cast<double>(k / 2 * 2) / static_cast<double>(a.dim));
-      table[p][k] = k % 2 == 0 ? std::sin(angle) : std::cos(angle);
-    }
+    for (std::size_t k = 0; k < table[p].size(); ++k) table[p][k] = compute_entry(a, p, k);
   }
   return table;
 }
@@ -34,13 +37,6 @@ bool are_apart(double x, double y, double width) {
   const double gap = std::abs(x - y);
   if (std::abs(gap - width) > 1e-9 * std::max({1.0, std::abs(x), std::abs(y), width})) return gap > width;
   return abs(to_rational(x) - to_rational(y)) >= 2 * to_rational(width / 2);
-}
-
-bool may_overlap(const std::vector<double>& x, const std::vector<double>& y, double box, bool computed) {
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    if (computed ? std::abs(x[k] - y[k]) >= 2 * box : are_apart(x[k], y[k], 2 * box)) return false;
-  }
-  return true;
 }
 
 /// Centred tokens (16.21): x + e_i = x' + e_j asks e_i - e_j to be centred too; behind a LayerNorm only up to the mean.
@@ -76,18 +72,66 @@ bool reads_through_layernorm(const Architecture& a) {
 /// The rows of the table, and which of them the box can make equal.
 class PositionRows {
 public:
-  explicit PositionRows(const Architecture& a)
-      : table_(make_table(a)), box_(a.target.box), centred_(a.input.domain == Domain::centred), computed_(a.input.positions == Positions::sinusoidal),
-        layernorm_(reads_through_layernorm(a)) {}
-  [[nodiscard]] std::size_t size() const { return table_.size(); }
-  [[nodiscard]] Overlap compare(std::size_t i, std::size_t j) const {
-    return centred_ ? compare_centred(table_[i], table_[j], box_, computed_, layernorm_) : Overlap{may_overlap(table_[i], table_[j], box_, computed_), true};
+  PositionRows(const Architecture& a, const Budget& budget)
+      : size_(static_cast<std::size_t>(a.tokens)), width_(2 * a.target.box), centred_(a.input.domain == Domain::centred),
+        computed_(a.input.positions == Positions::sinusoidal), layernorm_(reads_through_layernorm(a)), budget_(budget) {
+    if (centred_) {
+      if (computed_) budget_.ask(std::uint64_t{size_} * static_cast<std::uint64_t>(a.dim) * sizeof(double));
+      table_ = make_table(a);
+    } else if (!computed_ || width_ < 2) {  // sines and cosines of a table differ by less than 2 (docs/theory.md 16.95)
+      keep_columns(a);
+    }
   }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] Overlap compare(std::size_t i, std::size_t j) const {
+    if (centred_) return compare_centred(table_[i], table_[j], width_ / 2, computed_, layernorm_);
+    return {std::none_of(columns_.begin(), columns_.end(), [&](const std::vector<double>& x) { return computed_ ? std::abs(x[i] - x[j]) >= width_ : are_apart(x[i], x[j], width_); }), true};
+  }
+  /// Calls use(i, j, overlap) for the pairs that may be confused, once each.
+  template <class Use>
+  void visit_confused(const Use& use) const {
+    std::vector<std::size_t> order(size_);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const bool sorted = !centred_ && !columns_.empty();
+    if (sorted) std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return columns_.front()[i] < columns_.front()[j]; });
+    for (std::size_t p = 0; p < size_; ++p) {
+      budget_.poll();
+      for (std::size_t q = p; q-- > 0;) {
+        if (sorted && is_far(columns_.front()[order[q]], columns_.front()[order[p]])) break;
+        const Overlap overlap = compare(order[p], order[q]);
+        if (overlap.confused) use(order[p], order[q], overlap);
+      }
+    }
+  }
+  /// No two rows are apart.
+  [[nodiscard]] bool all_overlap() const { return !centred_ && columns_.empty(); }
 
 private:
-  std::vector<std::vector<double>> table_;
-  double box_;
+  /// Beyond doubt, also for what lies behind either of them.
+  [[nodiscard]] bool is_far(double low, double high) const { return high - low > width_ + 1e-6 * std::max({1.0, std::abs(low), std::abs(high), width_}); }
+
+  /// The columns whose entries are not all near each other, the widest first.
+  void keep_columns(const Architecture& a) {
+    std::vector<double> column(size_), ranges;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(a.dim); ++k) {
+      budget_.poll();
+      for (std::size_t p = 0; p < size_; ++p) column[p] = compute_entry(a, p, k);
+      const auto [low, high] = std::minmax_element(column.begin(), column.end());
+      if (*high - *low < width_ - 1e-6 * std::max({1.0, std::abs(*low), std::abs(*high), width_})) continue;
+      budget_.ask(std::uint64_t{size_} * sizeof(double));
+      ranges.push_back(*high - *low);
+      columns_.push_back(column);
+    }
+    if (columns_.empty()) return;
+    std::swap(columns_.front(), columns_[static_cast<std::size_t>(std::max_element(ranges.begin(), ranges.end()) - ranges.begin())]);
+  }
+
+  std::size_t size_;
+  double width_;
   bool centred_, computed_, layernorm_;
+  const Budget budget_;                       ///< its own: what it keeps is given back when it goes
+  std::vector<std::vector<double>> table_;    ///< centred tokens: whole rows count
+  std::vector<std::vector<double>> columns_;
 };
 
 }  // namespace
@@ -124,9 +168,13 @@ bool norms_merge_rows(const Architecture& a) {
 }
 
 Overlaps recolour_by_overlap(const Context& context, layout::Layout& layout) {
-  const PositionRows rows(context.architecture);
+  const PositionRows rows(context.architecture, context.budget);
   const std::size_t n = rows.size();
-  std::vector<std::size_t> parent(n);
+  if (rows.all_overlap()) {
+    std::fill(layout.vertex_colour.begin(), layout.vertex_colour.begin() + static_cast<std::ptrdiff_t>(n), 1);
+    return Overlaps::exact;
+  }
+  std::vector<std::size_t> parent(n);  // the least of a component is its root
   std::iota(parent.begin(), parent.end(), std::size_t{0});
   const auto root = [&](std::size_t x) {
     while (parent[x] != x) x = parent[x] = parent[parent[x]];
@@ -134,16 +182,12 @@ Overlaps recolour_by_overlap(const Context& context, layout::Layout& layout) {
   };
   std::vector<std::size_t> degree(n, 0);
   bool exact = true;
-  for (std::size_t i = 0; i < n; ++i) {
-    context.budget.poll();
-    for (std::size_t j = 0; j < i; ++j) {
-      const Overlap overlap = rows.compare(i, j);
-      if (!overlap.confused) continue;
-      exact = exact && overlap.exact;
-      ++degree[i], ++degree[j];
-      parent[root(i)] = root(j);
-    }
-  }
+  rows.visit_confused([&](std::size_t i, std::size_t j, const Overlap& overlap) {
+    exact = exact && overlap.exact;
+    ++degree[i], ++degree[j];
+    const std::size_t a = root(i), b = root(j);
+    parent[std::max(a, b)] = std::min(a, b);
+  });
   std::vector<std::size_t> size(n, 0);
   for (std::size_t i = 0; i < n; ++i) ++size[root(i)];
   bool cliques = true;
@@ -171,7 +215,7 @@ ExchangedRows find_exchanged_rows(const Context& context, const group::Group& gr
   result.complete = std::all_of(generators.begin(), generators.end(), is_harmless);
   if (result.complete || n > most_neighbours) return result;
 
-  const PositionRows rows(context.architecture);
+  const PositionRows rows(context.architecture, context.budget);
   if (n > most_tokens) {
     const group::Membership member(group, context.budget);
     for (group::Point i = n - 1; i > 0 && !result.first; --i) {
@@ -254,11 +298,11 @@ Floor make_overlap_floor(const Context& context, const std::optional<sight::Coll
   if (!collision || orbit[collision->a] == orbit[collision->b]) return floor;
   floor.target = fmt::format("F(X)_{} = 0, F(X)_{} = e_1", collision->a, collision->b);
   if (centred) return floor;  // the share of such inputs is not a product over coordinates
-  const auto table = make_table(context.architecture);
+  const Architecture& a = context.architecture;
   double share = 0.5;
   for (auto [i, j] : collision->tau) {
-    for (std::size_t k = 0; k < table[i].size(); ++k) {
-      if (i != j) share *= std::max(0.0, 1 - std::abs(table[i][k] - table[j][k]) / (2 * context.architecture.target.box) - 0x1p-50);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(a.dim) && i != j; ++k) {
+      share *= std::max(0.0, 1 - std::abs(compute_entry(a, i, k) - compute_entry(a, j, k)) / (2 * a.target.box) - 0x1p-50);
     }
   }
   // A floor may be rounded down but never up: every factor is 2^-50 smaller, more than its rounding, and 1e-9 covers products.
