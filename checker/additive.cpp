@@ -5,6 +5,7 @@
 
 #include "json.hpp"
 #include "labels.hpp"
+#include "poll.hpp"
 #include "reach.hpp"
 
 namespace checker {
@@ -18,6 +19,7 @@ std::vector<std::int64_t> times(const Layout& layout, Vertex root, std::uint64_t
   time[root] = static_cast<std::int64_t>(m);
   std::vector<Run> row;
   while (!open.empty()) {
+    poll();
     const auto [left, i] = *open.rbegin();
     open.erase(std::prev(open.end()));
     for (std::int64_t q = 1; q <= left; ++q) {
@@ -45,6 +47,7 @@ char look(const FirstSums& q, Vertex root, std::uint64_t depth, bool trivial) {
   std::vector<Run> row;
   for (Vertex u = 0; u < layout.vertices(); ++u) {
     if (time[u] < 1) continue;
+    poll();
     for (const std::uint32_t r : layout.layer(1)) {
       std::map<std::int64_t, std::set<Vertex>> by_colour;
       layout.relations[r].raw_row(u, row);
@@ -62,7 +65,10 @@ char look(const FirstSums& q, Vertex root, std::uint64_t depth, bool trivial) {
     again = false;
     std::set<Vertex> known;
     for (const auto& sum : sums) if (sum.size() == 1) known.insert(*sum.begin());
-    for (auto& sum : sums) for (const Vertex v : known) again = sum.erase(v) > 0 || again;
+    for (auto& sum : sums) {
+      poll();
+      for (const Vertex v : known) again = sum.erase(v) > 0 || again;
+    }
   }
   std::set<Vertex> rest;
   for (const auto& sum : sums) rest.insert(sum.begin(), sum.end());
@@ -78,6 +84,7 @@ char look(const FirstSums& q, Vertex root, std::uint64_t depth, bool trivial) {
   }
   std::map<std::vector<bool>, Vertex> alike;
   for (const Vertex v : rest) {
+    poll();
     std::vector<bool> where;
     for (const auto& sum : whole) where.push_back(sum.count(v) > 0);
     const auto [place, fresh] = alike.emplace(where, v);

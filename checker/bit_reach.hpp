@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "poll.hpp"
 #include "read_layers.hpp"
@@ -313,6 +315,9 @@ private:
     std::vector<bool> met(layout_.vertices(), false);
     std::vector<Vertex> queue;
     columns.clear();
+    std::map<std::uint32_t, std::vector<std::uint32_t>> told;  // by layer and group: the last ball, from 1 on, that met all of it
+    for (const auto& [l, readers] : readers_) told[l].assign(layers_.at(l).groups.size(), 0);
+    std::uint32_t ball = 1;
     Vertex lowest = 0;
     for (std::size_t at = 0; columns.size() < count;) {
       if (at == queue.size()) {
@@ -325,10 +330,13 @@ private:
       if (j < count && columns.size() % lane_bits == 0 && at < queue.size()) {  // the next ball begins where this one ends
         for (std::size_t k = at + 1; k < queue.size(); ++k) met[queue[k]] = false, lowest = std::min(lowest, queue[k]);
         queue.resize(at + 1);
+        ++ball;
         continue;
       }
+      poll();
       for (const auto& [l, readers] : readers_) {
         for (const std::uint32_t g : readers.of(j)) {
+          if (std::exchange(told[l][g], ball) == ball) continue;
           for (Vertex i = layers_.at(l).groups[g].begin; i < layers_.at(l).groups[g].end; ++i) {
             if (!met[i]) queue.push_back(i);
             met[i] = true;

@@ -306,9 +306,16 @@ Name name_blocks_of_classes(const Group& group, const Budget& budget) {
   const auto count = static_cast<Point>(size.size());
   std::vector<Permutation> quotient;
   for (const Permutation& g : group.generators) {
-    auto images = Permutation().images(count);
-    for (std::size_t k = 0; k < g.moved().size(); ++k) images[class_of[g.moved()[k]]] = class_of[g.image()[k]];
-    quotient.push_back(Permutation::from_images(images));
+    std::vector<std::pair<Point, Point>> moves;  // a few: there may be as many generators as classes
+    for (std::size_t k = 0; k < g.moved().size(); ++k) moves.emplace_back(class_of[g.moved()[k]], class_of[g.image()[k]]);
+    std::sort(moves.begin(), moves.end());
+    moves.erase(std::unique(moves.begin(), moves.end()), moves.end());
+    std::vector<Point> from, to;
+    for (const auto& [c, image] : moves) {
+      from.push_back(c);
+      to.push_back(image);
+    }
+    quotient.push_back(Permutation::from_support(std::move(from), std::move(to)));
   }
   const Fold fold = find_fold(count, quotient, budget);
   std::vector<Point> block_of(count, 0), first;  // of a class; the first class of every kind

@@ -250,6 +250,9 @@ private:
     const auto count = static_cast<Vertex>(columns.size());
     std::vector<bool> met(layout_.vertices(), false);
     std::vector<Vertex> queue, ordered;
+    std::map<std::uint32_t, std::vector<std::uint32_t>> told;  // by layer and row: the last ball, from 1 on, that met all its readers
+    for (const auto& [l, pending] : pending_) told[l].assign(layers_[l].size(), 0);
+    std::uint32_t ball = 1;
     std::size_t at = 0;
     for (Vertex lowest = 0; ordered.size() < columns.size();) {
       if (at == queue.size()) {
@@ -266,10 +269,13 @@ private:
           lowest = std::min(lowest, queue[k]);
         }
         if (at < queue.size()) queue.resize(at + 1);
+        ++ball;
         continue;
       }
+      budget_.poll();
       for (const auto& [l, pending] : pending_) {
         for (const std::uint32_t r : pending.rows_with(j)) {
+          if (std::exchange(told[l][r], ball) == ball) continue;
           layers_[l].for_each_reader(r, [&](Vertex i) {
             if (!met[i]) queue.push_back(i);
             met[i] = true;

@@ -57,6 +57,7 @@ public:
     std::vector<std::size_t> count;
     std::map<Vertex, std::vector<std::size_t>> where;
     for (std::size_t s = 0; s < sums.size(); ++s) {
+      context_.budget.poll();
       count.push_back(sums[s].size());
       for (const Vertex v : sums[s]) unknown[v] = true, where[v].push_back(s);
     }
@@ -66,6 +67,7 @@ public:
       if (count[s] == 1) ready.push_back(s);
     }
     while (!ready.empty()) {
+      context_.budget.poll();
       const std::size_t s = ready.back();
       ready.pop_back();
       for (const Vertex v : sums[s]) {
@@ -114,6 +116,7 @@ private:
     const Vertex first = context_.architecture.input.bos ? 1 : 0;
     for (Vertex u = 0; u < seen_.vertices(); ++u) {
       if (time[u] < 1) continue;
+      context_.budget.poll();
       for (const std::uint32_t r : seen_.layer(1).relations) {
         seen_.relations[r].raw_row(u, row);
         std::map<std::int64_t, std::vector<Vertex>> by_colour;
