@@ -26,7 +26,7 @@ public:
       list_[lists_++] = {static_cast<const char*>(first), stride_bytes, row_bytes, rows};
   }
   void step() {
-    for (int k = 0; k < 8 && at_ < lists_; ++k) {
+    for (int k = 0; k < 16 && at_ < lists_; ++k) {
       const List& list = list_[at_];
       const char* const row = list.first + row_ * list.stride;
       const char* const end = row + list.row_bytes;
