@@ -222,8 +222,12 @@ public:
         const std::int64_t inner = classes.inner[k * relations + r];
         const std::int64_t colour = own.colour(x);
         // A hidden row says nothing, so it cannot contradict anything.
+        bool is_written = false;  // row is that of x
+        const auto write_row = [&] {
+          if (!std::exchange(is_written, true)) replace_own(relation, x, inner, row);
+        };
         if (relation.visible[x] && (colour != inner || !is_surely_constant(relation, x))) {
-          replace_own(relation, x, inner, row);
+          write_row();
           if (!is_constant_on_classes(row, colours)) return false;
         }
         for (std::uint32_t m = classes.begin[k] + 1; m < classes.begin[k + 1]; ++m) {
@@ -233,6 +237,7 @@ public:
           if (!relation.visible[x]) continue;
           const bool shared = relation.rows.begin[x] == relation.rows.begin[y] && relation.rows.end[x] == relation.rows.end[y];
           if (shared && colour == inner) continue;  // nothing is replaced in one list
+          write_row();
           replace_own(relation, y, inner, other);
           if (row != other) return false;
         }

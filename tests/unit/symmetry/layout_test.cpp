@@ -94,6 +94,17 @@ TEST_CASE("blocks and shifted blocks") {
   CHECK(order_of(sample) == "32!^256 * 256");
 }
 
+TEST_CASE("pairs at a distance are twins, also where equal rows are not one list") {
+  constexpr Vertex n = 8192;
+  std::vector<Part> parts;
+  for (Vertex k = 0; k < n; k += 4) parts.push_back({k, {k % 8 == 0 ? make_moving_run(0, 4, n, 4) : make_moving_run(-4, 0, n, 4)}});
+  Sample pairs(n);
+  pairs.add(make_pattern(n, parts));
+  const Group group = symmetry::compute_automorphisms(pairs.structure, budget);
+  CHECK(group.symmetric_classes.size() == n / 2);
+  CHECK(group.order.factored() == "4096! * 2!^4096");
+}
+
 TEST_CASE("axial attention: rows and columns of a grid") {
   const Vertex side = 64, n = side * side;
   std::vector<Part> rows, columns;
