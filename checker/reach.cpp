@@ -569,7 +569,8 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (auto unseen = unseen_when_seen(state, question, depth.value_or(never))) return *std::move(unseen);
   if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
   if (const Residues* residues = find_residues_for(state, question)) return unseen_by_residues(state, *residues, question, depth);
-  if (const auto reach = ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
+  const bool never_all = question.kind == ClassKind::all && layout.tokens > 1 && question.memory != nullptr && state.causal_chain();  // token 0 sees itself alone
+  if (const auto reach = never_all ? std::nullopt : ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
   if (do_all_see_everything(layout, state.shared(), question, depth.value_or(never))) return none;
   if (Centre* const centre = Centre::takes(question) ? state.centre() : nullptr) {

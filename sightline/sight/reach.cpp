@@ -88,14 +88,16 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
   const auto ask_hubs = [&](const ReachQuestion& asked) { return answer_by_hubs(asked, budget); };
   if (!question.count_unseen) return ask_hubs(question);
   const auto sees_all = [&] { return answer_when_all_is_seen(question, ask_hubs); };
-  const bool may_see_all = question.wanted.kind == ClassKind::all && (!question.depth || *question.depth > 1);
+  // Token 0 of a causal chain never sees the others: hubs would be followed for as many layers as the chain has.
+  const bool ever = question.wanted.kind == ClassKind::all && (layout.tokens < 2 || !is_causal_chain(layout, budget));
+  const bool may_see_all = ever && (!question.depth || *question.depth > 1);
   if (may_see_all) {
     if (auto answer = sees_all()) return answer;
   }
   if (!question.find_layers) {
     if (auto unseen = count_near(question, budget)) return ReachAnswer{std::move(*unseen), {}};
   }
-  return question.wanted.kind == ClassKind::all && !may_see_all ? sees_all() : std::nullopt;
+  return ever && !may_see_all ? sees_all() : std::nullopt;
 }
 
 /// Nothing unless the orbits are known and few.
