@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "field.hpp"
@@ -45,6 +46,17 @@ public:
     std::uint64_t moves = 0;
     for (const Permutation& g : group.generators) moves += g.moves().size();
     steps_left_ = most_tries * (moves + group.degree);
+    begin_.assign(std::size_t{group.degree} + 1, 0);
+    for (const Permutation& g : group.generators) {
+      for (const auto& [x, y] : g.moves()) ++begin_[std::size_t{x} + 1];
+    }
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    if (moves > 8 * std::uint64_t{group.degree}) return;  // few generators that move much: asked one by one
+    movers_.resize(moves);
+    std::vector<std::size_t> at(begin_.begin(), begin_.end() - 1);
+    for (std::uint32_t g = 0; g < group.generators.size(); ++g) {
+      for (const auto& [x, y] : group.generators[g].moves()) movers_[at[x]++] = g;
+    }
   }
 
   /// image[x] for the points of the kept orbit that a is in and its copies: calls take(copy's point, kept point) for every point of a copy.
@@ -90,13 +102,14 @@ private:
     std::vector<bool> reached(group_.degree, false);
     reached[rarest.second] = true;
     for (std::size_t head = 0; head < walk.points.size(); ++head) {
-      for (std::size_t g = 0; g < group_.generators.size(); ++g) {
+      for_each_mover(walk.points[head], [&](std::size_t g) {
         const Vertex y = group_.generators[g](walk.points[head]);
-        if (reached[y]) continue;
+        if (reached[y]) return true;
         reached[y] = true;
         walk.points.push_back(y);
         walk.from.emplace_back(head, g);
-      }
+        return true;
+      });
     }
     return walk;
   }
@@ -117,18 +130,34 @@ private:
       if (steps_left_ == 0 || description_[x] != description_[image[x]]) return false;
       --steps_left_;
     }
-    for (const Permutation& g : group_.generators) {
-      for (const Vertex x : walk.points) {
-        if (steps_left_ == 0 || image[g(x)] != g(image[x])) return false;
+    for (const Vertex x : walk.points) {
+      if (count_movers(x) != count_movers(image[x])) return false;  // whoever moves x moves its image: then nobody else does
+      const bool agrees = for_each_mover(x, [&](std::size_t k) {
+        const Permutation& g = group_.generators[k];
+        if (steps_left_ == 0 || g(image[x]) == image[x] || image[g(x)] != g(image[x])) return false;
         --steps_left_;
-      }
+        return true;
+      });
+      if (!agrees) return false;
     }
     poll();
     return true;  // onto, since b's orbit is; and of the same size
   }
 
+  [[nodiscard]] std::size_t count_movers(Vertex x) const { return begin_[std::size_t{x} + 1] - begin_[x]; }
+  /// use(g) for the generators that move x, ascending, until it says false. Did it never?
+  template <class Use> bool for_each_mover(Vertex x, const Use& use) const {
+    if (!movers_.empty()) return std::all_of(movers_.begin() + static_cast<std::ptrdiff_t>(begin_[x]), movers_.begin() + static_cast<std::ptrdiff_t>(begin_[std::size_t{x} + 1]), use);
+    for (std::size_t g = 0; g < group_.generators.size(); ++g) {
+      if (group_.generators[g](x) != x && !use(g)) return false;
+    }
+    return true;
+  }
+
   std::vector<std::uint64_t> description_;
   std::uint64_t steps_left_ = 0;
+  std::vector<std::size_t> begin_;      ///< by point: how many generators move those before
+  std::vector<std::uint32_t> movers_;   ///< by point: the generators that move it; empty where they are asked one by one
 };
 
 }  // namespace
