@@ -23,15 +23,6 @@ double compute_entry(const Architecture& a, std::size_t p, std::size_t k) {
   return k % 2 == 0 ? std::sin(angle) : std::cos(angle);
 }
 
-std::vector<std::vector<double>> make_table(const Architecture& a) {
-  if (a.input.positions == Positions::fixed) return a.input.table;
-  std::vector<std::vector<double>> table(static_cast<std::size_t>(a.tokens), std::vector<double>(static_cast<std::size_t>(a.dim)));
-  for (std::size_t p = 0; p < table.size(); ++p) {
-    for (std::size_t k = 0; k < table[p].size(); ++k) table[p][k] = compute_entry(a, p, k);
-  }
-  return table;
-}
-
 /// Do the entries differ by at least the width of the box? Numbers are the decimals that were written.
 bool are_apart(double x, double y, double width) {
   const double gap = std::abs(x - y);
@@ -45,25 +36,6 @@ struct Overlap {
   bool exact = true;      ///< ... because they are equal
 };
 
-Overlap compare_centred(const std::vector<double>& x, const std::vector<double>& y, double box, bool computed, bool layernorm) {
-  Overlap overlap{true, true};
-  if (computed) {  // rows of sines and cosines are taken as never centred to each other; near the edge of the box nothing is claimed
-    double sum = 0;
-    for (std::size_t k = 0; k < x.size(); ++k) sum += x[k] - y[k];
-    if (!layernorm && std::abs(sum) > 1e-6) return {false, true};
-    for (std::size_t k = 0; k < x.size(); ++k) overlap.confused = overlap.confused && std::abs(x[k] - y[k] - sum / static_cast<double>(x.size())) < 2 * box + 1e-9;
-    return {overlap.confused, false};
-  }
-  mpq_class sum = 0;
-  std::vector<mpq_class> gap;
-  for (std::size_t k = 0; k < x.size(); ++k) sum += gap.emplace_back(to_rational(x[k]) - to_rational(y[k]));
-  if (!layernorm && sum != 0) return {false, true};
-  const mpq_class mean = sum / static_cast<unsigned long>(x.size()), width = 2 * to_rational(box);
-  for (const mpq_class& g : gap) overlap.confused = overlap.confused && abs(mpq_class(g - mean)) < width;
-  overlap.exact = sum == 0;
-  return overlap;
-}
-
 bool reads_through_layernorm(const Architecture& a) {
   return (a.input.norm && a.input.norm->kind == NormKind::layernorm) ||
          std::any_of(a.layers.begin(), a.layers.end(), [](const LayerSpec& layer) { return layer.norm.kind == NormKind::layernorm; });
@@ -75,16 +47,11 @@ public:
   PositionRows(const Architecture& a, const Budget& budget)
       : size_(static_cast<std::size_t>(a.tokens)), width_(2 * a.target.box), centred_(a.input.domain == Domain::centred),
         computed_(a.input.positions == Positions::sinusoidal), layernorm_(reads_through_layernorm(a)), budget_(budget) {
-    if (centred_) {
-      if (computed_) budget_.ask(std::uint64_t{size_} * static_cast<std::uint64_t>(a.dim) * sizeof(double));
-      table_ = make_table(a);
-    } else if (!computed_ || width_ < 2) {  // sines and cosines of a table differ by less than 2 (docs/theory.md 16.95)
-      keep_columns(a);
-    }
+    if (centred_ || !computed_ || width_ < 2) keep_columns(a);  // sines and cosines of a table differ by less than 2 (docs/theory.md 16.95)
   }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] Overlap compare(std::size_t i, std::size_t j) const {
-    if (centred_) return compare_centred(table_[i], table_[j], width_ / 2, computed_, layernorm_);
+    if (centred_) return compare_centred(i, j);
     return {std::none_of(columns_.begin(), columns_.end(), [&](const std::vector<double>& x) { return computed_ ? std::abs(x[i] - x[j]) >= width_ : are_apart(x[i], x[j], width_); }), true};
   }
   /// Calls use(i, j, overlap) for the pairs that may be confused, once each.
@@ -107,30 +74,50 @@ public:
   [[nodiscard]] bool all_overlap() const { return !centred_ && columns_.empty(); }
 
 private:
+  /// More than rounding.
+  [[nodiscard]] double slack(double x, double y) const { return 1e-6 * std::max({1.0, std::abs(x), std::abs(y), width_}); }
   /// Beyond doubt, also for what lies behind either of them.
-  [[nodiscard]] bool is_far(double low, double high) const { return high - low > width_ + 1e-6 * std::max({1.0, std::abs(low), std::abs(high), width_}); }
+  [[nodiscard]] bool is_far(double low, double high) const { return high - low > width_ + slack(low, high); }
 
-  /// The columns whose entries are not all near each other, the widest first.
+  [[nodiscard]] Overlap compare_centred(std::size_t i, std::size_t j) const {
+    Overlap overlap{true, true};
+    if (computed_) {  // rows of sines and cosines are taken as never centred to each other; near the edge of the box nothing is claimed
+      double sum = 0;
+      for (const std::vector<double>& x : columns_) sum += x[i] - x[j];
+      if (!layernorm_ && std::abs(sum) > 1e-6) return {false, true};
+      for (const std::vector<double>& x : columns_) overlap.confused = overlap.confused && std::abs(x[i] - x[j] - sum / static_cast<double>(columns_.size())) < width_ + 1e-9;
+      return {overlap.confused, false};
+    }
+    mpq_class sum = 0;
+    std::vector<mpq_class> gap;
+    for (const std::vector<double>& x : columns_) sum += gap.emplace_back(to_rational(x[i]) - to_rational(x[j]));
+    if (!layernorm_ && sum != 0) return {false, true};
+    const mpq_class mean = sum / static_cast<unsigned long>(columns_.size()), width = 2 * to_rational(width_ / 2);
+    for (const mpq_class& g : gap) overlap.confused = overlap.confused && abs(mpq_class(g - mean)) < width;
+    overlap.exact = sum == 0;
+    return overlap;
+  }
+
+  /// The columns whose entries are not all near each other, the widest first; for centred tokens, of whom whole rows count, all as they are.
   void keep_columns(const Architecture& a) {
     std::vector<double> column(size_), ranges;
     for (std::size_t k = 0; k < static_cast<std::size_t>(a.dim); ++k) {
       budget_.poll();
       for (std::size_t p = 0; p < size_; ++p) column[p] = compute_entry(a, p, k);
       const auto [low, high] = std::minmax_element(column.begin(), column.end());
-      if (*high - *low < width_ - 1e-6 * std::max({1.0, std::abs(*low), std::abs(*high), width_})) continue;
+      if (!centred_ && *high - *low < width_ - slack(*low, *high)) continue;
       budget_.ask(std::uint64_t{size_} * sizeof(double));
       ranges.push_back(*high - *low);
       columns_.push_back(column);
     }
-    if (columns_.empty()) return;
+    if (centred_ || columns_.empty()) return;
     std::swap(columns_.front(), columns_[static_cast<std::size_t>(std::max_element(ranges.begin(), ranges.end()) - ranges.begin())]);
   }
 
   std::size_t size_;
   double width_;
   bool centred_, computed_, layernorm_;
-  const Budget budget_;                       ///< its own: what it keeps is given back when it goes
-  std::vector<std::vector<double>> table_;    ///< centred tokens: whole rows count
+  const Budget budget_;  ///< its own: what it keeps is given back when it goes
   std::vector<std::vector<double>> columns_;
 };
 
