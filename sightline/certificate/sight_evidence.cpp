@@ -436,7 +436,7 @@ void SightEvidence::add_reach(bool skips_first) {
   if (!skips_first && sight::knows_grid(layout_) && !sight::find_shorter(layout_, budget_)) return;
   // Tokens that everybody reads the checker finds by itself, registers it does not.
   if (layout_.registers == 0 && sight::answer_by_core(question, budget_)) return;
-  if (sight::answer_by_intervals(question, budget_)) return;
+  if (sight::answer_by_intervals(question, budget_) || sight::is_causal_chain(layout_, budget_)) return;
   // Two tokens per stretch are asked before any grid, and with the weights of stretches a grid has no factors.
   if (sight::find_residues(layout_, budget_)) return;
   const auto shorter = sight::find_shorter(layout_, budget_);

@@ -14,8 +14,6 @@ namespace {
 // Below this many vertices the bit columns are quicker than looking for a hub.
 constexpr Vertex small_layout = 1024;
 
-// Every arc goes to the reader itself or down, and every token reads the one before it in some layer: token i then sees exactly
-// 0..i in the end, because a path from i to i-1 cannot go round.
 bool find_causal_chain(const Layout& layout, const Budget& budget) {
   if (layout.registers > 0 || layout.order.empty()) return false;
   const std::vector<bool> used = layout.used_layers();
@@ -49,13 +47,6 @@ bool find_causal_chain(const Layout& layout, const Budget& budget) {
   return true;
 }
 
-bool is_causal_chain(const Layout& layout, const Budget& budget) {
-  ReachMemory::Entry* const memory = ReachMemory::find(layout);
-  if (memory == nullptr) return find_causal_chain(layout, budget);
-  if (!memory->is_causal_chain) memory->is_causal_chain = find_causal_chain(layout, budget);
-  return *memory->is_causal_chain;
-}
-
 /// Nothing is unseen once all is seen. After how many layers that is so is asked about anyway.
 /// @param ask  answers a question for the layers; nothing where it cannot
 template <class Ask>
@@ -84,12 +75,13 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
     if (auto answer = answer_by_grid(question, budget)) return answer;
     if (auto answer = answer_by_residues(question, budget, true)) return answer;
   }
+  // Token 0 of a causal chain never sees the others: hubs would be followed for as many layers as the chain has.
+  const bool never = question.wanted.kind == ClassKind::all && is_causal_chain(layout, budget);
   // Hubs say after how many layers all is seen, whatever the depth that is asked about.
   const auto ask_hubs = [&](const ReachQuestion& asked) { return answer_by_hubs(asked, budget); };
-  if (!question.count_unseen) return ask_hubs(question);
+  if (!question.count_unseen) return never ? ReachAnswer{{}, {std::nullopt, UnreachablePair{0, 1}}} : ask_hubs(question);
   const auto sees_all = [&] { return answer_when_all_is_seen(question, ask_hubs); };
-  // Token 0 of a causal chain never sees the others: hubs would be followed for as many layers as the chain has.
-  const bool ever = question.wanted.kind == ClassKind::all && (layout.tokens < 2 || !is_causal_chain(layout, budget));
+  const bool ever = question.wanted.kind == ClassKind::all && !never;
   const bool may_see_all = ever && (!question.depth || *question.depth > 1);
   if (may_see_all) {
     if (auto answer = sees_all()) return answer;
@@ -113,6 +105,13 @@ std::optional<ReachAnswer> answer_by_depth(const ReachQuestion& question, const 
 }
 
 }  // namespace
+
+bool is_causal_chain(const Layout& layout, const Budget& budget) {
+  ReachMemory::Entry* const memory = ReachMemory::find(layout);
+  if (memory == nullptr) return find_causal_chain(layout, budget);
+  if (!memory->is_causal_chain) memory->is_causal_chain = find_causal_chain(layout, budget);
+  return *memory->is_causal_chain;
+}
 
 const std::vector<Vertex>* find_orbits_for(const ReachQuestion& question, double most_share) {
   const bool same_for_all = question.wanted.kind != ClassKind::causal && !question.wanted.ordinary_only;

@@ -165,6 +165,10 @@ struct GridFactors {
 /// (windows on grids, shifted blocks, rows and columns, dilated windows, butterflies). Nothing otherwise. O(ranges).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_grid(const ReachQuestion& question, const Budget& budget);
 
+/// Does every arc go to the reader itself or down, and does every token read the one before it in some layer? Token i then sees exactly 0..i in
+/// the end, because a path from i to i-1 cannot go round. O(n + runs); remembered.
+[[nodiscard]] bool is_causal_chain(const Layout& layout, const Budget& budget);
+
 /// `unseen` when views at the depth are small, each by itself. Nothing when that takes long. O(sum of the views' rows).
 [[nodiscard]] std::optional<std::vector<Vertex>> count_near(const ReachQuestion& question, const Budget& budget);
 
