@@ -5,6 +5,11 @@
 // (2) T(j), the longest time left when the common part P of a cluster of roots starts with its least times, bounds t_a(j) from below. A fixed p with
 // T(p) >= F shows all its rows to every root, so what p reads goes to what p reads, colour by colour. (3) Kinds of vertices are split by the fixed ones
 // that read them, one-vertex kinds are fixed; kinds that remain must lie in one class each.
+//
+// Where surroundings are large, from the lengths of rows alone: (1') with T from what all roots of a cluster read in the last layer and U(j) the longest time left
+// for one of them, a vertex p with T(p) >= F is fixed by every isomorphism between views of these roots if no other vertex with rows as long as its rows can have as
+// much time left: their intervals T..U do not meet. Then (3); and with all of it a root is fixed, so that there is none between two of the cluster. (2') Nor is there
+// between two clusters if the rows of their roots have different lengths.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -69,6 +74,30 @@ public:
       return std::all_of(clusters_.begin(), clusters_.end(), [&](const Cluster& cluster) { return fixes_all(cluster, number); });
     }
     return false;
+  }
+
+  bool explains_by_lengths(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) {
+    if (views_.depth_ < first_) return false;
+    const std::vector<std::uint64_t> lengths = measure_rows();
+    std::vector<std::vector<Vertex>> clusters;  // the first member is read by the others in the last layer
+    std::uint64_t work = 0;
+    for (const Vertex a : roots) {
+      std::size_t c = 0;
+      for (bool reads = false; c < clusters.size(); ++c) {
+        each_read_last(a, [&](const Piece& piece, std::uint32_t) { reads = reads || holds(piece, clusters[c][0]), ++work; });
+        if (reads) break;
+      }
+      if (c == most_clusters || work > 16 * std::uint64_t{vertices_}) return false;
+      if (c == clusters.size()) clusters.emplace_back();
+      clusters[c].push_back(a);
+    }
+    std::map<std::uint64_t, std::size_t> whose;
+    for (std::size_t c = 0; c < clusters.size(); ++c) {
+      for (const Vertex a : clusters[c]) {
+        if (whose.emplace(lengths[a], c).first->second != c) return false;
+      }
+    }
+    return std::all_of(clusters.begin(), clusters.end(), [&](const std::vector<Vertex>& cluster) { return fixes_all_by_lengths(cluster, lengths, number); });
   }
 
 private:
@@ -261,6 +290,90 @@ private:
     return out;
   }
 
+  [[nodiscard]] bool holds(const Piece& piece, Vertex j) const { return j >= piece.first && j <= piece.last && (j - piece.first) % views_.steps_[piece.step] == 0; }
+
+  /// What a root reads in the last layer.
+  template <class Visit>
+  void each_read_last(Vertex a, const Visit& visit) const {
+    for (const std::uint32_t r : views_.layout_.layers[views_.layout_.order[(views_.depth_ - 1) % views_.layout_.order.size()]]) {
+      const Rows& rows = views_.relations_[r];
+      for (std::size_t k = rows.begin[rows.list[a]]; k < rows.begin[rows.list[a] + 1]; ++k) visit(rows.pieces[k], r);
+    }
+  }
+
+  /// By vertex: its rank, and how much it reads by each relation in each colour. Different where one of these is.
+  [[nodiscard]] std::vector<std::uint64_t> measure_rows() const {
+    std::vector<std::uint64_t> lengths(vertices_);
+    for (Vertex v = 0; v < vertices_; ++v) {
+      std::uint64_t sum = 0;
+      each_piece(v, [&](const Piece& piece, std::size_t relation) { sum += mix(mix(piece.weight) + 31 * relation) * ((piece.last - piece.first) / views_.steps_[piece.step] + 1); });
+      lengths[v] = mix(mix(views_.rank_[v]) + sum);
+    }
+    return lengths;
+  }
+
+  bool fixes_all_by_lengths(const std::vector<Vertex>& cluster, const std::vector<std::uint64_t>& lengths, const std::vector<Vertex>& number) {
+    const auto depth = static_cast<std::int64_t>(views_.depth_);
+    // How many roots read each vertex in the last layer, by relation: as differences along each step.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::int64_t>> read;
+    for (const Vertex a : cluster) {
+      each_read_last(a, [&](const Piece& piece, std::uint32_t relation) {
+        std::vector<std::int64_t>& change = read.try_emplace({relation, piece.step}, std::size_t{vertices_} + views_.steps_[piece.step], 0).first->second;
+        ++change[piece.first];
+        --change[std::size_t{piece.last} + views_.steps_[piece.step]];
+      });
+    }
+    std::map<std::uint32_t, std::vector<std::int64_t>> readers;
+    for (auto& [key, change] : read) {
+      const Vertex step = views_.steps_[key.second];
+      std::vector<std::int64_t>& sum = readers.try_emplace(key.first, vertices_, 0).first->second;
+      for (Vertex j = 0; j < vertices_; ++j) sum[j] += change[j] += j < step ? 0 : change[j - step];
+    }
+    std::vector<std::pair<std::int64_t, Vertex>> all, common;
+    for (const Vertex a : cluster) all.emplace_back(depth, a);
+    for (Vertex j = 0; j < vertices_; ++j) {
+      if (std::any_of(readers.begin(), readers.end(), [&](const auto& of) { return of.second[j] == static_cast<std::int64_t>(cluster.size()); })) common.emplace_back(depth - 1, j);
+    }
+    if (common.empty()) return false;
+    walk(all, 0);
+    const std::vector<std::int64_t> most = latest_;
+    forget();
+    walk(common, 0);
+    bool fixed = !leads_out() && std::all_of(cluster.begin(), cluster.end(), [&](Vertex a) { return latest_[a] >= 0; });
+    if (fixed) {
+      const std::vector<Vertex> alone = find_alone(lengths, most);
+      fixed = !alone.empty() && stay_in_classes(spread(alone), number);
+    }
+    forget();
+    return fixed;
+  }
+
+  /// Those with T >= F whose times no other of the same lengths can have.
+  [[nodiscard]] std::vector<Vertex> find_alone(const std::vector<std::uint64_t>& lengths, const std::vector<std::int64_t>& most) const {
+    std::vector<std::tuple<std::uint64_t, std::int64_t, Vertex>> by_least;
+    for (Vertex j = 0; j < vertices_; ++j) {
+      if (latest_[j] >= 0) by_least.emplace_back(lengths[j], latest_[j], j);
+    }
+    std::sort(by_least.begin(), by_least.end());
+    std::vector<Vertex> alone;
+    std::int64_t before = -1;
+    for (std::size_t k = 0; k < by_least.size(); ++k) {
+      const auto& [length, least, j] = by_least[k];
+      if (k == 0 || std::get<0>(by_least[k - 1]) != length) before = -1;
+      const bool met_later = k + 1 < by_least.size() && std::get<0>(by_least[k + 1]) == length && std::get<1>(by_least[k + 1]) <= most[j];
+      if (least >= static_cast<std::int64_t>(first_) && before < least && !met_later) alone.push_back(j);
+      before = std::max(before, most[j]);
+    }
+    return alone;
+  }
+
+  [[nodiscard]] bool stay_in_classes(const Kinds& kinds, const std::vector<Vertex>& number) const {
+    return std::all_of(kinds.members.begin(), kinds.members.end(), [&](const std::vector<Vertex>& members) {
+      if (members.size() == 1 || latest_[members[0]] < 0) return true;
+      return std::all_of(members.begin(), members.end(), [&](Vertex x) { return x < number.size() && members[0] < number.size() && number[x] == number[members[0]]; });
+    });
+  }
+
   bool fixes_all(const Cluster& cluster, const std::vector<Vertex>& number) {
     std::vector<std::pair<std::int64_t, Vertex>> starts;
     for (const auto& [j, time] : cluster.common) starts.emplace_back(time, j);
@@ -268,21 +381,19 @@ private:
     walk(starts, 0);
     bool fixed = !leads_out() && std::all_of(cluster.roots.begin(), cluster.roots.end(), [&](Vertex a) { return latest_[a] >= 0; });
     if (fixed) {
-      const Kinds kinds = spread(cluster);
-      for (const std::vector<Vertex>& members : kinds.members) {
-        if (members.size() == 1 || latest_[members[0]] < 0) continue;
-        for (const Vertex x : members) fixed = fixed && x < number.size() && members[0] < number.size() && number[x] == number[members[0]];
-      }
+      std::vector<Vertex> common;
+      for (const auto& [j, time] : cluster.common) common.push_back(j);
+      fixed = stay_in_classes(spread(common), number);
     }
     forget();
     return fixed;
   }
 
   /// Kinds as far as fixed vertices tell them apart.
-  Kinds spread(const Cluster& cluster) const {
+  [[nodiscard]] Kinds spread(const std::vector<Vertex>& named) const {
     std::vector<std::uint64_t> first(vertices_, 0), difference(vertices_, 0);  // 0: not seen
     for (Vertex j = 0; j < vertices_; ++j) first[j] = latest_[j] < 0 ? 0 : views_.rank_[j] + 1;
-    for (const auto& [j, time] : cluster.common) first[j] = std::uint64_t{vertices_} + 1 + j;
+    for (const Vertex j : named) first[j] = std::uint64_t{vertices_} + 1 + j;
     Kinds kinds(first);
     std::vector<Vertex> fixed, touched;
     for (const auto& members : kinds.members) {
@@ -362,7 +473,18 @@ private:
 
 bool PlaceColours::explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots, Vertex few_vertices) const {
   if (roots.size() < few_roots || layout_.vertices() < few_vertices || vertex.size() != layout_.vertices() || layout_.order.empty()) return false;
-  return Near(*this).explains(roots, number);
+  return Near(*this).explains(roots, number) || explains_by_lengths(roots, number);
+}
+
+bool PlaceColours::explains_by_lengths(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) const {
+  return vertex.size() == layout_.vertices() && !layout_.order.empty() && depth_ > 0 && Near(*this).explains_by_lengths(roots, number);
+}
+
+bool do_lengths_explain(const Layout& layout, const Group& group, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number) {
+  constexpr std::size_t least = 1024;
+  if (roots.size() < least || !group.classes.empty()) return false;
+  const auto places = PlaceColours::make(layout, group, depth);
+  return places && places->explains_by_lengths(roots, number);
 }
 
 }  // namespace checker

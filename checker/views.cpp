@@ -162,7 +162,7 @@ public:
     }
     // Few roots (the ends of a window) are mostly told by what is near them, and matchings read all rows.
     const bool few = layout_.vertices() >= 4096 && 64 * std::uint64_t{roots.size()} < layout_.vertices();
-    if (!few && do_matchings_explain(layout_, depth_, roots, is_symmetry)) {
+    if (!few && (do_lengths_explain(layout_, layout_group_.group, depth_, roots, explainer_.number()) || do_matchings_explain(layout_, depth_, roots, is_symmetry))) {
       if (keeps_met) meet_given(roots);
       return;
     }

@@ -74,6 +74,8 @@ public:
   /// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? False may mean: not found out (near_views.cpp).
   /// Fewer roots, or a smaller layout: not even tried.
   [[nodiscard]] bool explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots = 8, Vertex few_vertices = 4096) const;
+  /// The same from the lengths of rows.
+  [[nodiscard]] bool explains_by_lengths(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) const;
   std::vector<Vertex> vertex;        ///< by place, ascending
   std::vector<std::uint64_t> count;  ///< by place: the vertices that it stands for
 
@@ -109,6 +111,9 @@ private:
   std::vector<std::vector<std::uint64_t>> prefix_, change_;
   std::vector<std::uint64_t> value_, slots_;
 };
+
+/// PlaceColours::explains_by_lengths for many roots of a layout without symmetric classes.
+[[nodiscard]] bool do_lengths_explain(const Layout& layout, const Group& group, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number);
 
 /// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? Shown by what they keep of each vertex alone:
 /// its colour, the time t_a(j) left to it, whether it is the root, and the colours of its visible rows. False may mean: not found out.

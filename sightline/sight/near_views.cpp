@@ -9,10 +9,20 @@
 //     mapped onto itself, colour by colour; a vertex that is read by a set of fixed vertices like no other is fixed as well.
 //  3. What is not fixed in the end stays among those of its kind; if each kind lies in one class, the group explains every isomorphism.
 // One pass over the rows for a whole cluster (the end of a window), where comparing the views takes one per root.
+//
+// Surroundings of many roots take long where each is large (windows of thousands of tokens). Rows say something by themselves (docs/theory.md 16.96): how many
+// members they have of each colour is kept by isomorphisms wherever a row is in sight, so that
+//  4. with T as above, from what all roots of a cluster read in the last layer, and U(j) the longest time left at j for any root of it: if T(p) >= F and no other
+//     vertex with the counts of p can have as much time left as p can, then p is fixed by every isomorphism between views of these roots; and the rest is step 2.
+//     Where all is fixed, so is the root: two of the cluster have no isomorphism between them;
+//  5. nor have two of different clusters, if their counts differ.
 #include <algorithm>
 #include <numeric>
+#include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "sightline/sight/stepped_sums.hpp"
 #include "sightline/sight/view_colours.hpp"
 #include "sightline/symmetry/partition.hpp"
 
@@ -26,6 +36,19 @@ public:
     next_.resize(std::size_t{vertices_} + 1);
     std::iota(next_.begin(), next_.end(), Vertex{0});
     for (const Rows& rows : views.relations_) last_first_ = std::max(last_first_, rows.first_layer);
+  }
+
+  bool explains_by_rows(const std::vector<Vertex>& number) {
+    if (views_.depth_ < last_first_) return false;
+    const std::vector<std::uint64_t> counts = count_rows();
+    if (!gather()) return false;
+    std::unordered_map<std::uint64_t, Vertex> lead;  // of the cluster in which a root has these counts
+    for (const Cluster& cluster : clusters_) {
+      for (const Vertex a : cluster.roots) {
+        if (lead.emplace(counts[a], cluster.lead).first->second != cluster.lead) return false;
+      }
+    }
+    return std::all_of(clusters_.begin(), clusters_.end(), [&](Cluster& cluster) { return fixes_all_by_rows(cluster, counts, number); });
   }
 
   bool explains(const std::vector<Vertex>& number) {
@@ -266,6 +289,108 @@ private:
     return closed;
   }
 
+  /// By vertex: its colour, and how many vertices it reads by each relation in each colour.
+  [[nodiscard]] std::vector<std::uint64_t> count_rows() const {
+    std::vector<std::uint64_t> counts(vertices_), of_list;
+    for (Vertex v = 0; v < vertices_; ++v) counts[v] = root_hash::mix(views_.rank_[v]);
+    std::uint64_t salt = 7;
+    for (const Rows& rows : views_.relations_) {
+      salt = root_hash::mix(salt);
+      if (rows.first_layer == 0) continue;
+      of_list.assign(rows.begin.size() - 1, 0);
+      for (std::size_t list = 0; list < of_list.size(); ++list) {
+        for (std::size_t p = rows.begin[list]; p < rows.begin[list + 1]; ++p) of_list[list] += root_hash::mix(rows.pieces[p].weight ^ salt) * count_members(rows.pieces[p]);
+      }
+      for (Vertex v = 0; v < vertices_; ++v) counts[v] += root_hash::mix(of_list[rows.list[v]] + salt);
+    }
+    return counts;
+  }
+
+  [[nodiscard]] std::uint64_t count_members(const Piece& piece) const { return std::uint64_t{piece.last - piece.first} / views_.steps_[piece.step] + 1; }
+
+  /// Puts roots that read one vertex in common in the last layer into one cluster, with all that each of them reads there. False where that are too many clusters,
+  /// one has nothing in common, or rows are long.
+  bool gather() {
+    const Layout& layout = *views_.layout_;
+    const auto& last = layout.layers[layout.order[(views_.depth_ - 1) % layout.order.size()]].relations;
+    std::uint64_t work = 0;
+    const auto for_each_piece = [&](std::uint32_t r, Vertex a, const auto& visit) {
+      const Rows& rows = views_.relations_[r];
+      work += rows.begin[rows.list[a] + 1] - rows.begin[rows.list[a]];
+      for (std::size_t p = rows.begin[rows.list[a]]; p < rows.begin[rows.list[a] + 1]; ++p) visit(rows.pieces[p]);
+    };
+    const auto reads = [&](Vertex a, Vertex j) {
+      bool found = false;
+      for (const std::uint32_t r : last) {
+        for_each_piece(r, a, [&](const Piece& piece) { found = found || (j >= piece.first && j <= piece.last && (j - piece.first) % views_.steps_[piece.step] == 0); });
+      }
+      return found;
+    };
+    clusters_.clear();
+    for (const Vertex a : roots_) {
+      views_.budget_->poll();
+      const auto mine = std::find_if(clusters_.begin(), clusters_.end(), [&](const Cluster& cluster) { return reads(a, cluster.lead); });
+      if (mine != clusters_.end()) mine->roots.push_back(a);
+      else if (clusters_.size() < most_clusters) clusters_.push_back({a, {a}, {}});
+      else return false;
+      if (work > 16 * std::uint64_t{vertices_}) return false;
+    }
+    for (Cluster& cluster : clusters_) {
+      std::vector<bool> common(vertices_, false);
+      for (const std::uint32_t r : last) {
+        SteppedSums<std::uint32_t> readers(vertices_);
+        for (const Vertex a : cluster.roots) for_each_piece(r, a, [&](const Piece& piece) { readers.add(piece.first, piece.last, views_.steps_[piece.step], 1); });
+        const std::vector<std::uint32_t> count = std::move(readers).take();
+        for (Vertex j = 0; j < vertices_; ++j) common[j] = common[j] || count[j] == cluster.roots.size();
+      }
+      for (Vertex j = 0; j < vertices_; ++j) {
+        if (common[j]) cluster.common.push_back({j, static_cast<std::int64_t>(views_.depth_) - 1});
+      }
+      if (cluster.common.empty()) return false;
+    }
+    return true;
+  }
+
+  bool fixes_all_by_rows(Cluster& cluster, const std::vector<std::uint64_t>& counts, const std::vector<Vertex>& number) {
+    std::vector<Source> roots;
+    for (const Vertex a : cluster.roots) roots.push_back({a, static_cast<std::int64_t>(views_.depth_)});
+    walk(roots, 0);
+    const std::vector<std::int64_t> most = latest_;
+    forget();
+    walk(cluster.common, 0);
+    bool fixed = is_closed() && std::all_of(cluster.roots.begin(), cluster.roots.end(), [this](Vertex a) { return latest_[a] >= 0; });
+    if (fixed) {
+      const std::vector<Source> alone = find_alone(counts, most);
+      fixed = !alone.empty() && spread(alone, number);
+    }
+    forget();
+    return fixed;
+  }
+
+  /// Those that no other vertex with the same counts meets in its times, from latest_ to `most`.
+  [[nodiscard]] std::vector<Source> find_alone(const std::vector<std::uint64_t>& counts, const std::vector<std::int64_t>& most) const {
+    struct Range {
+      std::uint64_t counts;
+      std::int64_t least, most;
+      Vertex vertex;
+    };
+    std::vector<Range> ranges;
+    for (Vertex j = 0; j < vertices_; ++j) {
+      if (latest_[j] >= 0) ranges.push_back({counts[j], latest_[j], most[j], j});
+    }
+    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return std::tie(a.counts, a.least, a.vertex) < std::tie(b.counts, b.least, b.vertex); });
+    std::vector<Source> alone;
+    std::int64_t before = -1;  // the most among those with the same counts so far
+    for (std::size_t k = 0; k < ranges.size(); ++k) {
+      const Range& range = ranges[k];
+      if (k == 0 || ranges[k - 1].counts != range.counts) before = -1;
+      const bool last = k + 1 == ranges.size() || ranges[k + 1].counts != range.counts;
+      if (range.least >= static_cast<std::int64_t>(last_first_) && before < range.least && (last || ranges[k + 1].least > range.most)) alone.push_back({range.vertex, range.least});
+      before = std::max(before, range.most);
+    }
+    return alone;
+  }
+
   bool fixes_all(const Cluster& cluster, const std::vector<Vertex>& number) {
     std::vector<Source> sources = cluster.common;
     std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) { return a.time != b.time ? a.time > b.time : a.vertex < b.vertex; });
@@ -394,7 +519,11 @@ private:
 
 bool ViewColours::explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots, Vertex few_vertices) const {
   if (roots.size() < few_roots || layout_->vertices() < few_vertices || vertex_.size() != layout_->vertices() || layout_->order.empty()) return false;
-  return Near(*this, roots).explains(number);
+  return Near(*this, roots).explains(number) || explains_by_rows(roots, number);
+}
+
+bool ViewColours::explains_by_rows(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) const {
+  return vertex_.size() == layout_->vertices() && !layout_->order.empty() && depth_ > 0 && Near(*this, roots).explains_by_rows(number);
 }
 
 }  // namespace sightline::sight

@@ -43,6 +43,8 @@ public:
   /// Large layouts in which what is near a root names everything (near_views.cpp). O(surroundings of the roots + runs) where that works.
   /// Comparing fewer roots, or smaller views, one by one is as quick: not even tried.
   [[nodiscard]] bool explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots = 8, Vertex few_vertices = 4096) const;
+  /// The same from how many vertices each token reads in which colour: the ends of a wide window. O(runs + vertices log vertices) for each cluster of roots.
+  [[nodiscard]] bool explains_by_rows(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) const;
 
 private:
   class Near;

@@ -278,7 +278,7 @@ bool ViewSweep::run() {
   // Where few roots are left (the ends of a window), what is near them is looked at first: matchings describe all rows.
   constexpr Vertex least_for_few = 4096, rows_per_root = 64;
   const bool few = layout.vertices() >= least_for_few && roots.size() * std::uint64_t{rows_per_root} < layout.vertices();
-  if (!open && !few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_)) return explained();
+  if (!open && !few && (do_rows_explain(roots) || do_matchings_explain(layout, depth_, roots, is_symmetry, budget_))) return explained();
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
   const bool passes_layout_group = !layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all);
   if (passes_layout_group && !drop_partly_complete(layout, *question_.layout_group, depth_, roots, records, budget_).empty()) {
@@ -364,6 +364,15 @@ bool ViewSweep::try_suspects(const std::vector<ProductViews::Suspect>& suspects)
     if (!explains(move) && is_swap_of_view(a, swap)) return found(move);
   }
   return true;
+}
+
+// Many roots whose rows differ in length: the ends of a wide window.
+bool ViewSweep::do_rows_explain(const std::vector<Vertex>& roots) {
+  constexpr std::size_t least = 1024;
+  const Layout& layout = *question_.layout;
+  if (roots.size() < least || layout.has_equal_registers() || !question_.layout_group->symmetric_classes.empty()) return false;
+  const auto views = ViewColours::make(layout, *question_.layout_group, depth_, budget_);
+  return views && views->explains_by_rows(roots, symmetric_class());
 }
 
 // Two vertices that nothing found out told apart: their swap, perhaps, is a symmetry of the view.

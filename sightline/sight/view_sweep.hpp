@@ -85,6 +85,7 @@ private:
   using Cluster = std::vector<Vertex>;
 
   bool try_suspects(const std::vector<ProductViews::Suspect>& suspects);
+  bool do_rows_explain(const std::vector<Vertex>& roots);
   bool try_alike(const AlikeVertices& alike);
   bool try_hidden_twins(const std::vector<Vertex>& roots);
   std::vector<std::vector<Vertex>> find_alike_walks(std::vector<Vertex> roots);
