@@ -4,6 +4,7 @@
 #include <deque>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "field.hpp"
@@ -31,12 +32,63 @@ void expand(std::vector<Run>& runs) {
   runs.swap(flat);
 }
 
+bool has_long_steps(const std::vector<Run>& runs) {
+  constexpr Vertex many = 64;
+  return std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.step > 1 && run.size() > many; });
+}
+bool has_one_colour_each(const std::vector<Run>& runs) {
+  return std::all_of(runs.begin(), runs.end(), [](const Run& run) { return run.colour_step == 0 || run.first == run.last; });
+}
+
+/// Without writing out what both have: in each colour the difference of the two sets, as a sum over steps and residues, in each of which most cancels; what is left
+/// is written out, and must cancel as well. @pre has_one_colour_each
+bool agree_by_steps(const std::vector<Run>& a, const std::vector<Run>& b) {
+  struct Edge {
+    std::int64_t colour;
+    Vertex step, residue;
+    std::uint64_t at;
+    int change;
+  };
+  std::vector<Edge> stepped, plain;
+  for (const auto* runs : {&a, &b}) {
+    const int sign = runs == &a ? 1 : -1;
+    for (const Run& run : *runs) {
+      const Vertex step = run.first == run.last ? 1 : run.step;
+      std::vector<Edge>& edges = step == 1 ? plain : stepped;
+      edges.push_back({run.colour, step, run.first % step, run.first, sign});
+      edges.push_back({run.colour, step, run.first % step, std::uint64_t{run.last} + step, -sign});
+    }
+  }
+  const auto sort = [](std::vector<Edge>& edges) {
+    std::sort(edges.begin(), edges.end(), [](const Edge& x, const Edge& y) { return std::tie(x.colour, x.step, x.residue, x.at) < std::tie(y.colour, y.step, y.residue, y.at); });
+  };
+  sort(stepped);
+  int open = 0;
+  for (std::size_t k = 0; k < stepped.size(); ++k) {
+    open += stepped[k].change;
+    if (open == 0) continue;
+    // There is a next one with this step and residue: it closes what is open.
+    for (std::uint64_t x = stepped[k].at; x < stepped[k + 1].at; x += stepped[k].step) {
+      plain.push_back({stepped[k].colour, 1, 0, x, open});
+      plain.push_back({stepped[k].colour, 1, 0, x + 1, -open});
+    }
+  }
+  sort(plain);
+  for (std::size_t k = 0; k < plain.size(); ++k) {
+    open += plain[k].change;
+    const bool is_last = k + 1 == plain.size() || plain[k + 1].colour != plain[k].colour || plain[k + 1].at != plain[k].at;
+    if (is_last && open != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool same_runs(std::vector<Run>& a, std::vector<Run>& b) {
   std::sort(a.begin(), a.end(), by_first);
   std::sort(b.begin(), b.end(), by_first);
   if (a == b) return true;
+  if ((has_long_steps(a) || has_long_steps(b)) && has_one_colour_each(a) && has_one_colour_each(b)) return agree_by_steps(a, b);
   expand(a);
   expand(b);
   const auto colour_at = [](const Run& run, Vertex x) { return run.colour + run.colour_step * std::int64_t{x - run.first}; };

@@ -17,6 +17,8 @@ constexpr std::size_t most_span_sums = 8;
 
 /// Spans with steps of at most this many members are gone through.
 constexpr Vertex short_span = 64;
+/// For this many different steps of longer spans it is written down by vertex what comes next.
+constexpr std::size_t most_steps = 4;
 
 using field::Element;
 
@@ -205,6 +207,7 @@ public:
     const Vertex n = graph_.vertices;
     const std::size_t relations = graph_.relations.size();
     prepare_links(classes);
+    twins_along_.clear();
     for (std::uint32_t k = 0; k < classes.size(); ++k) {
       const Vertex x = classes.members[classes.begin[k]];
       for (std::uint32_t m = classes.begin[k] + 1; m < classes.begin[k + 1]; ++m) {
@@ -335,10 +338,29 @@ private:
     for (Vertex x = 0; x < n; ++x) last_scattered_ = scattered[x] != 0 ? x : last_scattered_;
   }
 
+  /// By vertex x: the first twin among x, x + step, x + 2 step, ..; null beyond the first few steps.
+  const std::vector<Vertex>* find_twins_along(Vertex step) {
+    const auto known = std::find_if(twins_along_.begin(), twins_along_.end(), [step](const auto& entry) { return entry.first == step; });
+    if (known != twins_along_.end()) return &known->second;
+    if (twins_along_.size() == most_steps) return nullptr;
+    const Vertex n = graph_.vertices;
+    budget_.ask(std::uint64_t{n} * sizeof(Vertex));
+    std::vector<Vertex>& after = twins_along_.emplace_back(step, std::vector<Vertex>(n, n)).second;
+    for (Vertex x = n; x-- > 0;) {
+      if (twin_after_[x] == x) after[x] = x;
+      else if (n - x > step) after[x] = after[x + step];
+    }
+    return &after;
+  }
+
   /// Does every span of the row of x hold no twins, or whole classes of neighbours? Then it is constant on classes as it stands.
-  bool is_surely_constant(const RunRelation& relation, Vertex x) const {
+  bool is_surely_constant(const RunRelation& relation, Vertex x) {
     return std::all_of(relation.rows.list_begin(x), relation.rows.list_end(x), [this](const Span& span) {
       if (twin_after_[span.first] > span.last) return true;
+      if (span.step > 1 && span.slope == 0 && (span.last - span.first) / span.step >= short_span) {
+        const std::vector<Vertex>* const after = find_twins_along(span.step);
+        return after != nullptr && (*after)[span.first] > span.last;
+      }
       if (span.step > 1 && span.slope == 0 && (span.last - span.first) / span.step < short_span) {
         Vertex x = span.first;
         if (previous_[x] != alone) return false;
@@ -383,11 +405,67 @@ private:
   std::vector<std::vector<std::int64_t>> inner_;  ///< [relation][vertex]
   std::vector<Vertex> next_, previous_, lowest_, highest_, scattered_after_, twin_after_;
   Vertex last_scattered_ = 0;
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> twins_along_;  ///< by step
 };
 
-/// The row of x in the quotient, span by span: nothing is replaced in it, and long spans with steps or positions lose no vertex. False elsewhere.
+/// Where long spans with steps have their vertices among those that stay.
+class StayingSteps {
+public:
+  /// @param rank  of every vertex, and the end: how many vertices below stay
+  StayingSteps(const std::vector<std::uint32_t>& rank, const Budget& budget) : rank_(rank), vertices_(static_cast<Vertex>(rank.size() - 1)), budget_(budget) {}
+  StayingSteps(const StayingSteps&) = delete;
+  StayingSteps& operator=(const StayingSteps&) = delete;
+  ~StayingSteps() { budget_.give_back(std::uint64_t{vertices_} * 2 * sizeof(Vertex) * along_.size()); }
+
+  /// Appends what stays of the span, which has one colour, in runs evenly spaced. False beyond the first few steps.
+  bool map(const Span& span, std::vector<ColouredRun>& mapped) {
+    const Along* const along = find(span.step);
+    if (along == nullptr) return false;
+    for (std::uint64_t x = along->next[span.first]; x <= span.last;) {
+      const auto from = static_cast<Vertex>(x), to = std::min(span.last, along->until[from]);
+      const Vertex gap = to > from ? rank_[std::size_t{from} + span.step] - rank_[from] : 1;
+      mapped.push_back({rank_[from], rank_[to], gap, span.base, 0});
+      x = std::uint64_t{to} + span.step;
+      if (x < vertices_) x = along->next[x];
+    }
+    return true;
+  }
+
+private:
+  struct Along {
+    Vertex step;
+    std::vector<Vertex> next;   ///< by vertex x: the first of x, x + step, .. that stays
+    std::vector<Vertex> until;  ///< by vertex x that stays: the last of x, x + step, .. up to which all stay, equally far from each other
+  };
+
+  const Along* find(Vertex step) {
+    const auto known = std::find_if(along_.begin(), along_.end(), [step](const Along& along) { return along.step == step; });
+    if (known != along_.end()) return &*known;
+    if (along_.size() == most_steps) return nullptr;
+    budget_.ask(std::uint64_t{vertices_} * 2 * sizeof(Vertex));
+    Along& along = along_.emplace_back(Along{step, std::vector<Vertex>(vertices_, vertices_), std::vector<Vertex>(vertices_)});
+    const auto stays = [&](std::uint64_t x) { return x < vertices_ && rank_[x + 1] > rank_[x]; };
+    for (Vertex x = vertices_; x-- > 0;) {
+      const std::uint64_t after = std::uint64_t{x} + step;
+      along.until[x] = x;
+      if (stays(x)) along.next[x] = x;
+      else if (after < vertices_) along.next[x] = along.next[after];
+      if (!stays(x) || !stays(after)) continue;
+      const bool even = stays(after + step) && rank_[after + step] - rank_[after] == rank_[after] - rank_[x];
+      along.until[x] = even ? along.until[after] : static_cast<Vertex>(after);
+    }
+    return &along;
+  }
+
+  const std::vector<std::uint32_t>& rank_;
+  Vertex vertices_;
+  const Budget& budget_;
+  std::vector<Along> along_;
+};
+
+/// The row of x in the quotient, span by span: nothing is replaced in it, and long spans with positions, or with steps that are rare, lose no vertex. False elsewhere.
 /// @param rank  of every vertex, and the end: how many vertices below stay
-bool map_whole(const RunRelation& relation, Vertex x, std::int64_t inner, const std::vector<std::uint32_t>& rank, std::vector<ColouredRun>& mapped) {
+bool map_whole(const RunRelation& relation, Vertex x, std::int64_t inner, const std::vector<std::uint32_t>& rank, StayingSteps& steps, std::vector<ColouredRun>& mapped) {
   mapped.clear();
   if (relation.colour(x, x) != inner) return false;
   for (const Span* span = relation.rows.list_begin(x); span != relation.rows.list_end(x); ++span) {
@@ -395,7 +473,10 @@ bool map_whole(const RunRelation& relation, Vertex x, std::int64_t inner, const 
     const bool plain = span->step == 1 && span->slope == 0;
     if (first == end) continue;
     if (!plain && end - first != span->last - span->first + 1) {
-      if ((span->last - span->first) / span->step >= short_span) return false;
+      if ((span->last - span->first) / span->step >= short_span) {
+        if (span->slope != 0 || !steps.map(*span, mapped)) return false;
+        continue;
+      }
       for (std::uint64_t y = span->first; y <= span->last; y += span->step) {
         if (rank[y + 1] > rank[y]) mapped.push_back({rank[y], rank[y], 1, span->colour(static_cast<Vertex>(y)), 0});
       }
@@ -464,6 +545,7 @@ RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, const 
   // rank[x] = number of representatives below x; runs of step 1 stay runs.
   std::vector<std::uint32_t> rank(std::size_t{graph.vertices} + 1, 0);
   for (Vertex x = 0; x < graph.vertices; ++x) rank[x + 1] = rank[x] + (classes.members[classes.begin[classes.class_of[x]]] == x ? 1 : 0);
+  StayingSteps steps(rank, budget);
   RunGraphBuilder builder(count, std::move(colours), budget);
   std::vector<ColouredRun> row, mapped;
   for (std::size_t r = 0; r < relations; ++r) {
@@ -472,7 +554,7 @@ RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, const 
       budget.poll();
       const Vertex x = classes.members[classes.begin[k]];
       mapped.clear();
-      if (graph.relations[r].visible[x] && !map_whole(graph.relations[r], x, classes.inner[k * relations + r], rank, mapped)) {
+      if (graph.relations[r].visible[x] && !map_whole(graph.relations[r], x, classes.inner[k * relations + r], rank, steps, mapped)) {
         replace_own(graph.relations[r], x, classes.inner[k * relations + r], row);
         mapped.clear();  // of what map_whole wrote until it gave up
         for (const ColouredRun& run : row) {
