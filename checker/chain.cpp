@@ -37,9 +37,9 @@ public:
     for (std::size_t i = levels_.size(); i-- > 0 && !is_complete();) i = check_level(i);
   }
 
-  [[nodiscard]] Natural order() const {
-    Natural product = 1;
-    for (const Level& level : levels_) product = product * Natural(level.orbit.size());
+  [[nodiscard]] Order order() const {
+    Order product;
+    for (const Level& level : levels_) product.multiply(Natural(level.orbit.size()));
     return product;
   }
   [[nodiscard]] bool contains(Images g) const { return sift(g, 0) == levels_.size() && is_identity(g); }
@@ -277,8 +277,7 @@ Chain::Chain(const Group& group, double known) {
       for (const auto& [x, y] : g.moves()) state.generators.back()[x] = y;
     }
     state.sims = std::make_unique<Sims>(state.points, state.generators, std::vector<Vertex>(), left);
-    Order rest;
-    rest.multiply(state.sims->order());
+    const Order rest = state.sims->order();
     state.known = rest.log10();
     state.order.multiply(rest);
   }

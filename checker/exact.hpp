@@ -52,27 +52,34 @@ private:
   bool negative_ = false;
 };
 
-/// A group order: a product of factorials and one integer.
+/// A group order: a product of factorials and one integer, which is kept as primes (order.cpp).
 class Order {
 public:
   void multiply_factorial(std::uint64_t k, std::uint64_t exponent = 1);  ///< k < 2 does nothing
-  void multiply(const Natural& value) { rest_ = rest_ * value; }
+  void multiply(const Natural& value);                                    ///< not 0
   void multiply(const Order& other);
+  void raise(std::uint64_t exponent);  ///< to a power
   [[nodiscard]] const std::map<std::uint64_t, std::uint64_t>& factorials() const { return factorials_; }
-  [[nodiscard]] const Natural& rest() const { return rest_; }
   [[nodiscard]] double log10() const;
   /// The same order with the factorials of these numbers kept and all others in one integer, if they are among them and it has at most 1,000 digits.
   [[nodiscard]] Order keeping(const std::vector<std::uint64_t>& kept) const;
   /// Decimal when it has at most 1,000 digits, else "".
   [[nodiscard]] std::string decimal() const;
-  /// "64!^16384 * 2": decreasing k, ^1 left out, then one integer unless it is 1; "1" for the trivial group.
+  /// "64!^16384 * 2": decreasing k, ^1 left out, then one integer unless it is 1; "1" for the trivial group. An integer of more than 1,000 digits is taken apart
+  /// into the greatest factorial that divides it, and so on.
   [[nodiscard]] std::string factored() const;
+  /// The same number?
+  friend bool same_order(const Order& a, const Order& b);
 
 private:
   [[nodiscard]] Natural multiply_out() const;
+  [[nodiscard]] std::map<std::uint64_t, std::uint64_t> count_primes() const;
+  void take_factorials(std::map<std::uint64_t, std::uint64_t>& factorials);
   std::map<std::uint64_t, std::uint64_t> factorials_;
-  Natural rest_ = 1;
+  std::map<std::uint64_t, std::uint64_t> primes_;  // exponents
+  Natural large_ = 1;                              // a product of numbers beyond 2^32 without their small primes
 };
+[[nodiscard]] bool same_order(const Order& a, const Order& b);
 
 /// SHA-256 of the bytes, as 64 hexadecimal digits (sha256.cpp).
 [[nodiscard]] std::string sha256(std::string_view bytes);

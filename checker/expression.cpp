@@ -121,8 +121,9 @@ Named wreath(const Named& a, const Named& b) {
     }
   }
   for (const Permutation& g : few(b.group)) result.group.generators.push_back(along(g, blocks, inside, result.group.degree));
-  for (const auto& [k, exponent] : a.order.factorials()) result.order.multiply_factorial(k, exponent * blocks);
-  result.order.multiply(power(a.order.rest(), blocks));
+  Order inner = a.order;
+  inner.raise(blocks);
+  result.order.multiply(inner);
   result.order.multiply(b.order);
   return result;
 }

@@ -243,32 +243,4 @@ std::vector<Permutation> few_generators(const Group& group) {
   return generators;
 }
 
-bool same_order(const Order& a, const Order& b) {
-  if (a.factorials() == b.factorials()) return a.rest() == b.rest();
-  Order left, right;  // what is left when equal factorials cancel
-  left.multiply(a.rest());
-  right.multiply(b.rest());
-  for (const auto& [k, exponent] : a.factorials()) {
-    const auto other = b.factorials().find(k);
-    const std::uint64_t cancelled = other == b.factorials().end() ? 0 : std::min(exponent, other->second);
-    left.multiply_factorial(k, exponent - cancelled);
-  }
-  for (const auto& [k, exponent] : b.factorials()) {
-    const auto other = a.factorials().find(k);
-    const std::uint64_t cancelled = other == a.factorials().end() ? 0 : std::min(exponent, other->second);
-    right.multiply_factorial(k, exponent - cancelled);
-  }
-  const auto value = [](const Order& order) {
-    if (order.log10() > 20000) throw Rejected("limit", "two orders of more than 20,000 digits are not compared");
-    Natural product = order.rest();
-    for (const auto& [k, exponent] : order.factorials()) {
-      Natural factorial = 1;
-      for (std::uint64_t x = 2; x <= k; ++x) factorial = factorial * Natural(x);
-      product = product * power(factorial, exponent);
-    }
-    return product;
-  };
-  return std::abs(left.log10() - right.log10()) < 0.01 && value(left) == value(right);
-}
-
 }  // namespace checker

@@ -84,9 +84,6 @@ private:
 /// the size of the orbit. Throws Rejected("limit", ..) above 2 10^10 elementary steps.
 [[nodiscard]] Group fix_point(const Group& group, Vertex point);
 
-/// Equal as numbers.
-[[nodiscard]] bool same_order(const Order& a, const Order& b);
-
 /// Confirms `name` (trivial, C_n, D_n, S_n, B_k, A x B, A wr S_k; or null) by its order and by the proof in `evidence`
 /// (docs/certificate.md, "Names"): throws Rejected(claim, ..) when it is not shown. Linear in the generators and the proof, but for
 /// abelian groups with several factors and for actions that show no injectivity point by point: there a Chain is asked.

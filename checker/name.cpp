@@ -74,7 +74,7 @@ private:
       const char letter = at_ < text_.size() ? text_[at_++] : ' ';
       if (std::string_view("CDSB").find(letter) == std::string_view::npos || !take("_")) fail();
       const std::uint64_t n = number();
-      if (n < (letter == 'C' || letter == 'S' ? 2 : 3) || ((letter == 'S' || letter == 'B') && n > (1u << 24))) fail();
+      if (n < (letter == 'C' || letter == 'S' ? 2 : 3) || n > (letter == 'S' || letter == 'B' ? std::uint64_t{1} << 24 : std::uint64_t{1} << 31)) fail();
       if (letter == 'C' || letter == 'D') inside.second.multiply(Natural(letter == 'C' ? n : 2 * n));
       if (letter == 'S' || letter == 'B') inside.second.multiply_factorial(n);
       if (letter == 'B') inside.second.multiply_factorial(2, n);
@@ -85,11 +85,12 @@ private:
       return inside;
     }
     const std::uint64_t k = number();
-    if (k < 2 || k > (1u << 24) || inside.second.rest().bits() * k > 10000000) fail();
-    Order whole;
-    for (const auto& [f, exponent] : inside.second.factorials()) whole.multiply_factorial(f, exponent * k);
-    whole.multiply(power(inside.second.rest(), k));
+    if (k < 2 || k > (1u << 24)) fail();
+    Order whole = inside.second;
+    whole.raise(k);
     whole.multiply_factorial(k);
+    constexpr double most_digits = 1e10;  // more than those of n! for n = 2^30: exponents stay far below 2^64
+    if (whole.log10() > most_digits) fail();
     const std::string name = wreath(inside.first, k);
     if (name.find(" wr ") == std::string::npos) fail();  // B_k and D_4 have names of their own
     return {{name}, whole};

@@ -97,14 +97,6 @@ Permutation reflection(Point n) {
   return Permutation::from_images(images);
 }
 
-Order power(const Order& order, std::uint64_t exponent) {
-  mpz_class rest;
-  mpz_pow_ui(rest.get_mpz_t(), order.rest().get_mpz_t(), exponent);
-  Order result(rest);
-  for (const auto& [k, e] : order.factorials()) result.multiply_factorial(k, e * exponent);
-  return result;
-}
-
 }  // namespace
 
 Group make_cyclic_group(Point degree) {
@@ -260,7 +252,8 @@ Group make_wreath_product(const Group& a, const Group& b) {
     for (const Permutation& g : a.generators) generators.push_back(shift(g, block * a.degree));
   }
   for (const Permutation& g : few_generators(b)) generators.push_back(act_on_coordinate(g, b.degree, a.degree, degree));
-  Order order = power(a.order, b.degree);
+  Order order = a.order;
+  order.raise(b.degree);
   order.multiply(b.order);
   return assemble(degree, std::move(classes), std::move(generators), order);
 }

@@ -52,10 +52,9 @@ std::optional<ProductGroup> find_line_group(const Layout& layout, const GridFact
   found.record.is_tight = true;
   // Neighbours change places: what moves line k and the next fixes all lines before, so these are strong along the diagonal.
   const auto add_swaps = [&](Vertex lines, Vertex length, Vertex between, Vertex along) {
-    mpz_class order = 1;
     for (Vertex k = 0; k + 1 < lines; ++k) {
       budget.poll();
-      order *= lines - k;
+      group.order.multiply(mpz_class(lines - k));
       std::vector<Vertex> from, to;
       from.reserve(std::size_t{2} * length);
       to.reserve(std::size_t{2} * length);
@@ -77,7 +76,6 @@ std::optional<ProductGroup> find_line_group(const Layout& layout, const GridFact
       for (std::size_t at = 0; at < from.size(); ++at) moved.emplace_back(from[at], to[at]);
       group.generators.push_back(group::Permutation::from_support(std::move(from), std::move(to)));
     }
-    group.order.multiply(order);
   };
   add_swaps(height, width, width, 1);
   add_swaps(width, height, 1, width);

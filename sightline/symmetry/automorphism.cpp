@@ -102,7 +102,7 @@ group::Group search_tower(TwinTower tower, Vertex vertices, Vertex tokens, const
     }
     group.generators.push_back(group::Permutation::from_images(images));
   }
-  group.order.multiply(mpz_class(found.order / found.order_fixing_preferred));
+  group.order.multiply(found.order);
   // All vertices of a fibre are in one orbit already.
   std::vector<Vertex> least(tower.fibres());
   for (Vertex v = 0; v < tower.fibres(); ++v) least[v] = tower.first_of_fibre(v);

@@ -331,6 +331,34 @@ private:
   std::uint64_t failures_ = 0, nodes_ = 0;
 };
 
+/// The least member of one cell after another, along a path on which cells only lose members: a cell that is asked for again is sorted once.
+class LeastMember {
+public:
+  explicit LeastMember(const Partition& partition) : partition_(partition) {}
+
+  Vertex find(Cell cell) {
+    const auto members = partition_.members(cell);
+    if (cell_ != cell) {
+      cell_ = cell;
+      sorted_.clear();
+      return *std::min_element(members.begin(), members.end());
+    }
+    if (sorted_.empty()) {
+      sorted_.assign(members.begin(), members.end());
+      std::sort(sorted_.begin(), sorted_.end());
+      next_ = 0;
+    }
+    while (partition_.cell_of(sorted_[next_]) != cell) ++next_;
+    return sorted_[next_];
+  }
+
+private:
+  const Partition& partition_;
+  std::optional<Cell> cell_;
+  std::vector<Vertex> sorted_;
+  std::size_t next_ = 0;
+};
+
 }  // namespace
 
 Path follow_first_path(Refinement& tree, const std::vector<std::uint8_t>& prefer, const Budget& budget) {
@@ -338,11 +366,12 @@ Path follow_first_path(Refinement& tree, const std::vector<std::uint8_t>& prefer
   tree.refine_initial(&path.root, nullptr);
   TargetChooser chooser(tree, prefer);
   const Partition& partition = tree.partition();
+  LeastMember least(partition);
   while (!partition.is_discrete()) {
     budget.poll();
     PathLevel level;
     level.target = chooser.choose(path.levels.empty() ? std::nullopt : std::optional(path.levels.back().chosen));
-    level.chosen = *std::min_element(partition.members(level.target).begin(), partition.members(level.target).end());
+    level.chosen = least.find(level.target);
     level.splits_before = partition.log().size();
     tree.individualise(level.chosen, &level.trace, nullptr);
     path.levels.push_back(std::move(level));
@@ -416,9 +445,10 @@ Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std:
       }
     }
     tree.undo_to(level.splits_before);
-    found.order *= orbits.size(level.chosen);
-    if (preferred) found.is_tight = found.is_tight && orbits.size(level.chosen) == cell_size;
-    if (!preferred) found.order_fixing_preferred *= orbits.size(level.chosen);
+    if (preferred) {
+      found.order.multiply(mpz_class(orbits.size(level.chosen)));
+      found.is_tight = found.is_tight && orbits.size(level.chosen) == cell_size;
+    }
     budget.report("automorphisms", 1.0 - static_cast<double>(l) / static_cast<double>(path.levels.size()));
   }
   return found;

@@ -1,12 +1,11 @@
 // Individualisation-refinement: automorphisms and isomorphisms of one RunGraph without twins to speak of.
 #pragma once
 
-#include <gmpxx.h>
-
 #include <optional>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/group/order.hpp"
 #include "sightline/symmetry/orbits.hpp"
 #include "sightline/symmetry/refinement.hpp"
 
@@ -37,9 +36,8 @@ struct Path {
 /// The automorphism group of a graph: strong generators along the first path, and its order as orbit-stabiliser product.
 struct Automorphisms {
   std::vector<MovedPairs> generators;
-  mpz_class order = 1;
-  /// Order of the pointwise stabiliser of the preferred vertices (1 when all were preferred or none asked for).
-  mpz_class order_fixing_preferred = 1;
+  /// Of what the group does to the preferred vertices; the order of the group where all were preferred or none asked for.
+  group::Order order;
   std::vector<Vertex> path;  ///< the preferred vertices that the first path individualised
   /// Along `path`, every target cell is one orbit of the generators that fix what comes before: they and refinement prove each other,
   /// and no subtree had to be refuted.

@@ -6,11 +6,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 
 #include "checker/exact.hpp"
 #include "checker/json.hpp"
 #include "sightline/base/sha256.hpp"
 #include "sightline/certificate/canonical_text.hpp"
+#include "sightline/group/order.hpp"
 
 namespace {
 
@@ -264,6 +266,50 @@ TEST_CASE("orders") {
   CHECK(longest.decimal() == std::string(1000, '9'));
   CHECK(beyond.decimal() == "");
   CHECK(longest.log10() == doctest::Approx(1000).epsilon(1e-12));
+}
+
+TEST_CASE("orders are taken apart into factorials as the library does it, and compared as numbers") {
+  std::mt19937 random(5);
+  int taken_apart = 0;
+  for (int k = 0; k < 300; ++k) {
+    checker::Order mine, whole;
+    sightline::group::Order theirs;
+    const auto multiply = [&](std::uint32_t value) {
+      mine.multiply(value);
+      theirs.multiply(mpz_class(value));
+    };
+    for (std::uint32_t part = 1 + random() % 3; part > 0; --part) {
+      const std::uint32_t last = 1 + random() % 1500, factor = 1 + random() % 6, first = 1 + random() % (random() % 2 == 0 ? 1 : last);
+      for (std::uint32_t x = first; x <= last; ++x) multiply(x * factor);
+    }
+    if (random() % 3 == 0) {
+      mine.multiply_factorial(7, 3);
+      theirs.multiply_factorial(7, 3);
+    }
+    REQUIRE(mine.factored() == theirs.factored());
+    REQUIRE(mine.log10() == doctest::Approx(theirs.log10()).epsilon(1e-12));
+    if (mine.decimal().empty() && mine.factored().find("! *") != std::string::npos) ++taken_apart;
+    // The same number from what was printed.
+    std::istringstream text(mine.factored());
+    for (std::string word; text >> word;) {
+      if (word == "*") continue;
+      const std::size_t mark = word.find('!'), hat = word.find('^');
+      if (mark == std::string::npos) whole.multiply(checker::Natural::from_decimal(word));
+      else whole.multiply_factorial(std::stoull(word), hat == std::string::npos ? 1 : std::stoull(word.substr(hat + 1)));
+    }
+    REQUIRE(checker::same_order(mine, whole));
+    whole.multiply(2 + random() % 5);
+    REQUIRE_FALSE(checker::same_order(mine, whole));
+  }
+  CHECK(taken_apart > 50);
+  checker::Order product, factorial;
+  for (std::uint64_t x = 2; x <= 131072; ++x) product.multiply(x);
+  factorial.multiply_factorial(131072);
+  CHECK(product.factored() == "131072!");
+  CHECK(checker::same_order(product, factorial));
+  product.raise(2);
+  factorial.raise(2);
+  CHECK(checker::same_order(product, factorial));
 }
 
 TEST_CASE("SHA-256 in both places") {

@@ -14,7 +14,7 @@ using namespace sample;
 
 /// Orbits and order of the first `vertices` under what the search finds.
 struct Found {
-  mpz_class order;
+  group::Order order;
   std::vector<Vertex> orbit;
 };
 Found search_first(RunGraph graph, Vertex vertices) {
