@@ -18,9 +18,16 @@ constexpr std::size_t most_slopes = 16;
 
 bool by_first(const Run& a, const Run& b) { return a.first < b.first; }
 
+void sort_by_first(std::vector<Run>& runs) {
+  if (!std::is_sorted(runs.begin(), runs.end(), by_first)) std::sort(runs.begin(), runs.end(), by_first);
+}
+
 /// Runs with steps written out vertex by vertex, sorted.
 void expand(std::vector<Run>& runs) {
   std::vector<Run> flat;
+  std::size_t members = 0;
+  for (const Run& run : runs) members += run.step == 1 ? 1 : run.size();
+  flat.reserve(members);
   for (const Run& run : runs) {
     const bool whole = run.step == 1 || run.first == run.last;
     for (Vertex k = 0; k < (whole ? 1 : run.size()); ++k) {
@@ -28,12 +35,12 @@ void expand(std::vector<Run>& runs) {
       flat.push_back({x, whole ? run.last : x, 1, run.colour + k * run.colour_step, whole && run.first != run.last ? run.colour_step : 0});
     }
   }
-  std::sort(flat.begin(), flat.end(), by_first);
+  sort_by_first(flat);
   runs.swap(flat);
 }
 
 bool has_long_steps(const std::vector<Run>& runs) {
-  constexpr Vertex many = 64;
+  constexpr Vertex many = 1024;  // fewer are sooner written out than sorted by step
   return std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.step > 1 && run.size() > many; });
 }
 bool has_one_colour_each(const std::vector<Run>& runs) {
@@ -85,8 +92,8 @@ bool agree_by_steps(const std::vector<Run>& a, const std::vector<Run>& b) {
 }  // namespace
 
 bool same_runs(std::vector<Run>& a, std::vector<Run>& b) {
-  std::sort(a.begin(), a.end(), by_first);
-  std::sort(b.begin(), b.end(), by_first);
+  sort_by_first(a);
+  sort_by_first(b);
   if (a == b) return true;
   if ((has_long_steps(a) || has_long_steps(b)) && has_one_colour_each(a) && has_one_colour_each(b)) return agree_by_steps(a, b);
   expand(a);
