@@ -178,6 +178,7 @@ std::vector<std::string> describe(const Needed& needed, ClassKind kind) {
   if (needed.never && !needed.below && needed.missed) return {"token " + number(needed.missed->first) + " never sees token " + number(needed.missed->second)};
   const std::string survives = "a symmetry of the views that the target does not have survives ";
   if (needed.never) return {survives + "at every depth"};
+  if (kind == ClassKind::causal && needed.layers == 0) return {"what this class and symmetry leave to a token is its own input alone (theory 16.7)"};
   const std::string seen = std::string(kind == ClassKind::all ? "every token sees every token" : kind == ClassKind::causal ? "every token sees the tokens up to itself" : "no view grows any more") +
                            " after " + number(needed.start) + (needed.start == 1 ? " layer" : " layers");
   if (!needed.layers) return {seen, "at least " + number(needed.low) + " layers are needed"};

@@ -218,7 +218,7 @@ void save_point(const DesignOptions& options, const design::Request& request, co
   write(stem + ".svg", design::draw_front(design));
   if (request.group.degree <= design::most_points_drawn) write(stem + "-orbits.svg", design::draw_orbits(design::compute_orbitals(request.group, budget)));
   const std::vector<std::string> left_out = design::make_files(chosen, point.pattern_pairs, stem, write, budget);
-  fmt::print(stderr, "written: {}\n", fmt::join(written, ", "));
+  fmt::print(stderr, "written: point {} of the front ({}): {}\n", &point - design.front.data() + 1, point.description, fmt::join(written, ", "));
   for (const std::string& line : left_out) fmt::print(stderr, "left out: {}\n", line);
 }
 

@@ -27,10 +27,11 @@ bool is_mask(const std::string& file) {
 }
 
 /// A mask as one layer of plain attention, repeated for ever: what such a mask can express at all.
-architecture::Architecture make_masked(const std::string& file, std::optional<std::int64_t> tokens) {
+/// @param dim  that of the other side, where it is an architecture
+architecture::Architecture make_masked(const std::string& file, std::optional<std::int64_t> tokens, std::int64_t dim) {
   if (const auto size = design::find_mask_size(architecture::read_file(file))) tokens = *size;
   if (!tokens) throw InputError(fmt::format("{}: expected --tokens, because the size of this mask is not in the file", file));
-  architecture::Architecture result = architecture::parse_architecture(fmt::format("tokens = {}\ndim = 64\ndepth = \"unbounded\"\n", *tokens), file);
+  architecture::Architecture result = architecture::parse_architecture(fmt::format("tokens = {}\ndim = {}\ndepth = \"unbounded\"\n", *tokens, dim), file);
   layout::PatternSpec pattern;
   pattern.kind = layout::PatternKind::file;
   pattern.path = file;
@@ -42,15 +43,17 @@ architecture::Architecture make_masked(const std::string& file, std::optional<st
 Exit run(const DiffOptions& options) {
   const Budget budget = make_budget(options.limits);
   std::optional<std::int64_t> tokens = options.import.tokens;
+  std::int64_t dim = 64;
   architecture::Architecture sides[2];
   const std::string files[2] = {options.a, options.b};
   for (int k = 0; k < 2; ++k) {
     if (is_mask(files[k])) continue;
     sides[k] = load_architecture(files[k], options.import.options(), false);
     tokens = sides[k].tokens;
+    dim = sides[k].dim;
   }
   for (int k = 0; k < 2; ++k) {
-    if (is_mask(files[k])) sides[k] = make_masked(files[k], tokens);
+    if (is_mask(files[k])) sides[k] = make_masked(files[k], tokens, dim);
   }
   const design::Difference difference = design::compute_difference(sides[0], sides[1], budget);
   clear_progress();

@@ -50,7 +50,7 @@ std::optional<std::uint64_t> default_memory_bytes() {
 /// What the process may have beside --memory: answers and messages are written after the limit was met.
 constexpr std::uint64_t spare_bytes = 4 << 20;
 
-std::uint64_t count_bytes(double megabytes) { return static_cast<std::uint64_t>(megabytes * 1e6); }
+std::uint64_t count_bytes(double megabytes) { return static_cast<std::uint64_t>(std::min(megabytes * 1e6, 1e18)); }
 
 /// Sets how much data the process may hold. @returns whether that changed
 bool set_data_limit(const std::function<rlim_t(const rlimit&)>& choose) {

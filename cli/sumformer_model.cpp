@@ -111,7 +111,7 @@ bool run_sumformer(const std::string& name, const std::vector<std::string>& word
   json["loss"] = loss;
   json["rmse"] = std::sqrt(loss);
   json["samples"] = part->size();
-  fmt::print("{}\n", json.dump());
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   return true;
 }
 

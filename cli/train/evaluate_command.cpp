@@ -22,7 +22,7 @@ void add_evaluate(CLI::App& app) {
     json["loss"] = found.loss;
     json[found.classes ? "accuracy" : "rmse"] = found.metric;
     json["samples"] = found.samples;
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   });
 }
 

@@ -200,7 +200,7 @@ std::string to_json(const MemoryResult& result) {
   for (const MemoryRow& row : result.rows) {
     json["table"].push_back({{"layers", row.layers}, {"sequences", row.sequences}, {"tokens", row.tokens}, {"margin", row.margin}, {"gap", row.gap}, {"error", row.error}, {"fits", row.fits}});
   }
-  return json.dump();
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_text(const MemoryResult& result) {

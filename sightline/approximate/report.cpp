@@ -44,7 +44,7 @@ std::string to_json(const Result& result, const std::string& saved) {
   json["wanted"] = result.wanted;
   json["notes"] = result.notes;
   json["blame"] = result.blame;
-  return json.dump();
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_text(const Result& result, const std::string& saved) {

@@ -67,7 +67,7 @@ std::string to_json(const Request& request, const Design& design, const Budget& 
     object["front"].push_back(std::move(point));
   }
   object["notes"] = design.notes;
-  return object.dump();
+  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_text(const Request& request, const Design& design, const Budget& budget) {

@@ -24,10 +24,11 @@ using layout::Vertex;
 /// The rows of one reader in one layer, by relation.
 using Rows = std::vector<std::vector<layout::ColouredRun>>;
 
+/// @param layers  how many there are: beyond, nothing is read
 /// @returns the end of the readers i, i+1, ... that are known to have these rows
-Vertex read_rows(const Layout& layout, std::uint64_t q, Vertex i, Rows& out) {
+Vertex read_rows(const Layout& layout, std::uint64_t layers, std::uint64_t q, Vertex i, Rows& out) {
   out.clear();
-  if (q > layout.order.size() || i >= layout.vertices()) return ~Vertex{0};
+  if (q > layers || i >= layout.vertices()) return ~Vertex{0};
   Vertex end = layout.vertices();
   for (const std::uint32_t r : layout.layer(q).relations) {
     layout.relations[r].row(i, out.emplace_back());
@@ -82,17 +83,21 @@ bool are_equal_layers(const Layout& a, const Layout& b, std::uint64_t q) {
          std::equal(left.begin(), left.end(), right.begin(), right.end(), [&](std::uint32_t r, std::uint32_t s) { return a.relations[r] == b.relations[s]; });
 }
 
-std::optional<FirstDifference> find_first_difference(const Layout& a, const Layout& b, const Budget& budget) {
-  const std::uint64_t layers = std::max(a.order.size(), b.order.size());
+/// A list that is repeated for ever has all the layers of the other.
+std::optional<FirstDifference> find_first_difference(const Layout& a, bool a_repeats, const Layout& b, bool b_repeats, const Budget& budget) {
+  const std::uint64_t all = std::lcm(std::uint64_t{a.order.size()}, std::uint64_t{b.order.size()});
+  const std::uint64_t layers = a_repeats && b_repeats ? all : a_repeats ? b.order.size() : b_repeats ? a.order.size() : std::max(a.order.size(), b.order.size());
+  const std::uint64_t layers_of_a = a_repeats ? layers : a.order.size(), layers_of_b = b_repeats ? layers : b.order.size();
   std::set<std::pair<std::uint32_t, std::uint32_t>> equal;  // layers that were compared before
   Rows left, right;
   for (std::uint64_t q = 1; q <= layers; ++q) {
-    const bool in_both = q <= a.order.size() && q <= b.order.size();
-    if (in_both && (!equal.emplace(a.order[q - 1], b.order[q - 1]).second || are_equal_layers(a, b, q))) continue;
+    budget.poll();
+    const bool in_both = q <= layers_of_a && q <= layers_of_b;
+    if (in_both && (!equal.emplace(a.order[(q - 1) % a.order.size()], b.order[(q - 1) % b.order.size()]).second || are_equal_layers(a, b, q))) continue;
     const Vertex vertices = std::max(a.vertices(), b.vertices());
     for (Vertex i = 0, end = 0; i < vertices; i = end) {
       budget.poll();
-      end = std::min({read_rows(a, q, i, left), read_rows(b, q, i, right), vertices});
+      end = std::min({read_rows(a, layers_of_a, q, i, left), read_rows(b, layers_of_b, q, i, right), vertices});
       if (auto found = compare_rows(left, right, q, i)) return found;
     }
   }
@@ -242,8 +247,13 @@ Difference compute_difference(const architecture::Architecture& a, const archite
   const std::array<verdict::Facts, 2> facts{verdict::compute_facts(a, budget), verdict::compute_facts(b, budget)};
   const std::array<std::optional<Layout>, 2> hidden{verdict::hide_blind_layers(a, layouts[0], &facts[0], budget), verdict::hide_blind_layers(b, layouts[1], &facts[1], budget)};
   const std::array<Layout, 2> seen{hidden[0].value_or(layouts[0]), hidden[1].value_or(layouts[1])};  // by networks
-  result.first = find_first_difference(layouts[0], layouts[1], budget);
-  result.layout_equal = !result.first && layouts[0].vertex_colour == layouts[1].vertex_colour && a.depth == b.depth;
+  const auto repeats = [](const architecture::Architecture& side) { return side.depth == architecture::Depth::unbounded; };
+  result.first = find_first_difference(layouts[0], repeats(a), layouts[1], repeats(b), budget);
+  const bool same_depth = repeats(a) == repeats(b) && (repeats(a) || layouts[0].order.size() == layouts[1].order.size());
+  if (!same_depth) {
+    for (std::size_t k = 0; k < 2; ++k) result.depths[k] = repeats(*sides[k]) ? "repeated for ever" : fmt::format("{} layer{}", layouts[k].order.size(), layouts[k].order.size() == 1 ? "" : "s");
+  }
+  result.layout_equal = !result.first && layouts[0].vertex_colour == layouts[1].vertex_colour && same_depth;
   std::array<sight::ClassKind, 2> kinds{};
   std::array<group::Group, 2> groups;
   for (std::size_t k = 0; k < 2; ++k) {
@@ -259,7 +269,8 @@ Difference compute_difference(const architecture::Architecture& a, const archite
   // What one can, asked of the other. The class of what is seen is each side's own, so what is seen has to be the same as well;
   // where the layout's own group is not expressed, networks do more than what has all symmetries of the group that is (docs/theory.md 16.92).
   const auto expresses_own = [](const verdict::Answer& answer) { return answer.verdict == verdict::Verdict::certified; };
-  bool both = !sight.unsettled && !sight.target && have_same_ends(a, b, result.answers) && expresses_own(result.answers[0]) && expresses_own(result.answers[1]);
+  result.same_ends = have_same_ends(a, b, result.answers);
+  bool both = !sight.unsettled && !sight.target && result.same_ends && expresses_own(result.answers[0]) && expresses_own(result.answers[1]);
   for (std::size_t k = 0; k < 2; ++k) {
     const verdict::Answer& able = result.answers[k];
     const verdict::Answer& other = result.answers[1 - k];
@@ -315,7 +326,7 @@ std::string to_json(const Difference& difference) {
     object["separating_target"] = {{"description", target->description}, {"floor", nullptr}, {"missed_by", target->missed_by}};
     if (target->floor) object["separating_target"]["floor"] = target->floor->get_str();
   }
-  return object.dump();
+  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_text(const Difference& difference) {
@@ -326,6 +337,8 @@ std::string to_text(const Difference& difference) {
   if (const auto& first = difference.first) {
     text += fmt::format("first        layer {}: token {} reads {} {}\n", first->layer, first->reader, first->read, first->in == "both" ? "in both, with different colours" : "only in " + first->in);
   }
+  if (!difference.depths[0].empty()) text += fmt::format("depth        a {}, b {}\n", difference.depths[0], difference.depths[1]);
+  if (!difference.same_ends) text += "inputs       of another kind, width, domain, vocabulary or number of outputs: functions of other things\n";
   for (std::size_t k = 0; k < 2; ++k) {
     const verdict::Answer& answer = difference.answers[k];
     text += fmt::format("{}            expresses {}, needs {} layers\n", k == 0 ? 'a' : 'b',

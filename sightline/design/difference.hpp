@@ -29,7 +29,9 @@ struct Difference {
   bool same = false;
   bool layout_equal = false;
   std::array<verdict::Answer, 2> answers;  ///< each for its own layout's symmetry and the class it comes to see
-  std::optional<FirstDifference> first;
+  std::optional<FirstDifference> first;     ///< in the layers that both have
+  std::array<std::string, 2> depths;        ///< in words, where they differ
+  bool same_ends = true;                    ///< inputs and outputs of one kind
   std::optional<SeparatingTarget> separating;
 };
 

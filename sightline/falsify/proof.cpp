@@ -175,7 +175,7 @@ std::string to_proof(const Result& result) {
   for (const Finding& finding : result.findings) {
     for (const Claim& claim : finding.claims) object["claims"].push_back(to_object(claim));
   }
-  return object.dump() + "\n";
+  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string to_json(const Result& result) {
@@ -207,7 +207,7 @@ std::string to_json(const Result& result) {
   object["every_depth"] = result.every_depth && count(result, Status::failing) > 0;
   object["limit"] = result.limit ? ordered_json(*result.limit) : ordered_json(nullptr);
   object["exit"] = to_exit_code(result);
-  return object.dump();
+  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_text(const Result& result) {

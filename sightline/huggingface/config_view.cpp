@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -12,7 +13,7 @@ namespace sightline::huggingface {
 
 namespace {
 
-constexpr std::int64_t largest_integer = std::int64_t{1} << 40;
+constexpr std::int64_t largest_integer = std::numeric_limits<std::int32_t>::max();  // what an architecture file takes
 
 // Keys of the library's common base class, and keys of single types that change weights, training, decoding or labels
 // but neither who reads whom nor what the rules ask about. Listing them as "ignored" would bury the ones that matter.

@@ -192,6 +192,11 @@ Result rate_logits(const std::vector<double>& logits, std::size_t count, std::si
       result.digits.push_back(k < known ? digits : 17);
     }
     conclude(result, sigma, known, true, options);
+    // Means over all pairs of tokens, as they are means over the measure of a score.
+    for (Head& head : result.predicted) {
+      head.l2squared /= static_cast<double>(size);
+      head.l1 = std::sqrt(head.l2squared);
+    }
     return result;
   };
   Result result = describe(values(logits.data(), count));

@@ -79,7 +79,7 @@ std::string to_json(const Result& result) {
     const Quartiles q = quartiles_of(result);
     json["quartiles"] = {{"exponent", q.exponent}, {"recommended", q.recommended}};
   }
-  return json.dump();
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_text(const Result& result) {

@@ -129,7 +129,9 @@ void tell_sight(Steps& steps, const json& certificate) {
 }
 
 /// What stands under one layout's views: needed layers, collisions, groups.
-void tell_views(Steps& steps, const std::string& name, const json& views) {
+void tell_views(Steps& steps, const std::string& name, const json& views, const json& architecture) {
+  const json& positions = architecture["input"]["positions"];
+  const char* const rows = positions == "fixed" || positions == "sinusoidal" ? ", each with its row of the table of positions," : "";
   const auto about = [&](const std::string& key) {
     const auto slash = key.find('/');
     return fmt::format("class {}, {}{}", key.substr(0, slash), key.substr(slash + 1) == "layout" ? "the layout's symmetry" : "the target's symmetry",
@@ -143,8 +145,8 @@ void tell_views(Steps& steps, const std::string& name, const json& views) {
   }
   for (const auto& [key, depths] : part(views, "collisions").items()) {
     for (const auto& [depth, collision] : depths.items()) {
-      steps.show(fmt::format("{}: output {} and output {} agree in every network {} when tokens are moved by {}, which is no symmetry of the target",
-                             about(key), collision["a"].dump(), collision["b"].dump(), depth == "ever" ? "of any depth" : fmt::format("of {} layers", depth), to_cycles(collision["map"])));
+      steps.show(fmt::format("{}: output {} and output {} agree in every network {} when tokens are moved by {}{} which is no symmetry of the target",
+                             about(key), collision["a"].dump(), collision["b"].dump(), depth == "ever" ? "of any depth" : fmt::format("of {} layers", depth), to_cycles(collision["map"]), *rows != 0 ? rows : ","));
     }
   }
   for (const auto& [key, depths] : part(views, "views").items()) {
@@ -180,7 +182,7 @@ std::string to_argument(const json& certificate, const std::vector<std::string>&
   steps.step("How many layers");
   const json& needed = answer["layers"]["needed"];
   steps.say(needed.is_null() ? "No exact number is known, or none is enough." : fmt::format("The target needs {}.", plural(needed.get<std::size_t>(), "layer")));
-  for (const auto& [name, views] : part(evidence, "views").items()) tell_views(steps, name, views);
+  for (const auto& [name, views] : part(evidence, "views").items()) tell_views(steps, name, views, certificate["architecture"]);
   tell_ids(steps, part(evidence, "ids"));
   steps.step("Rules, with what was found");
   for (const json& rule : answer["rules"]) steps.say("- " + rule.get<std::string>());

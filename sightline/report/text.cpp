@@ -26,6 +26,8 @@ public:
     std::string line = fmt::format("{:<{}}", label, indent), word;
     bool empty = true;
     while (words >> word) {
+      // Names come from files, and a terminal obeys what it is sent.
+      std::replace_if(word.begin(), word.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
       if (word.size() > columns - indent) word = word.substr(0, columns - indent - 3) + "...";
       if (!empty && line.size() + 1 + word.size() > columns) {
         lines_.push_back(line);
@@ -161,7 +163,9 @@ void add_witness(Page& page, const Answer& answer) {
       if (++moved <= 6) moves += fmt::format("{}{}->{}", moved > 1 ? ", " : "", from, to);
     }
     if (moved > 6) moves += fmt::format(", ... ({} tokens move)", moved);
-    page.add("try it", fmt::format("move the tokens {}: output {} becomes exactly the old output {}", moves, answer.collision->b, answer.collision->a));
+    // What a network reads of token j is x_j plus its row: the sum is what moves.
+    const char* const rows = answer.collision_moves_rows ? ", each with its row of the table (x_j + p_j - p_k goes to k, as far as the box allows)" : "";
+    page.add("try it", fmt::format("move the tokens {}{}: output {} becomes exactly the old output {}", moves, rows, answer.collision->b, answer.collision->a));
   }
 }
 

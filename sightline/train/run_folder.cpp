@@ -9,6 +9,7 @@
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/data/metrics.hpp"
 
 namespace sightline::train {
 namespace fs = std::filesystem;
@@ -92,6 +93,12 @@ std::optional<State> RunFolder::read_state(std::int64_t parameters, const Budget
   if (!fs::exists(name, error))
     return std::nullopt;
   return to_state(data::read_safetensors(name, budget), name, canonical_, parameters);
+}
+
+bool RunFolder::has_steps() const {
+  std::error_code error;
+  // The first checkpoint is written before the first step.
+  return fs::exists(file("metrics.csv"), error) && !data::read_curve(file("metrics.csv"), "loss", "val_loss").empty();
 }
 
 RunFolder::Place RunFolder::read_place() const {

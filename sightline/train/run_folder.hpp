@@ -23,6 +23,8 @@ public:
   /// Canonical JSON of the architecture as it stands in the folder.
   [[nodiscard]] const std::string& canonical() const { return canonical_; }
   /// The state to go on from; absent when none was written yet.
+  /// Have steps been made here, whatever is left of them?
+  [[nodiscard]] bool has_steps() const;
   [[nodiscard]] std::optional<State> read_state(std::int64_t parameters, const Budget& budget) const;
   /// What run.json says of the last attempt: threads (0: nothing), "cpu" or "cuda" (empty: nothing).
   struct Place {

@@ -161,6 +161,12 @@ void Training::prepare_folder() {
           optimiser_->first.copy_(state_.first);
           optimiser_->second.copy_(state_.second);
         }
+      } else if (folder_->has_steps()) {
+        throw InputError(folder_->file("optimiser.safetensors") +
+                         ": expected the state that the run in this folder stopped with, found no such file (--init-from "
+                         "starts a new run from its weights)");
+      } else {
+        listener_.say(request_.out + ": holds no step of a run: the training begins anew");
       }
       const RunFolder::Place place = folder_->read_place();
       threads = place.threads;
@@ -226,7 +232,7 @@ void Training::write_run_file(const char* status) const {
   json["device"] = request_.device;
   json["processes"] = group_.size();
   json["torch"] = TORCH_VERSION;
-  folder_->write_text("run.json", json.dump(2) + "\n");
+  folder_->write_text("run.json", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 const std::vector<std::int64_t>& Training::order_of(std::int64_t epoch) {
@@ -379,8 +385,11 @@ TrainResult Training::run() {
       if (listener_.show)
         listener_.show(progress);
     }
-    if (interrupted)
+    if (interrupted) {
+      if (group_.is_first())
+        write_run_file("interrupted");
       throw Interrupted();
+    }
   }
   TrainResult result{state_.step, state_.best_step, state_.best_loss, stop_ && state_.step < steps_, group_.is_first()};
   if (group_.is_first()) {

@@ -90,7 +90,7 @@ std::string to_json(const Comparison& c) {
                               {"symmetry", row.certify.symmetry},
                               {"needed", row.certify.needed ? Json(*row.certify.needed) : Json(nullptr)}}}});
   }
-  return json.dump();
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_csv(const Comparison& c) {

@@ -211,7 +211,7 @@ std::string to_json(const MlpResult& r, const std::string& saved, const std::str
   json["architecture"] = architecture.empty() ? Json(nullptr) : Json(architecture);
   json["notes"] = r.notes;
   json["blame"] = r.blame;
-  return json.dump();
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_text(const MlpResult& r, const std::string& saved, const std::string& architecture) {

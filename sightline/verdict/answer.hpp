@@ -94,6 +94,7 @@ struct Answer {
   std::vector<std::string> assumptions, advice;
   // What people are shown beside the claims
   std::optional<sight::Collision> collision;
+  bool collision_moves_rows = false;  ///< its tokens move together with their rows of a fixed table of positions
   std::optional<sight::IdCollision> id_collision;
   std::optional<sight::UnreachablePair> unreachable;
   std::optional<std::string> limit;  ///< the budget that was hit, with the bounds reached: verdict unknown, exit 3

@@ -226,6 +226,7 @@ RowExchange exchange_rows(const Context& context, const layout::Layout& recolour
 std::vector<std::string> describe_needed(const sight::Needed& needed, ClassKind kind) {
   if (needed.never && needed.missing) return {fmt::format("token {} never sees token {}", needed.missing->reader, needed.missing->unseen)};
   if (needed.never) return {"a symmetry of the views that the target does not have survives at every depth"};
+  if (kind == ClassKind::causal && needed.layers == 0) return {"what this class and symmetry leave to a token is its own input alone (theory 16.7)"};
   const std::string seen = fmt::format("{} after {} layer{}",
                                        kind == ClassKind::all      ? "every token sees every token"
                                        : kind == ClassKind::causal ? "every token sees the tokens up to itself"
@@ -469,6 +470,7 @@ void decide_continuous(Context& context) {
   if (sight_verdict.impossible && !unseen && !coarse) {
     if (fixed_table) {
       answer.collision = sight_verdict.needed.below;
+      answer.collision_moves_rows = true;
       context.add_floor(make_overlap_floor(context, sight_verdict.needed.below, exchange == RowExchange::refused));
     } else {
       add_collision_floor(context, question, sight_verdict);

@@ -130,6 +130,14 @@ narrow = write("narrow.toml", REGRESSION.replace("dim = 8", "dim = 4"))
 refused("run: /train/lr: expected 0.01, as this run began (architecture.json), found 0.1", "train", narrow, "--data", data, "--out", "run", "--resume", "--train.epochs", 60, "--train.lr", 0.1)
 refused("run: /dim: expected 8, as this run began (architecture.json), found 4", "train", narrow, "--data", data, "--out", "run", "--resume", "--train.epochs", 60)
 refused("the samples that this run began with", "train", arch, "--data", data, "--validation", 0.2, "--out", "run", "--resume", "--train.epochs", 60)
+# What a run stopped with is gone: its weights are not written over by a new run.
+(work / "lost").mkdir()
+for name in ("architecture.json", "metrics.csv", "run.json", "best.safetensors", "last.safetensors"):
+    if (work / "run" / name).exists():
+        (work / "lost" / name).write_bytes((work / "run" / name).read_bytes())
+before = (work / "lost/best.safetensors").read_bytes()
+refused("lost/optimiser.safetensors: expected the state", "train", arch, "--data", data, "--out", "lost", "--resume", "--train.epochs", 60)
+check((work / "lost/best.safetensors").read_bytes() == before, "weights were written over")
 (work / "mixed").mkdir()
 (work / "mixed/best.safetensors").write_bytes((work / "points/best.safetensors").read_bytes())
 (work / "mixed/architecture.json").write_bytes((work / "run/architecture.json").read_bytes())
