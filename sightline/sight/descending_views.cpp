@@ -57,7 +57,7 @@ public:
       budget_.poll_now();
       if (pass % 2 == 0) walk_down();
       else walk_up();
-      const std::size_t distinct = counter_.count(hash_, end_, [this](std::size_t j) { return latest_[j] >= 0; });
+      const std::size_t distinct = counter_.count(hash_, 0, end_, [this](std::size_t j) { return latest_[j] >= 0; });
       if (distinct == seen) {
         std::uint64_t invariant = mix(seen);
         for (Vertex j = 0; j < end_; ++j) invariant += latest_[j] < 0 ? 0 : mix(hash_[j]);

@@ -24,25 +24,25 @@ public:
   explicit DistinctCounter(std::size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
 
   std::size_t count(const std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
-    return count_if(hash, hash.size(), [&](std::size_t j) { return seen[j]; });
+    return count_if(hash, 0, hash.size(), [&](std::size_t j) { return seen[j]; });
   }
   /// Of the first `end` hashes.
   std::size_t count(const std::vector<std::uint64_t>& hash, std::size_t end) {
-    return count_if(hash, end, [](std::size_t) { return true; });
+    return count_if(hash, 0, end, [](std::size_t) { return true; });
   }
-  /// Of the first `end` hashes those that count.
+  /// Of the hashes `begin` .. `end` - 1 those that count.
   template <class Counts>
-  std::size_t count(const std::vector<std::uint64_t>& hash, std::size_t end, const Counts& counts) {
-    return count_if(hash, end, counts);
+  std::size_t count(const std::vector<std::uint64_t>& hash, std::size_t begin, std::size_t end, const Counts& counts) {
+    return count_if(hash, begin, end, counts);
   }
 
 private:
   template <class Counts>
-  std::size_t count_if(const std::vector<std::uint64_t>& hash, std::size_t end, const Counts& counts) {
-    std::fill(slots_.begin(), slots_.end(), 0);
-    const std::size_t mask = slots_.size() - 1;
+  std::size_t count_if(const std::vector<std::uint64_t>& hash, std::size_t begin, std::size_t end, const Counts& counts) {
+    const std::size_t mask = std::min(slots_.size(), std::bit_ceil(2 * (end - begin) + 1)) - 1;
+    std::fill(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(mask) + 1, 0);
     std::size_t distinct = 0;
-    for (std::size_t j = 0; j < end; ++j) {
+    for (std::size_t j = begin; j < end; ++j) {
       if (!counts(j)) continue;
       const std::uint64_t key = hash[j] == 0 ? 1 : hash[j];
       std::size_t at = key & mask;

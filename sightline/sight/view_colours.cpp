@@ -77,8 +77,9 @@ std::optional<ViewColours> ViewColours::make(const Layout& layout, const group::
   const std::size_t places = views.vertex_.size();
   views.booking_.grow(places * (48 + 16 * views.steps_.size()));
   views.value_.resize(places);
-  views.latest_.resize(places);
+  views.latest_.assign(places, -1);
   views.next_unseen_.resize(places + 1);
+  std::iota(views.next_unseen_.begin(), views.next_unseen_.end(), Vertex{0});
   for (const Vertex step : views.steps_) {
     views.prefix_.emplace_back(places + step, 0);
     views.change_.emplace_back(places + step, 0);
@@ -173,10 +174,12 @@ bool ViewColours::write_rows(const layout::Relation& relation, Rows& rows) {
 // compute_latest (latest.cpp) on places.
 void ViewColours::find_latest(Vertex root) {
   const auto places = static_cast<Vertex>(vertex_.size());
-  std::fill(latest_.begin(), latest_.end(), -1);
+  for (const Vertex j : active_) {
+    latest_[j] = -1;
+    next_unseen_[j] = j;
+  }
   latest_[root] = static_cast<std::int64_t>(depth_);
   active_.assign(1, root);
-  std::iota(next_unseen_.begin(), next_unseen_.end(), Vertex{0});
   const auto from = [this](Vertex j) {
     Vertex end = j;
     while (next_unseen_[end] != end) end = next_unseen_[end];
@@ -222,18 +225,17 @@ void ViewColours::find_latest(Vertex root) {
 }
 
 std::uint64_t ViewColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
-  const std::size_t places = vertex_.size();
   std::uint64_t steps_taken = 3 * std::uint64_t{layout_->vertices()};
-  for (std::size_t j = 0; j < places; ++j) value_[j] = count_[j] * mix(hash[j] ^ salt);
+  for (std::size_t j = begin_; j < end_; ++j) value_[j] = count_[j] * mix(hash[j] ^ salt);
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     std::vector<std::uint64_t>& prefix = prefix_[s];
     const Vertex step = steps_[s];
-    // prefix[j + step]: sum up to and including j over its residue.
-    for (std::size_t j = 0; j < places; ++j) prefix[j + step] = prefix[j] + value_[j];
-    std::fill(change_[s].begin(), change_[s].end(), 0);
+    // prefix[j + step]: sum up to and including j over its residue. What is there before the first place seen cancels.
+    for (std::size_t j = begin_; j < end_; ++j) prefix[j + step] = prefix[j] + value_[j];
+    std::fill(change_[s].begin() + static_cast<std::ptrdiff_t>(begin_), change_[s].begin() + static_cast<std::ptrdiff_t>(end_ + step), 0);
   }
   const auto visible = [&](std::size_t i) { return latest_[i] >= 0 && static_cast<std::uint64_t>(latest_[i]) >= rows.first_layer; };
-  for (std::size_t i = 0; i < places;) {
+  for (std::size_t i = begin_; i < end_;) {
     if (!visible(i)) {
       ++i;
       continue;
@@ -246,7 +248,7 @@ std::uint64_t ViewColours::refine_by(const Rows& rows, std::uint64_t salt, std::
       const std::vector<std::uint64_t>& prefix = prefix_[piece->step];
       read += piece->weight * (prefix[std::size_t{piece->last} + steps_[piece->step]] - prefix[piece->first]);
     }
-    for (; i < places && rows.list[i] == list; ++i) {
+    for (; i < end_ && rows.list[i] == list; ++i) {
       if (!visible(i)) continue;
       const std::uint64_t own = rows.others[i] == 0 ? 0 : rows.others[i] * mix(hash[i] ^ salt);
       hash[i] = mix(hash[i] + mix(read + own + 3 * salt));
@@ -265,10 +267,10 @@ std::uint64_t ViewColours::refine_by(const Rows& rows, std::uint64_t salt, std::
   }
   for (std::size_t s = 1; s < steps_.size(); ++s) {
     std::vector<std::uint64_t>& change = change_[s];
-    for (std::size_t j = steps_[s]; j < places; ++j) change[j] += change[j - steps_[s]];
+    for (std::size_t j = begin_ + steps_[s]; j < end_; ++j) change[j] += change[j - steps_[s]];
   }
   std::uint64_t readers = 0;
-  for (std::size_t j = 0; j < places; ++j) {
+  for (std::size_t j = begin_; j < end_; ++j) {
     readers += change_[0][j];
     if (!seen[j]) continue;
     std::uint64_t all = readers;
@@ -281,11 +283,11 @@ std::uint64_t ViewColours::refine_by(const Rows& rows, std::uint64_t salt, std::
 void ViewColours::refine(Colours& colours) {
   RootColours& result = colours.at;
   std::uint64_t seen = 0;
-  for (std::size_t j = 0; j < vertex_.size(); ++j) seen += colours.seen[j] ? count_[j] : 0;
+  for (std::size_t j = begin_; j < end_; ++j) seen += colours.seen[j] ? count_[j] : 0;
   std::size_t known = 0;
   for (int round = 0;; ++round) {
     budget_->poll();
-    const std::size_t distinct = counter_->count(result.hash, colours.seen);
+    const std::size_t distinct = counter_->count(result.hash, begin_, end_, [&](std::size_t j) { return colours.seen[j]; });
     result.discrete = distinct == seen;
     if (result.discrete || distinct == known || round == root_hash::most_rounds) break;
     known = distinct;
@@ -296,7 +298,7 @@ void ViewColours::refine(Colours& colours) {
       result.work += refine_by(rows, salt, result.hash, colours.seen);
     }
   }
-  for (std::size_t j = 0; j < vertex_.size(); ++j) {
+  for (std::size_t j = begin_; j < end_; ++j) {
     if (colours.seen[j]) result.invariant += count_[j] * mix(result.hash[j] + 5);
   }
 }
@@ -307,15 +309,19 @@ std::optional<ViewColours::Colours> ViewColours::colour(Vertex root) {
   const bool repeats = std::any_of(relations_.begin(), relations_.end(), [&](const Rows& rows) { return rows.first_layer != 0 && depth_ >= rows.first_layer && rows.repeats[at]; });
   if (!repeats) return std::nullopt;
   find_latest(at);
+  // What is seen reads nothing else: of a small view only the stretch that holds it is gone through.
+  const auto [least, most] = std::minmax_element(active_.begin(), active_.end());
+  begin_ = *least;
+  end_ = std::size_t{*most} + 1;
   Colours colours;
-  colours.at.hash.resize(vertex_.size());
-  colours.seen.resize(vertex_.size());
   const std::uint64_t times = depth_ + 2;  // the colours of make_plain_roots
-  for (std::size_t j = 0; j < vertex_.size(); ++j) {
-    colours.seen[j] = latest_[j] >= 0;
-    const std::uint64_t unseen = vertex_[j] < layout_->tokens ? 0 : times;
-    const std::uint64_t seen = (2 * rank_[j] + (j == at ? 1 : 0)) * times + static_cast<std::uint64_t>(latest_[j]) + 1;
-    colours.at.hash[j] = mix(colours.seen[j] ? seen : unseen);
+  const auto first_register = static_cast<std::size_t>(std::lower_bound(vertex_.begin(), vertex_.end(), layout_->tokens) - vertex_.begin());
+  colours.at.hash.assign(first_register, mix(0));
+  colours.at.hash.resize(vertex_.size(), mix(times));
+  colours.seen.resize(vertex_.size());
+  for (const Vertex j : active_) {
+    colours.seen[j] = true;
+    colours.at.hash[j] = mix((2 * rank_[j] + (j == at ? 1 : 0)) * times + static_cast<std::uint64_t>(latest_[j]) + 1);
   }
   colours.at.vertex = &vertex_;
   refine(colours);

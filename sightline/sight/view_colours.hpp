@@ -85,6 +85,7 @@ private:
   std::vector<Vertex> steps_{1};           ///< steps of pieces, by number
   std::vector<std::int64_t> latest_;       ///< of the present root, by place
   std::vector<Vertex> next_unseen_, active_;
+  std::size_t begin_ = 0, end_ = 0;        ///< of the places that it sees: the stretch that holds them
   std::vector<std::vector<std::uint64_t>> prefix_, change_;  ///< by number of the step
   std::vector<std::uint64_t> value_;       ///< by place: what it is read as in this round
   std::optional<root_hash::DistinctCounter> counter_;
