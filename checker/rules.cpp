@@ -186,7 +186,7 @@ Json advice(const Derivation& d) {
   std::snprintf(number, sizeof number, "%g", 2 * d.a["target"]["box"].number() + 1);
   if (used("fixed-positions")) say(std::string("use a table whose rows stay apart on the box, e.g. e_i = ") + number + " i e_1, or train it");
   if (used("norm-range")) say("add a linear head behind the last norm");
-  if (used("output-rank") && d.output_dim > d.output_largest) say("at most " + std::to_string(d.output_largest) + " outputs per token");
+  if ((used("output-rank") || (used("norm-range") && d.output_largest > 0)) && d.output_dim > d.output_largest) say("at most " + std::to_string(d.output_largest) + " outputs per token");
   if (d.collided && !d.needed && !d.target_is_layout) say("the layout is more symmetric than the target: add positions, or a pattern with only the wanted symmetry");
   return Json(std::move(list));
 }
@@ -273,9 +273,16 @@ void derive_rest(Derivation& d) {
   hide_blind_layers(d);
   d.class_kind = d.sight_of_networks().class_kind();
   d.rank = output_rank(d.a);
-  d.output_largest = std::max<std::int64_t>(0, d.rank.certified);
-  const std::int64_t least = d.rank.sphere ? 0 : 1;  // no outputs at all would be no target (16.30)
-  d.output_dim = d.a["output"]["dim"].is_null() ? std::max(least, d.rank.certified) : d.a["output"]["dim"].integer();
+  // Behind a last norm without a head all numbers of the state are out of reach, fewer may not be (16.59). No outputs at all would be no target (16.30).
+  std::int64_t largest = d.rank.certified;
+  if (d.rank.sphere) {
+    Json::Object one_output = d.a.object(), output = d.a["output"].object();
+    output["dim"] = Json(std::int64_t{1});
+    one_output["output"] = Json(std::move(output));
+    largest = output_rank(Json(std::move(one_output))).certified;
+  }
+  d.output_largest = std::max<std::int64_t>(0, largest);
+  d.output_dim = !d.a["output"]["dim"].is_null() ? d.a["output"]["dim"].integer() : d.rank.sphere ? d.dim : std::max<std::int64_t>(1, largest);
   if (input["embedding"].is("table")) decide_ids(d);
   else decide_continuous(d);
 }

@@ -62,7 +62,8 @@ void add_advice(Context& context) {
     advice.push_back(fmt::format("use a table whose rows stay apart on the box, e.g. e_i = {:g} i e_1, or train it", 2 * a.target.box + 1));
   }
   if (used("norm-range")) advice.push_back("add a linear head behind the last norm");
-  if (used("output-rank") && answer.output_dim && answer.output_largest && *answer.output_dim > *answer.output_largest) {
+  const bool few_fit = used("output-rank") || (used("norm-range") && answer.output_largest > 0);
+  if (few_fit && answer.output_dim && answer.output_largest && *answer.output_dim > *answer.output_largest) {
     advice.push_back(fmt::format("at most {} outputs per token", *answer.output_largest));
   }
   if (answer.collision && !answer.needed && context.target_is_layout == false) {

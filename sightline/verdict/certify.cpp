@@ -134,9 +134,15 @@ void decide_rest(Context& context, const group::Group* known) {
   if (std::any_of(a.layers.begin(), a.layers.end(), [&, k = std::size_t{0}](const LayerSpec& layer) mutable { return context.facts.mixer[k++].blind && !is_blind(layer.mixer, context.budget); })) look(context, &context.facts);
   answer.condition13 = compute_condition13(context);
   context.rank = compute_output_rank(a, context.facts.norm);
-  // No outputs at all would be no target (docs/theory.md 16.30).
-  answer.output_dim = a.output.dim.value_or(context.rank.sphere ? context.rank.certified : std::max<std::int64_t>(1, context.rank.certified));
-  answer.output_largest = std::max<std::int64_t>(0, context.rank.certified);
+  // No outputs at all would be no target (docs/theory.md 16.30). The state itself has d numbers: behind a last norm all of them are out of reach, fewer may not be (16.59).
+  std::int64_t largest = context.rank.certified;
+  if (context.rank.sphere) {
+    Architecture one_output = a;
+    one_output.output.dim = 1;
+    largest = compute_output_rank(one_output, context.facts.norm).certified;
+  }
+  answer.output_dim = a.output.dim.value_or(context.rank.sphere ? a.dim : std::max<std::int64_t>(1, largest));
+  answer.output_largest = std::max<std::int64_t>(0, largest);
   budget.report("views", 0);
   if (ids) {
     decide_ids(context);

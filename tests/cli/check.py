@@ -204,6 +204,8 @@ CASES = [
     ("memory without end", {"a.toml": RING}, ["certify", "a.toml", "--memory", "1e30"], 0, ["CERTIFIED"], ""),
     ("width beyond files", {"config.json": '{"model_type": "llama", "hidden_size": 2147483648}'}, ["certify", "config.json"], 2, [], "sightline: config.json: /hidden_size: expected an integer <= 2147483647, found 2147483648\n"),
     ("names cannot write to the terminal", {"a.toml": 'tokens = 2\ndim = 2\nname = "x\\u001b[31m"\n'}, ["certify", "a.toml"], 0, ["x?[31m (2 tokens)"], ""),
+    ("all numbers behind a norm", {"a.toml": 'tokens = 2\ndim = 3\n[output]\nnorm = { kind = "layernorm" }\n'}, ["certify", "a.toml"], 0, ["outputs      3 per token asked, 2 possible", "at most 2 outputs per token"], ""),
+    ("fewer numbers behind a norm", {"a.toml": 'tokens = 2\ndim = 3\n[output]\ndim = 2\nnorm = { kind = "layernorm" }\n'}, ["certify", "a.toml"], 0, ["CERTIFIED", "outputs      2 per token asked, 2 possible"], ""),
     ("causal target of own tokens", {"a.toml": RING}, ["certify", "a.toml", "--require", "causal"], 0, ["leave to a token"], ""),
     # Heads that share a pattern are two all the same; functions of other inputs are other functions.
     ("diff of heads", {"a.toml": HEADS, "b.toml": HEADS.replace('{kind="full"},{kind="self"}', '{kind="self"},{kind="self"}')}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
