@@ -26,6 +26,9 @@ void ModelFlags::add_to(CLI::App& command) {
 train::Run ModelFlags::run() const {
   train::Run run;
   run.threads = threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (run.threads > 4 * cores)
+    fmt::print(stderr, "sightline: {} threads take longer than {}: this machine has no more cores\n", run.threads, cores);
   run.exact = exact;
   train::use_threads(run.threads);
   return run;

@@ -199,6 +199,9 @@ void Training::prepare_folder() {
   const int cores = group_.size() > 1 ? 1 : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   threads_ = request_.threads.value_or(threads > 0 ? static_cast<int>(threads) : cores);
   use_threads(threads_);
+  const int all_cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (threads_ > 4 * all_cores && group_.is_first())
+    listener_.say(fmt::format("{} threads take longer than {}: this machine has no more cores", threads_, all_cores));
   if (threads > 0 && threads != threads_ && group_.is_first()) {
     listener_.say(
         fmt::format("this run was started with {} threads: with {} its numbers go on, but not bit for bit the same",
