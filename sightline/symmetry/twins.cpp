@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "sightline/symmetry/stretch_groups.hpp"
 
@@ -176,6 +177,38 @@ void replace_own(const RunRelation& relation, Vertex x, std::int64_t inner, std:
   row.swap(changed);
 }
 
+/// The next twin along long spans with steps.
+class TwinsAlong {
+public:
+  /// @param after  by vertex: the first twin from there on
+  TwinsAlong(const std::vector<Vertex>& after, const Budget& budget) : after_(after), budget_(budget) {}
+  TwinsAlong(const TwinsAlong&) = delete;
+  TwinsAlong& operator=(const TwinsAlong&) = delete;
+  ~TwinsAlong() {
+    for (const auto& entry : along_) budget_.give_back(entry.second.size() * sizeof(Vertex));
+  }
+
+  /// By vertex x: the first twin among x, x + step, x + 2 step, ..; null beyond the first few steps.
+  const std::vector<Vertex>* find(Vertex step) {
+    const auto known = std::find_if(along_.begin(), along_.end(), [step](const auto& entry) { return entry.first == step; });
+    if (known != along_.end()) return &known->second;
+    if (along_.size() == most_steps) return nullptr;
+    const auto n = static_cast<Vertex>(after_.size() - 1);
+    budget_.ask(std::uint64_t{n} * sizeof(Vertex));
+    std::vector<Vertex>& next = along_.emplace_back(step, std::vector<Vertex>(n, n)).second;
+    for (Vertex x = n; x-- > 0;) {
+      if (after_[x] == x) next[x] = x;
+      else if (n - x > step) next[x] = next[x + step];
+    }
+    return &next;
+  }
+
+private:
+  const std::vector<Vertex>& after_;
+  const Budget& budget_;
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> along_;  ///< by step
+};
+
 class TwinFinder {
 public:
   TwinFinder(const RunGraph& graph, const Budget& budget) : graph_(graph), budget_(budget) {}
@@ -207,7 +240,7 @@ public:
     const Vertex n = graph_.vertices;
     const std::size_t relations = graph_.relations.size();
     prepare_links(classes);
-    twins_along_.clear();
+    TwinsAlong along(twin_after_, budget_);
     for (std::uint32_t k = 0; k < classes.size(); ++k) {
       const Vertex x = classes.members[classes.begin[k]];
       for (std::uint32_t m = classes.begin[k] + 1; m < classes.begin[k + 1]; ++m) {
@@ -229,7 +262,7 @@ public:
         const auto write_row = [&] {
           if (!std::exchange(is_written, true)) replace_own(relation, x, inner, row);
         };
-        if (relation.visible[x] && (colour != inner || !is_surely_constant(relation, x))) {
+        if (relation.visible[x] && (colour != inner || !is_surely_constant(relation, x, along))) {
           write_row();
           if (!is_constant_on_classes(row, colours)) return false;
         }
@@ -338,27 +371,12 @@ private:
     for (Vertex x = 0; x < n; ++x) last_scattered_ = scattered[x] != 0 ? x : last_scattered_;
   }
 
-  /// By vertex x: the first twin among x, x + step, x + 2 step, ..; null beyond the first few steps.
-  const std::vector<Vertex>* find_twins_along(Vertex step) {
-    const auto known = std::find_if(twins_along_.begin(), twins_along_.end(), [step](const auto& entry) { return entry.first == step; });
-    if (known != twins_along_.end()) return &known->second;
-    if (twins_along_.size() == most_steps) return nullptr;
-    const Vertex n = graph_.vertices;
-    budget_.ask(std::uint64_t{n} * sizeof(Vertex));
-    std::vector<Vertex>& after = twins_along_.emplace_back(step, std::vector<Vertex>(n, n)).second;
-    for (Vertex x = n; x-- > 0;) {
-      if (twin_after_[x] == x) after[x] = x;
-      else if (n - x > step) after[x] = after[x + step];
-    }
-    return &after;
-  }
-
   /// Does every span of the row of x hold no twins, or whole classes of neighbours? Then it is constant on classes as it stands.
-  bool is_surely_constant(const RunRelation& relation, Vertex x) {
-    return std::all_of(relation.rows.list_begin(x), relation.rows.list_end(x), [this](const Span& span) {
+  bool is_surely_constant(const RunRelation& relation, Vertex x, TwinsAlong& along) const {
+    return std::all_of(relation.rows.list_begin(x), relation.rows.list_end(x), [&](const Span& span) {
       if (twin_after_[span.first] > span.last) return true;
       if (span.step > 1 && span.slope == 0 && (span.last - span.first) / span.step >= short_span) {
-        const std::vector<Vertex>* const after = find_twins_along(span.step);
+        const std::vector<Vertex>* const after = along.find(span.step);
         return after != nullptr && (*after)[span.first] > span.last;
       }
       if (span.step > 1 && span.slope == 0 && (span.last - span.first) / span.step < short_span) {
@@ -405,7 +423,6 @@ private:
   std::vector<std::vector<std::int64_t>> inner_;  ///< [relation][vertex]
   std::vector<Vertex> next_, previous_, lowest_, highest_, scattered_after_, twin_after_;
   Vertex last_scattered_ = 0;
-  std::vector<std::pair<Vertex, std::vector<Vertex>>> twins_along_;  ///< by step
 };
 
 /// Where long spans with steps have their vertices among those that stay.

@@ -105,6 +105,54 @@ TEST_CASE("pairs at a distance are twins, also where equal rows are not one list
   CHECK(group.order.factored() == "4096! * 2!^4096");
 }
 
+TEST_CASE("long runs with steps, among twins and through them, say the same as vertices in any order") {
+  std::mt19937_64 random(21);
+  const auto draw = [&](std::uint64_t bound) { return static_cast<Vertex>(random() % bound); };
+  int with_twins = 0;
+  for (int k = 0; k < 60; ++k) {
+    const Vertex n = 420 + draw(8) * 60, block = 1 + draw(12), kinds = 1 + draw(3);
+    // Blocks of one kind read the same progressions, perhaps their own block and themselves.
+    std::vector<std::vector<bool>> reads(kinds, std::vector<bool>(n, false));
+    std::vector<bool> own(kinds), loops(kinds);
+    for (Vertex kind = 0; kind < kinds; ++kind) {
+      own[kind] = draw(2) == 0;
+      loops[kind] = draw(2) == 0;
+      for (Vertex runs = draw(3); runs > 0; --runs) {
+        const Vertex step = 2 + draw(5), first = draw(step), last = n - 1 - draw(n / 6);
+        for (Vertex j = first; j <= last; j += step) reads[kind][j] = true;
+      }
+    }
+    Rows rows(n);
+    for (Vertex i = 0; i < n; ++i) {
+      const Vertex kind = i / block % kinds;
+      for (Vertex j = 0; j < n; ++j) {
+        if (reads[kind][j] || (own[kind] && i / block == j / block) || (loops[kind] && i == j)) rows[i].push_back(j);
+      }
+    }
+    Sample ordered(n), shuffled(n);
+    ordered.add(rows);
+    shuffled.add(relabel(rows, random));
+    const Group group = symmetry::compute_automorphisms(ordered.structure, budget), other = symmetry::compute_automorphisms(shuffled.structure, budget);
+    REQUIRE(group.order == other.order);
+    REQUIRE(group.symmetric_classes.size() == other.symmetric_classes.size());
+    with_twins += group.symmetric_classes.empty() ? 0 : 1;
+  }
+  CHECK(with_twins >= 30);
+  // Fixed attention both ways: blocks of 8, the last of each is read by all.
+  constexpr Vertex n = 1024;
+  Rows rows(n);
+  for (Vertex i = 0; i < n; ++i) {
+    for (Vertex j = 0; j < n; ++j) {
+      if (i / 8 == j / 8 || j % 8 == 7) rows[i].push_back(j);
+    }
+  }
+  Sample fixed(n);
+  fixed.add(rows);
+  sightline::group::Order blocks;
+  blocks.multiply_factorial(128);
+  CHECK(order_of(fixed) == "7!^128 * " + blocks.value()->get_str());
+}
+
 TEST_CASE("axial attention: rows and columns of a grid") {
   const Vertex side = 64, n = side * side;
   std::vector<Part> rows, columns;
