@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/load.hpp"
@@ -32,6 +34,41 @@ void draw(const layout::Pattern& pattern) {
   }
 }
 
+/// Larger patterns from afar: a character for the pairs of a part of the readers and a part of what they may read. O(runs * parts).
+void draw_from_afar(const layout::Pattern& pattern, const Budget& budget) {
+  constexpr std::uint64_t parts = 64;
+  const std::uint64_t n = pattern.vertex_count();
+  const auto begin_of = [n](std::uint64_t part) { return part * n / parts; };
+  const auto part_of = [&](std::uint64_t j) {
+    std::uint64_t part = j * parts / n;
+    while (part + 1 < parts && begin_of(part + 1) <= j) ++part;
+    return part;
+  };
+  fmt::print("a character for about {0} x {0} pairs: # all are read, + half or more, : some, . none\n", n / parts);
+  std::vector<layout::Run> row;
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    std::vector<std::uint64_t> read(parts, 0);
+    for (std::uint64_t i = begin_of(part); i < begin_of(part + 1); ++i) {
+      budget.poll();
+      pattern.row(static_cast<layout::Vertex>(i), row);
+      for (const layout::Run& run : row) {
+        for (std::uint64_t j = run.first; j <= run.last;) {
+          const std::uint64_t column = part_of(j), end = std::min<std::uint64_t>(run.last + std::uint64_t{1}, begin_of(column + 1));
+          const std::uint64_t here = (end - j + run.step - 1) / run.step;
+          read[column] += here;
+          j += here * run.step;
+        }
+      }
+    }
+    std::string line(parts, '.');
+    for (std::uint64_t column = 0; column < parts; ++column) {
+      const std::uint64_t pairs = (begin_of(part + 1) - begin_of(part)) * (begin_of(column + 1) - begin_of(column));
+      if (read[column] > 0) line[column] = read[column] == pairs ? '#' : 2 * read[column] >= pairs ? '+' : ':';
+    }
+    fmt::print("{:>9} {}\n", begin_of(part), line);
+  }
+}
+
 void run(const PatternOptions& options) {
   const Budget budget = make_budget(options.limits);
   const architecture::Architecture a = load_architecture(options.file, options.import.options());
@@ -47,6 +84,7 @@ void run(const PatternOptions& options) {
     const layout::Pattern& pattern = layout.relations[r].pattern();
     fmt::print("{} vertices, {} arcs, {} runs, {} bytes\n", pattern.vertex_count(), pattern.arc_count(), pattern.run_count(), pattern.memory_bytes());
     if (pattern.vertex_count() <= widest) draw(pattern);
+    else draw_from_afar(pattern, budget);
   }
 }
 

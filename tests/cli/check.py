@@ -132,6 +132,8 @@ CASES = [
      ["it sees", "after   1 layer         3 tokens: 0-1, 5", "it is seen by"], ""),
     ("explain out of range", {"a.toml": RING}, ["explain", "a.toml", "--token", "6"], 2, [], "sightline: --token: expected 0 to 5, found 6\n"),
     ("pattern", {"a.toml": RING}, ["pattern", "a.toml"], 0, ["    0 ##...#"], ""),
+    ("pattern from afar", {"a.toml": 'tokens = 200\ndim = 4\n[mixer]\npattern = { kind = "union", of = [{ kind = "blocks", size = 50 }, { kind = "strided", stride = 7 }] }\n'}, ["pattern", "a.toml"], 0,
+     ["a character for about 3 x 3 pairs: # all", "\n        0 " + "#" * 16 + ":", "\n      196 "], ""),
     ("kernel", {}, ["kernel", "exp(dot(x,y))", "--json"], 0, ['"condition13":"holds"'], ""),
     ("kernel with a misspelt function", {}, ["kernel", "exq(dot(x,y))"], 2, [], None),
     ("long rings with the symmetry that they have", {"a.toml": LONG_RING % "D_16384"}, ["certify", "a.toml"], 0, ["CERTIFIED", "D_16384"], ""),
