@@ -26,6 +26,9 @@ bool is_mask(const std::string& file) {
   return extension == ".npy" || extension == ".npz" || extension == ".mtx" || extension == ".edges";
 }
 
+/// May options for a config.json be meant for this file?
+bool takes_options(const std::string& file) { return is_mask(file) || architecture::detect_kind(architecture::read_file(file), file) == architecture::FileKind::huggingface_config; }
+
 /// A mask as one layer of plain attention, repeated for ever: what such a mask can express at all.
 /// @param dim  that of the other side, where it is an architecture
 architecture::Architecture make_masked(const std::string& file, std::optional<std::int64_t> tokens, std::int64_t dim) {
@@ -48,7 +51,7 @@ Exit run(const DiffOptions& options) {
   const std::string files[2] = {options.a, options.b};
   for (int k = 0; k < 2; ++k) {
     if (is_mask(files[k])) continue;
-    sides[k] = load_architecture(files[k], options.import.options(), false);
+    sides[k] = load_architecture(files[k], options.import.options(), !takes_options(files[1 - k]));
     tokens = sides[k].tokens;
     dim = sides[k].dim;
   }

@@ -341,9 +341,9 @@ std::string to_text(const Difference& difference) {
   if (!difference.same_ends) text += "inputs       of another kind, width, domain, vocabulary or number of outputs: functions of other things\n";
   for (std::size_t k = 0; k < 2; ++k) {
     const verdict::Answer& answer = difference.answers[k];
-    text += fmt::format("{}            expresses {}, needs {} layers\n", k == 0 ? 'a' : 'b',
+    text += fmt::format("{}            expresses {}, needs {}\n", k == 0 ? 'a' : 'b',
                         answer.expressed ? fmt::format("symmetry of order {}{}", answer.expressed->order.factored(), answer.expressed->name ? " (" + *answer.expressed->name + ")" : "") : "no symmetry class of all tokens",
-                        answer.needed ? fmt::format("{}", *answer.needed) : "an unknown or infinite number of");
+                        answer.needed ? fmt::format("{} layer{}", *answer.needed, *answer.needed == 1 ? "" : "s") : "an unknown or infinite number of layers");
   }
   if (const auto& target = difference.separating) {
     text += fmt::format("target       missed by {}: {}{}\n", target->missed_by, target->description, target->floor ? fmt::format(", squared error at least {}", target->floor->get_str()) : "");

@@ -173,7 +173,7 @@ void add_witness(Page& page, const Answer& answer) {
 
 std::string to_text(const Answer& answer, bool colour) {
   Page page;
-  page.add("", fmt::format("{}  ({} tokens)", answer.name.empty() ? answer.file : answer.name, answer.tokens));
+  page.add("", fmt::format("{}  ({})", answer.name.empty() ? answer.file : answer.name, plural(answer.tokens, "token")));
   page.blank();
   page.add("verdict", describe_verdict(answer));
   if (answer.layout) page.add("symmetry", "of the layout: " + describe_group(*answer.layout));

@@ -201,6 +201,7 @@ CASES = [
     ("diff of a mask and a width", {"a.edges": "0 0\n0 1\n1 1\n1 0\n", "b.toml": 'tokens = 2\ndim = 8\ndepth = "unbounded"\n[mixer]\npattern = { kind = "full" }\n'}, ["diff", "a.edges", "b.toml"], 0, ["same"], ""),
     ("diff of depths", {"a.edges": EDGES, "b.toml": 'tokens = 3\ndim = 8\n[mixer]\npattern = { kind = "file", path = "a.edges" }\n'}, ["diff", "a.edges", "b.toml"], 1,
      ["layouts      different\ndepth        a repeated for ever, b 1 layer\na  "], ""),
+    ("diff of files with an option for configs", {"a.toml": RING}, ["diff", "a.toml", "a.toml", "--tokens", "4"], 2, [], "sightline: a.toml: --tokens: expected no such option (it is for a config.json), found it\n"),
     ("diff of widths", {"a.toml": RING, "b.toml": RING.replace("dim = 4", "dim = 8")}, ["diff", "a.toml", "b.toml"], 1, ["not shown", "inputs       of another kind, width"], ""),
     ("tokens move with their rows", {"a.toml": 'tokens = 4\ndim = 4\ninput = { positions = "sinusoidal" }\n'}, ["certify", "a.toml"], 0, ["each with its row of the table"], ""),
     ("memory without end", {"a.toml": RING}, ["certify", "a.toml", "--memory", "1e30"], 0, ["CERTIFIED"], ""),
