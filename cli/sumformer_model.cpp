@@ -15,6 +15,7 @@
 #include "sightline/approximate/mlp_sumformer.hpp"
 #include "sightline/approximate/sumformer.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/print_json.hpp"
 #include "sightline/data/dataset.hpp"
 #include "sightline/data/predictions.hpp"
 
@@ -111,7 +112,7 @@ bool run_sumformer(const std::string& name, const std::vector<std::string>& word
   json["loss"] = loss;
   json["rmse"] = std::sqrt(loss);
   json["samples"] = part->size();
-  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}\n", print_json(json));
   return true;
 }
 

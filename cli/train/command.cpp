@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "sightline/base/error.hpp"
 #include "sightline/train/checkpoint.hpp"
 #include "sightline/train/device.hpp"
@@ -25,10 +23,9 @@ void ModelFlags::add_to(CLI::App& command) {
 
 train::Run ModelFlags::run() const {
   train::Run run;
-  run.threads = threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (run.threads > 4 * cores)
-    fmt::print(stderr, "sightline: {} threads take longer than {}: this machine has no more cores\n", run.threads, cores);
+  run.threads = threads > 0 ? threads : train::count_cores();
+  if (const std::string word = train::describe_threads(run.threads); !word.empty())
+    fmt::print(stderr, "sightline: {}\n", word);
   run.exact = exact;
   train::use_threads(run.threads);
   return run;

@@ -4,6 +4,7 @@
 
 #include "cli/train/command.hpp"
 #include "cli/train/commands.hpp"
+#include "sightline/base/print_json.hpp"
 #include "sightline/train/predictor.hpp"
 
 namespace sightline::cli {
@@ -22,7 +23,7 @@ void add_evaluate(CLI::App& app) {
     json["loss"] = found.loss;
     json[found.classes ? "accuracy" : "rmse"] = found.metric;
     json["samples"] = found.samples;
-    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", print_json(json));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/print_json.hpp"
 #include "sightline/target/lipschitz.hpp"
 
 namespace sightline::approximate {
@@ -325,7 +326,7 @@ std::string to_json(const CellResult& result) {
   json["table"] = Json::array();
   for (const CellRow& row : result.rows)
     json["table"].push_back({{"cuts", row.cuts}, {"codes", row.codes}, {"layers", row.layers}, {"parameters", row.parameters}, {"alpha", row.alpha}, {"bound", row.bound}, {"l2", row.l2}, {"sup", row.sup}});
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return print_json(json);
 }
 
 std::string to_text(const CellResult& result) {

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/print_json.hpp"
 #include "sightline/target/sampler.hpp"
 
 namespace sightline::approximate {
@@ -200,7 +201,7 @@ std::string to_json(const MemoryResult& result) {
   for (const MemoryRow& row : result.rows) {
     json["table"].push_back({{"layers", row.layers}, {"sequences", row.sequences}, {"tokens", row.tokens}, {"margin", row.margin}, {"gap", row.gap}, {"error", row.error}, {"fits", row.fits}});
   }
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return print_json(json);
 }
 
 std::string to_text(const MemoryResult& result) {

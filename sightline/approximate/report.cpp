@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sightline/approximate/approximate.hpp"
+#include "sightline/base/print_json.hpp"
 
 namespace sightline::approximate {
 
@@ -44,7 +45,7 @@ std::string to_json(const Result& result, const std::string& saved) {
   json["wanted"] = result.wanted;
   json["notes"] = result.notes;
   json["blame"] = result.blame;
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return print_json(json);
 }
 
 std::string to_text(const Result& result, const std::string& saved) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/print_json.hpp"
 
 namespace sightline::certificate {
 namespace {
@@ -27,7 +28,7 @@ void append_string(const nlohmann::json& value, std::string& out) {
   const auto& text = value.get_ref<const std::string&>();
   const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
   if (!std::all_of(text.begin(), text.end(), is_plain)) {
-    out += value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    out += print_json(value);
     return;
   }
   out += '"';

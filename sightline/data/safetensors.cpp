@@ -10,6 +10,7 @@
 
 #include "sightline/base/atomic_file.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/print_json.hpp"
 #include "sightline/base/words.hpp"
 #include "sightline/data/file_bytes.hpp"
 
@@ -138,7 +139,7 @@ template <class Number> std::vector<Number> copy_numbers(std::string_view bytes)
 }
 
 void append_text(std::string& out, const std::string& text) {
-  out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  out += print_json(nlohmann::json(text));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sightline/architecture/write.hpp"
+#include "sightline/base/print_json.hpp"
 
 namespace sightline::design {
 
@@ -67,7 +68,7 @@ std::string to_json(const Request& request, const Design& design, const Budget& 
     object["front"].push_back(std::move(point));
   }
   object["notes"] = design.notes;
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return print_json(object);
 }
 
 std::string to_text(const Request& request, const Design& design, const Budget& budget) {

@@ -11,6 +11,7 @@
 
 #include "sightline/architecture/write.hpp"
 #include "sightline/base/error.hpp"
+#include "sightline/base/print_json.hpp"
 #include "sightline/sight/reach.hpp"
 #include "sightline/verdict/certify.hpp"
 #include "sightline/verdict/context.hpp"
@@ -326,7 +327,7 @@ std::string to_json(const Difference& difference) {
     object["separating_target"] = {{"description", target->description}, {"floor", nullptr}, {"missed_by", target->missed_by}};
     if (target->floor) object["separating_target"]["floor"] = target->floor->get_str();
   }
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return print_json(object);
 }
 
 std::string to_text(const Difference& difference) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/print_json.hpp"
 #include "sightline/falsify/exact.hpp"
 #include "sightline/falsify/prober.hpp"
 #include "sightline/group/expression.hpp"
@@ -175,7 +176,7 @@ std::string to_proof(const Result& result) {
   for (const Finding& finding : result.findings) {
     for (const Claim& claim : finding.claims) object["claims"].push_back(to_object(claim));
   }
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return print_json(object) + "\n";
 }
 
 std::string to_json(const Result& result) {
@@ -207,7 +208,7 @@ std::string to_json(const Result& result) {
   object["every_depth"] = result.every_depth && count(result, Status::failing) > 0;
   object["limit"] = result.limit ? ordered_json(*result.limit) : ordered_json(nullptr);
   object["exit"] = to_exit_code(result);
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return print_json(object);
 }
 
 std::string to_text(const Result& result) {

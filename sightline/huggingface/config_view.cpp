@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/print_json.hpp"
 
 namespace sightline::huggingface {
 
@@ -57,7 +58,7 @@ bool is_harmless(std::string_view key) {
 }  // namespace
 
 std::string printable(const std::string& text) {
-  const std::string quoted = nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string quoted = print_json(nlohmann::json(text));
   return quoted.substr(1, quoted.size() - 2);
 }
 

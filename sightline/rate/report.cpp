@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sightline/base/print_json.hpp"
 #include "sightline/rate/rate.hpp"
 
 namespace sightline::rate {
@@ -79,7 +80,7 @@ std::string to_json(const Result& result) {
     const Quartiles q = quartiles_of(result);
     json["quartiles"] = {{"exponent", q.exponent}, {"recommended", q.recommended}};
   }
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return print_json(json);
 }
 
 std::string to_text(const Result& result) {

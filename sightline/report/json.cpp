@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sightline/base/integer_lists.hpp"
+#include "sightline/base/print_json.hpp"
 #include "sightline/report/report.hpp"
 #include "sightline/report/words.hpp"
 
@@ -84,7 +85,6 @@ ordered_json to_witness(const Answer& answer) {
   return object.empty() ? ordered_json(nullptr) : object;
 }
 
-std::string print(const ordered_json& value) { return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 /// As print does; values that are text already are written as they are, and generators in their place (nothing in cycles needs an escape).
 void write_value(const ordered_json& value, const verdict::SharedTexts* generators, const Write& write) {
@@ -92,10 +92,10 @@ void write_value(const ordered_json& value, const verdict::SharedTexts* generato
     const auto& text = value.get_binary();
     return write({reinterpret_cast<const char*>(text.data()), text.size()});
   }
-  if (!value.is_object()) return write(print(value));
+  if (!value.is_object()) return write(print_json(value));
   for (auto member = value.begin(); member != value.end(); ++member) {
     write(member == value.begin() ? "{" : ",");
-    write(print(member.key()) + ":");
+    write(print_json(ordered_json(member.key())) + ":");
     if (generators == nullptr || member.key() != "generators") {
       write_value(*member, nullptr, write);
       continue;
@@ -156,7 +156,7 @@ void write_json(const Answer& answer, const Write& write) {
   const ordered_json tree = to_tree(answer);
   for (auto member = tree.begin(); member != tree.end(); ++member) {
     write(member == tree.begin() ? "{" : ",");
-    write(print(member.key()) + ":");
+    write(print_json(ordered_json(member.key())) + ":");
     const auto* const group = member.key() == "layout" ? &answer.layout : member.key() == "expressed" ? &answer.expressed : nullptr;
     write_value(*member, group != nullptr && *group ? &(*group)->generators : nullptr, write);
   }
@@ -175,7 +175,7 @@ std::string to_json_error(const std::string& file, const std::string& message) {
   ordered_json object;
   object["file"] = file;
   object["error"] = message;
-  return print(object);
+  return print_json(object);
 }
 
 }  // namespace sightline::report

@@ -2,8 +2,11 @@
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "sightline/mixer/mixer.hpp"
 
@@ -54,6 +57,15 @@ Tensor normalise_rows(const Tensor& x, const architecture::Norm& norm, const Ten
 }
 
 } // namespace
+
+int count_cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+std::string describe_threads(int threads) {
+  const int cores = count_cores();
+  if (threads <= 4 * cores)
+    return "";
+  return fmt::format("{} threads take longer than {}: this machine has no more cores", threads, cores);
+}
 
 void use_threads(int threads) {
   at::set_num_threads(threads);

@@ -21,6 +21,10 @@ struct Run {
 
 /// For tensor operations and the BLAS behind them (OpenBLAS counts its own threads, whatever LibTorch is told).
 void use_threads(int threads);
+/// At least 1.
+[[nodiscard]] int count_cores();
+/// What to say of far more threads than cores; "" of others.
+[[nodiscard]] std::string describe_threads(int threads);
 
 /// x [.., in] -> [.., out], weight [out, in], bias [out] or undefined.
 [[nodiscard]] Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Run& run);

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <torch/version.h>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/print_json.hpp"
 #include "sightline/data/metrics.hpp"
 #include "sightline/train/device.hpp"
 #include "sightline/train/distributed.hpp"
@@ -196,12 +196,11 @@ void Training::prepare_folder() {
   state_.best_loss = cell[3];
   state_.best_step = static_cast<std::int64_t>(cell[4]);
   threads = static_cast<std::int64_t>(cell[5]);
-  const int cores = group_.size() > 1 ? 1 : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int cores = group_.size() > 1 ? 1 : count_cores();
   threads_ = request_.threads.value_or(threads > 0 ? static_cast<int>(threads) : cores);
   use_threads(threads_);
-  const int all_cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (threads_ > 4 * all_cores && group_.is_first())
-    listener_.say(fmt::format("{} threads take longer than {}: this machine has no more cores", threads_, all_cores));
+  if (const std::string word = describe_threads(threads_); !word.empty() && group_.is_first())
+    listener_.say(word);
   if (threads > 0 && threads != threads_ && group_.is_first()) {
     listener_.say(
         fmt::format("this run was started with {} threads: with {} its numbers go on, but not bit for bit the same",
@@ -235,7 +234,7 @@ void Training::write_run_file(const char* status) const {
   json["device"] = request_.device;
   json["processes"] = group_.size();
   json["torch"] = TORCH_VERSION;
-  folder_->write_text("run.json", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  folder_->write_text("run.json", print_json(json, 2) + "\n");
 }
 
 const std::vector<std::int64_t>& Training::order_of(std::int64_t epoch) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sightline/base/print_json.hpp"
 #include "sightline/trials/compare.hpp"
 
 namespace sightline::trials {
@@ -90,7 +91,7 @@ std::string to_json(const Comparison& c) {
                               {"symmetry", row.certify.symmetry},
                               {"needed", row.certify.needed ? Json(*row.certify.needed) : Json(nullptr)}}}});
   }
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return print_json(json);
 }
 
 std::string to_csv(const Comparison& c) {

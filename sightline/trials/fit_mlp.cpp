@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sightline/base/print_json.hpp"
 #include "sightline/train/sumformer_network.hpp"
 
 namespace sightline::trials {
@@ -211,7 +212,7 @@ std::string to_json(const MlpResult& r, const std::string& saved, const std::str
   json["architecture"] = architecture.empty() ? Json(nullptr) : Json(architecture);
   json["notes"] = r.notes;
   json["blame"] = r.blame;
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return print_json(json);
 }
 
 std::string to_text(const MlpResult& r, const std::string& saved, const std::string& architecture) {
