@@ -204,4 +204,8 @@ private:
   bool dense_ = false;
 };
 
+/// The graph with the cells of its refinement as colours, without the arcs that go from all of one cell to all of another in one colour: its path of
+/// individualised vertices costs what is near them where summaries are read by everybody. Nothing where rows are short, or nothing goes.
+[[nodiscard]] std::optional<Graph> drop_even_arcs(const Graph& graph);
+
 }  // namespace checker

@@ -50,24 +50,34 @@ private:
   std::vector<std::uint64_t> first_, rank_;
 };
 
-// One visible row, cut into stretches of one colour.
+// One visible row, cut into stretches of one colour; along a step where it is one of `steps`.
 struct Piece {
   Vertex reader, first, last;
   std::uint64_t weight;  // of the colour
+  std::uint32_t step;    // its number
 };
 
-std::vector<Piece> cut_rows(const Rooted& rooted, const Structure::Shown& shown) {
+/// @param steps  grows by those that occur, 1 first, up to a few
+std::vector<Piece> cut_rows(const Rooted& rooted, const Structure::Shown& shown, std::vector<Vertex>& steps) {
+  constexpr std::size_t most_steps = 5, short_run = 8;
   std::vector<Piece> pieces;
   std::vector<Run> row;
   for (Vertex i = 0; i < rooted.structure.vertices; ++i) {
     if (!rooted.seen[i] || (!shown.visible.empty() && !shown.visible[i])) continue;
     shown.relation->row(i, row);
     for (const Run& run : row) {
-      const bool whole = run.step == 1 && (run.colour_step == 0 || run.first == run.last);
+      bool whole = run.step == 1 && (run.colour_step == 0 || run.first == run.last);
+      std::size_t step = 0;
+      if (run.colour_step == 0 && run.size() >= short_run && run.step > 1) {
+        step = static_cast<std::size_t>(std::find(steps.begin(), steps.end(), run.step) - steps.begin());
+        if (step == steps.size() && step < most_steps) steps.push_back(run.step);
+        whole = step < steps.size();
+        if (!whole) step = 0;
+      }
       std::int64_t colour = run.colour;
       for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
         const auto first = static_cast<Vertex>(j);
-        pieces.push_back({i, first, whole ? run.last : first, mix(static_cast<std::uint64_t>(colour)) | 1});
+        pieces.push_back({i, first, whole ? run.last : first, mix(static_cast<std::uint64_t>(colour)) | 1, static_cast<std::uint32_t>(step)});
         if (whole) break;
       }
     }
@@ -232,9 +242,15 @@ RootColours colour_root(const Rooted& rooted) {
   std::vector<std::uint64_t>& hash = result.hash;
   for (const std::uint64_t colour : rooted.structure.colour) hash.push_back(mix(colour));
   std::vector<std::vector<Piece>> relations;
-  for (const Structure::Shown& shown : rooted.structure.relations) relations.push_back(cut_rows(rooted, shown));
+  std::vector<Vertex> steps{1};
+  for (const Structure::Shown& shown : rooted.structure.relations) relations.push_back(cut_rows(rooted, shown, steps));
   const auto seen = static_cast<std::size_t>(std::count(rooted.seen.begin(), rooted.seen.end(), true));
-  std::vector<std::uint64_t> prefix(std::size_t{vertices} + 1), change(std::size_t{vertices} + 1), read(vertices);
+  std::vector<std::vector<std::uint64_t>> prefix, change;  // by number of the step, along it
+  for (const Vertex step : steps) {
+    prefix.emplace_back(std::size_t{vertices} + step);
+    change.emplace_back(std::size_t{vertices} + step);
+  }
+  std::vector<std::uint64_t> read(vertices);
   std::size_t colours = 0;
   for (int round = 0;; ++round) {
     const std::size_t distinct = count_distinct(hash, rooted.seen);
@@ -246,22 +262,30 @@ RootColours colour_root(const Rooted& rooted) {
       poll_now();
       salt = mix(salt);
       // Sum over what is read, by prefix sums; then, with the readers' new hashes, over the readers by differences.
-      for (Vertex j = 0; j < vertices; ++j) prefix[j + 1] = prefix[j] + mix(hash[j] ^ salt);
+      for (std::size_t s = 0; s < steps.size(); ++s) {
+        for (Vertex j = 0; j < vertices; ++j) prefix[s][j + steps[s]] = prefix[s][j] + mix(hash[j] ^ salt);
+        std::fill(change[s].begin(), change[s].end(), 0);
+      }
       std::fill(read.begin(), read.end(), 0);
-      for (const Piece& piece : relations[r]) read[piece.reader] += piece.weight * (prefix[piece.last + 1] - prefix[piece.first]);
+      for (const Piece& piece : relations[r]) {
+        const std::vector<std::uint64_t>& sums = prefix[piece.step];
+        read[piece.reader] += piece.weight * (sums[std::size_t{piece.last} + steps[piece.step]] - sums[piece.first]);
+      }
       const std::vector<bool>& visible = rooted.structure.relations[r].visible;
       for (Vertex i = 0; i < vertices; ++i) {
         if (rooted.seen[i] && (visible.empty() || visible[i])) hash[i] = mix(hash[i] + mix(read[i] + 3 * salt));
       }
-      std::fill(change.begin(), change.end(), 0);
       for (const Piece& piece : relations[r]) {
         const std::uint64_t told = piece.weight * mix(hash[piece.reader] + salt);
-        change[piece.first] += told;
-        change[piece.last + 1] -= told;
+        change[piece.step][piece.first] += told;
+        change[piece.step][std::size_t{piece.last} + steps[piece.step]] -= told;
       }
-      std::uint64_t readers = 0;
+      for (std::size_t s = 0; s < steps.size(); ++s) {
+        for (Vertex j = steps[s]; j < vertices; ++j) change[s][j] += change[s][j - steps[s]];
+      }
       for (Vertex j = 0; j < vertices; ++j) {
-        readers += change[j];
+        std::uint64_t readers = 0;
+        for (const std::vector<std::uint64_t>& told : change) readers += told[j];
         if (rooted.seen[j]) hash[j] = mix(hash[j] + mix(readers ^ salt));
       }
     }

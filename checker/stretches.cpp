@@ -1,8 +1,9 @@
 // Two vertices per stretch of neighbours that read the same, are read alike by every row, and look alike.
 #include <algorithm>
-#include <numeric>
 #include <set>
+#include <utility>
 
+#include "poll.hpp"
 #include "stretches.hpp"
 
 namespace checker {
@@ -60,21 +61,68 @@ bool mark_rows(const Pattern& pattern, Ends& ends) {
   return true;
 }
 
+/// From each beginning of a stretch on the farthest one along a step up to which places are evenly spaced; of the first few steps that are asked about.
+class EvenPlaces {
+public:
+  /// @param place  of every beginning of a stretch, and of the end; elsewhere `none`
+  explicit EvenPlaces(const std::vector<Vertex>& place) : place_(place) {}
+
+  /// Null for further steps.
+  const std::vector<Vertex>* along(Vertex step) {
+    constexpr std::size_t most_steps = 4;
+    const auto known = std::ranges::find(until_, step, [](const auto& entry) { return entry.first; });
+    if (known != until_.end()) return &known->second;
+    if (until_.size() == most_steps) return nullptr;
+    std::vector<Vertex>& until = until_.emplace_back(step, std::vector<Vertex>(place_.size())).second;
+    for (auto v = static_cast<Vertex>(place_.size()); v-- > 0;) {
+      until[v] = v;
+      if (place_.size() - v <= step || place_[v] == none || place_[v + step] == none) continue;
+      const bool goes_on = until[v + step] > v + step && place_[v + 2 * step] - place_[v + step] == place_[v + step] - place_[v];
+      until[v] = goes_on ? until[v + step] : v + step;
+    }
+    return &until;
+  }
+
+private:
+  const std::vector<Vertex>& place_;
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> until_;
+};
+
+/// A wide run on the vertices that are kept: with a step where its copies lie evenly there too.
+void append_short(const WideRun& run, const std::vector<Vertex>& place, EvenPlaces& even, std::vector<MovingRun>& list) {
+  const auto colour = static_cast<std::uint32_t>(run.colour);
+  const std::vector<Vertex>* const until = (run.last - run.first) / run.step < 3 ? nullptr : even.along(run.step);
+  for (std::uint64_t at = run.first; at <= run.last; at += run.step) {
+    const auto j = static_cast<Vertex>(at), end = static_cast<Vertex>(at + run.width);
+    const Vertex width = place[end] - place[j];
+    const Vertex far = until == nullptr ? 0 : std::min({(*until)[j] - j, (*until)[end] - end, run.last - j}) / run.step;
+    if (far < 2 || place[j + run.step] - place[j] != place[end + run.step] - place[end]) {
+      list.push_back({place[j], place[end] - 1, 1, colour, 0, 0});
+      continue;
+    }
+    const Vertex gap = place[j + run.step] - place[j], last = place[j] + far * gap;
+    for (Vertex q = 0; gap != width && q < width; ++q) list.push_back({place[j] + q, last + q, gap, colour, 0, 0});
+    if (gap == width) list.push_back({place[j], last + width - 1, 1, colour, 0, 0});
+    at += std::uint64_t{far} * run.step;
+  }
+}
+
 /// @param place  of every beginning of a stretch, and of the end
 std::shared_ptr<const Pattern> shorten(const Pattern& pattern, const std::vector<Vertex>& place) {
   auto out = std::make_shared<Pattern>();
   out->vertices = place.back();
+  EvenPlaces even(place);
   std::vector<Run> row;
   std::vector<WideRun> wide;
+  std::vector<MovingRun> list;
   for (Vertex i = 0, end = 0; i < pattern.vertices; i = end) {
+    poll();
     end = pattern.same_row_until(i);
     pattern.row(i, row);
-    std::vector<MovingRun>& list = out->lists.emplace_back();
     widen(row, wide);
-    list.reserve(std::accumulate(wide.begin(), wide.end(), std::size_t{0}, [](std::size_t sum, const WideRun& run) { return sum + (run.last - run.first) / run.step + 1; }));
-    for (const WideRun& run : wide) {
-      for (std::uint64_t j = run.first; j <= run.last; j += run.step) list.push_back({place[j], place[j + run.width] - 1, 1, static_cast<std::uint32_t>(run.colour), 0, 0});
-    }
+    list.clear();
+    for (const WideRun& run : wide) append_short(run, place, even, list);
+    out->lists.push_back(list);
     out->segments.push_back({place[i], place[end] - place[i], static_cast<std::uint32_t>(out->lists.size() - 1), Pattern::none});
   }
   return out;
@@ -107,7 +155,7 @@ std::optional<Stretches> find_stretches(Vertex vertices, Vertex tokens, const st
     if ((shown != nullptr && relation->relative != RelativeKind::none) || !mark_rows(*relation->pattern, ends)) return std::nullopt;
   }
   Stretches result;
-  std::vector<Vertex> place(std::size_t{vertices} + 1);
+  std::vector<Vertex> place(std::size_t{vertices} + 1, none);
   for (Vertex v = 0, end = 0; v < vertices; v = end) {
     for (end = v + 1; !ends.begins[end]; ++end) {}
     place[v] = static_cast<Vertex>(result.first.size());

@@ -343,9 +343,11 @@ GroupProof::GroupProof(const Structure& structure, Vertex tokens, const Json& ev
 }
 
 void GroupProof::finish() {
+  constexpr std::size_t few_levels = 8;  // cost less than to look for arcs that say nothing
   if (!state_) return;  // shown already
   const auto& [tower, tokens, evidence, claim, index, generators, order] = *state_;
   const Graph& graph = tower.graph;
+  const std::optional<Graph> fewer = evidence["path"].size() > few_levels ? drop_even_arcs(graph) : std::nullopt;
   // The path: tokens first, until all of them are apart.
   std::vector<Vertex> vertices;
   std::size_t token_levels = 0;
@@ -354,7 +356,7 @@ void GroupProof::finish() {
     if (x.natural() >= tokens) continue;
     if (++token_levels < vertices.size()) throw Rejected(claim, "the path names a token after a register");
   }
-  Refiner refiner(graph);
+  Refiner refiner(fewer ? *fewer : graph);
   Path path;
   path.follow(refiner, vertices, claim, [&](std::size_t level) {
     for (Vertex v = 0; level == token_levels && v < tower.fibres(); ++v) {

@@ -48,6 +48,33 @@ std::uint32_t regroup(std::vector<std::uint32_t>& group, std::uint32_t names, st
   return names;
 }
 
+/// For long runs of a graph that is divided: how far along their steps every vertex represents its class, and ranks of these are evenly spaced.
+class EvenRanks {
+public:
+  /// @param rank  how many representatives are below each vertex, and at the end
+  EvenRanks(const std::vector<std::uint32_t>& rank, const std::vector<Vertex>& steps) {
+    const auto vertices = static_cast<Vertex>(rank.size() - 1);
+    const auto represents = [&](Vertex x) { return rank[x + 1] > rank[x]; };
+    for (const Vertex step : steps) {
+      std::vector<Vertex>& until = until_.emplace_back(step, std::vector<Vertex>(vertices)).second;
+      for (Vertex x = vertices; x-- > 0;) {
+        until[x] = x;
+        if (vertices - x <= step || !represents(x) || !represents(x + step)) continue;
+        const bool goes_on = until[x + step] > x + step && rank[x + 2 * step] - rank[x + step] == rank[x + step] - rank[x];
+        until[x] = goes_on ? until[x + step] : x + step;
+      }
+    }
+  }
+  /// By vertex the last one; null for other steps.
+  [[nodiscard]] const std::vector<Vertex>* along(Vertex step) const {
+    const auto at = std::ranges::find(until_, step, [](const auto& entry) { return entry.first; });
+    return at == until_.end() ? nullptr : &at->second;
+  }
+
+private:
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> until_;
+};
+
 /// Is the swap of x and y an automorphism? Mostly both read, and are read by, one list of spans that does not tell them apart.
 bool are_twins(const Graph& graph, Vertex x, Vertex y) {
   const auto alike = [&](const Lists& lists) {
@@ -198,6 +225,7 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
     rank[members[0] + 1] = 1;
   }
   std::partial_sum(rank.begin(), rank.end(), rank.begin());  // representatives below x
+  const EvenRanks even(rank, graph.steps);
   for (std::size_t r = 0; r < tables; ++r) {
     const Table& table = graph.tables[r];
     quotient.add_table();
@@ -235,8 +263,20 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
           if (!cut || k > low) push(low, cut ? k - 1 : high, run.colour);
           if (cut && k < high) push(k + 1, high, run.colour);
         }
+        const std::vector<Vertex>* const until = whole || run.colour_step != 0 ? nullptr : even.along(run.step);
         for (Vertex j = 0; !whole && j < run.size(); ++j) {
           const Vertex y = run.first + j * run.step;
+          if (until != nullptr && (*until)[y] > y) {
+            // All of them are representatives, and their ranks are a progression: as one where k is not among them, or read as the others are.
+            const Vertex z = std::min(run.last, (*until)[y]), low = rank[y], high = rank[z];
+            const bool around = low <= k && k <= high && (k - low) % (rank[y + run.step] - low) == 0;
+            if (z > y + run.step && (!around || run.colour == inside)) {
+              inner_read = inner_read || around;
+              mapped.push_back({low, high, rank[y + run.step] - low, run.colour, 0});
+              j += (z - y) / run.step;
+              continue;
+            }
+          }
           const std::int64_t colour = run.colour + j * run.colour_step;
           if (rank[y + 1] == rank[y] || (rank[y] == k && colour != inside)) continue;
           inner_read = inner_read || rank[y] == k;

@@ -67,4 +67,25 @@ struct KeptVertices {
 };
 [[nodiscard]] KeptVertices keep_two(const StretchMarks& marks, Vertex vertices);
 
+/// Wide runs on the vertices that are kept: with a step where copies lie evenly there too, written out where they do not.
+/// O(vertices) for each of the first few steps, then O(pieces) for a run.
+class KeptRuns {
+public:
+  struct Run {
+    Vertex first, last, step;
+  };
+  /// `kept` must live as long. @param vertices  of the layout
+  KeptRuns(const KeptVertices& kept, Vertex vertices) : kept_(kept), vertices_(vertices) {}
+  /// Appends them. @pre the run is one that the stretches were marked with
+  void append(const WideRun& run, std::vector<Run>& out);
+
+private:
+  /// By place of a beginning, the farthest one along the step up to which all are evenly spaced among those that are kept; null beyond the first few steps.
+  const std::vector<Vertex>* find_even(Vertex step);
+
+  const KeptVertices& kept_;
+  Vertex vertices_;
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> even_;  ///< by step
+};
+
 }  // namespace sightline::layout

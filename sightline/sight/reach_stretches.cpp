@@ -44,11 +44,11 @@ std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Ver
   }
   Shortened result;
   result.booking.emplace(budget, std::uint64_t{vertices} * 5);
-  layout::KeptVertices kept = layout::keep_two(marks, vertices);
+  const layout::KeptVertices kept = layout::keep_two(marks, vertices);
   const std::vector<Vertex>& place = kept.place;
-  result.first = std::move(kept.first);
-  result.count = std::move(kept.count);
-  result.lead = std::move(kept.lead);
+  result.first = kept.first;
+  result.count = kept.count;
+  result.lead = kept.lead;
   const auto short_vertices = static_cast<Vertex>(result.first.size());
   result.layout.registers = layout.registers;
   result.layout.tokens = short_vertices - layout.registers;
@@ -59,6 +59,8 @@ std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Ver
   std::vector<layout::Run> row;
   std::vector<layout::WideRun> wide;
   std::vector<layout::AffineRun> mapped;
+  layout::KeptRuns runs(kept, vertices);
+  std::vector<layout::KeptRuns::Run> parts;
   for (std::size_t r = 0; r < used.size(); ++r) {
     const layout::Pattern& pattern = layout.relations[r].pattern();
     layout::PatternBuilder builder(short_vertices, budget);
@@ -69,7 +71,9 @@ std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Ver
       else row.clear();
       layout::widen(row, wide);
       for (const layout::WideRun& run : wide) {
-        for (std::uint64_t k = 0, j = run.first; k < run.count; ++k, j += run.step) mapped.push_back(layout::make_constant_run(place[j], place[j + run.width] - 1));
+        parts.clear();
+        runs.append(run, parts);
+        for (const auto& part : parts) mapped.emplace_back(layout::make_constant_run(part.first, part.last)).step = part.step;
       }
       builder.add_segment(place[i], builder.add_list(mapped));
     }

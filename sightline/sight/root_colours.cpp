@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
@@ -10,9 +11,10 @@ namespace {
 
 using root_hash::mix;
 
-// A visible row, cut into runs of one colour; longer runs with steps or moving colours are cut to single vertices.
+// A visible row, cut into runs of one colour; runs with moving colours, short ones with steps and those of further steps are cut to single vertices.
 struct Piece {
   Vertex first = 0, last = 0;
+  std::uint32_t step = 0;    // its number, 0 for 1
   std::uint64_t weight = 0;  // of the colour, odd
 };
 
@@ -26,9 +28,30 @@ struct Rows {
   std::vector<Piece> pieces;
   std::vector<Vertex> readers;   // visible ones
   std::vector<Readers> groups;
+  std::uint64_t cut = 0;         // how many pieces there were without steps
 };
 
-std::vector<Rows> collect_rows(const Rooted& rooted, Booking& booking, const Budget& budget) {
+/// The first few steps that occur in runs that are worth it, 1 first.
+class Steps {
+public:
+  /// The number of the step of a run of one colour; nothing when it is to be cut.
+  std::optional<std::uint32_t> find(const layout::ColouredRun& run) {
+    constexpr Vertex short_run = 8;
+    constexpr std::size_t most_steps = 5;
+    if (run.step == 1 || run.first == run.last) return 0;
+    if (run.size() < short_run) return std::nullopt;
+    const auto at = std::find(steps_.begin(), steps_.end(), run.step);
+    if (at == steps_.end() && steps_.size() == most_steps) return std::nullopt;
+    if (at == steps_.end()) steps_.push_back(run.step);
+    return static_cast<std::uint32_t>(std::find(steps_.begin(), steps_.end(), run.step) - steps_.begin());
+  }
+  [[nodiscard]] const std::vector<Vertex>& list() const { return steps_; }
+
+private:
+  std::vector<Vertex> steps_{1};
+};
+
+std::vector<Rows> collect_rows(const Rooted& rooted, Steps& steps, Booking& booking, const Budget& budget) {
   std::vector<Rows> result;
   std::vector<layout::ColouredRun> row;
   for (const symmetry::VisibleRelation& relation : rooted.structure.relations) {
@@ -45,21 +68,25 @@ std::vector<Rows> collect_rows(const Rooted& rooted, Booking& booking, const Bud
       same_until = relation.relation->same_row_until(i);
       relation.relation->row(i, row);
       const std::size_t pieces_begin = rows.pieces.size();
+      const auto find_step = [&](const layout::ColouredRun& run) { return run.colour_step == 0 || run.first == run.last ? steps.find(run) : std::nullopt; };
       std::size_t coming = 0;
-      for (const layout::ColouredRun& run : row) coming += run.step == 1 && run.colour_step == 0 ? 1 : run.size();
+      for (const layout::ColouredRun& run : row) {
+        coming += find_step(run) ? 1 : run.size();
+        rows.cut += run.step == 1 && run.colour_step == 0 ? 1 : run.size();
+      }
       if (pieces_begin + coming > rows.pieces.capacity()) {
         const std::size_t grown = std::max(pieces_begin + coming, 2 * rows.pieces.capacity());
         booking.grow((grown - rows.pieces.capacity()) * sizeof(Piece));
         rows.pieces.reserve(grown);
       }
       for (const layout::ColouredRun& run : row) {
-        if (run.step == 1 && (run.colour_step == 0 || run.first == run.last)) {
-          rows.pieces.push_back({run.first, run.last, root_hash::weigh(run.colour)});
+        if (const auto step = find_step(run)) {
+          rows.pieces.push_back({run.first, run.last, *step, root_hash::weigh(run.colour)});
           continue;
         }
         std::int64_t colour = run.colour;
         for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
-          rows.pieces.push_back({static_cast<Vertex>(j), static_cast<Vertex>(j), root_hash::weigh(colour)});
+          rows.pieces.push_back({static_cast<Vertex>(j), static_cast<Vertex>(j), 0, root_hash::weigh(colour)});
         }
       }
       rows.groups.push_back({rows.readers.size() - 1, rows.readers.size(), pieces_begin, rows.pieces.size()});
@@ -77,11 +104,19 @@ RootColours compute_root_colours(const Rooted& rooted, const Budget& budget) {
   result.hash.resize(vertices);
   for (Vertex j = 0; j < vertices; ++j) result.hash[j] = mix(rooted.structure.vertex_colour[j]);
   Booking booking(budget, 64 * std::uint64_t{vertices});
-  const std::vector<Rows> relations = collect_rows(rooted, booking, budget);
+  Steps known;
+  const std::vector<Rows> relations = collect_rows(rooted, known, booking, budget);
+  const std::vector<Vertex>& steps = known.list();
 
   const auto seen = static_cast<std::size_t>(std::count(rooted.seen.begin(), rooted.seen.end(), true));
   root_hash::DistinctCounter counter(vertices);
-  std::vector<std::uint64_t> prefix(static_cast<std::size_t>(vertices) + 1), change(static_cast<std::size_t>(vertices) + 1);
+  // By number of the step: sums and differences along it.
+  std::vector<std::vector<std::uint64_t>> prefix, change;
+  booking.grow(16 * std::uint64_t{vertices} * (steps.size() - 1));
+  for (const Vertex step : steps) {
+    prefix.emplace_back(std::size_t{vertices} + step);
+    change.emplace_back(std::size_t{vertices} + step);
+  }
   std::size_t colours = 0;
   for (int round = 0;; ++round) {
     budget.poll();
@@ -94,28 +129,39 @@ RootColours compute_root_colours(const Rooted& rooted, const Budget& budget) {
     std::vector<std::uint64_t>& hash = result.hash;
     for (const Rows& rows : relations) {
       salt = mix(salt);
-      result.work += 3 * std::uint64_t{vertices} + 2 * rows.pieces.size();
+      result.work += 3 * std::uint64_t{vertices} + 2 * rows.cut;
       // Sum over what is read, by prefix sums; then, with the readers' new hashes, sum over the readers by differences. What
       // is found out at one vertex thus travels two steps in a round.
-      for (Vertex j = 0; j < vertices; ++j) prefix[j + 1] = prefix[j] + mix(hash[j] ^ salt);
-      std::fill(change.begin(), change.end(), 0);
+      for (std::size_t s = 0; s < steps.size(); ++s) {
+        for (Vertex j = 0; j < vertices; ++j) prefix[s][j + steps[s]] = prefix[s][j] + mix(hash[j] ^ salt);
+        std::fill(change[s].begin(), change[s].end(), 0);
+      }
       for (const Readers& group : rows.groups) {
         std::uint64_t read = 0, told = 0;
-        for (std::size_t p = group.pieces_begin; p < group.pieces_end; ++p) read += rows.pieces[p].weight * (prefix[rows.pieces[p].last + 1] - prefix[rows.pieces[p].first]);
+        for (std::size_t p = group.pieces_begin; p < group.pieces_end; ++p) {
+          const Piece& piece = rows.pieces[p];
+          read += piece.weight * (prefix[piece.step][std::size_t{piece.last} + steps[piece.step]] - prefix[piece.step][piece.first]);
+        }
         for (std::size_t k = group.begin; k < group.end; ++k) {
           const Vertex i = rows.readers[k];
           hash[i] = mix(hash[i] + mix(read + 3 * salt));
           told += mix(hash[i] + salt);
         }
         for (std::size_t p = group.pieces_begin; p < group.pieces_end; ++p) {
-          const std::uint64_t share = rows.pieces[p].weight * told;
-          change[rows.pieces[p].first] += share;
-          change[rows.pieces[p].last + 1] -= share;
+          const Piece& piece = rows.pieces[p];
+          const std::uint64_t share = piece.weight * told;
+          change[piece.step][piece.first] += share;
+          change[piece.step][std::size_t{piece.last} + steps[piece.step]] -= share;
         }
       }
-      std::uint64_t readers = 0;
+      for (std::size_t s = 1; s < steps.size(); ++s) {
+        for (Vertex j = steps[s]; j < vertices; ++j) change[s][j] += change[s][j - steps[s]];
+      }
+      std::uint64_t along = 0;
       for (Vertex j = 0; j < vertices; ++j) {
-        readers += change[j];
+        along += change[0][j];
+        std::uint64_t readers = along;
+        for (std::size_t s = 1; s < steps.size(); ++s) readers += change[s][j];
         if (rooted.seen[j]) hash[j] = mix(hash[j] + mix(readers ^ salt));
       }
     }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "sightline/symmetry/even_arcs.hpp"
 #include "sightline/symmetry/target_chooser.hpp"
 #include "sightline/symmetry/verification.hpp"
 
@@ -392,7 +393,9 @@ Path follow_first_path(Refinement& tree, const std::vector<std::uint8_t>& prefer
   return path;
 }
 
-Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std::uint8_t>& prefer, const Budget& budget) {
+namespace {
+
+Automorphisms search_all_arcs(const RunGraph& graph, const std::vector<std::uint8_t>& prefer, const Budget& budget) {
   Automorphisms found;
   if (graph.vertices == 0) return found;
   Refinement tree(graph, budget);
@@ -452,6 +455,13 @@ Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std:
     budget.report("automorphisms", 1.0 - static_cast<double>(l) / static_cast<double>(path.levels.size()));
   }
   return found;
+}
+
+}  // namespace
+
+Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std::uint8_t>& prefer, const Budget& budget) {
+  const std::optional<RunGraph> fewer = drop_even_arcs(graph, budget);
+  return search_all_arcs(fewer ? *fewer : graph, prefer, budget);
 }
 
 std::optional<std::vector<Vertex>> search_isomorphism(const RunGraph& a, const RunGraph& b, const Budget& budget) {

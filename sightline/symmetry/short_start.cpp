@@ -39,6 +39,8 @@ RunGraph make_kept_graph(const Structure& structure, const layout::KeptVertices&
   RunGraphBuilder builder(count, std::move(colour), budget);
   std::vector<ColouredRun> row, mapped;
   std::vector<layout::WideRun> wide;
+  layout::KeptRuns runs(kept, structure.vertices);
+  std::vector<layout::KeptRuns::Run> parts;
   for (const VisibleRelation& relation : structure.relations) {
     builder.begin_relation();
     for (Vertex k = 0; k < count; ++k) {
@@ -53,9 +55,9 @@ RunGraph make_kept_graph(const Structure& structure, const layout::KeptVertices&
       else row.clear();
       layout::widen(row, wide);
       for (const layout::WideRun& run : wide) {
-        for (std::uint64_t n = 0, j = run.first; n < run.count; ++n, j += run.step) {
-          mapped.push_back({kept.place[j], kept.place[j + run.width] - 1, 1, run.colour, 0});
-        }
+        parts.clear();
+        runs.append(run, parts);
+        for (const auto& part : parts) mapped.push_back({part.first, part.last, part.step, run.colour, 0});
       }
       if (wide.size() > 1 && mapped.size() > wide.size()) std::sort(mapped.begin(), mapped.end(), [](const ColouredRun& a, const ColouredRun& b) { return a.first < b.first; });
       builder.add_row(mapped, visible);

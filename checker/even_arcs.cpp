@@ -1,0 +1,112 @@
+// Arcs that say nothing once cells are known: from a cell to another, every one that there can be (docs/theory.md 16.97).
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "graph.hpp"
+#include "poll.hpp"
+
+namespace checker {
+
+namespace {
+
+constexpr Vertex few_vertices = 256, long_share = 8, cell_share = 64, least_cell = 8;
+constexpr std::size_t most_lists = 16;
+
+/// Do rows hold so much that going through them costs every level of a path all vertices?
+bool are_rows_long(const Graph& graph) {
+  std::uint64_t held = 0;
+  for (const Table& table : graph.tables) {
+    for (Vertex v = 0; v < graph.vertices; ++v) {
+      for (const Span& span : table.rows.of(v)) {
+        const Vertex size = (span.last - span.first) / span.step + 1;
+        if (span.slope == 0 && size >= graph.vertices / long_share) held += size;
+      }
+    }
+  }
+  return held >= std::uint64_t{graph.vertices} * graph.vertices / 32;
+}
+
+/// Readers of one cell: the colour in which they read all of other cells, and from each vertex on the first one along a step that stays.
+struct Even {
+  std::map<std::uint32_t, std::int64_t> colour;                                ///< by cell
+  std::map<std::pair<Vertex, std::int64_t>, std::vector<Vertex>> next;         ///< by step and colour
+};
+
+Even find_even(const Refiner& cells, const Table& table, Vertex reader) {
+  std::map<std::pair<std::uint32_t, std::int64_t>, Vertex> met;
+  for (const Span& span : table.rows.of(reader)) {
+    if (span.slope != 0) continue;
+    for (std::uint64_t x = span.first; x <= span.last; x += span.step) {
+      const std::uint32_t cell = cells.cell(static_cast<Vertex>(x));
+      if (x != reader && cells.size(cell) >= least_cell) ++met[{cell, span.base}];
+    }
+  }
+  Even even;
+  for (const auto& [where, count] : met) {
+    if (count == cells.size(where.first) - (where.first == cells.cell(reader) ? 1 : 0)) even.colour[where.first] = where.second;
+  }
+  return even;
+}
+
+const std::vector<Vertex>& find_next(const Graph& graph, const Refiner& cells, Even& even, Vertex step, std::int64_t colour) {
+  const auto [at, is_new] = even.next.try_emplace({step, colour});
+  if (!is_new) return at->second;
+  std::vector<Vertex>& next = at->second;
+  next.resize(graph.vertices);
+  for (Vertex x = graph.vertices; x-- > 0;) {
+    const auto goes = even.colour.find(cells.cell(x));
+    if (goes == even.colour.end() || goes->second != colour) next[x] = x;
+    else next[x] = step < graph.vertices - x ? next[x + step] : graph.vertices;
+  }
+  return next;
+}
+
+}  // namespace
+
+// Whatever goes is all arcs of one colour from one cell to another, so automorphisms of the graph keep it, cells and the rest: cells and traces
+// of what is left hold for the graph.
+std::optional<Graph> drop_even_arcs(const Graph& graph) {
+  if (graph.vertices < few_vertices || !are_rows_long(graph)) return std::nullopt;
+  Refiner cells(graph);
+  cells.start(nullptr, nullptr);
+  Graph fewer;
+  fewer.vertices = graph.vertices;
+  for (Vertex v = 0; v < graph.vertices; ++v) fewer.colour.push_back(cells.cell(v));
+  std::vector<Run> row;
+  bool goes = false;
+  for (const Table& table : graph.tables) {
+    std::map<std::uint32_t, Even> even;  // by cell of the reader
+    for (std::uint32_t cell = 0; cell < cells.cells(); ++cell) {
+      if (cells.size(cell) >= std::max(least_cell, graph.vertices / cell_share)) even.emplace(cell, find_even(cells, table, cells.members(cell)[0]));
+    }
+    std::size_t lists = 0;
+    fewer.add_table();
+    for (Vertex v = 0; v < graph.vertices; ++v) {
+      poll();
+      row.clear();
+      const auto own = even.find(cells.cell(v));
+      for (const Span& span : table.rows.of(v)) {
+        const bool stays = own == even.end() || span.slope != 0 || std::ranges::none_of(own->second.colour, [&](const auto& entry) { return entry.second == span.base; });
+        if (stays) {
+          row.push_back(graph.run(span));
+          continue;
+        }
+        if (!own->second.next.contains({span.step, span.base}) && lists++ == most_lists) return std::nullopt;
+        const std::vector<Vertex>& next = find_next(graph, cells, own->second, span.step, span.base);
+        if (span.contains(v) && next[v] != v) row.push_back({v, v, 1, span.base, 0});  // loops stay
+        for (std::uint64_t x = next[span.first]; x <= span.last; x = x + span.step < graph.vertices ? next[x + span.step] : graph.vertices) {
+          row.push_back({static_cast<Vertex>(x), static_cast<Vertex>(x), 1, span.base, 0});
+        }
+        goes = true;
+      }
+      std::ranges::sort(row, {}, &Run::first);
+      fewer.add_rows(row, table.visible[v], 1);
+    }
+  }
+  if (!goes) return std::nullopt;
+  fewer.complete();
+  return fewer;
+}
+
+}  // namespace checker
