@@ -68,11 +68,15 @@ std::unique_ptr<PlaceColours> PlaceColours::make(const Layout& layout, const Gro
     views->third_.push_back(third[j]);
     views->rank_.push_back(colour);
   }
+  std::vector<Vertex> number(vertices, none);
+  for (Vertex p = 0; p < views->vertex.size(); ++p) number[views->vertex[p]] = p;
+  views->even_.emplace(std::move(number));
   const std::vector<std::uint64_t> first = first_layers(layout);
   for (std::size_t r = 0; r < layout.relations.size(); ++r) {
     views->relations_.push_back({first[r], {}, {0}, {}, {}, {}});
     if (!views->write_rows(layout.relations[r], views->relations_.back())) return nullptr;
   }
+  views->even_.reset();
   for (const Vertex step : views->steps_) {
     views->prefix_.emplace_back(views->vertex.size() + step, 0);
     views->change_.emplace_back(views->vertex.size() + step, 0);
@@ -131,16 +135,21 @@ void PlaceColours::append(Rows& rows, const Run& run) {
     if (first < end) add(first, end - 1, 0, weigh(run.colour));
     return;
   }
-  if (all && run.colour_step == 0 && run.size() > short_run) {
-    const auto known = std::find(steps_.begin(), steps_.end(), run.step);
-    const auto number = static_cast<std::uint32_t>(known - steps_.begin());
-    if (known == steps_.end() && steps_.size() < most_steps_named) steps_.push_back(run.step);
-    if (number < steps_.size()) return add(run.first, run.last, number, weigh(run.colour));
-  }
+  const std::vector<Vertex>* const until = run.colour_step == 0 && run.size() > short_run ? even_->along(run.step) : nullptr;
   std::int64_t colour = run.colour;
   for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
     const Vertex p = place_[j];
-    if (vertex[p] == j) add(p, p, 0, weigh(colour));
+    if (vertex[p] != j) continue;
+    std::uint64_t far = until == nullptr ? 0 : (std::min(run.last, (*until)[j]) - j) / run.step;
+    std::size_t number = 0;
+    if (far >= short_run) {
+      const Vertex gap = place_[j + run.step] - p;
+      number = static_cast<std::size_t>(std::find(steps_.begin(), steps_.end(), gap) - steps_.begin());
+      if (number == steps_.size() && number < most_steps_named) steps_.push_back(gap);
+    }
+    if (far < short_run || number == steps_.size()) far = number = 0;
+    add(p, place_[j + far * run.step], static_cast<std::uint32_t>(number), weigh(colour));
+    j += far * run.step;
   }
 }
 
@@ -149,14 +158,19 @@ void PlaceColours::find_latest(Vertex root) {
   const std::size_t places = vertex.size();
   latest_.assign(places, -1);
   latest_[root] = static_cast<std::int64_t>(depth_);
-  std::vector<Vertex> seen{root}, next(places + 1);
+  std::vector<Vertex> seen{root};
   if (layout_.order.empty()) return;
-  std::iota(next.begin(), next.end(), Vertex{0});
-  const auto unseen_from = [&](Vertex j) {
-    while (next[j] != j) j = next[j] = next[next[j]];
+  std::vector<std::vector<Vertex>> next;  // by number of the step
+  for (const Vertex step : steps_) {
+    next.emplace_back(places + step);
+    std::iota(next.back().begin(), next.back().end(), Vertex{0});
+    next.back()[root] = root + step;
+  }
+  const auto unseen_from = [&](std::uint32_t step, Vertex j) {
+    std::vector<Vertex>& after = next[step];
+    while (after[j] != j) j = after[j] = after[after[j]];
     return j;
   };
-  next[root] = root + 1;
   std::vector<std::size_t> expanded(layout_.layers.size(), 0);
   std::size_t idle = 0;
   for (std::uint64_t q = depth_; q >= 1 && idle < layout_.order.size() && seen.size() < places; --q) {
@@ -168,12 +182,10 @@ void PlaceColours::find_latest(Vertex root) {
         const std::uint32_t list = rows.list[seen[expanded[l]]];
         for (std::size_t k = rows.begin[list]; k < rows.begin[list + 1]; ++k) {
           const Piece& piece = rows.pieces[k];
-          for (std::uint64_t j = piece.step == 0 ? unseen_from(piece.first) : piece.first; j <= piece.last;
-               j = piece.step == 0 ? unseen_from(static_cast<Vertex>(j)) : j + steps_[piece.step]) {
-            if (latest_[j] >= 0) continue;
+          for (Vertex j = unseen_from(piece.step, piece.first); j <= piece.last; j = unseen_from(piece.step, j)) {
             latest_[j] = static_cast<std::int64_t>(q - 1);
-            next[j] = static_cast<Vertex>(j + 1);
-            seen.push_back(static_cast<Vertex>(j));
+            for (std::size_t s = 0; s < steps_.size(); ++s) next[s][j] = j + steps_[s];
+            seen.push_back(j);
           }
         }
       }

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "even_steps.hpp"
 #include "poll.hpp"
 #include "stretches.hpp"
 
@@ -61,35 +62,8 @@ bool mark_rows(const Pattern& pattern, Ends& ends) {
   return true;
 }
 
-/// From each beginning of a stretch on the farthest one along a step up to which places are evenly spaced; of the first few steps that are asked about.
-class EvenPlaces {
-public:
-  /// @param place  of every beginning of a stretch, and of the end; elsewhere `none`
-  explicit EvenPlaces(const std::vector<Vertex>& place) : place_(place) {}
-
-  /// Null for further steps.
-  const std::vector<Vertex>* along(Vertex step) {
-    constexpr std::size_t most_steps = 4;
-    const auto known = std::ranges::find(until_, step, [](const auto& entry) { return entry.first; });
-    if (known != until_.end()) return &known->second;
-    if (until_.size() == most_steps) return nullptr;
-    std::vector<Vertex>& until = until_.emplace_back(step, std::vector<Vertex>(place_.size())).second;
-    for (auto v = static_cast<Vertex>(place_.size()); v-- > 0;) {
-      until[v] = v;
-      if (place_.size() - v <= step || place_[v] == none || place_[v + step] == none) continue;
-      const bool goes_on = until[v + step] > v + step && place_[v + 2 * step] - place_[v + step] == place_[v + step] - place_[v];
-      until[v] = goes_on ? until[v + step] : v + step;
-    }
-    return &until;
-  }
-
-private:
-  const std::vector<Vertex>& place_;
-  std::vector<std::pair<Vertex, std::vector<Vertex>>> until_;
-};
-
 /// A wide run on the vertices that are kept: with a step where its copies lie evenly there too.
-void append_short(const WideRun& run, const std::vector<Vertex>& place, EvenPlaces& even, std::vector<MovingRun>& list) {
+void append_short(const WideRun& run, const std::vector<Vertex>& place, EvenSteps& even, std::vector<MovingRun>& list) {
   const auto colour = static_cast<std::uint32_t>(run.colour);
   const std::vector<Vertex>* const until = (run.last - run.first) / run.step < 3 ? nullptr : even.along(run.step);
   for (std::uint64_t at = run.first; at <= run.last; at += run.step) {
@@ -107,11 +81,11 @@ void append_short(const WideRun& run, const std::vector<Vertex>& place, EvenPlac
   }
 }
 
-/// @param place  of every beginning of a stretch, and of the end
+/// @param place  of every beginning of a stretch, and of the end; elsewhere `none`
 std::shared_ptr<const Pattern> shorten(const Pattern& pattern, const std::vector<Vertex>& place) {
   auto out = std::make_shared<Pattern>();
   out->vertices = place.back();
-  EvenPlaces even(place);
+  EvenSteps even(place);
   std::vector<Run> row;
   std::vector<WideRun> wide;
   std::vector<MovingRun> list;

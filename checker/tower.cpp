@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "even_steps.hpp"
 #include "field.hpp"
 #include "graph.hpp"
 #include "poll.hpp"
@@ -47,33 +48,6 @@ std::uint32_t regroup(std::vector<std::uint32_t>& group, std::uint32_t names, st
   }
   return names;
 }
-
-/// For long runs of a graph that is divided: how far along their steps every vertex represents its class, and ranks of these are evenly spaced.
-class EvenRanks {
-public:
-  /// @param rank  how many representatives are below each vertex, and at the end
-  EvenRanks(const std::vector<std::uint32_t>& rank, const std::vector<Vertex>& steps) {
-    const auto vertices = static_cast<Vertex>(rank.size() - 1);
-    const auto represents = [&](Vertex x) { return rank[x + 1] > rank[x]; };
-    for (const Vertex step : steps) {
-      std::vector<Vertex>& until = until_.emplace_back(step, std::vector<Vertex>(vertices)).second;
-      for (Vertex x = vertices; x-- > 0;) {
-        until[x] = x;
-        if (vertices - x <= step || !represents(x) || !represents(x + step)) continue;
-        const bool goes_on = until[x + step] > x + step && rank[x + 2 * step] - rank[x + step] == rank[x + step] - rank[x];
-        until[x] = goes_on ? until[x + step] : x + step;
-      }
-    }
-  }
-  /// By vertex the last one; null for other steps.
-  [[nodiscard]] const std::vector<Vertex>* along(Vertex step) const {
-    const auto at = std::ranges::find(until_, step, [](const auto& entry) { return entry.first; });
-    return at == until_.end() ? nullptr : &at->second;
-  }
-
-private:
-  std::vector<std::pair<Vertex, std::vector<Vertex>>> until_;
-};
 
 /// Is the swap of x and y an automorphism? Mostly both read, and are read by, one list of spans that does not tell them apart.
 bool are_twins(const Graph& graph, Vertex x, Vertex y) {
@@ -225,10 +199,15 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
     rank[members[0] + 1] = 1;
   }
   std::partial_sum(rank.begin(), rank.end(), rank.begin());  // representatives below x
-  const EvenRanks even(rank, graph.steps);
+  std::vector<Vertex> quotient_of(graph.vertices, none);  // where x is a representative
+  for (Vertex x = 0; x < graph.vertices; ++x) {
+    if (rank[x + 1] > rank[x]) quotient_of[x] = rank[x];
+  }
+  EvenSteps even(std::move(quotient_of));
   for (std::size_t r = 0; r < tables; ++r) {
     const Table& table = graph.tables[r];
     quotient.add_table();
+    constexpr Vertex long_run = 16;
     std::vector<Run> mapped;
     const auto push = [&](Vertex first, Vertex last, std::int64_t colour) {  // arithmetic progressions of single vertices are joined again
       if (!mapped.empty() && first == last && mapped.back().colour == colour && mapped.back().last < first) {
@@ -263,7 +242,7 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
           if (!cut || k > low) push(low, cut ? k - 1 : high, run.colour);
           if (cut && k < high) push(k + 1, high, run.colour);
         }
-        const std::vector<Vertex>* const until = whole || run.colour_step != 0 ? nullptr : even.along(run.step);
+        const std::vector<Vertex>* const until = whole || run.colour_step != 0 || run.size() < long_run ? nullptr : even.along(run.step);
         for (Vertex j = 0; !whole && j < run.size(); ++j) {
           const Vertex y = run.first + j * run.step;
           if (until != nullptr && (*until)[y] > y) {

@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
+#include "even_steps.hpp"
 #include "reach.hpp"
 
 namespace checker {
@@ -107,6 +109,7 @@ private:
   std::vector<std::uint64_t> rank_;
   std::vector<Rows> relations_;
   std::vector<Vertex> steps_{1};
+  std::optional<EvenSteps> even_;  ///< places of the vertices that are kept, while rows are written
   std::vector<std::int64_t> latest_;
   std::vector<std::vector<std::uint64_t>> prefix_, change_;
   std::vector<std::uint64_t> value_, slots_;

@@ -54,35 +54,30 @@ KeptVertices keep_two(const StretchMarks& marks, Vertex vertices) {
   return kept;
 }
 
-const std::vector<Vertex>* KeptRuns::find_even(Vertex step) {
-  constexpr std::size_t most_steps = 4;
-  const auto known = std::find_if(even_.begin(), even_.end(), [step](const auto& entry) { return entry.first == step; });
-  if (known != even_.end()) return &known->second;
-  if (even_.size() == most_steps) return nullptr;
-  std::vector<bool> begins(std::size_t{vertices_} + 1, false);
-  for (std::size_t k = 0; k < kept_.first.size(); ++k) begins[kept_.first[k]] = kept_.lead[k] == k;
-  begins[vertices_] = true;
-  std::vector<Vertex>& until = even_.emplace_back(step, std::vector<Vertex>(std::size_t{vertices_} + 1)).second;
-  const std::vector<Vertex>& place = kept_.place;
-  for (Vertex v = vertices_ + 1; v-- > 0;) {
-    until[v] = v;
-    if (vertices_ - v < step || !begins[v] || !begins[v + step]) continue;
-    const bool goes_on = until[v + step] > v + step && place[v + 2 * step] - place[v + step] == place[v + step] - place[v];
-    until[v] = goes_on ? until[v + step] : v + step;
+namespace {
+
+std::vector<Vertex> number_beginnings(const KeptVertices& kept, Vertex vertices) {
+  std::vector<Vertex> number(std::size_t{vertices} + 1, EvenSteps::unnumbered);
+  for (Vertex k = 0; k < kept.first.size(); ++k) {
+    if (kept.lead[k] == k) number[kept.first[k]] = k;
   }
-  return &until;
+  number[vertices] = kept.place[vertices];
+  return number;
 }
+
+}  // namespace
+
+KeptRuns::KeptRuns(const KeptVertices& kept, Vertex vertices) : place_(kept.place), even_(number_beginnings(kept, vertices)) {}
 
 void KeptRuns::append(const WideRun& run, std::vector<Run>& out) {
   constexpr Vertex few = 4;
-  const std::vector<Vertex>& place = kept_.place;
-  const std::vector<Vertex>* const until = run.count < few ? nullptr : find_even(run.step);
+  const std::vector<Vertex>* const until = run.count < few ? nullptr : even_.along(run.step);
   for (std::uint64_t k = 0, at = run.first; k < run.count; ++k, at += run.step) {
     const auto j = static_cast<Vertex>(at);
-    const Vertex first = place[j], width = place[j + run.width] - first;
+    const Vertex first = place_[j], width = place_[j + run.width] - first;
     const std::uint64_t far = until == nullptr ? 0 : std::min({std::uint64_t{(*until)[j]} - j, std::uint64_t{(*until)[j + run.width]} - (j + run.width), (std::uint64_t{run.count} - 1 - k) * run.step}) / run.step;
-    const Vertex gap = far == 0 ? 0 : place[j + run.step] - first;
-    if (far < 2 || place[j + run.width + run.step] - place[j + run.width] != gap) {
+    const Vertex gap = far == 0 ? 0 : place_[j + run.step] - first;
+    if (far < 2 || place_[j + run.width + run.step] - place_[j + run.width] != gap) {
       out.push_back({first, first + width - 1, 1});
       continue;
     }

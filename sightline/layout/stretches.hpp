@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/layout/even_steps.hpp"
 #include "sightline/layout/pattern.hpp"
 
 namespace sightline::layout {
@@ -75,17 +76,13 @@ public:
     Vertex first, last, step;
   };
   /// `kept` must live as long. @param vertices  of the layout
-  KeptRuns(const KeptVertices& kept, Vertex vertices) : kept_(kept), vertices_(vertices) {}
+  KeptRuns(const KeptVertices& kept, Vertex vertices);
   /// Appends them. @pre the run is one that the stretches were marked with
   void append(const WideRun& run, std::vector<Run>& out);
 
 private:
-  /// By place of a beginning, the farthest one along the step up to which all are evenly spaced among those that are kept; null beyond the first few steps.
-  const std::vector<Vertex>* find_even(Vertex step);
-
-  const KeptVertices& kept_;
-  Vertex vertices_;
-  std::vector<std::pair<Vertex, std::vector<Vertex>>> even_;  ///< by step
+  const std::vector<Vertex>& place_;
+  EvenSteps even_;  ///< the beginnings of stretches, and the end, by their places
 };
 
 }  // namespace sightline::layout

@@ -68,24 +68,37 @@ std::optional<ViewColours> ViewColours::make(const Layout& layout, const group::
     views.rank_.push_back(static_cast<std::uint64_t>(std::lower_bound(colours.begin(), colours.end(), layout.vertex_colour[j]) - colours.begin()));
   }
   views.below_[vertices] = static_cast<Vertex>(views.vertex_.size());
+  std::vector<Vertex> number(vertices, layout::EvenSteps::unnumbered);
+  for (Vertex p = 0; p < views.vertex_.size(); ++p) number[views.vertex_[p]] = p;
+  const Booking numbers(budget, std::uint64_t{vertices} * (1 + most_steps) * sizeof(Vertex));
+  views.even_.emplace(std::move(number), most_steps);
   const std::vector<std::uint64_t> first = compute_first_layers(layout);
   for (std::size_t r = 0; r < layout.relations.size(); ++r) {
     Rows& rows = views.relations_.emplace_back();
     rows.first_layer = first[r];
     if (first[r] != 0 && !views.write_rows(layout.relations[r], rows)) return std::nullopt;
   }
+  views.even_.reset();
   const std::size_t places = views.vertex_.size();
-  views.booking_.grow(places * (48 + 16 * views.steps_.size()));
+  views.booking_.grow(places * (44 + 20 * views.steps_.size()));
   views.value_.resize(places);
   views.latest_.assign(places, -1);
-  views.next_unseen_.resize(places + 1);
-  std::iota(views.next_unseen_.begin(), views.next_unseen_.end(), Vertex{0});
   for (const Vertex step : views.steps_) {
+    std::vector<Vertex>& next = views.next_unseen_.emplace_back(places + step);
+    std::iota(next.begin(), next.end(), Vertex{0});
     views.prefix_.emplace_back(places + step, 0);
     views.change_.emplace_back(places + step, 0);
   }
   views.counter_.emplace(places);
   return views;
+}
+
+std::optional<std::uint32_t> ViewColours::find_step(Vertex step) {
+  const auto known = std::find(steps_.begin(), steps_.end(), step);
+  if (known == steps_.end() && steps_.size() == most_steps) return std::nullopt;
+  const auto number = static_cast<std::uint32_t>(known - steps_.begin());
+  if (known == steps_.end()) steps_.push_back(step);
+  return number;
 }
 
 void ViewColours::append(Rows& rows, const layout::ColouredRun& run) {
@@ -105,20 +118,15 @@ void ViewColours::append(Rows& rows, const layout::ColouredRun& run) {
     if (first < end) add(first, end - 1, 0, root_hash::weigh(run.colour));
     return;
   }
-  const bool all_kept = vertex_.size() == layout_->vertices();
-  if (all_kept && run.colour_step == 0 && run.size() > short_run) {
-    const auto known = std::find(steps_.begin(), steps_.end(), run.step);
-    if (known != steps_.end() || steps_.size() < most_steps) {
-      const auto number = static_cast<std::uint32_t>(known - steps_.begin());
-      if (known == steps_.end()) steps_.push_back(run.step);
-      add(run.first, run.last, number, root_hash::weigh(run.colour));
-      return;
-    }
-  }
+  const std::vector<Vertex>* const until = run.colour_step == 0 && run.size() > short_run ? even_->along(run.step) : nullptr;
   std::int64_t colour = run.colour;
   for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
     const Vertex place = place_[j];
-    if (vertex_[place] == j) add(place, place, 0, root_hash::weigh(colour));
+    if (vertex_[place] != j) continue;
+    const Vertex far = until == nullptr ? 0 : (std::min(run.last, (*until)[j]) - static_cast<Vertex>(j)) / run.step;
+    const std::optional<std::uint32_t> step = far < short_run ? std::nullopt : find_step(place_[j + run.step] - place);
+    add(place, step ? place_[j + std::uint64_t{far} * run.step] : place, step.value_or(0), root_hash::weigh(colour));
+    if (step) j += std::uint64_t{far} * run.step;
   }
 }
 
@@ -176,17 +184,21 @@ void ViewColours::find_latest(Vertex root) {
   const auto places = static_cast<Vertex>(vertex_.size());
   for (const Vertex j : active_) {
     latest_[j] = -1;
-    next_unseen_[j] = j;
+    for (std::vector<Vertex>& next : next_unseen_) next[j] = j;
   }
   latest_[root] = static_cast<std::int64_t>(depth_);
   active_.assign(1, root);
-  const auto from = [this](Vertex j) {
+  // The first one from j on, along a step, that is not seen yet.
+  const auto from = [](std::vector<Vertex>& next, Vertex j) {
     Vertex end = j;
-    while (next_unseen_[end] != end) end = next_unseen_[end];
-    while (next_unseen_[j] != end) j = std::exchange(next_unseen_[j], end);
+    while (next[end] != end) end = next[end];
+    while (next[j] != end) j = std::exchange(next[j], end);
     return end;
   };
-  next_unseen_[root] = root + 1;
+  const auto pass = [this](Vertex j) {
+    for (std::size_t s = 0; s < steps_.size(); ++s) next_unseen_[s][j] = j + steps_[s];
+  };
+  pass(root);
   const Layout& layout = *layout_;
   if (layout.order.empty()) return;
   std::vector<std::size_t> expanded(layout.layers.size(), 0);
@@ -202,7 +214,7 @@ void ViewColours::find_latest(Vertex root) {
     }
     const auto see = [&](Vertex j) {
       latest_[j] = static_cast<std::int64_t>(q - 1);
-      next_unseen_[j] = j + 1;
+      pass(j);
       active_.push_back(j);
     };
     for (; expanded[l] < end; ++expanded[l]) {
@@ -211,13 +223,8 @@ void ViewColours::find_latest(Vertex root) {
         const std::uint32_t list = rows.list[active_[expanded[l]]];
         for (std::size_t p = rows.begin[list]; p < rows.begin[list + 1]; ++p) {
           const Piece& piece = rows.pieces[p];
-          if (piece.step == 0) {
-            for (Vertex j = from(piece.first); j <= piece.last; j = from(j)) see(j);
-            continue;
-          }
-          for (std::uint64_t j = piece.first; j <= piece.last; j += steps_[piece.step]) {
-            if (latest_[j] < 0) see(static_cast<Vertex>(j));
-          }
+          std::vector<Vertex>& next = next_unseen_[piece.step];
+          for (Vertex j = from(next, piece.first); j <= piece.last; j = from(next, j)) see(j);
         }
       }
     }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sightline/layout/even_steps.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/rooted.hpp"
@@ -66,6 +67,8 @@ private:
   ViewColours(const Layout& layout, std::uint64_t depth, const Budget& budget) : layout_(&layout), depth_(depth), budget_(&budget), booking_(budget) {}
   bool write_rows(const layout::Relation& relation, Rows& rows);
   void append(Rows& rows, const layout::ColouredRun& run);
+  /// The number of a step of pieces; nothing beyond the first few.
+  std::optional<std::uint32_t> find_step(Vertex step);
   void find_latest(Vertex root);
   void refine(Colours& colours);
   /// The steps that compute_root_colours takes.
@@ -83,8 +86,10 @@ private:
   std::vector<std::uint64_t> rank_;        ///< of the vertex colour, by place
   std::vector<Rows> relations_;            ///< by relation of the layout; no lists when it is in no layer
   std::vector<Vertex> steps_{1};           ///< steps of pieces, by number
+  std::optional<layout::EvenSteps> even_;  ///< places of the vertices that are kept, while rows are written
   std::vector<std::int64_t> latest_;       ///< of the present root, by place
-  std::vector<Vertex> next_unseen_, active_;
+  std::vector<std::vector<Vertex>> next_unseen_;  ///< by number of the step, by place: along it
+  std::vector<Vertex> active_;
   std::size_t begin_ = 0, end_ = 0;        ///< of the places that it sees: the stretch that holds them
   std::vector<std::vector<std::uint64_t>> prefix_, change_;  ///< by number of the step
   std::vector<std::uint64_t> value_;       ///< by place: what it is read as in this round

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../unit/sight/block_masks.hpp"
+#include "../unit/symmetry/modules.hpp"
 #include "../unit/symmetry/sample.hpp"
 #include "cases.hpp"
 #include "checker/stretches.hpp"
@@ -267,6 +268,26 @@ TEST_CASE("hard graphs: trees refute what refinement does not see") {
   }
   CHECK(failed > 0);
   CHECK(deeper > 0);
+}
+
+TEST_CASE("modules with summaries: confirmed without the arcs that say nothing, and lies are rejected") {
+  std::mt19937_64 random(13);
+  int paths = 0;
+  for (int trial = 0; trial < 40; ++trial) {
+    CAPTURE(trial);
+    const Sample sample = make_modules(random);
+    const Vertex n = sample.structure.vertices;
+    const json truth = confirm(sample.structure, n, "modules", false);
+    if (truth["path"].size() <= 8) continue;
+    ++paths;
+    json fewer = truth;
+    fewer["generators"].erase(fewer["generators"].size() / 2);
+    CHECK_FALSE(accepts(sample.structure, n, fewer));
+    json shorter = truth;
+    shorter["path"].erase(shorter["path"].size() - 1);
+    CHECK_FALSE(accepts(sample.structure, n, shorter));
+  }
+  CHECK(paths >= 8);
 }
 
 TEST_CASE("lies about groups are rejected") {
