@@ -9,32 +9,38 @@
 
 namespace checker {
 
-/// Vertices of which some are numbered, ascending; of the first few steps that are asked about.
+/// Vertices of which some are numbered, ascending. Along a step, numbers are even as long as all are there and each is as far from the next.
 class EvenSteps {
 public:
   /// @param number  by vertex, `none` for those that are left out
   explicit EvenSteps(std::vector<Vertex> number) : number_(std::move(number)) {}
 
-  [[nodiscard]] Vertex number(Vertex v) const { return number_[v]; }
-  /// By vertex the last one along the step up to which all are numbered, each as far from the next; null for further steps.
+  /// By vertex: of one that is numbered the last one along the step up to which numbers are even, perhaps itself; of the others the first one along the step that is
+  /// numbered, or how many vertices there are. Null beyond the first few steps.
   const std::vector<Vertex>* along(Vertex step) {
     constexpr std::size_t most_steps = 4;
-    const auto known = std::ranges::find(until_, step, [](const auto& entry) { return entry.first; });
-    if (known != until_.end()) return &known->second;
-    if (until_.size() == most_steps) return nullptr;
-    std::vector<Vertex>& until = until_.emplace_back(step, std::vector<Vertex>(number_.size())).second;
-    for (auto v = static_cast<Vertex>(number_.size()); v-- > 0;) {
-      until[v] = v;
-      if (number_.size() - v <= step || number_[v] == none || number_[v + step] == none) continue;
-      const bool goes_on = until[v + step] > v + step && number_[v + 2 * step] - number_[v + step] == number_[v + step] - number_[v];
-      until[v] = goes_on ? until[v + step] : v + step;
+    const auto known = std::ranges::find(along_, step, [](const auto& entry) { return entry.first; });
+    if (known != along_.end()) return &known->second;
+    if (along_.size() == most_steps) return nullptr;
+    const auto vertices = static_cast<Vertex>(number_.size());
+    std::vector<Vertex>& along = along_.emplace_back(step, std::vector<Vertex>(vertices)).second;
+    for (Vertex v = vertices; v-- > 0;) {
+      const bool is_last = vertices - v <= step;
+      if (number_[v] == none) {
+        along[v] = is_last ? vertices : number_[v + step] != none ? v + step : along[v + step];
+        continue;
+      }
+      along[v] = v;
+      if (is_last || number_[v + step] == none) continue;
+      const bool goes_on = along[v + step] > v + step && number_[v + 2 * step] - number_[v + step] == number_[v + step] - number_[v];
+      along[v] = goes_on ? along[v + step] : v + step;
     }
-    return &until;
+    return &along;
   }
 
 private:
   std::vector<Vertex> number_;
-  std::vector<std::pair<Vertex, std::vector<Vertex>>> until_;
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> along_;  ///< by step
 };
 
 }  // namespace checker

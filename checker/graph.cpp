@@ -500,6 +500,7 @@ private:
         const bool even = t + 2 < readers_.size() && readers_[t + 2] - readers_[t + 1] == readers_[t + 1] - readers_[t];
         gap_end_[t] = even ? gap_end_[t + 1] : static_cast<std::uint32_t>(std::min(t + 1, readers_.size() - 1));
       }
+      find_period();
       before.clear();
       std::size_t k = begin;
       for (std::uint32_t time = 0; time <= readers_.size(); ++time) {
@@ -514,6 +515,28 @@ private:
     store();
   }
 
+  /// Readers that are no progression, but so many of them side by side: the tokens of every block but some.
+  void find_period() {
+    constexpr std::size_t many = 64, most_periods = 32;
+    const std::size_t count = readers_.size();
+    period_ = 0;
+    if (count < many) return;
+    std::size_t ends = 0;
+    for (std::size_t t = 0; t < count; t = gap_end_[t] + 1) ++ends;
+    if (ends < count / 8) return;
+    const auto is_even = [&](std::size_t t, std::size_t p) { return t + 2 * p < count && readers_[t + 2 * p] - readers_[t + p] == readers_[t + p] - readers_[t]; };
+    for (std::size_t p = 2; p < most_periods && period_ == 0; ++p) {
+      std::size_t even = 0;
+      for (std::size_t t = 0; t < count; ++t) even += is_even(t, p) ? 1 : 0;
+      if (even >= count / 8 * 7) period_ = static_cast<std::uint32_t>(p);
+    }
+    if (period_ == 0) return;
+    period_end_.assign(count, 0);
+    for (std::size_t t = count; t-- > 0;) {
+      period_end_[t] = is_even(t, period_) ? period_end_[t + 1] : static_cast<std::uint32_t>(std::min<std::size_t>(t + 2 * period_ - 1, count - 1));
+    }
+  }
+
   std::int64_t along(std::uint32_t slope) const {
     const auto found = along_.find(slope);
     return found == along_.end() ? 0 : found->second;
@@ -525,7 +548,16 @@ private:
     const std::int64_t slope = along(number);
     const std::int64_t base = base_there + graph_.slopes[number] * std::int64_t{j} - slope * readers_[from];
     for (std::uint32_t t = from; t < time;) {
-      const std::uint32_t stop = std::min(gap_end_[t], time - 1);
+      const std::uint32_t stop = std::min(gap_end_[t], time - 1), far = period_ == 0 ? t : std::min(period_end_[t], time - 1);
+      if (period_ != 0 && far - t >= 4 * period_ && (stop - t + 1) * period_ < far - t) {
+        for (std::uint32_t q = t; q < t + period_; ++q) {
+          const std::uint32_t last = q + (far - q) / period_ * period_;
+          const Vertex gap = readers_[q + period_] - readers_[q];
+          out_.push_back({j, {readers_[q], readers_[last], gap, base + slope * readers_[q], slope * std::int64_t{gap}}});
+        }
+        t = far + 1;
+        continue;
+      }
       const Vertex step = stop > t ? readers_[t + 1] - readers_[t] : 1;
       out_.push_back({j, {readers_[t], readers_[stop], step, base + slope * readers_[t], slope * std::int64_t{step}}});
       t = stop + 1;
@@ -581,7 +613,9 @@ private:
   };
   std::map<std::uint32_t, std::int64_t> along_;  ///< slope over a row -> slope over readers
   std::vector<Open> open_;
-  std::vector<std::uint32_t> gap_end_;
+  std::vector<std::uint32_t> gap_end_;  ///< by number of the reader: the last one up to which they are a progression
+  std::uint32_t period_ = 0;            ///< so many readers apart they are, 0 where this is of no use
+  std::vector<std::uint32_t> period_end_;
   std::vector<Vertex> readers_;
   std::deque<std::pair<Vertex, Run>> out_;  ///< grows without a copy: it may be the largest list of a check
 };

@@ -70,13 +70,12 @@ std::unique_ptr<PlaceColours> PlaceColours::make(const Layout& layout, const Gro
   }
   std::vector<Vertex> number(vertices, none);
   for (Vertex p = 0; p < views->vertex.size(); ++p) number[views->vertex[p]] = p;
-  views->even_.emplace(std::move(number));
+  EvenSteps kept(std::move(number));
   const std::vector<std::uint64_t> first = first_layers(layout);
   for (std::size_t r = 0; r < layout.relations.size(); ++r) {
     views->relations_.push_back({first[r], {}, {0}, {}, {}, {}});
-    if (!views->write_rows(layout.relations[r], views->relations_.back())) return nullptr;
+    if (!views->write_rows(layout.relations[r], kept, views->relations_.back())) return nullptr;
   }
-  views->even_.reset();
   for (const Vertex step : views->steps_) {
     views->prefix_.emplace_back(views->vertex.size() + step, 0);
     views->change_.emplace_back(views->vertex.size() + step, 0);
@@ -84,7 +83,7 @@ std::unique_ptr<PlaceColours> PlaceColours::make(const Layout& layout, const Gro
   return views;
 }
 
-bool PlaceColours::write_rows(const Relation& relation, Rows& rows) {
+bool PlaceColours::write_rows(const Relation& relation, EvenSteps& kept, Rows& rows) {
   const std::size_t places = vertex.size();
   rows.list.resize(places);
   rows.others.assign(places, 0);
@@ -103,7 +102,7 @@ bool PlaceColours::write_rows(const Relation& relation, Rows& rows) {
   for (std::size_t p = 0; p < places; ++p) {
     relation.row(vertex[p], row);
     if (p == 0 || row != last) {
-      for (const Run& run : row) append(rows, run);
+      for (const Run& run : row) append(rows, kept, run);
       rows.begin.push_back(rows.pieces.size());
       if (rows.pieces.size() > most_pieces) return false;
       last = row;
@@ -117,7 +116,7 @@ bool PlaceColours::write_rows(const Relation& relation, Rows& rows) {
   return true;
 }
 
-void PlaceColours::append(Rows& rows, const Run& run) {
+void PlaceColours::append(Rows& rows, EvenSteps& kept, const Run& run) {
   const auto add = [&](Vertex first, Vertex last, std::uint32_t step, std::uint64_t weight) {
     if (step == 0 && rows.pieces.size() > rows.begin.back()) {
       Piece& tail = rows.pieces.back();
@@ -135,11 +134,14 @@ void PlaceColours::append(Rows& rows, const Run& run) {
     if (first < end) add(first, end - 1, 0, weigh(run.colour));
     return;
   }
-  const std::vector<Vertex>* const until = run.colour_step == 0 && run.size() > short_run ? even_->along(run.step) : nullptr;
+  const std::vector<Vertex>* const until = run.colour_step == 0 && run.size() > short_run ? kept.along(run.step) : nullptr;
   std::int64_t colour = run.colour;
   for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
     const Vertex p = place_[j];
-    if (vertex[p] != j) continue;
+    if (vertex[p] != j) {
+      if (until != nullptr) j = std::uint64_t{(*until)[j]} - run.step;  // those that follow and stand for nothing are passed
+      continue;
+    }
     std::uint64_t far = until == nullptr ? 0 : (std::min(run.last, (*until)[j]) - j) / run.step;
     std::size_t number = 0;
     if (far >= short_run) {

@@ -37,7 +37,7 @@ namespace {
 std::vector<Vertex> choose_readers(const Layout& layout, const ReachQuestion& question) {
   const std::size_t few = std::max<std::size_t>(64, layout.tokens / 64);
   std::vector<Vertex> readers;
-  if (question.orbit == nullptr || question.kind != ClassKind::all || question.sets != nullptr || question.ordinary_only) return readers;
+  if (question.orbit == nullptr || question.kind == ClassKind::causal || question.sets != nullptr || question.ordinary_only) return readers;
   for (Vertex a = 0; a < layout.tokens; ++a) {
     if ((*question.orbit)[a] != a) continue;
     if (readers.size() == few) return {};
@@ -97,12 +97,14 @@ Unseen unseen_by_rows(const Layout& layout, const ReachQuestion& question, const
   return result;
 }
 
-/// What one reader misses: how many, and the first of them.
+/// What one reader misses of all, or of what it ever sees: how many, and the first of them.
 std::pair<Vertex, Vertex> count_missing(const Layout& layout, const ReachQuestion& question, Vertex reader, std::uint64_t depth) {
   const std::vector<std::int64_t> latest = compute_latest(layout, depth, reader, question.skip);
+  std::vector<std::int64_t> ever;
+  if (question.kind == ClassKind::seen) ever = compute_latest(layout, ever_of(layout), reader, question.skip);
   std::pair<Vertex, Vertex> missing{0, 0};
   for (Vertex j = question.registers_too ? layout.vertices() : layout.tokens; j-- > 0;) {
-    if (latest[j] < 0) missing = {missing.first + 1, j};
+    if (latest[j] < 0 && (ever.empty() || ever[j] >= 0)) missing = {missing.first + 1, j};
   }
   return missing;
 }
@@ -134,6 +136,7 @@ Reach reach_by_orbits(const Layout& layout, const ReachQuestion& question, const
   for (const Vertex a : readers) {
     const std::vector<std::int64_t> latest = compute_latest(layout, ever, a, question.skip);
     for (Vertex j = 0; j < end; ++j) {
+      if (latest[j] < 0 && question.kind == ClassKind::seen) continue;
       if (latest[j] < 0) return {std::nullopt, Pair{a, j}};
       back = std::max(back, ever - static_cast<std::uint64_t>(latest[j]));
     }

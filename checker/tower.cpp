@@ -245,6 +245,11 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
         const std::vector<Vertex>* const until = whole || run.colour_step != 0 || run.size() < long_run ? nullptr : even.along(run.step);
         for (Vertex j = 0; !whole && j < run.size(); ++j) {
           const Vertex y = run.first + j * run.step;
+          if (until != nullptr && rank[y + 1] == rank[y]) {  // those that follow and represent nothing are passed
+            if ((*until)[y] > run.last) break;
+            j += ((*until)[y] - y) / run.step - 1;
+            continue;
+          }
           if (until != nullptr && (*until)[y] > y) {
             // All of them are representatives, and their ranks are a progression: as one where k is not among them, or read as the others are.
             const Vertex z = std::min(run.last, (*until)[y]), low = rank[y], high = rank[z];

@@ -97,8 +97,8 @@ private:
     std::vector<bool> repeats;          ///< by place: does the row repeat a colour?
   };
   PlaceColours(const Layout& layout, std::uint64_t depth) : layout_(layout), depth_(depth) {}
-  bool write_rows(const Relation& relation, Rows& rows);
-  void append(Rows& rows, const Run& run);
+  bool write_rows(const Relation& relation, EvenSteps& kept, Rows& rows);  ///< kept: by vertex its place, where it has one of its own
+  void append(Rows& rows, EvenSteps& kept, const Run& run);
   void find_latest(Vertex root);
   void refine_by(const Rows& rows, std::uint64_t salt, std::vector<std::uint64_t>& hash);
   [[nodiscard]] std::size_t count_distinct(const std::vector<std::uint64_t>& hash);
@@ -109,7 +109,6 @@ private:
   std::vector<std::uint64_t> rank_;
   std::vector<Rows> relations_;
   std::vector<Vertex> steps_{1};
-  std::optional<EvenSteps> even_;  ///< places of the vertices that are kept, while rows are written
   std::vector<std::int64_t> latest_;
   std::vector<std::vector<std::uint64_t>> prefix_, change_;
   std::vector<std::uint64_t> value_, slots_;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sightline/base/budget.hpp"
 #include "sightline/layout/pattern.hpp"
 
 namespace sightline::layout {
@@ -15,30 +16,42 @@ class EvenSteps {
 public:
   static constexpr Vertex unnumbered = ~Vertex{0};
   /// @param number  by vertex
-  /// @param most_steps  nothing is known about further steps
-  explicit EvenSteps(std::vector<Vertex> number, std::size_t most_steps = 4) : number_(std::move(number)), most_steps_(most_steps) {}
+  /// @param budget  is asked for what is remembered of each step
+  EvenSteps(std::vector<Vertex> number, const Budget& budget) : number_(std::move(number)), budget_(budget) {}
+  EvenSteps(const EvenSteps&) = delete;
+  EvenSteps& operator=(const EvenSteps&) = delete;
+  ~EvenSteps() { budget_.give_back(number_.size() * sizeof(Vertex) * along_.size()); }
 
+  [[nodiscard]] bool is_numbered(Vertex v) const { return number_[v] != unnumbered; }
   [[nodiscard]] Vertex number(Vertex v) const { return number_[v]; }
-  /// By vertex the last one up to which numbers are even along the step, itself where the next is none; null beyond the first few steps.
+  /// By vertex: of one that is numbered the last one along the step up to which numbers are even, perhaps itself; of the others the first one along the step that
+  /// is numbered, or how many vertices there are. Null beyond the first few steps.
   const std::vector<Vertex>* along(Vertex step) {
-    const auto known = std::find_if(until_.begin(), until_.end(), [step](const auto& entry) { return entry.first == step; });
-    if (known != until_.end()) return &known->second;
-    if (until_.size() == most_steps_) return nullptr;
+    constexpr std::size_t most_steps = 4;
+    const auto known = std::find_if(along_.begin(), along_.end(), [step](const auto& entry) { return entry.first == step; });
+    if (known != along_.end()) return &known->second;
+    if (along_.size() == most_steps) return nullptr;
     const auto vertices = static_cast<Vertex>(number_.size());
-    std::vector<Vertex>& until = until_.emplace_back(step, std::vector<Vertex>(vertices)).second;
+    budget_.ask(vertices * sizeof(Vertex));
+    std::vector<Vertex>& along = along_.emplace_back(step, std::vector<Vertex>(vertices)).second;
     for (Vertex v = vertices; v-- > 0;) {
-      until[v] = v;
-      if (vertices - v <= step || number_[v] == unnumbered || number_[v + step] == unnumbered) continue;
-      const bool goes_on = until[v + step] > v + step && number_[v + 2 * step] - number_[v + step] == number_[v + step] - number_[v];
-      until[v] = goes_on ? until[v + step] : v + step;
+      const bool is_last = vertices - v <= step;
+      if (!is_numbered(v)) {
+        along[v] = is_last ? vertices : is_numbered(v + step) ? v + step : along[v + step];
+        continue;
+      }
+      along[v] = v;
+      if (is_last || !is_numbered(v + step)) continue;
+      const bool goes_on = along[v + step] > v + step && number_[v + 2 * step] - number_[v + step] == number_[v + step] - number_[v];
+      along[v] = goes_on ? along[v + step] : v + step;
     }
-    return &until;
+    return &along;
   }
 
 private:
   std::vector<Vertex> number_;
-  std::size_t most_steps_;
-  std::vector<std::pair<Vertex, std::vector<Vertex>>> until_;
+  const Budget& budget_;
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> along_;  ///< by step
 };
 
 }  // namespace sightline::layout

@@ -67,7 +67,7 @@ std::vector<Vertex> number_beginnings(const KeptVertices& kept, Vertex vertices)
 
 }  // namespace
 
-KeptRuns::KeptRuns(const KeptVertices& kept, Vertex vertices) : place_(kept.place), even_(number_beginnings(kept, vertices)) {}
+KeptRuns::KeptRuns(const KeptVertices& kept, Vertex vertices, const Budget& budget) : place_(kept.place), even_(number_beginnings(kept, vertices), budget) {}
 
 void KeptRuns::append(const WideRun& run, std::vector<Run>& out) {
   constexpr Vertex few = 4;

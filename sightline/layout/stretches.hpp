@@ -76,7 +76,7 @@ public:
     Vertex first, last, step;
   };
   /// `kept` must live as long. @param vertices  of the layout
-  KeptRuns(const KeptVertices& kept, Vertex vertices);
+  KeptRuns(const KeptVertices& kept, Vertex vertices, const Budget& budget);
   /// Appends them. @pre the run is one that the stretches were marked with
   void append(const WideRun& run, std::vector<Run>& out);
 

@@ -59,7 +59,7 @@ std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Ver
   std::vector<layout::Run> row;
   std::vector<layout::WideRun> wide;
   std::vector<layout::AffineRun> mapped;
-  layout::KeptRuns runs(kept, vertices);
+  layout::KeptRuns runs(kept, vertices, budget);
   std::vector<layout::KeptRuns::Run> parts;
   for (std::size_t r = 0; r < used.size(); ++r) {
     const layout::Pattern& pattern = layout.relations[r].pattern();

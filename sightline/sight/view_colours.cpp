@@ -70,15 +70,14 @@ std::optional<ViewColours> ViewColours::make(const Layout& layout, const group::
   views.below_[vertices] = static_cast<Vertex>(views.vertex_.size());
   std::vector<Vertex> number(vertices, layout::EvenSteps::unnumbered);
   for (Vertex p = 0; p < views.vertex_.size(); ++p) number[views.vertex_[p]] = p;
-  const Booking numbers(budget, std::uint64_t{vertices} * (1 + most_steps) * sizeof(Vertex));
-  views.even_.emplace(std::move(number), most_steps);
+  const Booking numbers(budget, std::uint64_t{vertices} * sizeof(Vertex));
+  layout::EvenSteps kept(std::move(number), budget);
   const std::vector<std::uint64_t> first = compute_first_layers(layout);
   for (std::size_t r = 0; r < layout.relations.size(); ++r) {
     Rows& rows = views.relations_.emplace_back();
     rows.first_layer = first[r];
-    if (first[r] != 0 && !views.write_rows(layout.relations[r], rows)) return std::nullopt;
+    if (first[r] != 0 && !views.write_rows(layout.relations[r], kept, rows)) return std::nullopt;
   }
-  views.even_.reset();
   const std::size_t places = views.vertex_.size();
   views.booking_.grow(places * (44 + 20 * views.steps_.size()));
   views.value_.resize(places);
@@ -101,7 +100,7 @@ std::optional<std::uint32_t> ViewColours::find_step(Vertex step) {
   return number;
 }
 
-void ViewColours::append(Rows& rows, const layout::ColouredRun& run) {
+void ViewColours::append(Rows& rows, layout::EvenSteps& kept, const layout::ColouredRun& run) {
   const auto add = [&](Vertex first, Vertex last, std::uint32_t step, std::uint64_t weight) {
     // Members of a class follow each other: what is cut is put together again.
     if (step == 0 && rows.pieces.size() > rows.begin.back()) {
@@ -118,11 +117,15 @@ void ViewColours::append(Rows& rows, const layout::ColouredRun& run) {
     if (first < end) add(first, end - 1, 0, root_hash::weigh(run.colour));
     return;
   }
-  const std::vector<Vertex>* const until = run.colour_step == 0 && run.size() > short_run ? even_->along(run.step) : nullptr;
+  const std::vector<Vertex>* const until = run.colour_step == 0 && run.size() > short_run ? kept.along(run.step) : nullptr;
   std::int64_t colour = run.colour;
   for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
     const Vertex place = place_[j];
-    if (vertex_[place] != j) continue;
+    if (vertex_[place] != j) {
+      // All that follow and are not kept either are passed at once.
+      if (until != nullptr) j = std::uint64_t{(*until)[j]} - run.step;
+      continue;
+    }
     const Vertex far = until == nullptr ? 0 : (std::min(run.last, (*until)[j]) - static_cast<Vertex>(j)) / run.step;
     const std::optional<std::uint32_t> step = far < short_run ? std::nullopt : find_step(place_[j + run.step] - place);
     add(place, step ? place_[j + std::uint64_t{far} * run.step] : place, step.value_or(0), root_hash::weigh(colour));
@@ -130,7 +133,7 @@ void ViewColours::append(Rows& rows, const layout::ColouredRun& run) {
   }
 }
 
-bool ViewColours::write_rows(const layout::Relation& relation, Rows& rows) {
+bool ViewColours::write_rows(const layout::Relation& relation, layout::EvenSteps& kept, Rows& rows) {
   const Vertex vertices = layout_->vertices();
   const auto places = static_cast<Vertex>(vertex_.size());
   booking_.grow(std::uint64_t{places} * 25);
@@ -161,7 +164,7 @@ bool ViewColours::write_rows(const layout::Relation& relation, Rows& rows) {
       booking_.grow((grown - rows.pieces.capacity()) * sizeof(Piece));
       rows.pieces.reserve(grown);
     }
-    for (const layout::ColouredRun& run : row) append(rows, run);
+    for (const layout::ColouredRun& run : row) append(rows, kept, run);
     if (rows.pieces.size() > most_pieces) return false;
     const auto list = static_cast<std::uint32_t>(rows.begin.size() - 1);
     rows.begin.push_back(rows.pieces.size());

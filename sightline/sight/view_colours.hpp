@@ -65,8 +65,9 @@ private:
   };
 
   ViewColours(const Layout& layout, std::uint64_t depth, const Budget& budget) : layout_(&layout), depth_(depth), budget_(&budget), booking_(budget) {}
-  bool write_rows(const layout::Relation& relation, Rows& rows);
-  void append(Rows& rows, const layout::ColouredRun& run);
+  /// @param kept  vertices that are kept, by place
+  bool write_rows(const layout::Relation& relation, layout::EvenSteps& kept, Rows& rows);
+  void append(Rows& rows, layout::EvenSteps& kept, const layout::ColouredRun& run);
   /// The number of a step of pieces; nothing beyond the first few.
   std::optional<std::uint32_t> find_step(Vertex step);
   void find_latest(Vertex root);
@@ -86,7 +87,6 @@ private:
   std::vector<std::uint64_t> rank_;        ///< of the vertex colour, by place
   std::vector<Rows> relations_;            ///< by relation of the layout; no lists when it is in no layer
   std::vector<Vertex> steps_{1};           ///< steps of pieces, by number
-  std::optional<layout::EvenSteps> even_;  ///< places of the vertices that are kept, while rows are written
   std::vector<std::int64_t> latest_;       ///< of the present root, by place
   std::vector<std::vector<Vertex>> next_unseen_;  ///< by number of the step, by place: along it
   std::vector<Vertex> active_;

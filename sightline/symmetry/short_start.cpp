@@ -39,7 +39,7 @@ RunGraph make_kept_graph(const Structure& structure, const layout::KeptVertices&
   RunGraphBuilder builder(count, std::move(colour), budget);
   std::vector<ColouredRun> row, mapped;
   std::vector<layout::WideRun> wide;
-  layout::KeptRuns runs(kept, structure.vertices);
+  layout::KeptRuns runs(kept, structure.vertices, budget);
   std::vector<layout::KeptRuns::Run> parts;
   for (const VisibleRelation& relation : structure.relations) {
     builder.begin_relation();

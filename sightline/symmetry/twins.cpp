@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "sightline/layout/even_steps.hpp"
 #include "sightline/symmetry/stretch_groups.hpp"
 
 namespace sightline::symmetry {
@@ -18,8 +19,6 @@ constexpr std::size_t most_span_sums = 8;
 
 /// Spans with steps of at most this many members are gone through.
 constexpr Vertex short_span = 64;
-/// For this many different steps of longer spans it is written down by vertex what comes next.
-constexpr std::size_t most_steps = 4;
 
 using field::Element;
 
@@ -177,38 +176,6 @@ void replace_own(const RunRelation& relation, Vertex x, std::int64_t inner, std:
   row.swap(changed);
 }
 
-/// The next twin along long spans with steps.
-class TwinsAlong {
-public:
-  /// @param after  by vertex: the first twin from there on
-  TwinsAlong(const std::vector<Vertex>& after, const Budget& budget) : after_(after), budget_(budget) {}
-  TwinsAlong(const TwinsAlong&) = delete;
-  TwinsAlong& operator=(const TwinsAlong&) = delete;
-  ~TwinsAlong() {
-    for (const auto& entry : along_) budget_.give_back(entry.second.size() * sizeof(Vertex));
-  }
-
-  /// By vertex x: the first twin among x, x + step, x + 2 step, ..; null beyond the first few steps.
-  const std::vector<Vertex>* find(Vertex step) {
-    const auto known = std::find_if(along_.begin(), along_.end(), [step](const auto& entry) { return entry.first == step; });
-    if (known != along_.end()) return &known->second;
-    if (along_.size() == most_steps) return nullptr;
-    const auto n = static_cast<Vertex>(after_.size() - 1);
-    budget_.ask(std::uint64_t{n} * sizeof(Vertex));
-    std::vector<Vertex>& next = along_.emplace_back(step, std::vector<Vertex>(n, n)).second;
-    for (Vertex x = n; x-- > 0;) {
-      if (after_[x] == x) next[x] = x;
-      else if (n - x > step) next[x] = next[x + step];
-    }
-    return &next;
-  }
-
-private:
-  const std::vector<Vertex>& after_;
-  const Budget& budget_;
-  std::vector<std::pair<Vertex, std::vector<Vertex>>> along_;  ///< by step
-};
-
 class TwinFinder {
 public:
   TwinFinder(const RunGraph& graph, const Budget& budget) : graph_(graph), budget_(budget) {}
@@ -240,7 +207,7 @@ public:
     const Vertex n = graph_.vertices;
     const std::size_t relations = graph_.relations.size();
     prepare_links(classes);
-    TwinsAlong along(twin_after_, budget_);
+    LongSpans long_spans(*this, budget_);
     for (std::uint32_t k = 0; k < classes.size(); ++k) {
       const Vertex x = classes.members[classes.begin[k]];
       for (std::uint32_t m = classes.begin[k] + 1; m < classes.begin[k + 1]; ++m) {
@@ -262,7 +229,7 @@ public:
         const auto write_row = [&] {
           if (!std::exchange(is_written, true)) replace_own(relation, x, inner, row);
         };
-        if (relation.visible[x] && (colour != inner || !is_surely_constant(relation, x, along))) {
+        if (relation.visible[x] && (colour != inner || !is_surely_constant(relation, x, long_spans))) {
           write_row();
           if (!is_constant_on_classes(row, colours)) return false;
         }
@@ -371,22 +338,62 @@ private:
     for (Vertex x = 0; x < n; ++x) last_scattered_ = scattered[x] != 0 ? x : last_scattered_;
   }
 
+  /// Long spans with steps, as far as they can be judged without going through them.
+  class LongSpans {
+  public:
+    LongSpans(const TwinFinder& finder, const Budget& budget)
+        : finder_(finder), twins_(list(finder, [&](Vertex x) { return x < finder.graph_.vertices && finder.twin_after_[x] == x; }), budget),
+          cuts_(list(finder, [&](Vertex x) { return x < finder.graph_.vertices && finder.lowest_[x] != x; }), budget) {}
+
+    /// `width` spans, each one vertex behind the one before: do they hold no twins, or whole classes of neighbours?
+    bool are_whole(const Span& span, Vertex width) {
+      bool holds_twins = false;
+      for (Vertex k = 0; k < width && !holds_twins; ++k) holds_twins = meets(twins_, span.first + k, span.last + k, span.step);
+      if (!holds_twins) return true;
+      return finder_.scattered_after_[span.first] >= span.last + width && !meets(cuts_, span.first, span.last, span.step) && !meets(cuts_, span.first + width, span.last + width, span.step);
+    }
+
+  private:
+    template <class Keep>
+    static std::vector<Vertex> list(const TwinFinder& finder, const Keep& keep) {
+      std::vector<Vertex> number(std::size_t{finder.graph_.vertices} + 1, layout::EvenSteps::unnumbered);
+      for (Vertex x = 0; x < finder.graph_.vertices; ++x) {
+        if (keep(x)) number[x] = x;
+      }
+      return number;
+    }
+    /// Is one of first, first + step, .., last on the list? Said of all where the step is one too many.
+    static bool meets(layout::EvenSteps& listed, Vertex first, Vertex last, Vertex step) {
+      const std::vector<Vertex>* const along = listed.along(step);
+      return along == nullptr || listed.is_numbered(first) || (*along)[first] <= last;
+    }
+
+    const TwinFinder& finder_;
+    layout::EvenSteps twins_, cuts_;  ///< members of classes; where a class of neighbours goes on
+  };
+
   /// Does every span of the row of x hold no twins, or whole classes of neighbours? Then it is constant on classes as it stands.
-  bool is_surely_constant(const RunRelation& relation, Vertex x, TwinsAlong& along) const {
-    return std::all_of(relation.rows.list_begin(x), relation.rows.list_end(x), [&](const Span& span) {
-      if (twin_after_[span.first] > span.last) return true;
-      if (span.step > 1 && span.slope == 0 && (span.last - span.first) / span.step >= short_span) {
-        const std::vector<Vertex>* const after = along.find(span.step);
-        return after != nullptr && (*after)[span.first] > span.last;
+  bool is_surely_constant(const RunRelation& relation, Vertex x, LongSpans& long_spans) const {
+    const Span* const end = relation.rows.list_end(x);
+    for (const Span* span = relation.rows.list_begin(x); span != end; ++span) {
+      if (twin_after_[span->first] > span->last) continue;
+      const bool stepped = span->step > 1 && span->slope == 0, is_long = stepped && (span->last - span->first) / span->step >= short_span;
+      if (is_long) {
+        const Span& first = *span;
+        Vertex width = 1;
+        const auto goes_on = [&](const Span& next) { return next.step == first.step && next.slope == 0 && next.base == first.base && next.first == first.first + width && next.last == first.last + width; };
+        for (; width < first.step && span + 1 != end && goes_on(span[1]); ++width) ++span;
+        if (!long_spans.are_whole(first, width)) return false;
+      } else if (stepped) {
+        Vertex y = span->first;
+        if (previous_[y] != alone) return false;
+        while (y < span->last && next_[y] == y + span->step) y += span->step;
+        if (y != span->last || next_[y] != alone) return false;
+      } else if (span->step != 1 || span->slope != 0 || scattered_after_[span->first] <= span->last || lowest_[span->first] < span->first || highest_[span->last] > span->last) {
+        return false;
       }
-      if (span.step > 1 && span.slope == 0 && (span.last - span.first) / span.step < short_span) {
-        Vertex x = span.first;
-        if (previous_[x] != alone) return false;
-        while (x < span.last && next_[x] == x + span.step) x += span.step;
-        return x == span.last && next_[x] == alone;
-      }
-      return span.step == 1 && span.slope == 0 && scattered_after_[span.first] > span.last && lowest_[span.first] >= span.first && highest_[span.last] <= span.last;
-    });
+    }
+    return true;
   }
 
   /// Canonical row: is its colour (or absence) the same on all members of every class?
@@ -425,64 +432,27 @@ private:
   Vertex last_scattered_ = 0;
 };
 
-/// Where long spans with steps have their vertices among those that stay.
-class StayingSteps {
-public:
-  /// @param rank  of every vertex, and the end: how many vertices below stay
-  StayingSteps(const std::vector<std::uint32_t>& rank, const Budget& budget) : rank_(rank), vertices_(static_cast<Vertex>(rank.size() - 1)), budget_(budget) {}
-  StayingSteps(const StayingSteps&) = delete;
-  StayingSteps& operator=(const StayingSteps&) = delete;
-  ~StayingSteps() { budget_.give_back(std::uint64_t{vertices_} * 2 * sizeof(Vertex) * along_.size()); }
-
-  /// Appends what stays of the span, which has one colour, in runs evenly spaced. False beyond the first few steps.
-  bool map(const Span& span, std::vector<ColouredRun>& mapped) {
-    const Along* const along = find(span.step);
-    if (along == nullptr) return false;
-    for (std::uint64_t x = along->next[span.first]; x <= span.last;) {
-      const auto from = static_cast<Vertex>(x), to = std::min(span.last, along->until[from]);
-      const Vertex gap = to > from ? rank_[std::size_t{from} + span.step] - rank_[from] : 1;
-      mapped.push_back({rank_[from], rank_[to], gap, span.base, 0});
-      x = std::uint64_t{to} + span.step;
-      if (x < vertices_) x = along->next[x];
+/// Appends what stays of a span of one colour, in runs evenly spaced. False beyond the first few steps.
+/// @param staying  vertices that stay, by how many stay below
+bool append_staying(const Span& span, layout::EvenSteps& staying, std::vector<ColouredRun>& mapped) {
+  const std::vector<Vertex>* const along = staying.along(span.step);
+  if (along == nullptr) return false;
+  for (std::uint64_t x = span.first; x <= span.last;) {
+    const auto from = static_cast<Vertex>(x);
+    if (!staying.is_numbered(from)) {
+      x = (*along)[from];
+      continue;
     }
-    return true;
+    const Vertex to = std::min(span.last, (*along)[from]), gap = to > from ? staying.number(from + span.step) - staying.number(from) : 1;
+    mapped.push_back({staying.number(from), staying.number(to), gap, span.base, 0});
+    x = std::uint64_t{to} + span.step;
   }
-
-private:
-  struct Along {
-    Vertex step;
-    std::vector<Vertex> next;   ///< by vertex x: the first of x, x + step, .. that stays
-    std::vector<Vertex> until;  ///< by vertex x that stays: the last of x, x + step, .. up to which all stay, equally far from each other
-  };
-
-  const Along* find(Vertex step) {
-    const auto known = std::find_if(along_.begin(), along_.end(), [step](const Along& along) { return along.step == step; });
-    if (known != along_.end()) return &*known;
-    if (along_.size() == most_steps) return nullptr;
-    budget_.ask(std::uint64_t{vertices_} * 2 * sizeof(Vertex));
-    Along& along = along_.emplace_back(Along{step, std::vector<Vertex>(vertices_, vertices_), std::vector<Vertex>(vertices_)});
-    const auto stays = [&](std::uint64_t x) { return x < vertices_ && rank_[x + 1] > rank_[x]; };
-    for (Vertex x = vertices_; x-- > 0;) {
-      const std::uint64_t after = std::uint64_t{x} + step;
-      along.until[x] = x;
-      if (stays(x)) along.next[x] = x;
-      else if (after < vertices_) along.next[x] = along.next[after];
-      if (!stays(x) || !stays(after)) continue;
-      const bool even = stays(after + step) && rank_[after + step] - rank_[after] == rank_[after] - rank_[x];
-      along.until[x] = even ? along.until[after] : static_cast<Vertex>(after);
-    }
-    return &along;
-  }
-
-  const std::vector<std::uint32_t>& rank_;
-  Vertex vertices_;
-  const Budget& budget_;
-  std::vector<Along> along_;
-};
+  return true;
+}
 
 /// The row of x in the quotient, span by span: nothing is replaced in it, and long spans with positions, or with steps that are rare, lose no vertex. False elsewhere.
 /// @param rank  of every vertex, and the end: how many vertices below stay
-bool map_whole(const RunRelation& relation, Vertex x, std::int64_t inner, const std::vector<std::uint32_t>& rank, StayingSteps& steps, std::vector<ColouredRun>& mapped) {
+bool map_whole(const RunRelation& relation, Vertex x, std::int64_t inner, const std::vector<std::uint32_t>& rank, layout::EvenSteps& staying, std::vector<ColouredRun>& mapped) {
   mapped.clear();
   if (relation.colour(x, x) != inner) return false;
   for (const Span* span = relation.rows.list_begin(x); span != relation.rows.list_end(x); ++span) {
@@ -491,7 +461,7 @@ bool map_whole(const RunRelation& relation, Vertex x, std::int64_t inner, const 
     if (first == end) continue;
     if (!plain && end - first != span->last - span->first + 1) {
       if ((span->last - span->first) / span->step >= short_span) {
-        if (span->slope != 0 || !steps.map(*span, mapped)) return false;
+        if (span->slope != 0 || !append_staying(*span, staying, mapped)) return false;
         continue;
       }
       for (std::uint64_t y = span->first; y <= span->last; y += span->step) {
@@ -562,7 +532,11 @@ RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, const 
   // rank[x] = number of representatives below x; runs of step 1 stay runs.
   std::vector<std::uint32_t> rank(std::size_t{graph.vertices} + 1, 0);
   for (Vertex x = 0; x < graph.vertices; ++x) rank[x + 1] = rank[x] + (classes.members[classes.begin[classes.class_of[x]]] == x ? 1 : 0);
-  StayingSteps steps(rank, budget);
+  std::vector<Vertex> number(graph.vertices, layout::EvenSteps::unnumbered);
+  for (Vertex x = 0; x < graph.vertices; ++x) {
+    if (rank[x + 1] > rank[x]) number[x] = rank[x];
+  }
+  layout::EvenSteps staying(std::move(number), budget);
   RunGraphBuilder builder(count, std::move(colours), budget);
   std::vector<ColouredRun> row, mapped;
   for (std::size_t r = 0; r < relations; ++r) {
@@ -571,7 +545,7 @@ RunGraph make_quotient(const RunGraph& graph, const TwinClasses& classes, const 
       budget.poll();
       const Vertex x = classes.members[classes.begin[k]];
       mapped.clear();
-      if (graph.relations[r].visible[x] && !map_whole(graph.relations[r], x, classes.inner[k * relations + r], rank, steps, mapped)) {
+      if (graph.relations[r].visible[x] && !map_whole(graph.relations[r], x, classes.inner[k * relations + r], rank, staying, mapped)) {
         replace_own(graph.relations[r], x, classes.inner[k * relations + r], row);
         mapped.clear();  // of what map_whole wrote until it gave up
         for (const ColouredRun& run : row) {

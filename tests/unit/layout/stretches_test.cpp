@@ -31,7 +31,7 @@ TEST_CASE("wide runs on kept vertices are the same vertices as written out") {
     }
     for (Vertex k = draw(4); k > 0; --k) marks.mark(draw(n));  // places that are not even
     const KeptVertices kept = keep_two(marks, n);
-    KeptRuns on_kept(kept, n);
+    KeptRuns on_kept(kept, n, unlimited);
     for (const WideRun& run : runs) {
       std::multiset<Vertex> expected, found;
       for (Vertex k = 0; k < run.count; ++k) {
