@@ -55,7 +55,7 @@ Vertex raise(std::span<const Range> ranges, Vertex to, std::vector<Stretch>& buf
 }  // namespace
 
 std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens) {
-  if (layer.ranges.size() > 64 * std::size_t{tokens}) return std::nullopt;
+  if (layer.ranges.size() > 256 * std::size_t{tokens}) return std::nullopt;
   RowShape shape;
   std::vector<Range> row;
   std::uint64_t work = 0;

@@ -515,17 +515,19 @@ private:
     store();
   }
 
-  /// Readers that are no progression, but so many of them side by side: the tokens of every block but some.
+  /// Readers that are no progression, but so many of them side by side: the last tokens of every block.
   void find_period() {
-    constexpr std::size_t many = 64, most_periods = 32;
+    constexpr std::size_t many = 64, most_parts = 4;
     const std::size_t count = readers_.size();
     period_ = 0;
-    if (count < many) return;
-    std::size_t ends = 0;
-    for (std::size_t t = 0; t < count; t = gap_end_[t] + 1) ++ends;
-    if (ends < count / 8) return;
+    std::size_t parts = 0;
+    for (std::size_t t = 0; t < count && parts < many; t = gap_end_[t] + 1) ++parts;
+    if (parts < many) return;
     const auto is_even = [&](std::size_t t, std::size_t p) { return t + 2 * p < count && readers_[t + 2 * p] - readers_[t + p] == readers_[t + p] - readers_[t]; };
-    for (std::size_t p = 2; p < most_periods && period_ == 0; ++p) {
+    // As long as a few of the progressions that they are, one after another.
+    const std::size_t begin = gap_end_[0] + 1;
+    for (std::size_t k = 0, p = 0; k < most_parts && period_ == 0; ++k) {
+      p = gap_end_[begin + p] + 1 - begin;
       std::size_t even = 0;
       for (std::size_t t = 0; t < count; ++t) even += is_even(t, p) ? 1 : 0;
       if (even >= count / 8 * 7) period_ = static_cast<std::uint32_t>(p);
@@ -549,7 +551,7 @@ private:
     const std::int64_t base = base_there + graph_.slopes[number] * std::int64_t{j} - slope * readers_[from];
     for (std::uint32_t t = from; t < time;) {
       const std::uint32_t stop = std::min(gap_end_[t], time - 1), far = period_ == 0 ? t : std::min(period_end_[t], time - 1);
-      if (period_ != 0 && far - t >= 4 * period_ && (stop - t + 1) * period_ < far - t) {
+      if (period_ != 0 && far - t >= 4 * period_ && 2 * std::uint64_t{period_} * (stop - t + 1) < far - t) {
         for (std::uint32_t q = t; q < t + period_; ++q) {
           const std::uint32_t last = q + (far - q) / period_ * period_;
           const Vertex gap = readers_[q + period_] - readers_[q];

@@ -89,15 +89,15 @@ bool PlaceColours::write_rows(const Relation& relation, EvenSteps& kept, Rows& r
   rows.others.assign(places, 0);
   rows.repeats.assign(places, false);
   std::vector<Run> row, last;
-  // Members of runs whose colours differ are pieces of their own; too many are not begun with.
-  std::uint64_t single = 0;
-  for (Vertex i = 0; places == layout_.vertices() && i < layout_.vertices() && single <= most_pieces; i = relation.same_row_until(i)) {
+  // Members of runs whose colours differ are pieces of their own, and every other run is one at least; too many are not begun with.
+  std::uint64_t least = 0;
+  for (Vertex i = 0; places == layout_.vertices() && i < layout_.vertices() && least <= most_pieces; i = relation.same_row_until(i)) {
     relation.row(i, row);
     if (row == last) continue;
-    for (const Run& run : row) single += run.colour_step != 0 ? run.size() : 0;
+    for (const Run& run : row) least += run.colour_step != 0 ? run.size() : 1;
     last = row;
   }
-  if (single > most_pieces) return false;
+  if (least > most_pieces) return false;
   last.clear();
   for (std::size_t p = 0; p < places; ++p) {
     relation.row(vertex[p], row);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "sightline/base/error.hpp"
 #include "sightline/sight/reach_engine.hpp"
@@ -27,10 +28,23 @@ public:
       : layout_(layout), depth_(depth), budget_(budget), booking_(budget, 96 * std::uint64_t{layout.vertices()}), counter_(layout.vertices()), hash_(layout.vertices()) {}
 
   /// False where some row goes up or rows are too long to be written down.
-  bool write_rows() {
+  bool do_rows_fit() {
     const std::vector<std::uint64_t> first = compute_first_layers(layout_);
+    std::uint64_t pieces = 0;
     for (std::size_t r = 0; r < first.size(); ++r) {
-      if (first[r] != 0 && first[r] <= depth_ && !write(layout_.relations[r], first[r], mix(r + 1))) return false;
+      if (first[r] == 0 || first[r] > depth_) continue;
+      const std::optional<std::uint64_t> own = count_pieces(layout_.relations[r], most_pieces - pieces);
+      if (!own) return false;
+      pieces += *own;
+      shown_.push_back({r, first[r], *own});
+    }
+    return true;
+  }
+
+  /// Behind do_rows_fit(); false where there are more steps than those of its count.
+  bool write_rows() {
+    for (const Shown& shown : shown_) {
+      if (!write(layout_.relations[shown.relation], shown.first, mix(shown.relation + 1), shown.pieces)) return false;
     }
     for (Steps& steps : steps_) {
       steps.change.resize(std::size_t{layout_.vertices()} + steps.step);
@@ -88,8 +102,13 @@ private:
 
   struct Piece {
     Vertex first = 0, last = 0;
-    std::uint32_t steps = 0;  // which of the steps
-    std::uint64_t weight = 0;  // of relation and colour, odd
+    std::uint32_t steps : 8 = 0;    // which of the steps
+    std::uint32_t weight : 24 = 0;  // which of the weights, of relation and colour
+  };
+  struct Shown {
+    std::size_t relation = 0;
+    std::uint64_t first = 0;   // layer
+    std::uint64_t pieces = 0;  // of its rows, at least
   };
   struct Rows {
     std::uint64_t first = 0;  // visible from this layer on
@@ -103,14 +122,37 @@ private:
     std::vector<std::uint64_t> change, sum;
   };
 
-  bool write(const layout::Relation& relation, std::uint64_t first, std::uint64_t salt) {
+  /// Colours that change from arc to arc are left out: an isomorphism keeps the arcs as well.
+  static bool is_plain(const layout::Relation& relation) {
+    return relation.relative().kind != layout::RelativeKind::none && relation.relative().kind != layout::RelativeKind::bucket;
+  }
+  static bool stays_whole(const layout::ColouredRun& run) { return run.step == 1 || run.size() == 1 || run.size() > short_run; }
+
+  /// How many pieces there are as far as steps are few; nothing where rows go up, have colours that cannot be told, or are beyond `most`.
+  std::optional<std::uint64_t> count_pieces(const layout::Relation& relation, std::uint64_t most) const {
+    std::uint64_t pieces = 0;
+    std::vector<layout::ColouredRun> row;
+    for (Vertex i = 0; i < layout_.vertices(); ++i) {
+      budget_.poll();
+      relation.row(i, row);
+      for (const layout::ColouredRun& run : row) {
+        if (run.last > i || (!is_plain(relation) && run.colour_step != 0 && run.first != run.last)) return std::nullopt;
+        pieces += stays_whole(run) ? 1 : run.size();
+      }
+      if (pieces > most) return std::nullopt;
+    }
+    return pieces;
+  }
+
+  bool write(const layout::Relation& relation, std::uint64_t first, std::uint64_t salt, std::uint64_t pieces) {
     const Vertex vertices = layout_.vertices();
-    // Colours that change from arc to arc are left out: an isomorphism keeps the arcs as well.
-    const bool plain = relation.relative().kind != layout::RelativeKind::none && relation.relative().kind != layout::RelativeKind::bucket;
+    const bool plain = is_plain(relation);
+    booking_.grow(pieces * sizeof(Piece) + std::uint64_t{vertices} * 2 * sizeof(std::size_t));
     Rows rows;
     rows.first = first;
     rows.begin.reserve(std::size_t{vertices} + 1);
     rows.kind.reserve(vertices);
+    rows.pieces.reserve(pieces);
     std::vector<layout::ColouredRun> row;
     for (Vertex i = 0; i < vertices; ++i) {
       budget_.poll();
@@ -118,8 +160,6 @@ private:
       relation.row(i, row);
       std::uint64_t kind = 0;
       for (const layout::ColouredRun& run : row) {
-        if (run.last > i) return false;
-        if (!plain && run.colour_step != 0 && run.first != run.last) return false;
         const std::uint64_t weight = mix(salt + (plain ? 0 : root_hash::weigh(run.colour))) | 1;
         Vertex size = run.size();
         kind += size * weight;
@@ -129,11 +169,12 @@ private:
         }
         if (size == 0) continue;
         const Vertex last = run.first + (size - 1) * run.step;
-        const std::optional<std::uint32_t> steps = find_steps(size == 1 ? 1 : run.step);
+        const std::optional<std::uint32_t> steps = find_steps(size == 1 ? 1 : run.step), number = find_weight(weight);
+        if (!number) return false;
         if (steps && (run.step == 1 || size == 1 || size > short_run)) {
-          rows.pieces.push_back({run.first, last, *steps, weight});
+          rows.pieces.push_back({run.first, last, *steps, *number});
         } else {
-          for (Vertex j = run.first; j <= last; j += run.step) rows.pieces.push_back({j, j, 0, weight});
+          for (Vertex j = run.first; j <= last; j += run.step) rows.pieces.push_back({j, j, 0, *number});
         }
       }
       rows.kind.push_back(mix(kind));
@@ -141,9 +182,18 @@ private:
     }
     rows.begin.push_back(rows.pieces.size());
     pieces_ += rows.pieces.size();
-    booking_.grow(rows.pieces.size() * sizeof(Piece) + rows.begin.size() * 2 * sizeof(std::size_t));
     relations_.push_back(std::move(rows));
     return true;
+  }
+
+  /// The number of a weight, mostly that of the last one asked about; nothing where there are too many.
+  std::optional<std::uint32_t> find_weight(std::uint64_t weight) {
+    constexpr std::size_t most_weights = std::size_t{1} << 20;
+    if (!weights_.empty() && weights_[last_weight_] == weight) return last_weight_;
+    const auto [at, is_new] = number_of_weight_.try_emplace(weight, static_cast<std::uint32_t>(weights_.size()));
+    if (is_new && weights_.size() == most_weights) return std::nullopt;
+    if (is_new) weights_.push_back(weight);
+    return last_weight_ = at->second;
   }
 
   std::optional<std::uint32_t> find_steps(Vertex step) {
@@ -177,8 +227,9 @@ private:
         for (std::size_t p = rows.begin[j]; p < rows.begin[j + 1]; ++p) {
           const Piece& piece = rows.pieces[p];
           Steps& steps = steps_[piece.steps];
-          steps.change[piece.last] += piece.weight * value;
-          if (piece.first >= steps.step) steps.change[piece.first - steps.step] -= piece.weight * value;
+          const std::uint64_t share = weights_[piece.weight] * value;
+          steps.change[piece.last] += share;
+          if (piece.first >= steps.step) steps.change[piece.first - steps.step] -= share;
         }
       }
     }
@@ -193,7 +244,7 @@ private:
           for (std::size_t p = rows.begin[j]; p < rows.begin[j + 1]; ++p) {
             const Piece& piece = rows.pieces[p];
             const Steps& steps = steps_[piece.steps];
-            read += piece.weight * (steps.sum[std::size_t{piece.last} + steps.step] - steps.sum[piece.first]);
+            read += weights_[piece.weight] * (steps.sum[std::size_t{piece.last} + steps.step] - steps.sum[piece.first]);
           }
         }
         hash_[j] = mix(hash_[j] + mix(read + 3));
@@ -210,6 +261,10 @@ private:
   root_hash::DistinctCounter counter_;
   std::vector<Rows> relations_;
   std::vector<Steps> steps_{{1, {}, {}}};
+  std::vector<Shown> shown_;
+  std::vector<std::uint64_t> weights_;  ///< odd
+  std::unordered_map<std::uint64_t, std::uint32_t> number_of_weight_;
+  std::uint32_t last_weight_ = 0;
   std::uint64_t pieces_ = 0;
   std::vector<std::int64_t> latest_;
   Vertex end_ = 0;
@@ -239,8 +294,9 @@ DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t dep
   };
   if (std::any_of(layout.relations.begin(), layout.relations.end(), goes_up)) return answer;
   DescendingViews views(layout, depth, budget);
-  if (!views.write_rows()) return answer;
+  if (!views.do_rows_fit()) return answer;
   const std::vector<Vertex> partial = find_partial(layout, depth, roots, budget);
+  if (!partial.empty() && !views.write_rows()) return answer;
   if (views.estimate(partial.size()) > most_work) return answer;
   std::vector<std::uint64_t> invariants;
   for (const Vertex a : partial) {

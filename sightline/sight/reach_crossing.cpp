@@ -24,6 +24,7 @@ struct RowShape {
 /// A member next to an interval, and how far its range goes on from there without a gap.
 using Stretch = std::pair<Vertex, Vertex>;
 
+constexpr std::uint64_t most_ranges = 256;  // of a row, on average: columns, which come next, cost as much for longer ones
 constexpr unsigned most_passes = 4;  // rows of interleaved ranges would take as many as they have members
 
 /// How far down an interval that begins at `from` goes on in members of the ranges.
@@ -102,7 +103,7 @@ std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens, cons
       if (!is_behind) row.insert(row.end(), common.begin(), common.end());
       row.push_back({i, i, 1});
       work += common.size() + own.size() + 1;
-      if (work > 64 * std::uint64_t{tokens}) return std::nullopt;
+      if (work > most_ranges * std::uint64_t{tokens}) return std::nullopt;
       std::sort(row.begin(), row.end(), [](const ReadRange& a, const ReadRange& b) { return a.first < b.first; });
       Vertex from = i, to = i;
       for (const ReadRange& range : row) {

@@ -143,12 +143,12 @@ bool ViewColours::write_rows(const layout::Relation& relation, layout::EvenSteps
   rows.begin.assign(1, 0);
   std::vector<layout::ColouredRun> row;
   std::vector<std::int64_t> colours;
-  // Runs whose colours differ are written vertex by vertex: where these are too many, nothing is written.
+  // Runs whose colours differ are written vertex by vertex, others whole: where these are too many, nothing is written.
   std::uint64_t least = 0;
   for (Vertex i = 0; places == vertices && i < vertices; i = relation.same_row_until(i)) {
     budget_->poll();
     relation.row(i, row);
-    for (const layout::ColouredRun& run : row) least += run.colour_step == 0 ? 0 : run.size();
+    for (const layout::ColouredRun& run : row) least += run.colour_step == 0 ? 1 : run.size();
     if (least > most_pieces) return false;
   }
   for (Vertex i = 0, end = 0, place = 0; i < vertices; i = end) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "sightline/layout/even_steps.hpp"
@@ -372,6 +373,30 @@ private:
     layout::EvenSteps twins_, cuts_;  ///< members of classes; where a class of neighbours goes on
   };
 
+  /// Long spans of one step whose first vertices are neighbours: do they hold no twins, or whole classes? Some may be longer by a few vertices.
+  bool are_whole(std::span<const Span> spans, LongSpans& long_spans) const {
+    constexpr Vertex few = 4;
+    const Vertex step = spans.front().step, first = spans.front().first;
+    Vertex shortest = spans.front().last, longest = shortest;  // where the copies of the first vertex end
+    for (Vertex k = 0; k < spans.size(); ++k) {
+      shortest = std::min(shortest, spans[k].last - k);
+      longest = std::max(longest, spans[k].last - k);
+    }
+    if (shortest < first || (longest - shortest) / step > few) return false;
+    Span common = spans.front();
+    common.last = shortest;
+    if (!long_spans.are_whole(common, static_cast<Vertex>(spans.size()))) return false;
+    for (Vertex copy = shortest; copy < longest;) {
+      copy += step;
+      for (Vertex k = 0, stop = 0; k < spans.size(); k = stop + 1) {
+        const auto reads = [&](Vertex at) { return at < spans.size() && spans[at].last - at >= copy; };
+        for (stop = k; reads(stop); ++stop) {}
+        if (stop > k && (scattered_after_[copy + k] < copy + stop || lowest_[copy + k] < copy + k || highest_[copy + stop - 1] >= copy + stop)) return false;
+      }
+    }
+    return true;
+  }
+
   /// Does every span of the row of x hold no twins, or whole classes of neighbours? Then it is constant on classes as it stands.
   bool is_surely_constant(const RunRelation& relation, Vertex x, LongSpans& long_spans) const {
     const Span* const end = relation.rows.list_end(x);
@@ -379,11 +404,12 @@ private:
       if (twin_after_[span->first] > span->last) continue;
       const bool stepped = span->step > 1 && span->slope == 0, is_long = stepped && (span->last - span->first) / span->step >= short_span;
       if (is_long) {
-        const Span& first = *span;
-        Vertex width = 1;
-        const auto goes_on = [&](const Span& next) { return next.step == first.step && next.slope == 0 && next.base == first.base && next.first == first.first + width && next.last == first.last + width; };
-        for (; width < first.step && span + 1 != end && goes_on(span[1]); ++width) ++span;
-        if (!long_spans.are_whole(first, width)) return false;
+        const Span* const side_by_side = span;
+        const auto goes_on = [&](const Span& next) {
+          return next.step == side_by_side->step && next.slope == 0 && next.base == side_by_side->base && next.first == span->first + 1 && next.first < side_by_side->first + next.step;
+        };
+        while (span + 1 != end && goes_on(span[1])) ++span;
+        if (!are_whole(std::span(side_by_side, span + 1), long_spans)) return false;
       } else if (stepped) {
         Vertex y = span->first;
         if (previous_[y] != alone) return false;
