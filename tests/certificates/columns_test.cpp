@@ -87,6 +87,47 @@ TEST_CASE("columns of a graph are its rows read the other way") {
   for (int k = 0; k < 60; ++k) compare(480, 1, 2, 50, random);   // with so few members that each is a region
 }
 
+TEST_CASE("columns that are read by the last tokens of every block are as many runs as these") {
+  std::mt19937_64 random(21);
+  for (int trial = 0; trial < 40; ++trial) {
+    CAPTURE(trial);
+    const auto draw = [&](std::uint64_t limit) { return static_cast<Vertex>(random() % limit); };
+    const Vertex block = 4 + draw(9), n = block * (70 + draw(30)) + draw(block), hidden = 1 + draw(block - 2);
+    const Vertex odd = draw(3) == 0 ? draw(n) : n;  // does not read what all others read
+    Graph graph;
+    graph.vertices = n;
+    graph.colour.assign(n, 0);
+    graph.add_table();
+    std::vector<std::vector<std::int64_t>> arcs(n, std::vector<std::int64_t>(n, -1));
+    for (Vertex i = 0; i < n; ++i) {
+      const bool visible = i % block >= hidden;
+      std::vector<Run> row;
+      const Vertex begin = i - i % block, end = std::min(n, begin + block);
+      const auto stepped = [&](Vertex from, Vertex until) {  // the last of each block
+        if (from + block - 1 >= until) return;
+        const Vertex first = from + block - 1, last = first + (until - 1 - first) / block * block;
+        row.push_back({first, last, first == last ? 1 : block, 1, 0});
+      };
+      if (i != odd) stepped(0, begin);
+      row.push_back({begin, end - 1, 1, 1, 0});
+      if (i != odd) stepped(end, n);
+      for (const Run& run : row) {
+        for (Vertex j = run.first; visible && j <= run.last; j += run.step) arcs[i][j] = 1;
+      }
+      graph.add_rows(row, visible, 1);
+    }
+    graph.complete();
+    const checker::Table& table = graph.tables[0];
+    REQUIRE_FALSE(table.symmetric);
+    std::size_t wrong = 0;
+    for (Vertex i = 0; i < n; ++i) {
+      for (Vertex j = 0; j < n; ++j) wrong += colour_in(graph, table.columns, j, i) != arcs[i][j] ? 1 : 0;
+    }
+    CHECK(wrong == 0);
+    CHECK(table.columns.spans.size() < std::size_t{n} * 4 * block);  // each block apart: n times the blocks
+  }
+}
+
 TEST_CASE("equal rows are one stretch, and so are rows that move along") {
   Graph graph;
   graph.vertices = 1000;
