@@ -166,6 +166,7 @@ void StretchMap::map(const Run& run, std::vector<Run>& out) const {
   for (const auto& [step, until] : even_) {
     if (run.step == step && run.first != run.last) return map_stepped(run, until, out);
   }
+  const std::size_t begin = out.size();
   const auto ends_before = [](const Stretch& s, Vertex x) { return s.last < x; };
   auto at = std::lower_bound(stretches_.begin(), stretches_.end(), run.first, ends_before);
   for (std::uint64_t x = run.first; x <= run.last;) {
@@ -183,6 +184,18 @@ void StretchMap::map(const Run& run, std::vector<Run>& out) const {
       out.push_back({image(from), image(to), step, colour, colour_step});
     } else {
       out.push_back({image(to), image(from), step, colour + static_cast<std::int64_t>(more) * colour_step, -colour_step});
+    }
+    // Vertices far apart that move alike are still one run.
+    if (run.step > 1 && run.colour_step == 0 && out.size() > begin + 1) {
+      const Run& piece = out.back();
+      Run& tail = out[out.size() - 2];
+      const bool above = std::uint64_t{tail.last} + run.step == piece.first, below = std::uint64_t{piece.last} + run.step == tail.first;
+      if (above) tail.last = piece.last;
+      if (below) tail.first = piece.first;
+      if (above || below) {
+        tail.step = run.step;
+        out.pop_back();
+      }
     }
     x += (more + 1) * run.step;
   }
