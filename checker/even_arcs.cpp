@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "even_steps.hpp"
 #include "graph.hpp"
 #include "poll.hpp"
 
@@ -27,10 +28,10 @@ bool are_rows_long(const Graph& graph) {
   return held >= std::uint64_t{graph.vertices} * graph.vertices / 32;
 }
 
-/// Readers of one cell: the colour in which they read all of other cells, and from each vertex on the first one along a step that stays.
+/// Readers of one cell: the colour in which they read all of other cells, by cell, and by colour the vertices that stay.
 struct Even {
-  std::map<std::uint32_t, std::int64_t> colour;                                ///< by cell
-  std::map<std::pair<Vertex, std::int64_t>, std::vector<Vertex>> next;         ///< by step and colour
+  std::map<std::uint32_t, std::int64_t> colour;
+  std::map<std::int64_t, std::pair<std::vector<bool>, EvenSteps>> kept;
 };
 
 Even find_even(const Refiner& cells, const Table& table, Vertex reader) {
@@ -49,17 +50,18 @@ Even find_even(const Refiner& cells, const Table& table, Vertex reader) {
   return even;
 }
 
-const std::vector<Vertex>& find_next(const Graph& graph, const Refiner& cells, Even& even, Vertex step, std::int64_t colour) {
-  const auto [at, is_new] = even.next.try_emplace({step, colour});
-  if (!is_new) return at->second;
-  std::vector<Vertex>& next = at->second;
-  next.resize(graph.vertices);
-  for (Vertex x = graph.vertices; x-- > 0;) {
+/// Of arcs of a colour: which vertices stay, and how far along steps.
+std::pair<std::vector<bool>, EvenSteps>& find_kept(const Graph& graph, const Refiner& cells, Even& even, std::int64_t colour) {
+  const auto known = even.kept.find(colour);
+  if (known != even.kept.end()) return known->second;
+  std::vector<bool> stays(graph.vertices);
+  std::vector<Vertex> number(graph.vertices, none);
+  for (Vertex x = 0; x < graph.vertices; ++x) {
     const auto goes = even.colour.find(cells.cell(x));
-    if (goes == even.colour.end() || goes->second != colour) next[x] = x;
-    else next[x] = step < graph.vertices - x ? next[x + step] : graph.vertices;
+    stays[x] = goes == even.colour.end() || goes->second != colour;
+    if (stays[x]) number[x] = x;
   }
-  return next;
+  return even.kept.emplace(colour, std::pair(std::move(stays), EvenSteps(std::move(number)))).first->second;
 }
 
 }  // namespace
@@ -92,11 +94,20 @@ std::optional<Graph> drop_even_arcs(const Graph& graph) {
           row.push_back(graph.run(span));
           continue;
         }
-        if (!own->second.next.contains({span.step, span.base}) && lists++ == most_lists) return std::nullopt;
-        const std::vector<Vertex>& next = find_next(graph, cells, own->second, span.step, span.base);
-        if (span.contains(v) && next[v] != v) row.push_back({v, v, 1, span.base, 0});  // loops stay
-        for (std::uint64_t x = next[span.first]; x <= span.last; x = x + span.step < graph.vertices ? next[x + span.step] : graph.vertices) {
-          row.push_back({static_cast<Vertex>(x), static_cast<Vertex>(x), 1, span.base, 0});
+        if (!own->second.kept.contains(span.base) && lists++ == most_lists) return std::nullopt;
+        auto& [is_kept, steps] = find_kept(graph, cells, own->second, span.base);
+        const std::vector<Vertex>* const along = steps.along(span.step);
+        if (along == nullptr) return std::nullopt;
+        if (span.contains(v) && !is_kept[v]) row.push_back({v, v, 1, span.base, 0});  // loops stay
+        for (std::uint64_t x = span.first; x <= span.last;) {
+          const auto here = static_cast<Vertex>(x);
+          if (!is_kept[here]) {
+            x = (*along)[here];
+            continue;
+          }
+          const Vertex last = std::min(span.last, (*along)[here]);
+          row.push_back({here, last, last > here ? span.step : 1, span.base, 0});
+          x = std::uint64_t{last} + span.step;
         }
         goes = true;
       }

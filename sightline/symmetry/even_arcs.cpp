@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
+#include "sightline/layout/even_steps.hpp"
 #include "sightline/symmetry/refinement.hpp"
 
 namespace sightline::symmetry {
@@ -15,7 +15,7 @@ constexpr Vertex few_vertices = 256;
 /// Spans of so great a share of the vertices are worth it, and cells of that size.
 constexpr Vertex long_share = 8, cell_share = 64;
 constexpr Vertex least_cell = 8;
-/// Places to go on from are listed for so many steps of so many cells.
+/// Vertices that stay are listed for so many cells and colours.
 constexpr std::size_t most_lists = 16;
 
 std::uint64_t count_arcs(const Span& span) { return std::uint64_t{span.last - span.first} / span.step + 1; }
@@ -41,9 +41,6 @@ public:
       if (partition.size(cell) >= std::max(least_cell, graph.vertices / cell_share)) large_.push_back(cell);
     }
   }
-  ~EvenArcs() { budget_.give_back(asked_); }
-  EvenArcs(const EvenArcs&) = delete;
-  EvenArcs& operator=(const EvenArcs&) = delete;
 
   std::optional<RunGraph> drop() {
     if (large_.empty()) return std::nullopt;
@@ -75,9 +72,8 @@ public:
 private:
   struct Even {
     std::map<Cell, std::int64_t> colour;  ///< of the arcs that go, by the cell that is read
-    std::set<std::int64_t> colours;       ///< these
-    std::uint64_t arcs = 0;  ///< of one reader, in all these cells
-    std::map<std::pair<Vertex, std::int64_t>, std::vector<Vertex>> next;  ///< by step and colour: the first vertex along the step, from each on, that stays
+    std::uint64_t arcs = 0;               ///< of one reader, in all these cells
+    std::map<std::int64_t, layout::EvenSteps> kept;  ///< by colour of arcs that go: the vertices that stay
   };
 
   /// What readers in this cell read evenly, as one of them says.
@@ -94,7 +90,6 @@ private:
     for (const auto& [where, count] : met) {
       if (count != partition_.size(where.first) - (where.first == cell ? 1u : 0u)) continue;
       even.colour[where.first] = where.second;
-      even.colours.insert(where.second);
       even.arcs += count;
     }
     if (even.arcs > 0) even_.emplace(cell, std::move(even));
@@ -105,20 +100,14 @@ private:
     return at != even.colour.end() && at->second == colour;
   }
 
-  /// Null when there are too many lists already.
-  const std::vector<Vertex>* find_next(Even& even, Vertex step, std::int64_t colour) {
-    const auto known = even.next.find({step, colour});
-    if (known != even.next.end()) return &known->second;
+  /// The vertices that arcs of this colour keep; null where there are none that go, or too many lists already.
+  layout::EvenSteps* find_kept(Even& even, std::int64_t colour) {
+    const auto known = even.kept.find(colour);
+    if (known != even.kept.end()) return &known->second;
     if (lists_++ == most_lists) return nullptr;
-    budget_.ask(graph_.vertices * sizeof(Vertex));
-    asked_ += graph_.vertices * sizeof(Vertex);
-    std::vector<Vertex>& next = even.next[{step, colour}];
-    next.resize(graph_.vertices);
-    for (Vertex x = graph_.vertices; x-- > 0;) {
-      if (!is_even(even, x, colour)) next[x] = x;
-      else next[x] = step < graph_.vertices - x ? next[x + step] : graph_.vertices;
-    }
-    return &next;
+    std::vector<Vertex> number(graph_.vertices);
+    for (Vertex x = 0; x < graph_.vertices; ++x) number[x] = is_even(even, x, colour) ? layout::EvenSteps::unnumbered : x;
+    return &even.kept.try_emplace(colour, std::move(number), budget_).first->second;
   }
 
   /// The row without even arcs: how many went, nothing when rows of one cell differ in them or there are too many steps.
@@ -127,26 +116,30 @@ private:
     std::uint64_t dropped = 0;
     for (const Span* span = relation.rows.list_begin(v); span != relation.rows.list_end(v); ++span) {
       arcs += count_arcs(*span);
-      if (even == nullptr || span->slope != 0 || !even->colours.contains(span->base)) {
+      const bool goes = even != nullptr && span->slope == 0 && std::any_of(even->colour.begin(), even->colour.end(), [&](const auto& entry) { return entry.second == span->base; });
+      if (!goes) {
         row.push_back(to_run(*span));
         continue;
       }
-      const std::vector<Vertex>* const next = find_next(*even, span->step, span->base);
-      if (next == nullptr) return std::nullopt;
-      std::uint64_t kept = 0;
-      const bool loop = span->contains(v) && is_even(*even, v, span->base);
-      if (loop) row.push_back({v, v, 1, span->base, 0});
-      for (std::uint64_t x = (*next)[span->first]; x <= span->last && x < graph_.vertices; ++kept) {
-        const auto here = static_cast<Vertex>(x);
-        if (!row.empty() && kept > 0 && !loop && row.back().last + span->step == here && (row.back().step == span->step || row.back().first == row.back().last)) {
-          row.back().step = span->step;
-          row.back().last = here;
-        } else {
-          row.push_back({here, here, 1, span->base, 0});
-        }
-        x = x + span->step < graph_.vertices ? (*next)[here + span->step] : graph_.vertices;
+      layout::EvenSteps* const kept = find_kept(*even, span->base);
+      const std::vector<Vertex>* const along = kept == nullptr ? nullptr : kept->along(span->step);
+      if (along == nullptr) return std::nullopt;
+      dropped += count_arcs(*span);
+      if (span->contains(v) && !kept->is_numbered(v)) {  // loops stay
+        row.push_back({v, v, 1, span->base, 0});
+        --dropped;
       }
-      dropped += count_arcs(*span) - kept - (loop ? 1 : 0);
+      for (std::uint64_t x = span->first; x <= span->last;) {
+        const auto here = static_cast<Vertex>(x);
+        if (!kept->is_numbered(here)) {
+          x = (*along)[here];
+          continue;
+        }
+        const Vertex last = std::min(span->last, (*along)[here]);
+        row.push_back({here, last, last > here ? span->step : 1, span->base, 0});
+        dropped -= (last - here) / span->step + 1;
+        x = std::uint64_t{last} + span->step;
+      }
     }
     if (dropped != (even == nullptr ? 0 : even->arcs)) return std::nullopt;
     std::sort(row.begin(), row.end(), [](const ColouredRun& a, const ColouredRun& b) { return a.first < b.first; });
@@ -156,7 +149,6 @@ private:
   void forget() {
     even_.clear();
     lists_ = 0;
-    budget_.give_back(std::exchange(asked_, 0));
   }
 
   const RunGraph& graph_;
@@ -165,7 +157,6 @@ private:
   std::vector<Cell> large_;
   std::map<Cell, Even> even_;  ///< of the present relation, by the cell of the reader
   std::size_t lists_ = 0;
-  std::uint64_t asked_ = 0;
 };
 
 }  // namespace

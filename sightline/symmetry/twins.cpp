@@ -343,8 +343,8 @@ private:
   class LongSpans {
   public:
     LongSpans(const TwinFinder& finder, const Budget& budget)
-        : finder_(finder), twins_(list(finder, [&](Vertex x) { return x < finder.graph_.vertices && finder.twin_after_[x] == x; }), budget),
-          cuts_(list(finder, [&](Vertex x) { return x < finder.graph_.vertices && finder.lowest_[x] != x; }), budget) {}
+        : finder_(finder), twins_(list(finder, [&](Vertex x) { return finder.twin_after_[x] == x; }), budget),
+          cuts_(list(finder, [&](Vertex x) { return finder.lowest_[x] != x; }), budget) {}
 
     /// `width` spans, each one vertex behind the one before: do they hold no twins, or whole classes of neighbours?
     bool are_whole(const Span& span, Vertex width) {
