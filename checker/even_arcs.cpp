@@ -11,7 +11,7 @@ namespace checker {
 
 namespace {
 
-constexpr Vertex few_vertices = 256, long_share = 8, cell_share = 64, least_cell = 8;
+constexpr Vertex few_vertices = 256, long_share = 8, cell_share = 64, least_cell = 8, short_span = 8;
 constexpr std::size_t most_lists = 16;
 
 /// Do rows hold so much that going through them costs every level of a path all vertices?
@@ -96,16 +96,17 @@ std::optional<Graph> drop_even_arcs(const Graph& graph) {
         }
         if (!own->second.kept.contains(span.base) && lists++ == most_lists) return std::nullopt;
         auto& [is_kept, steps] = find_kept(graph, cells, own->second, span.base);
-        const std::vector<Vertex>* const along = steps.along(span.step);
-        if (along == nullptr) return std::nullopt;
+        const bool is_long = (span.last - span.first) / span.step >= short_span;  // others have steps of all kinds
+        const std::vector<Vertex>* const along = is_long ? steps.along(span.step) : nullptr;
+        if (is_long && along == nullptr) return std::nullopt;
         if (span.contains(v) && !is_kept[v]) row.push_back({v, v, 1, span.base, 0});  // loops stay
         for (std::uint64_t x = span.first; x <= span.last;) {
           const auto here = static_cast<Vertex>(x);
           if (!is_kept[here]) {
-            x = (*along)[here];
+            x = is_long ? (*along)[here] : x + span.step;
             continue;
           }
-          const Vertex last = std::min(span.last, (*along)[here]);
+          const Vertex last = is_long ? std::min(span.last, (*along)[here]) : here;
           row.push_back({here, last, last > here ? span.step : 1, span.base, 0});
           x = std::uint64_t{last} + span.step;
         }

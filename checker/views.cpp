@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <unordered_map>
 
 #include "product_views.hpp"
 
@@ -57,7 +58,7 @@ public:
       within = within && number_[j] == number_[image];
     }
     if (within || group_.generators.empty()) return within;
-    if (std::ranges::any_of(group_.generators, [&](const Permutation& g) { return g.moves() == all; })) return true;  // it agrees everywhere
+    if (is_generator(all)) return true;  // it agrees everywhere
     if (whole && std::ranges::all_of(wanted, std::identity{})) {
       const Permutation permutation(std::move(moved));
       return own_group_ ? is_layout_symmetry(permutation) : chain().contains(permutation);
@@ -94,6 +95,17 @@ private:
     return (*test_)(permutation);
   }
 
+  bool is_generator(const Map& moves) const {
+    if (by_first_move_.empty()) {
+      for (const Permutation& g : group_.generators) {
+        if (!g.is_identity()) by_first_move_.emplace(g.moves().front().first, &g);
+      }
+    }
+    if (moves.empty()) return false;
+    const auto [begin, end] = by_first_move_.equal_range(moves.front().first);
+    return std::any_of(begin, end, [&](const auto& entry) { return entry.second->moves() == moves; });
+  }
+
   const Chain& chain() const {
     if (!chain_) chain_ = std::make_unique<Chain>(group_);
     return *chain_;
@@ -107,6 +119,7 @@ private:
   std::vector<Vertex> number_, orbit_;
   mutable std::unique_ptr<Chain> chain_;
   mutable std::unique_ptr<AutomorphismTest> test_;
+  mutable std::unordered_multimap<Vertex, const Permutation*> by_first_move_;  ///< the generators
 };
 
 Map restrict(const Permutation& map, const std::vector<bool>& seen, Vertex tokens) {

@@ -28,7 +28,6 @@ struct Rows {
   std::vector<Piece> pieces;
   std::vector<Vertex> readers;   // visible ones
   std::vector<Readers> groups;
-  std::uint64_t cut = 0;         // how many pieces there were without steps
 };
 
 /// The first few steps that occur in runs that are worth it, 1 first.
@@ -70,10 +69,7 @@ std::vector<Rows> collect_rows(const Rooted& rooted, Steps& steps, Booking& book
       const std::size_t pieces_begin = rows.pieces.size();
       const auto find_step = [&](const layout::ColouredRun& run) { return run.colour_step == 0 || run.first == run.last ? steps.find(run) : std::nullopt; };
       std::size_t coming = 0;
-      for (const layout::ColouredRun& run : row) {
-        coming += find_step(run) ? 1 : run.size();
-        rows.cut += run.step == 1 && run.colour_step == 0 ? 1 : run.size();
-      }
+      for (const layout::ColouredRun& run : row) coming += find_step(run) ? 1 : run.size();
       if (pieces_begin + coming > rows.pieces.capacity()) {
         const std::size_t grown = std::max(pieces_begin + coming, 2 * rows.pieces.capacity());
         booking.grow((grown - rows.pieces.capacity()) * sizeof(Piece));
@@ -129,7 +125,7 @@ RootColours compute_root_colours(const Rooted& rooted, const Budget& budget) {
     std::vector<std::uint64_t>& hash = result.hash;
     for (const Rows& rows : relations) {
       salt = mix(salt);
-      result.work += 3 * std::uint64_t{vertices} + 2 * rows.cut;
+      result.work += 3 * std::uint64_t{vertices} + 2 * rows.pieces.size();
       // Sum over what is read, by prefix sums; then, with the readers' new hashes, sum over the readers by differences. What
       // is found out at one vertex thus travels two steps in a round.
       for (std::size_t s = 0; s < steps.size(); ++s) {

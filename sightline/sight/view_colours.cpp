@@ -155,8 +155,12 @@ bool ViewColours::write_rows(const layout::Relation& relation, layout::EvenSteps
     budget_->poll();
     end = relation.same_row_until(i);
     relation.row(i, row);
-    std::size_t coming = 0;
-    for (const layout::ColouredRun& run : row) coming += run.step == 1 && run.colour_step == 0 ? 1 : run.size();
+    std::size_t coming = 0, taken = 0;  // pieces at most, and steps that they are counted as
+    for (const layout::ColouredRun& run : row) {
+      const bool plain = run.step == 1 && run.colour_step == 0, whole = plain || (run.colour_step == 0 && run.size() > short_run && kept.along(run.step) != nullptr);
+      coming += plain ? 1 : run.size();
+      taken += whole ? 1 : run.size();
+    }
     if (place == places || vertex_[place] >= end) continue;
     if (rows.pieces.size() + coming > rows.pieces.capacity()) {
       const std::size_t grown = std::max(rows.pieces.size() + coming, 2 * rows.pieces.capacity());
@@ -168,7 +172,7 @@ bool ViewColours::write_rows(const layout::Relation& relation, layout::EvenSteps
     if (rows.pieces.size() > most_pieces) return false;
     const auto list = static_cast<std::uint32_t>(rows.begin.size() - 1);
     rows.begin.push_back(rows.pieces.size());
-    rows.cut.push_back(coming);
+    rows.cut.push_back(taken);
     const bool repeats = repeats_colour(row, colours);
     for (; place < places && vertex_[place] < end; ++place) {
       rows.list[place] = list;

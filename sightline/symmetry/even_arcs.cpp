@@ -14,7 +14,7 @@ namespace {
 constexpr Vertex few_vertices = 256;
 /// Spans of so great a share of the vertices are worth it, and cells of that size.
 constexpr Vertex long_share = 8, cell_share = 64;
-constexpr Vertex least_cell = 8;
+constexpr Vertex least_cell = 8, long_enough = 8;
 /// Vertices that stay are listed for so many cells and colours.
 constexpr std::size_t most_lists = 16;
 
@@ -122,8 +122,10 @@ private:
         continue;
       }
       layout::EvenSteps* const kept = find_kept(*even, span->base);
-      const std::vector<Vertex>* const along = kept == nullptr ? nullptr : kept->along(span->step);
-      if (along == nullptr) return std::nullopt;
+      if (kept == nullptr) return std::nullopt;
+      const bool is_long = count_arcs(*span) >= long_enough;  // others have steps of all kinds
+      const std::vector<Vertex>* const along = is_long ? kept->along(span->step) : nullptr;
+      if (is_long && along == nullptr) return std::nullopt;
       dropped += count_arcs(*span);
       if (span->contains(v) && !kept->is_numbered(v)) {  // loops stay
         row.push_back({v, v, 1, span->base, 0});
@@ -132,10 +134,10 @@ private:
       for (std::uint64_t x = span->first; x <= span->last;) {
         const auto here = static_cast<Vertex>(x);
         if (!kept->is_numbered(here)) {
-          x = (*along)[here];
+          x = is_long ? (*along)[here] : x + span->step;
           continue;
         }
-        const Vertex last = std::min(span->last, (*along)[here]);
+        const Vertex last = is_long ? std::min(span->last, (*along)[here]) : here;
         row.push_back({here, last, last > here ? span->step : 1, span->base, 0});
         dropped -= (last - here) / span->step + 1;
         x = std::uint64_t{last} + span->step;
