@@ -38,7 +38,7 @@ public:
     constexpr Vertex short_run = 8;
     constexpr std::size_t most_steps = 5;
     if (run.step == 1 || run.first == run.last) return 0;
-    if (run.size() < short_run) return std::nullopt;
+    if (run.size() <= short_run) return std::nullopt;
     const auto at = std::find(steps_.begin(), steps_.end(), run.step);
     if (at == steps_.end() && steps_.size() == most_steps) return std::nullopt;
     if (at == steps_.end()) steps_.push_back(run.step);

@@ -19,7 +19,7 @@ namespace sightline::sight {
 /// only one that may be a root) and the second stand for the class, the second with multiplicity |C| - 1; what the others of its kind add to
 /// its own sums is corrected (they read each other, but perhaps not themselves).
 ///
-/// O(tokens kept + runs kept) per root and round, where compute_root_colours takes all of them. Steps that it counts are those of the latter.
+/// O(tokens kept + runs kept) per root and round, where compute_root_colours takes all of them. Steps that it counts are those of the latter, where runs have few different steps.
 class ViewColours {
 public:
   /// Nothing for registers that start equal, and for rows that do not fit. @param group  automorphisms of the layout, on its tokens

@@ -312,7 +312,7 @@ TEST_CASE("colours of a view do not depend on the runs that rows are written in"
         for (Vertex a = 0; a < tokens; a += 5) {
           const RootColours found = compute_root_colours(maker->make(a, unlimited), unlimited), expected = compute_root_colours(other->make(a, unlimited), unlimited);
           REQUIRE(found.hash == expected.hash);
-          if (kind == layout::PatternKind::window) CHECK(found.work == expected.work);  // no neighbours in its runs
+          if (kind == layout::PatternKind::window) CHECK(found.work < expected.work);  // no neighbours in its runs: each counts as one
         }
       }
     }
