@@ -31,7 +31,7 @@ bool are_rows_long(const Graph& graph) {
 /// Readers of one cell: the colour in which they read all of other cells, by cell, and by colour the vertices that stay.
 struct Even {
   std::map<std::uint32_t, std::int64_t> colour;
-  std::map<std::int64_t, std::pair<std::vector<bool>, EvenSteps>> kept;
+  std::map<std::int64_t, EvenSteps> kept;
 };
 
 Even find_even(const Refiner& cells, const Table& table, Vertex reader) {
@@ -50,18 +50,16 @@ Even find_even(const Refiner& cells, const Table& table, Vertex reader) {
   return even;
 }
 
-/// Of arcs of a colour: which vertices stay, and how far along steps.
-std::pair<std::vector<bool>, EvenSteps>& find_kept(const Graph& graph, const Refiner& cells, Even& even, std::int64_t colour) {
+/// The vertices that arcs of a colour keep.
+EvenSteps& find_kept(const Graph& graph, const Refiner& cells, Even& even, std::int64_t colour) {
   const auto known = even.kept.find(colour);
   if (known != even.kept.end()) return known->second;
-  std::vector<bool> stays(graph.vertices);
-  std::vector<Vertex> number(graph.vertices, none);
+  std::vector<Vertex> number(graph.vertices);
   for (Vertex x = 0; x < graph.vertices; ++x) {
     const auto goes = even.colour.find(cells.cell(x));
-    stays[x] = goes == even.colour.end() || goes->second != colour;
-    if (stays[x]) number[x] = x;
+    number[x] = goes == even.colour.end() || goes->second != colour ? x : none;
   }
-  return even.kept.emplace(colour, std::pair(std::move(stays), EvenSteps(std::move(number)))).first->second;
+  return even.kept.try_emplace(colour, std::move(number)).first->second;
 }
 
 }  // namespace
@@ -95,14 +93,14 @@ std::optional<Graph> drop_even_arcs(const Graph& graph) {
           continue;
         }
         if (!own->second.kept.contains(span.base) && lists++ == most_lists) return std::nullopt;
-        auto& [is_kept, steps] = find_kept(graph, cells, own->second, span.base);
+        EvenSteps& kept = find_kept(graph, cells, own->second, span.base);
         const bool is_long = (span.last - span.first) / span.step >= short_span;  // others have steps of all kinds
-        const std::vector<Vertex>* const along = is_long ? steps.along(span.step) : nullptr;
+        const std::vector<Vertex>* const along = is_long ? kept.along(span.step) : nullptr;
         if (is_long && along == nullptr) return std::nullopt;
-        if (span.contains(v) && !is_kept[v]) row.push_back({v, v, 1, span.base, 0});  // loops stay
+        if (span.contains(v) && !kept.is_numbered(v)) row.push_back({v, v, 1, span.base, 0});  // loops stay
         for (std::uint64_t x = span.first; x <= span.last;) {
           const auto here = static_cast<Vertex>(x);
-          if (!is_kept[here]) {
+          if (!kept.is_numbered(here)) {
             x = is_long ? (*along)[here] : x + span.step;
             continue;
           }

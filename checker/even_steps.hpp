@@ -15,6 +15,7 @@ public:
   /// @param number  by vertex, `none` for those that are left out
   explicit EvenSteps(std::vector<Vertex> number) : number_(std::move(number)) {}
 
+  [[nodiscard]] bool is_numbered(Vertex v) const { return number_[v] != none; }
   /// By vertex: of one that is numbered the last one along the step up to which numbers are even, perhaps itself; of the others the first one along the step that is
   /// numbered, or how many vertices there are. Null beyond the first few steps.
   const std::vector<Vertex>* along(Vertex step) {
@@ -26,12 +27,12 @@ public:
     std::vector<Vertex>& along = along_.emplace_back(step, std::vector<Vertex>(vertices)).second;
     for (Vertex v = vertices; v-- > 0;) {
       const bool is_last = vertices - v <= step;
-      if (number_[v] == none) {
-        along[v] = is_last ? vertices : number_[v + step] != none ? v + step : along[v + step];
+      if (!is_numbered(v)) {
+        along[v] = is_last ? vertices : is_numbered(v + step) ? v + step : along[v + step];
         continue;
       }
       along[v] = v;
-      if (is_last || number_[v + step] == none) continue;
+      if (is_last || !is_numbered(v + step)) continue;
       const bool goes_on = along[v + step] > v + step && number_[v + 2 * step] - number_[v + step] == number_[v + step] - number_[v];
       along[v] = goes_on ? along[v + step] : v + step;
     }

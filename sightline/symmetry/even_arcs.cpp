@@ -100,7 +100,7 @@ private:
     return at != even.colour.end() && at->second == colour;
   }
 
-  /// The vertices that arcs of this colour keep; null where there are none that go, or too many lists already.
+  /// The vertices that arcs of this colour keep; null where there are too many lists already.
   layout::EvenSteps* find_kept(Even& even, std::int64_t colour) {
     const auto known = even.kept.find(colour);
     if (known != even.kept.end()) return &known->second;

@@ -1,31 +1,15 @@
 // The checker's colours of views: on two tokens per class those of all tokens, and the same in whatever runs rows are written.
 #include <doctest/doctest.h>
 
+#include "../unit/sight/stepped_layouts.hpp"
 #include "checker/views.hpp"
 #include "sight_convert.hpp"
-#include "sightline/layout/pattern_spec.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 #include "tests/unlimited.hpp"
 
 namespace sightline {
 
 namespace {
-
-layout::Layout make_stepped(layout::Vertex tokens, layout::PatternKind kind, std::int64_t summary) {
-  layout::PatternSpec spec;
-  spec.kind = kind;
-  spec.radius = 12;
-  spec.dilation = 3;
-  spec.stride = 7;
-  spec.summary = summary;
-  layout::Layout layout;
-  layout.tokens = tokens;
-  layout.vertex_colour.assign(tokens, 0);
-  layout.relations.emplace_back(layout::make_patterns(spec, {tokens, 0, 1}, unlimited).front(), layout::Relative{}, layout::Cancels::single_colour, tokens);
-  layout.layers.push_back({{0}});
-  layout.order.push_back(0);
-  return layout;
-}
 
 /// Every run vertex by vertex.
 checker::Layout write_out(const checker::Layout& layout) {
@@ -52,7 +36,7 @@ TEST_CASE("the checker's colours of views with steps") {
   for (const layout::PatternKind kind : {layout::PatternKind::window, layout::PatternKind::strided, layout::PatternKind::fixed}) {
     for (const layout::Vertex tokens : {95u, 140u, 143u}) {
       for (const std::int64_t summary : {1, 2}) {
-        const layout::Layout ours = make_stepped(tokens, kind, summary);
+        const layout::Layout ours = sight::make_stepped(tokens, kind, summary);
         const checker::Layout layout = convert::to_checker(ours), written = write_out(layout);
         const checker::ConfirmedGroup group = convert::to_checker(symmetry::compute_layout_group(ours, unlimited));
         for (std::uint64_t depth = 1; depth <= 3; ++depth) {

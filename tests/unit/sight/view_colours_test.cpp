@@ -4,9 +4,9 @@
 #include <random>
 
 #include "sightline/layout/pattern_builder.hpp"
-#include "sightline/layout/pattern_spec.hpp"
 #include "sightline/sight/view_colours.hpp"
 #include "sightline/symmetry/automorphism.hpp"
+#include "stepped_layouts.hpp"
 #include "tests/unlimited.hpp"
 
 namespace sightline::sight {
@@ -48,25 +48,6 @@ Layout make_classes(std::mt19937& random, std::size_t layers) {
     layout.layers.push_back({{static_cast<std::uint32_t>(q)}});
     layout.order.push_back(static_cast<std::uint32_t>(q));
   }
-  return layout;
-}
-
-/// Windows and strided attention by residues, and modules of seven tokens whose last one, or last two, all read.
-Layout make_stepped(Vertex tokens, layout::PatternKind kind, std::int64_t summary = 1) {
-  layout::PatternSpec spec;
-  spec.kind = kind;
-  spec.radius = 12;
-  spec.dilation = 3;
-  spec.stride = 7;
-  spec.summary = summary;
-  Layout layout;
-  layout.tokens = tokens;
-  layout.vertex_colour.assign(tokens, 0);
-  for (const layout::Pattern& pattern : layout::make_patterns(spec, {tokens, 0, 1}, unlimited)) {
-    layout.relations.emplace_back(pattern, layout::Relative{}, layout::Cancels::single_colour, tokens);
-  }
-  layout.layers.push_back({{0}});
-  layout.order.push_back(0);
   return layout;
 }
 
