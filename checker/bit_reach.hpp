@@ -234,7 +234,7 @@ public:
   BitReach(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question)
       : layout_(layout), layers_(layers), question_(question) {}
 
-  Unseen unseen(std::optional<std::uint64_t> depth) {
+  Unseen unseen(std::optional<std::uint64_t> depth, const std::vector<Vertex>* columns = nullptr) {
     Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
     for_each_strip([&](Strip& strip) {
       strip.run(question_.skip, depth.value_or(never), [](std::uint64_t) { return true; });
@@ -250,7 +250,7 @@ public:
         }
       }
       return true;
-    }, nullptr, depth.value_or(never));
+    }, columns, depth.value_or(never));
     return result;
   }
 

@@ -11,6 +11,7 @@
 #include "poll.hpp"
 #include "read_layers.hpp"
 #include "residues.hpp"
+#include "shifts.hpp"
 #include "spans.hpp"
 #include "stretches.hpp"
 
@@ -293,6 +294,11 @@ struct ReachMemory::State {
     return residues_->get();
   }
 
+  const Shifts* shifts() {
+    if (!shifts_) shifts_ = Shifts::find(layout, layers());
+    return shifts_->get();
+  }
+
   /// Null where views are too many intervals.
   SpanViews* spans() {
     if (!spans_) {
@@ -337,6 +343,7 @@ private:
   std::optional<std::unique_ptr<Short>> short_;
   std::optional<std::optional<Grid>> grid_;
   std::optional<std::unique_ptr<Residues>> residues_;
+  std::optional<std::unique_ptr<Shifts>> shifts_;
   std::optional<std::unique_ptr<SpanViews>> spans_;
   std::optional<std::unique_ptr<Centre>> centre_;
 };
@@ -416,6 +423,11 @@ Reach reach_on_grid(State& state, const Grid& grid, const ReachQuestion& questio
 
 const Residues* find_residues_for(State& state, const ReachQuestion& question) {
   return question.sets == nullptr && question.weight == nullptr ? state.residues() : nullptr;
+}
+
+const Shifts* find_shifts_for(State& state, const ReachQuestion& question) {
+  constexpr Vertex least = 1024;
+  return state.layout.tokens > least && Shifts::takes(state.layout, question) ? state.shifts() : nullptr;
 }
 
 /// The question about one residue: token 0 is in the first.
@@ -572,6 +584,9 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (auto unseen = unseen_when_seen(state, question, depth.value_or(never))) return *std::move(unseen);
   if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
   if (const Residues* residues = find_residues_for(state, question)) return unseen_by_residues(state, *residues, question, depth);
+  if (const Shifts* shifts = find_shifts_for(state, question)) {
+    if (auto unseen = shifts->unseen(question, depth, state.shared())) return *std::move(unseen);
+  }
   const bool never_all = question.kind == ClassKind::all && layout.tokens > 1 && question.memory != nullptr && state.causal_chain();  // token 0 sees itself alone
   if (const auto reach = never_all ? std::nullopt : ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
@@ -610,6 +625,9 @@ Reach find_reach(State& state, const ReachQuestion& question) {
   }
   if (const Grid* grid = find_grid_for(state, question)) return reach_on_grid(state, *grid, question);
   if (const Residues* residues = find_residues_for(state, question)) return reach_by_residues(state, *residues, question);
+  if (const Shifts* shifts = find_shifts_for(state, question)) {
+    if (const auto reach = shifts->layers(question, state.shared())) return *reach;
+  }
   if (const auto reach = ask_hub(state, question)) return *reach;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
   if (Centre* const centre = Centre::takes(question) ? state.centre() : nullptr) {

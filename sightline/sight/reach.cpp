@@ -74,6 +74,7 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
     if (auto answer = answer_by_stretches(question, budget, true)) return answer;
     if (auto answer = answer_by_grid(question, budget)) return answer;
     if (auto answer = answer_by_residues(question, budget, true)) return answer;
+    if (auto answer = answer_by_shifts(question, budget)) return answer;
   }
   // Token 0 of a causal chain never sees the others: hubs would be followed for as many layers as the chain has.
   const bool never = question.wanted.kind == ClassKind::all && is_causal_chain(layout, budget);

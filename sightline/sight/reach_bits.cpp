@@ -619,7 +619,7 @@ ReachAnswer answer_by_orbits(const ReachQuestion& question, const std::vector<Ve
 }
 
 ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget, const std::vector<Vertex>* columns) {
-  if (columns != nullptr || question.layout->vertices() <= 64) return BitReach<1>(question, budget).answer(columns);
+  if ((columns != nullptr ? columns->size() : question.layout->vertices()) <= 64) return BitReach<1>(question, budget).answer(columns);
   return BitReach<8>(question, budget).answer(columns);
 }
 

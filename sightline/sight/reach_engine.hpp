@@ -193,13 +193,17 @@ struct GridFactors {
 /// token never sees what it is to see. O(spans log(layers)).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_spans(const ReachQuestion& question, const Budget& budget);
 
+/// Layouts that are the same so many tokens further on, as far as that leads to tokens (docs/theory.md 16.98): one layer of steps of any sign, or layers that
+/// all lead down. Nothing otherwise, with registers and weights. A step of one token: O(runs of a row * n / 64) a layer; of p: p / 512 passes over the rows.
+[[nodiscard]] std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget);
+
 /// Kinds all and seen where all layers have one pattern, whose arcs are listed: by distances from and to a few vertices. Nothing where these leave many
 /// others open (expanders, rings), where many tokens miss something at the depth, or where somebody sees what does not see them in the end.
 /// O(arcs) for each vertex that is looked at.
 [[nodiscard]] std::optional<ReachAnswer> answer_by_centre(const ReachQuestion& question, const Budget& budget);
 
 /// The general way: 512 columns at a time, one bit each. O(n^2 / 512 * runs per row * layers), memory O(n).
-/// `columns`, when given, restricts the question to those (at most 64) columns.
+/// `columns`, when given, restricts the question to those columns.
 [[nodiscard]] ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget,
                                          const std::vector<Vertex>* columns = nullptr);
 

@@ -1,0 +1,267 @@
+#include "shifts.hpp"
+
+#include <algorithm>
+
+namespace checker {
+
+namespace {
+
+using Pair = std::pair<Vertex, Vertex>;
+
+/// The members of a row from `from` to `to`, counted from `from`; the same members in the same words, but for mixed steps.
+std::vector<Range> cut_row(const ReadLayer& layer, const ReadLayer::Group& group, Vertex from, Vertex to) {
+  constexpr std::uint64_t few = 64;
+  std::vector<Range> row;
+  std::uint64_t stepped = 0;
+  for (const Range& range : layer.row(group)) {
+    std::uint64_t first = range.first;
+    if (first < from) first += (from - first + range.step - 1) / range.step * std::uint64_t{range.step};
+    const Vertex end = std::min(range.last, to);
+    if (first > end) continue;
+    const auto steps = static_cast<Vertex>((end - first) / range.step), start = static_cast<Vertex>(first) - from;
+    if (range.step > 1) stepped += steps + 1;
+    row.push_back({steps == 0 ? 1 : range.step, start, start + steps * range.step});
+  }
+  if (stepped <= few) {  // one by one, whichever runs they come from
+    std::vector<Range> single;
+    for (const Range& range : row) {
+      if (range.step == 1) single.push_back(range);
+      else for (std::uint64_t j = range.first; j <= range.last; j += range.step) single.push_back({1, static_cast<Vertex>(j), static_cast<Vertex>(j)});
+    }
+    row = std::move(single);
+  }
+  std::sort(row.begin(), row.end());
+  std::size_t kept = 0;
+  for (const Range& range : row) {
+    if (kept > 0 && range.step == 1 && row[kept - 1].step == 1 && range.first <= std::uint64_t{row[kept - 1].last} + 1) row[kept - 1].last = std::max(row[kept - 1].last, range.last);
+    else if (kept == 0 || row[kept - 1] != range) row[kept++] = range;
+  }
+  row.resize(kept);
+  return row;
+}
+
+/// By reader the group that it is in.
+std::vector<std::uint32_t> list_groups(const ReadLayer& layer, Vertex tokens) {
+  std::vector<std::uint32_t> group(tokens, 0);
+  for (std::size_t g = 0; g < layer.groups.size(); ++g) std::fill(group.begin() + layer.groups[g].begin, group.begin() + layer.groups[g].end, static_cast<std::uint32_t>(g));
+  return group;
+}
+
+/// Does i read j exactly where i + by reads j + by, for all such tokens?
+bool repeats(const ReadLayer& layer, const std::vector<std::uint32_t>& group, Vertex by) {
+  const auto tokens = static_cast<Vertex>(group.size());
+  for (Vertex high = tokens; high-- > by;) {
+    poll();
+    const Vertex low = high - by;
+    if (high + 1 < tokens && group[high] == group[high + 1] && group[low] == group[low + 1]) continue;
+    if (cut_row(layer, layer.groups[group[low]], 0, tokens - 1 - by) != cut_row(layer, layer.groups[group[high]], by, tokens - 1)) return false;
+  }
+  return true;
+}
+
+bool goes_down(const ReadLayer& layer) {
+  return std::all_of(layer.groups.begin(), layer.groups.end(), [&](const ReadLayer::Group& group) {
+    bool down = true;
+    for (const Range& range : layer.row(group)) down = down && range.last <= group.begin;
+    return down;
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Shifts> Shifts::find(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers) {
+  const Vertex tokens = layout.tokens;
+  const bool down = std::all_of(layers.begin(), layers.end(), [](const auto& entry) { return goes_down(entry.second); });
+  if (!down && layers.size() > 1) return nullptr;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
+  for (const auto& [l, layer] : layers) groups.emplace(l, list_groups(layer, tokens));
+  std::unique_ptr<Shifts> shifts(new Shifts(layout));
+  const Vertex most = down ? std::max<Vertex>(1, tokens / 8) : 1;
+  const auto all_repeat = [&](Vertex by) { return std::all_of(layers.begin(), layers.end(), [&](const auto& entry) { return repeats(entry.second, groups.at(entry.first), by); }); };
+  for (Vertex by = 1; by <= most && shifts->by_ == 0; ++by) shifts->by_ = all_repeat(by) ? by : 0;
+  if (shifts->by_ == 0) return nullptr;
+  if (shifts->by_ > 1) return shifts;
+  // The last token reads all that lies below readers, the first all above.
+  std::uint64_t farthest[2] = {0, 0};
+  for (const auto& [l, layer] : layers) {
+    std::vector<Steps>& steps = shifts->steps_[l];
+    const auto add = [&](Vertex start, Vertex end, Vertex step, bool below) {
+      steps.push_back({start, step, (end - start) / step + 1, below});
+      farthest[below ? 1 : 0] = std::max<std::uint64_t>(farthest[below ? 1 : 0], end);
+    };
+    for (const Range& range : cut_row(layer, layer.groups[groups.at(l).back()], 0, tokens - 1)) add(tokens - 1 - range.last, tokens - 1 - range.first, range.step, true);
+    for (const Range& range : cut_row(layer, layer.groups[groups.at(l).front()], 1, tokens - 1)) add(range.first + 1, range.last + 1, range.step, false);
+  }
+  shifts->looks_up_ = !down;
+  return farthest[0] + farthest[1] <= tokens ? std::move(shifts) : nullptr;
+}
+
+/// What readers see, layer by layer, by how far below them it lies (above: negative); one bit each, the reader's own token at `zero`.
+class Shifts::Walk {
+public:
+  const Vertex zero;
+  std::vector<std::uint64_t> seen;
+
+  Walk(const Shifts& shifts, const ReachQuestion& question)
+      : zero(shifts.looks_up_ ? shifts.layout_.tokens - 1 : 0), shifts_(shifts), question_(question), tokens_(shifts.layout_.tokens), from_(question.ordinary_only ? 1 : 0), size_(std::size_t{zero} + tokens_) {
+    seen.assign(size_ / 64 + 1, 0);
+    seen[zero / 64] |= std::uint64_t{1} << (zero % 64);
+  }
+
+  /// Calls visit(q) after every layer that shows more, until it says false, nothing changes any more, or `depth`. False: given up.
+  template <class Visit>
+  bool run(std::uint64_t depth, const Visit& visit) {
+    const std::vector<std::uint32_t>& order = shifts_.layout_.order;
+    std::vector<bool> quiet(shifts_.layout_.layers.size(), false);
+    std::size_t idle = 0;
+    for (std::uint64_t q = 1; q <= depth && idle < order.size(); ++q) {
+      const std::uint32_t l = order[(question_.skip + q - 1) % order.size()];
+      if (work_ > most_work) return false;
+      if (quiet[l] || !add_layer(l)) {
+        quiet[l] = true;
+        ++idle;
+        continue;
+      }
+      idle = 0;
+      quiet.assign(quiet.size(), false);
+      if (!visit(q)) return true;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool has(std::size_t at) const { return (seen[at / 64] >> (at % 64) & 1) != 0; }
+
+  /// The first token j, at least `from`, that i is to see (kinds all and causal) and does not: of the least such i.
+  [[nodiscard]] std::optional<Pair> missing() const {
+    for (Vertex j = 1; j < tokens_ && question_.kind == ClassKind::all; ++j) {
+      if (j > zero || !has(zero - j)) return Pair{0, j};
+    }
+    for (Vertex below = 0; below + from_ < tokens_; ++below) {
+      if (!has(zero + below)) return Pair{below + from_, from_};
+    }
+    return std::nullopt;
+  }
+
+  /// Of the tokens that each is to see, how many are not seen; `ever` bounds them where that is what counts.
+  [[nodiscard]] Unseen count(const std::vector<std::uint64_t>* ever) const {
+    Unseen result{std::vector<Vertex>(tokens_, 0), {}};
+    std::vector<Vertex> before(size_ + 1, 0);  // of the places in front of each: seen, or of those ever seen the others
+    for (std::size_t at = 0; at < size_; ++at) before[at + 1] = before[at] + (ever == nullptr ? has(at) : !has(at) && ((*ever)[at / 64] >> (at % 64) & 1) != 0);
+    for (Vertex i = 0; i < tokens_; ++i) {
+      const Vertex to = question_.kind == ClassKind::causal ? i : tokens_ - 1;
+      if (from_ > to) continue;
+      const std::size_t high = std::size_t{zero} + i + 1 - from_, low = zero + i < to ? 0 : std::size_t{zero} + i - to;
+      const Vertex found = before[high] - before[low];
+      result.count[i] = ever == nullptr ? to - from_ + 1 - found : found;
+      if (result.count[i] == 0 || result.first) continue;
+      for (Vertex j = from_; !result.first; ++j) {
+        const bool known = zero + i >= j && has(std::size_t{zero} + i - j);
+        const bool wanted = ever == nullptr || (zero + i >= j && ((*ever)[(zero + i - j) / 64] >> ((zero + i - j) % 64) & 1) != 0);
+        if (wanted && !known) result.first = Pair{i, j};
+      }
+    }
+    return result;
+  }
+
+private:
+  static constexpr std::uint64_t most_work = std::uint64_t{1} << 31;
+
+  /// The members of `in`, each so many places further (or before), joined to `out`.
+  void join_moved(std::vector<std::uint64_t>& out, const std::vector<std::uint64_t>& in, std::uint64_t places, bool further) {
+    work_ += out.size();
+    const std::size_t words = places / 64;
+    const unsigned bits = places % 64;
+    const auto word_of = [&](std::size_t w) { return w < in.size() ? in[w] : 0; };  // indices below 0 are large
+    for (std::size_t k = words; k < out.size(); ++k) {
+      const std::size_t w = further ? out.size() - 1 - (k - words) : k - words;
+      const std::size_t near = further ? w - words : w + words, next = further ? near - 1 : near + 1;
+      std::uint64_t word = word_of(near);
+      if (bits > 0) word = further ? word << bits | word_of(next) >> (64 - bits) : word >> bits | word_of(next) << (64 - bits);
+      out[w] |= word;
+    }
+    if (further) out.back() &= (std::uint64_t{1} << (size_ % 64)) - 1;
+  }
+
+  bool add_layer(std::uint32_t l) {
+    poll();
+    std::vector<std::uint64_t> next = seen;
+    for (const Steps& steps : shifts_.steps_.at(l)) {
+      std::vector<std::uint64_t> moved(seen.size(), 0);
+      join_moved(moved, seen, steps.start, steps.below);
+      for (std::uint64_t have = 1; have < steps.count; have *= 2) join_moved(moved, moved, std::min<std::uint64_t>(have, steps.count - have) * steps.step, steps.below);
+      for (std::size_t w = 0; w < next.size(); ++w) next[w] |= moved[w];
+    }
+    if (next == seen) return false;
+    seen = std::move(next);
+    return true;
+  }
+
+  const Shifts& shifts_;
+  const ReachQuestion& question_;
+  Vertex tokens_, from_;
+  std::size_t size_;
+  std::uint64_t work_ = 0;
+};
+
+std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedLayers& shared) const {
+  if (question.kind == ClassKind::all && !looks_up_) return Reach{std::nullopt, Pair{0, 1}};
+  if (by_ > 1) {
+    std::vector<Vertex> columns(by_);
+    std::iota(columns.begin(), columns.end(), question.ordinary_only ? Vertex{1} : Vertex{0});
+    return BitReach<>(layout_, shared, question).layers(&columns);
+  }
+  Walk walk(*this, question);
+  Reach result{0, {}};
+  if (question.kind == ClassKind::seen) {
+    const Vertex from = question.ordinary_only ? 1 : 0;
+    std::vector<std::uint64_t> before = walk.seen;
+    const bool ended = walk.run(never, [&](std::uint64_t q) {
+      // Some reader has the place in view: the least, which is 0 for places above. Token 0 alone need not count.
+      for (std::size_t w = 0; w < before.size(); ++w) {
+        for (std::uint64_t fresh = walk.seen[w] & ~before[w]; fresh != 0 && (result.layers != q || !result.missed); fresh &= fresh - 1) {
+          const std::size_t at = 64 * w + static_cast<std::size_t>(std::countr_zero(fresh));
+          if (at >= walk.zero && at - walk.zero + from >= layout_.tokens) continue;
+          result = {q, at < walk.zero ? Pair{0, static_cast<Vertex>(walk.zero - at)} : Pair{static_cast<Vertex>(at - walk.zero) + from, from}};
+        }
+      }
+      before = walk.seen;
+      return true;
+    });
+    return ended ? std::optional(result) : std::nullopt;
+  }
+  std::optional<Pair> missed = walk.missing();
+  if (!missed) return result;
+  const bool ended = walk.run(never, [&](std::uint64_t q) {
+    result = {q, missed};
+    missed = walk.missing();
+    return missed.has_value();
+  });
+  if (!ended) return std::nullopt;
+  if (missed) return Reach{std::nullopt, missed};
+  return result;
+}
+
+std::optional<Unseen> Shifts::unseen(const ReachQuestion& question, std::optional<std::uint64_t> depth, const SharedLayers& shared) const {
+  const auto go_on = [](std::uint64_t) { return true; };
+  if (by_ == 1) {
+    Walk walk(*this, question);
+    if (!walk.run(depth.value_or(never), go_on)) return std::nullopt;
+    if (question.kind != ClassKind::seen) return walk.count(nullptr);
+    Walk ever(*this, question);
+    if (!ever.run(never, go_on)) return std::nullopt;
+    return walk.count(&ever.seen);
+  }
+  // i sees j as i - by sees j - by: no path from one to the other leaves what lies between.
+  ReachQuestion below = question;
+  if (question.kind == ClassKind::all) below.kind = ClassKind::causal;
+  std::vector<Vertex> columns(by_);
+  std::iota(columns.begin(), columns.end(), question.ordinary_only ? Vertex{1} : Vertex{0});
+  Unseen result = BitReach<>(layout_, shared, below).unseen(depth, &columns);
+  for (Vertex i = by_; i < layout_.tokens; ++i) result.count[i] += result.count[i - by_];
+  if (question.kind != ClassKind::all) return result;
+  for (Vertex i = 0; i < layout_.tokens; ++i) result.count[i] += layout_.tokens - 1 - i;
+  result.first = Pair{0, 1};
+  return result;
+}
+
+}  // namespace checker

@@ -1,0 +1,41 @@
+// Inside of reach: layouts that are the same so many tokens further on, as far as that leads to tokens (theory 16.98).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bit_reach.hpp"
+
+namespace checker {
+
+class Shifts {
+public:
+  /// Null where nothing is the same further on, or steps of both signs need not stay on the line.
+  [[nodiscard]] static std::unique_ptr<Shifts> find(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers);
+  /// Does it answer such questions at all?
+  [[nodiscard]] static bool takes(const Layout& layout, const ReachQuestion& question) {
+    return question.sets == nullptr && question.weight == nullptr && layout.registers == 0 && layout.tokens > 1 && !layout.order.empty();
+  }
+  /// Nothing where that takes too long.
+  [[nodiscard]] std::optional<Reach> layers(const ReachQuestion& question, const SharedLayers& shared) const;
+  [[nodiscard]] std::optional<Unseen> unseen(const ReachQuestion& question, std::optional<std::uint64_t> depth, const SharedLayers& shared) const;
+
+private:
+  class Walk;
+  /// Readers i read i - start, i - start - step, .. (`below`), or so many above themselves: `count` in all.
+  struct Steps {
+    Vertex start, step, count;
+    bool below;
+  };
+
+  explicit Shifts(const Layout& layout) : layout_(layout) {}
+
+  const Layout& layout_;
+  Vertex by_ = 0;
+  bool looks_up_ = false;
+  std::map<std::uint32_t, std::vector<Steps>> steps_;  ///< by layer, where `by_` is 1
+};
+
+}  // namespace checker

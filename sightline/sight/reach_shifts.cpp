@@ -1,0 +1,378 @@
+// Layouts that a shift of the line keeps, but for what it pushes over an end: few columns tell all of them (docs/theory.md 16.98).
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <numeric>
+
+#include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_memory.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+/// Rows of a layer by reader, relative to it.
+class Rows {
+public:
+  Rows(const ReadLayer& layer, Vertex vertices, const Budget& budget) : layer_(layer), budget_(budget), booking_(budget, vertices * sizeof(std::uint32_t)), group_of_(vertices) {
+    for (std::size_t g = 0; g < layer.groups.size(); ++g) {
+      for (Vertex i = layer.groups[g].begin; i < layer.groups[g].end; ++i) group_of_[i] = static_cast<std::uint32_t>(g);
+    }
+  }
+
+  [[nodiscard]] bool go_down() const {
+    for (const ReadGroup& group : layer_.groups) {
+      budget_.poll();
+      for (const ReadRange& range : layer_.row(group)) {
+        if (range.last > group.begin) return false;
+      }
+    }
+    return true;
+  }
+
+  /// What reader i reads within low .. high, each less `origin`, equal sets of the usual kinds written alike.
+  void read(Vertex i, Vertex low, Vertex high, Vertex origin, std::vector<ReadRange>& out) const {
+    out.clear();
+    std::uint64_t stepped = 0;
+    for (const ReadRange& range : layer_.row(layer_.groups[group_of_[i]])) {
+      const std::uint64_t first = range.first >= low ? range.first : range.first + std::uint64_t{(low - range.first - 1) / range.step + 1} * range.step;
+      if (first > range.last || first > high) continue;
+      const std::uint64_t last = range.last <= high ? range.last : first + (high - first) / range.step * range.step;
+      if (range.step > 1) stepped += (last - first) / range.step + 1;
+      out.push_back({static_cast<Vertex>(first) - origin, static_cast<Vertex>(last) - origin, range.step});
+    }
+    // Written one by one, few members are the same whichever runs they come from.
+    constexpr std::uint64_t few = 64;
+    for (std::size_t k = 0, runs = stepped <= few ? out.size() : 0; k < runs; ++k) {
+      const ReadRange range = out[k];
+      if (range.step == 1) continue;
+      out[k] = {range.first, range.first, 1};
+      for (std::uint64_t j = std::uint64_t{range.first} + range.step; j <= range.last; j += range.step) out.push_back({static_cast<Vertex>(j), static_cast<Vertex>(j), 1});
+    }
+    tidy(out);
+  }
+
+  /// Does i + shift read j + shift just where i reads j, for all i and j from which that leads to tokens?
+  [[nodiscard]] bool move_by(Vertex shift) const {
+    const auto vertices = static_cast<Vertex>(group_of_.size());
+    std::vector<ReadRange> here, there;
+    // From the end on, where rows are long: what does not move along is soon found there.
+    for (Vertex i = vertices - shift; i-- > 0;) {
+      budget_.poll();
+      if (i + shift + 1 < vertices && group_of_[i] == group_of_[i + 1] && group_of_[i + shift] == group_of_[i + shift + 1]) continue;
+      read(i, 0, vertices - 1 - shift, 0, here);
+      read(i + shift, shift, vertices - 1, shift, there);
+      if (here != there) return false;
+    }
+    return true;
+  }
+
+private:
+  const ReadLayer& layer_;
+  const Budget& budget_;
+  Booking booking_;
+  std::vector<std::uint32_t> group_of_;
+};
+
+/// How far, below and above itself, each reader of a layer reads, as far as that leads to tokens.
+struct Offsets {
+  std::vector<ReadRange> down, up;
+};
+
+/// What is kept about a layout.
+struct Shift {
+  Vertex by = 0;  ///< that so many tokens further on everything is as here; 0: not found
+  std::vector<Offsets> offsets;  ///< by layer, where it is one token
+};
+
+/// All that a list of layers shows, as the set of i - j for readers i of j. Paths along steps of one sign stay between their ends; where one layer is applied
+/// again and again, its steps may be taken in an order that stays on the line (docs/theory.md 16.98).
+class OffsetReach {
+public:
+  OffsetReach(const ReachQuestion& question, const std::vector<Offsets>& layers, const Budget& budget)
+      : question_(question), layers_(layers), budget_(budget), tokens_(question.layout->tokens), from_(question.wanted.ordinary_only ? 1 : 0), period_(make_period(*question.layout, question.skip)) {
+    const bool reads_up = std::any_of(layers.begin(), layers.end(), [](const Offsets& layer) { return !layer.up.empty(); });
+    base_ = reads_up ? tokens_ - 1 : 0;
+    size_ = std::size_t{base_} + tokens_;
+    budget_.ask(bytes());
+  }
+  OffsetReach(const OffsetReach&) = delete;
+  OffsetReach& operator=(const OffsetReach&) = delete;
+  ~OffsetReach() { budget_.give_back(bytes()); }
+
+  /// Nothing where that takes too long.
+  std::optional<ReachAnswer> answer() {
+    ReachAnswer answer;
+    const bool seen = question_.wanted.kind == ClassKind::seen;
+    Set ever;
+    if (seen) {
+      if (!(question_.find_layers || question_.depth ? follow_to_end(answer.reach) : true)) return std::nullopt;
+      ever = state_;
+    } else if (question_.find_layers && !find_layers(answer.reach)) {
+      return std::nullopt;
+    }
+    if (!question_.count_unseen) return answer;
+    answer.unseen.assign(tokens_, 0);
+    if (seen && !question_.depth) return answer;
+    start();
+    std::uint64_t q = 0;
+    while (next_change(q, question_.depth)) continue;
+    if (is_too_much_) return std::nullopt;
+    count(ever, answer.unseen);
+    return answer;
+  }
+
+private:
+  using Set = std::vector<std::uint64_t>;
+
+  [[nodiscard]] std::uint64_t bytes() const { return 4 * (size_ / 8 + 8) + 4 * size_; }
+  [[nodiscard]] bool has(std::size_t at) const { return (state_[at / 64] >> (at % 64)) & 1; }
+
+  void start() {
+    state_.assign(size_ / 64 + 1, 0);
+    state_[base_ / 64] |= std::uint64_t{1} << (base_ % 64);
+    run_ = idle_ = 0;
+    in_run_ = 0;
+  }
+
+  /// out |= in, each member moved `by` places up or down; both may be one.
+  void unite_moved(Set& out, const Set& in, std::uint64_t by, bool up) {
+    const std::size_t words = by / 64, bits = by % 64;
+    work_ += out.size();
+    if (words >= out.size()) return;
+    if (up) {
+      for (std::size_t w = out.size(); w-- > words;) {
+        std::uint64_t word = in[w - words] << bits;
+        if (bits > 0 && w > words) word |= in[w - words - 1] >> (64 - bits);
+        out[w] |= word;
+      }
+      out.back() &= (std::uint64_t{1} << (size_ % 64)) - 1;
+    } else {
+      for (std::size_t w = 0; w + words < out.size(); ++w) {
+        std::uint64_t word = in[w + words] >> bits;
+        if (bits > 0 && w + words + 1 < in.size()) word |= in[w + words + 1] << (64 - bits);
+        out[w] |= word;
+      }
+    }
+  }
+
+  void add(const std::vector<ReadRange>& ranges, bool up) {
+    for (const ReadRange& range : ranges) {
+      moved_.assign(state_.size(), 0);
+      unite_moved(moved_, state_, range.first, up);
+      const std::uint64_t members = (range.last - range.first) / range.step + 1;
+      for (std::uint64_t have = 1; have < members;) {
+        const std::uint64_t more = std::min(have, members - have);
+        unite_moved(moved_, moved_, more * range.step, up);
+        have += more;
+      }
+      for (std::size_t w = 0; w < next_.size(); ++w) next_[w] |= moved_[w];
+    }
+  }
+
+  bool apply(std::uint32_t layer) {
+    budget_.poll();
+    next_ = state_;
+    add(layers_[layer].down, true);
+    add(layers_[layer].up, false);
+    if (next_ == state_) return false;
+    state_.swap(next_);
+    return true;
+  }
+
+  /// Goes on until a layer changes something; false: nothing ever changes again, or not up to `limit`.
+  bool next_change(std::uint64_t& q, std::optional<std::uint64_t> limit) {
+    while ((!limit || q < *limit) && idle_ < period_.size()) {
+      if (work_ > most_work) {
+        is_too_much_ = true;
+        return false;
+      }
+      if (in_run_ == period_[run_].count) {
+        in_run_ = 0;
+        run_ = (run_ + 1) % period_.size();
+      }
+      ++q;
+      ++in_run_;
+      if (apply(period_[run_].layer)) {
+        idle_ = 0;
+        return true;
+      }
+      q += period_[run_].count - in_run_;
+      in_run_ = period_[run_].count;
+      ++idle_;
+    }
+    return false;
+  }
+
+  /// The least reader that misses a token, and the least that it misses (kinds all and causal).
+  [[nodiscard]] std::optional<UnreachablePair> find_missing() const {
+    if (question_.wanted.kind == ClassKind::all) {
+      for (Vertex j = 1; j < tokens_; ++j) {
+        if (j > base_ || !has(base_ - j)) return UnreachablePair{0, j};
+      }
+    }
+    for (Vertex offset = 0; offset + from_ < tokens_; ++offset) {
+      if (!has(base_ + offset)) return UnreachablePair{offset + from_, from_};
+    }
+    return std::nullopt;
+  }
+
+  bool find_layers(Connected& reach) {
+    if (question_.wanted.kind == ClassKind::all && base_ == 0) {
+      reach = {std::nullopt, UnreachablePair{0, 1}};
+      return true;
+    }
+    start();
+    std::uint64_t q = 0;
+    std::optional<UnreachablePair> before;
+    for (auto missing = find_missing(); missing; missing = find_missing()) {
+      before = missing;
+      if (next_change(q, std::nullopt)) continue;
+      reach = {std::nullopt, missing};
+      return !is_too_much_;
+    }
+    reach = {q, before};
+    return true;
+  }
+
+  /// A token that came to be seen in the last layer, and by whom.
+  [[nodiscard]] std::optional<UnreachablePair> find_change(const Set& old) const {
+    std::optional<UnreachablePair> found;
+    for (std::size_t w = old.size(); w-- > 0;) {
+      for (std::uint64_t fresh = state_[w] & ~old[w]; fresh != 0; fresh &= fresh - 1) {
+        const std::size_t at = 64 * w + static_cast<std::size_t>(std::countr_zero(fresh));
+        if (at < base_) return found ? found : UnreachablePair{0, static_cast<Vertex>(base_ - at)};
+        const auto offset = static_cast<Vertex>(at - base_);
+        if (offset + from_ < tokens_) found = UnreachablePair{offset + from_, from_};
+      }
+    }
+    return found;
+  }
+
+  bool follow_to_end(Connected& reach) {
+    start();
+    reach.layers = 0;
+    std::uint64_t q = 0;
+    for (Set old = state_; next_change(q, std::nullopt); old = state_) {
+      if (const auto pair = find_change(old)) reach = {q, pair};
+    }
+    return !is_too_much_;
+  }
+
+  /// @param ever  what is wanted of kind `seen`
+  void count(const Set& ever, std::vector<Vertex>& unseen) const {
+    std::vector<Vertex> before(size_ + 1, 0);
+    for (std::size_t at = 0; at < size_; ++at) {
+      const bool counts = ever.empty() ? has(at) : ((ever[at / 64] & ~state_[at / 64]) >> (at % 64) & 1) != 0;
+      before[at + 1] = before[at] + (counts ? 1 : 0);
+    }
+    for (Vertex i = 0; i < tokens_; ++i) {
+      const Vertex to = question_.wanted.kind == ClassKind::causal ? i : tokens_ - 1;
+      if (from_ > to) continue;
+      // i - j for j from `from` to `to`, as far as the set goes.
+      const std::int64_t low = std::max<std::int64_t>(std::int64_t{base_} + i - to, 0), high = std::int64_t{base_} + i - from_;
+      const Vertex counted = high < low ? 0 : before[static_cast<std::size_t>(high) + 1] - before[static_cast<std::size_t>(low)];
+      unseen[i] = ever.empty() ? to - from_ + 1 - counted : counted;
+    }
+  }
+
+  static constexpr std::uint64_t most_work = std::uint64_t{1} << 31;
+
+  const ReachQuestion& question_;
+  const std::vector<Offsets>& layers_;
+  const Budget& budget_;
+  Vertex tokens_, from_, base_ = 0;
+  std::size_t size_ = 0;
+  std::vector<LayerRun> period_;
+  Set state_, next_, moved_;
+  std::size_t run_ = 0, idle_ = 0;
+  std::uint64_t in_run_ = 0, work_ = 0;
+  bool is_too_much_ = false;
+};
+
+/// The least shift up to `most` that all layers follow; 0: none.
+Vertex find_period_of_rows(const std::vector<Rows>& layers, Vertex most) {
+  for (Vertex by = 1; by <= most; ++by) {
+    if (std::all_of(layers.begin(), layers.end(), [&](const Rows& rows) { return rows.move_by(by); })) return by;
+  }
+  return 0;
+}
+
+Shift find_shift(const Layout& layout, const Budget& budget) {
+  if (layout.registers > 0 || layout.order.empty()) return {};
+  const Vertex tokens = layout.tokens;
+  std::vector<Rows> layers;
+  std::vector<std::size_t> numbers;
+  const std::vector<bool> used = layout.used_layers();
+  const ReadLayers read = find_read_layers(layout, budget);
+  for (std::size_t l = 0; l < used.size(); ++l) {
+    if (!used[l]) continue;
+    layers.emplace_back(*read[l], tokens, budget);
+    numbers.push_back(l);
+  }
+  const bool go_down = std::all_of(layers.begin(), layers.end(), [](const Rows& rows) { return rows.go_down(); });
+  if (!go_down && layers.size() > 1) return {};
+  const Vertex by = find_period_of_rows(layers, go_down ? std::max<Vertex>(1, tokens / 8) : 1);
+  if (by != 1) return {by, {}};
+  Shift shift{1, std::vector<Offsets>(used.size())};
+  std::vector<ReadRange> row;
+  Vertex longest_down = 0, longest_up = 0;
+  for (std::size_t k = 0; k < layers.size(); ++k) {
+    Offsets& offsets = shift.offsets[numbers[k]];
+    layers[k].read(tokens - 1, 0, tokens - 1, 0, row);
+    for (const ReadRange& range : row) {
+      offsets.down.push_back({tokens - 1 - range.last, tokens - 1 - range.first, range.step});
+      longest_down = std::max(longest_down, offsets.down.back().last);
+    }
+    layers[k].read(0, 1, tokens - 1, 0, offsets.up);
+    for (const ReadRange& range : offsets.up) longest_up = std::max(longest_up, range.last);
+  }
+  // Steps of both signs can be put in order on the line where it is as long as both.
+  return std::uint64_t{longest_down} + longest_up <= tokens ? shift : Shift{};
+}
+
+std::shared_ptr<const Shift> recall_shift(const Layout& layout, const Budget& budget) {
+  ReachMemory::Entry* memory = ReachMemory::find(layout);
+  if (memory == nullptr) return std::make_shared<const Shift>(find_shift(layout, budget));
+  if (!memory->shift) {
+    auto found = std::make_shared<const Shift>(find_shift(layout, budget));
+    memory = ReachMemory::find(layout);
+    memory->shift = found;
+  }
+  return std::static_pointer_cast<const Shift>(memory->shift);
+}
+
+/// Arcs go down, and are the same `by` tokens further on: i sees j as i - by sees j - by, since no path leaves what lies between. The first columns tell all.
+ReachAnswer answer_by_first_columns(const ReachQuestion& question, Vertex by, const Budget& budget) {
+  const Vertex tokens = question.layout->tokens;
+  const bool all = question.wanted.kind == ClassKind::all;
+  ReachAnswer answer;
+  if (!all || question.count_unseen) {
+    ReachQuestion below = question;
+    if (all) {
+      below.wanted.kind = ClassKind::causal;
+      below.find_layers = false;
+    }
+    std::vector<Vertex> columns(by);
+    std::iota(columns.begin(), columns.end(), question.wanted.ordinary_only ? Vertex{1} : Vertex{0});
+    answer = answer_by_bits(below, budget, &columns);
+    if (question.count_unseen) {
+      for (Vertex i = by; i < tokens; ++i) answer.unseen[i] += answer.unseen[i - by];
+    }
+  }
+  if (!all) return answer;
+  for (Vertex i = 0; i < tokens && question.count_unseen; ++i) answer.unseen[i] += tokens - 1 - i;
+  if (question.find_layers) answer.reach = {std::nullopt, UnreachablePair{0, 1}};
+  return answer;
+}
+
+}  // namespace
+
+std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget) {
+  if (question.weight != nullptr || question.layout->registers > 0 || question.layout->tokens < 2) return std::nullopt;
+  const std::shared_ptr<const Shift> shift = recall_shift(*question.layout, budget);
+  if (shift->by == 0) return std::nullopt;
+  return shift->offsets.empty() ? answer_by_first_columns(question, shift->by, budget) : OffsetReach(question, shift->offsets, budget).answer();
+}
+
+}  // namespace sightline::sight

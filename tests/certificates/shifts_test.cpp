@@ -1,0 +1,133 @@
+// Layouts that are the same so many tokens further on: few columns, or offsets alone, say what all columns say; library and checker, each by its own files.
+#include <doctest/doctest.h>
+
+#include <random>
+#include <set>
+
+#include "../unit/sight/oracle.hpp"
+#include "checker/shifts.hpp"
+#include "sight_convert.hpp"
+#include "sightline/sight/reach_engine.hpp"
+#include "tests/unlimited.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+struct Shifted {
+  Layout layout;
+  Vertex by;
+  bool goes_up, is_shifted;
+};
+
+/// Offsets i - j that readers of each residue have: of any sign in one layer, or down in up to three; now and then one arc too many or one that is missing.
+Shifted make_shifted(std::mt19937& random, Vertex tokens) {
+  const auto below = [&](Vertex k) { return static_cast<Vertex>(random() % k); };
+  const bool up = random() % 3 == 0;
+  const Vertex by = up ? 1 : 1 + below(std::max<Vertex>(1, tokens / 8));
+  std::vector<std::vector<oracle::Head>> layers(up ? 1 : 1 + below(3));
+  bool is_shifted = up || tokens >= 8;
+  for (auto& heads : layers) {
+    std::vector<std::set<std::int64_t>> offsets(by);
+    std::int64_t lowest = 0, highest = 0;
+    for (auto& of : offsets) {
+      const auto add = [&](std::int64_t first, std::int64_t step, std::int64_t count) {
+        for (std::int64_t k = 0; k < count; ++k) of.insert(first + k * step);
+      };
+      if (random() % 4 > 0) add(0, 1, 1);
+      for (Vertex k = below(3); k-- > 0;) add(below(tokens), 1, 1);
+      if (random() % 3 == 0) add(below(4), 1 + below(5), below(tokens));
+      if (up && random() % 4 > 0) add(-std::int64_t{below(tokens)}, 1 + below(4), 1 + below(6));
+      if (up && random() % 2 == 0) add(-std::int64_t{below(5)}, 1, 1);
+      // Whatever leads out of the line everywhere is no offset.
+      std::erase_if(of, [&](std::int64_t offset) { return offset >= tokens || offset <= -std::int64_t{tokens} || (!up && offset < 0); });
+      for (const std::int64_t offset : of) lowest = std::min(lowest, offset), highest = std::max(highest, offset);
+    }
+    if (lowest < 0 && highest - lowest > tokens) is_shifted = false;
+    oracle::Rows rows(tokens);
+    for (Vertex i = 0; i < tokens; ++i) {
+      for (const std::int64_t offset : offsets[i % by]) {
+        if (offset <= i && i - offset < tokens) rows[i].push_back(static_cast<Vertex>(i - offset));
+      }
+      std::sort(rows[i].begin(), rows[i].end());
+    }
+    heads.push_back({rows, {}, {}, layout::Cancels::single_colour});
+  }
+  if (tokens > 1 && random() % 6 == 0) {
+    oracle::Rows::value_type& row = layers.front().front().rows[1 + below(tokens - 1)];
+    if (row.empty()) row.push_back(0);
+    else row.erase(row.begin() + below(static_cast<Vertex>(row.size())));
+    is_shifted = false;  // or perhaps by another number of tokens
+  }
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t l = 0; l < layers.size(); ++l) order.insert(order.end(), 1 + random() % 2, l);
+  return {oracle::make_layout(tokens, 0, layers, {}, order), by, up, is_shifted};
+}
+
+}  // namespace
+
+TEST_CASE("layouts that are the same some tokens further on: few columns say what all say") {
+  std::mt19937 random(23);
+  int single = 0, several = 0, both_signs = 0, never = 0, counted = 0, passed = 0;
+  for (int k = 0; k < 1500; ++k) {
+    const auto [layout, by, goes_up, is_shifted] = make_shifted(random, 2 + random() % (k % 5 == 0 ? 90 : 40));
+    const checker::Layout copy = convert::to_checker(layout);
+    std::map<std::uint32_t, checker::ReadLayer> read;
+    checker::SharedLayers shared;
+    for (std::uint32_t l = 0; l < copy.layers.size(); ++l) {
+      read.emplace(l, checker::make_read_layer(copy, copy.layers[l]));
+      shared.emplace(l, checker::share_ranges(read.at(l)));
+    }
+    const auto shifts = checker::Shifts::find(copy, read);
+    if (is_shifted) REQUIRE(shifts != nullptr);
+    for (int q = 0; q < 8; ++q) {
+      ReachQuestion question;
+      question.layout = &layout;
+      question.wanted.kind = static_cast<ClassKind>(random() % 3);
+      question.wanted.ordinary_only = random() % 3 == 0;
+      question.skip = random() % 4;
+      question.count_unseen = question.find_layers = true;
+      if (random() % 4 > 0) question.depth = random() % 6;
+      const auto found = answer_by_shifts(question, unlimited);
+      REQUIRE(found.has_value() == (shifts != nullptr));
+      if (!found) {
+        ++passed;
+        continue;
+      }
+      const ReachAnswer expected = answer_by_bits(question, unlimited);
+      REQUIRE(found->unseen == expected.unseen);
+      REQUIRE(found->reach.layers == expected.reach.layers);
+      REQUIRE(found->reach.witness.has_value() == expected.reach.witness.has_value());
+      const auto wants = [&](Vertex i, Vertex j) { return (question.wanted.kind != ClassKind::causal || j <= i) && (!question.wanted.ordinary_only || j > 0) && i < layout.tokens; };
+      const auto is_missed = [&](Vertex i, Vertex j) {
+        const std::uint64_t before = expected.reach.layers ? *expected.reach.layers - 1 : layout.vertices() * layout.order.size();
+        return wants(i, j) && compute_latest_after(layout, question.skip, before, i, unlimited)[j] < 0;
+      };
+      if (found->reach.witness) REQUIRE(is_missed(found->reach.witness->reader, found->reach.witness->unseen));
+      checker::ReachQuestion asked;
+      asked.kind = static_cast<checker::ClassKind>(question.wanted.kind);
+      asked.ordinary_only = question.wanted.ordinary_only;
+      asked.skip = question.skip;
+      const auto layers = shifts->layers(asked, shared);
+      REQUIRE(layers.has_value());
+      REQUIRE(layers->layers == expected.reach.layers);
+      REQUIRE(layers->missed.has_value() == expected.reach.witness.has_value());
+      if (layers->missed) REQUIRE(is_missed(layers->missed->first, layers->missed->second));
+      const auto unseen = shifts->unseen(asked, question.depth, shared), all = std::optional(checker::BitReach<>(copy, shared, asked).unseen(question.depth));
+      REQUIRE(unseen.has_value());
+      REQUIRE(unseen->count == expected.unseen);
+      REQUIRE(unseen->first == all->first);
+      never += expected.reach.layers ? 0 : 1;
+      counted += unseen->first ? 1 : 0;
+      if (is_shifted) ++(goes_up ? both_signs : by == 1 ? single : several);
+    }
+  }
+  CHECK(single > 2000);
+  CHECK(several > 2500);
+  CHECK(both_signs > 1500);
+  CHECK(never > 3000);
+  CHECK(counted > 5000);
+  CHECK(passed > 2000);
+}
+
+}  // namespace sightline::sight
