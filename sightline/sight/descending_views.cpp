@@ -17,6 +17,8 @@ using root_hash::mix;
 
 /// Steps that the walks of one question may take; a fixed number, so that the same input gets the same answer everywhere.
 constexpr std::uint64_t most_work = std::uint64_t{1} << 32;
+/// Where that is too little for all roots, what is spent on the first of them: two that stay alike there end the question.
+constexpr std::uint64_t most_trial_work = std::uint64_t{1} << 28;
 /// Passes over one view, downwards and upwards in turns.
 constexpr int most_passes = 6;
 
@@ -54,8 +56,12 @@ public:
     return true;
   }
 
-  /// What all walks together take at most.
-  [[nodiscard]] std::uint64_t estimate(std::size_t roots) const { return roots * (2 * std::uint64_t{layout_.vertices()} * (1 + steps_.size()) + pieces_); }
+  /// What the walks of one view take at most.
+  [[nodiscard]] std::uint64_t estimate(Vertex root) const {
+    std::uint64_t steps = 2 * (std::uint64_t{root} + 1) * (1 + steps_.size());
+    for (const Rows& rows : relations_) steps += rows.begin[std::size_t{root} + 1];
+    return steps;
+  }
 
   /// What isomorphisms of the view keep; nothing where two vertices got one colour.
   std::optional<std::uint64_t> find_invariant(Vertex root) {
@@ -297,9 +303,14 @@ DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t dep
   if (!views.do_rows_fit()) return answer;
   const std::vector<Vertex> partial = find_partial(layout, depth, roots, budget);
   if (!partial.empty() && !views.write_rows()) return answer;
-  if (views.estimate(partial.size()) > most_work) return answer;
+  std::uint64_t work = 0;
+  for (const Vertex a : partial) work += views.estimate(a);
+  const bool for_all = work <= most_work;
   std::vector<std::uint64_t> invariants;
+  work = 0;
   for (const Vertex a : partial) {
+    work += views.estimate(a);
+    if (!for_all && work > most_trial_work) return answer;
     const std::optional<std::uint64_t> invariant = views.find_invariant(a);
     if (!invariant) {
       answer.alike = views.find_alike(a);

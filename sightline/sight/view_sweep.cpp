@@ -301,7 +301,13 @@ bool ViewSweep::run() {
   SurroundingsQuestion near{&layout, question_.layout_group, depth_, &roots, &symmetric_class()};
   near.most_local = allow_local_steps(layout, roots);
   near.is_rigid = [&] { return rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_); };
-  if (first_only() && layout.vertices() >= least_for_hidden_twins) near.is_refuted = [this](const AlikeVertices& alike) { return !try_alike(alike); };
+  std::optional<Vertex> suspect;  // where more than two tokens may have to move
+  if (first_only() && layout.vertices() >= least_for_hidden_twins) {
+    near.is_refuted = [this, &suspect](const AlikeVertices& alike) {
+      suspect = alike.root;
+      return !try_alike(alike);
+    };
+  }
   near.is_open = open && own_classes;
   const SurroundingsAnswer surroundings = explain_surroundings(near, views_, budget_);
   if (surroundings == SurroundingsAnswer::refuted) return false;
@@ -309,6 +315,8 @@ bool ViewSweep::run() {
   if (own_classes && !rigid) records->open.insert(depth_);
   if (many) {
     if (first_only() && !sample_twins(roots)) return false;
+    constexpr Vertex most_in_view = 65536;  // rows go down: no more than stand below
+    if (suspect && *suspect < most_in_view && !visit_root(*suspect, colour(*suspect))) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
   }
   if (rigid) {
@@ -385,6 +393,19 @@ bool ViewSweep::try_alike(const AlikeVertices& alike) {
   const group::Permutation swap = group::Permutation::transposition(alike.x, alike.y);
   const Move move = make_move(alike.root, swap, seen, layout.tokens);
   return explains(move) || !is_swap_of_view(alike.root, swap) || found(move);
+}
+
+// What may be exchanged in sight of a root mostly may be with a layer more.
+bool ViewSweep::try_again(const Move& known) {
+  const Layout& layout = *question_.layout;
+  if (known.a != known.b || layout.vertices() < least_for_hidden_twins || layout.has_equal_registers()) return true;
+  std::vector<group::Point> images(layout.tokens);
+  std::iota(images.begin(), images.end(), group::Point{0});
+  for (const auto& [j, image] : known.tau) images[j] = image;
+  const group::Permutation tau = group::Permutation::from_images(images);
+  const Rooted rooted = maker_->make(known.a, budget_);
+  const Move move = make_move(known.a, tau, rooted.seen, layout.tokens);
+  return explains(move) || !symmetry::is_automorphism(rooted.structure, tau, budget_) || found(move);
 }
 
 // Tokens whose rows are out of sight, and that what is in sight reads alike: their swap is a symmetry of the view. O(n + visible runs) per view.

@@ -73,6 +73,9 @@ protected:
   /// Is any one move outside enough?
   [[nodiscard]] virtual bool first_only() const = 0;
 
+  /// Asks about a move of one view that was found at a smaller depth; false where it stops the sweep. On large layouts.
+  bool try_again(const Move& known);
+
   /// Is the permutation of the tokens in the layout's group? Exact without a stabiliser chain, unless registers start equal.
   [[nodiscard]] bool is_layout_symmetry(const group::Permutation& tau) const;
   /// Is it one of the generators of the layout's group? O(what it moves).
@@ -194,8 +197,8 @@ std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const grou
 /// `count` of the roots, spread evenly, without repeats.
 [[nodiscard]] std::vector<Vertex> choose_samples(const std::vector<Vertex>& roots, std::size_t count);
 
-/// find_collision when the limit is known already.
-[[nodiscard]] std::optional<Collision> find_collision_within(const ViewQuestion& question, std::uint64_t depth, const Limit& limit,
-                                                             const Budget& budget);
+/// find_collision when the limit is known already. @param before  one of a smaller depth, which is asked about first
+[[nodiscard]] std::optional<Collision> find_collision_within(const ViewQuestion& question, std::uint64_t depth, const Limit& limit, const Budget& budget,
+                                                             const std::optional<Collision>& before = std::nullopt);
 
 }  // namespace sightline::sight

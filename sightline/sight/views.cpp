@@ -25,8 +25,9 @@ public:
       : ViewSweep(question, depth, budget), depth_(depth), wanted_(question, budget),
         number_(number_symmetric_classes(*question.target)) {}
 
-  std::optional<Collision> search(bool layout_group_is_all) {
-    if (!wanted_.own_only() && check_layout_group() && !layout_group_is_all) run();
+  /// @param before  one of a smaller depth, which may have lasted
+  std::optional<Collision> search(bool layout_group_is_all, const std::optional<Collision>& before) {
+    if (!wanted_.own_only() && check_layout_group() && !layout_group_is_all && (!before || try_again(*before))) run();
     return std::move(collision_);
   }
 
@@ -192,12 +193,12 @@ std::string describe(const ViewQuestion& question) {
 
 }  // namespace
 
-std::optional<Collision> find_collision_within(const ViewQuestion& question, std::uint64_t depth, const Limit& limit,
-                                               const Budget& budget) {
+std::optional<Collision> find_collision_within(const ViewQuestion& question, std::uint64_t depth, const Limit& limit, const Budget& budget,
+                                               const std::optional<Collision>& before) {
   if (question.layout->tokens == 1) return std::nullopt;
   // From the limit on every view holds all rows of what it sees; the layout's own group is then trivial as well.
   if (depth >= limit.depth && question.layout_group->is_trivial() && do_rows_name_tokens(*question.layout, budget)) return std::nullopt;
-  return CollisionSweep(question, std::min(depth, limit.depth), budget).search(sees_the_layout(depth, limit));
+  return CollisionSweep(question, std::min(depth, limit.depth), budget).search(sees_the_layout(depth, limit), before);
 }
 
 std::optional<Collision> find_collision(const ViewQuestion& question, std::uint64_t depth, const Budget& budget) {
@@ -253,7 +254,7 @@ Needed compute_needed(const ViewQuestion& question, const Budget& budget) {
     } else if (!needed.never) {
       if (needed.high == 0) {
         needed.low = start + 1;
-        if (auto collision = find_collision_within(question, end, limit, budget)) {
+        if (auto collision = find_collision_within(question, end, limit, budget, below)) {
           needed.never = true;
           needed.below = std::move(collision);
         } else {
@@ -264,7 +265,7 @@ Needed compute_needed(const ViewQuestion& question, const Budget& budget) {
       // Mostly few more are needed, of many that are given: steps double.
       for (std::uint64_t step = 1; !needed.never && high - low > 1; step = std::min(2 * step, high - low)) {
         const std::uint64_t middle = low + std::min(step, (high - low) / 2);
-        if (auto collision = find_collision_within(question, middle, limit, budget)) {
+        if (auto collision = find_collision_within(question, middle, limit, budget, below)) {
           low = middle;
           below = std::move(collision);
         } else {
