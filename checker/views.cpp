@@ -206,7 +206,7 @@ public:
       return;
     }
     // No more steps for small views than comparing these views one by one takes.
-    const std::uint64_t cost = std::clamp(128 * std::uint64_t{roots.size()} * layout_.vertices(), 8 * few_local_work, most_local_work);
+    const std::uint64_t cost = std::clamp(128 * std::uint64_t{roots.size()} * layout_.vertices(), 2 * few_local_work, most_local_work);
     if (do_surroundings_explain({layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), cost, 8, 4096, rigid}, memory_, places_) || (few && do_matchings_explain(layout_, depth_, roots, is_symmetry))) {
       if (keeps_met) meet_given(roots);
       return;

@@ -153,7 +153,7 @@ struct Circle { bool reflected = true; };
 [[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, ReachMemory& memory);
 
 /// Steps, here and in descending_views.cpp; the library takes fewer. Few: where another way is tried next.
-inline constexpr std::uint64_t few_local_work = std::uint64_t{1} << 24, most_local_work = std::uint64_t{1} << 31, most_walks_work = std::uint64_t{1} << 34;
+inline constexpr std::uint64_t few_local_work = std::uint64_t{1} << 26, most_local_work = std::uint64_t{1} << 31, most_walks_work = std::uint64_t{1} << 34;
 /// No isomorphisms between the views of these roots but identities, because nothing moves in small views and these, or how much the roots see, differ (local_views.cpp). False may
 /// mean: not found out. @param orbit  by token: the least of its orbit
 [[nodiscard]] bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory,

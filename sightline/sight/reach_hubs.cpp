@@ -102,12 +102,15 @@ std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Bud
   // Many layers of whole columns cost more than views as intervals do, where these answer.
   constexpr std::uint64_t usual_layers = 128;
   constexpr Vertex worth_it = 1024;
-  std::optional<ReachAnswer> quick = find_layers_of_columns(sampled, columns, usual_layers, budget);
+  // Below a reader nothing but two layers, of the first two periods, bounds the answer.
+  const bool by_two_only = question.wanted.kind != ClassKind::all;
+  std::optional<ReachAnswer> quick = find_layers_of_columns(sampled, columns, by_two_only ? std::min<std::uint64_t>(usual_layers, 2 * layout.order.size()) : usual_layers, budget);
+  if (!quick && by_two_only) return std::nullopt;
   if (!quick && layout.vertices() > worth_it && (find_orbits_for(sampled, few_orbits) != nullptr || answer_by_centre(sampled, budget) || answer_by_spans(sampled, budget))) return std::nullopt;
   ReachAnswer below = quick ? *std::move(quick) : answer_by_bits(sampled, budget, &columns);
   if (!below.reach.layers) return below;
   if (*below.reach.layers >= 2 && is_bounded_by_two(question, layers, *below.reach.layers, budget)) return below;
-  if (question.wanted.kind != ClassKind::all) return std::nullopt;
+  if (by_two_only) return std::nullopt;
 
   std::vector<Vertex> hubs(layout.vertices());
   for (Vertex i = 0; i < layout.vertices(); ++i) hubs[i] = i;
