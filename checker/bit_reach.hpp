@@ -254,13 +254,14 @@ public:
     return result;
   }
 
-  Reach layers(const std::vector<Vertex>* columns = nullptr) {
+  /// After `most` layers the rest counts as never seen.
+  Reach layers(const std::vector<Vertex>* columns = nullptr, std::uint64_t most = never) {
     Reach result{0, {}};
     for_each_strip([&](Strip& strip) {
       Vertex reader = 0;  // what has been seen stays seen
       std::optional<std::pair<Vertex, Vertex>> now, before;
       std::uint64_t last = 0;
-      strip.run(question_.skip, never, [&](std::uint64_t q) {
+      strip.run(question_.skip, most, [&](std::uint64_t q) {
         before = std::exchange(now, std::nullopt);
         for (; reader < layout_.tokens && !now; reader += now ? 0 : 1) now = missing(strip, reader);
         last = q;

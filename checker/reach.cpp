@@ -585,7 +585,7 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
   if (const Residues* residues = find_residues_for(state, question)) return unseen_by_residues(state, *residues, question, depth);
   if (const Shifts* shifts = find_shifts_for(state, question)) {
-    if (auto unseen = shifts->unseen(question, depth, state.shared())) return *std::move(unseen);
+    if (auto unseen = shifts->unseen(question, depth, state.shared(), true)) return *std::move(unseen);
   }
   const bool never_all = question.kind == ClassKind::all && layout.tokens > 1 && question.memory != nullptr && state.causal_chain();  // token 0 sees itself alone
   if (const auto reach = never_all ? std::nullopt : ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
@@ -597,6 +597,9 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (auto unseen = ask_spans(state, question, [&](SpanViews& views) { return std::optional(views.unseen(question, depth)); })) return *std::move(unseen);
   if (question.memory != nullptr && question.sets == nullptr) {  // which is asked about anyway, and columns are followed but once
     if (const Reach reach = compute_reach(layout, question); reach.layers && depth.value_or(never) >= *reach.layers) return none;
+  }
+  if (const Shifts* shifts = find_shifts_for(state, question)) {
+    if (auto unseen = shifts->unseen(question, depth, state.shared(), false)) return *std::move(unseen);
   }
   return BitReach<>(layout, state.shared(), question).unseen(depth);
 }
@@ -626,7 +629,7 @@ Reach find_reach(State& state, const ReachQuestion& question) {
   if (const Grid* grid = find_grid_for(state, question)) return reach_on_grid(state, *grid, question);
   if (const Residues* residues = find_residues_for(state, question)) return reach_by_residues(state, *residues, question);
   if (const Shifts* shifts = find_shifts_for(state, question)) {
-    if (const auto reach = shifts->layers(question, state.shared())) return *reach;
+    if (const auto reach = shifts->layers(question, state.shared(), true)) return *reach;
   }
   if (const auto reach = ask_hub(state, question)) return *reach;
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
@@ -634,6 +637,9 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     if (const auto reach = centre->layers(question)) return *reach;
   }
   if (const auto reach = ask_spans(state, question, [&](SpanViews& views) { return views.layers(question); })) return *reach;
+  if (const Shifts* shifts = find_shifts_for(state, question)) {
+    if (const auto reach = shifts->layers(question, state.shared(), false)) return *reach;
+  }
   return BitReach<>(layout, state.shared(), question).layers();
 }
 

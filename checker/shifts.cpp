@@ -203,12 +203,15 @@ private:
   std::uint64_t work_ = 0;
 };
 
-std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedLayers& shared) const {
+std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedLayers& shared, bool soon) const {
   if (question.kind == ClassKind::all && !looks_up_) return Reach{std::nullopt, Pair{0, 1}};
   if (by_ > 1) {
     std::vector<Vertex> columns(by_);
     std::iota(columns.begin(), columns.end(), question.ordinary_only ? Vertex{1} : Vertex{0});
-    return BitReach<>(layout_, shared, question).layers(&columns);
+    if (!soon) return BitReach<>(layout_, shared, question).layers(&columns);
+    if (question.kind == ClassKind::seen) return std::nullopt;
+    const Reach reach = BitReach<>(layout_, shared, question).layers(&columns, few_layers);
+    return reach.layers ? std::optional(reach) : std::nullopt;
   }
   Walk walk(*this, question);
   Reach result{0, {}};
@@ -241,7 +244,7 @@ std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedL
   return result;
 }
 
-std::optional<Unseen> Shifts::unseen(const ReachQuestion& question, std::optional<std::uint64_t> depth, const SharedLayers& shared) const {
+std::optional<Unseen> Shifts::unseen(const ReachQuestion& question, std::optional<std::uint64_t> depth, const SharedLayers& shared, bool soon) const {
   const auto go_on = [](std::uint64_t) { return true; };
   if (by_ == 1) {
     Walk walk(*this, question);
@@ -256,8 +259,17 @@ std::optional<Unseen> Shifts::unseen(const ReachQuestion& question, std::optiona
   if (question.kind == ClassKind::all) below.kind = ClassKind::causal;
   std::vector<Vertex> columns(by_);
   std::iota(columns.begin(), columns.end(), question.ordinary_only ? Vertex{1} : Vertex{0});
-  Unseen result = BitReach<>(layout_, shared, below).unseen(depth, &columns);
-  for (Vertex i = by_; i < layout_.tokens; ++i) result.count[i] += result.count[i - by_];
+  Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
+  bool all_seen = false;
+  if (soon && depth.value_or(never) > few_layers) {
+    const auto reach = layers(below, shared, true);
+    all_seen = reach && *reach->layers <= depth.value_or(never);
+    if (!all_seen) return std::nullopt;
+  }
+  if (!all_seen) {
+    result = BitReach<>(layout_, shared, below).unseen(depth, &columns);
+    for (Vertex i = by_; i < layout_.tokens; ++i) result.count[i] += result.count[i - by_];
+  }
   if (question.kind != ClassKind::all) return result;
   for (Vertex i = 0; i < layout_.tokens; ++i) result.count[i] += layout_.tokens - 1 - i;
   result.first = Pair{0, 1};

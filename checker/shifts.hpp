@@ -18,12 +18,13 @@ public:
   [[nodiscard]] static bool takes(const Layout& layout, const ReachQuestion& question) {
     return question.sets == nullptr && question.weight == nullptr && layout.registers == 0 && layout.tokens > 1 && !layout.order.empty();
   }
-  /// Nothing where that takes too long.
-  [[nodiscard]] std::optional<Reach> layers(const ReachQuestion& question, const SharedLayers& shared) const;
-  [[nodiscard]] std::optional<Unseen> unseen(const ReachQuestion& question, std::optional<std::uint64_t> depth, const SharedLayers& shared) const;
+  /// Nothing where that takes too long; `soon`: where it is not known after a few layers.
+  [[nodiscard]] std::optional<Reach> layers(const ReachQuestion& question, const SharedLayers& shared, bool soon) const;
+  [[nodiscard]] std::optional<Unseen> unseen(const ReachQuestion& question, std::optional<std::uint64_t> depth, const SharedLayers& shared, bool soon) const;
 
 private:
   class Walk;
+  static constexpr std::uint64_t few_layers = 64;
   /// Readers i read i - start, i - start - step, .. (`below`), or so many above themselves: `count` in all.
   struct Steps {
     Vertex start, step, count;

@@ -74,7 +74,7 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
     if (auto answer = answer_by_stretches(question, budget, true)) return answer;
     if (auto answer = answer_by_grid(question, budget)) return answer;
     if (auto answer = answer_by_residues(question, budget, true)) return answer;
-    if (auto answer = answer_by_shifts(question, budget)) return answer;
+    if (auto answer = answer_by_shifts(question, budget, true)) return answer;
   }
   // Token 0 of a causal chain never sees the others: hubs would be followed for as many layers as the chain has.
   const bool never = question.wanted.kind == ClassKind::all && is_causal_chain(layout, budget);
@@ -146,6 +146,7 @@ ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
   return *recall(question, ReachMemory::Way::any, [&] {
     auto answer = answer_by_stretches(question, budget, false);
     if (!answer && layout.vertices() > small_layout) answer = answer_by_residues(question, budget, false);
+    if (!answer && layout.vertices() > small_layout) answer = answer_by_shifts(question, budget, false);
     if (!answer) answer = answer_by_few_orbits(question, 0.25, budget);
     if (!answer) answer = answer_by_depth(question, budget);
     return answer ? answer : answer_by_bits(question, budget);

@@ -195,7 +195,8 @@ struct GridFactors {
 
 /// Layouts that are the same so many tokens further on, as far as that leads to tokens (docs/theory.md 16.98): one layer of steps of any sign, or layers that
 /// all lead down. Nothing otherwise, with registers and weights. A step of one token: O(runs of a row * n / 64) a layer; of p: p / 512 passes over the rows.
-[[nodiscard]] std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget);
+/// `cheaply`: not where that takes more than a few layers.
+[[nodiscard]] std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget, bool cheaply);
 
 /// Kinds all and seen where all layers have one pattern, whose arcs are listed: by distances from and to a few vertices. Nothing where these leave many
 /// others open (expanders, rings), where many tokens miss something at the depth, or where somebody sees what does not see them in the end.
@@ -216,7 +217,7 @@ inline constexpr double few_orbits = 1.0 / 64;
 /// @param orbit  the least token of each token's orbit under permutations that, with some permutation of registers, keep every pattern
 [[nodiscard]] ReachAnswer answer_by_orbits(const ReachQuestion& question, const std::vector<Vertex>& orbit, const Budget& budget);
 
-/// The same for kinds all and causal, find_layers only and at most 64 columns; nothing where more layers than this are needed, and perhaps where none suffice.
+/// The same for kinds all and causal and find_layers only; nothing where more layers than this are needed, and perhaps where none suffice.
 [[nodiscard]] std::optional<ReachAnswer> find_layers_of_columns(const ReachQuestion& question, const std::vector<Vertex>& columns, std::uint64_t most_layers, const Budget& budget);
 
 /// A layout on two vertices per stretch of neighbours that read the same and that every row reads alike. All members of a stretch but one see, and

@@ -343,7 +343,8 @@ std::shared_ptr<const Shift> recall_shift(const Layout& layout, const Budget& bu
 }
 
 /// Arcs go down, and are the same `by` tokens further on: i sees j as i - by sees j - by, since no path leaves what lies between. The first columns tell all.
-ReachAnswer answer_by_first_columns(const ReachQuestion& question, Vertex by, const Budget& budget) {
+/// @param most_layers  nothing where more layers have to be gone through
+std::optional<ReachAnswer> answer_by_first_columns(const ReachQuestion& question, Vertex by, std::optional<std::uint64_t> most_layers, const Budget& budget) {
   const Vertex tokens = question.layout->tokens;
   const bool all = question.wanted.kind == ClassKind::all;
   ReachAnswer answer;
@@ -355,12 +356,30 @@ ReachAnswer answer_by_first_columns(const ReachQuestion& question, Vertex by, co
     }
     std::vector<Vertex> columns(by);
     std::iota(columns.begin(), columns.end(), question.wanted.ordinary_only ? Vertex{1} : Vertex{0});
-    answer = answer_by_bits(below, budget, &columns);
-    if (question.count_unseen) {
-      for (Vertex i = by; i < tokens; ++i) answer.unseen[i] += answer.unseen[i - by];
+    if (most_layers) {
+      if (below.wanted.kind == ClassKind::seen) return std::nullopt;
+      const bool counts_beyond = below.count_unseen && (!below.depth || *below.depth > *most_layers);
+      if (below.find_layers || counts_beyond) {
+        ReachQuestion asked = below;
+        asked.count_unseen = false;
+        asked.find_layers = true;
+        auto layers = find_layers_of_columns(asked, columns, *most_layers, budget);
+        if (!layers) return std::nullopt;
+        answer = *std::move(layers);
+        below.find_layers = false;
+      }
+    }
+    if (below.count_unseen && answer.reach.layers && (!below.depth || *below.depth >= *answer.reach.layers)) {
+      answer.unseen.assign(tokens, 0);
+    } else if (below.find_layers || below.count_unseen) {
+      ReachAnswer found = answer_by_bits(below, budget, &columns);
+      answer.unseen = std::move(found.unseen);
+      if (below.find_layers) answer.reach = found.reach;
+      for (Vertex i = by; i < tokens && below.count_unseen; ++i) answer.unseen[i] += answer.unseen[i - by];
     }
   }
   if (!all) return answer;
+  answer.reach = {};
   for (Vertex i = 0; i < tokens && question.count_unseen; ++i) answer.unseen[i] += tokens - 1 - i;
   if (question.find_layers) answer.reach = {std::nullopt, UnreachablePair{0, 1}};
   return answer;
@@ -368,11 +387,12 @@ ReachAnswer answer_by_first_columns(const ReachQuestion& question, Vertex by, co
 
 }  // namespace
 
-std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget) {
+std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget, bool cheaply) {
   if (question.weight != nullptr || question.layout->registers > 0 || question.layout->tokens < 2) return std::nullopt;
   const std::shared_ptr<const Shift> shift = recall_shift(*question.layout, budget);
   if (shift->by == 0) return std::nullopt;
-  return shift->offsets.empty() ? answer_by_first_columns(question, shift->by, budget) : OffsetReach(question, shift->offsets, budget).answer();
+  constexpr std::uint64_t few_layers = 64;
+  return shift->offsets.empty() ? answer_by_first_columns(question, shift->by, cheaply ? std::optional(few_layers) : std::nullopt, budget) : OffsetReach(question, shift->offsets, budget).answer();
 }
 
 }  // namespace sightline::sight
