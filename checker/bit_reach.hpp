@@ -82,9 +82,9 @@ public:
   Strip(const Layout& layout, const SharedLayers& layers, const LayerReaders& readers, std::vector<Vertex> columns)
       : columns(std::move(columns)), layout_(layout), layers_(layers), readers_(readers) {}
 
-  // Calls visit(q) for q = 0 and after every layer that changes something, until it says false, nothing changes, or `depth`.
+  // Calls visit(q) for q = 0 and after every layer that changes something, until it says false, nothing changes, or `depth`: then returns false.
   template <class Visit>
-  void run(std::uint64_t skip, std::uint64_t depth, const Visit& visit) {
+  bool run(std::uint64_t skip, std::uint64_t depth, const Visit& visit) {
     state.assign(layout_.vertices(), Lane{});
     for (const auto& [l, readers] : readers_) waiting_[l] = {{}, std::vector<std::uint8_t>(layers_.at(l).groups.size(), 0)};
     full_ = Lane{};
@@ -93,7 +93,7 @@ public:
       full_.set(k);
       note(columns[k]);
     }
-    if (!visit(std::uint64_t{0})) return;
+    if (!visit(std::uint64_t{0})) return true;
     std::vector<bool> quiet(layout_.layers.size(), false);
     std::size_t idle = 0;
     for (std::uint64_t q = 1; q <= depth && idle < layout_.order.size(); ++q) {
@@ -105,8 +105,9 @@ public:
       }
       idle = 0;
       quiet.assign(quiet.size(), false);
-      if (!visit(q)) return;
+      if (!visit(q)) return true;
     }
+    return idle >= layout_.order.size();
   }
 
   std::vector<Vertex> columns;
@@ -254,25 +255,29 @@ public:
     return result;
   }
 
-  /// After `most` layers the rest counts as never seen.
+  /// Not after more than `most` layers: then it gives up, and is of no use.
   Reach layers(const std::vector<Vertex>* columns = nullptr, std::uint64_t most = never) {
     Reach result{0, {}};
+    most_ = most;
     for_each_strip([&](Strip& strip) {
       Vertex reader = 0;  // what has been seen stays seen
       std::optional<std::pair<Vertex, Vertex>> now, before;
       std::uint64_t last = 0;
-      strip.run(question_.skip, most, [&](std::uint64_t q) {
+      const bool ended = !gave_up_ && strip.run(question_.skip, most, [&](std::uint64_t q) {
         before = std::exchange(now, std::nullopt);
         for (; reader < layout_.tokens && !now; reader += now ? 0 : 1) now = missing(strip, reader);
         last = q;
         return now.has_value();
       });
+      gave_up_ = gave_up_ || !ended;
       if (now) result = {std::nullopt, now};
       else if (last > *result.layers) result = {last, before};
-      return result.layers.has_value();
+      return result.layers.has_value() && !gave_up_;
     }, columns);
     return result;
   }
+
+  [[nodiscard]] bool gave_up() const { return gave_up_; }
 
 private:
   template <class Visit>
@@ -287,7 +292,7 @@ private:
       Strip strip(layout_, layers_, readers_, {begin, begin + static_cast<std::ptrdiff_t>(std::min(lane_bits, all.size() - k))});
       ever_.clear();
       if (question_.kind == ClassKind::seen && question_.sets == nullptr) {
-        strip.run(question_.skip, never, [](std::uint64_t) { return true; });
+        if (!strip.run(question_.skip, most_, [](std::uint64_t) { return true; })) gave_up_ = true;
         ever_ = strip.state;
       }
       common_ = Lane{};
@@ -378,6 +383,8 @@ private:
   LayerReaders readers_;
   std::vector<Lane> ever_;
   Lane common_;
+  std::uint64_t most_ = never;  ///< layers
+  bool gave_up_ = false;
 };
 
 /// BitReach::layers of some columns.

@@ -209,9 +209,9 @@ std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedL
     std::vector<Vertex> columns(by_);
     std::iota(columns.begin(), columns.end(), question.ordinary_only ? Vertex{1} : Vertex{0});
     if (!soon) return BitReach<>(layout_, shared, question).layers(&columns);
-    if (question.kind == ClassKind::seen) return std::nullopt;
-    const Reach reach = BitReach<>(layout_, shared, question).layers(&columns, few_layers);
-    return reach.layers ? std::optional(reach) : std::nullopt;
+    BitReach<> bits(layout_, shared, question);
+    const Reach reach = bits.layers(&columns, few_layers);
+    return bits.gave_up() ? std::nullopt : std::optional(reach);
   }
   Walk walk(*this, question);
   Reach result{0, {}};
@@ -261,10 +261,10 @@ std::optional<Unseen> Shifts::unseen(const ReachQuestion& question, std::optiona
   std::iota(columns.begin(), columns.end(), question.ordinary_only ? Vertex{1} : Vertex{0});
   Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
   bool all_seen = false;
-  if (soon && depth.value_or(never) > few_layers) {
+  if (soon && (depth.value_or(never) > few_layers || question.kind == ClassKind::seen)) {
     const auto reach = layers(below, shared, true);
-    all_seen = reach && *reach->layers <= depth.value_or(never);
-    if (!all_seen) return std::nullopt;
+    if (!reach) return std::nullopt;
+    all_seen = reach->layers && *reach->layers <= depth.value_or(never);
   }
   if (!all_seen) {
     result = BitReach<>(layout_, shared, below).unseen(depth, &columns);

@@ -133,7 +133,7 @@ public:
     quiet_.resize(layers_.size());
   }
 
-  /// Was something missing after `most_layers`, and the search given up?
+  /// Was something missing, or did it change, after `most_layers`, and the search given up?
   [[nodiscard]] bool gave_up() const { return gave_up_; }
 
   ReachAnswer answer(const std::vector<Vertex>* columns, std::optional<std::uint64_t> most_layers = std::nullopt) {
@@ -315,7 +315,7 @@ private:
       before = missing;
       if (collects_) latest_ = list_missing(missing->reader);
       if (!next_change(q, most_layers_)) {
-        gave_up_ = most_layers_ && q >= *most_layers_;
+        gave_up_ = gave_up_ || (most_layers_ && q >= *most_layers_);
         reach = {std::nullopt, missing};
         return;
       }
@@ -339,7 +339,10 @@ private:
     std::uint64_t q = 0;
     for (;;) {
       old_ = state_;
-      if (!next_change(q, std::nullopt)) break;
+      if (!next_change(q, most_layers_)) {
+        gave_up_ = gave_up_ || (most_layers_ && q >= *most_layers_);
+        break;
+      }
       if (!have_given && q > *question_.depth) {
         given = old_;
         have_given = true;

@@ -357,8 +357,8 @@ std::optional<ReachAnswer> answer_by_first_columns(const ReachQuestion& question
     std::vector<Vertex> columns(by);
     std::iota(columns.begin(), columns.end(), question.wanted.ordinary_only ? Vertex{1} : Vertex{0});
     if (most_layers) {
-      if (below.wanted.kind == ClassKind::seen) return std::nullopt;
-      const bool counts_beyond = below.count_unseen && (!below.depth || *below.depth > *most_layers);
+      // What kind `seen` counts is bounded by what is ever seen.
+      const bool counts_beyond = below.count_unseen && (!below.depth || *below.depth > *most_layers || below.wanted.kind == ClassKind::seen);
       if (below.find_layers || counts_beyond) {
         ReachQuestion asked = below;
         asked.count_unseen = false;

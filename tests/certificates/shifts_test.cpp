@@ -23,7 +23,8 @@ struct Shifted {
 /// Offsets i - j that readers of each residue have: of any sign in one layer, or down in up to three; now and then one arc too many or one that is missing.
 Shifted make_shifted(std::mt19937& random, Vertex tokens) {
   const auto below = [&](Vertex k) { return static_cast<Vertex>(random() % k); };
-  const bool up = random() % 3 == 0;
+  const bool many = tokens > 120;  // and short steps: many layers
+  const bool up = !many && random() % 3 == 0;
   const Vertex by = up ? 1 : 1 + below(std::max<Vertex>(1, tokens / 8));
   std::vector<std::vector<oracle::Head>> layers(up ? 1 : 1 + below(3));
   bool is_shifted = up || tokens >= 8;
@@ -35,6 +36,10 @@ Shifted make_shifted(std::mt19937& random, Vertex tokens) {
         for (std::int64_t k = 0; k < count; ++k) of.insert(first + k * step);
       };
       if (random() % 4 > 0) add(0, 1, 1);
+      if (many) {
+        add(1 + below(2), 1, 1);
+        continue;
+      }
       for (Vertex k = below(3); k-- > 0;) add(below(tokens), 1, 1);
       if (random() % 3 == 0) add(below(4), 1 + below(5), below(tokens));
       if (up && random() % 4 > 0) add(-std::int64_t{below(tokens)}, 1 + below(4), 1 + below(6));
@@ -68,9 +73,9 @@ Shifted make_shifted(std::mt19937& random, Vertex tokens) {
 
 TEST_CASE("layouts that are the same some tokens further on: few columns say what all say") {
   std::mt19937 random(23);
-  int single = 0, several = 0, both_signs = 0, never = 0, counted = 0, passed = 0, quick = 0;
+  int single = 0, several = 0, both_signs = 0, never = 0, counted = 0, passed = 0, quick = 0, left = 0;
   for (int k = 0; k < 1500; ++k) {
-    const auto [layout, by, goes_up, is_shifted] = make_shifted(random, 2 + random() % (k % 5 == 0 ? 90 : 40));
+    const auto [layout, by, goes_up, is_shifted] = make_shifted(random, k % 50 == 0 ? 160 : 2 + random() % (k % 5 == 0 ? 90 : 40));
     const checker::Layout copy = convert::to_checker(layout);
     std::map<std::uint32_t, checker::ReadLayer> read;
     checker::SharedLayers shared;
@@ -91,7 +96,8 @@ TEST_CASE("layouts that are the same some tokens further on: few columns say wha
       const bool cheaply = random() % 2 == 0;
       const auto found = answer_by_shifts(question, unlimited, cheaply);
       if (shifts && !found) {
-        REQUIRE((cheaply && question.wanted.kind == ClassKind::seen));
+        REQUIRE(cheaply);
+        ++left;
         continue;
       }
       REQUIRE(found.has_value() == (shifts != nullptr));
@@ -137,6 +143,7 @@ TEST_CASE("layouts that are the same some tokens further on: few columns say wha
   CHECK(counted > 5000);
   CHECK(passed > 2000);
   CHECK(quick > 5000);
+  CHECK(left > 20);
 }
 
 }  // namespace sightline::sight
