@@ -67,11 +67,13 @@ public:
   }
 
   bool explains(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) {
-    for (std::uint64_t steps = 1; steps + first_ <= views_.depth_; steps *= 2) {
+    int tries = 3;  // what surrounds all roots of a cluster is more where more surrounds each
+    for (std::uint64_t steps = 1; steps + first_ <= views_.depth_ && tries > 0; steps *= 2) {
       const Found found = tell_apart(roots, static_cast<std::int64_t>(views_.depth_ - steps));
       if (found == Found::too_long) return false;
       if (found == Found::alike) continue;
-      return std::all_of(clusters_.begin(), clusters_.end(), [&](const Cluster& cluster) { return fixes_all(cluster, number); });
+      if (std::all_of(clusters_.begin(), clusters_.end(), [&](const Cluster& cluster) { return fixes_all(cluster, number); })) return true;
+      --tries;
     }
     return false;
   }

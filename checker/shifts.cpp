@@ -106,6 +106,7 @@ public:
       : zero(shifts.looks_up_ ? shifts.layout_.tokens - 1 : 0), shifts_(shifts), question_(question), tokens_(shifts.layout_.tokens), from_(question.ordinary_only ? 1 : 0), size_(std::size_t{zero} + tokens_) {
     seen.assign(size_ / 64 + 1, 0);
     seen[zero / 64] |= std::uint64_t{1} << (zero % 64);
+    used_ = whole_ = {zero / 64, zero / 64};
   }
 
   /// Calls visit(q) after every layer that shows more, until it says false, nothing changes any more, or `depth`. False: given up.
@@ -132,12 +133,12 @@ public:
   [[nodiscard]] bool has(std::size_t at) const { return (seen[at / 64] >> (at % 64) & 1) != 0; }
 
   /// The first token j, at least `from`, that i is to see (kinds all and causal) and does not: of the least such i.
-  [[nodiscard]] std::optional<Pair> missing() const {
-    for (Vertex j = 1; j < tokens_ && question_.kind == ClassKind::all; ++j) {
-      if (j > zero || !has(zero - j)) return Pair{0, j};
+  [[nodiscard]] std::optional<Pair> missing() {
+    for (; above_ < tokens_ && question_.kind == ClassKind::all; ++above_) {
+      if (above_ > zero || !has(zero - above_)) return Pair{0, above_};
     }
-    for (Vertex below = 0; below + from_ < tokens_; ++below) {
-      if (!has(zero + below)) return Pair{below + from_, from_};
+    for (; below_ + from_ < tokens_; ++below_) {
+      if (!has(zero + below_)) return Pair{below_ + from_, from_};
     }
     return std::nullopt;
   }
@@ -166,8 +167,10 @@ public:
 private:
   static constexpr std::uint64_t most_work = std::uint64_t{1} << 31;
 
-  /// The members of `in`, each so many places further (or before), joined to `out`.
-  void join_moved(std::vector<std::uint64_t>& out, const std::vector<std::uint64_t>& in, std::uint64_t places, bool further) {
+  using Words = std::vector<std::uint64_t>;
+
+  /// The members of `in`, each so many places further (or before), joined to `out`, as far as that goes.
+  void join_moved(Words& out, const Words& in, std::uint64_t places, bool further) {
     work_ += out.size();
     const std::size_t words = places / 64;
     const unsigned bits = places % 64;
@@ -179,27 +182,51 @@ private:
       if (bits > 0) word = further ? word << bits | word_of(next) >> (64 - bits) : word >> bits | word_of(next) << (64 - bits);
       out[w] |= word;
     }
-    if (further) out.back() &= (std::uint64_t{1} << (size_ % 64)) - 1;
   }
 
-  bool add_layer(std::uint32_t l) {
-    poll();
-    std::vector<std::uint64_t> next = seen;
+  /// Words from .. to: what readers in there show of places in there.
+  void add_within(std::uint32_t l, std::size_t from, std::size_t to, bool& changed) {
+    const Words here(seen.begin() + static_cast<std::ptrdiff_t>(from), seen.begin() + static_cast<std::ptrdiff_t>(to) + 1);
+    Words next = here, moved;
     for (const Steps& steps : shifts_.steps_.at(l)) {
-      std::vector<std::uint64_t> moved(seen.size(), 0);
-      join_moved(moved, seen, steps.start, steps.below);
+      moved.assign(here.size(), 0);
+      join_moved(moved, here, steps.start, steps.below);
       for (std::uint64_t have = 1; have < steps.count; have *= 2) join_moved(moved, moved, std::min<std::uint64_t>(have, steps.count - have) * steps.step, steps.below);
       for (std::size_t w = 0; w < next.size(); ++w) next[w] |= moved[w];
     }
-    if (next == seen) return false;
-    seen = std::move(next);
-    return true;
+    if (to + 1 == seen.size()) next.back() &= (std::uint64_t{1} << (size_ % 64)) - 1;
+    changed = changed || next != here;
+    std::copy(next.begin(), next.end(), seen.begin() + static_cast<std::ptrdiff_t>(from));
+  }
+
+  /// Where all words around the own token's are whole, only what lies beyond them and comes from near their ends can be new.
+  bool add_layer(std::uint32_t l) {
+    poll();
+    std::uint64_t longest = 0;
+    for (const Steps& steps : shifts_.steps_.at(l)) longest = std::max(longest, steps.start + std::uint64_t{steps.count - 1} * steps.step);
+    const std::size_t words = longest / 64 + 1, last = seen.size() - 1;
+    const std::size_t from = used_.first - std::min(used_.first, words), to = std::min(last, used_.second + words);
+    bool changed = false;
+    if (~seen[zero / 64] != 0 || whole_.second - whole_.first <= 2 * words) {
+      add_within(l, from, to, changed);
+    } else {
+      if (whole_.second < last) add_within(l, whole_.second - words, to, changed);
+      if (whole_.first > 0) add_within(l, from, whole_.first + words, changed);
+    }
+    used_ = {from, to};
+    while (used_.first < zero / 64 && seen[used_.first] == 0) ++used_.first;
+    while (used_.second > zero / 64 && seen[used_.second] == 0) --used_.second;
+    while (whole_.first > 0 && ~seen[whole_.first] == 0 && ~seen[whole_.first - 1] == 0) --whole_.first;
+    while (whole_.second < last && ~seen[whole_.second] == 0 && ~seen[whole_.second + 1] == 0) ++whole_.second;
+    return changed;
   }
 
   const Shifts& shifts_;
   const ReachQuestion& question_;
   Vertex tokens_, from_;
   std::size_t size_;
+  std::pair<std::size_t, std::size_t> used_, whole_;  ///< words: all others are empty; and around the own token's, all of these are whole where that one is
+  Vertex above_ = 1, below_ = 0;                      ///< all that is nearer is seen
   std::uint64_t work_ = 0;
 };
 

@@ -52,11 +52,13 @@ public:
   }
 
   bool explains(const std::vector<Vertex>& number) {
-    for (std::uint64_t steps = 1; steps + last_first_ <= views_.depth_; steps *= 2) {
+    int tries = 3;  // the roots of a cluster have more in common the more surrounds them
+    for (std::uint64_t steps = 1; steps + last_first_ <= views_.depth_ && tries > 0; steps *= 2) {
       const std::optional<bool> told = tell_apart(views_.depth_ - steps);
       if (!told) return false;
       if (!*told) continue;
-      return std::all_of(clusters_.begin(), clusters_.end(), [&](const Cluster& cluster) { return fixes_all(cluster, number); });
+      if (std::all_of(clusters_.begin(), clusters_.end(), [&](const Cluster& cluster) { return fixes_all(cluster, number); })) return true;
+      --tries;
     }
     return false;
   }

@@ -197,6 +197,8 @@ struct GridFactors {
 /// all lead down. Nothing otherwise, with registers and weights. A step of one token: O(runs of a row * n / 64) a layer; of p: p / 512 passes over the rows.
 /// `cheaply`: not where that takes more than a few layers.
 [[nodiscard]] std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget, bool cheaply);
+/// Is it a step of one token, where it is quick unless layers are very many?
+[[nodiscard]] bool do_offsets_answer(const ReachQuestion& question, const Budget& budget);
 
 /// Kinds all and seen where all layers have one pattern, whose arcs are listed: by distances from and to a few vertices. Nothing where these leave many
 /// others open (expanders, rings), where many tokens miss something at the depth, or where somebody sees what does not see them in the end.

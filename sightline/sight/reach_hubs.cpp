@@ -77,7 +77,9 @@ std::optional<std::uint64_t> find_full_view(const ReachQuestion& question, Verte
 
 std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
+  constexpr Vertex worth_it = 1024;
   if (question.wanted.kind == ClassKind::seen || layout.order.empty() || layout.tokens < 2) return std::nullopt;
+  if (layout.vertices() > worth_it && do_offsets_answer(question, budget)) return std::nullopt;
   const ReadLayers layers = find_read_layers(layout, budget);
   const std::vector<double> traffic = compute_traffic(layout, layers, budget);
 
@@ -101,7 +103,6 @@ std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Bud
   sampled.find_layers = true;
   // Many layers of whole columns cost more than views as intervals do, where these answer.
   constexpr std::uint64_t usual_layers = 128;
-  constexpr Vertex worth_it = 1024;
   // Below a reader nothing but two layers, of the first two periods, bounds the answer.
   const bool by_two_only = question.wanted.kind != ClassKind::all;
   std::optional<ReachAnswer> quick = find_layers_of_columns(sampled, columns, by_two_only ? std::min<std::uint64_t>(usual_layers, 2 * layout.order.size()) : usual_layers, budget);

@@ -94,6 +94,13 @@ public:
     const bool reads_up = std::any_of(layers.begin(), layers.end(), [](const Offsets& layer) { return !layer.up.empty(); });
     base_ = reads_up ? tokens_ - 1 : 0;
     size_ = std::size_t{base_} + tokens_;
+    for (const Offsets& layer : layers) {
+      Vertex most = 0;
+      for (const auto* ranges : {&layer.down, &layer.up}) {
+        for (const ReadRange& range : *ranges) most = std::max(most, range.last);
+      }
+      reach_.push_back(most / 64 + 1);
+    }
     budget_.ask(bytes());
   }
   OffsetReach(const OffsetReach&) = delete;
@@ -131,11 +138,16 @@ private:
   void start() {
     state_.assign(size_ / 64 + 1, 0);
     state_[base_ / 64] |= std::uint64_t{1} << (base_ % 64);
+    used_low_ = used_high_ = base_ / 64;
+    whole_low_ = 1;
+    whole_high_ = 0;
+    above_ = 1;
+    below_ = 0;
     run_ = idle_ = 0;
     in_run_ = 0;
   }
 
-  /// out |= in, each member moved `by` places up or down; both may be one.
+  /// out |= in, each member moved `by` places up or down as far as the words go; both may be one.
   void unite_moved(Set& out, const Set& in, std::uint64_t by, bool up) {
     const std::size_t words = by / 64, bits = by % 64;
     work_ += out.size();
@@ -146,7 +158,6 @@ private:
         if (bits > 0 && w > words) word |= in[w - words - 1] >> (64 - bits);
         out[w] |= word;
       }
-      out.back() &= (std::uint64_t{1} << (size_ % 64)) - 1;
     } else {
       for (std::size_t w = 0; w + words < out.size(); ++w) {
         std::uint64_t word = in[w + words] >> bits;
@@ -156,10 +167,11 @@ private:
     }
   }
 
+  /// Adds what the members of `window_` are moved to.
   void add(const std::vector<ReadRange>& ranges, bool up) {
     for (const ReadRange& range : ranges) {
-      moved_.assign(state_.size(), 0);
-      unite_moved(moved_, state_, range.first, up);
+      moved_.assign(window_.size(), 0);
+      unite_moved(moved_, window_, range.first, up);
       const std::uint64_t members = (range.last - range.first) / range.step + 1;
       for (std::uint64_t have = 1; have < members;) {
         const std::uint64_t more = std::min(have, members - have);
@@ -170,14 +182,42 @@ private:
     }
   }
 
+  /// Words first .. last, from which nothing outside of them that matters is reached.
+  bool apply_within(const Offsets& offsets, std::size_t first, std::size_t last) {
+    window_.assign(state_.begin() + static_cast<std::ptrdiff_t>(first), state_.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+    next_ = window_;
+    add(offsets.down, true);
+    add(offsets.up, false);
+    if (last + 1 == state_.size()) next_.back() &= (std::uint64_t{1} << (size_ % 64)) - 1;
+    if (next_ == window_) return false;
+    std::copy(next_.begin(), next_.end(), state_.begin() + static_cast<std::ptrdiff_t>(first));
+    return true;
+  }
+
+  /// Of a set that is whole around its middle, only the two ends change.
   bool apply(std::uint32_t layer) {
     budget_.poll();
-    next_ = state_;
-    add(layers_[layer].down, true);
-    add(layers_[layer].up, false);
-    if (next_ == state_) return false;
-    state_.swap(next_);
-    return true;
+    const std::size_t words = reach_[layer], end = state_.size() - 1;
+    const std::size_t low = used_low_ > words ? used_low_ - words : 0, high = std::min(end, used_high_ + words);
+    bool changed = false;
+    if (whole_low_ > whole_high_ || whole_high_ - whole_low_ <= 2 * words) {
+      changed = apply_within(layers_[layer], low, high);
+    } else {
+      if (whole_high_ < end) changed = apply_within(layers_[layer], whole_high_ - words, high);
+      if (whole_low_ > 0) changed = apply_within(layers_[layer], low, whole_low_ + words) || changed;
+    }
+    while (used_low_ > low && has_any(low, used_low_ - 1)) --used_low_;
+    while (used_high_ < high && has_any(used_high_ + 1, high)) ++used_high_;
+    if (whole_low_ > whole_high_ && ~state_[base_ / 64] == 0) whole_low_ = whole_high_ = base_ / 64;
+    if (whole_low_ <= whole_high_) {
+      while (whole_low_ > 0 && ~state_[whole_low_ - 1] == 0) --whole_low_;
+      while (whole_high_ < end && ~state_[whole_high_ + 1] == 0) ++whole_high_;
+    }
+    return changed;
+  }
+
+  [[nodiscard]] bool has_any(std::size_t first, std::size_t last) const {
+    return std::any_of(state_.begin() + static_cast<std::ptrdiff_t>(first), state_.begin() + static_cast<std::ptrdiff_t>(last) + 1, [](std::uint64_t word) { return word != 0; });
   }
 
   /// Goes on until a layer changes something; false: nothing ever changes again, or not up to `limit`.
@@ -205,14 +245,14 @@ private:
   }
 
   /// The least reader that misses a token, and the least that it misses (kinds all and causal).
-  [[nodiscard]] std::optional<UnreachablePair> find_missing() const {
+  [[nodiscard]] std::optional<UnreachablePair> find_missing() {
     if (question_.wanted.kind == ClassKind::all) {
-      for (Vertex j = 1; j < tokens_; ++j) {
-        if (j > base_ || !has(base_ - j)) return UnreachablePair{0, j};
+      for (; above_ < tokens_; ++above_) {
+        if (above_ > base_ || !has(base_ - above_)) return UnreachablePair{0, above_};
       }
     }
-    for (Vertex offset = 0; offset + from_ < tokens_; ++offset) {
-      if (!has(base_ + offset)) return UnreachablePair{offset + from_, from_};
+    for (; below_ + from_ < tokens_; ++below_) {
+      if (!has(base_ + below_)) return UnreachablePair{below_ + from_, from_};
     }
     return std::nullopt;
   }
@@ -284,7 +324,10 @@ private:
   Vertex tokens_, from_, base_ = 0;
   std::size_t size_ = 0;
   std::vector<LayerRun> period_;
-  Set state_, next_, moved_;
+  Set state_, window_, next_, moved_;
+  std::vector<std::size_t> reach_;  ///< by layer: how many words further a member can be moved, at most
+  std::size_t used_low_ = 0, used_high_ = 0, whole_low_ = 1, whole_high_ = 0;  ///< words with members, and around the own token words of members only
+  Vertex above_ = 1, below_ = 0;  ///< all nearer to the own token is seen
   std::size_t run_ = 0, idle_ = 0;
   std::uint64_t in_run_ = 0, work_ = 0;
   bool is_too_much_ = false;
@@ -385,10 +428,14 @@ std::optional<ReachAnswer> answer_by_first_columns(const ReachQuestion& question
   return answer;
 }
 
+bool may_shift(const ReachQuestion& question) { return question.weight == nullptr && question.layout->registers == 0 && question.layout->tokens > 1; }
+
 }  // namespace
 
+bool do_offsets_answer(const ReachQuestion& question, const Budget& budget) { return may_shift(question) && !recall_shift(*question.layout, budget)->offsets.empty(); }
+
 std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget, bool cheaply) {
-  if (question.weight != nullptr || question.layout->registers > 0 || question.layout->tokens < 2) return std::nullopt;
+  if (!may_shift(question)) return std::nullopt;
   const std::shared_ptr<const Shift> shift = recall_shift(*question.layout, budget);
   if (shift->by == 0) return std::nullopt;
   constexpr std::uint64_t few_layers = 64;

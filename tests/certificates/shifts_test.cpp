@@ -23,9 +23,9 @@ struct Shifted {
 /// Offsets i - j that readers of each residue have: of any sign in one layer, or down in up to three; now and then one arc too many or one that is missing.
 Shifted make_shifted(std::mt19937& random, Vertex tokens) {
   const auto below = [&](Vertex k) { return static_cast<Vertex>(random() % k); };
-  const bool many = tokens > 120;  // and short steps: many layers
-  const bool up = !many && random() % 3 == 0;
-  const Vertex by = up ? 1 : 1 + below(std::max<Vertex>(1, tokens / 8));
+  const bool many = tokens > 120, wide = tokens > 1000;  // and short steps: many layers, or whole words of what is seen
+  const bool up = wide ? random() % 2 == 0 : !many && random() % 3 == 0;
+  const Vertex by = up || wide ? 1 : 1 + below(std::max<Vertex>(1, tokens / 8));
   std::vector<std::vector<oracle::Head>> layers(up ? 1 : 1 + below(3));
   bool is_shifted = up || tokens >= 8;
   for (auto& heads : layers) {
@@ -37,7 +37,8 @@ Shifted make_shifted(std::mt19937& random, Vertex tokens) {
       };
       if (random() % 4 > 0) add(0, 1, 1);
       if (many) {
-        add(1 + below(2), 1, 1);
+        add(1 + below(wide ? 60 : 2), 1 + below(3), 1 + below(wide ? 8 : 1));
+        if (up) add(-std::int64_t{1 + below(90)}, 1 + below(3), 1 + below(8));
         continue;
       }
       for (Vertex k = below(3); k-- > 0;) add(below(tokens), 1, 1);
@@ -75,7 +76,7 @@ TEST_CASE("layouts that are the same some tokens further on: few columns say wha
   std::mt19937 random(23);
   int single = 0, several = 0, both_signs = 0, never = 0, counted = 0, passed = 0, quick = 0, left = 0;
   for (int k = 0; k < 1500; ++k) {
-    const auto [layout, by, goes_up, is_shifted] = make_shifted(random, k % 50 == 0 ? 160 : 2 + random() % (k % 5 == 0 ? 90 : 40));
+    const auto [layout, by, goes_up, is_shifted] = make_shifted(random, k % 50 == 0 ? 160 : k % 50 == 1 ? 1100 + random() % 600 : 2 + random() % (k % 5 == 0 ? 90 : 40));
     const checker::Layout copy = convert::to_checker(layout);
     std::map<std::uint32_t, checker::ReadLayer> read;
     checker::SharedLayers shared;
