@@ -1,5 +1,6 @@
 // Two layers that suffice: rows of the later one that meet the readers of every column of the earlier one (strided patterns).
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -136,6 +137,52 @@ bool do_two_layers_suffice(const std::optional<RowShape>& readers, const std::op
     }
     // Asked of i >= j only: up to `end` the token is its own k, and behind it the row goes as far as i.
     if (end + 1 < tokens && (rows->latest_first > end || rows->gap > end - j + 1)) return false;
+  }
+  return true;
+}
+
+// Each token reads, in the earlier layer, all that read what it reads: its class. Whoever meets all classes in the later one sees everything.
+bool do_rows_meet_classes(const ReadLayer& earlier, const std::optional<RowShape>& rows, Vertex tokens) {
+  constexpr std::size_t most_in_row = 64;
+  if (!rows || earlier.groups.empty()) return false;
+  std::map<std::vector<Range>, std::uint32_t> number;
+  std::vector<std::uint32_t> class_of(tokens, 0);
+  std::vector<std::uint64_t> open;  // of each class: members that were not among its readers yet
+  Vertex passed = 0;
+  for (const ReadLayer::Group& group : earlier.groups) {
+    poll();
+    std::vector<Range> row;
+    for (const Range& range : earlier.row(group)) row.push_back({range.first == range.last ? 1 : range.step, range.first, range.last});
+    if (row.empty() || row.size() > most_in_row || group.begin != passed) return false;
+    passed = group.end;
+    const auto [at, fresh] = number.try_emplace(row, static_cast<std::uint32_t>(open.size()));
+    if (fresh) {
+      std::sort(row.begin(), row.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
+      open.push_back(0);
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        if (k > 0 && row[k].first <= row[k - 1].last) return false;
+        open.back() += (row[k].last - row[k].first) / row[k].step + 1;
+      }
+    }
+    for (Vertex i = group.begin; i < group.end; ++i) {
+      const bool own = std::ranges::any_of(row, [i](const Range& range) { return i >= range.first && i <= range.last && (i - range.first) % range.step == 0; });
+      if (!own || open[at->second]-- == 0) return false;
+      class_of[i] = at->second;
+    }
+  }
+  if (passed != tokens || std::ranges::any_of(open, [](std::uint64_t left) { return left > 0; })) return false;
+  // [from, end) holds all classes; a row's interval that begins at `from` must not end sooner.
+  std::vector<Vertex> held(open.size(), 0), end_of(tokens, 0);
+  std::size_t missing = held.size();
+  Vertex end = 0;
+  for (Vertex from = 0; from < tokens; ++from) {
+    for (; missing > 0 && end < tokens; ++end) missing -= held[class_of[end]]++ == 0 ? 1 : 0;
+    if (missing == 0) end_of[from] = end;
+    if (missing > 0) break;
+    missing += --held[class_of[from]] == 0 ? 1 : 0;
+  }
+  for (Vertex i = 0; i < tokens; ++i) {
+    if (end_of[rows->from[i]] == 0 || rows->to[i] + 1 < end_of[rows->from[i]]) return false;
   }
   return true;
 }

@@ -233,6 +233,7 @@ struct ReachMemory::State {
         // Runs of one relation are disjoint, those of several heads need not be. Shapes look at every reader by itself, so they come last.
         if (layout.layers[pair.second].size() == 1 && do_gatherers_suffice(layers().at(pair.first), layers().at(pair.second), layout.tokens, causal)) return known->second = q;
         if (do_two_layers_suffice(shape(pair.first), shape(pair.second), layout.tokens, causal)) return known->second = q;
+        if (!causal && do_rows_meet_classes(layers().at(pair.first), shape(pair.second), layout.tokens)) return known->second = q;
       }
     }
     return std::nullopt;

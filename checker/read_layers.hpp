@@ -118,6 +118,9 @@ struct RowShape {
 /// false may mean: not found out.
 [[nodiscard]] bool do_two_layers_suffice(const std::optional<RowShape>& readers, const std::optional<RowShape>& rows, Vertex tokens, bool causal);
 
+/// The same, all tokens wanted, where the earlier layer's rows are classes (columns of a grid, blocks) and `rows` are those of the later one. O(ranges).
+[[nodiscard]] bool do_rows_meet_classes(const ReadLayer& earlier, const std::optional<RowShape>& rows, Vertex tokens);
+
 /// The same shown by tokens that all (causal: all from them on) read in the later layer, and that read everything in the earlier one
 /// (gathering.cpp). The ranges of a row of the later layer must be disjoint. O(ranges + tokens * steps).
 [[nodiscard]] bool do_gatherers_suffice(const ReadLayer& earlier, const ReadLayer& later, Vertex tokens, bool causal);

@@ -1,7 +1,9 @@
 // Upper bounds on "connected" that read two layers only, on runs: rows that must meet columns.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "sightline/sight/reach_engine.hpp"
@@ -19,6 +21,12 @@ struct RowShape {
   bool monotone = true;          // both ends grow with i
   Vertex gap = 1;                // no row leaves more than gap - 1 neighbours out between its first and last member
   Vertex latest_first = 0, earliest_last = nobody;
+};
+
+struct RangesBefore {
+  bool operator()(const std::vector<ReadRange>& a, const std::vector<ReadRange>& b) const {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const ReadRange& x, const ReadRange& y) { return std::tie(x.first, x.last, x.step) < std::tie(y.first, y.last, y.step); });
+  }
 };
 
 /// A member next to an interval, and how far its range goes on from there without a gap.
@@ -159,6 +167,56 @@ bool do_rows_cross(const ReachQuestion& question, const ReadLayer& earlier, cons
       continue;
     }
     if (rows.latest_first > e || rows.earliest_last < start || rows.gap > e - start + 1) return false;
+  }
+  return true;
+}
+
+// The earlier layer's rows are classes: each token reads those that read what it reads. A row of the later one that meets every class reads everything.
+bool do_rows_meet_classes(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget) {
+  const Vertex tokens = question.layout->tokens;
+  if (question.wanted.kind == ClassKind::causal || question.layout->registers > 0) return false;
+  std::map<std::vector<ReadRange>, Vertex, RangesBefore> numbers;
+  std::vector<Vertex> class_of(tokens);
+  std::vector<std::uint64_t> readers, members;
+  std::vector<ReadRange> row;
+  constexpr std::size_t most_in_row = 64;
+  for (const ReadGroup& group : earlier.groups) {
+    budget.poll();
+    row.clear();
+    for (const ReadRange& range : earlier.row(group)) row.push_back(range);
+    if (row.empty() || row.size() > most_in_row) return false;
+    tidy(row);
+    const auto [at, is_new] = numbers.try_emplace(row, static_cast<Vertex>(readers.size()));
+    if (is_new) {
+      readers.push_back(0);
+      members.push_back(0);
+      Vertex end = 0;
+      for (const ReadRange& range : row) {
+        if (range.first < end) return false;  // ranges that overlap count twice
+        end = range.last + 1;
+        members.back() += (range.last - range.first) / range.step + 1;
+      }
+    }
+    for (Vertex i = group.begin; i < group.end; ++i) {
+      if (std::none_of(row.begin(), row.end(), [i](const ReadRange& range) { return i >= range.first && i <= range.last && (i - range.first) % range.step == 0; })) return false;
+      class_of[i] = at->second;
+      ++readers[at->second];
+    }
+  }
+  if (readers != members) return false;
+  const auto rows = measure_rows(later, tokens, budget);
+  if (!rows) return false;
+  // From each token on, the first one by which all classes were met: the window that holds them all moves along.
+  std::vector<Vertex> met(readers.size(), 0), by(tokens, nobody);
+  std::size_t open = readers.size();
+  for (Vertex from = 0, to = 0; from < tokens; ++from) {
+    while (open > 0 && to < tokens) open -= met[class_of[to++]]++ == 0 ? 1 : 0;
+    if (open > 0) break;
+    by[from] = to - 1;
+    open += --met[class_of[from]] == 0 ? 1 : 0;
+  }
+  for (Vertex i = 0; i < tokens; ++i) {
+    if (rows->to[i] < by[rows->from[i]] || by[rows->from[i]] == nobody) return false;
   }
   return true;
 }

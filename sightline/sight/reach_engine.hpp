@@ -187,6 +187,8 @@ struct GridFactors {
 /// layer whose gaps are no longer than the intervals in which each column of the earlier one is read (strided, axial); or
 /// tokens that everybody reads in the later layer and that together read everything in the earlier one (fixed). O(ranges).
 [[nodiscard]] bool do_rows_cross(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget);
+/// The same where the earlier layer's rows are classes (columns of a grid, blocks), all of which the interval around each reader of the later one meets; kind `all`.
+[[nodiscard]] bool do_rows_meet_classes(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget);
 [[nodiscard]] bool does_core_suffice(const ReachQuestion& question, const ReadLayer& earlier, const ReadLayer& later, const Budget& budget);
 
 /// Views that are a few intervals each, at every depth (docs/theory.md 16.48). Nothing where there are more, with weights, and for find_layers where some

@@ -48,7 +48,7 @@ bool is_bounded_by_two(const ReachQuestion& question, const ReadLayers& layers, 
       tried.push_back(pair);
       // Counting readers of a core needs disjoint ranges.
       if (layout.layers[pair.second].relations.size() == 1 && does_core_suffice(question, *layers[pair.first], *layers[pair.second], budget)) return true;
-      if (do_rows_cross(question, *layers[pair.first], *layers[pair.second], budget)) return true;
+      if (do_rows_cross(question, *layers[pair.first], *layers[pair.second], budget) || do_rows_meet_classes(question, *layers[pair.first], *layers[pair.second], budget)) return true;
     }
   }
   return false;
