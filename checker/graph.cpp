@@ -39,9 +39,12 @@ void expand(std::vector<Run>& runs) {
   runs.swap(flat);
 }
 
+/// Members that are sooner sorted by step than written out.
 bool has_long_steps(const std::vector<Run>& runs) {
-  constexpr Vertex many = 1024;  // fewer are sooner written out than sorted by step
-  return std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.step > 1 && run.size() > many; });
+  constexpr std::uint64_t many = 1024, many_for_each = 32;
+  std::uint64_t members = 0;
+  for (const Run& run : runs) members += run.step > 1 ? run.size() : 0;
+  return members > many || members > many_for_each * runs.size();
 }
 bool has_one_colour_each(const std::vector<Run>& runs) {
   return std::all_of(runs.begin(), runs.end(), [](const Run& run) { return run.colour_step == 0 || run.first == run.last; });
@@ -132,22 +135,27 @@ StretchMap::StretchMap(const Moves& moves, Vertex vertices, const std::vector<Ve
   image_.resize(vertices);
   std::iota(image_.begin(), image_.end(), Vertex{0});
   for (const auto& [x, y] : moves) image_[x] = y;
-  for (const Vertex step : steps) {
+  const auto add_step = [&](Vertex step) {
     std::vector<Vertex>& until = even_.emplace_back(step, std::vector<Vertex>(vertices)).second;
     const auto distance = [&](Vertex x) { return std::int64_t{image_[x + step]} - image_[x]; };
     for (Vertex x = vertices; x-- > 0;) {
       until[x] = x;
-      if (vertices - x <= step || (distance(x) != step && distance(x) != -std::int64_t{step})) continue;
-      until[x] = vertices - x - step > step && distance(x + step) == distance(x) ? until[x + step] : x + step;
+      if (vertices - x > step) until[x] = vertices - x - step > step && distance(x + step) == distance(x) ? until[x + step] : x + step;
     }
-  }
+  };
+  for (const Vertex step : steps) add_step(step);
+  // Rows of a grid become columns: neighbours go apart, evenly.
+  if (stretches_.size() > moves.size() / 4) add_step(1);
 }
 
 void StretchMap::map_stepped(const Run& run, const std::vector<Vertex>& until, std::vector<Run>& out) const {
   for (std::uint64_t x = run.first; x <= run.last;) {
-    const auto from = static_cast<Vertex>(x), to = std::min(run.last, until[from]);
+    const auto from = static_cast<Vertex>(x);
+    Vertex to = std::min(run.last, until[from]);
+    const Vertex gap = to == from ? 1 : image_[from] < image_[from + run.step] ? image_[from + run.step] - image_[from] : image_[from] - image_[from + run.step];
+    if (to - from == run.step && gap != run.step) to = from;  // any two are evenly spaced
     const std::int64_t colour = run.colour + static_cast<std::int64_t>((x - run.first) / run.step) * run.colour_step;
-    const Vertex step = to > from ? run.step : 1;
+    const Vertex step = to > from ? gap : 1;
     const std::int64_t colour_step = to > from ? run.colour_step : 0;
     if (image_[from] <= image_[to]) {
       out.push_back({image_[from], image_[to], step, colour, colour_step});

@@ -91,7 +91,7 @@ private:
   void map_stepped(const Run& run, const std::vector<Vertex>& until, std::vector<Run>& out) const;
   std::vector<Stretch> stretches_;
   std::vector<Vertex> image_;                               ///< of all vertices; empty: little moves
-  std::vector<std::pair<Vertex, std::vector<Vertex>>> even_;  ///< by step: how far from every vertex images are a step apart, one way
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> even_;  ///< by step: how far from every vertex images are evenly spaced
 };
 /// Same coloured set, whatever the runs; both lists are left in some other form.
 [[nodiscard]] bool same_runs(std::vector<Run>& a, std::vector<Run>& b);

@@ -17,8 +17,6 @@ using root_hash::mix;
 
 /// Steps that the walks of one question may take; a fixed number, so that the same input gets the same answer everywhere.
 constexpr std::uint64_t most_work = std::uint64_t{1} << 32;
-/// Where that is too little for all roots, what is spent on the first of them: two that stay alike there end the question.
-constexpr std::uint64_t most_trial_work = std::uint64_t{1} << 28;
 /// Passes over one view, downwards and upwards in turns.
 constexpr int most_passes = 6;
 
@@ -288,6 +286,14 @@ std::vector<Vertex> find_partial(const Layout& layout, std::uint64_t depth, cons
   return partial;
 }
 
+/// Where all would take too long, some of them, each about twice as far along as the one before: two vertices that stay alike in one of these views end the question.
+std::vector<Vertex> choose_growing(const std::vector<Vertex>& roots) {
+  std::vector<Vertex> chosen;
+  for (std::size_t share = roots.size(); share >= 1; share /= 2) chosen.push_back(roots[(roots.size() - 1) / share]);
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
+}
+
 }  // namespace
 
 DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
@@ -301,16 +307,14 @@ DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t dep
   if (std::any_of(layout.relations.begin(), layout.relations.end(), goes_up)) return answer;
   DescendingViews views(layout, depth, budget);
   if (!views.do_rows_fit()) return answer;
-  const std::vector<Vertex> partial = find_partial(layout, depth, roots, budget);
+  std::vector<Vertex> partial = find_partial(layout, depth, roots, budget);
   if (!partial.empty() && !views.write_rows()) return answer;
   std::uint64_t work = 0;
   for (const Vertex a : partial) work += views.estimate(a);
   const bool for_all = work <= most_work;
+  if (!for_all) partial = choose_growing(partial);
   std::vector<std::uint64_t> invariants;
-  work = 0;
   for (const Vertex a : partial) {
-    work += views.estimate(a);
-    if (!for_all && work > most_trial_work) return answer;
     const std::optional<std::uint64_t> invariant = views.find_invariant(a);
     if (!invariant) {
       answer.alike = views.find_alike(a);
@@ -319,7 +323,7 @@ DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t dep
     invariants.push_back(*invariant);
   }
   std::sort(invariants.begin(), invariants.end());
-  answer.explained = std::adjacent_find(invariants.begin(), invariants.end()) == invariants.end();
+  answer.explained = for_all && std::adjacent_find(invariants.begin(), invariants.end()) == invariants.end();
   return answer;
 }
 
