@@ -94,6 +94,7 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
 
 std::string to_toml(const Family& family) {
   std::string text = fmt::format("name = \"{}\"\ntokens = {}\ndim = 64\n", family.name, family.tokens);
+  if (family.causal_target) text += "[target]\nclass = \"causal\"\n";
   if (family.registers > 0) text += fmt::format("[input]\nregisters = [{}]\n", fmt::join(std::vector<std::string>(family.registers, "\"a\""), ", "));
   for (int k = 0; k < family.repeat; ++k) {
     for (const std::string& layer : family.layers) {
@@ -166,6 +167,45 @@ Family make_family(const std::string& name, Vertex n) {
     for (Vertex d = 1; d < n; d *= 2) family.layers.push_back(fmt::format("{{ kind = \"butterfly\", distance = {} }}", d));
   } else throw std::runtime_error("no family is called " + name);
   return family;
+}
+
+std::vector<Family> list_published(Vertex n) {
+  const auto root = static_cast<Vertex>(std::lround(std::sqrt(static_cast<double>(n))));
+  std::vector<Family> families;
+  const auto add = [&](const std::string& name, std::vector<std::string> layers, bool causal) {
+    families.push_back({name, n, std::move(layers), 1, 0, causal});
+  };
+  const auto window = [](const char* extent, Vertex size, Vertex dilation = 1) { return fmt::format("{{ kind = \"window\", {} = {}, dilation = {} }}", extent, size, dilation); };
+  const auto grid = [root](const std::string& what, bool causal = false) {
+    return fmt::format("{{ kind = \"grid\", shape = [{0}, {0}], {1}{2} }}", root, what, causal ? ", causal = true" : "");
+  };
+  const auto heads = [](const std::vector<std::string>& patterns) { return fmt::format("{{ kind = \"per_head\", heads = [{}] }}", fmt::join(patterns, ", ")); };
+  const auto part = [root](const std::string& kind, const std::string& name) {
+    return fmt::format("{{ kind = \"{}\", stride = {}, {}part = \"{}\", causal = true }}", kind, root, kind == "fixed" ? "summary = 8, " : "", name);
+  };
+  const std::string full = "{ kind = \"full\", causal = true }";
+  add("sliding window 4096 (Mistral)", {window("before", 4095)}, true);
+  add("five windows, one full (Gemma)", {window("before", 511), window("before", 511), window("before", 511), window("before", 511), window("before", 511), full}, true);
+  const std::string chunk = "{ kind = \"blocks\", size = 8192, causal = true }";
+  add("three chunked, one full (Llama 4)", {chunk, chunk, chunk, full}, true);
+  add("window with sinks (StreamingLLM)", {"{ kind = \"window\", before = 1023, global = [0, 1, 2, 3], causal = true }"}, true);
+  add("Sparse Transformer, strided, two layers", {part("strided", "local"), part("strided", "summary")}, true);
+  add("Sparse Transformer, strided, two heads", {heads({part("strided", "local"), part("strided", "summary")})}, true);
+  add("Sparse Transformer, fixed, two layers", {part("fixed", "local"), part("fixed", "summary")}, true);
+  add("heads of dilation 1 and 4 (Longformer)", {heads({window("radius", 64), window("radius", 64, 4)})}, false);
+  add("growing windows (Longformer)", {window("radius", 32), window("radius", 64), window("radius", 128), window("radius", 256)}, false);
+  add("windows, then columns", {window("radius", root), grid("columns = true")}, false);
+  add("causal windows, then columns", {window("before", root), grid("columns = true", true)}, true);
+  add("causal rows, then columns", {grid("rows = true", true), grid("columns = true", true)}, true);
+  add("causal rows and columns, two heads", {heads({grid("rows = true", true), grid("columns = true", true)})}, true);
+  std::string powers = "0";
+  for (Vertex d = 1; d < n; d *= 2) powers += fmt::format(", {}", n - d);
+  add("powers of two below (LogSparse)", {fmt::format("{{ kind = \"circulant\", offsets = [{}], causal = true }}", powers)}, true);
+  std::vector<std::string> dilations;
+  for (Vertex d = 1; d <= 512; d *= 2) dilations.push_back(window("before", 1, d));
+  add("ten causal dilations (WaveNet)", dilations, true);
+  add("neighbourhoods of 3, then of 1 (NAT)", {grid("window = [3, 3]"), grid("window = [1, 1]")}, false);
+  return families;
 }
 
 const std::vector<std::string>& list_structured() {

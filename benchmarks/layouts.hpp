@@ -20,6 +20,7 @@ struct Family {
   std::vector<std::string> layers;  ///< inline tables of patterns
   int repeat = 1;
   std::uint32_t registers = 0;
+  bool causal_target = false;
 };
 
 /// How the engine gets the layout.
@@ -36,6 +37,8 @@ enum class Form {
 
 /// Families by name, for n tokens (a power of four where a square grid or an even root is needed).
 [[nodiscard]] Family make_family(const std::string& name, Vertex tokens);
+/// Layouts as models and papers use them: several patterns in turn or in heads, causal targets under causal masks.
+[[nodiscard]] std::vector<Family> list_published(Vertex tokens);
 /// Names that make_family knows and that count as structured.
 [[nodiscard]] const std::vector<std::string>& list_structured();
 

@@ -158,6 +158,7 @@ bool do_rows_meet_classes(const ReadLayer& earlier, const std::optional<RowShape
     const auto [at, fresh] = number.try_emplace(row, static_cast<std::uint32_t>(open.size()));
     if (fresh) {
       std::sort(row.begin(), row.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
+      if (row.front().first != group.begin) return false;  // the first of a class is the first to read it
       open.push_back(0);
       for (std::size_t k = 0; k < row.size(); ++k) {
         if (k > 0 && row[k].first <= row[k - 1].last) return false;

@@ -188,6 +188,7 @@ bool do_rows_meet_classes(const ReachQuestion& question, const ReadLayer& earlie
     tidy(row);
     const auto [at, is_new] = numbers.try_emplace(row, static_cast<Vertex>(readers.size()));
     if (is_new) {
+      if (row.front().first != group.begin) return false;  // the first of a class is its first reader
       readers.push_back(0);
       members.push_back(0);
       Vertex end = 0;
