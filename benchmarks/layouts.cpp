@@ -201,9 +201,23 @@ std::vector<Family> list_published(Vertex n) {
   std::string powers = "0";
   for (Vertex d = 1; d < n; d *= 2) powers += fmt::format(", {}", n - d);
   add("powers of two below (LogSparse)", {fmt::format("{{ kind = \"circulant\", offsets = [{}], causal = true }}", powers)}, true);
-  std::vector<std::string> dilations;
-  for (Vertex d = 1; d <= 512; d *= 2) dilations.push_back(window("before", 1, d));
+  std::vector<std::string> dilations, both_ways;
+  for (Vertex d = 1; d <= 512; d *= 2) {
+    dilations.push_back(window("before", 1, d));
+    both_ways.push_back(window("radius", 1, d));
+  }
   add("ten causal dilations (WaveNet)", dilations, true);
+  const std::string big_bird = "{ kind = \"bigbird\", block = 64, random = 3, globals = 2, seed = 1, causal = true }";
+  const auto segment = [](Vertex width, Vertex dilation) {
+    return fmt::format("{{ kind = \"intersection\", of = [{{ kind = \"blocks\", size = {} }}, {{ kind = \"window\", before = {}, dilation = {} }}] }}", width, width / dilation, dilation);
+  };
+  add("BigBird, causal", {big_bird}, true);
+  add("segments of three dilations (LongNet)", {heads({segment(64, 1), segment(256, 4), segment(1024, 16)})}, false);
+  add("dilations 1, 2, 4, 8 in turn (Longformer)", {window("radius", 64), window("radius", 64, 2), window("radius", 64, 4), window("radius", 64, 8)}, false);
+  add("ten dilations both ways", both_ways, false);
+  add("rows, then columns in time (TimeSformer, causal)", {grid("rows = true"), grid("columns = true", true)}, false);
+  add("neighbourhoods of 3, causal (NAT)", {grid("window = [3, 3]", true)}, true);
+  add("rows and columns, then neighbourhoods", {fmt::format("{{ kind = \"union\", of = [{}, {}] }}", grid("rows = true"), grid("columns = true")), grid("window = [1, 1]")}, false);
   add("neighbourhoods of 3, then of 1 (NAT)", {grid("window = [3, 3]"), grid("window = [1, 1]")}, false);
   return families;
 }

@@ -17,12 +17,9 @@ class PrefixSums {
 public:
   explicit PrefixSums(Vertex vertices) : vertices_(vertices) {}
 
-  // False when there are too many different steps.
-  bool use(Vertex step) {
-    if (knows(step)) return true;
-    if (sums_.size() >= most_steps) return false;
-    sums_.emplace(step, std::vector<std::uint64_t>(std::size_t{vertices_} + step, 0));
-    return true;
+  // Not when there are many others.
+  void use(Vertex step) {
+    if (!knows(step) && sums_.size() < most_steps) sums_.emplace(step, std::vector<std::uint64_t>(std::size_t{vertices_} + step, 0));
   }
 
   [[nodiscard]] bool knows(Vertex step) const { return sums_.count(step) != 0; }
@@ -110,13 +107,11 @@ bool find_whether_rows_name_tokens(const Layout& layout, const Budget& budget) {
   sums.use(1);
   for (const layout::Relation* relation : relations) {
     for (const layout::AffineRun& run : relation->pattern().affine_runs()) {
-      if (run.step > 1 && !sums.use(run.step)) return false;
+      if (run.step > 1) sums.use(run.step);
     }
-    bool usable = true;
     for (const layout::Pattern::RunList& list : relation->pattern().lists()) {
-      layout::split_into_runs(relation->pattern().written(list), [&](Vertex, Vertex, Vertex step) { usable = usable && (step == 1 || sums.use(step)); });
+      layout::split_into_runs(relation->pattern().written(list), [&](Vertex, Vertex, Vertex step) { sums.use(step); });
     }
-    if (!usable) return false;
   }
   std::uint64_t work = 0;
   for (Vertex i = 0; i < vertices; ++i) {

@@ -313,10 +313,10 @@ bool ViewSweep::run() {
   if (surroundings == SurroundingsAnswer::refuted) return false;
   if (surroundings == SurroundingsAnswer::explained || (!near.is_open && few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_))) return explained();
   if (own_classes && !rigid) records->open.insert(depth_);
+  constexpr Vertex most_in_view = 65536;  // rows go down: no more than stand below
+  if (suspect && *suspect < most_in_view && !visit_root(*suspect, colour(*suspect))) return false;
   if (many) {
     if (first_only() && !sample_twins(roots)) return false;
-    constexpr Vertex most_in_view = 65536;  // rows go down: no more than stand below
-    if (suspect && *suspect < most_in_view && !visit_root(*suspect, colour(*suspect))) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
   }
   if (rigid) {

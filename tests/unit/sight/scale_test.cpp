@@ -118,4 +118,43 @@ TEST_CASE("a causal window of 4,096 on 131,072 tokens") {
   CHECK(compute_unseen(layout, 31, {ClassKind::causal, false}, unlimited)[131071] == 131071 - 31 * 4096);
 }
 
+TEST_CASE("three chunked layers and a full one, again and again, on 131,072 tokens") {
+  // Two chunks before the root's own may be exchanged until a full layer has seen rows of full ones: eight layers, as in models of this kind.
+  auto chunks = make_spec(layout::PatternKind::blocks), full = make_spec(layout::PatternKind::full);
+  chunks.size = 4096;
+  chunks.causal = full.causal = true;
+  const Answer a = answer(make_layout(131072, {chunks, chunks, chunks, full}), ClassKind::causal);
+  CHECK(*compute_class_reach(make_layout(131072, {chunks, chunks, chunks, full}), {ClassKind::causal, false}, unlimited).layers == 4);
+  REQUIRE(a.needed.layers.has_value());
+  CHECK(*a.needed.layers == 8);
+  REQUIRE(a.needed.below.has_value());
+  CHECK(a.needed.below->a == a.needed.below->b);
+}
+
+TEST_CASE("windows and columns in turn on 65,536 tokens") {
+  auto window = make_spec(layout::PatternKind::window), columns = make_spec(layout::PatternKind::grid);
+  window.radius = 256;
+  columns.shape = {256, 256};
+  columns.grid_columns = true;
+  const Answer a = answer(make_layout(65536, {window, columns}), ClassKind::all);
+  CHECK(*a.connected.layers == 2);
+  REQUIRE(a.needed.layers.has_value());
+  CHECK(*a.needed.layers == 3);
+}
+
+TEST_CASE("ten causal dilations have no symmetry, which shows without a search") {
+  std::vector<layout::PatternSpec> specs;
+  for (const std::int64_t dilation : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}) {
+    specs.push_back(make_spec(layout::PatternKind::window));
+    specs.back().before = 1;
+    specs.back().dilation = dilation;
+  }
+  const Layout layout = make_layout(2048, specs);
+  symmetry::SearchRecord record;
+  const auto named = find_named_group(layout, unlimited, record);
+  REQUIRE(named.has_value());
+  CHECK(named->is_trivial());
+  CHECK(symmetry::compute_layout_group(layout, unlimited).is_trivial());
+}
+
 }  // namespace sightline::sight
