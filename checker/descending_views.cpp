@@ -1,7 +1,9 @@
 // Views where every vertex reads itself and what stands below it: no isomorphisms but identities (docs/theory.md 16.63).
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <unordered_set>
+#include <utility>
 
 #include "field.hpp"
 #include "poll.hpp"
@@ -123,18 +125,33 @@ public:
       for (auto& [step, sums] : along_) sums.clear();
       if (k % 2 == 0) go_down(root);
       else go_up(root);
-      std::vector<std::uint64_t> names;
-      for (const Vertex j : seen_) names.push_back(name_[j]);
-      std::sort(names.begin(), names.end());
-      if (std::adjacent_find(names.begin(), names.end()) != names.end()) continue;
-      std::uint64_t all = 0;
-      for (const std::uint64_t name : names) all = mix(all, name);
+      if (!are_names_distinct()) continue;
+      std::uint64_t all = seen_.size();
+      for (const Vertex j : seen_) all += mix(name_[j], 4);
       return all;
     }
     return std::nullopt;
   }
 
 private:
+  // In a table that is at most half full: sorting them takes longer than a walk.
+  bool are_names_distinct() {
+    const std::size_t size = std::bit_ceil(2 * seen_.size() + 1);
+    table_.assign(size, 0);
+    bool zero = false;
+    for (const Vertex j : seen_) {
+      const std::uint64_t name = name_[j];
+      if (name == 0 && std::exchange(zero, true)) return false;
+      for (std::size_t at = name & (size - 1); name != 0; at = (at + 1) & (size - 1)) {
+        if (table_[at] == name) return false;
+        if (table_[at] != 0) continue;
+        table_[at] = name;
+        break;
+      }
+    }
+    return true;
+  }
+
   // Short runs of a step, and steps beyond the first few, become single vertices.
   void cut(Below& below) {
     constexpr std::size_t most_steps = 12;
@@ -192,7 +209,7 @@ private:
   std::vector<std::vector<std::size_t>> begin_;  ///< by relation and vertex: its first run
   std::vector<std::int64_t> left_;
   std::vector<Vertex> seen_;
-  std::vector<std::uint64_t> name_;
+  std::vector<std::uint64_t> name_, table_;
 };
 
 }  // namespace
