@@ -142,7 +142,7 @@ public:
     row.remark = finished ? summary(outcome.text) : outcome.end == Outcome::End::over_limit ? "over the limit" : outcome.text;
     table_.add(row);
     table_.add(limit(title + ", memory", outcome.peak_megabytes, "MB", megabytes));
-    if (!finished) table_.mark_wrong();
+    if (!finished && outcome.end != Outcome::End::over_limit) table_.mark_wrong();
   }
 
   void connected(const std::string& family_name, Vertex n, std::optional<double> goal) {
