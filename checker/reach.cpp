@@ -14,6 +14,7 @@
 #include "shifts.hpp"
 #include "spans.hpp"
 #include "stretches.hpp"
+#include "triangles.hpp"
 
 namespace checker {
 
@@ -300,6 +301,11 @@ struct ReachMemory::State {
     return shifts_->get();
   }
 
+  const Triangles* triangles() {
+    if (!triangles_) triangles_ = Triangles::find(layout);
+    return triangles_->get();
+  }
+
   /// Null where views are too many intervals.
   SpanViews* spans() {
     if (!spans_) {
@@ -345,6 +351,7 @@ private:
   std::optional<std::optional<Grid>> grid_;
   std::optional<std::unique_ptr<Residues>> residues_;
   std::optional<std::unique_ptr<Shifts>> shifts_;
+  std::optional<std::unique_ptr<Triangles>> triangles_;
   std::optional<std::unique_ptr<SpanViews>> spans_;
   std::optional<std::unique_ptr<Centre>> centre_;
 };
@@ -429,6 +436,12 @@ const Residues* find_residues_for(State& state, const ReachQuestion& question) {
 const Shifts* find_shifts_for(State& state, const ReachQuestion& question) {
   constexpr Vertex least = 1024;
   return state.layout.tokens > least && Shifts::takes(state.layout, question) ? state.shifts() : nullptr;
+}
+
+const Triangles* find_triangles_for(State& state, const ReachQuestion& question) {
+  constexpr Vertex least = 1024;
+  const bool takes = question.sets == nullptr && question.weight == nullptr && state.layout.registers == 0 && state.layout.tokens > least;
+  return takes ? state.triangles() : nullptr;
 }
 
 /// The question about one residue: token 0 is in the first.
@@ -595,6 +608,9 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (Centre* const centre = Centre::takes(question) ? state.centre() : nullptr) {
     if (auto unseen = centre->unseen(question, depth)) return *std::move(unseen);
   }
+  if (const Triangles* const triangles = find_triangles_for(state, question)) {
+    if (auto unseen = triangles->unseen(question, depth)) return *std::move(unseen);
+  }
   if (auto unseen = ask_spans(state, question, [&](SpanViews& views) { return std::optional(views.unseen(question, depth)); })) return *std::move(unseen);
   if (question.memory != nullptr && question.sets == nullptr) {  // which is asked about anyway, and columns are followed but once
     if (const Reach reach = compute_reach(layout, question); reach.layers && depth.value_or(never) >= *reach.layers) return none;
@@ -636,6 +652,9 @@ Reach find_reach(State& state, const ReachQuestion& question) {
   if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
   if (Centre* const centre = Centre::takes(question) ? state.centre() : nullptr) {
     if (const auto reach = centre->layers(question)) return *reach;
+  }
+  if (const Triangles* const triangles = find_triangles_for(state, question)) {
+    if (const auto reach = triangles->layers(question)) return *reach;
   }
   if (const auto reach = ask_spans(state, question, [&](SpanViews& views) { return views.layers(question); })) return *reach;
   if (const Shifts* shifts = find_shifts_for(state, question)) {

@@ -236,9 +236,11 @@ std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedL
     std::vector<Vertex> columns(by_);
     std::iota(columns.begin(), columns.end(), question.ordinary_only ? Vertex{1} : Vertex{0});
     if (!soon) return BitReach<>(layout_, shared, question).layers(&columns);
+    if (takes_long_) return std::nullopt;
     BitReach<> bits(layout_, shared, question);
     const Reach reach = bits.layers(&columns, few_layers);
-    return bits.gave_up() ? std::nullopt : std::optional(reach);
+    takes_long_ = bits.gave_up();
+    return takes_long_ ? std::nullopt : std::optional(reach);
   }
   Walk walk(*this, question);
   Reach result{0, {}};

@@ -36,6 +36,7 @@ private:
   const Layout& layout_;
   Vertex by_ = 0;
   bool looks_up_ = false;
+  mutable bool takes_long_ = false;  ///< through the columns of several tokens, as some question found
   std::map<std::uint32_t, std::vector<Steps>> steps_;  ///< by layer, where `by_` is 1
 };
 

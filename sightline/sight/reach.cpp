@@ -126,6 +126,7 @@ std::optional<ReachAnswer> answer_cheaply(const ReachQuestion& question, const B
     if (answer || question.layout->vertices() <= small_layout) return answer;
     answer = answer_by_few_orbits(question, few_orbits, budget);
     if (!answer) answer = answer_by_centre(question, budget);
+    if (!answer) answer = answer_by_triangles(question, budget);
     return answer ? answer : answer_by_spans(question, budget);
   });
 }

@@ -202,6 +202,10 @@ struct GridFactors {
 /// Is it a step of one token, where it is quick unless layers are very many?
 [[nodiscard]] bool do_offsets_answer(const ReachQuestion& question, const Budget& budget);
 
+/// Blocks whose members read the same outside of their block, all of them below, and inside of it all up to themselves or nobody (docs/theory.md 16.100): columns
+/// of blocks. Nothing otherwise, with registers and weights, and where that takes many layers. O(runs), and columns of a sixteenth of the tokens at most.
+[[nodiscard]] std::optional<ReachAnswer> answer_by_triangles(const ReachQuestion& question, const Budget& budget);
+
 /// Kinds all and seen where all layers have one pattern, whose arcs are listed: by distances from and to a few vertices. Nothing where these leave many
 /// others open (expanders, rings), where many tokens miss something at the depth, or where somebody sees what does not see them in the end.
 /// O(arcs) for each vertex that is looked at.

@@ -30,6 +30,7 @@ public:
     std::optional<bool> names_tokens;  ///< do_rows_name_tokens, where all vertices start alike
     std::shared_ptr<const void> intervals[2];  ///< what reach_intervals.cpp found, by whether intervals may wrap
     std::shared_ptr<const void> shift;  ///< what reach_shifts.cpp found
+    std::shared_ptr<const void> triangles;  ///< what reach_triangles.cpp found
     std::shared_ptr<void> spans;  ///< what reach_spans.cpp composes views of
     std::shared_ptr<void> centre;  ///< the graph of reach_centre.cpp
     bool has_centre = false;

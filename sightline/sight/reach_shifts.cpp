@@ -83,6 +83,7 @@ struct Offsets {
 struct Shift {
   Vertex by = 0;  ///< that so many tokens further on everything is as here; 0: not found
   std::vector<Offsets> offsets;  ///< by layer, where it is one token
+  mutable bool takes_many_layers = false;  ///< of columns, as some question found
 };
 
 /// All that a list of layers shows, as the set of i - j for readers i of j. Paths along steps of one sign stay between their ends; where one layer is applied
@@ -387,8 +388,8 @@ std::shared_ptr<const Shift> recall_shift(const Layout& layout, const Budget& bu
 
 /// Arcs go down, and are the same `by` tokens further on: i sees j as i - by sees j - by, since no path leaves what lies between. The first columns tell all.
 /// @param most_layers  nothing where more layers have to be gone through
-std::optional<ReachAnswer> answer_by_first_columns(const ReachQuestion& question, Vertex by, std::optional<std::uint64_t> most_layers, const Budget& budget) {
-  const Vertex tokens = question.layout->tokens;
+std::optional<ReachAnswer> answer_by_first_columns(const ReachQuestion& question, const Shift& shift, std::optional<std::uint64_t> most_layers, const Budget& budget) {
+  const Vertex tokens = question.layout->tokens, by = shift.by;
   const bool all = question.wanted.kind == ClassKind::all;
   ReachAnswer answer;
   if (!all || question.count_unseen) {
@@ -406,7 +407,9 @@ std::optional<ReachAnswer> answer_by_first_columns(const ReachQuestion& question
         ReachQuestion asked = below;
         asked.count_unseen = false;
         asked.find_layers = true;
-        auto layers = find_layers_of_columns(asked, columns, *most_layers, budget);
+        std::optional<ReachAnswer> layers;
+        if (!shift.takes_many_layers) layers = find_layers_of_columns(asked, columns, *most_layers, budget);
+        shift.takes_many_layers = !layers;
         if (!layers) return std::nullopt;
         answer = *std::move(layers);
         below.find_layers = false;
@@ -439,7 +442,7 @@ std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const
   const std::shared_ptr<const Shift> shift = recall_shift(*question.layout, budget);
   if (shift->by == 0) return std::nullopt;
   constexpr std::uint64_t few_layers = 64;
-  return shift->offsets.empty() ? answer_by_first_columns(question, shift->by, cheaply ? std::optional(few_layers) : std::nullopt, budget) : OffsetReach(question, shift->offsets, budget).answer();
+  return shift->offsets.empty() ? answer_by_first_columns(question, *shift, cheaply ? std::optional(few_layers) : std::nullopt, budget) : OffsetReach(question, shift->offsets, budget).answer();
 }
 
 }  // namespace sightline::sight
