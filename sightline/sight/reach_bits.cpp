@@ -611,12 +611,12 @@ private:
 
 }  // namespace
 
-std::optional<ReachAnswer> find_layers_of_columns(const ReachQuestion& question, const std::vector<Vertex>& columns, std::uint64_t most_layers, const Budget& budget) {
+std::optional<ReachAnswer> find_layers_of_columns(const ReachQuestion& question, const std::vector<Vertex>* columns, std::uint64_t most_layers, const Budget& budget) {
   const auto ask = [&](auto reach) {
-    ReachAnswer answer = reach.answer(&columns, most_layers);
+    ReachAnswer answer = reach.answer(columns, most_layers);
     return reach.gave_up() ? std::nullopt : std::optional(std::move(answer));
   };
-  return columns.size() <= 64 ? ask(BitReach<1>(question, budget)) : ask(BitReach<8>(question, budget));
+  return columns != nullptr && columns->size() <= 64 ? ask(BitReach<1>(question, budget)) : ask(BitReach<8>(question, budget));
 }
 
 ReachAnswer answer_by_orbits(const ReachQuestion& question, const std::vector<Vertex>& orbit, const Budget& budget) {

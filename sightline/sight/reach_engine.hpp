@@ -225,8 +225,8 @@ inline constexpr double few_orbits = 1.0 / 64;
 /// @param orbit  the least token of each token's orbit under permutations that, with some permutation of registers, keep every pattern
 [[nodiscard]] ReachAnswer answer_by_orbits(const ReachQuestion& question, const std::vector<Vertex>& orbit, const Budget& budget);
 
-/// The same for find_layers only; nothing where more layers than this are needed, and perhaps where none suffice.
-[[nodiscard]] std::optional<ReachAnswer> find_layers_of_columns(const ReachQuestion& question, const std::vector<Vertex>& columns, std::uint64_t most_layers, const Budget& budget);
+/// The same for find_layers only, `columns` absent: all; nothing where more layers than this are needed, and perhaps where none suffice.
+[[nodiscard]] std::optional<ReachAnswer> find_layers_of_columns(const ReachQuestion& question, const std::vector<Vertex>* columns, std::uint64_t most_layers, const Budget& budget);
 
 /// A layout on two vertices per stretch of neighbours that read the same and that every row reads alike. All members of a stretch but one see, and
 /// are seen, as its second does. Colours play no part in reach and are left out.

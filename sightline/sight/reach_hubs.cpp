@@ -105,7 +105,7 @@ std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Bud
   constexpr std::uint64_t usual_layers = 128;
   // Below a reader nothing but two layers, of the first two periods, bounds the answer.
   const bool by_two_only = question.wanted.kind != ClassKind::all;
-  std::optional<ReachAnswer> quick = find_layers_of_columns(sampled, columns, by_two_only ? std::min<std::uint64_t>(usual_layers, 2 * layout.order.size()) : usual_layers, budget);
+  std::optional<ReachAnswer> quick = find_layers_of_columns(sampled, &columns, by_two_only ? std::min<std::uint64_t>(usual_layers, 2 * layout.order.size()) : usual_layers, budget);
   if (!quick && by_two_only) return std::nullopt;
   if (!quick && layout.vertices() > worth_it && (find_orbits_for(sampled, few_orbits) != nullptr || answer_by_centre(sampled, budget) || answer_by_spans(sampled, budget))) return std::nullopt;
   ReachAnswer below = quick ? *std::move(quick) : answer_by_bits(sampled, budget, &columns);

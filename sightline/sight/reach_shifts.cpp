@@ -408,7 +408,7 @@ std::optional<ReachAnswer> answer_by_first_columns(const ReachQuestion& question
         asked.count_unseen = false;
         asked.find_layers = true;
         std::optional<ReachAnswer> layers;
-        if (!shift.takes_many_layers) layers = find_layers_of_columns(asked, columns, *most_layers, budget);
+        if (!shift.takes_many_layers) layers = find_layers_of_columns(asked, &columns, *most_layers, budget);
         shift.takes_many_layers = !layers;
         if (!layers) return std::nullopt;
         answer = *std::move(layers);

@@ -1,7 +1,6 @@
 // Blocks of neighbours that read the same outside of themselves and, inside, all up to themselves: block masks under a causal mask (docs/theory.md 16.100).
 #include <algorithm>
 #include <memory>
-#include <numeric>
 
 #include "sightline/layout/pattern_builder.hpp"
 #include "sightline/sight/reach_engine.hpp"
@@ -161,15 +160,20 @@ std::optional<ReachAnswer> answer_by_triangles(const ReachQuestion& question, co
     ReachQuestion soon = asked;
     soon.find_layers = true;
     soon.count_unseen = false;
-    std::vector<Vertex> columns(blocks.tokens);
-    std::iota(columns.begin(), columns.end(), Vertex{0});
-    found->takes_long = !find_layers_of_columns(soon, columns, most_layers, budget);
-    if (found->takes_long) return std::nullopt;
+    std::optional<ReachAnswer> layers = find_layers_of_columns(soon, nullptr, most_layers, budget);
+    found->takes_long = !layers;
+    if (!layers) return std::nullopt;
+    answer.reach = layers->reach;
   }
-  if (asked.find_layers || asked.count_unseen) answer = answer_by_bits(asked, budget);
+  if (asked.count_unseen) {
+    const bool sees_all = asked.wanted.kind == ClassKind::causal && answer.reach.layers && (!asked.depth || *answer.reach.layers <= *asked.depth);
+    asked.find_layers = false;
+    answer.unseen = sees_all ? std::vector<Vertex>(blocks.tokens, 0) : answer_by_bits(asked, budget).unseen;
+  }
+  if (!question.find_layers || all) answer.reach = {};
   if (answer.reach.witness) answer.reach.witness = UnreachablePair{found->first[answer.reach.witness->reader], found->first[answer.reach.witness->unseen]};
-  for (Vertex b = 0; b < blocks.tokens && asked.find_layers; ++b) {
-    if (found->size[b] == 1 || !answer.reach.layers) continue;
+  for (Vertex b = 0; b < blocks.tokens && answer.reach.layers; ++b) {
+    if (found->size[b] == 1) continue;
     const UnreachablePair pair{found->first[b] + 1, found->first[b]};
     if (!inner[b] && question.wanted.kind == ClassKind::causal) answer.reach = {std::nullopt, pair};
     else if (inner[b] && *inner[b] > *answer.reach.layers) answer.reach = {inner[b], pair};
