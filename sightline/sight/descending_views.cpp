@@ -314,7 +314,11 @@ DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t dep
   const bool for_all = work <= most_work;
   if (!for_all) partial = choose_growing(partial);
   std::vector<std::uint64_t> invariants;
+  constexpr std::uint64_t most_trial_work = std::uint64_t{1} << 28;
+  work = 0;
   for (const Vertex a : partial) {
+    work += views.estimate(a);
+    if (!for_all && work > most_trial_work) return answer;
     const std::optional<std::uint64_t> invariant = views.find_invariant(a);
     if (!invariant) {
       answer.alike = views.find_alike(a);

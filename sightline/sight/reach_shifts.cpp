@@ -52,14 +52,16 @@ public:
     tidy(out);
   }
 
-  /// Does i + shift read j + shift just where i reads j, for all i and j from which that leads to tokens?
-  [[nodiscard]] bool move_by(Vertex shift) const {
+  /// Does i + shift read j + shift just where i reads j, for all i and j from which that leads to tokens? `steps`: rows that may be compared, less those that were;
+  /// at 0 nothing is known.
+  [[nodiscard]] bool move_by(Vertex shift, std::uint64_t& steps) const {
     const auto vertices = static_cast<Vertex>(group_of_.size());
     std::vector<ReadRange> here, there;
     // From the end on, where rows are long: what does not move along is soon found there.
     for (Vertex i = vertices - shift; i-- > 0;) {
       budget_.poll();
       if (i + shift + 1 < vertices && group_of_[i] == group_of_[i + 1] && group_of_[i + shift] == group_of_[i + shift + 1]) continue;
+      if (steps == 0 || --steps == 0) return false;
       read(i, 0, vertices - 1 - shift, 0, here);
       read(i + shift, shift, vertices - 1, shift, there);
       if (here != there) return false;
@@ -334,10 +336,11 @@ private:
   bool is_too_much_ = false;
 };
 
-/// The least shift up to `most` that all layers follow; 0: none.
-Vertex find_period_of_rows(const std::vector<Rows>& layers, Vertex most) {
-  for (Vertex by = 1; by <= most; ++by) {
-    if (std::all_of(layers.begin(), layers.end(), [&](const Rows& rows) { return rows.move_by(by); })) return by;
+/// The least shift up to `most` that all layers follow; 0: none, or what is against them stands so far down that it takes long.
+Vertex find_period_of_rows(const std::vector<Rows>& layers, Vertex tokens, Vertex most) {
+  std::uint64_t steps = (layers.size() + 8) * std::uint64_t{tokens};
+  for (Vertex by = 1; by <= most && steps > 0; ++by) {
+    if (std::all_of(layers.begin(), layers.end(), [&](const Rows& rows) { return rows.move_by(by, steps); })) return by;
   }
   return 0;
 }
@@ -356,7 +359,7 @@ Shift find_shift(const Layout& layout, const Budget& budget) {
   }
   const bool go_down = std::all_of(layers.begin(), layers.end(), [](const Rows& rows) { return rows.go_down(); });
   if (!go_down && layers.size() > 1) return {};
-  const Vertex by = find_period_of_rows(layers, go_down ? std::max<Vertex>(1, tokens / 8) : 1);
+  const Vertex by = find_period_of_rows(layers, tokens, go_down ? std::max<Vertex>(1, tokens / 8) : 1);
   if (by != 1) return {by, {}};
   Shift shift{1, std::vector<Offsets>(used.size())};
   std::vector<ReadRange> row;
