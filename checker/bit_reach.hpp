@@ -75,6 +75,26 @@ private:
 };
 using LayerReaders = std::map<std::uint32_t, Readers>;  ///< empty: layers are gone through whole
 
+/// Applies the layers of the repeated list, from layer skip + 1 on, to something that only grows: apply(layer) says whether it did, and then visit(q) is called behind
+/// layer q. Ends where that says false, or nothing changes any more; at `depth` layers returns false. What did nothing since the last change is passed over.
+template <class Apply, class Visit>
+bool go_through_layers(const Layout& layout, std::uint64_t skip, std::uint64_t depth, const Apply& apply, const Visit& visit) {
+  std::vector<bool> quiet(layout.layers.size(), false);
+  std::size_t idle = 0;
+  for (std::uint64_t q = 1; q <= depth && idle < layout.order.size(); ++q) {
+    const std::uint32_t l = layout.order[(skip + q - 1) % layout.order.size()];
+    if (quiet[l] || !apply(l)) {
+      quiet[l] = true;
+      ++idle;
+      continue;
+    }
+    idle = 0;
+    quiet.assign(quiet.size(), false);
+    if (!visit(q)) return true;
+  }
+  return idle >= layout.order.size();
+}
+
 template <std::size_t words>
 class Strip {
 public:
@@ -94,20 +114,7 @@ public:
       note(columns[k]);
     }
     if (!visit(std::uint64_t{0})) return true;
-    std::vector<bool> quiet(layout_.layers.size(), false);
-    std::size_t idle = 0;
-    for (std::uint64_t q = 1; q <= depth && idle < layout_.order.size(); ++q) {
-      const std::uint32_t l = layout_.order[(skip + q - 1) % layout_.order.size()];
-      if (quiet[l] || !(readers_.empty() ? apply(layers_.at(l)) : apply_to_waiting(l))) {
-        quiet[l] = true;
-        ++idle;
-        continue;
-      }
-      idle = 0;
-      quiet.assign(quiet.size(), false);
-      if (!visit(q)) return true;
-    }
-    return idle >= layout_.order.size();
+    return go_through_layers(layout_, skip, depth, [&](std::uint32_t l) { return readers_.empty() ? apply(layers_.at(l)) : apply_to_waiting(l); }, visit);
   }
 
   std::vector<Vertex> columns;

@@ -115,22 +115,12 @@ public:
   /// Calls visit(q) after every layer that shows more, until it says false, nothing changes any more, or `depth`. False: given up.
   template <class Visit>
   bool run(std::uint64_t depth, const Visit& visit) {
-    const std::vector<std::uint32_t>& order = shifts_.layout_.order;
-    std::vector<bool> quiet(shifts_.layout_.layers.size(), false);
-    std::size_t idle = 0;
-    for (std::uint64_t q = 1; q <= depth && idle < order.size(); ++q) {
-      const std::uint32_t l = order[(question_.skip + q - 1) % order.size()];
-      if (work_ > most_work) return false;
-      if (quiet[l] || !add_layer(l)) {
-        quiet[l] = true;
-        ++idle;
-        continue;
-      }
-      idle = 0;
-      quiet.assign(quiet.size(), false);
-      if (!visit(q)) return true;
-    }
-    return true;
+    bool gave_up = false;
+    go_through_layers(shifts_.layout_, question_.skip, depth, [&](std::uint32_t l) {
+      gave_up = work_ > most_work;
+      return !gave_up && add_layer(l);
+    }, visit);
+    return !gave_up;
   }
 
   [[nodiscard]] bool has(std::size_t at) const { return (seen[at / 64] >> (at % 64) & 1) != 0; }
@@ -233,11 +223,16 @@ private:
   std::uint64_t work_ = 0;
 };
 
+std::vector<Vertex> Shifts::first_columns(const ReachQuestion& question) const {
+  std::vector<Vertex> columns(by_);
+  std::iota(columns.begin(), columns.end(), question.ordinary_only ? Vertex{1} : Vertex{0});
+  return columns;
+}
+
 std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedLayers& shared, bool soon) const {
   if (question.kind == ClassKind::all && !looks_up_) return Reach{std::nullopt, Pair{0, 1}};
   if (by_ > 1) {
-    std::vector<Vertex> columns(by_);
-    std::iota(columns.begin(), columns.end(), question.ordinary_only ? Vertex{1} : Vertex{0});
+    const std::vector<Vertex> columns = first_columns(question);
     if (!soon) return BitReach<>(layout_, shared, question).layers(&columns);
     if (takes_long_) return std::nullopt;
     BitReach<> bits(layout_, shared, question);
@@ -289,8 +284,7 @@ std::optional<Unseen> Shifts::unseen(const ReachQuestion& question, std::optiona
   // i sees j as i - by sees j - by: no path from one to the other leaves what lies between.
   ReachQuestion below = question;
   if (question.kind == ClassKind::all) below.kind = ClassKind::causal;
-  std::vector<Vertex> columns(by_);
-  std::iota(columns.begin(), columns.end(), question.ordinary_only ? Vertex{1} : Vertex{0});
+  const std::vector<Vertex> columns = first_columns(question);
   Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
   bool all_seen = false;
   if (soon && (depth.value_or(never) > few_layers || question.kind == ClassKind::seen)) {

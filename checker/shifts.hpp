@@ -32,6 +32,8 @@ private:
   };
 
   explicit Shifts(const Layout& layout) : layout_(layout) {}
+  /// Those that say all, where `by_` is more than 1.
+  [[nodiscard]] std::vector<Vertex> first_columns(const ReachQuestion& question) const;
 
   const Layout& layout_;
   Vertex by_ = 0;

@@ -112,7 +112,7 @@ template <unsigned Words>
 class BitReach {
 public:
   BitReach(const ReachQuestion& question, const Budget& budget)
-      : question_(question), layout_(*question.layout), budget_(budget), period_(make_period(layout_, question.skip)),
+      : question_(question), layout_(*question.layout), budget_(budget), walk_(layout_, question.skip),
         booking_(budget, 3 * sizeof(Lane<Words>) * static_cast<std::uint64_t>(layout_.vertices())) {
     const std::vector<bool> used = layout_.used_layers();
     const ReadLayers layers = find_read_layers(layout_, budget);
@@ -130,7 +130,6 @@ public:
         if (amount > 4 * static_cast<std::uint64_t>(layout_.vertices())) tables_.back().push_back(step);
       }
     }
-    quiet_.resize(layers_.size());
   }
 
   /// Was something missing, or did it change, after `most_layers`, and the search given up?
@@ -365,9 +364,7 @@ private:
     for (std::size_t k = 0; k < strip_.size(); ++k) state_[strip_[k]].set(k);
     full_ = {};
     for (std::size_t k = 0; k < strip_.size(); ++k) full_.set(k);
-    run_ = 0;
-    in_run_ = 0;
-    std::fill(quiet_.begin(), quiet_.end(), false);
+    walk_.start();
     for (auto& [l, pending] : pending_) pending.clear();
     for (const Vertex column : strip_) note(column);
   }
@@ -376,32 +373,8 @@ private:
     for (auto& [l, pending] : pending_) pending.note(j);
   }
 
-  // Goes on until a layer changes something; q counts the layers gone through. False: nothing ever changes again (or
-  // not up to `limit`, at which q then stands).
   bool next_change(std::uint64_t& q, std::optional<std::uint64_t> limit) {
-    if (period_.empty()) return false;
-    for (;;) {
-      if (limit && q >= *limit) return false;
-      if (in_run_ == period_[run_].count) {
-        in_run_ = 0;
-        run_ = (run_ + 1) % period_.size();
-      }
-      const std::uint32_t l = period_[run_].layer;
-      if (quiet_[l]) {
-        // The state is what it was when this layer last did nothing.
-        q += period_[run_].count - in_run_;
-        in_run_ = period_[run_].count;
-        continue;
-      }
-      ++q;
-      ++in_run_;
-      if (apply(l)) {
-        std::fill(quiet_.begin(), quiet_.end(), false);
-        return true;
-      }
-      quiet_[l] = true;
-      if (std::all_of(used_.begin(), used_.end(), [&](std::uint32_t k) { return quiet_[k]; })) return false;
-    }
+    return walk_.next_change(q, limit, [this](std::uint32_t l) { return apply(l); });
   }
 
   bool apply(std::uint32_t l) { return pending_.empty() ? apply_to_all(l) : apply_to_waiting(l); }
@@ -590,12 +563,11 @@ private:
   const std::vector<Vertex>* weight_ = question_.weight;
   bool collects_ = false;   ///< fill latest_
   Lane<Words> latest_{};    ///< columns of the strip that are seen by all, or stop changing, in its last layer; or are never seen by all
-  std::vector<LayerRun> period_;
+  LayerWalk walk_;
   Booking booking_;
   std::vector<DistinctRows> layers_;
   std::vector<std::vector<Vertex>> tables_;  // steps worth a table, by layer
   std::vector<std::uint32_t> used_;
-  std::vector<bool> quiet_;
   std::vector<Vertex> strip_;
   Lane<Words> full_{};  ///< all columns of the strip
   std::vector<Lane<Words>> state_, next_, old_;
@@ -603,8 +575,6 @@ private:
   std::map<std::uint32_t, WaitingRows> pending_;  // by layer; empty: layers are gone through whole
   std::vector<std::uint32_t> waiting_;
   std::vector<Vertex> moved_;
-  std::size_t run_ = 0;
-  std::uint64_t in_run_ = 0;
   std::optional<std::uint64_t> most_layers_;
   bool gave_up_ = false;
 };

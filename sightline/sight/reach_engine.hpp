@@ -4,6 +4,7 @@
 // anywhere in the repeated list; they differ in how a receptive field is written down.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -127,6 +128,59 @@ struct LayerRun {
 /// The shortest list whose repetition is layout.order after its first `skip` layers, as runs of equal layers.
 /// Empty when the layout has no layers.
 [[nodiscard]] std::vector<LayerRun> make_period(const Layout& layout, std::uint64_t skip);
+
+/// The layers of a repeated list one after the other, for what only grows: those that did nothing since the last change are passed over.
+class LayerWalk {
+public:
+  LayerWalk(const Layout& layout, std::uint64_t skip) : period_(make_period(layout, skip)), quiet_(layout.layers.size(), false) {
+    const std::vector<bool> used = layout.used_layers();
+    for (std::uint32_t l = 0; l < used.size(); ++l) {
+      if (used[l]) used_.push_back(l);
+    }
+  }
+
+  void start() {
+    run_ = 0;
+    in_run_ = 0;
+    std::fill(quiet_.begin(), quiet_.end(), false);
+  }
+
+  /// Goes on until a layer changes something, as apply(layer) says; q counts the layers gone through. False: nothing ever changes again (or not up to `limit`, at which q
+  /// then stands).
+  template <class Apply>
+  bool next_change(std::uint64_t& q, std::optional<std::uint64_t> limit, const Apply& apply) {
+    if (period_.empty()) return false;
+    for (;;) {
+      if (limit && q >= *limit) return false;
+      if (in_run_ == period_[run_].count) {
+        in_run_ = 0;
+        run_ = (run_ + 1) % period_.size();
+      }
+      const std::uint32_t l = period_[run_].layer;
+      if (quiet_[l]) {
+        // The state is what it was when this layer last did nothing.
+        q += period_[run_].count - in_run_;
+        in_run_ = period_[run_].count;
+        continue;
+      }
+      ++q;
+      ++in_run_;
+      if (apply(l)) {
+        std::fill(quiet_.begin(), quiet_.end(), false);
+        return true;
+      }
+      quiet_[l] = true;
+      if (std::all_of(used_.begin(), used_.end(), [&](std::uint32_t k) { return quiet_[k]; })) return false;
+    }
+  }
+
+private:
+  std::vector<LayerRun> period_;
+  std::vector<std::uint32_t> used_;
+  std::vector<bool> quiet_;  ///< by layer: did it do nothing since the last change?
+  std::size_t run_ = 0;
+  std::uint64_t in_run_ = 0;
+};
 
 struct ReachQuestion {
   const Layout* layout = nullptr;

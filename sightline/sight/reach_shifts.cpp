@@ -93,7 +93,7 @@ struct Shift {
 class OffsetReach {
 public:
   OffsetReach(const ReachQuestion& question, const std::vector<Offsets>& layers, const Budget& budget)
-      : question_(question), layers_(layers), budget_(budget), tokens_(question.layout->tokens), from_(question.wanted.ordinary_only ? 1 : 0), period_(make_period(*question.layout, question.skip)) {
+      : question_(question), layers_(layers), budget_(budget), tokens_(question.layout->tokens), from_(question.wanted.ordinary_only ? 1 : 0), walk_(*question.layout, question.skip) {
     const bool reads_up = std::any_of(layers.begin(), layers.end(), [](const Offsets& layer) { return !layer.up.empty(); });
     base_ = reads_up ? tokens_ - 1 : 0;
     size_ = std::size_t{base_} + tokens_;
@@ -146,8 +146,7 @@ private:
     whole_high_ = 0;
     above_ = 1;
     below_ = 0;
-    run_ = idle_ = 0;
-    in_run_ = 0;
+    walk_.start();
   }
 
   /// out |= in, each member moved `by` places up or down as far as the words go; both may be one.
@@ -223,28 +222,11 @@ private:
     return std::any_of(state_.begin() + static_cast<std::ptrdiff_t>(first), state_.begin() + static_cast<std::ptrdiff_t>(last) + 1, [](std::uint64_t word) { return word != 0; });
   }
 
-  /// Goes on until a layer changes something; false: nothing ever changes again, or not up to `limit`.
   bool next_change(std::uint64_t& q, std::optional<std::uint64_t> limit) {
-    while ((!limit || q < *limit) && idle_ < period_.size()) {
-      if (work_ > most_work) {
-        is_too_much_ = true;
-        return false;
-      }
-      if (in_run_ == period_[run_].count) {
-        in_run_ = 0;
-        run_ = (run_ + 1) % period_.size();
-      }
-      ++q;
-      ++in_run_;
-      if (apply(period_[run_].layer)) {
-        idle_ = 0;
-        return true;
-      }
-      q += period_[run_].count - in_run_;
-      in_run_ = period_[run_].count;
-      ++idle_;
-    }
-    return false;
+    return walk_.next_change(q, limit, [this](std::uint32_t l) {
+      is_too_much_ = work_ > most_work;
+      return !is_too_much_ && apply(l);
+    });
   }
 
   /// The least reader that misses a token, and the least that it misses (kinds all and causal).
@@ -326,13 +308,12 @@ private:
   const Budget& budget_;
   Vertex tokens_, from_, base_ = 0;
   std::size_t size_ = 0;
-  std::vector<LayerRun> period_;
+  LayerWalk walk_;
   Set state_, window_, next_, moved_;
   std::vector<std::size_t> reach_;  ///< by layer: how many words further a member can be moved, at most
   std::size_t used_low_ = 0, used_high_ = 0, whole_low_ = 1, whole_high_ = 0;  ///< words with members, and around the own token words of members only
   Vertex above_ = 1, below_ = 0;  ///< all nearer to the own token is seen
-  std::size_t run_ = 0, idle_ = 0;
-  std::uint64_t in_run_ = 0, work_ = 0;
+  std::uint64_t work_ = 0;
   bool is_too_much_ = false;
 };
 

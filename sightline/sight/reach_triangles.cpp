@@ -137,16 +137,6 @@ std::optional<ReachAnswer> answer_by_triangles(const ReachQuestion& question, co
   if (!found) return std::nullopt;
   const Layout& blocks = found->layout;
   const bool all = question.wanted.kind == ClassKind::all;
-  // After how many layers the members of each block see one another, if ever.
-  std::vector<std::optional<std::uint64_t>> inner(blocks.tokens);
-  for (std::uint64_t q = blocks.order.size(); q >= 1; --q) {
-    const std::shared_ptr<const ReadLayer> layer = find_read_layer(blocks, blocks.order[(question.skip + q - 1) % blocks.order.size()], budget);
-    for (const ReadGroup& group : layer->groups) {
-      for (const ReadRange& range : layer->row(group)) {
-        for (Vertex b = std::max(group.begin, range.first); b < group.end && b <= range.last; ++b) inner[b] = q;
-      }
-    }
-  }
   ReachAnswer answer;
   ReachQuestion asked = question;
   asked.layout = &blocks;
@@ -172,6 +162,16 @@ std::optional<ReachAnswer> answer_by_triangles(const ReachQuestion& question, co
   }
   if (!question.find_layers || all) answer.reach = {};
   if (answer.reach.witness) answer.reach.witness = UnreachablePair{found->first[answer.reach.witness->reader], found->first[answer.reach.witness->unseen]};
+  // After how many layers the members of each block see one another, if ever.
+  std::vector<std::optional<std::uint64_t>> inner(blocks.tokens);
+  for (std::uint64_t q = blocks.order.size(); q >= 1; --q) {
+    const std::shared_ptr<const ReadLayer> layer = find_read_layer(blocks, blocks.order[(question.skip + q - 1) % blocks.order.size()], budget);
+    for (const ReadGroup& group : layer->groups) {
+      for (const ReadRange& range : layer->row(group)) {
+        for (Vertex b = std::max(group.begin, range.first); b < group.end && b <= range.last; ++b) inner[b] = q;
+      }
+    }
+  }
   for (Vertex b = 0; b < blocks.tokens && answer.reach.layers; ++b) {
     if (found->size[b] == 1) continue;
     const UnreachablePair pair{found->first[b] + 1, found->first[b]};

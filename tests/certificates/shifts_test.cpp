@@ -5,10 +5,9 @@
 #include <set>
 
 #include "../unit/sight/oracle.hpp"
+#include "asked_columns.hpp"
 #include "checker/shifts.hpp"
 #include "sight_convert.hpp"
-#include "sightline/sight/reach_engine.hpp"
-#include "tests/unlimited.hpp"
 
 namespace sightline::sight {
 
@@ -92,15 +91,9 @@ TEST_CASE("layouts that are the same some tokens further on: few columns say wha
     const auto shifts = checker::Shifts::find(copy, read);
     if (is_shifted) REQUIRE(shifts != nullptr);
     for (int q = 0; q < 8; ++q) {
-      ReachQuestion question;
-      question.layout = &layout;
-      question.wanted.kind = static_cast<ClassKind>(random() % 3);
-      question.wanted.ordinary_only = random() % 3 == 0;
-      question.skip = random() % 4;
-      question.count_unseen = question.find_layers = true;
-      if (random() % 4 > 0) question.depth = random() % 6;
+      AskedColumns columns(random, layout);
       const bool cheaply = random() % 2 == 0;
-      const auto found = answer_by_shifts(question, unlimited, cheaply);
+      const auto found = answer_by_shifts(columns.question, unlimited, cheaply);
       if (shifts && !found) {
         REQUIRE(cheaply);
         ++left;
@@ -111,33 +104,16 @@ TEST_CASE("layouts that are the same some tokens further on: few columns say wha
         ++passed;
         continue;
       }
-      const ReachAnswer expected = answer_by_bits(question, unlimited);
-      REQUIRE(found->unseen == expected.unseen);
-      REQUIRE(found->reach.layers == expected.reach.layers);
-      REQUIRE(found->reach.witness.has_value() == expected.reach.witness.has_value());
-      const auto wants = [&](Vertex i, Vertex j) { return (question.wanted.kind != ClassKind::causal || j <= i) && (!question.wanted.ordinary_only || j > 0) && i < layout.tokens; };
-      const auto is_missed = [&](Vertex i, Vertex j) {
-        const std::uint64_t before = expected.reach.layers ? *expected.reach.layers - 1 : layout.vertices() * layout.order.size();
-        return wants(i, j) && compute_latest_after(layout, question.skip, before, i, unlimited)[j] < 0;
-      };
-      if (found->reach.witness) REQUIRE(is_missed(found->reach.witness->reader, found->reach.witness->unseen));
-      checker::ReachQuestion asked;
-      asked.kind = static_cast<checker::ClassKind>(question.wanted.kind);
-      asked.ordinary_only = question.wanted.ordinary_only;
-      asked.skip = question.skip;
+      columns.require_found(*found);
+      const checker::ReachQuestion& asked = columns.asked;
+      const std::optional<std::uint64_t> depth = columns.question.depth;
       const auto layers = shifts->layers(asked, shared, false), soon = shifts->layers(asked, shared, true);
-      REQUIRE(layers.has_value());
+      const auto unseen = shifts->unseen(asked, depth, shared, false), counted_soon = shifts->unseen(asked, depth, shared, true);
+      columns.require_confirmed(copy, shared, layers, unseen);
       if (soon) REQUIRE((soon->layers == layers->layers && soon->missed == layers->missed));
-      REQUIRE(layers->layers == expected.reach.layers);
-      REQUIRE(layers->missed.has_value() == expected.reach.witness.has_value());
-      if (layers->missed) REQUIRE(is_missed(layers->missed->first, layers->missed->second));
-      const auto unseen = shifts->unseen(asked, question.depth, shared, false), counted_soon = shifts->unseen(asked, question.depth, shared, true), all = std::optional(checker::BitReach<>(copy, shared, asked).unseen(question.depth));
-      REQUIRE(unseen.has_value());
-      REQUIRE(unseen->count == expected.unseen);
-      REQUIRE(unseen->first == all->first);
       if (counted_soon) REQUIRE((counted_soon->count == unseen->count && counted_soon->first == unseen->first));
       quick += soon && counted_soon ? 1 : 0;
-      never += expected.reach.layers ? 0 : 1;
+      never += columns.expected.reach.layers ? 0 : 1;
       counted += unseen->first ? 1 : 0;
       if (is_shifted) ++(goes_up ? both_signs : by == 1 ? single : several);
     }

@@ -4,10 +4,9 @@
 #include <random>
 
 #include "../unit/sight/oracle.hpp"
+#include "asked_columns.hpp"
 #include "checker/triangles.hpp"
 #include "sight_convert.hpp"
-#include "sightline/sight/reach_engine.hpp"
-#include "tests/unlimited.hpp"
 
 namespace sightline::sight {
 
@@ -60,43 +59,18 @@ TEST_CASE("block masks under a causal mask: columns of blocks say what all colum
     checker::SharedLayers shared;
     for (std::uint32_t l = 0; l < copy.layers.size(); ++l) shared.emplace(l, checker::share_ranges(checker::make_read_layer(copy, copy.layers[l])));
     for (int q = 0; q < 6; ++q) {
-      ReachQuestion question;
-      question.layout = &layout;
-      question.wanted.kind = static_cast<ClassKind>(random() % 3);
-      question.wanted.ordinary_only = random() % 3 == 0;
-      question.skip = random() % 4;
-      question.count_unseen = question.find_layers = true;
-      if (random() % 4 > 0) question.depth = random() % 6;
-      const auto found = answer_by_triangles(question, unlimited);
+      AskedColumns columns(random, layout);
+      const auto found = answer_by_triangles(columns.question, unlimited);
       REQUIRE(found.has_value() == (triangles != nullptr));
       if (!found) {
         ++passed;
         continue;
       }
       ++answered;
-      const ReachAnswer expected = answer_by_bits(question, unlimited);
-      REQUIRE(found->unseen == expected.unseen);
-      REQUIRE(found->reach.layers == expected.reach.layers);
-      REQUIRE(found->reach.witness.has_value() == expected.reach.witness.has_value());
-      const auto is_missed = [&](Vertex i, Vertex j) {
-        const std::uint64_t before = expected.reach.layers ? *expected.reach.layers - 1 : layout.vertices() * layout.order.size();
-        return (question.wanted.kind != ClassKind::causal || j <= i) && (!question.wanted.ordinary_only || j > 0) && compute_latest_after(layout, question.skip, before, i, unlimited)[j] < 0;
-      };
-      if (found->reach.witness) REQUIRE(is_missed(found->reach.witness->reader, found->reach.witness->unseen));
-      checker::ReachQuestion asked;
-      asked.kind = static_cast<checker::ClassKind>(question.wanted.kind);
-      asked.ordinary_only = question.wanted.ordinary_only;
-      asked.skip = question.skip;
-      const auto layers = triangles->layers(asked);
-      REQUIRE(layers.has_value());
-      REQUIRE(layers->layers == expected.reach.layers);
-      REQUIRE(layers->missed.has_value() == expected.reach.witness.has_value());
-      if (layers->missed) REQUIRE(is_missed(layers->missed->first, layers->missed->second));
-      const auto unseen = triangles->unseen(asked, question.depth);
-      REQUIRE(unseen.has_value());
-      REQUIRE(unseen->count == expected.unseen);
-      REQUIRE(unseen->first == checker::BitReach<>(copy, shared, asked).unseen(question.depth).first);
-      never += expected.reach.layers ? 0 : 1;
+      columns.require_found(*found);
+      const auto unseen = triangles->unseen(columns.asked, columns.question.depth);
+      columns.require_confirmed(copy, shared, triangles->layers(columns.asked), unseen);
+      never += columns.expected.reach.layers ? 0 : 1;
       counted += unseen->first ? 1 : 0;
     }
   }
