@@ -410,8 +410,8 @@ private:
     while (!fixed.empty() && work <= 256 * std::uint64_t{vertices_}) {
       poll();
       for (const Vertex p : fixed) {
-        if (latest_[p] < static_cast<std::int64_t>(first_)) continue;
         each_piece(p, [&](const Piece& piece, std::size_t relation) {
+          if (latest_[p] < 0 || static_cast<std::uint64_t>(latest_[p]) < views_.relations_[relation].first_layer) return;
           const std::uint64_t value = mix(mix(p) + mix(piece.weight + 31 * relation));
           ends[piece.step].push_back({place(piece.step, piece.first), value, 1});
           ends[piece.step].push_back({place(piece.step, piece.last) + 1, 0 - value, -1});

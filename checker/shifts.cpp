@@ -1,6 +1,7 @@
 #include "shifts.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace checker {
 
@@ -74,7 +75,6 @@ bool goes_down(const ReadLayer& layer) {
 std::unique_ptr<Shifts> Shifts::find(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers) {
   const Vertex tokens = layout.tokens;
   const bool down = std::all_of(layers.begin(), layers.end(), [](const auto& entry) { return goes_down(entry.second); });
-  if (!down && layers.size() > 1) return nullptr;
   std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
   for (const auto& [l, layer] : layers) groups.emplace(l, list_groups(layer, tokens));
   std::unique_ptr<Shifts> shifts(new Shifts(layout));
@@ -96,7 +96,8 @@ std::unique_ptr<Shifts> Shifts::find(const Layout& layout, const std::map<std::u
     for (const Range& range : cut_row(layer, layer.groups[groups.at(l).front()], 1, tokens - 1)) add(range.first + 1, range.last + 1, range.step, false);
   }
   shifts->looks_up_ = !down;
-  return farthest[0] + farthest[1] <= tokens ? std::move(shifts) : nullptr;
+  shifts->has_free_order_ = down || (layers.size() == 1 && farthest[0] + farthest[1] <= tokens);
+  return shifts;
 }
 
 /// What readers see, layer by layer, by how far below them it lies (above: negative); one bit each, the reader's own token at `zero`.
@@ -117,10 +118,10 @@ public:
   bool run(std::uint64_t depth, const Visit& visit) {
     bool gave_up = false;
     go_through_layers(shifts_.layout_, question_.skip, depth, [&](std::uint32_t l) {
-      gave_up = work_ > most_work;
-      return !gave_up && add_layer(l);
+      gave_up = gave_up || work_ > most_work;
+      return !gave_up && !shifts_.needs_both_signs_ && add_layer(l);
     }, visit);
-    return !gave_up;
+    return !gave_up && !shifts_.needs_both_signs_;
   }
 
   [[nodiscard]] bool has(std::size_t at) const { return (seen[at / 64] >> (at % 64) & 1) != 0; }
@@ -177,15 +178,38 @@ private:
     }
   }
 
+  /// Of words from `from` on, the places at the own token and below it, or at it and above.
+  [[nodiscard]] Words side_of(const Words& words, std::size_t from, bool below) const {
+    Words side = words;
+    for (std::size_t w = 0; w < side.size(); ++w) {
+      const std::size_t at = from + w;
+      const std::uint64_t low_bits = (std::uint64_t{1} << (zero % 64)) - 1, own = low_bits + 1;
+      if (at < zero / 64) side[w] = below ? 0 : side[w];
+      else if (at > zero / 64) side[w] = below ? side[w] : 0;
+      else side[w] &= below ? ~low_bits : low_bits | own;
+    }
+    return side;
+  }
+
   /// Words from .. to: what readers in there show of places in there.
   void add_within(std::uint32_t l, std::size_t from, std::size_t to, bool& changed) {
     const Words here(seen.begin() + static_cast<std::ptrdiff_t>(from), seen.begin() + static_cast<std::ptrdiff_t>(to) + 1);
     Words next = here, moved;
-    for (const Steps& steps : shifts_.steps_.at(l)) {
+    const auto join_steps = [&](const Words& readers, const Steps& steps) {
       moved.assign(here.size(), 0);
-      join_moved(moved, here, steps.start, steps.below);
+      join_moved(moved, readers, steps.start, steps.below);
       for (std::uint64_t have = 1; have < steps.count; have *= 2) join_moved(moved, moved, std::min<std::uint64_t>(have, steps.count - have) * steps.step, steps.below);
       for (std::size_t w = 0; w < next.size(); ++w) next[w] |= moved[w];
+    };
+    if (shifts_.has_free_order_) {
+      for (const Steps& steps : shifts_.steps_.at(l)) join_steps(here, steps);
+    } else {
+      // Places on one side of the own token, itself among them, go on to that side; the other way they may only come to what is seen by then.
+      const std::array<Words, 2> side{side_of(here, from, false), side_of(here, from, true)};
+      for (const Steps& steps : shifts_.steps_.at(l)) join_steps(side[steps.below ? 1 : 0], steps);
+      const Words straight = next;
+      for (const Steps& steps : shifts_.steps_.at(l)) join_steps(side[steps.below ? 0 : 1], steps);
+      if (next != straight) shifts_.needs_both_signs_ = true;
     }
     if (to + 1 == seen.size()) next.back() &= (std::uint64_t{1} << (size_ % 64)) - 1;
     changed = changed || next != here;
@@ -230,6 +254,7 @@ std::vector<Vertex> Shifts::first_columns(const ReachQuestion& question) const {
 }
 
 std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedLayers& shared, bool soon) const {
+  if (needs_both_signs_) return std::nullopt;
   if (question.kind == ClassKind::all && !looks_up_) return Reach{std::nullopt, Pair{0, 1}};
   if (by_ > 1) {
     const std::vector<Vertex> columns = first_columns(question);
@@ -272,6 +297,7 @@ std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedL
 }
 
 std::optional<Unseen> Shifts::unseen(const ReachQuestion& question, std::optional<std::uint64_t> depth, const SharedLayers& shared, bool soon) const {
+  if (needs_both_signs_) return std::nullopt;
   const auto go_on = [](std::uint64_t) { return true; };
   if (by_ == 1) {
     Walk walk(*this, question);

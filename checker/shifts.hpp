@@ -1,4 +1,4 @@
-// Inside of reach: layouts that are the same so many tokens further on, as far as that leads to tokens (theory 16.98).
+// Inside of reach: layouts that are the same so many tokens further on, as far as that leads to tokens (theory 16.98, 16.101).
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace checker {
 
 class Shifts {
 public:
-  /// Null where nothing is the same further on, or steps of both signs need not stay on the line.
+  /// Null where nothing is the same further on.
   [[nodiscard]] static std::unique_ptr<Shifts> find(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers);
   /// Does it answer such questions at all?
   [[nodiscard]] static bool takes(const Layout& layout, const ReachQuestion& question) {
@@ -38,6 +38,8 @@ private:
   const Layout& layout_;
   Vertex by_ = 0;
   bool looks_up_ = false;
+  bool has_free_order_ = true;              ///< the steps of a path can be put in an order that stays on the line
+  mutable bool needs_both_signs_ = false;   ///< they cannot, and steps of one sign do not reach as much, as some question found
   mutable bool takes_long_ = false;  ///< through the columns of several tokens, as some question found
   std::map<std::uint32_t, std::vector<Steps>> steps_;  ///< by layer, where `by_` is 1
 };

@@ -5,8 +5,8 @@
 //  1. If hashes of these surroundings differ on all of B_a, and from root to root, then there is no isomorphism between two of the roots, and each
 //     of one view to itself fixes B_a.
 //  2. Let P lie in B_a for all roots a of a cluster, and T(j) be the longest time that is left at j when every p of P starts with the least t_a(p):
-//     a lower bound of t_a(j) for all of them. A fixed vertex p with T(p) >= F has all its rows in sight of every root, so what it reads is
-//     mapped onto itself, colour by colour; a vertex that is read by a set of fixed vertices like no other is fixed as well.
+//     a lower bound of t_a(j) for all of them. Where a relation has occurred by layer T(p), every root has its row of a fixed vertex p in sight, so what p
+//     reads there is mapped onto itself, colour by colour; a vertex that is read by a set of fixed vertices like no other is fixed as well.
 //  3. What is not fixed in the end stays among those of its kind; if each kind lies in one class, the group explains every isomorphism.
 // One pass over the rows for a whole cluster (the end of a window), where comparing the views takes one per root.
 //
@@ -420,11 +420,10 @@ private:
     while (!fresh.empty()) {
       for (const Vertex p : fresh) {
         views_.budget_->poll();
-        if (latest_[p] < static_cast<std::int64_t>(last_first_)) continue;
         std::uint64_t salt = root_hash::mix(p);
         for (const Rows& rows : views_.relations_) {
           salt = root_hash::mix(salt);
-          if (rows.first_layer == 0) continue;
+          if (rows.first_layer == 0 || latest_[p] < static_cast<std::int64_t>(rows.first_layer)) continue;
           for (std::size_t k = rows.begin[rows.list[p]]; k < rows.begin[rows.list[p] + 1]; ++k) {
             const Piece& piece = rows.pieces[k];
             const std::uint64_t value = root_hash::mix(piece.weight ^ salt);

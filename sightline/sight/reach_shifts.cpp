@@ -85,19 +85,22 @@ struct Offsets {
 struct Shift {
   Vertex by = 0;  ///< that so many tokens further on everything is as here; 0: not found
   std::vector<Offsets> offsets;  ///< by layer, where it is one token
+  bool in_any_order = true;      ///< may the steps of a path be put in an order that stays on the line? Else both signs have to reach what they reach together
+  mutable bool mixes_signs = false;        ///< they do not, as some question found
   mutable bool takes_many_layers = false;  ///< of columns, as some question found
 };
 
 /// All that a list of layers shows, as the set of i - j for readers i of j. Paths along steps of one sign stay between their ends; where one layer is applied
-/// again and again, its steps may be taken in an order that stays on the line (docs/theory.md 16.98).
+/// again and again, its steps may be taken in an order that stays on the line (docs/theory.md 16.98); elsewhere steps of one sign have to reach all that steps of
+/// both do, which is looked at layer by layer (16.101).
 class OffsetReach {
 public:
-  OffsetReach(const ReachQuestion& question, const std::vector<Offsets>& layers, const Budget& budget)
-      : question_(question), layers_(layers), budget_(budget), tokens_(question.layout->tokens), from_(question.wanted.ordinary_only ? 1 : 0), walk_(*question.layout, question.skip) {
-    const bool reads_up = std::any_of(layers.begin(), layers.end(), [](const Offsets& layer) { return !layer.up.empty(); });
+  OffsetReach(const ReachQuestion& question, const Shift& shift, const Budget& budget)
+      : question_(question), shift_(shift), layers_(shift.offsets), budget_(budget), tokens_(question.layout->tokens), from_(question.wanted.ordinary_only ? 1 : 0), walk_(*question.layout, question.skip) {
+    const bool reads_up = std::any_of(layers_.begin(), layers_.end(), [](const Offsets& layer) { return !layer.up.empty(); });
     base_ = reads_up ? tokens_ - 1 : 0;
     size_ = std::size_t{base_} + tokens_;
-    for (const Offsets& layer : layers) {
+    for (const Offsets& layer : layers_) {
       Vertex most = 0;
       for (const auto* ranges : {&layer.down, &layer.up}) {
         for (const ReadRange& range : *ranges) most = std::max(most, range.last);
@@ -127,7 +130,7 @@ public:
     start();
     std::uint64_t q = 0;
     while (next_change(q, question_.depth)) continue;
-    if (is_too_much_) return std::nullopt;
+    if (gave_up()) return std::nullopt;
     count(ever, answer.unseen);
     return answer;
   }
@@ -137,6 +140,8 @@ private:
 
   [[nodiscard]] std::uint64_t bytes() const { return 4 * (size_ / 8 + 8) + 4 * size_; }
   [[nodiscard]] bool has(std::size_t at) const { return (state_[at / 64] >> (at % 64)) & 1; }
+
+  [[nodiscard]] bool gave_up() const { return is_too_much_ || shift_.mixes_signs; }
 
   void start() {
     state_.assign(size_ / 64 + 1, 0);
@@ -169,11 +174,11 @@ private:
     }
   }
 
-  /// Adds what the members of `window_` are moved to.
-  void add(const std::vector<ReadRange>& ranges, bool up) {
+  /// Adds what the members of `from` are moved to.
+  void add(const Set& from, const std::vector<ReadRange>& ranges, bool up) {
     for (const ReadRange& range : ranges) {
-      moved_.assign(window_.size(), 0);
-      unite_moved(moved_, window_, range.first, up);
+      moved_.assign(from.size(), 0);
+      unite_moved(moved_, from, range.first, up);
       const std::uint64_t members = (range.last - range.first) / range.step + 1;
       for (std::uint64_t have = 1; have < members;) {
         const std::uint64_t more = std::min(have, members - have);
@@ -184,12 +189,34 @@ private:
     }
   }
 
+  /// The members of `window_`, whose first word is `first`, from the own token's on: what lies below readers, or above.
+  [[nodiscard]] Set part(std::size_t first, bool below) const {
+    Set part(window_.size(), 0);
+    for (std::size_t w = 0; w < part.size(); ++w) {
+      const std::uint64_t own = std::uint64_t{1} << (base_ % 64), at_least = ~(own - 1), at_most = own | (own - 1);
+      const std::size_t at = first + w, own_word = base_ / 64;
+      if (at == own_word) part[w] = window_[w] & (below ? at_least : at_most);
+      else if ((at > own_word) == below) part[w] = window_[w];
+    }
+    return part;
+  }
+
   /// Words first .. last, from which nothing outside of them that matters is reached.
   bool apply_within(const Offsets& offsets, std::size_t first, std::size_t last) {
     window_.assign(state_.begin() + static_cast<std::ptrdiff_t>(first), state_.begin() + static_cast<std::ptrdiff_t>(last) + 1);
     next_ = window_;
-    add(offsets.down, true);
-    add(offsets.up, false);
+    if (shift_.in_any_order) {
+      add(window_, offsets.down, true);
+      add(window_, offsets.up, false);
+    } else {
+      const Set below = part(first, true), above = part(first, false);
+      add(below, offsets.down, true);
+      add(above, offsets.up, false);
+      const Set one_sign = next_;
+      add(below, offsets.up, false);
+      add(above, offsets.down, true);
+      shift_.mixes_signs = shift_.mixes_signs || next_ != one_sign;
+    }
     if (last + 1 == state_.size()) next_.back() &= (std::uint64_t{1} << (size_ % 64)) - 1;
     if (next_ == window_) return false;
     std::copy(next_.begin(), next_.end(), state_.begin() + static_cast<std::ptrdiff_t>(first));
@@ -224,8 +251,8 @@ private:
 
   bool next_change(std::uint64_t& q, std::optional<std::uint64_t> limit) {
     return walk_.next_change(q, limit, [this](std::uint32_t l) {
-      is_too_much_ = work_ > most_work;
-      return !is_too_much_ && apply(l);
+      is_too_much_ = is_too_much_ || work_ > most_work;
+      return !gave_up() && apply(l);
     });
   }
 
@@ -254,10 +281,10 @@ private:
       before = missing;
       if (next_change(q, std::nullopt)) continue;
       reach = {std::nullopt, missing};
-      return !is_too_much_;
+      return !gave_up();
     }
     reach = {q, before};
-    return true;
+    return !gave_up();
   }
 
   /// A token that came to be seen in the last layer, and by whom.
@@ -281,7 +308,7 @@ private:
     for (Set old = state_; next_change(q, std::nullopt); old = state_) {
       if (const auto pair = find_change(old)) reach = {q, pair};
     }
-    return !is_too_much_;
+    return !gave_up();
   }
 
   /// @param ever  what is wanted of kind `seen`
@@ -304,6 +331,7 @@ private:
   static constexpr std::uint64_t most_work = std::uint64_t{1} << 31;
 
   const ReachQuestion& question_;
+  const Shift& shift_;
   const std::vector<Offsets>& layers_;
   const Budget& budget_;
   Vertex tokens_, from_, base_ = 0;
@@ -339,7 +367,6 @@ Shift find_shift(const Layout& layout, const Budget& budget) {
     numbers.push_back(l);
   }
   const bool go_down = std::all_of(layers.begin(), layers.end(), [](const Rows& rows) { return rows.go_down(); });
-  if (!go_down && layers.size() > 1) return {};
   const Vertex by = find_period_of_rows(layers, tokens, go_down ? std::max<Vertex>(1, tokens / 8) : 1);
   if (by != 1) return {by, {}};
   Shift shift{1, std::vector<Offsets>(used.size())};
@@ -355,8 +382,9 @@ Shift find_shift(const Layout& layout, const Budget& budget) {
     layers[k].read(0, 1, tokens - 1, 0, offsets.up);
     for (const ReadRange& range : offsets.up) longest_up = std::max(longest_up, range.last);
   }
-  // Steps of both signs can be put in order on the line where it is as long as both.
-  return std::uint64_t{longest_down} + longest_up <= tokens ? shift : Shift{};
+  // Steps of both signs, all of one layer, can be put in order on the line where it is as long as both.
+  shift.in_any_order = go_down || (layers.size() == 1 && std::uint64_t{longest_down} + longest_up <= tokens);
+  return shift;
 }
 
 std::shared_ptr<const Shift> recall_shift(const Layout& layout, const Budget& budget) {
@@ -419,14 +447,18 @@ bool may_shift(const ReachQuestion& question) { return question.weight == nullpt
 
 }  // namespace
 
-bool do_offsets_answer(const ReachQuestion& question, const Budget& budget) { return may_shift(question) && !recall_shift(*question.layout, budget)->offsets.empty(); }
+bool do_offsets_answer(const ReachQuestion& question, const Budget& budget) {
+  if (!may_shift(question)) return false;
+  const std::shared_ptr<const Shift> shift = recall_shift(*question.layout, budget);
+  return !shift->offsets.empty() && !shift->mixes_signs;
+}
 
 std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget, bool cheaply) {
   if (!may_shift(question)) return std::nullopt;
   const std::shared_ptr<const Shift> shift = recall_shift(*question.layout, budget);
-  if (shift->by == 0) return std::nullopt;
+  if (shift->by == 0 || shift->mixes_signs) return std::nullopt;
   constexpr std::uint64_t few_layers = 64;
-  return shift->offsets.empty() ? answer_by_first_columns(question, *shift, cheaply ? std::optional(few_layers) : std::nullopt, budget) : OffsetReach(question, shift->offsets, budget).answer();
+  return shift->offsets.empty() ? answer_by_first_columns(question, *shift, cheaply ? std::optional(few_layers) : std::nullopt, budget) : OffsetReach(question, *shift, budget).answer();
 }
 
 }  // namespace sightline::sight
