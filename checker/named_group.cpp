@@ -1,4 +1,5 @@
-// Layouts whose group shows without refinement: rows that go down and name all tokens, strided rows both ways (docs/theory.md 16.34), circles (16.82).
+// Layouts whose group shows without refinement: rows that go down and name all tokens, strided rows both ways (docs/theory.md 16.34), circles (16.82), lines of
+// intervals (16.102).
 #include <algorithm>
 #include <vector>
 
@@ -151,8 +152,17 @@ std::optional<ConfirmedGroup> find_named_group(const Layout& layout, const Json&
   if (layout.order.empty() || !is_empty("failed") || !is_empty("twins")) return std::nullopt;
   ConfirmedGroup found;
   found.group.degree = layout.tokens;
-  if (is_empty("generators") && is_empty("path")) return do_rows_name_tokens(layout) ? std::optional(found) : std::nullopt;
   const Vertex n = layout.tokens;
+  const auto reflection = [n](Vertex x) { return n - 1 - x; };
+  const auto is_reflected = [&] {
+    std::vector<std::pair<Vertex, Vertex>> moves(n);
+    for (Vertex x = 0; x < n; ++x) moves[x] = {x, reflection(x)};
+    const Structure structure = make_structure(layout);
+    return is_isomorphism(structure, structure, Permutation(std::move(moves)));
+  };
+  if (is_empty("generators") && is_empty("path")) {
+    return do_rows_name_tokens(layout) || (has_line_of_intervals(layout) && !is_reflected()) ? std::optional(found) : std::nullopt;
+  }
   const std::size_t count = evidence["generators"].size();
   if (evidence["path"].size() != count || count > 2 || evidence["path"][0].natural() != 0) return std::nullopt;
   const auto take = [&](std::size_t k, auto&& image_of) {
@@ -163,8 +173,8 @@ std::optional<ConfirmedGroup> find_named_group(const Layout& layout, const Json&
     found.group.generators.push_back(std::move(given));
     return true;
   };
-  if (count == 1 && has_reflection_only(layout)) {
-    if (!take(0, [n](Vertex x) { return n - 1 - x; })) return std::nullopt;
+  if (count == 1 && (has_reflection_only(layout) || (has_line_of_intervals(layout) && is_reflected()))) {
+    if (!take(0, reflection)) return std::nullopt;
     found.order->multiply(2);
     return found;
   }

@@ -142,6 +142,8 @@ private:
 [[nodiscard]] bool do_rows_name_tokens(const Layout& layout);
 /// Strided rows both ways: no automorphisms but the identity and the reflection of the line, which is one.
 [[nodiscard]] bool has_reflection_only(const Layout& layout);
+/// Some relation whose arcs, taken both ways, are a line of intervals: no automorphisms but the identity and the reflection of the line, which may be one (interval_group.cpp).
+[[nodiscard]] bool has_line_of_intervals(const Layout& layout);
 /// Rows that are translates around the circle, with two tokens a step apart told from others by what they read in common: no automorphisms but rotations and, where they
 /// are some, reflections (circulants.cpp).
 struct Circle { bool reflected = true; };

@@ -235,6 +235,7 @@ private:
         parts_[std::to_string(first)] = search.is_tight ? to_evidence(search) : make_group_evidence(symmetry::make_structure(part), layout_.tokens, budget_);
       }
       if (alike.front().empty() || (!parts_.empty() && sight::do_times_explain(layout_, depth_, alike.front(), number, budget_))) return {};
+      if (!parts_.empty() && records_ != nullptr && records_->explained_beyond_parts.contains(depth_) && sight::are_classes_uniform(layout_group_, number)) return {};
       if (sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
     }
     places_.reset();

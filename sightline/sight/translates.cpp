@@ -218,18 +218,7 @@ std::optional<group::Group> find_named_group(const Layout& layout, const Budget&
   const Booking booking(budget, std::uint64_t{tokens} / 4);
   const std::optional<Translates> guess = guess_translates(layout);
   if (!guess || !guess->strided || !are_all_translates(layout, *guess, budget)) return std::nullopt;
-  std::vector<group::Point> images(tokens);
-  group::Group result = group::make_trivial_group(tokens);
-  symmetry::MovedPairs& moved = record.generators.emplace_back();
-  for (Vertex x = 0; x < tokens; ++x) {
-    images[x] = tokens - 1 - x;
-    result.orbit[x] = std::min(x, images[x]);
-    if (x != images[x]) moved.emplace_back(x, images[x]);
-  }
-  result.generators.push_back(group::Permutation::from_images(images));
-  result.order = group::Order(mpz_class(2));
-  record.path.push_back(0);
-  return result;
+  return make_reflection_group(tokens, record);
 }
 
 }  // namespace sightline::sight

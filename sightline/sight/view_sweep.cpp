@@ -255,8 +255,10 @@ bool ViewSweep::run() {
   ViewRecords* const records = layout.has_equal_registers() ? nullptr : question_.records;
   bool own_classes = records != nullptr && question_.target == question_.layout_group;
   if (own_classes && records->explained.contains(depth_)) return true;
+  bool beyond_parts = false;
   const auto explained = [&] {
     if (own_classes) records->explained.insert(depth_);
+    else if (beyond_parts) records->explained_beyond_parts.insert(depth_);
     return true;
   };
   if (do_translates_explain(layout, depth_, budget_) || do_offsets_explain(layout, depth_, budget_)) return explained();
@@ -283,12 +285,12 @@ bool ViewSweep::run() {
   const bool passes_layout_group = !layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all);
   if (passes_layout_group && !drop_partly_complete(layout, *question_.layout_group, depth_, roots, records, budget_).empty()) {
     if (roots.empty()) return true;
-    own_classes = false;  // the certificate has to show it
+    beyond_parts = std::exchange(own_classes, false);  // the certificate has to show the parts
   }
   if (!first_only() && roots.size() > 8 * sampled_roots && layout.vertices() <= most_sampled_vertices) {
     const std::vector<Vertex> before = symmetric_class();
     if (sample_group(roots)) return true;
-    own_classes = own_classes && before == symmetric_class();  // what a group explains that has grown, the layout's own does not
+    if (before != symmetric_class()) own_classes = beyond_parts = false;  // what a group explains that has grown, the layout's own does not
   }
   if (passes_layout_group) {
     const ProductViews::Answer products = explain_products(layout, depth_, roots, symmetric_class(), budget_);

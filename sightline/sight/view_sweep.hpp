@@ -118,6 +118,9 @@ private:
   bool searched_ = false;  ///< was a view searched, because its colours did not tell all?
 };
 
+/// The reflection of the line. @param record  what a search would have left is added
+[[nodiscard]] group::Group make_reflection_group(Vertex tokens, symmetry::SearchRecord& record);
+
 /// Numbers of the symmetric classes of a group: equal exactly inside a class.
 [[nodiscard]] std::vector<Vertex> number_symmetric_classes(const group::Group& group);
 

@@ -43,6 +43,8 @@ struct ViewRecords {
   std::map<std::uint64_t, std::vector<bool>> complete;  ///< by depth: the roots that see all rows (`find_complete_roots`)
   /// Depths at which all isomorphisms of views are known to be in the layout's own group.
   std::set<std::uint64_t> explained;
+  /// Depths at which that holds for the roots whose views do not hold all rows of one of `parts`.
+  std::set<std::uint64_t> explained_beyond_parts;
   /// Depths at which nothing but looking at single roots tells that, or its contrary: the ways that look at all of them at once have been tried.
   std::set<std::uint64_t> open;
   /// The relations that have occurred by a layer, by themselves: is their group the layout's own? With the search for it.
@@ -85,6 +87,11 @@ struct ViewQuestion {
 /// they read in common (docs/theory.md 16.82). Nothing elsewhere. Exact. O(runs + n + intervals of a row squared).
 /// @param record  what a certificate needs
 [[nodiscard]] std::optional<group::Group> find_circulant_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord& record);
+
+/// The identity and the reflection of the line, or the identity alone, where tokens and those that read them or are read by them are intervals of some relation, no two
+/// alike (docs/theory.md 16.102). Nothing elsewhere, and with registers. Exact. O(runs + n).
+/// @param record  what a certificate needs
+[[nodiscard]] std::optional<group::Group> find_interval_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord& record);
 
 /// Least m (the list repeated) with everything wanted in view and no collision.
 struct Needed {
