@@ -1,6 +1,7 @@
 // The checker's colours of views: on two tokens per class those of all tokens, and the same in whatever runs rows are written.
 #include <doctest/doctest.h>
 
+#include "../unit/sight/shown_views.hpp"
 #include "../unit/sight/stepped_layouts.hpp"
 #include "checker/views.hpp"
 #include "sight_convert.hpp"
@@ -62,6 +63,19 @@ TEST_CASE("the checker's colours of views with steps") {
   }
   CHECK(views > 1000);
   CHECK(left_out > 2000);
+}
+
+TEST_CASE("what the checker reads off the surroundings of roots, and off the lengths of rows, is so") {
+  const auto make_places = [](const layout::Layout& layout, const group::Group& group, std::uint64_t depth, const auto& use) {
+    const checker::Layout copy = convert::to_checker(layout);
+    return use(*checker::PlaceColours::make(copy, convert::to_checker(group).group, depth));
+  };
+  sight::check_what_is_shown(3, 3000, sight::make_local, [&](const auto& layout, const auto& group, std::uint64_t depth, const auto& roots, const auto& number) {
+    return make_places(layout, group, depth, [&](const checker::PlaceColours& places) { return places.explains_all(roots, number, 1, 1); });
+  });
+  sight::check_what_is_shown(17, 1000, sight::make_window, [&](const auto& layout, const auto& group, std::uint64_t depth, const auto& roots, const auto& number) {
+    return make_places(layout, group, depth, [&](const checker::PlaceColours& places) { return places.explains_by_lengths(roots, number); });
+  });
 }
 
 }  // namespace sightline
