@@ -226,6 +226,7 @@ bool do_descending_rows_explain(const Layout& layout, const std::vector<Vertex>&
     const std::vector<Vertex> behind = unseen_behind(first), all = unseen_behind(0);
     std::erase_if(roots, [&](Vertex a) { return behind[a] == all[a]; });
   }
+  if (do_plane_views_explain(layout, depth, roots)) return true;
   Walks walks(layout, depth, std::move(shown));
   if (roots.size() > most_walks_work / walks.cost()) return false;
   std::unordered_set<std::uint64_t> met;

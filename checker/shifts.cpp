@@ -83,7 +83,10 @@ std::unique_ptr<Shifts> Shifts::find(const Layout& layout, const std::map<std::u
   const auto all_repeat = [&](Vertex by) { return std::all_of(layers.begin(), layers.end(), [&](const auto& entry) { return repeats(entry.second, groups.at(entry.first), by, left); }); };
   for (Vertex by = 1; by <= most && shifts->by_ == 0 && left > 0; ++by) shifts->by_ = all_repeat(by) ? by : 0;
   if (shifts->by_ == 0) return nullptr;
-  if (shifts->by_ > 1) return shifts;
+  if (shifts->by_ > 1) {
+    shifts->plane_ = Plane::find(layout, layers, shifts->by_);
+    return shifts;
+  }
   // The last token reads all that lies below readers, the first all above.
   std::uint64_t farthest[2] = {0, 0};
   for (const auto& [l, layer] : layers) {
@@ -255,6 +258,9 @@ std::vector<Vertex> Shifts::first_columns(const ReachQuestion& question) const {
 
 std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedLayers& shared, bool soon) const {
   if (needs_both_signs_) return std::nullopt;
+  if (plane_) {
+    if (auto reach = plane_->layers(question)) return reach;
+  }
   if (question.kind == ClassKind::all && !looks_up_) return Reach{std::nullopt, Pair{0, 1}};
   if (by_ > 1) {
     const std::vector<Vertex> columns = first_columns(question);
@@ -298,6 +304,9 @@ std::optional<Reach> Shifts::layers(const ReachQuestion& question, const SharedL
 
 std::optional<Unseen> Shifts::unseen(const ReachQuestion& question, std::optional<std::uint64_t> depth, const SharedLayers& shared, bool soon) const {
   if (needs_both_signs_) return std::nullopt;
+  if (plane_) {
+    if (auto unseen = plane_->unseen(question, depth)) return unseen;
+  }
   const auto go_on = [](std::uint64_t) { return true; };
   if (by_ == 1) {
     Walk walk(*this, question);

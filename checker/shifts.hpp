@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bit_reach.hpp"
+#include "planes.hpp"
 
 namespace checker {
 
@@ -21,6 +22,9 @@ public:
   /// Nothing where that takes too long; `soon`: where it is not known after a few layers.
   [[nodiscard]] std::optional<Reach> layers(const ReachQuestion& question, const SharedLayers& shared, bool soon) const;
   [[nodiscard]] std::optional<Unseen> unseen(const ReachQuestion& question, std::optional<std::uint64_t> depth, const SharedLayers& shared, bool soon) const;
+
+  /// Rows of `by_` tokens, where all is the same a column further on as well; or null.
+  [[nodiscard]] const Plane* plane() const { return plane_.get(); }
 
 private:
   class Walk;
@@ -41,6 +45,7 @@ private:
   bool has_free_order_ = true;              ///< the steps of a path can be put in an order that stays on the line
   mutable bool needs_both_signs_ = false;   ///< they cannot, and steps of one sign do not reach as much, as some question found
   mutable bool takes_long_ = false;  ///< through the columns of several tokens, as some question found
+  std::unique_ptr<Plane> plane_;
   std::map<std::uint32_t, std::vector<Steps>> steps_;  ///< by layer, where `by_` is 1
 };
 

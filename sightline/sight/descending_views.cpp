@@ -308,6 +308,10 @@ DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t dep
   DescendingViews views(layout, depth, budget);
   if (!views.do_rows_fit()) return answer;
   std::vector<Vertex> partial = find_partial(layout, depth, roots, budget);
+  if (do_plane_views_explain(layout, depth, partial, budget)) {
+    answer.explained = true;
+    return answer;
+  }
   if (!partial.empty() && !views.write_rows()) return answer;
   std::uint64_t work = 0;
   for (const Vertex a : partial) work += views.estimate(a);

@@ -6,6 +6,7 @@
 
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
+#include "sightline/sight/reach_planes.hpp"
 
 namespace sightline::sight {
 
@@ -87,6 +88,7 @@ struct Shift {
   std::vector<Offsets> offsets;  ///< by layer, where it is one token
   bool in_any_order = true;      ///< may the steps of a path be put in an order that stays on the line? Else both signs have to reach what they reach together
   mutable bool mixes_signs = false;        ///< they do not, as some question found
+  std::shared_ptr<const Plane> plane;  ///< of rows of `by` tokens, where all is the same a column further on, too
   mutable bool takes_many_layers = false;  ///< of columns, as some question found
 };
 
@@ -368,7 +370,11 @@ Shift find_shift(const Layout& layout, const Budget& budget) {
   }
   const bool go_down = std::all_of(layers.begin(), layers.end(), [](const Rows& rows) { return rows.go_down(); });
   const Vertex by = find_period_of_rows(layers, tokens, go_down ? std::max<Vertex>(1, tokens / 8) : 1);
-  if (by != 1) return {by, {}};
+  if (by != 1) {
+    Shift shift{by, {}};
+    if (by != 0) shift.plane = find_plane(layout, by, budget);
+    return shift;
+  }
   Shift shift{1, std::vector<Offsets>(used.size())};
   std::vector<ReadRange> row;
   Vertex longest_down = 0, longest_up = 0;
@@ -447,16 +453,23 @@ bool may_shift(const ReachQuestion& question) { return question.weight == nullpt
 
 }  // namespace
 
+std::shared_ptr<const Plane> recall_plane(const Layout& layout, const Budget& budget) {
+  return layout.registers == 0 && layout.tokens > 1 ? recall_shift(layout, budget)->plane : nullptr;
+}
+
 bool do_offsets_answer(const ReachQuestion& question, const Budget& budget) {
   if (!may_shift(question)) return false;
   const std::shared_ptr<const Shift> shift = recall_shift(*question.layout, budget);
-  return !shift->offsets.empty() && !shift->mixes_signs;
+  return (!shift->offsets.empty() && !shift->mixes_signs) || (shift->plane && !shift->plane->mixes_signs);
 }
 
 std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget, bool cheaply) {
   if (!may_shift(question)) return std::nullopt;
   const std::shared_ptr<const Shift> shift = recall_shift(*question.layout, budget);
   if (shift->by == 0 || shift->mixes_signs) return std::nullopt;
+  if (shift->plane) {
+    if (auto answer = answer_by_plane(question, *shift->plane, budget)) return answer;
+  }
   constexpr std::uint64_t few_layers = 64;
   return shift->offsets.empty() ? answer_by_first_columns(question, *shift, cheaply ? std::optional(few_layers) : std::nullopt, budget) : OffsetReach(question, *shift, budget).answer();
 }

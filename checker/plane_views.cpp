@@ -1,0 +1,154 @@
+// Views on grids on which all is the same a row and a column further on, of one layer whose arcs lead down the line (theory 16.104).
+//
+// At depth m a root has the rows of what it sees in sight, but for its frontier: what came into sight in the last layer. Where all of a frontier share a name, rows
+// name everything else, from the first token on, and isomorphisms of views keep these names. Distinct ones fix what they name; frontiers are told by their readers in
+// sight; roots of different names are roots of views that are not isomorphic.
+#include <algorithm>
+#include <unordered_set>
+
+#include "field.hpp"
+#include "planes.hpp"
+#include "poll.hpp"
+#include "shifts.hpp"
+#include "views.hpp"
+
+namespace checker {
+
+namespace {
+
+class PlaneViews {
+public:
+  PlaneViews(const Layout& layout, const Plane& plane, const std::vector<std::uint32_t>& came, std::uint64_t depth, std::vector<bool> loops)
+      : layout_(layout), plane_(plane), steps_(plane.steps(layout.order.front())), came_(came), depth_(depth), loops_(std::move(loops)) {
+    for (Vertex up = 0; up < plane.height; ++up) {
+      for (std::int64_t across = 1 - std::int64_t{plane.width}; across < plane.width; ++across) {
+        if (came[plane.cell(up, across)] == depth) last_.push_back({up, across});
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t last_size() const { return last_.size(); }
+
+  [[nodiscard]] std::vector<Vertex> frontier(Vertex root) const {
+    std::vector<Vertex> result;
+    for (const auto& [up, across] : last_) {
+      const std::int64_t row = std::int64_t{root / plane_.width} - up, column = root % plane_.width + across;
+      if (plane_.holds(row, column)) result.push_back(static_cast<Vertex>(row * plane_.width + column));
+    }
+    return result;
+  }
+
+  /// Behind how many layers the root sees j.
+  [[nodiscard]] std::uint32_t arrival(Vertex root, Vertex j) const {
+    if (j > root) return Plane::hidden;
+    return came_[plane_.cell(root / plane_.width - j / plane_.width, std::int64_t{j % plane_.width} - root % plane_.width)];
+  }
+
+  /// Gives all of the set one name, others theirs: are these distinct?
+  bool name_beside(const std::vector<Vertex>& set) {
+    name_.assign(layout_.tokens, 0);
+    for (const Vertex j : set) name_[j] = mix(0xf407, layout_.vertex_colour[j]);
+    std::unordered_set<std::uint64_t> met;
+    met.reserve(layout_.tokens);
+    for (Vertex i = 0; i < layout_.tokens; ++i) {
+      poll();
+      if (name_[i] != 0) continue;
+      std::uint64_t read = 0;
+      for_each(i, -1, [&](Vertex j) { read += mix(name_[j], 1); });
+      name_[i] = mix(mix(layout_.vertex_colour[i], loops_[i] ? 3 : 2), read) | 1;
+      if (!met.insert(name_[i]).second) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] std::uint64_t name(Vertex i) const { return name_[i]; }
+
+  /// Are no two of the root's frontier read by the same, of those whose rows it has in sight?
+  [[nodiscard]] bool tells_apart(Vertex root, const std::vector<Vertex>& frontier) const {
+    std::unordered_set<std::uint64_t> met;
+    return std::ranges::all_of(frontier, [&](Vertex j) {
+      std::uint64_t readers = mix(layout_.vertex_colour[j]);
+      for_each(j, 1, [&](Vertex i) { readers += arrival(root, i) < depth_ ? mix(name_[i], 5) : 0; });
+      return met.insert(readers).second;
+    });
+  }
+
+private:
+  /// What i reads (sign -1), or its readers (sign 1), but for itself.
+  template <class Visit>
+  void for_each(Vertex i, int sign, const Visit& visit) const {
+    const std::int64_t row = i / plane_.width, column = i % plane_.width;
+    for (const auto& [up, across] : steps_) {
+      const std::int64_t r = row + sign * std::int64_t{up}, c = column - sign * across;
+      if (plane_.holds(r, c)) visit(static_cast<Vertex>(r * plane_.width + c));
+    }
+  }
+
+  const Layout& layout_;
+  const Plane& plane_;
+  const Plane::Offsets& steps_;
+  const std::vector<std::uint32_t>& came_;
+  std::uint64_t depth_;
+  std::vector<bool> loops_;
+  Plane::Offsets last_;
+  std::vector<std::uint64_t> name_;
+};
+
+}  // namespace
+
+bool do_plane_views_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots) {
+  struct Cluster {
+    std::vector<Vertex> frontier, roots;
+  };
+  constexpr std::size_t most_clusters = 64;
+  const std::uint32_t l = layout.order.front();
+  if (layout.vertices() != layout.tokens || depth == 0 || depth >= Plane::hidden || layout.layers[l].size() != 1 || std::ranges::any_of(layout.order, [&](std::uint32_t k) { return k != l; })) return false;
+  const Relation& relation = layout.relations[layout.layers[l].front()];
+  if (relation.relative != RelativeKind::none) return false;
+  std::vector<bool> loops(layout.tokens, false);
+  std::vector<Run> row;
+  std::optional<std::int64_t> colour;
+  for (Vertex i = 0; i < layout.tokens; ++i) {
+    poll();
+    relation.row(i, row);
+    for (const Run& run : row) {
+      if (run.colour_step != 0 || run.colour != colour.value_or(run.colour)) return false;
+      colour = run.colour;
+      loops[i] = loops[i] || run.last == i;
+    }
+  }
+  const std::map<std::uint32_t, ReadLayer> layers{{l, make_read_layer(layout, layout.layers[l])}};
+  const std::unique_ptr<Shifts> shifts = Shifts::find(layout, layers);
+  const Plane* const plane = shifts ? shifts->plane() : nullptr;
+  const std::vector<std::uint32_t>* const came = plane != nullptr ? plane->arrivals(0) : nullptr;
+  if (came == nullptr) return false;
+  PlaneViews views(layout, *plane, *came, depth, std::move(loops));
+  if (roots.size() * std::uint64_t{views.last_size()} > 1024 * std::uint64_t{layout.tokens} + (std::uint64_t{1} << 26)) return false;
+  std::vector<Cluster> clusters;
+  for (auto a = roots.rbegin(); a != roots.rend(); ++a) {
+    poll();
+    const std::vector<Vertex> frontier = views.frontier(*a);
+    // What the root sees of the cluster's is its own frontier.
+    const auto fits = [&](const Cluster& cluster) {
+      std::size_t met = 0;
+      for (const Vertex j : cluster.frontier) {
+        const std::uint32_t when = views.arrival(*a, j);
+        if (when < depth) return false;
+        met += when == depth ? 1 : 0;
+      }
+      return met == frontier.size();
+    };
+    const auto home = std::ranges::find_if(clusters, fits);
+    if (home != clusters.end()) home->roots.push_back(*a);
+    else if (clusters.size() < most_clusters) clusters.push_back({frontier, {*a}});
+    else return false;
+  }
+  std::unordered_set<std::uint64_t> met;
+  return std::ranges::all_of(clusters, [&](const Cluster& cluster) {
+    return views.name_beside(cluster.frontier) && std::ranges::all_of(cluster.roots, [&](Vertex a) {
+      poll();
+      return met.insert(views.name(a)).second && views.tells_apart(a, views.frontier(a));
+    });
+  });
+}
+
+}  // namespace checker
