@@ -1,10 +1,10 @@
 // Views where every vertex reads itself and what stands below it: no isomorphisms but identities (docs/theory.md 16.63).
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <unordered_set>
 #include <utility>
 
+#include "distinct.hpp"
 #include "field.hpp"
 #include "poll.hpp"
 #include "views.hpp"
@@ -134,23 +134,7 @@ public:
   }
 
 private:
-  // In a table that is at most half full: sorting them takes longer than a walk.
-  bool are_names_distinct() {
-    const std::size_t size = std::bit_ceil(2 * seen_.size() + 1);
-    table_.assign(size, 0);
-    bool zero = false;
-    for (const Vertex j : seen_) {
-      const std::uint64_t name = name_[j];
-      if (name == 0 && std::exchange(zero, true)) return false;
-      for (std::size_t at = name & (size - 1); name != 0; at = (at + 1) & (size - 1)) {
-        if (table_[at] == name) return false;
-        if (table_[at] != 0) continue;
-        table_[at] = name;
-        break;
-      }
-    }
-    return true;
-  }
+  bool are_names_distinct() { return are_distinct(seen_, [this](Vertex j) { return name_[j]; }, table_); }
 
   // Short runs of a step, and steps beyond the first few, become single vertices.
   void cut(Below& below) {
@@ -214,10 +198,7 @@ private:
 
 }  // namespace
 
-bool do_descending_rows_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory) {
-  if (has_equal_registers(layout) || layout.order.empty()) return false;
-  std::vector<Shown> shown;
-  if (!write_down(layout, depth, shown)) return false;
+void leave_out_whole_views(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory) {
   // A view that holds all rows of what it sees keeps every name that rows give, and these differ.
   if (const std::uint64_t first = last_first_layer(layout); first <= depth && do_rows_name_tokens(layout)) {
     const auto unseen_behind = [&](std::uint64_t layer) {
@@ -226,7 +207,13 @@ bool do_descending_rows_explain(const Layout& layout, const std::vector<Vertex>&
     const std::vector<Vertex> behind = unseen_behind(first), all = unseen_behind(0);
     std::erase_if(roots, [&](Vertex a) { return behind[a] == all[a]; });
   }
-  if (do_plane_views_explain(layout, depth, roots)) return true;
+}
+
+bool do_descending_rows_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory) {
+  if (has_equal_registers(layout) || layout.order.empty()) return false;
+  std::vector<Shown> shown;
+  if (!write_down(layout, depth, shown)) return false;
+  leave_out_whole_views(layout, orbit, depth, roots, memory);
   Walks walks(layout, depth, std::move(shown));
   if (roots.size() > most_walks_work / walks.cost()) return false;
   std::unordered_set<std::uint64_t> met;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "distinct.hpp"
 #include "field.hpp"
 #include "planes.hpp"
 #include "poll.hpp"
@@ -24,6 +25,10 @@ public:
       for (std::int64_t across = 1 - std::int64_t{plane.width}; across < plane.width; ++across) {
         if (came[plane.cell(up, across)] == depth) last_.push_back({up, across});
       }
+    }
+    for (const auto& [up, across] : steps_) {  // sorted
+      if (!runs_.empty() && runs_.back().up == up && runs_.back().last + 1 == across) runs_.back().last = across;
+      else runs_.push_back({up, across, across});
     }
   }
 
@@ -46,19 +51,29 @@ public:
 
   /// Gives all of the set one name, others theirs: are these distinct?
   bool name_beside(const std::vector<Vertex>& set) {
+    const Vertex width = plane_.width;
     name_.assign(layout_.tokens, 0);
-    for (const Vertex j : set) name_[j] = mix(0xf407, layout_.vertex_colour[j]);
-    std::unordered_set<std::uint64_t> met;
-    met.reserve(layout_.tokens);
-    for (Vertex i = 0; i < layout_.tokens; ++i) {
+    for (const Vertex j : set) name_[j] = mix(0xf407, layout_.vertex_colour[j]) | 1;
+    others_.clear();
+    std::vector<std::uint64_t> sum(std::size_t{plane_.height} * (width + 1), 0);  // by grid row, of the columns before
+    for (Vertex r = 0, i = 0; r < plane_.height; ++r) {
       poll();
-      if (name_[i] != 0) continue;
-      std::uint64_t read = 0;
-      for_each(i, -1, [&](Vertex j) { read += mix(name_[j], 1); });
-      name_[i] = mix(mix(layout_.vertex_colour[i], loops_[i] ? 3 : 2), read) | 1;
-      if (!met.insert(name_[i]).second) return false;
+      for (Vertex c = 0; c < width; ++c, ++i) {
+        if (name_[i] == 0) {
+          std::uint64_t read = 0;
+          for (const auto& [up, first, last] : runs_) {
+            const std::int64_t from = std::max<std::int64_t>(0, c + first), to = std::min<std::int64_t>(width, c + last + 1);
+            if (up > r || from >= to) continue;
+            const std::uint64_t* const row = sum.data() + std::size_t{r - up} * (width + 1);
+            read += row[to] - row[from];
+          }
+          name_[i] = mix(mix(layout_.vertex_colour[i], loops_[i] ? 3 : 2), read) | 1;
+          others_.push_back(i);
+        }
+        sum[std::size_t{r} * (width + 1) + c + 1] = sum[std::size_t{r} * (width + 1) + c] + mix(name_[i], 1);
+      }
     }
-    return true;
+    return are_distinct(others_, [this](Vertex i) { return name_[i]; }, table_);
   }
   [[nodiscard]] std::uint64_t name(Vertex i) const { return name_[i]; }
 
@@ -90,27 +105,34 @@ private:
   std::uint64_t depth_;
   std::vector<bool> loops_;
   Plane::Offsets last_;
-  std::vector<std::uint64_t> name_;
+  struct Run {
+    Vertex up;
+    std::int64_t first, last;
+  };
+  std::vector<Run> runs_;  ///< of steps
+  std::vector<Vertex> others_;
+  std::vector<std::uint64_t> name_, table_;
 };
 
 }  // namespace
 
-bool do_plane_views_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots) {
+bool do_plane_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory) {
   struct Cluster {
     std::vector<Vertex> frontier, roots;
   };
   constexpr std::size_t most_clusters = 64;
+  if (layout.order.empty()) return false;
   const std::uint32_t l = layout.order.front();
   if (layout.vertices() != layout.tokens || depth == 0 || depth >= Plane::hidden || layout.layers[l].size() != 1 || std::ranges::any_of(layout.order, [&](std::uint32_t k) { return k != l; })) return false;
   const Relation& relation = layout.relations[layout.layers[l].front()];
   if (relation.relative != RelativeKind::none) return false;
   std::vector<bool> loops(layout.tokens, false);
-  std::vector<Run> row;
+  std::vector<checker::Run> row;
   std::optional<std::int64_t> colour;
   for (Vertex i = 0; i < layout.tokens; ++i) {
     poll();
     relation.row(i, row);
-    for (const Run& run : row) {
+    for (const checker::Run& run : row) {
       if (run.colour_step != 0 || run.colour != colour.value_or(run.colour)) return false;
       colour = run.colour;
       loops[i] = loops[i] || run.last == i;
@@ -121,6 +143,7 @@ bool do_plane_views_explain(const Layout& layout, std::uint64_t depth, const std
   const Plane* const plane = shifts ? shifts->plane() : nullptr;
   const std::vector<std::uint32_t>* const came = plane != nullptr ? plane->arrivals(0) : nullptr;
   if (came == nullptr) return false;
+  leave_out_whole_views(layout, orbit, depth, roots, memory);
   PlaneViews views(layout, *plane, *came, depth, std::move(loops));
   if (roots.size() * std::uint64_t{views.last_size()} > 1024 * std::uint64_t{layout.tokens} + (std::uint64_t{1} << 26)) return false;
   std::vector<Cluster> clusters;

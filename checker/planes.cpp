@@ -38,8 +38,9 @@ std::unique_ptr<Plane> Plane::find(const Layout& layout, const std::map<std::uin
       for (const auto& [up, across] : offsets) expected += plane->holds(0, c + across) ? 1 : 0;
       if (rows[c].size() != expected) return nullptr;
     }
+    Offsets& steps_of = plane->steps_[l];
     for (const auto& [up, across] : offsets) {
-      plane->steps_[l].push_back({up, across});
+      steps_of.push_back({up, across});
       left = std::max(left, -across), right = std::max(right, across);
     }
     steps += offsets.size();

@@ -172,7 +172,8 @@ bool do_residues_explain(const Layout& layout, const Group& layout_group, const 
 
 bool do_surroundings_explain(const SurroundingsQuestion& question, ReachMemory& memory, std::unique_ptr<PlaceColours>& places) {
   const auto do_small_views_explain = [&](std::uint64_t most_work) { return do_local_views_explain(question.layout, question.orbit, question.depth, question.roots, memory, most_work); };
-  if (do_small_views_explain(few_local_work) || do_descending_rows_explain(question.layout, question.orbit, question.depth, question.roots, memory)) return true;
+  if (do_plane_views_explain(question.layout, question.orbit, question.depth, question.roots, memory) || do_small_views_explain(few_local_work) ||
+      do_descending_rows_explain(question.layout, question.orbit, question.depth, question.roots, memory)) return true;
   const auto& classes = question.group.classes;
   const bool uniform = std::ranges::all_of(classes, [&](const auto& members) {
     return std::ranges::all_of(members, [&](Vertex x) { return question.number[x] == question.number[members.front()]; });

@@ -165,8 +165,10 @@ inline constexpr std::uint64_t few_local_work = std::uint64_t{1} << 26, most_loc
 /// others by walks through them (descending_views.cpp). False may mean: not found out.
 [[nodiscard]] bool do_descending_rows_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory);
 
-/// The same for windows on grids, of one layer. @param roots  that do not hold all rows of what they see (plane_views.cpp)
-[[nodiscard]] bool do_plane_views_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots);
+/// Takes away the roots that hold all rows of what they see, where rows go down and name tokens: their views keep every name, and are like no other's.
+void leave_out_whole_views(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory);
+/// The same for windows on grids under a causal mask, of one layer (plane_views.cpp).
+[[nodiscard]] bool do_plane_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory);
 
 /// What small views, rows that go down and what is near the roots say, in this order, small views of more steps last.
 struct SurroundingsQuestion {

@@ -275,17 +275,6 @@ private:
   std::vector<std::uint64_t> hash_;
 };
 
-/// Roots that do not hold all rows of what they see. The others' views move nothing and are like no other's, where rows name tokens.
-std::vector<Vertex> find_partial(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
-  const std::uint64_t first = compute_first_occurrence(layout);
-  if (depth < first || !do_rows_name_tokens(layout, budget)) return roots;
-  const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, first, depth, budget), unseen = count_unseen_behind(layout, 0, depth, budget);
-  if (!behind || !unseen) return roots;
-  std::vector<Vertex> partial;
-  std::copy_if(roots.begin(), roots.end(), std::back_inserter(partial), [&](Vertex a) { return (*behind)[a] != (*unseen)[a]; });
-  return partial;
-}
-
 /// Where all would take too long, some of them, each about twice as far along as the one before: two vertices that stay alike in one of these views end the question.
 std::vector<Vertex> choose_growing(const std::vector<Vertex>& roots) {
   std::vector<Vertex> chosen;
@@ -295,6 +284,16 @@ std::vector<Vertex> choose_growing(const std::vector<Vertex>& roots) {
 }
 
 }  // namespace
+
+std::vector<Vertex> find_partial_roots(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
+  const std::uint64_t first = compute_first_occurrence(layout);
+  if (depth < first || !do_rows_name_tokens(layout, budget)) return roots;
+  const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, first, depth, budget), unseen = count_unseen_behind(layout, 0, depth, budget);
+  if (!behind || !unseen) return roots;
+  std::vector<Vertex> partial;
+  std::copy_if(roots.begin(), roots.end(), std::back_inserter(partial), [&](Vertex a) { return (*behind)[a] != (*unseen)[a]; });
+  return partial;
+}
 
 DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
   DescendingAnswer answer;
@@ -307,11 +306,7 @@ DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t dep
   if (std::any_of(layout.relations.begin(), layout.relations.end(), goes_up)) return answer;
   DescendingViews views(layout, depth, budget);
   if (!views.do_rows_fit()) return answer;
-  std::vector<Vertex> partial = find_partial(layout, depth, roots, budget);
-  if (do_plane_views_explain(layout, depth, partial, budget)) {
-    answer.explained = true;
-    return answer;
-  }
+  std::vector<Vertex> partial = find_partial_roots(layout, depth, roots, budget);
   if (!partial.empty() && !views.write_rows()) return answer;
   std::uint64_t work = 0;
   for (const Vertex a : partial) work += views.estimate(a);

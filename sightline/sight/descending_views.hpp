@@ -27,8 +27,11 @@ struct DescendingAnswer {
 /// O(runs), two reaches, and O(runs) for each root that does not hold all rows of what it sees.
 [[nodiscard]] DescendingAnswer explain_descending_rows(const layout::Layout& layout, std::uint64_t depth, const std::vector<layout::Vertex>& roots, const Budget& budget);
 
-/// The same where rows are windows on a grid, cut off at its sides and at the line's direction, of one layer (plane_views.cpp). False may mean: not found out.
-/// @param roots  that do not hold all rows of what they see
+/// Those of the roots that do not hold all rows of what they see, where rows go down and name tokens: the others' views move nothing and are like no other's. All of them
+/// where that is not known.
+[[nodiscard]] std::vector<layout::Vertex> find_partial_roots(const layout::Layout& layout, std::uint64_t depth, const std::vector<layout::Vertex>& roots, const Budget& budget);
+
+/// Are there no isomorphisms but identities? Where rows are windows on a grid under a causal mask, of one layer (plane_views.cpp). False may mean: not found out.
 /// O(runs) for each frontier, and what is last seen for each root.
 [[nodiscard]] bool do_plane_views_explain(const layout::Layout& layout, std::uint64_t depth, const std::vector<layout::Vertex>& roots, const Budget& budget);
 

@@ -20,7 +20,7 @@ using root_hash::mix;
 class PlaneViews {
 public:
   PlaneViews(const Layout& layout, const Plane& plane, PlaneOffsets offsets, const Budget& budget)
-      : layout_(layout), plane_(plane), offsets_(std::move(offsets)), budget_(budget), booking_(budget, 32 * std::uint64_t{layout.tokens}) {
+      : layout_(layout), plane_(plane), offsets_(std::move(offsets)), budget_(budget), booking_(budget, 48 * std::uint64_t{layout.tokens}), counter_(layout.tokens) {
     const layout::Pattern& pattern = layout.relations[layout.layer(1).relations.front()].pattern();
     std::vector<layout::Run> row;
     for (Vertex i = 0; i < layout.tokens; ++i) {
@@ -76,12 +76,7 @@ public:
         sum_[i + r + 1] = sum_[i + r] + mix(value + 1);
       }
     }
-    std::vector<std::uint64_t> sorted;
-    for (Vertex i = 0; i < tokens; ++i) {
-      if (!hidden_[i]) sorted.push_back(name_[i]);
-    }
-    std::sort(sorted.begin(), sorted.end());
-    return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+    return counter_.count(name_, 0, tokens, [this](std::size_t i) { return !hidden_[i]; }) + frontier.size() == tokens;
   }
   [[nodiscard]] std::uint64_t name(Vertex i) const { return name_[i]; }
 
@@ -119,20 +114,23 @@ private:
   const Budget& budget_;
   Booking booking_;
   std::vector<bool> loops_, hidden_;
+  root_hash::DistinctCounter counter_;
   std::vector<std::uint64_t> name_, sum_, read_;
 };
 
 }  // namespace
 
-bool do_plane_views_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
+bool do_plane_views_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& all_roots, const Budget& budget) {
   struct Cluster {
     std::vector<Vertex> frontier, roots;
   };
-  constexpr std::size_t most_clusters = 16;
+  constexpr std::size_t most_clusters = 48;
+  if (layout.order.empty()) return false;
   const bool one = std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return l == layout.order.front(); });
   if (!one || depth == 0 || layout.layer(1).relations.size() != 1 || !layout.relations[layout.layer(1).relations.front()].is_plain()) return false;
   const std::shared_ptr<const Plane> plane = recall_plane(layout, budget);
   if (!plane) return false;
+  const std::vector<Vertex> roots = find_partial_roots(layout, depth, all_roots, budget);
   std::optional<PlaneOffsets> offsets = find_plane_offsets(layout, *plane, depth, budget);
   if (!offsets || offsets->last().size() * std::uint64_t{roots.size()} > 256 * std::uint64_t{layout.tokens} + (std::uint64_t{1} << 24)) return false;
   PlaneViews views(layout, *plane, *std::move(offsets), budget);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sightline/sight/descending_views.hpp"
 #include "sightline/sight/local_views.hpp"
 
 namespace sightline::sight {
@@ -16,6 +17,7 @@ SurroundingsAnswer explain_surroundings(const SurroundingsQuestion& question, st
   const std::vector<Vertex>& roots = *question.roots;
   const std::vector<group::Point>& orbit = question.group->orbit;
   if (!question.is_open) {
+    if (do_plane_views_explain(layout, question.depth, roots, budget)) return SurroundingsAnswer::explained;
     if (do_local_views_explain(layout, orbit, question.depth, roots, budget, few_local_steps)) return SurroundingsAnswer::explained;
     const DescendingAnswer descending = explain_descending_rows(layout, question.depth, roots, budget);
     if (descending.explained) return SurroundingsAnswer::explained;

@@ -7,6 +7,7 @@
 #include "../unit/sight/oracle.hpp"
 #include "asked_columns.hpp"
 #include "checker/shifts.hpp"
+#include "plane_layouts.hpp"
 #include "sight_convert.hpp"
 
 namespace sightline::sight {
@@ -83,48 +84,10 @@ Shifted make_shifted(std::mt19937& random, Vertex tokens) {
   return {oracle::make_layout(tokens, 0, layers, {}, order), by, up, is_shifted, may_mix || is_long};
 }
 
-/// Offsets (up, across) on a grid, which lead down the line; one to three layers, now and then one arc too many or one that is missing.
-Shifted make_plane(std::mt19937& random) {
-  const auto below = [&](Vertex k) { return static_cast<Vertex>(random() % k); };
-  const Vertex width = random() % 20 == 0 ? 30 + below(40) : 2 + below(9), height = 2 + below(9), tokens = width * height;
-  const bool window = random() % 2 == 0;
-  std::vector<std::vector<oracle::Head>> layers(1 + below(3));
-  for (auto& heads : layers) {
-    std::set<std::pair<Vertex, std::int64_t>> offsets;
-    const Vertex up = below(3), radius = 1 + below(3), dilation = 1 + below(2);
-    for (Vertex k = 0; k <= up; ++k) {
-      for (std::int64_t d = -std::int64_t{radius}; d <= radius; ++d) {
-        if (k > 0 || d <= 0) offsets.emplace(k * dilation, d * dilation);
-      }
-    }
-    if (!window) {
-      offsets.clear();
-      for (Vertex more = 1 + below(4); more > 0; --more) {
-        const Vertex k = below(3);
-        const std::int64_t d = std::int64_t{below(2 * std::min<Vertex>(width, 6) - 1)} - (std::min<Vertex>(width, 6) - 1);
-        offsets.emplace(k, k == 0 ? -std::abs(d) : d);
-      }
-    }
-    oracle::Rows rows(tokens);
-    for (Vertex i = 0; i < tokens; ++i) {
-      for (const auto& [k, d] : offsets) {
-        const std::int64_t r = std::int64_t{i / width} - k, c = std::int64_t{i % width} + d;
-        if (r >= 0 && c >= 0 && c < width) rows[i].push_back(static_cast<Vertex>(r * width + c));
-      }
-      std::sort(rows[i].begin(), rows[i].end());
-    }
-    heads.push_back({rows, {}, {}, layout::Cancels::single_colour});
-  }
-  bool is_shifted = height >= 8;
-  if (random() % 6 == 0) {
-    auto& row = layers.front().front().rows[1 + below(tokens - 1)];
-    if (row.empty()) row.push_back(0);
-    else row.erase(row.begin() + below(static_cast<Vertex>(row.size())));
-    is_shifted = false;
-  }
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t l = 0; l < layers.size(); ++l) order.insert(order.end(), 1 + random() % 2, l);
-  return {oracle::make_layout(tokens, 0, layers, {}, order), width, false, is_shifted, false};
+Shifted make_shifted_plane(std::mt19937& random) {
+  DrawnPlane plane = make_plane(random, 1 + random() % 3);
+  const bool is_shifted = !plane.is_spoilt && plane.layout.tokens >= 8 * plane.width;
+  return {std::move(plane.layout), plane.width, false, is_shifted, false};
 }
 
 }  // namespace
@@ -134,7 +97,7 @@ TEST_CASE("layouts that are the same some tokens further on: few columns say wha
   int single = 0, several = 0, both_signs = 0, in_turn = 0, mixed = 0, planes = 0, never = 0, counted = 0, passed = 0, quick = 0, left = 0;
   for (int k = 0; k < 2700; ++k) {
     const bool plane = k % 4 == 2;
-    const auto [layout, by, goes_up, is_shifted, may_mix] = plane ? make_plane(random) : make_shifted(random, k % 50 == 0 ? 160 : k % 15 == 1 ? 1100 + random() % 200 : 2 + random() % (k % 5 == 0 ? 90 : 40));
+    const auto [layout, by, goes_up, is_shifted, may_mix] = plane ? make_shifted_plane(random) : make_shifted(random, k % 50 == 0 ? 160 : k % 15 == 1 ? 1100 + random() % 200 : 2 + random() % (k % 5 == 0 ? 90 : 40));
     const checker::Layout copy = convert::to_checker(layout);
     std::map<std::uint32_t, checker::ReadLayer> read;
     checker::SharedLayers shared;
