@@ -48,15 +48,16 @@ std::vector<std::uint32_t> list_groups(const ReadLayer& layer, Vertex tokens) {
   return group;
 }
 
-/// Does i read j exactly where i + by reads j + by, for all such tokens? False as well where more than `left` rows had to be compared; they are counted down.
+/// Does i read j exactly where i + by reads j + by, for all such tokens? False as well where more than `left` ranges had to be compared; they are counted down.
 bool repeats(const ReadLayer& layer, const std::vector<std::uint32_t>& group, Vertex by, std::uint64_t& left) {
   const auto tokens = static_cast<Vertex>(group.size());
   for (Vertex high = tokens; high-- > by;) {
     poll();
     const Vertex low = high - by;
     if (high + 1 < tokens && group[high] == group[high + 1] && group[low] == group[low + 1]) continue;
+    const auto ranges_of = [&](std::uint32_t g) { return layer.shared(layer.groups[g]).size() + layer.own(layer.groups[g]).size(); };
+    left -= std::min<std::uint64_t>(left, 1 + ranges_of(group[low]) + ranges_of(group[high]));
     if (left == 0) return false;
-    --left;
     if (cut_row(layer, layer.groups[group[low]], 0, tokens - 1 - by) != cut_row(layer, layer.groups[group[high]], by, tokens - 1)) return false;
   }
   return true;
@@ -79,7 +80,8 @@ std::unique_ptr<Shifts> Shifts::find(const Layout& layout, const std::map<std::u
   for (const auto& [l, layer] : layers) groups.emplace(l, list_groups(layer, tokens));
   std::unique_ptr<Shifts> shifts(new Shifts(layout));
   const Vertex most = down ? std::max<Vertex>(1, tokens / 8) : 1;
-  std::uint64_t left = (layers.size() + 8) * std::uint64_t{tokens};
+  std::uint64_t left = 8 * std::uint64_t{tokens};
+  for (const auto& [l, layer] : layers) left += 8 * (std::uint64_t{tokens} + layer.ranges.size());
   const auto all_repeat = [&](Vertex by) { return std::all_of(layers.begin(), layers.end(), [&](const auto& entry) { return repeats(entry.second, groups.at(entry.first), by, left); }); };
   for (Vertex by = 1; by <= most && shifts->by_ == 0 && left > 0; ++by) shifts->by_ = all_repeat(by) ? by : 0;
   if (shifts->by_ == 0) return nullptr;

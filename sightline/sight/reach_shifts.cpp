@@ -53,7 +53,7 @@ public:
     tidy(out);
   }
 
-  /// Does i + shift read j + shift just where i reads j, for all i and j from which that leads to tokens? `steps`: rows that may be compared, less those that were;
+  /// Does i + shift read j + shift just where i reads j, for all i and j from which that leads to tokens? `steps`: ranges that may be compared, less those that were;
   /// at 0 nothing is known.
   [[nodiscard]] bool move_by(Vertex shift, std::uint64_t& steps) const {
     const auto vertices = static_cast<Vertex>(group_of_.size());
@@ -62,7 +62,9 @@ public:
     for (Vertex i = vertices - shift; i-- > 0;) {
       budget_.poll();
       if (i + shift + 1 < vertices && group_of_[i] == group_of_[i + 1] && group_of_[i + shift] == group_of_[i + shift + 1]) continue;
-      if (steps == 0 || --steps == 0) return false;
+      const std::uint64_t work = 1 + size(i) + size(i + shift);
+      steps -= std::min(steps, work);
+      if (steps == 0) return false;
       read(i, 0, vertices - 1 - shift, 0, here);
       read(i + shift, shift, vertices - 1, shift, there);
       if (here != there) return false;
@@ -70,7 +72,11 @@ public:
     return true;
   }
 
+  [[nodiscard]] std::size_t count_ranges() const { return layer_.ranges.size(); }
+
 private:
+  [[nodiscard]] std::size_t size(Vertex i) const { return layer_.row(layer_.groups[group_of_[i]]).size(); }
+
   const ReadLayer& layer_;
   const Budget& budget_;
   Booking booking_;
@@ -349,7 +355,8 @@ private:
 
 /// The least shift up to `most` that all layers follow; 0: none, or what is against them stands so far down that it takes long.
 Vertex find_period_of_rows(const std::vector<Rows>& layers, Vertex tokens, Vertex most) {
-  std::uint64_t steps = (layers.size() + 8) * std::uint64_t{tokens};
+  std::uint64_t steps = 8 * std::uint64_t{tokens};
+  for (const Rows& rows : layers) steps += 8 * (std::uint64_t{tokens} + rows.count_ranges());
   for (Vertex by = 1; by <= most && steps > 0; ++by) {
     if (std::all_of(layers.begin(), layers.end(), [&](const Rows& rows) { return rows.move_by(by, steps); })) return by;
   }
