@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "product_group.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -28,6 +29,25 @@ bool lies_in(const Group& group, const Layout& layout, const Group& layout_group
   return true;
 }
 
+/// The group of the relations that have occurred by a layer.
+ConfirmedGroup confirm_part(const Layout& layout, const std::vector<std::uint64_t>& first, std::uint64_t level, const Json& evidence, const std::string& claim) {
+  Layout part;
+  part.tokens = layout.tokens;
+  part.registers = layout.registers;
+  part.vertex_colour = layout.vertex_colour;
+  part.layers.emplace_back();
+  part.order = {0};
+  for (std::size_t r = 0; r < first.size(); ++r) {
+    if (first[r] > level) continue;
+    part.layers[0].push_back(static_cast<std::uint32_t>(part.relations.size()));
+    part.relations.push_back(layout.relations[r]);
+  }
+  if (std::optional<ConfirmedGroup> named = find_named_group(part, evidence)) return *std::move(named);
+  std::optional<std::optional<Grid>> grid;
+  if (std::optional<ConfirmedGroup> product = confirm_on_grid(part, evidence, grid)) return *std::move(product);
+  return confirm_automorphisms(make_structure(part), layout.tokens, evidence, claim);
+}
+
 }  // namespace
 
 void drop_partly_complete(const Layout& layout, const Group& layout_group, std::uint64_t depth, const Json& evidence, const std::string& claim, ReachMemory& memory,
@@ -38,11 +58,7 @@ void drop_partly_complete(const Layout& layout, const Group& layout_group, std::
     const auto level = std::find_if(first.begin(), first.end(), [&](std::uint64_t q) { return q != absent && key == std::to_string(q); });
     if (level == first.end() || *level > depth || is_tried[*level]) throw Malformed("evidence \"parts\": every key is a layer at which a relation occurs for the first time");
     is_tried[*level] = true;
-    Structure part{layout.vertices(), layout.vertex_colour, {}};
-    for (std::size_t r = 0; r < first.size(); ++r) {
-      if (first[r] <= *level) part.relations.push_back({&layout.relations[r], {}});
-    }
-    if (!lies_in(confirm_automorphisms(part, layout.tokens, group, claim).group, layout, layout_group)) throw Rejected(claim, "the rows of the first layers have symmetries that the layout lacks");
+    if (!lies_in(confirm_part(layout, first, *level, group, claim).group, layout, layout_group)) throw Rejected(claim, "the rows of the first layers have symmetries that the layout lacks");
     // t_a(j) >= F: j comes into view within the last depth - F layers.
     const Unseen unseen = compute_unseen(layout, {ClassKind::all, false, true, *level, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth - *level);
     std::erase_if(roots, [&](Vertex a) { return unseen.count[a] == 0; });

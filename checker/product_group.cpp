@@ -340,4 +340,14 @@ std::optional<ConfirmedGroup> confirm_product_group(const Layout& layout, const 
   return ProductProof(layout, grid.width, *std::move(down), *std::move(across)).confirm(evidence);
 }
 
+std::optional<ConfirmedGroup> confirm_on_grid(const Layout& layout, const Json& evidence, std::optional<std::optional<Grid>>& grid) {
+  constexpr Vertex few_tokens = 4096;
+  if (layout.tokens < few_tokens) return std::nullopt;
+  // Block masks are grids too, whose columns are all alike: nothing to be had there, and many rows to read.
+  constexpr Vertex long_stretch = 32;
+  if (std::ranges::all_of(layout.relations, [](const Relation& relation) { return relation.pattern->same_row_until(0) >= long_stretch; })) return std::nullopt;
+  const std::optional<Grid>& found = grid.emplace(find_grid(layout));
+  return found ? confirm_product_group(layout, *found, evidence) : std::nullopt;
+}
+
 }  // namespace checker

@@ -17,4 +17,7 @@ namespace checker {
 /// rows or columns, strong along the path. O(tokens), four moves each.
 [[nodiscard]] std::optional<ConfirmedGroup> confirm_line_group(const Layout& layout, const Grid& grid, const std::vector<std::uint32_t>& relations, const Json& evidence);
 
+/// confirm_product_group for layouts large enough for it to matter. @param grid  what was found of it on the way
+[[nodiscard]] std::optional<ConfirmedGroup> confirm_on_grid(const Layout& layout, const Json& evidence, std::optional<std::optional<Grid>>& grid);
+
 }  // namespace checker

@@ -287,19 +287,6 @@ void derive_rest(Derivation& d) {
   else decide_continuous(d);
 }
 
-/// From the factors of a grid, on layouts large enough for it to matter.
-std::optional<ConfirmedGroup> confirm_on_grid(Derivation& d, const Json& evidence) {
-  const Layout& layout = d.layout;
-  constexpr Vertex few_tokens = 4096;
-  if (layout.tokens < few_tokens) return std::nullopt;
-  // Block masks are grids too, whose columns are all alike: nothing to be had there, and many rows to read.
-  constexpr Vertex long_stretch = 32;
-  if (std::ranges::all_of(layout.relations, [](const Relation& relation) { return relation.pattern->same_row_until(0) >= long_stretch; })) return std::nullopt;
-  const std::optional<Grid>& grid = d.grid.emplace(find_grid(layout));
-  if (!grid) return std::nullopt;
-  return confirm_product_group(layout, *grid, evidence);
-}
-
 }  // namespace
 
 Json derive_answer(const Json& certificate, std::vector<std::string>& trusted, unsigned threads) {
@@ -309,7 +296,7 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted, u
   const Structure structure = make_structure(d.layout);
   const Json& shown = d.shown("groups", "layout");
   std::optional<ConfirmedGroup> confirmed = find_named_group(d.layout, shown);
-  if (!confirmed) confirmed = confirm_on_grid(d, shown);
+  if (!confirmed) confirmed = confirm_on_grid(d.layout, shown, d.grid);
   std::optional<GroupProof> proof;
   if (!confirmed) proof.emplace(structure, d.layout.tokens, shown, "layout");
   d.layout_group = confirmed ? *std::move(confirmed) : std::move(proof->confirmed);

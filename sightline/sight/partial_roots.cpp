@@ -1,6 +1,7 @@
 // Views that hold all rows of some relations: their isomorphisms are automorphisms of what these relations alone make (docs/theory.md 16.39).
 #include <algorithm>
 
+#include "sightline/sight/product_group.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_sweep.hpp"
 #include "sightline/symmetry/structure.hpp"
@@ -17,7 +18,7 @@ bool is_part_group_own(const Layout& layout, const group::Group& layout_group, s
     if (const auto known = records->parts.find(first); known != records->parts.end()) return known->second.is_own;
   }
   ViewRecords::Part part;
-  part.is_own = symmetry::compute_layout_group(make_part(layout, first), budget, &part.search).order == layout_group.order;
+  part.is_own = sight::compute_layout_group(make_part(layout, first), budget, &part.search).order == layout_group.order;
   const bool result = part.is_own;
   if (records != nullptr) records->parts.emplace(first, std::move(part));
   return result;

@@ -12,7 +12,8 @@ namespace sightline::sight {
 namespace {
 
 constexpr std::uint64_t most_plane_work = std::uint64_t{1} << 30;
-constexpr std::size_t most_plane_runs = 64;  // of a layer
+constexpr std::size_t most_plane_runs = 2048;  // of a layer
+constexpr std::uint64_t most_layer_work = std::uint64_t{1} << 26;
 
 /// Offsets of one layer: by how many grid rows further up, the columns from -(width - 1) on.
 using ReadOffsets = std::map<Vertex, std::vector<bool>>;
@@ -355,7 +356,7 @@ std::shared_ptr<const Plane> find_plane(const Layout& layout, Vertex width, cons
         else runs.push_back({up, offset, offset});
       }
     }
-    if (runs.size() > most_plane_runs) return nullptr;
+    if (runs.size() > most_plane_runs || runs.size() * std::uint64_t{plane->height} * (width / 32 + 1) > most_layer_work) return nullptr;
     std::stable_sort(runs.begin(), runs.end(), [](const Plane::Run& a, const Plane::Run& b) { return std::pair(a.first, a.last) < std::pair(b.first, b.last); });
   }
   return plane;

@@ -8,11 +8,13 @@
 
 #include "../unit/sight/product_grids.hpp"
 #include "checker/product_group.hpp"
+#include "checker/views.hpp"
 #include "convert.hpp"
 #include "sight_convert.hpp"
 #include "sightline/certificate/canonical_text.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/sight/product_group.hpp"
+#include "sightline/sight/view_sweep.hpp"
 #include "tests/unlimited.hpp"
 
 namespace sightline::sight {
@@ -238,6 +240,45 @@ TEST_CASE("the group of a grid of products from its factors is the layout's, and
   CHECK(lies > 1000);
   CHECK(lines > 250);
   CHECK(confirmed_lines > 200);
+}
+
+TEST_CASE("the relations of the first layers, from the factors: what they have beyond the layout is a lie") {
+  constexpr Vertex side = 64, tokens = side * side;
+  const auto near = [](Vertex x, Vertex y, Vertex radius) { return std::max(x, y) - std::min(x, y) <= radius; };
+  const auto make = [&](bool down_only) {
+    std::vector<std::vector<oracle::Head>> layers(2);
+    for (Vertex l = 0; l < 2; ++l) {
+      oracle::Head& head = layers[l].emplace_back();
+      head.rows.resize(tokens);
+      for (Vertex i = 0; i < tokens; ++i) {
+        for (Vertex r = i / side < 3 ? 0 : i / side - 3; r < std::min(side, i / side + 4); ++r) {
+          for (Vertex c = 0; c < side; ++c) {
+            if (near(r, i / side, 3 - 2 * l) && near(c, i % side, 3 - 2 * l) && !(l == 1 && down_only && r * side + c > i)) head.rows[i].push_back(r * side + c);
+          }
+        }
+      }
+    }
+    return oracle::make_layout(tokens, 0, layers);
+  };
+  for (const bool down_only : {false, true}) {
+    const Layout layout = make(down_only);
+    symmetry::SearchRecord search;
+    const group::Group own = sight::compute_layout_group(layout, unlimited, nullptr), part = sight::compute_layout_group(make_part(layout, 1), unlimited, &search);
+    REQUIRE(part.order == group::Order(mpz_class(8)));
+    REQUIRE(own.order == group::Order(mpz_class(down_only ? 1 : 8)));
+    const checker::Layout theirs = convert::to_checker(layout);
+    const checker::Json evidence = checker::parse(json{{"1", certificate::to_plain(certificate::to_evidence(search))}}.dump());
+    checker::ReachMemory memory(theirs);
+    std::vector<Vertex> roots(tokens);
+    std::iota(roots.begin(), roots.end(), Vertex{0});
+    const auto drop = [&] { checker::drop_partly_complete(theirs, convert::to_checker(own).group, 64, evidence, "needed", memory, roots); };
+    if (down_only) {
+      CHECK_THROWS_AS(drop(), checker::Rejected);
+    } else {
+      drop();
+      CHECK(roots.empty());  // all see all with a layer to spare
+    }
+  }
 }
 
 }  // namespace sightline::sight
