@@ -10,7 +10,6 @@
 #include "field.hpp"
 #include "planes.hpp"
 #include "poll.hpp"
-#include "shifts.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -123,7 +122,7 @@ bool do_plane_views_explain(const Layout& layout, const std::vector<Vertex>& orb
   constexpr std::size_t most_clusters = 64;
   if (layout.order.empty()) return false;
   const std::uint32_t l = layout.order.front();
-  if (layout.vertices() != layout.tokens || depth == 0 || depth >= Plane::hidden || layout.layers[l].size() != 1 || std::ranges::any_of(layout.order, [&](std::uint32_t k) { return k != l; })) return false;
+  if (layout.vertices() != layout.tokens || layout.tokens < 2 || depth == 0 || depth >= Plane::hidden || layout.layers[l].size() != 1 || std::ranges::any_of(layout.order, [&](std::uint32_t k) { return k != l; })) return false;
   const Relation& relation = layout.relations[layout.layers[l].front()];
   if (relation.relative != RelativeKind::none) return false;
   std::vector<bool> loops(layout.tokens, false);
@@ -138,9 +137,7 @@ bool do_plane_views_explain(const Layout& layout, const std::vector<Vertex>& orb
       loops[i] = loops[i] || run.last == i;
     }
   }
-  const std::map<std::uint32_t, ReadLayer> layers{{l, make_read_layer(layout, layout.layers[l])}};
-  const std::unique_ptr<Shifts> shifts = Shifts::find(layout, layers);
-  const Plane* const plane = shifts ? shifts->plane() : nullptr;
+  const Plane* const plane = find_plane(memory);
   const std::vector<std::uint32_t>* const came = plane != nullptr ? plane->arrivals(0) : nullptr;
   if (came == nullptr) return false;
   leave_out_whole_views(layout, orbit, depth, roots, memory);

@@ -56,7 +56,6 @@ std::optional<std::vector<std::uint32_t>> Plane::follow(std::uint64_t skip) cons
   std::vector<std::size_t> order{cell(0, 0)};
   came[order.front()] = 0;
   std::map<std::uint32_t, std::size_t> passed;
-  std::uint64_t q = 0;
   bool mixed = false;
   std::vector<std::size_t> aside;
   const auto apply = [&](std::uint32_t l) {
@@ -73,19 +72,18 @@ std::optional<std::vector<std::uint32_t>> Plane::follow(std::uint64_t skip) cons
           aside.push_back(next);
           continue;
         }
-        came[next] = static_cast<std::uint32_t>(q);
+        came[next] = 0;  // until the number of the layer is known
         order.push_back(next);
       }
     }
     mixed = mixed || std::ranges::any_of(aside, [&](std::size_t next) { return came[next] == hidden; });
     return !mixed && order.size() > end;
   };
-  const std::size_t period = layout_.order.size();
-  // As go_through_layers does, with the number of the layer at hand.
-  for (std::size_t idle = 0; idle < period && !mixed;) {
-    ++q;
-    idle = apply(layout_.order[(skip + q - 1) % period]) ? 0 : idle + 1;
-  }
+  std::size_t dated = 1;
+  go_through_layers(layout_, skip, never, apply, [&](std::uint64_t q) {
+    for (; dated < order.size(); ++dated) came[order[dated]] = static_cast<std::uint32_t>(q);
+    return true;
+  });
   return mixed ? std::nullopt : std::optional(std::move(came));
 }
 

@@ -49,4 +49,7 @@ private:
   mutable std::map<std::uint64_t, std::optional<std::vector<std::uint32_t>>> known_;
 };
 
+/// That of the layout of a memory, found once; nullptr for nothing. For layouts of at least two tokens, without registers.
+[[nodiscard]] const Plane* find_plane(ReachMemory& memory);
+
 }  // namespace checker

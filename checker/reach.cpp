@@ -360,6 +360,7 @@ ReachMemory::ReachMemory(const Layout& layout) : state(std::make_unique<State>(l
 ReachMemory::~ReachMemory() = default;
 
 void keep_grid(ReachMemory& memory, std::optional<Grid> grid) { memory.state->keep_grid(std::move(grid)); }
+const Plane* find_plane(ReachMemory& memory) { return memory.state->shifts() != nullptr ? memory.state->shifts()->plane() : nullptr; }
 const Grid* find_grid(ReachMemory& memory) { return memory.state->grid() ? &*memory.state->grid() : nullptr; }
 
 namespace {
