@@ -1,9 +1,11 @@
 // `sightline-train`: train, predict, evaluate, compare, approximate --method mlp. The `sightline` command runs it.
 #include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
 #include <fmt/format.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <string_view>
 
@@ -74,5 +76,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   sightline::cli::prepare_process();
   std::signal(SIGPIPE, SIG_IGN); // a lost process of a distributed run is an error to report
+  setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0); // which is one line of ours, not a warning of c10d with its stack
+  c10::initLogging();
   return sightline::cli::leave(run(argc, argv));
 }

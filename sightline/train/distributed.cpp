@@ -28,11 +28,12 @@ bool have_own_gpus(c10d::Store& store, int rank, int size, at::Device device) {
   const bool own = device.is_cuda() && read_variable("LOCAL_WORLD_SIZE").value_or(size) <=
                                            static_cast<int>(torch::cuda::device_count());
   store.set(fmt::format("own GPU/{}", rank), std::vector<std::uint8_t>{static_cast<std::uint8_t>(own ? 1 : 0)});
-  for (int r = 0; r < size; ++r) {
-    if (store.get(fmt::format("own GPU/{}", r)).at(0) == 0)
-      return false;
-  }
-  return true;
+  // All are asked whatever the first ones say: whoever goes on has met the others, so that one that refuses to start
+  // is a lost connection to them and not an address that nobody answers at.
+  bool all = true;
+  for (int r = 0; r < size; ++r)
+    all = store.get(fmt::format("own GPU/{}", r)).at(0) != 0 && all;
+  return all;
 }
 
 } // namespace

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <thread>
 
 #ifdef SIGHTLINE_GLOO
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -44,11 +47,59 @@ private:
 };
 
 #ifndef SIGHTLINE_GLOO
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+
+/// How often a process says that it lives, and how long another may be silent: many times as long as a busy machine
+/// holds up a thread that only counts.
+constexpr seconds beat_every{1}, longest_silence{15};
+
+std::string name_beats(int rank) { return fmt::format("beats/{}", rank); }
+
+/// Counts up in the store for as long as this process lives, through a connection of its own: one that waits for a
+/// tensor is not free.
+class Heartbeat {
+public:
+  Heartbeat(const Store& store, const std::string& host, int rank) : store_(connect(store, host)), thread_([this, rank] {
+    try {
+      for (; !stop_.load(); std::this_thread::sleep_for(seconds(beat_every) / 10)) {
+        if (Clock::now() < next_)
+          continue;
+        store_->add(name_beats(rank), 1);
+        next_ = Clock::now() + beat_every;
+      }
+    } catch (const std::exception&) { // the store is gone: whoever waits for a tensor sees that too
+    }
+  }) {}
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+  ~Heartbeat() {
+    stop_.store(true);
+    thread_.join();
+  }
+
+private:
+  static Store connect(const Store& store, const std::string& host) {
+    c10d::TCPStoreOptions options;
+    options.port = store->getPort();
+    options.isServer = false;
+    options.waitWorkers = false;
+    options.timeout = seconds(30);
+    return c10::make_intrusive<c10d::TCPStore>(host, options);
+  }
+
+  Store store_;
+  std::atomic<bool> stop_{false};
+  Clock::time_point next_{};
+  std::thread thread_;
+};
+
 /// Every process leaves its tensor in the store and reads those of the others; summed by rank, so that all get the same
-/// bits. A process that is gone leaves nothing: the others give up after the store's timeout.
+/// bits. A process that is gone leaves nothing and its heart stands still: the others give up.
 class StoreExchange : public Exchange {
 public:
-  StoreExchange(Store store, int rank, int size) : store_(std::move(store)), rank_(rank), size_(size) {}
+  StoreExchange(Store store, const std::string& host, int rank, int size)
+      : store_(std::move(store)), rank_(rank), size_(size), heartbeat_(store_, host, rank) {}
   void add_up(at::Tensor& tensor) override {
     const at::Tensor own = tensor.contiguous();
     put(own);
@@ -78,15 +129,36 @@ private:
       store_->deleteKey(fmt::format("{}/{}", round_ - 2, rank_));
   }
   void get(int from, const at::Tensor& tensor) {
-    const std::vector<std::uint8_t> bytes = store_->get(fmt::format("{}/{}", round_, from));
+    const std::string key = fmt::format("{}/{}", round_, from);
+    await(key, from);
+    const std::vector<std::uint8_t> bytes = store_->get(key);
     if (bytes.size() != tensor.nbytes())
       throw std::runtime_error("another size arrived");
     std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
   }
 
+  /// Waits while `from` lives: it may validate, or write a checkpoint, for as long as it likes.
+  void await(const std::string& key, int from) {
+    std::int64_t beats = -1;
+    for (Clock::time_point heard = Clock::now();;) {
+      try {
+        store_->wait({key}, 2 * beat_every);
+        return;
+      } catch (const std::exception&) { // not there yet, or the store is gone, which the next line finds out
+        const std::int64_t now = store_->add(name_beats(from), 0);
+        if (now != beats)
+          heard = Clock::now();
+        beats = now;
+      }
+      if (Clock::now() - heard > longest_silence)
+        throw std::runtime_error(fmt::format("no sign of life from process {} for {} s", from, longest_silence.count()));
+    }
+  }
+
   Store store_;
   int rank_, size_;
   std::int64_t round_ = 0;
+  Heartbeat heartbeat_;
 };
 #endif
 
@@ -105,8 +177,8 @@ std::unique_ptr<Exchange> make_cpu_exchange(const Store& store, int rank, int si
       c10::make_intrusive<ProcessGroupGloo>(store, rank, size, options));
 }
 #else
-std::unique_ptr<Exchange> make_cpu_exchange(const Store& store, int rank, int size, const std::string&) {
-  return std::make_unique<StoreExchange>(store, rank, size);
+std::unique_ptr<Exchange> make_cpu_exchange(const Store& store, int rank, int size, const std::string& host) {
+  return std::make_unique<StoreExchange>(store, host, rank, size);
 }
 #endif
 
