@@ -131,7 +131,10 @@ StretchMap::StretchMap(const Moves& moves, Vertex vertices, const std::vector<Ve
     stretches_.push_back({x, x, y, 1});
   }
   constexpr std::size_t much = 8;
-  if (moves.size() * much < vertices) return;
+  if (moves.size() * much < vertices) {
+    for (const Vertex step : steps) chain(step);
+    return;
+  }
   image_.resize(vertices);
   std::iota(image_.begin(), image_.end(), Vertex{0});
   for (const auto& [x, y] : moves) image_[x] = y;
@@ -146,6 +149,20 @@ StretchMap::StretchMap(const Moves& moves, Vertex vertices, const std::vector<Ve
   for (const Vertex step : steps) add_step(step);
   // Rows of a grid become columns: neighbours go apart, evenly.
   if (stretches_.size() > moves.size() / 4) add_step(1);
+}
+
+void StretchMap::chain(Vertex step) {
+  std::vector<Vertex>& last = chained_.emplace_back(step, std::vector<Vertex>(stretches_.size())).second;
+  std::size_t next = stretches_.size();  // the first that begins at first + step or behind it
+  for (std::size_t k = stretches_.size(); k-- > 0;) {
+    const Stretch& here = stretches_[k];
+    while (next > k + 1 && stretches_[next - 1].first >= std::uint64_t{here.first} + step) --next;
+    last[k] = here.first;
+    if (next == stretches_.size() || here.last - here.first >= step) continue;
+    const Stretch& there = stretches_[next];
+    const bool alike = there.last - there.first == here.last - here.first && there.direction == here.direction;
+    if (alike && there.first == here.first + step && there.image == here.image + step) last[k] = last[next];
+  }
 }
 
 void StretchMap::map_stepped(const Run& run, const std::vector<Vertex>& until, std::vector<Run>& out) const {
@@ -182,16 +199,21 @@ void StretchMap::map(const Run& run, std::vector<Run>& out) const {
     else while (at != stretches_.end() && at->last < x) ++at;
     const bool inside = at != stretches_.end() && at->first <= x;
     const Vertex stop = at == stretches_.end() ? run.last : std::min(run.last, inside ? at->last : at->first - 1);
-    const std::uint64_t more = (stop - x) / run.step;
-    const auto from = static_cast<Vertex>(x), to = static_cast<Vertex>(x + more * run.step);
+    std::uint64_t more = (stop - x) / run.step, further = 0;  // members that lie in this stretch, and behind it that move as the first
+    for (const auto& [step, last] : chained_) {
+      if (!inside || more > 0 || run.step != step) continue;
+      further = std::min<std::uint64_t>(run.last - x, last[static_cast<std::size_t>(at - stretches_.begin())] - at->first) / step;
+    }
     const auto image = [&](Vertex v) { return !inside ? v : at->direction > 0 ? at->image + (v - at->first) : at->image - (v - at->first); };
+    const Vertex from = image(static_cast<Vertex>(x)), to = further > 0 ? static_cast<Vertex>(from + further * run.step) : image(static_cast<Vertex>(x + more * run.step));
+    more += further;
     const std::int64_t colour = run.colour + static_cast<std::int64_t>((x - run.first) / run.step) * run.colour_step;
     const Vertex step = more > 0 ? run.step : 1;
     const std::int64_t colour_step = more > 0 ? run.colour_step : 0;
-    if (image(from) <= image(to)) {
-      out.push_back({image(from), image(to), step, colour, colour_step});
+    if (from <= to) {
+      out.push_back({from, to, step, colour, colour_step});
     } else {
-      out.push_back({image(to), image(from), step, colour + static_cast<std::int64_t>(more) * colour_step, -colour_step});
+      out.push_back({to, from, step, colour + static_cast<std::int64_t>(more) * colour_step, -colour_step});
     }
     // Vertices far apart that move alike are still one run.
     if (run.step > 1 && run.colour_step == 0 && out.size() > begin + 1) {

@@ -89,7 +89,9 @@ private:
     int direction;
   };
   void map_stepped(const Run& run, const std::vector<Vertex>& until, std::vector<Run>& out) const;
+  void chain(Vertex step);
   std::vector<Stretch> stretches_;
+  std::vector<std::pair<Vertex, std::vector<Vertex>>> chained_;  ///< where little moves, by step and stretch: where the last one begins along the step that moves as it does
   std::vector<Vertex> image_;                               ///< of all vertices; empty: little moves
   std::vector<std::pair<Vertex, std::vector<Vertex>>> even_;  ///< by step: how far from every vertex images are evenly spaced
 };

@@ -30,7 +30,7 @@ bool lies_in(const Group& group, const Layout& layout, const Group& layout_group
 }
 
 /// The group of the relations that have occurred by a layer.
-ConfirmedGroup confirm_part(const Layout& layout, const std::vector<std::uint64_t>& first, std::uint64_t level, const Json& evidence, const std::string& claim) {
+ConfirmedGroup confirm_level(const Layout& layout, const std::vector<std::uint64_t>& first, std::uint64_t level, const Json& evidence, const std::string& claim) {
   Layout part;
   part.tokens = layout.tokens;
   part.registers = layout.registers;
@@ -42,23 +42,31 @@ ConfirmedGroup confirm_part(const Layout& layout, const std::vector<std::uint64_
     part.layers[0].push_back(static_cast<std::uint32_t>(part.relations.size()));
     part.relations.push_back(layout.relations[r]);
   }
-  if (std::optional<ConfirmedGroup> named = find_named_group(part, evidence)) return *std::move(named);
-  std::optional<std::optional<Grid>> grid;
-  if (std::optional<ConfirmedGroup> product = confirm_on_grid(part, evidence, grid)) return *std::move(product);
-  return confirm_automorphisms(make_structure(part), layout.tokens, evidence, claim);
+  return confirm_part(part, evidence, claim);
 }
 
 }  // namespace
+
+ConfirmedGroup confirm_part(const Layout& part, const Json& evidence, const std::string& claim) {
+  if (std::optional<ConfirmedGroup> named = find_named_group(part, evidence)) return *std::move(named);
+  std::optional<std::optional<Grid>> grid;
+  if (std::optional<ConfirmedGroup> product = confirm_on_grid(part, evidence, grid)) return *std::move(product);
+  return confirm_automorphisms(make_structure(part), part.tokens, evidence, claim);
+}
 
 void drop_partly_complete(const Layout& layout, const Group& layout_group, std::uint64_t depth, const Json& evidence, const std::string& claim, ReachMemory& memory,
                           std::vector<Vertex>& roots) {
   const std::vector<std::uint64_t> first = first_layers(layout);
   std::vector<bool> is_tried(layout.order.size() + 1, false);
   for (const auto& [key, group] : evidence.object()) {
+    if (key == "ground") {
+      drop_grounded(layout, layout_group, depth, group, claim, memory, roots);
+      continue;
+    }
     const auto level = std::find_if(first.begin(), first.end(), [&](std::uint64_t q) { return q != absent && key == std::to_string(q); });
-    if (level == first.end() || *level > depth || is_tried[*level]) throw Malformed("evidence \"parts\": every key is a layer at which a relation occurs for the first time");
+    if (level == first.end() || *level > depth || is_tried[*level]) throw Malformed("evidence \"parts\": every key is \"ground\" or a layer at which a relation occurs for the first time");
     is_tried[*level] = true;
-    if (!lies_in(confirm_part(layout, first, *level, group, claim).group, layout, layout_group)) throw Rejected(claim, "the rows of the first layers have symmetries that the layout lacks");
+    if (!lies_in(confirm_level(layout, first, *level, group, claim).group, layout, layout_group)) throw Rejected(claim, "the rows of the first layers have symmetries that the layout lacks");
     // t_a(j) >= F: j comes into view within the last depth - F layers.
     const Unseen unseen = compute_unseen(layout, {ClassKind::all, false, true, *level, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth - *level);
     std::erase_if(roots, [&](Vertex a) { return unseen.count[a] == 0; });

@@ -191,9 +191,16 @@ struct SurroundingsQuestion {
                                        const std::vector<Vertex>& number, const std::function<bool(const Permutation&)>& is_symmetry);
 
 /// Takes away the roots in whose views all rows of some relations are, those that have occurred by a layer, where the evidence shows that these relations by themselves
-/// have no automorphisms but the layout's (partial_views.cpp). `evidence`: {F: GROUP}. Throws Rejected, Malformed.
+/// have no automorphisms but the layout's (partial_views.cpp). `evidence`: {F: GROUP}, and {"ground": GROUP} for drop_grounded. Throws Rejected, Malformed.
 void drop_partly_complete(const Layout& layout, const Group& layout_group, std::uint64_t depth, const Json& evidence, const std::string& claim, ReachMemory& memory,
                           std::vector<Vertex>& roots);
+
+/// The same, with the evidence for one key: roots that hold all rows of what they see, where all reading ends in one set whose rows have no symmetries that the layout
+/// lacks (ground_views.cpp). Throws Rejected, Malformed.
+void drop_grounded(const Layout& layout, const Group& layout_group, std::uint64_t depth, const Json& evidence, const std::string& claim, ReachMemory& memory,
+                   std::vector<Vertex>& roots);
+/// The automorphisms of such a part of the layout. Throws Rejected, Malformed.
+[[nodiscard]] ConfirmedGroup confirm_part(const Layout& part, const Json& evidence, const std::string& claim);
 
 /// Makes H_a at one depth. A row is visible from the first layer that contains its relation, and t_a(j) says which those are.
 class RootMaker {

@@ -229,11 +229,12 @@ private:
     if (!equal_ && holds_layout_group_) {
       sight::ViewRecords own;
       if (records_ != nullptr) own.parts = records_->parts;
-      for (const std::uint64_t first : sight::drop_partly_complete(layout_, layout_group_, depth_, alike.front(), &own, budget_)) {
-        const symmetry::SearchRecord& search = own.parts.at(first).search;
-        const Layout part = sight::make_part(layout_, first);
-        parts_[std::to_string(first)] = search.is_tight ? to_evidence(search) : make_group_evidence(symmetry::make_structure(part), layout_.tokens, budget_);
-      }
+      const auto show = [&](const std::string& key, std::uint64_t at, const Layout& part) {
+        const symmetry::SearchRecord& search = own.parts.at(at).search;
+        parts_[key] = search.is_tight ? to_evidence(search) : make_group_evidence(symmetry::make_structure(part), part.tokens, budget_);
+      };
+      for (const std::uint64_t first : sight::drop_partly_complete(layout_, layout_group_, depth_, alike.front(), &own, budget_)) show(std::to_string(first), first, sight::make_part(layout_, first));
+      if (sight::drop_grounded(layout_, layout_group_, depth_, alike.front(), own, budget_)) show("ground", sight::ground_part, *sight::make_ground(layout_, budget_));
       if (alike.front().empty() || (!parts_.empty() && sight::do_times_explain(layout_, depth_, alike.front(), number, budget_))) return {};
       if (!parts_.empty() && records_ != nullptr && records_->explained_beyond_parts.contains(depth_) && sight::are_classes_uniform(layout_group_, number)) return {};
       if (sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};

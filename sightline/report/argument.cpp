@@ -151,8 +151,13 @@ void tell_views(Steps& steps, const std::string& name, const json& views, const 
   }
   for (const auto& [key, depths] : part(views, "views").items()) {
     for (const auto& [depth, shown] : depths.items()) {
+      const std::size_t pairs = part(shown, "pairs").size();
       steps.show(fmt::format("{}, {}: the symmetries of {} listed and found harmless, {} compared", about(key), depth == "ever" ? "any depth" : depth + " layers",
-                             plural(part(shown, "roots").size(), "view"), plural(part(shown, "pairs").size(), "pair of views")));
+                             plural(part(shown, "roots").size(), "view"), pairs == 1 ? "1 pair of views" : fmt::format("{} pairs of views", pairs)));
+      for (const auto& [first, group] : part(shown, "parts").items()) {
+        if (first == "ground") steps.show("the tokens that all see in the end have, with their rows, no symmetries but those of the layout: views that hold all rows of what they see need no look (theory 16.105)");
+        else steps.show(fmt::format("the rows of the first {} have no symmetries but those of the layout: views in which all of them are seen need no look (theory 16.39)", first == "1" ? "layer" : first + " layers"));
+      }
     }
   }
   for (const auto& [depth, group] : part(views, "groups").items()) {

@@ -38,7 +38,7 @@ std::string to_words(const group::Order& order) {
   return fmt::format("{} (about 10^{:.0f})", order.factored(), order.log10());
 }
 
-std::string plural(std::uint64_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+std::string plural(std::uint64_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : noun.ends_with("ss") ? "es" : "s"); }
 
 std::string describe_number(const mpq_class& value, const std::string& exact_place) {
   const std::string exact = value.get_str();

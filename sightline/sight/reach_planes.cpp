@@ -103,7 +103,7 @@ public:
   }
 
 private:
-  [[nodiscard]] bool gave_up() const { return work_ > most_plane_work || plane_.mixes_signs; }
+  [[nodiscard]] bool gave_up() const { return work_ > most_plane_work || mixes_signs_; }
   [[nodiscard]] bool has(const Bits& state, Vertex up, std::size_t across) const { return (state[up * words_ + across / 64] >> (across % 64) & 1) != 0; }
   [[nodiscard]] std::uint64_t* row(Bits& state, Vertex up) const { return state.data() + up * words_; }
 
@@ -186,7 +186,10 @@ private:
         pass_on(layer, from, [&](const Plane::Run& run) -> const Bits& { return run.first == 0 ? here : run.first > 0 ? right : left; });
         one_sign_ = next_;
         pass_on(layer, from, [&](const Plane::Run& run) -> const Bits& { return run.first == 0 ? here : run.first > 0 ? left : right; });
-        plane_.mixes_signs = plane_.mixes_signs || next_ != one_sign_;
+        if (next_ != one_sign_) {
+          mixes_signs_ = true;
+          plane_.mixes_signs.add(question_);
+        }
       }
     }
     for (Vertex up = 0; up < height_; ++up) {
@@ -316,6 +319,7 @@ private:
   Bits state_, next_, moved_, one_sign_;
   std::vector<std::uint64_t> changed_, applied_;  ///< by grid row and by layer: when
   std::uint64_t time_ = 0, work_ = 0;
+  bool mixes_signs_ = false;
 };
 
 }  // namespace
@@ -377,7 +381,7 @@ std::optional<PlaneOffsets> find_plane_offsets(const Layout& layout, const Plane
 }
 
 std::optional<ReachAnswer> answer_by_plane(const ReachQuestion& question, const Plane& plane, const Budget& budget) {
-  return plane.mixes_signs ? std::nullopt : PlaneReach(question, plane, budget).answer();
+  return plane.mixes_signs.hold(question) ? std::nullopt : PlaneReach(question, plane, budget).answer();
 }
 
 }  // namespace sightline::sight

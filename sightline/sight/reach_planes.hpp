@@ -4,11 +4,33 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "sightline/sight/reach_engine.hpp"
 
 namespace sightline::sight {
+
+/// Questions that some way of answering gave up. Each question is kept by itself, so that no answer depends on what was asked before.
+class Refusals {
+public:
+  [[nodiscard]] bool hold(const ReachQuestion& question) const { return asked_.contains(make_key(question)); }
+  /// Some question that begins with the same layer?
+  [[nodiscard]] bool hold_like(const ReachQuestion& question) const { return skips_.contains(std::get<2>(make_key(question))); }
+  void add(const ReachQuestion& question) {
+    asked_.insert(make_key(question));
+    skips_.insert(std::get<2>(make_key(question)));
+  }
+
+private:
+  using Key = std::tuple<ClassKind, bool, std::uint64_t, bool, bool, std::optional<std::uint64_t>>;
+  static Key make_key(const ReachQuestion& question) {
+    return {question.wanted.kind, question.wanted.ordinary_only, question.skip % question.layout->order.size(), question.find_layers, question.count_unseen, question.depth};
+  }
+  std::set<Key> asked_;
+  std::set<std::uint64_t> skips_;
+};
 
 struct Plane {
   /// Readers (r, c) read (r - up, c + first) .. (r - up, c + last), as far as these are on the grid.
@@ -19,7 +41,7 @@ struct Plane {
   Vertex width = 0, height = 0;
   std::vector<std::vector<Run>> runs;  ///< by layer, the same columns one after the other; without the own token
   bool in_any_order = true;            ///< can the steps of a path be put in an order that stays on the grid?
-  mutable bool mixes_signs = false;    ///< they cannot, and steps to one side do not reach what steps to both do, as some question found
+  mutable Refusals mixes_signs;        ///< questions where they cannot, and steps to one side do not reach what steps to both do
 };
 
 /// Offsets: those seen at some depth, and the last to come into sight there.

@@ -93,9 +93,9 @@ struct Shift {
   Vertex by = 0;  ///< that so many tokens further on everything is as here; 0: not found
   std::vector<Offsets> offsets;  ///< by layer, where it is one token
   bool in_any_order = true;      ///< may the steps of a path be put in an order that stays on the line? Else both signs have to reach what they reach together
-  mutable bool mixes_signs = false;        ///< they do not, as some question found
+  mutable Refusals mixes_signs;  ///< questions where they do not
   std::shared_ptr<const Plane> plane;  ///< of rows of `by` tokens, where all is the same a column further on, too
-  mutable bool takes_many_layers = false;  ///< of columns, as some question found
+  mutable Refusals takes_many_layers;  ///< questions about columns
 };
 
 /// All that a list of layers shows, as the set of i - j for readers i of j. Paths along steps of one sign stay between their ends; where one layer is applied
@@ -149,7 +149,7 @@ private:
   [[nodiscard]] std::uint64_t bytes() const { return 4 * (size_ / 8 + 8) + 4 * size_; }
   [[nodiscard]] bool has(std::size_t at) const { return (state_[at / 64] >> (at % 64)) & 1; }
 
-  [[nodiscard]] bool gave_up() const { return is_too_much_ || shift_.mixes_signs; }
+  [[nodiscard]] bool gave_up() const { return is_too_much_ || mixes_signs_; }
 
   void start() {
     state_.assign(size_ / 64 + 1, 0);
@@ -223,7 +223,10 @@ private:
       const Set one_sign = next_;
       add(below, offsets.up, false);
       add(above, offsets.down, true);
-      shift_.mixes_signs = shift_.mixes_signs || next_ != one_sign;
+      if (next_ != one_sign) {
+        mixes_signs_ = true;
+        shift_.mixes_signs.add(question_);
+      }
     }
     if (last + 1 == state_.size()) next_.back() &= (std::uint64_t{1} << (size_ % 64)) - 1;
     if (next_ == window_) return false;
@@ -350,7 +353,7 @@ private:
   std::size_t used_low_ = 0, used_high_ = 0, whole_low_ = 1, whole_high_ = 0;  ///< words with members, and around the own token words of members only
   Vertex above_ = 1, below_ = 0;  ///< all nearer to the own token is seen
   std::uint64_t work_ = 0;
-  bool is_too_much_ = false;
+  bool is_too_much_ = false, mixes_signs_ = false;
 };
 
 /// The least shift up to `most` that all layers follow; 0: none, or what is against them stands so far down that it takes long.
@@ -433,9 +436,11 @@ std::optional<ReachAnswer> answer_by_first_columns(const ReachQuestion& question
         asked.count_unseen = false;
         asked.find_layers = true;
         std::optional<ReachAnswer> layers;
-        if (!shift.takes_many_layers) layers = find_layers_of_columns(asked, &columns, *most_layers, budget);
-        shift.takes_many_layers = !layers;
-        if (!layers) return std::nullopt;
+        if (!shift.takes_many_layers.hold(asked)) layers = find_layers_of_columns(asked, &columns, *most_layers, budget);
+        if (!layers) {
+          shift.takes_many_layers.add(asked);
+          return std::nullopt;
+        }
         answer = *std::move(layers);
         below.find_layers = false;
       }
@@ -467,13 +472,13 @@ std::shared_ptr<const Plane> recall_plane(const Layout& layout, const Budget& bu
 bool do_offsets_answer(const ReachQuestion& question, const Budget& budget) {
   if (!may_shift(question)) return false;
   const std::shared_ptr<const Shift> shift = recall_shift(*question.layout, budget);
-  return (!shift->offsets.empty() && !shift->mixes_signs) || (shift->plane && !shift->plane->mixes_signs);
+  return (!shift->offsets.empty() && !shift->mixes_signs.hold_like(question)) || (shift->plane && !shift->plane->mixes_signs.hold_like(question));
 }
 
 std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const Budget& budget, bool cheaply) {
   if (!may_shift(question)) return std::nullopt;
   const std::shared_ptr<const Shift> shift = recall_shift(*question.layout, budget);
-  if (shift->by == 0 || shift->mixes_signs) return std::nullopt;
+  if (shift->by == 0 || shift->mixes_signs.hold(question)) return std::nullopt;
   if (shift->plane) {
     if (auto answer = answer_by_plane(question, *shift->plane, budget)) return answer;
   }

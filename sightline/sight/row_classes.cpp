@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "sightline/base/mix.hpp"
+
 namespace sightline::sight {
 
 std::optional<RowClasses> RowClasses::make(const ReadLayer& layer, const Budget& budget) {

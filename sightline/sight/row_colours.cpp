@@ -1,9 +1,9 @@
 // Tokens that are told apart by what they read alone: then no view that holds all its rows can be confused with another.
 #include <algorithm>
-#include <map>
 
 #include "sightline/base/mix.hpp"
 #include "sightline/layout/steady_rows.hpp"
+#include "sightline/sight/prefix_sums.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/rooted.hpp"
@@ -11,33 +11,6 @@
 namespace sightline::sight {
 
 namespace {
-
-// Sums of hashes over what has been numbered so far, along every step that rows use.
-class PrefixSums {
-public:
-  explicit PrefixSums(Vertex vertices) : vertices_(vertices) {}
-
-  // Not when there are many others.
-  void use(Vertex step) {
-    if (!knows(step) && sums_.size() < most_steps) sums_.emplace(step, std::vector<std::uint64_t>(std::size_t{vertices_} + step, 0));
-  }
-
-  [[nodiscard]] bool knows(Vertex step) const { return sums_.count(step) != 0; }
-
-  void put(Vertex x, std::uint64_t value) {
-    for (auto& [step, sum] : sums_) sum[std::size_t{x} + step] = sum[x] + value;
-  }
-
-  [[nodiscard]] std::uint64_t over(Vertex first, Vertex last, Vertex step) const {
-    const std::vector<std::uint64_t>& sum = sums_.at(step);
-    return sum[std::size_t{last} + step] - sum[first];
-  }
-
-private:
-  static constexpr std::size_t most_steps = 8;
-  Vertex vertices_;
-  std::map<Vertex, std::vector<std::uint64_t>> sums_;
-};
 
 // One relation's rows, reader by reader. Where one colour is all there is, runs that are the same for all readers of a stretch, below the first of them, are
 // summed once: the summary columns of a fixed pattern, shared by all of a block.
@@ -105,14 +78,7 @@ bool find_whether_rows_name_tokens(const Layout& layout, const Budget& budget) {
   std::vector<SegmentReader> readers;
   for (const layout::Relation* relation : relations) readers.emplace_back(*relation);
   sums.use(1);
-  for (const layout::Relation* relation : relations) {
-    for (const layout::AffineRun& run : relation->pattern().affine_runs()) {
-      if (run.step > 1) sums.use(run.step);
-    }
-    for (const layout::Pattern::RunList& list : relation->pattern().lists()) {
-      layout::split_into_runs(relation->pattern().written(list), [&](Vertex, Vertex, Vertex step) { sums.use(step); });
-    }
-  }
+  for (const layout::Relation* relation : relations) sums.use(relation->pattern());
   std::uint64_t work = 0;
   for (Vertex i = 0; i < vertices; ++i) {
     budget.poll();

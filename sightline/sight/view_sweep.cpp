@@ -287,6 +287,11 @@ bool ViewSweep::run() {
     if (roots.empty()) return true;
     beyond_parts = std::exchange(own_classes, false);  // the certificate has to show the parts
   }
+  ViewRecords unkept;
+  if (passes_layout_group && drop_grounded(layout, *question_.layout_group, depth_, roots, records != nullptr ? *records : unkept, budget_)) {
+    if (roots.empty()) return true;
+    beyond_parts = std::exchange(own_classes, false) || beyond_parts;
+  }
   if (!first_only() && roots.size() > 8 * sampled_roots && layout.vertices() <= most_sampled_vertices) {
     const std::vector<Vertex> before = symmetric_class();
     if (sample_group(roots)) return true;

@@ -190,6 +190,13 @@ enum class SurroundingsAnswer { explained, refuted, open };
 /// (docs/theory.md 16.39). Returns this F, the least, or nothing. One reach and one search for each F tried.
 std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots,
                                                 ViewRecords* records, const Budget& budget);
+/// Takes away the roots that hold all rows of what they see, where all reading ends in one set that reads itself, rows name all vertices beside it, and its own rows have
+/// no more symmetries than the layout (docs/theory.md 16.105). Were there any? Two reaches, O(runs), and one search on that set.
+bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots, ViewRecords& records, const Budget& budget);
+/// That set and its rows, in one layer; nothing: there is none, or it was not found out.
+[[nodiscard]] std::optional<Layout> make_ground(const Layout& layout, const Budget& budget);
+/// Its place among the parts of ViewRecords, which are layers beside it.
+inline constexpr std::uint64_t ground_part = 0;
 /// All vertices, and the relations that have occurred by layer `first`, in one layer.
 [[nodiscard]] Layout make_part(const Layout& layout, std::uint64_t first);
 

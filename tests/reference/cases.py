@@ -5,11 +5,11 @@ N, DIM, WIDTH, OUT = 6, 8, 3, 2
 
 
 def make(**parts):
-    """The base with tables merged over it; `layer` and `tokens` replace."""
+    """The base with tables merged over it; `layer`, `tokens` and what is none replace."""
     tree = {"tokens": N, "dim": DIM, "input": {"embedding": "linear", "dim": WIDTH}, "output": {"head": "linear", "dim": OUT},
             "feedforward": {"activation": "gelu", "width": 5}, "mixer": {"heads": 2}, "norm": {}, "block": {}}
     for key, value in parts.items():
-        if isinstance(value, dict) and isinstance(tree.get(key), dict):
+        if isinstance(value, dict) and isinstance(tree.get(key), dict) and value.get("kind") != "none":
             tree[key].update(copy.deepcopy(value))
         else:
             tree[key] = copy.deepcopy(value)

@@ -1,0 +1,205 @@
+// Views that hold all rows of what they see, where all reading ends in one set of vertices that reads itself, the ground (docs/theory.md 16.105): the first frame of
+// a video whose time is causal. If each vertex of it has a name of its own, names of what is read name all others. An isomorphism of such views is known by what it
+// does on the ground, where it is an automorphism of the ground's own rows; if each of these is what an automorphism of the layout does there, it is harmless.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "views.hpp"
+
+namespace checker {
+
+namespace {
+
+std::uint64_t stir(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+class Ground {
+public:
+  explicit Ground(const Layout& layout) : layout_(layout) {
+    const std::vector<std::uint64_t> first = first_layers(layout);
+    for (std::size_t r = 0; r < first.size(); ++r) {
+      if (first[r] != absent) relations_.push_back(&layout.relations[r]);
+    }
+  }
+
+  /// What is seen from `start` however many layers there are, ascending; false: too much, or rows of several colours.
+  bool close(Vertex start) {
+    members = {start};
+    std::vector<bool> in(layout_.vertices(), false);
+    in[start] = true;
+    std::vector<std::vector<bool>> is_read(relations_.size(), std::vector<bool>(layout_.vertices(), false));
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      for (std::size_t r = 0; r < relations_.size(); ++r) {
+        const Vertex i = members[k], end = relations_[r]->same_row_until(i);
+        if (is_read[r][i]) continue;
+        std::fill(is_read[r].begin() + i, is_read[r].begin() + end, true);
+        relations_[r]->row(i, row_);
+        for (const Run& run : row_) {
+          if (!spend(run.size())) return false;
+          for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
+            if (!in[j]) members.push_back(static_cast<Vertex>(j));
+            in[j] = true;
+          }
+        }
+      }
+    }
+    std::ranges::sort(members);
+    return true;
+  }
+
+  /// Is there a way along arcs from every vertex to `start`, so that every set that holds what its members read holds the ground? And do all vertices differ by what they
+  /// read, and so on, if the members do?
+  bool is_below_all(Vertex start) {
+    std::vector<std::uint64_t> value(layout_.vertices(), 0), next;
+    value[start] = 1;
+    for (int round = 0; std::ranges::find(value, 0u) != value.end(); ++round) {
+      if (round == 16 || !read_all(value, next)) return false;
+      for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = value[j] != 0 || next[j] != 0 ? 1 : 0;
+    }
+    for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = stir(layout_.vertex_colour[j] + 5);
+    for (const Vertex j : members) value[j] = stir(stir(j + 1) + 7);
+    for (int round = 0; round < 3; ++round) {
+      if (!read_all(value, next)) return false;
+      for (const Vertex j : members) next[j] = 0;
+      for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = stir(value[j] + stir(next[j] + 11));
+      next = value;
+      std::ranges::sort(next);
+      if (std::ranges::adjacent_find(next) == next.end()) return true;
+    }
+    return false;
+  }
+
+  /// The members and their rows, in one layer.
+  Layout make_layout() const {
+    Layout part;
+    std::vector<Vertex> place(layout_.vertices());
+    for (const Vertex j : members) {
+      place[j] = static_cast<Vertex>(part.vertex_colour.size());
+      part.vertex_colour.push_back(layout_.vertex_colour[j]);
+      ++(j < layout_.tokens ? part.tokens : part.registers);
+    }
+    part.layers.emplace_back();
+    part.order = {0};
+    std::vector<Run> row;
+    for (const Relation* const relation : relations_) {
+      Pattern pattern;
+      pattern.vertices = part.vertices();
+      Vertex end = 0;
+      for (Vertex k = 0; k < part.vertices(); ++k) {
+        if (members[k] >= end) {
+          end = relation->same_row_until(members[k]);
+          relation->row(members[k], row);
+          std::vector<Vertex> read;
+          for (const Run& run : row) {
+            for (std::uint64_t j = run.first; j <= run.last; j += run.step) read.push_back(place[j]);
+          }
+          std::ranges::sort(read);
+          std::vector<MovingRun>& list = pattern.lists.emplace_back();
+          for (const Vertex j : read) {
+            if (!list.empty() && list.back().hi + 1 == j) list.back().hi = j;
+            else list.push_back({j, j});
+          }
+          pattern.segments.push_back({k, 0, static_cast<std::uint32_t>(pattern.lists.size() - 1), Pattern::none});
+        }
+        ++pattern.segments.back().count;
+      }
+      part.layers[0].push_back(static_cast<std::uint32_t>(part.relations.size()));
+      Relation& own = part.relations.emplace_back();
+      own.pattern = std::make_shared<const Pattern>(std::move(pattern));
+      own.tokens = part.tokens;
+    }
+    return part;
+  }
+
+  std::vector<Vertex> members;
+
+private:
+  bool spend(std::uint64_t steps) {
+    poll();
+    return (work_ += steps) <= std::uint64_t{1} << 25;
+  }
+
+  /// By vertex: the sums of the values of what it reads, added up with a weight for each relation. False: it takes too long, or a relation has several colours.
+  bool read_all(const std::vector<std::uint64_t>& value, std::vector<std::uint64_t>& sums) {
+    sums.assign(layout_.vertices(), 0);
+    std::map<Vertex, std::vector<std::uint64_t>> along;  // by step: the sum of the values of j, j - step, ..
+    constexpr std::size_t most_steps = 8;
+    std::uint64_t weight = 1;
+    for (const Relation* const relation : relations_) {
+      std::optional<std::int64_t> colour;
+      for (Vertex i = 0; i < layout_.vertices(); ++i) {
+        relation->row(i, row_);
+        for (const Run& run : row_) {
+          if (run.colour_step != 0 || colour.value_or(run.colour) != run.colour) return false;
+          colour = run.colour;
+          auto at = along.find(run.step);
+          if (at == along.end() && along.size() < most_steps) {
+            at = along.emplace(run.step, value).first;
+            for (Vertex j = run.step; j < layout_.vertices(); ++j) at->second[j] += at->second[j - run.step];
+          }
+          if (at != along.end()) {
+            sums[i] += weight * (at->second[run.last] - (run.first < run.step ? 0 : at->second[run.first - run.step]));
+          } else {
+            if (!spend(run.size())) return false;
+            for (std::uint64_t j = run.first; j <= run.last; j += run.step) sums[i] += weight * value[j];
+          }
+        }
+      }
+      weight = stir(weight) | 1;
+    }
+    return true;
+  }
+
+  const Layout& layout_;
+  std::vector<const Relation*> relations_;
+  std::vector<Run> row_;
+  std::uint64_t work_ = 0;
+};
+
+/// What the layout's automorphisms do on these vertices, which they keep.
+Group restrict_to(const std::vector<Vertex>& members, const Group& layout_group, Vertex tokens) {
+  const auto place = [&](Vertex j) { return static_cast<Vertex>(std::ranges::lower_bound(members, j) - members.begin()); };
+  const auto is_member = [&](Vertex j) { return std::ranges::binary_search(members, j); };
+  Group group{tokens, {}, {}};
+  for (const auto& one : layout_group.classes) {
+    if (!is_member(one.front())) continue;
+    std::vector<Vertex>& own = group.classes.emplace_back();
+    for (const Vertex j : one) own.push_back(place(j));
+  }
+  for (const Permutation& g : layout_group.generators) {
+    std::vector<std::pair<Vertex, Vertex>> moves;
+    for (const auto& [j, image] : g.moves()) {
+      if (is_member(j)) moves.emplace_back(place(j), place(image));
+    }
+    if (!moves.empty()) group.generators.emplace_back(std::move(moves));
+  }
+  return group;
+}
+
+}  // namespace
+
+void drop_grounded(const Layout& layout, const Group& layout_group, std::uint64_t depth, const Json& evidence, const std::string& claim, ReachMemory& memory, std::vector<Vertex>& roots) {
+  const std::uint64_t first = last_first_layer(layout);
+  if (depth < first) throw Rejected(claim, "some relations do not occur, so that nothing is known of views that hold all rows");
+  Ground ground(layout);
+  bool found = false;
+  for (const Vertex start : {Vertex{0}, layout.tokens - 1}) {
+    if (found || !ground.close(start)) continue;
+    found = ground.members.size() <= layout.vertices() / 2 && ground.is_below_all(start);
+  }
+  if (!found) throw Rejected(claim, "not all reading ends in one set beside which rows name all tokens");
+  const Layout part = ground.make_layout();
+  const Chain restricted(restrict_to(ground.members, layout_group, part.tokens));
+  for (const Permutation& g : few_generators(confirm_part(part, evidence, claim).group)) {
+    if (!restricted.contains(g)) throw Rejected(claim, "what all reading ends in has symmetries that the layout lacks");
+  }
+  const auto unseen = [&](std::uint64_t skip) { return compute_unseen(layout, {ClassKind::all, false, true, skip, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth - skip).count; };
+  const std::vector<Vertex> behind = unseen(first), all = unseen(0);
+  std::erase_if(roots, [&](Vertex a) { return behind[a] == all[a]; });
+}
+
+}  // namespace checker
