@@ -8,6 +8,7 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/base/integer_lists.hpp"
+#include "sightline/symmetry/even_arcs.hpp"
 #include "sightline/symmetry/search.hpp"
 #include "sightline/symmetry/tower.hpp"
 #include "sightline/symmetry/verification.hpp"
@@ -168,7 +169,9 @@ json make_group_evidence(const symmetry::Structure& structure, Vertex tokens, co
   Path path;
   std::size_t counted = 0, length = 0;
   if (graph.vertices > 0) {
-    Refinement refinement(graph, budget);
+    // The path that the search took: along another one its generators need not be strong.
+    const std::optional<symmetry::RunGraph> fewer = symmetry::drop_even_arcs(graph, budget);
+    Refinement refinement(fewer ? *fewer : graph, budget);
     path = symmetry::follow_first_path(refinement, prefer, budget);
     while (counted < path.levels.size() && (prefer.empty() || prefer[path.levels[counted].chosen] != 0)) ++counted;
     length = counted;

@@ -43,6 +43,8 @@ struct ReadRange {
 
 /// Ranges of one row as layers have them: sorted, those that touch or are the same in one. In any order, of any heads.
 void tidy(std::vector<ReadRange>& ranges);
+/// Ranges that tidy() left, so that no vertex is in two of them: heads of one layer read the same vertices by different steps. Patterns are made of such ranges only.
+void make_disjoint(std::vector<ReadRange>& ranges);
 
 /// Readers begin .. end-1 read the same ranges: those of a stretch that the groups next to it may have as well, and `count` of their own.
 struct ReadGroup {

@@ -389,9 +389,12 @@ std::vector<Vertex> list_widths(const Layout& layout, const std::vector<bool>& u
 layout::Pattern to_pattern(const std::vector<Axis>& axes, const Budget& budget) {
   layout::PatternBuilder builder(static_cast<Vertex>(axes.size()), budget);
   std::vector<layout::AffineRun> runs;
+  std::vector<ReadRange> row;
   for (Vertex i = 0; i < axes.size(); ++i) {
     runs.clear();
-    for (const ReadRange& range : axes[i]) {
+    row = axes[i];
+    make_disjoint(row);
+    for (const ReadRange& range : row) {
       runs.push_back(layout::make_constant_run(range.first, range.last));
       runs.back().step = range.step;
     }

@@ -37,6 +37,7 @@ std::vector<Layout> split(const Layout& layout, const ReadLayers& layers, Vertex
     parts[c].order = layout.order;
   }
   std::vector<layout::AffineRun> runs;
+  std::vector<ReadRange> row;
   for (const auto& layer : layers) {
     std::vector<std::unique_ptr<layout::PatternBuilder>> builders;
     for (const Layout& part : parts) builders.push_back(std::make_unique<layout::PatternBuilder>(part.tokens, budget));
@@ -45,7 +46,11 @@ std::vector<Layout> split(const Layout& layout, const ReadLayers& layers, Vertex
       runs.clear();
       while (at < layer->groups.size() && layer->groups[at].end <= i) ++at;
       if (at < layer->groups.size()) {
-        for (const ReadRange& range : layer->row(layer->groups[at])) {
+        row.clear();
+        for (const ReadRange& range : layer->row(layer->groups[at])) row.push_back(range);
+        tidy(row);
+        make_disjoint(row);
+        for (const ReadRange& range : row) {
           runs.push_back(layout::make_constant_run(range.first / modulus, range.last / modulus));
           runs.back().step = range.first == range.last ? 1 : range.step / modulus;
         }

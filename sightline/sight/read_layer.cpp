@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "sightline/layout/steady_rows.hpp"
 #include "sightline/sight/reach_engine.hpp"
@@ -23,6 +24,47 @@ void tidy(std::vector<ReadRange>& ranges) {
     }
   }
   ranges.resize(kept);
+}
+
+namespace {
+
+/// The members of a range that are not in `by`, as ranges.
+void subtract(const ReadRange& range, const ReadRange& by, std::vector<ReadRange>& out) {
+  if (range.last < by.first || by.last < range.first) return void(out.push_back(range));
+  if (range.first != range.last && range.step % by.step != 0) {
+    for (std::uint64_t j = range.first; j <= range.last; j += range.step) {
+      if (j < by.first || j > by.last || (j - by.first) % by.step != 0) out.push_back({static_cast<Vertex>(j), static_cast<Vertex>(j), 1});
+    }
+    return;
+  }
+  if ((range.first > by.first ? range.first - by.first : by.first - range.first) % by.step != 0) return void(out.push_back(range));
+  if (range.first < by.first) out.push_back({range.first, range.first + (by.first - 1 - range.first) / range.step * range.step, range.step});
+  if (range.last > by.last) out.push_back({range.last - (range.last - by.last - 1) / range.step * range.step, range.last, range.step});
+}
+
+}  // namespace
+
+void make_disjoint(std::vector<ReadRange>& ranges) {
+  const auto may_meet = [](const ReadRange& a, const ReadRange& b) { return a.first <= b.last && b.first <= a.last && (b.first - a.first) % std::gcd(a.step, b.step) == 0; };
+  bool meets = false;  // ranges are in order of their first members
+  for (std::size_t x = 0; x < ranges.size() && !meets; ++x) {
+    for (std::size_t y = x + 1; y < ranges.size() && ranges[y].first <= ranges[x].last && !meets; ++y) meets = may_meet(ranges[x], ranges[y]);
+  }
+  if (!meets) return;
+  // What has the smaller step is kept whole.
+  std::stable_sort(ranges.begin(), ranges.end(), [](const ReadRange& a, const ReadRange& b) { return a.step < b.step; });
+  std::vector<ReadRange> kept, left, next;
+  for (const ReadRange& range : ranges) {
+    left = {range};
+    for (const ReadRange& by : kept) {
+      next.clear();
+      for (const ReadRange& piece : left) subtract(piece, by, next);
+      left.swap(next);
+    }
+    kept.insert(kept.end(), left.begin(), left.end());
+  }
+  ranges.swap(kept);
+  tidy(ranges);
 }
 
 namespace {

@@ -394,4 +394,31 @@ TEST_CASE("a long list that stopped moving is not walked") {
   CHECK(compute_latest(layout, 1'000'000, 3, unlimited)[3] == 1'000'000);
 }
 
+TEST_CASE("ranges of several heads are made disjoint and hold the same vertices") {
+  std::mt19937 random(17);
+  int changed = 0;
+  for (int k = 0; k < 20000; ++k) {
+    std::vector<ReadRange> ranges;
+    for (std::size_t count = 1 + random() % 4; count > 0; --count) {
+      const Vertex first = random() % 30, step = 1 + random() % 6;
+      ranges.push_back({first, first + step * static_cast<Vertex>(random() % 8), step});
+    }
+    const auto list = [](const std::vector<ReadRange>& all) {
+      std::vector<Vertex> members;
+      for (const ReadRange& range : all) {
+        for (Vertex j = range.first; j <= range.last; j += range.step) members.push_back(j);
+      }
+      std::sort(members.begin(), members.end());
+      return members;
+    };
+    std::vector<Vertex> expected = list(ranges);
+    expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+    tidy(ranges);
+    changed += list(ranges) != expected;
+    make_disjoint(ranges);
+    REQUIRE(list(ranges) == expected);
+  }
+  CHECK(changed > 1000);
+}
+
 }  // namespace sightline::sight
