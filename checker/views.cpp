@@ -63,6 +63,14 @@ public:
       const Permutation permutation(std::move(moved));
       return own_group_ ? is_layout_symmetry(permutation) : chain().contains(permutation);
     }
+    // Where nothing else moves it may be a symmetry of the layout as it is: what is out of sight has nothing to do with it.
+    if (own_group_ && stays_in_sight(map, seen)) {
+      std::vector<std::pair<Vertex, Vertex>> in_sight;
+      for (const auto& [j, image] : map.moves()) {
+        if (j < tokens_ && seen[j]) in_sight.emplace_back(j, image);
+      }
+      if (is_layout_symmetry(Permutation(std::move(in_sight)))) return true;
+    }
     std::vector<Vertex> from, to;
     for (Vertex j = 0; j < tokens_; ++j) {
       if (!counts(j)) continue;
@@ -90,6 +98,10 @@ public:
   }
 
 private:
+  bool stays_in_sight(const Permutation& map, const std::vector<bool>& seen) const {
+    return std::ranges::all_of(map.moves(), [&](const auto& move) { return move.first >= tokens_ || !seen[move.first] || (move.second < tokens_ && seen[move.second]); });
+  }
+
   bool is_layout_symmetry(const Permutation& permutation) const {
     if (!test_) test_ = std::make_unique<AutomorphismTest>(make_structure(layout_));
     return (*test_)(permutation);

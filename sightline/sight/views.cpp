@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "sightline/base/error.hpp"
 #include "sightline/sight/view_sweep.hpp"
@@ -37,6 +38,7 @@ protected:
     if (wanted_.everything() && question_.target == question_.layout_group && move.tau.size() == question_.layout->tokens) {
       return is_layout_symmetry(to_permutation(move));
     }
+    if (question_.target == question_.layout_group && is_symmetry_as_it_is(move)) return true;
     std::vector<group::Point> from, to;
     const std::vector<bool>& wanted = wanted_.of(move.a);
     for (const auto& [j, image] : move.tau) {
@@ -59,6 +61,19 @@ protected:
   bool first_only() const override { return true; }
 
 private:
+  // What is out of sight may have nothing to do with it: then it is a symmetry of the layout that moves nothing else.
+  bool is_symmetry_as_it_is(const Move& move) const {
+    std::vector<group::Point> images(question_.layout->tokens);
+    std::iota(images.begin(), images.end(), group::Point{0});
+    std::vector<bool> seen(images.size(), false);
+    for (const auto& [j, image] : move.tau) seen[j] = true;
+    for (const auto& [j, image] : move.tau) {
+      if (!seen[image]) return false;
+      images[j] = image;
+    }
+    return is_layout_symmetry(group::Permutation::from_images(images));
+  }
+
   const group::Membership& member() const {
     if (!member_) member_ = std::make_unique<group::Membership>(*question_.target, budget_);
     return *member_;
