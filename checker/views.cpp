@@ -92,6 +92,9 @@ public:
     return [this](const Permutation& permutation) { return chain().contains(permutation); };
   }
 
+  /// Is what the layout's group does harmless, however it is put together?
+  [[nodiscard]] bool holds_layout_group() const { return own_group_ || wanted_.everything(); }
+
   /// Is every permutation of the class within equal numbers?
   [[nodiscard]] bool explains_class(const std::vector<Vertex>& members) const {
     return std::all_of(members.begin(), members.end(), [&](Vertex x) { return number_[x] == number_[members.front()]; });
@@ -300,7 +303,7 @@ private:
       std::erase_if(group.classes, [&](const auto& members) { return explainer_.explains_class(members); });
       const bool whole = is_whole(rooted.seen);
       for (const Permutation& g : list_generators(group, ~std::size_t{0})) require(a, g, rooted.seen, whole);
-    } else if (!colours.at.discrete && !make_cover(colours)) {
+    } else if (!colours.at.discrete && !make_cover(colours) && !(explainer_.holds_layout_group() && does_cell_explain(maker_.make(a), a, layout_, layout_group_.group))) {
       throw Rejected(claim_, "nothing shows that the symmetries of the view of token " + to_key(a) + " are harmless");
     }
     return colours.at.invariant;

@@ -50,7 +50,7 @@ public:
     json roots = std::move(contributed_roots_), pairs = std::move(contributed_pairs_);
     for (const auto& members : find_alike(number, [&](Vertex a, const ViewColours::Colours& colours) {
            const std::string key = std::to_string(a);
-           if (roots.contains(key) || colours.at.discrete || cover(colours, number)) return;
+           if (roots.contains(key) || colours.at.discrete || cover(colours, number) || does_cell_explain(a)) return;
            const symmetry::SearchRecord* const found = find_record(a);
            roots[key] = found != nullptr ? to_evidence(*found) : make_group_evidence(maker_->make(a, budget_).structure, layout_.tokens, budget_);
          })) {
@@ -97,7 +97,7 @@ public:
       return true;
     };
     const auto visit = [&](Vertex a, const ViewColours::Colours& colours) {
-      if (colours.at.discrete || cover(colours, number)) return;
+      if (colours.at.discrete || cover(colours, number) || does_cell_explain(a)) return;
       const Rooted rooted = maker_->make(a, budget_);
       symmetry::SearchRecord search;
       const group::Group group = symmetry::compute_token_automorphisms(rooted.structure, layout_.tokens, budget_, &search);
@@ -288,6 +288,9 @@ private:
     }
     return cover;
   }
+
+  /// The checker finds this out by itself.
+  bool does_cell_explain(Vertex a) const { return !equal_ && holds_layout_group_ && sight::does_cell_explain(maker_->make(a, budget_), a, layout_, layout_group_, budget_); }
 
   std::optional<std::vector<Vertex>> find_map(const Rooted& first, const Rooted& second) const {
     if (first.structure.vertices != second.structure.vertices) return std::nullopt;

@@ -190,6 +190,10 @@ enum class SurroundingsAnswer { explained, refuted, open };
 /// (docs/theory.md 16.39). Returns this F, the least, or nothing. One reach and one search for each F tried.
 std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots,
                                                 ViewRecords* records, const Budget& budget);
+/// Is every automorphism of the view what one of the layout's does there? Shown where naming each token of the smallest cell tells all in sight apart, and generators of
+/// the layout's group that fix the root exchange any two of that cell (docs/theory.md 16.106). False may mean: not found out. Two refinements of the view.
+[[nodiscard]] bool does_cell_explain(Rooted rooted, Vertex root, const Layout& layout, const group::Group& layout_group, const Budget& budget);
+
 /// Takes away the roots that hold all rows of what they see, where all reading ends in one set that reads itself, rows name all vertices beside it, and its own rows have
 /// no more symmetries than the layout (docs/theory.md 16.105). Were there any? Two reaches, O(runs), and one search on that set.
 bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots, ViewRecords& records, const Budget& budget);

@@ -21,11 +21,12 @@ namespace {
 
 using nlohmann::json;
 
-// Frames whose tokens read each other, beside time that goes down: mostly causal, sometimes to the frame before or to the first one only; a few arcs more or less.
+// Frames whose tokens read each other, all or in a ring or one way round, beside time that goes down: mostly causal, sometimes to the frame before or to the first one
+// only; a few arcs more or less.
 Layout make_video(std::mt19937& random) {
   const auto draw = [&](std::uint32_t bound) { return static_cast<Vertex>(random() % bound); };
-  const Vertex frames = 2 + draw(3), size = 2 + draw(3), tokens = frames * size, registers = draw(4) == 0 ? 1 : 0, vertices = tokens + registers;
-  std::vector<Vertex> at(tokens);  // (frame, place) -> token
+  const Vertex frames = 1 + draw(4), size = 2 + draw(3), hub = draw(4) == 0 ? 1 : 0, tokens = frames * size + hub, registers = draw(4) == 0 ? 1 : 0, vertices = tokens + registers;
+  std::vector<Vertex> at(frames * size);  // (frame, place) -> token; behind them perhaps one that reads all
   std::iota(at.begin(), at.end(), Vertex{0});
   if (draw(3) == 0) std::shuffle(at.begin(), at.end(), random);
   if (draw(3) == 0) std::reverse(at.begin(), at.end());
@@ -33,6 +34,11 @@ Layout make_video(std::mt19937& random) {
   if (draw(3) == 0) {
     for (Vertex x = 0; x < size; ++x) {
       for (Vertex y = 0; y < size; ++y) near[x][y] = x == y || (x + 1) % size == y || (y + 1) % size == x || draw(4) == 0;
+    }
+  }
+  if (draw(5) == 0) {
+    for (Vertex x = 0; x < size; ++x) {
+      for (Vertex y = 0; y < size; ++y) near[x][y] = x == y || (x + 1) % size == y;
     }
   }
   const std::uint32_t time = draw(4), arcs = draw(3) == 0 ? 1 + draw(2) : 0;
@@ -47,6 +53,7 @@ Layout make_video(std::mt19937& random) {
       if (registers > 0) reads[0][i][tokens] = true;
     }
   }
+  for (Vertex j = 0; j < tokens && hub > 0; ++j) reads[1][tokens - 1][j] = true;
   if (registers > 0 && draw(2) == 0) reads[1][tokens][at[0]] = true;
   for (std::uint32_t k = 0; k < arcs; ++k) {
     const Vertex i = draw(tokens), j = draw(tokens);
@@ -172,6 +179,40 @@ TEST_CASE("views that hold all rows of what they see, named beside what all read
   CHECK(moving > 50);
   CHECK(open > 100);
   CHECK(refused > 20);
+}
+
+TEST_CASE("automorphisms of views that are known by what they do in one cell are the layout's") {
+  std::mt19937 random(106);
+  int shown = 0, moving = 0, open = 0;
+  for (int k = 0; k < 2500; ++k) {
+    const Layout layout = make_video(random);
+    const group::Group group = symmetry::compute_layout_group(layout, unlimited);
+    const std::uint64_t depth = 1 + random() % 5;
+    const checker::Layout theirs = convert::to_checker(layout);
+    const checker::ConfirmedGroup confirmed = convert::to_checker(group);
+    const auto maker = make_plain_roots(layout, depth);
+    const auto their_maker = checker::make_roots(theirs, false, depth);
+    for (Vertex a = 0; a < layout.tokens; ++a) {
+      const bool explained = does_cell_explain(maker->make(a, unlimited), a, layout, group, unlimited);
+      REQUIRE(explained == checker::does_cell_explain(their_maker->make(a), a, theirs, confirmed.group));
+      ++(explained ? shown : open);
+      if (!explained) continue;
+      const group::Membership member(group, unlimited);
+      const Rooted view = maker->make(a, unlimited);
+      for (const group::Permutation& g : group::list_generators(symmetry::compute_automorphisms(view.structure, unlimited), ~std::size_t{0})) {
+        std::vector<group::Point> from, to;
+        for (Vertex j = 0; j < layout.tokens; ++j) {
+          if (view.seen[j]) from.push_back(j), to.push_back(g(j));
+        }
+        moving += from != to;
+        REQUIRE(member.extends(from, to));
+      }
+    }
+  }
+  MESSAGE(shown, " shown, ", moving, " symmetries of theirs, ", open, " open");
+  CHECK(shown > 1000);
+  CHECK(moving > 1000);
+  CHECK(open > 1000);
 }
 
 }  // namespace sightline::sight
