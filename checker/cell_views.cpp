@@ -51,7 +51,7 @@ bool are_joined(const Group& group, Vertex root, const std::vector<Vertex>& cell
 }  // namespace
 
 bool does_cell_explain(Rooted rooted, Vertex root, const Layout& layout, const Group& layout_group) {
-  if (has_equal_registers(layout) || (layout_group.classes.empty() && std::ranges::none_of(layout_group.generators, [root](const Permutation& g) { return g(root) == root; }))) return false;
+  if (has_equal_registers(layout)) return false;
   const RootColours colours = colour_root(rooted);
   std::map<std::uint64_t, std::vector<Vertex>> cells;
   for (Vertex j = 0; j < layout.tokens; ++j) {
@@ -65,6 +65,10 @@ bool does_cell_explain(Rooted rooted, Vertex root, const Layout& layout, const G
   std::uint64_t fresh = std::ranges::max(rooted.structure.colour);
   for (const Vertex j : *least) rooted.structure.colour[j] = ++fresh;
   return colour_root(rooted).discrete;
+}
+
+bool do_many_generators_fix(const Group& layout_group, Vertex root) {
+  return std::ranges::count_if(layout_group.generators, [root](const Permutation& g) { return g(root) == root; }) >= 8;
 }
 
 }  // namespace checker

@@ -303,7 +303,8 @@ private:
       std::erase_if(group.classes, [&](const auto& members) { return explainer_.explains_class(members); });
       const bool whole = is_whole(rooted.seen);
       for (const Permutation& g : list_generators(group, ~std::size_t{0})) require(a, g, rooted.seen, whole);
-    } else if (!colours.at.discrete && !make_cover(colours) && !(explainer_.holds_layout_group() && does_cell_explain(maker_.make(a), a, layout_, layout_group_.group))) {
+    } else if (!colours.at.discrete && !make_cover(colours) &&
+               !(explainer_.holds_layout_group() && do_many_generators_fix(layout_group_.group, a) && does_cell_explain(maker_.make(a), a, layout_, layout_group_.group))) {
       throw Rejected(claim_, "nothing shows that the symmetries of the view of token " + to_key(a) + " are harmless");
     }
     return colours.at.invariant;

@@ -202,6 +202,8 @@ void drop_grounded(const Layout& layout, const Group& layout_group, std::uint64_
 /// Is every automorphism of the view what one of the layout's does there? Shown where naming each token of the smallest cell tells all in sight apart, and generators of
 /// the layout's group that fix the root exchange any two of that cell (cell_views.cpp). False may mean: not found out.
 [[nodiscard]] bool does_cell_explain(Rooted rooted, Vertex root, const Layout& layout, const Group& layout_group);
+/// Is that asked? Where fewer do, the evidence lists the symmetries of the view.
+[[nodiscard]] bool do_many_generators_fix(const Group& layout_group, Vertex root);
 /// The automorphisms of such a part of the layout. Throws Rejected, Malformed.
 [[nodiscard]] ConfirmedGroup confirm_part(const Layout& part, const Json& evidence, const std::string& claim);
 

@@ -290,7 +290,9 @@ private:
   }
 
   /// The checker finds this out by itself.
-  bool does_cell_explain(Vertex a) const { return !equal_ && holds_layout_group_ && sight::does_cell_explain(maker_->make(a, budget_), a, layout_, layout_group_, budget_); }
+  bool does_cell_explain(Vertex a) const {
+    return !equal_ && holds_layout_group_ && sight::do_many_generators_fix(layout_group_, a) && sight::does_cell_explain(maker_->make(a, budget_), a, layout_, layout_group_, budget_);
+  }
 
   std::optional<std::vector<Vertex>> find_map(const Rooted& first, const Rooted& second) const {
     if (first.structure.vertices != second.structure.vertices) return std::nullopt;

@@ -41,8 +41,7 @@ bool do_generators_permute(const group::Group& group, Vertex root, const std::ve
 }  // namespace
 
 bool does_cell_explain(Rooted rooted, Vertex root, const Layout& layout, const group::Group& layout_group, const Budget& budget) {
-  const auto fixes = [root](const group::Permutation& g) { return g(root) == root; };
-  if (layout.has_equal_registers() || (layout_group.symmetric_classes.empty() && std::none_of(layout_group.generators.begin(), layout_group.generators.end(), fixes))) return false;
+  if (layout.has_equal_registers()) return false;
   const RootColours colours = compute_root_colours(rooted, budget);
   std::map<std::uint64_t, std::vector<Vertex>> cells;
   for (Vertex j = 0; j < layout.tokens; ++j) {
@@ -56,6 +55,11 @@ bool does_cell_explain(Rooted rooted, Vertex root, const Layout& layout, const g
   std::uint64_t fresh = *std::max_element(rooted.structure.vertex_colour.begin(), rooted.structure.vertex_colour.end());
   for (const Vertex j : *least) rooted.structure.vertex_colour[j] = ++fresh;
   return compute_root_colours(rooted, budget).discrete;
+}
+
+bool do_many_generators_fix(const group::Group& layout_group, Vertex root) {
+  constexpr std::ptrdiff_t many = 8;
+  return std::count_if(layout_group.generators.begin(), layout_group.generators.end(), [root](const group::Permutation& g) { return g(root) == root; }) >= many;
 }
 
 }  // namespace sightline::sight

@@ -200,11 +200,6 @@ bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::
   constexpr std::size_t fewest_roots = 4;  // comparing fewer is as quick
   const std::uint64_t first = compute_first_occurrence(layout);
   if (layout.has_equal_registers() || roots.size() < fewest_roots || depth < first) return false;
-  // Whole: all it ever sees comes into view with layers enough left for all rows.
-  const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, first, depth, budget), unseen = count_unseen_behind(layout, 0, depth, budget);
-  if (!behind || !unseen) return false;
-  const auto is_whole = [&](Vertex a) { return (*behind)[a] == (*unseen)[a]; };
-  if (std::none_of(roots.begin(), roots.end(), is_whole)) return false;
   auto known = records.parts.find(ground_part);
   if (known == records.parts.end()) {
     ViewRecords::Part part;
@@ -212,8 +207,14 @@ bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::
     part.is_own = ground && sight::compute_layout_group(*ground, budget, &part.search).order == layout_group.order;
     known = records.parts.emplace(ground_part, std::move(part)).first;
   }
-  if (known->second.is_own) std::erase_if(roots, is_whole);
-  return known->second.is_own;
+  if (!known->second.is_own) return false;
+  // Whole: all it ever sees comes into view with layers enough left for all rows.
+  const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, first, depth, budget), unseen = count_unseen_behind(layout, 0, depth, budget);
+  if (!behind || !unseen) return false;
+  const auto is_whole = [&](Vertex a) { return (*behind)[a] == (*unseen)[a]; };
+  if (std::none_of(roots.begin(), roots.end(), is_whole)) return false;
+  std::erase_if(roots, is_whole);
+  return true;
 }
 
 }  // namespace sightline::sight

@@ -531,7 +531,7 @@ bool ViewSweep::covers(const RootColours& first, const RootColours& second) cons
 bool ViewSweep::visit_root(Vertex a, const ViewColours::Colours& colours) {
   if (colours.at.discrete || covers(colours.at, colours.at)) return true;
   const bool passes_layout_group = holds_layout_group() || question_.target_class == ClassKind::all;
-  if (passes_layout_group && does_cell_explain(maker_->make(a, budget_), a, *question_.layout, *question_.layout_group, budget_)) return true;
+  if (passes_layout_group && do_many_generators_fix(*question_.layout_group, a) && does_cell_explain(maker_->make(a, budget_), a, *question_.layout, *question_.layout_group, budget_)) return true;
   searched_ = true;
   if (first_only() && !visit_twins(a, colours)) return false;
   return visit_group(a, maker_->make(a, budget_));

@@ -193,6 +193,8 @@ std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const grou
 /// Is every automorphism of the view what one of the layout's does there? Shown where naming each token of the smallest cell tells all in sight apart, and generators of
 /// the layout's group that fix the root exchange any two of that cell (docs/theory.md 16.106). False may mean: not found out. Two refinements of the view.
 [[nodiscard]] bool does_cell_explain(Rooted rooted, Vertex root, const Layout& layout, const group::Group& layout_group, const Budget& budget);
+/// Is that worth asking? A search finds few generators as quickly as a view is refined.
+[[nodiscard]] bool do_many_generators_fix(const group::Group& layout_group, Vertex root);
 
 /// Takes away the roots that hold all rows of what they see, where all reading ends in one set that reads itself, rows name all vertices beside it, and its own rows have
 /// no more symmetries than the layout (docs/theory.md 16.105). Were there any? Two reaches, O(runs), and one search on that set.
