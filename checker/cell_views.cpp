@@ -2,7 +2,6 @@
 // automorphisms of the layout that fix the root permute the cell in every way there is, each automorphism of the view is what one of the layout's does there.
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "views.hpp"
 
@@ -10,42 +9,30 @@ namespace checker {
 
 namespace {
 
-/// Generators that exchange two of the cell join them: do they join all?
+/// Generators that exchange two of the cell: is it one orbit of these exchanges?
 bool are_joined(const Group& group, Vertex root, const std::vector<Vertex>& cell) {
   const auto place = [&](Vertex x) {
     const auto at = std::ranges::lower_bound(cell, x);
-    return at != cell.end() && *at == x ? static_cast<std::size_t>(at - cell.begin()) : cell.size();
+    return at != cell.end() && *at == x ? static_cast<Vertex>(at - cell.begin()) : none;
   };
-  std::vector<std::size_t> to(cell.size());
-  std::iota(to.begin(), to.end(), std::size_t{0});
-  const auto head = [&](std::size_t k) {
-    while (to[k] != k) k = to[k] = to[to[k]];
-    return k;
-  };
-  std::size_t parts = cell.size();
-  const auto join = [&](std::size_t k, std::size_t l) {
-    parts -= head(k) == head(l) ? 0 : 1;
-    to[head(k)] = head(l);
-  };
+  Group exchanges{static_cast<Vertex>(cell.size()), {}, {}};
   for (const auto& members : group.classes) {
-    std::size_t before = cell.size();
+    std::vector<Vertex> inside;
     for (const Vertex x : members) {
-      const std::size_t k = place(x);
-      if (k == cell.size()) continue;
-      if (before != cell.size()) join(before, k);
-      before = k;
+      if (place(x) != none) inside.push_back(place(x));
     }
+    if (inside.size() > 1) exchanges.classes.push_back(std::move(inside));
   }
   for (const Permutation& g : group.generators) {
     if (g(root) != root) continue;
-    std::vector<std::size_t> moved;
+    std::vector<std::pair<Vertex, Vertex>> moves;
     for (const auto& [x, image] : g.moves()) {
-      if (const std::size_t k = place(x); k != cell.size()) moved.push_back(k);
-      if (moved.size() > 2) break;
+      if (place(x) != none) moves.emplace_back(place(x), place(image));
+      if (moves.size() > 2) break;
     }
-    if (moved.size() == 2) join(moved[0], moved[1]);
+    if (moves.size() == 2) exchanges.generators.emplace_back(std::move(moves));
   }
-  return parts == 1;
+  return std::ranges::all_of(orbits(exchanges), [](Vertex least) { return least == 0; });
 }
 
 }  // namespace

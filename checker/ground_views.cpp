@@ -5,17 +5,12 @@
 #include <map>
 #include <numeric>
 
+#include "field.hpp"
 #include "views.hpp"
 
 namespace checker {
 
 namespace {
-
-std::uint64_t stir(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 class Ground {
 public:
@@ -26,7 +21,7 @@ public:
     }
   }
 
-  /// What is seen from `start` however many layers there are, ascending; false: too much, or rows of several colours.
+  /// What is seen from `start` however many layers there are, ascending; false: it takes too long.
   bool close(Vertex start) {
     members = {start};
     std::vector<bool> in(layout_.vertices(), false);
@@ -60,12 +55,12 @@ public:
       if (round == 16 || !read_all(value, next)) return false;
       for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = value[j] != 0 || next[j] != 0 ? 1 : 0;
     }
-    for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = stir(layout_.vertex_colour[j] + 5);
-    for (const Vertex j : members) value[j] = stir(stir(j + 1) + 7);
+    for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = mix(layout_.vertex_colour[j] + 5);
+    for (const Vertex j : members) value[j] = mix(mix(j + 1) + 7);
     for (int round = 0; round < 3; ++round) {
       if (!read_all(value, next)) return false;
       for (const Vertex j : members) next[j] = 0;
-      for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = stir(value[j] + stir(next[j] + 11));
+      for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = mix(value[j] + mix(next[j] + 11));
       next = value;
       std::ranges::sort(next);
       if (std::ranges::adjacent_find(next) == next.end()) return true;
@@ -149,7 +144,7 @@ private:
           }
         }
       }
-      weight = stir(weight) | 1;
+      weight = mix(weight) | 1;
     }
     return true;
   }

@@ -104,14 +104,15 @@ private:
 
   /// Do all vertices differ by what they read, and so on, if those of the set do?
   bool do_rows_name(const std::vector<Vertex>& members) {
-    std::vector<std::uint64_t> name(layout_.vertices()), next;
+    std::vector<std::uint64_t> name(layout_.vertices()), at_hand(name.size()), next;  // at hand: for steps that are not known
     for (Vertex j = 0; j < layout_.vertices(); ++j) name[j] = mix(layout_.vertex_colour[j] + 1);
     for (const Vertex j : members) name[j] = mix(mix(j) + 2);
     for (int round = 0; round < most_names; ++round) {
-      for (Vertex j = 0; j < layout_.vertices(); ++j) sums_.put(j, mix(name[j] + 3));
       next = name;
-      std::vector<std::uint64_t> at_hand(layout_.vertices());  // for steps that are not known
-      for (Vertex j = 0; j < layout_.vertices(); ++j) at_hand[j] = mix(name[j] + 3);
+      for (Vertex j = 0; j < layout_.vertices(); ++j) {
+        at_hand[j] = mix(name[j] + 3);
+        sums_.put(j, at_hand[j]);
+      }
       for (std::size_t r = 0; r < relations_.size(); ++r) {
         for (Vertex i = 0; i < layout_.vertices(); ++i) {
           budget_.poll();
