@@ -28,6 +28,15 @@ void unite(Row& row, const Row& more) {
   row.insert(row.end(), rest.begin(), rest.end());
 }
 
+/// Runs of a row have no vertex in common.
+Row intersect(const Row& row, const Row& other) {
+  Row both;
+  for (const Run& run : row)
+    for (const Run& taken : other)
+      if (const std::optional<Run> part = meet(run, taken)) both.push_back(*part);
+  return both;
+}
+
 /// x - before d, .., x + after d in steps of d; round a ring each token once.
 void add_window(Integer x, Integer before, Integer after, Integer d, bool wrap, Integer n, Row& out) {
   if (!wrap) return add_run(x - before * d, x + after * d, d, n, out);
@@ -414,7 +423,7 @@ PatternSource::Rule PatternSource::make_kind(const Json& spec, std::uint64_t hea
       else if (kind == "minus")
         out = subtract(out, row);
       else
-        out = subtract(out, subtract(out, row));
+        out = intersect(out, row);
     }
   };
 }

@@ -37,12 +37,16 @@ void normalise(Row& row) {
   row.resize(kept);
 }
 
+Run make_run(std::int64_t first, std::int64_t last, std::int64_t step, const Run& like) {
+  Run run = like;
+  run.first = static_cast<Vertex>(first);
+  run.last = static_cast<Vertex>(last);
+  run.step = first == last ? 1 : static_cast<Vertex>(step);
+  return run;
+}
+
 void append(std::int64_t first, std::int64_t last, std::int64_t step, const Run& like, Row& out) {
-  if (first > last) return;
-  out.push_back(like);
-  out.back().first = static_cast<Vertex>(first);
-  out.back().last = static_cast<Vertex>(last);
-  out.back().step = first == last ? 1 : static_cast<Vertex>(step);
+  if (first <= last) out.push_back(make_run(first, last, step, like));
 }
 
 }  // namespace
@@ -50,6 +54,7 @@ void append(std::int64_t first, std::int64_t last, std::int64_t step, const Run&
 std::optional<Run> meet(const Run& a, const Run& b) {
   const std::int64_t lo = std::max(a.first, b.first), hi = std::min(a.last, b.last);
   if (lo > hi) return std::nullopt;
+  if (a.step == 1 && b.step == 1) return make_run(lo, hi, 1, a);
   // Extended Euclid: in the end `step` = gcd(a.step, b.step) = a.step * factor mod b.step.
   std::int64_t step = a.step, factor = 1;
   for (std::int64_t other = b.step, other_factor = 0; other != 0;) {
@@ -62,9 +67,7 @@ std::optional<Run> meet(const Run& a, const Run& b) {
   const std::int64_t period = a.step * modulus, steps = apart / step % modulus * (factor % modulus) % modulus;
   const std::int64_t first = lift(a.first + a.step * steps, lo, period);
   if (first > hi) return std::nullopt;
-  Row out;
-  append(first, first + (hi - first) / period * period, period, a, out);
-  return out.front();
+  return make_run(first, first + (hi - first) / period * period, period, a);
 }
 
 Row subtract(const Row& a, const Row& b) {

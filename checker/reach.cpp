@@ -7,10 +7,10 @@
 
 #include "bit_reach.hpp"
 #include "centre.hpp"
+#include "closed_parts.hpp"
 #include "grid.hpp"
 #include "poll.hpp"
 #include "read_layers.hpp"
-#include "residues.hpp"
 #include "shifts.hpp"
 #include "spans.hpp"
 #include "stretches.hpp"
@@ -286,14 +286,14 @@ struct ReachMemory::State {
     across_memory.emplace((*grid_)->across);
   }
 
-  const Residues* residues() {
-    if (!residues_) {
-      residues_.emplace(find_residues(layout, layers()));
-      if (*residues_) {
-        for (const Layout& part : (*residues_)->parts) residue_memory.push_back(std::make_unique<ReachMemory>(part));
+  const ClosedParts* closed_parts() {
+    if (!closed_parts_) {
+      closed_parts_ = find_closed_parts(layout, layers());
+      if (*closed_parts_) {
+        for (const Layout& part : (*closed_parts_)->layouts) part_memory.push_back(std::make_unique<ReachMemory>(part));
       }
     }
-    return residues_->get();
+    return closed_parts_->get();
   }
 
   const Shifts* shifts() {
@@ -327,7 +327,7 @@ struct ReachMemory::State {
   }
 
   std::optional<ReachMemory> short_memory, down_memory, across_memory;
-  std::vector<std::unique_ptr<ReachMemory>> residue_memory;  // by part
+  std::vector<std::unique_ptr<ReachMemory>> part_memory;  // by different part
 
 private:
   const std::map<std::uint32_t, ReadLayer>& layers() {
@@ -349,7 +349,7 @@ private:
   std::map<std::uint64_t, std::unique_ptr<IntervalViews>> views_;
   std::optional<std::unique_ptr<Short>> short_;
   std::optional<std::optional<Grid>> grid_;
-  std::optional<std::unique_ptr<Residues>> residues_;
+  std::optional<std::unique_ptr<ClosedParts>> closed_parts_;
   std::optional<std::unique_ptr<Shifts>> shifts_;
   std::optional<std::unique_ptr<Triangles>> triangles_;
   std::optional<std::unique_ptr<SpanViews>> spans_;
@@ -361,6 +361,7 @@ ReachMemory::~ReachMemory() = default;
 
 void keep_grid(ReachMemory& memory, std::optional<Grid> grid) { memory.state->keep_grid(std::move(grid)); }
 const Plane* find_plane(ReachMemory& memory) { return memory.state->shifts() != nullptr ? memory.state->shifts()->plane() : nullptr; }
+const ClosedParts* find_closed_parts(ReachMemory& memory) { return memory.state->closed_parts(); }
 const Grid* find_grid(ReachMemory& memory) { return memory.state->grid() ? &*memory.state->grid() : nullptr; }
 
 namespace {
@@ -430,8 +431,8 @@ Reach reach_on_grid(State& state, const Grid& grid, const ReachQuestion& questio
   return down;
 }
 
-const Residues* find_residues_for(State& state, const ReachQuestion& question) {
-  return question.sets == nullptr && question.weight == nullptr ? state.residues() : nullptr;
+const ClosedParts* find_parts_for(State& state, const ReachQuestion& question) {
+  return question.sets == nullptr && question.weight == nullptr ? state.closed_parts() : nullptr;
 }
 
 const Shifts* find_shifts_for(State& state, const ReachQuestion& question) {
@@ -445,31 +446,33 @@ const Triangles* find_triangles_for(State& state, const ReachQuestion& question)
   return takes ? state.triangles() : nullptr;
 }
 
-/// The question about one residue: token 0 is in the first.
-ReachQuestion ask_residue(State& state, const Residues& residues, const ReachQuestion& question, Vertex residue) {
-  ReachQuestion asked = ask_factor(question, *state.residue_memory[residues.part_of[residue]]);
-  asked.ordinary_only = question.ordinary_only && residue == 0;
+/// The question about one part: token 0 is in the first.
+ReachQuestion ask_part(State& state, const ClosedParts& parts, const ReachQuestion& question, std::size_t c) {
+  ReachQuestion asked = ask_factor(question, *state.part_memory[parts.like[c]]);
+  asked.ordinary_only = question.ordinary_only && c == 0;
   return asked;
 }
 
-Pair restore(const Residues& residues, Vertex residue, const Pair& pair) { return {residue + pair.first * residues.modulus, residue + pair.second * residues.modulus}; }
+Pair restore(const ClosedParts& parts, std::size_t c, const Pair& pair) { return {parts.whole(c, pair.first), parts.whole(c, pair.second)}; }
 
-/// The first tokens that see no neighbour although they should; nothing in class `seen`.
-std::optional<Pair> find_apart(const ReachQuestion& question) {
+/// The first token that does not see one of another part although it should, and that one; nothing in class `seen`.
+std::optional<Pair> find_apart(const ClosedParts& parts, const ReachQuestion& question) {
   if (question.kind == ClassKind::seen) return std::nullopt;
-  if (question.kind == ClassKind::all) return Pair{0, 1};
-  return question.ordinary_only ? Pair{2, 1} : Pair{1, 0};
+  const auto next_part = [&](Vertex token) { return parts.step > 1 ? token + 1 : parts.first[parts.part_of(token) + 1]; };
+  if (question.kind == ClassKind::all) return Pair{0, next_part(0)};
+  const Vertex least = question.ordinary_only ? 1 : 0;
+  return Pair{next_part(least), least};
 }
 
-Unseen unseen_by_residues(State& state, const Residues& residues, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
-  const Vertex tokens = state.layout.tokens, modulus = residues.modulus;
-  Unseen result{std::vector<Vertex>(tokens), find_apart(question)};
-  for (Vertex c = 0; c < modulus; ++c) {
-    const Layout& part = residues.parts[residues.part_of[c]];
-    const Unseen own = compute_unseen(part, ask_residue(state, residues, question, c), depth);
-    if (own.first) result.first = result.first ? std::min(*result.first, restore(residues, c, *own.first)) : restore(residues, c, *own.first);
+Unseen unseen_by_parts(State& state, const ClosedParts& parts, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
+  const Vertex tokens = state.layout.tokens;
+  Unseen result{std::vector<Vertex>(tokens), find_apart(parts, question)};
+  for (std::size_t c = 0; c < parts.first.size(); ++c) {
+    const Layout& part = parts.layouts[parts.like[c]];
+    const Unseen own = compute_unseen(part, ask_part(state, parts, question, c), depth);
+    if (own.first) result.first = result.first ? std::min(*result.first, restore(parts, c, *own.first)) : restore(parts, c, *own.first);
     for (Vertex k = 0; k < part.tokens; ++k) {
-      const Vertex i = c + k * modulus;
+      const Vertex i = parts.whole(c, k);
       Vertex others = question.kind == ClassKind::all ? tokens - part.tokens : question.kind == ClassKind::causal ? i - k : 0;
       if (others > 0 && question.ordinary_only && c > 0) --others;  // token 0 is one of them
       result.count[i] = own.count[k] + others;
@@ -478,13 +481,13 @@ Unseen unseen_by_residues(State& state, const Residues& residues, const ReachQue
   return result;
 }
 
-Reach reach_by_residues(State& state, const Residues& residues, const ReachQuestion& question) {
-  if (const auto apart = find_apart(question)) return {std::nullopt, apart};
+Reach reach_by_parts(State& state, const ClosedParts& parts, const ReachQuestion& question) {
+  if (const auto apart = find_apart(parts, question)) return {std::nullopt, apart};
   Reach result{0, {}};
-  for (Vertex c = 0; c < residues.modulus; ++c) {
-    const Reach own = compute_reach(residues.parts[residues.part_of[c]], ask_residue(state, residues, question, c));
+  for (std::size_t c = 0; c < parts.first.size(); ++c) {
+    const Reach own = compute_reach(parts.layouts[parts.like[c]], ask_part(state, parts, question, c));
     if (own.layers && *own.layers <= *result.layers) continue;
-    result = {own.layers, own.missed ? std::optional(restore(residues, c, *own.missed)) : std::nullopt};
+    result = {own.layers, own.missed ? std::optional(restore(parts, c, *own.missed)) : std::nullopt};
     if (!own.layers) break;
   }
   return result;
@@ -598,7 +601,7 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   }
   if (auto unseen = unseen_when_seen(state, question, depth.value_or(never))) return *std::move(unseen);
   if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
-  if (const Residues* residues = find_residues_for(state, question)) return unseen_by_residues(state, *residues, question, depth);
+  if (const ClosedParts* parts = find_parts_for(state, question)) return unseen_by_parts(state, *parts, question, depth);
   if (const Shifts* shifts = find_shifts_for(state, question)) {
     if (auto unseen = shifts->unseen(question, depth, state.shared(), true)) return *std::move(unseen);
   }
@@ -645,7 +648,7 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     return compute_reach(layout, asked);
   }
   if (const Grid* grid = find_grid_for(state, question)) return reach_on_grid(state, *grid, question);
-  if (const Residues* residues = find_residues_for(state, question)) return reach_by_residues(state, *residues, question);
+  if (const ClosedParts* parts = find_parts_for(state, question)) return reach_by_parts(state, *parts, question);
   if (const Shifts* shifts = find_shifts_for(state, question)) {
     if (const auto reach = shifts->layers(question, state.shared(), true)) return *reach;
   }

@@ -99,6 +99,12 @@ ReadLayer make_read_layer(const Layout& layout, const std::vector<std::uint32_t>
   return layer;
 }
 
+std::vector<std::uint32_t> ReadLayer::groups_by_reader(Vertex tokens) const {
+  std::vector<std::uint32_t> number(tokens, 0);
+  for (std::size_t g = 0; g < groups.size(); ++g) std::fill(number.begin() + groups[g].begin, number.begin() + groups[g].end, static_cast<std::uint32_t>(g));
+  return number;
+}
+
 bool is_causal_chain(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers) {
   if (layout.registers > 0) return false;
   std::vector<bool> linked(layout.tokens, false);

@@ -72,6 +72,8 @@ struct ReadLayer {
   [[nodiscard]] std::span<const Range> own(const Group& group) const { return group.own().of(ranges); }
   [[nodiscard]] std::span<const Range> shared(const Group& group) const { return common[group.common].of(ranges); }
   [[nodiscard]] Joined<Range> row(const Group& group) const { return {shared(group), own(group)}; }
+  /// The number of the group that each token is in.
+  [[nodiscard]] std::vector<std::uint32_t> groups_by_reader(Vertex tokens) const;
 
   /// visit(begin, end, ranges): readers begin .. end-1 read these ranges. Every list once, a common one for all groups in a row that have it.
   template <class Visit>

@@ -41,13 +41,6 @@ std::vector<Range> cut_row(const ReadLayer& layer, const ReadLayer::Group& group
   return row;
 }
 
-/// By reader the group that it is in.
-std::vector<std::uint32_t> list_groups(const ReadLayer& layer, Vertex tokens) {
-  std::vector<std::uint32_t> group(tokens, 0);
-  for (std::size_t g = 0; g < layer.groups.size(); ++g) std::fill(group.begin() + layer.groups[g].begin, group.begin() + layer.groups[g].end, static_cast<std::uint32_t>(g));
-  return group;
-}
-
 /// Does i read j exactly where i + by reads j + by, for all such tokens? False as well where more than `left` ranges had to be compared; they are counted down.
 bool repeats(const ReadLayer& layer, const std::vector<std::uint32_t>& group, Vertex by, std::uint64_t& left) {
   const auto tokens = static_cast<Vertex>(group.size());
@@ -77,7 +70,7 @@ std::unique_ptr<Shifts> Shifts::find(const Layout& layout, const std::map<std::u
   const Vertex tokens = layout.tokens;
   const bool down = std::all_of(layers.begin(), layers.end(), [](const auto& entry) { return goes_down(entry.second); });
   std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
-  for (const auto& [l, layer] : layers) groups.emplace(l, list_groups(layer, tokens));
+  for (const auto& [l, layer] : layers) groups.emplace(l, layer.groups_by_reader(tokens));
   std::unique_ptr<Shifts> shifts(new Shifts(layout));
   const Vertex most = down ? std::max<Vertex>(1, tokens / 8) : 1;
   std::uint64_t left = 8 * std::uint64_t{tokens};

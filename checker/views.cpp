@@ -183,7 +183,7 @@ public:
       if (!test) test.emplace(make_structure(layout_));
       return (*test)(permutation);
     };
-    if (do_residues_explain(layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), is_symmetry) || do_times_explain(layout_, depth_, roots, explainer_.number()) ||
+    if (do_closed_parts_explain(layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), is_symmetry, memory_) || do_times_explain(layout_, depth_, roots, explainer_.number()) ||
         do_lines_explain(layout_, depth_, roots)) {
       if (keeps_met) meet_given(roots);
       return;

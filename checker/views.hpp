@@ -186,9 +186,9 @@ struct SurroundingsQuestion {
 /// Is every isomorphism of these views what the group does, or within equal numbers? False may mean: not found out. @param places  made on the way, unless the layout is rigid
 [[nodiscard]] bool do_surroundings_explain(const SurroundingsQuestion& question, ReachMemory& memory, std::unique_ptr<PlaceColours>& places);
 
-/// The same for layouts that fall apart into residues, by these and the other ways, residue by residue (residue_views.cpp). False may mean: not found out.
-[[nodiscard]] bool do_residues_explain(const Layout& layout, const Group& layout_group, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots,
-                                       const std::vector<Vertex>& number, const std::function<bool(const Permutation&)>& is_symmetry);
+/// The same for layouts that fall apart into residues or segments, by these and the other ways, part by part (part_views.cpp). False may mean: not found out.
+[[nodiscard]] bool do_closed_parts_explain(const Layout& layout, const Group& layout_group, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots,
+                                           const std::vector<Vertex>& number, const std::function<bool(const Permutation&)>& is_symmetry, ReachMemory& whole_memory);
 
 /// Takes away the roots in whose views all rows of some relations are, those that have occurred by a layer, where the evidence shows that these relations by themselves
 /// have no automorphisms but the layout's (partial_views.cpp). `evidence`: {F: GROUP}, and {"ground": GROUP} for drop_grounded. Throws Rejected, Malformed.

@@ -7,11 +7,11 @@
 #include "sightline/base/error.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/layout/steady_rows.hpp"
+#include "sightline/sight/closed_parts.hpp"
 #include "sightline/sight/descending_views.hpp"
 #include "sightline/sight/local_views.hpp"
 #include "sightline/sight/product_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
-#include "sightline/sight/reach_residues.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/stepped_sums.hpp"
 #include "sightline/sight/view_sweep.hpp"
@@ -445,7 +445,7 @@ void SightEvidence::add_reach(bool skips_first) {
   if (layout_.registers == 0 && sight::answer_by_core(question, budget_)) return;
   if (sight::answer_by_intervals(question, budget_) || sight::is_causal_chain(layout_, budget_)) return;
   // Two tokens per stretch are asked before any grid, and with the weights of stretches a grid has no factors.
-  if (sight::find_residues(layout_, budget_)) return;
+  if (sight::find_closed_parts(layout_, budget_)) return;
   const auto shorter = sight::find_shorter(layout_, budget_);
   if (!shorter && !skips_first && sight::find_grid_factors(layout_, budget_)) return;
   auto hints = find_reach_hints(shorter ? shorter->layout : layout_, budget_);

@@ -2,10 +2,10 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/layout/steady_rows.hpp"
+#include "sightline/sight/closed_parts.hpp"
 #include "sightline/sight/known_orbits.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
-#include "sightline/sight/reach_residues.hpp"
 
 namespace sightline::sight {
 
@@ -73,7 +73,7 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
   if (question.weight == nullptr) {
     if (auto answer = answer_by_stretches(question, budget, true)) return answer;
     if (auto answer = answer_by_grid(question, budget)) return answer;
-    if (auto answer = answer_by_residues(question, budget, true)) return answer;
+    if (auto answer = answer_by_closed_parts(question, budget, true)) return answer;
     if (auto answer = answer_by_shifts(question, budget, true)) return answer;
   }
   // Token 0 of a causal chain never sees the others: hubs would be followed for as many layers as the chain has.
@@ -146,7 +146,7 @@ ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
   if (auto answer = answer_cheaply(question, budget)) return *std::move(answer);
   return *recall(question, ReachMemory::Way::any, [&] {
     auto answer = answer_by_stretches(question, budget, false);
-    if (!answer && layout.vertices() > small_layout) answer = answer_by_residues(question, budget, false);
+    if (!answer && layout.vertices() > small_layout) answer = answer_by_closed_parts(question, budget, false);
     if (!answer && layout.vertices() > small_layout) answer = answer_by_shifts(question, budget, false);
     if (!answer) answer = answer_by_few_orbits(question, 0.25, budget);
     if (!answer) answer = answer_by_depth(question, budget);

@@ -13,6 +13,8 @@
 
 namespace sightline::sight {
 
+struct ClosedParts;
+
 /// While one lives, the answers given on its thread are kept: certify asks who sees whom a dozen times about one layout (for the answer, its
 /// evidence and its bounds), and the answer is a function of the patterns alone. A layout is known by a copy of its patterns and
 /// layers, never by its address, so answers cannot go stale. Small layouts are not kept (asking again is quicker); at most eight
@@ -38,6 +40,8 @@ public:
     bool has_shorter = false;
     std::shared_ptr<const GridFactors> grid;
     bool has_grid = false;
+    std::shared_ptr<const ClosedParts> closed_parts;
+    bool has_closed_parts = false;
     ReadLayers read_layers;  ///< those asked for
   };
 

@@ -275,7 +275,7 @@ bool ViewSweep::run() {
   if (roots.empty()) return true;
   const auto is_symmetry = [this](const group::Permutation& tau) { return is_layout_symmetry(tau); };
   const bool open = own_classes && records->open.contains(depth_);  // tried before, for another question
-  if (!open && do_residues_explain(layout, *question_.layout_group, depth_, roots, symmetric_class(), is_symmetry, budget_)) return explained();
+  if (!open && do_closed_parts_explain(layout, *question_.layout_group, depth_, roots, symmetric_class(), is_symmetry, budget_)) return explained();
   if (!open && (do_times_explain(layout, depth_, roots, symmetric_class(), budget_) || do_lines_explain(layout, depth_, roots, budget_))) return explained();
   // Where few roots are left (the ends of a window), what is near them is looked at first: matchings describe all rows.
   constexpr Vertex least_for_few = 4096, rows_per_root = 64;

@@ -158,10 +158,10 @@ private:
 [[nodiscard]] bool do_matchings_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots,
                                         const std::function<bool(const group::Permutation&)>& is_symmetry, const Budget& budget);
 
-/// The same where the layout falls apart into residues, each of which is a layout on the line of its own (dilated windows; docs/theory.md 16.73), and one of these ways tells
-/// for each of them. False may mean: not found out. O(ranges) beside these ways.
-[[nodiscard]] bool do_residues_explain(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number,
-                                       const std::function<bool(const group::Permutation&)>& is_symmetry, const Budget& budget);
+/// The same where the layout falls apart into residues or segments, each of which is a layout on the line of its own (dilated windows; docs/theory.md 16.73), and one of these ways
+/// tells for each of them. False may mean: not found out. O(ranges) beside these ways.
+[[nodiscard]] bool do_closed_parts_explain(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number,
+                                           const std::function<bool(const group::Permutation&)>& is_symmetry, const Budget& budget);
 
 /// Is every isomorphism of the views of these roots (one per orbit of the group) what the layout's group does, or within equal numbers?
 struct SurroundingsQuestion {

@@ -17,7 +17,7 @@
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/sight/local_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
-#include "sightline/sight/reach_residues.hpp"
+#include "sightline/sight/closed_parts.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_sweep.hpp"
 #include "sightline/symmetry/automorphism.hpp"
@@ -234,34 +234,66 @@ TEST_CASE("roots that see a member of every set of the last relation are complet
   CHECK(early > 20);
 }
 
-TEST_CASE("the checker asks residues by themselves, too") {
+TEST_CASE("residues and segments are asked by themselves, by the checker, too") {
   std::mt19937_64 random(3);
-  for (int k = 0; k < 60; ++k) {
+  int segments = 0;
+  for (int k = 0; k < 120; ++k) {
     CAPTURE(k);
     const auto n = static_cast<Vertex>(3 + random() % 20), dilation = static_cast<Vertex>(2 + random() % 3);
+    const bool cuts = k % 2 == 0;  // segments of several lengths, some alike
+    std::vector<Vertex> segment(n, 0);
+    for (Vertex i = 1; i < n; ++i) segment[i] = segment[i - 1] + (cuts && random() % 3 == 0 ? 1 : 0);
     std::vector<Rows> layers;
     for (std::uint64_t l = 0, count = 1 + random() % 2; l < count; ++l) {
-      const auto step = static_cast<Vertex>(dilation * (1 + random() % 2));
-      layers.push_back(fill(n, [&, before = random() % 3, after = random() % 3](Vertex i, Vertex j) {
-        return i % step == j % step && j + before * step >= i && j <= i + after * step;
+      const auto step = cuts ? Vertex{1} : static_cast<Vertex>(dilation * (1 + random() % 2));
+      layers.push_back(fill(n, [&, before = random() % 3, after = random() % 3, second = random() % 2 == 0](Vertex i, Vertex j) {
+        return segment[i] == segment[j] && i % step == j % step && ((j + before * step >= i && j <= i + after * step) || (second && j == i + 3 * step));
       }));
     }
     const Layout layout = list_layers(n, layers);
     const checker::Layout theirs = convert::to_checker(layout);
-    REQUIRE(find_residues(layout, unlimited).has_value() == std::any_of(layers.begin(), layers.end(), [](const Rows& rows) {
-      return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.size() > 1; });
-    }));
+    // The definition: what is joined, on the line, with what lies between.
+    Vertex modulus = 0;
+    std::set<Vertex> begins;
+    for (Vertex c = 0; c < n; ++c) begins.insert(c);
+    for (const Rows& rows : layers) {
+      for (Vertex i = 0; i < n; ++i) {
+        for (const Vertex j : rows[i]) {
+          modulus = std::gcd(modulus, i < j ? j - i : i - j);
+          for (Vertex c = std::min(i, j) + 1; c <= std::max(i, j); ++c) begins.erase(c);
+        }
+      }
+    }
+    const auto parts = find_closed_parts(layout, unlimited);
+    REQUIRE((parts != nullptr) == (modulus > 1 || (modulus == 1 && *begins.rbegin() > 1)));
+    if (parts && modulus == 1) {
+      REQUIRE(std::vector<Vertex>(begins.begin(), begins.end()) == parts->first);
+      segments += parts->layouts.size() < parts->first.size() ? 1 : 0;
+    }
     for (const auto kind : {ClassKind::all, ClassKind::causal, ClassKind::seen}) {
       for (const bool ordinary_only : {false, true}) {
         checker::ReachMemory memory(theirs);
         const checker::ReachQuestion question{static_cast<checker::ClassKind>(kind), ordinary_only, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory};
         const Connected reach = compute_class_reach(layout, {kind, ordinary_only}, unlimited);
-        REQUIRE(checker::compute_reach(theirs, question).layers == reach.layers);
+        const checker::Reach confirmed = checker::compute_reach(theirs, question);
+        REQUIRE(confirmed.layers == reach.layers);
+        ReachQuestion own;
+        own.layout = &layout;
+        own.wanted = {kind, ordinary_only};
+        own.find_layers = own.count_unseen = true;
+        if (const auto answer = answer_by_closed_parts(own, unlimited, false)) {
+          REQUIRE(answer->reach.layers == answer_by_bits(own, unlimited).reach.layers);
+          REQUIRE(answer->unseen == answer_by_bits(own, unlimited).unseen);
+          const std::uint64_t layers_before = answer->reach.layers ? *answer->reach.layers - 1 : layout.order.size() * n;
+          if (answer->reach.witness) REQUIRE(compute_latest(layout, layers_before, answer->reach.witness->reader, unlimited)[answer->reach.witness->unseen] < 0);
+          if (confirmed.missed) REQUIRE(checker::compute_latest(theirs, layers_before, confirmed.missed->first)[confirmed.missed->second] < 0);
+        }
         for (std::uint64_t depth = 0; depth <= 4; ++depth) REQUIRE(checker::compute_unseen(theirs, question, depth).count == compute_unseen(layout, depth, {kind, ordinary_only}, unlimited));
         REQUIRE(checker::compute_unseen(theirs, question, std::nullopt).count == compute_unseen(layout, std::nullopt, {kind, ordinary_only}, unlimited));
       }
     }
   }
+  CHECK(segments > 20);
 }
 
 TEST_SUITE("slow") {

@@ -4,7 +4,7 @@
 
 #include "oracle.hpp"
 #include "sightline/sight/reach_engine.hpp"
-#include "sightline/sight/reach_residues.hpp"
+#include "sightline/sight/closed_parts.hpp"
 #include "tests/unlimited.hpp"
 
 namespace sightline::sight {
@@ -63,7 +63,7 @@ void check_reach(const Layout& layout) {
     for (const bool counts : {false, true}) {
       question.count_unseen = counts;
       for (int way = 0; way < 3; ++way) {
-        const auto quick = way == 0 ? answer_by_grid(question, unlimited) : way == 1 ? answer_by_residues(question, unlimited, false) : answer_by_spans(question, unlimited);
+        const auto quick = way == 0 ? answer_by_grid(question, unlimited) : way == 1 ? answer_by_closed_parts(question, unlimited, false) : answer_by_spans(question, unlimited);
         // Spans only say nothing of who never sees whom here: rows are short.
         if (way == 2) CHECK(quick.has_value() == (!layout.order.empty() && expected.has_value()));
         if (!quick) continue;
@@ -91,7 +91,7 @@ void check_reach(const Layout& layout) {
         ++met_ways.near;
         CHECK(*unseen == missed);
       }
-      if (const auto quick = answer_by_residues(question, unlimited, false)) CHECK(quick->unseen == missed);
+      if (const auto quick = answer_by_closed_parts(question, unlimited, false)) CHECK(quick->unseen == missed);
       if (const auto quick = answer_by_spans(question, unlimited)) CHECK(quick->unseen == missed);
     }
   }

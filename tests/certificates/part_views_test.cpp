@@ -1,13 +1,15 @@
-// Layouts that fall apart into residues: what library and checker conclude about all views, residue by residue, holds for every isomorphism there is.
+// Layouts that fall apart into residues or segments: what library and checker conclude about all views, part by part, holds for every isomorphism there is.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <random>
 
+#include "checker/reach.hpp"
 #include "checker/views.hpp"
 #include "listed_views.hpp"
 #include "sight_convert.hpp"
+#include "sightline/sight/closed_parts.hpp"
 #include "sightline/sight/view_sweep.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 #include "sightline/symmetry/structure.hpp"
@@ -16,10 +18,18 @@ namespace sightline::sight {
 
 namespace {
 
-/// Token k of a residue reads token k' by whether the distance is drawn, or by windows; residues are mostly alike, but for their length and for arcs that one of them lacks.
-Layout draw_layout(std::mt19937_64& random, Vertex most_tokens) {
+/// Token k of a part reads token k' by whether the distance is drawn, or by windows; parts are mostly alike, but for their length and for arcs that one of them lacks.
+Layout draw_layout(std::mt19937_64& random, Vertex most_tokens, bool segments) {
   const auto modulus = static_cast<Vertex>(2 + random() % 3);
   const auto n = std::max<Vertex>(2 * modulus, static_cast<Vertex>(4 + random() % (most_tokens - 3)));
+  // Where each token stands: its part, and its number there.
+  std::vector<Vertex> part(n), place(n);
+  const Vertex length = std::max<Vertex>(2, n / modulus);
+  for (Vertex i = 0, begin = 0; i < n; ++i) {
+    if (segments && i > 0 && (i - begin >= length ? random() % 4 != 0 : random() % 16 == 0)) begin = i;
+    part[i] = segments ? begin : i % modulus;
+    place[i] = segments ? i - begin : i / modulus;
+  }
   std::vector<std::vector<oracle::Head>> layers;
   for (std::uint64_t l = 0, count = 1 + random() % 2; l < count; ++l) {
     oracle::Head head;
@@ -43,9 +53,10 @@ Layout draw_layout(std::mt19937_64& random, Vertex most_tokens) {
     if (coloured) head.colours.resize(n);
     const std::uint64_t torn = random() % 3 == 0 ? random() % modulus : modulus;
     for (Vertex i = 0; i < n; ++i) {
-      for (Vertex j = i % modulus; j < n; j += modulus) {
-        const Vertex at = j / modulus + n - i / modulus, distance = at > n ? at - n : n - at;
-        if (i != j && ((down && j > i) || !(window ? distance <= width : bool{reads[at]}) || (i % modulus == torn && random() % 6 == 0))) continue;
+      for (Vertex j = 0; j < n; ++j) {
+        if (part[j] != part[i]) continue;
+        const Vertex at = place[j] + n - place[i], distance = at > n ? at - n : n - at;
+        if (i != j && ((down && j > i) || !(window ? distance <= width : bool{reads[at]}) || (part[i] == torn && random() % 6 == 0))) continue;
         head.rows[i].push_back(j);
         if (coloured) head.colours[i].push_back(colour[at]);
       }
@@ -57,12 +68,12 @@ Layout draw_layout(std::mt19937_64& random, Vertex most_tokens) {
   return layout;
 }
 
-void compare(std::uint64_t seed, int count, Vertex most_tokens, int least_shown) {
+void compare(std::uint64_t seed, int count, Vertex most_tokens, bool segments, int least_shown) {
   std::mt19937_64 random(seed);
   int shown = 0, open = 0, uneven = 0;
   for (int k = 0; k < count; ++k) {
     CAPTURE(k);
-    const Layout layout = draw_layout(random, most_tokens);
+    const Layout layout = draw_layout(random, most_tokens, segments);
     const Vertex n = layout.tokens;
     const checker::Layout theirs = convert::to_checker(layout);
     const group::Group own = symmetry::compute_layout_group(layout, unlimited);
@@ -76,15 +87,18 @@ void compare(std::uint64_t seed, int count, Vertex most_tokens, int least_shown)
       for (Vertex a = 0; a < n; ++a) {
         if (own.orbit[a] == a && !(few && random() % 3 == 0)) roots.push_back(a);
       }
-      const bool found = do_residues_explain(layout, own, depth, roots, number, [&](const group::Permutation& tau) { return member.contains(tau); }, unlimited);
-      const bool confirmed = checker::do_residues_explain(theirs, own_copy.group, own.orbit, depth, roots, number, [&](const checker::Permutation& tau) {
+      checker::ReachMemory memory(theirs);
+      const bool found = do_closed_parts_explain(layout, own, depth, roots, number, [&](const group::Permutation& tau) { return member.contains(tau); }, unlimited);
+      const bool confirmed = checker::do_closed_parts_explain(theirs, own_copy.group, own.orbit, depth, roots, number, [&](const checker::Permutation& tau) {
         std::vector<group::Point> images(n);
         for (Vertex j = 0; j < n; ++j) images[j] = tau(j);
         return member.contains(group::Permutation::from_images(images));
-      });
+      }, memory);
       if (found) REQUIRE(confirmed);
       ++(found ? shown : open);
-      uneven += found && std::any_of(roots.begin(), roots.end(), [&](Vertex a) { return a % 2 != roots.front() % 2; });
+      const auto parts = found ? find_closed_parts(layout, unlimited) : nullptr;
+      REQUIRE((parts != nullptr) == found);
+      uneven += found && std::any_of(roots.begin(), roots.end(), [&](Vertex a) { return parts->part_of(a) != parts->part_of(roots.front()); });
       if (!confirmed) continue;
       const auto is_asked = [&](Vertex j) { return std::find(roots.begin(), roots.end(), j) != roots.end(); };
       REQUIRE(each_isomorphism(layout, depth, [&](Vertex a, const auto& seen, const auto& map) {
@@ -99,16 +113,18 @@ void compare(std::uint64_t seed, int count, Vertex most_tokens, int least_shown)
       }));
     }
   }
-  MESSAGE(shown << " answered, " << uneven << " of them with roots of several residues, " << open << " open");
+  MESSAGE(shown << " answered, " << uneven << " of them with roots of several parts, " << open << " open");
   CHECK(shown > least_shown);
   CHECK(uneven > least_shown / 10);
 }
 
 }  // namespace
 
-TEST_CASE("layouts that fall apart into residues: isomorphisms of views are symmetries of the layout") { compare(73, 400, 10, 200); }
+TEST_CASE("layouts that fall apart into residues: isomorphisms of views are symmetries of the layout") { compare(73, 400, 10, false, 200); }
+TEST_CASE("layouts that fall apart into segments: isomorphisms of views are symmetries of the layout") { compare(75, 600, 10, true, 200); }
 TEST_SUITE("slow") {
-  TEST_CASE("10,000 layouts of residues, larger") { compare(74, 10000, 13, 5000); }
+  TEST_CASE("10,000 layouts of residues, larger") { compare(74, 10000, 13, false, 5000); }
+  TEST_CASE("10,000 layouts of segments, larger") { compare(76, 10000, 13, true, 3000); }
 }
 
 }  // namespace sightline::sight

@@ -1,11 +1,11 @@
-// Views of layouts whose arcs join tokens of one residue modulo some number alone (dilated windows): each residue is a layout on the line of its own, and equal ones are one
-// question (docs/theory.md 16.73).
+// Views of layouts whose arcs join tokens of one residue modulo some number alone (dilated windows), or of one segment: each of these parts is a layout on the line of its own, and
+// equal ones are one question (docs/theory.md 16.73).
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 
+#include "closed_parts.hpp"
 #include "poll.hpp"
 #include "views.hpp"
 
@@ -13,39 +13,13 @@ namespace checker {
 
 namespace {
 
-std::vector<bool> used_relations(const Layout& layout) {
-  const std::vector<std::uint64_t> first = first_layers(layout);
-  std::vector<bool> used;
-  for (const std::uint64_t layer : first) used.push_back(layer != absent);
-  return used;
-}
-
-/// Of all differences between readers and what they read; 0 without arcs but loops.
-Vertex modulus_of(const Layout& layout, const std::vector<bool>& used) {
-  Vertex modulus = 0;
-  for (std::size_t r = 0; r < used.size(); ++r) {
-    if (!used[r]) continue;
-    layout.relations[r].pattern->visit_rows([&](Vertex begin, Vertex end, const std::vector<Run>& row) {
-      if (row.empty()) return true;
-      if (end - begin > 1) modulus = 1;
-      for (const Run& run : row) {
-        modulus = std::gcd(modulus, run.first > begin ? run.first - begin : begin - run.first);
-        if (run.last > run.first) modulus = std::gcd(modulus, run.step);
-      }
-      return modulus != 1;
-    });
-    if (modulus == 1) break;
-  }
-  return modulus;
-}
-
-/// Token k of the part is token residue + k modulus of the whole. Nothing where colours are neither of matrices nor of j - i.
-std::optional<Relation> take_residue(const Relation& whole, Vertex residue, Vertex modulus) {
+/// Token k of the part is token first + k step of the whole. Nothing where colours are neither of matrices nor of j - i.
+std::optional<Relation> take_part(const Relation& whole, const ClosedParts& parts, std::size_t c) {
   const bool by_distance = whole.relative == RelativeKind::offset || whole.relative == RelativeKind::distance;
   if (!by_distance && whole.relative != RelativeKind::none && whole.relative != RelativeKind::bucket) return std::nullopt;
   Relation part;
-  part.tokens = (whole.tokens - residue - 1) / modulus + 1;
-  if (by_distance) {  // all of them divided by the modulus: told apart as before
+  part.tokens = parts.tokens[c];
+  if (by_distance) {  // all of them divided by the step: told apart as before
     part.relative = whole.relative;
     part.cancels = whole.cancels;
   }
@@ -54,23 +28,23 @@ std::optional<Relation> take_residue(const Relation& whole, Vertex residue, Vert
   std::vector<Run> row;
   for (Vertex k = 0; k < part.tokens; ++k) {
     poll();
-    if (by_distance) whole.pattern->row(residue + k * modulus, row);
-    else whole.row(residue + k * modulus, row);
+    if (by_distance) whole.pattern->row(parts.whole(c, k), row);
+    else whole.row(parts.whole(c, k), row);
     pattern.segments.push_back({k, 1, k, Pattern::none});
     std::vector<MovingRun>& list = pattern.lists.emplace_back();
     for (const Run& run : row) {
       const std::int64_t colour = by_distance ? run.colour : run.colour + 1;
       if (colour > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-      list.push_back({run.first / modulus, run.last / modulus, run.first == run.last ? 1 : run.step / modulus, static_cast<std::uint32_t>(colour), 0, 0});
+      list.push_back({parts.place(c, run.first), parts.place(c, run.last), run.first == run.last ? 1 : run.step / parts.step, static_cast<std::uint32_t>(colour), 0, 0});
     }
   }
   part.pattern = std::make_shared<const Pattern>(std::move(pattern));
   return part;
 }
 
-/// What stands in one residue, and the tokens asked about there and in residues alike.
+/// A part, and the tokens asked about there and in parts alike.
 struct Part {
-  Vertex residue;
+  std::size_t number;
   Layout layout;
   std::set<Vertex> roots;
 };
@@ -79,30 +53,34 @@ bool read_alike(const Layout& a, const Layout& b) {
   return a.tokens == b.tokens && a.vertex_colour == b.vertex_colour && std::ranges::equal(a.relations, b.relations, [](const Relation& x, const Relation& y) { return x.pattern->lists == y.pattern->lists; });
 }
 
-/// The residues in which there are roots.
-std::optional<std::vector<Part>> split(const Layout& layout, const std::vector<bool>& used, Vertex modulus, const std::vector<Vertex>& roots) {
+/// The parts in which there are roots.
+std::optional<std::vector<Part>> take_parts(const Layout& layout, const ClosedParts& closed, const std::vector<Vertex>& roots) {
   constexpr std::size_t most_parts = 32;  // the library takes fewer
-  std::map<Vertex, std::set<Vertex>> by_residue;
-  for (const Vertex a : roots) by_residue[a % modulus].insert(a / modulus);
-  if (by_residue.size() > most_parts) return std::nullopt;
+  std::map<Vertex, std::set<Vertex>> by_part;
+  for (const Vertex a : roots) {
+    const Vertex c = closed.part_of(a);
+    by_part[c].insert(closed.place(c, a));
+    if (closed.tokens[c] < 2 || by_part.size() > most_parts) return std::nullopt;
+  }
+  const std::vector<std::uint64_t> first_read = first_layers(layout);
   std::vector<Part> parts;
-  for (auto& [c, own_roots] : by_residue) {
+  for (auto& [c, own_roots] : by_part) {
     Part part{c, {}, std::move(own_roots)};
-    part.layout.tokens = (layout.tokens - c - 1) / modulus + 1;
-    for (Vertex k = 0; k < part.layout.tokens; ++k) part.layout.vertex_colour.push_back(layout.vertex_colour[c + k * modulus]);
+    part.layout.tokens = closed.tokens[c];
+    for (Vertex k = 0; k < part.layout.tokens; ++k) part.layout.vertex_colour.push_back(layout.vertex_colour[closed.whole(c, k)]);
     part.layout.order = layout.order;
-    std::vector<std::uint32_t> number(used.size());
-    for (std::size_t r = 0; r < used.size(); ++r) {
+    std::vector<std::uint32_t> number(first_read.size());
+    for (std::size_t r = 0; r < first_read.size(); ++r) {
       number[r] = static_cast<std::uint32_t>(part.layout.relations.size());
-      if (!used[r]) continue;
-      auto relation = take_residue(layout.relations[r], c, modulus);
+      if (first_read[r] == absent) continue;
+      auto relation = take_part(layout.relations[r], closed, c);
       if (!relation) return std::nullopt;
       part.layout.relations.push_back(std::move(*relation));
     }
     for (const std::vector<std::uint32_t>& layer : layout.layers) {
       std::vector<std::uint32_t>& own = part.layout.layers.emplace_back();
       for (const std::uint32_t r : layer) {
-        if (used[r]) own.push_back(number[r]);
+        if (first_read[r] != absent) own.push_back(number[r]);
       }
     }
     const auto like = std::ranges::find_if(parts, [&](const Part& other) { return read_alike(other.layout, part.layout); });
@@ -127,16 +105,14 @@ bool are_sizes_different(const std::vector<Part>& parts, std::uint64_t depth) {
 
 }  // namespace
 
-bool do_residues_explain(const Layout& layout, const Group& layout_group, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots,
-                         const std::vector<Vertex>& number, const std::function<bool(const Permutation&)>& is_symmetry) {
-  if (layout.registers > 0 || layout.tokens < 4 || layout.order.empty()) return false;
-  const std::vector<bool> used = used_relations(layout);
-  const Vertex modulus = modulus_of(layout, used);
-  if (modulus < 2 || modulus > layout.tokens / 2) return false;
-  const auto parts = split(layout, used, modulus, roots);
+bool do_closed_parts_explain(const Layout& layout, const Group& layout_group, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots,
+                             const std::vector<Vertex>& number, const std::function<bool(const Permutation&)>& is_symmetry, ReachMemory& whole_memory) {
+  const ClosedParts* const closed = layout.order.empty() ? nullptr : find_closed_parts(whole_memory);
+  if (closed == nullptr) return false;
+  const auto parts = take_parts(layout, *closed, roots);
   if (!parts || (parts->size() > 1 && !are_sizes_different(*parts, depth))) return false;
   return std::ranges::all_of(*parts, [&](const Part& part) {
-    const auto to_whole = [&](Vertex k) { return part.residue + k * modulus; };
+    const auto to_whole = [&](Vertex k) { return closed->whole(part.number, k); };
     const Vertex n = part.layout.tokens;
     const std::vector<Vertex> asked(part.roots.begin(), part.roots.end());
     // The least token of each orbit, and the numbers, as the part has them.
@@ -151,7 +127,7 @@ bool do_residues_explain(const Layout& layout, const Group& layout_group, const 
     for (const auto& members : layout_group.classes) {
       std::vector<Vertex> here;
       for (const Vertex x : members) {
-        if (x % modulus == part.residue) here.push_back(x / modulus);
+        if (closed->part_of(x) == part.number) here.push_back(closed->place(part.number, x));
       }
       if (here.size() > 1) own.classes.push_back(std::move(here));
     }

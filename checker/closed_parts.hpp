@@ -1,0 +1,29 @@
+// Inside of reach and views: layouts between whose parts no arc leads, parts that are placed alike on the line: residues (dilated windows) or segments.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "read_layers.hpp"
+
+namespace checker {
+
+class ReachMemory;
+
+/// Token k of part c stands for first[c] + k step. No arc joins two parts, so each token sees what it sees in its own part.
+struct ClosedParts {
+  Vertex step = 1;                    ///< 1: segments
+  std::vector<Vertex> first, tokens;  ///< by part
+  std::vector<Layout> layouts;        ///< different ones, without colours
+  std::vector<std::size_t> like;      ///< by part: which of them
+
+  [[nodiscard]] Vertex part_of(Vertex token) const;
+  [[nodiscard]] Vertex whole(std::size_t part, Vertex k) const { return first[part] + k * step; }
+  [[nodiscard]] Vertex place(std::size_t part, Vertex token) const { return (token - first[part]) / step; }
+};
+/// Residues modulo the largest number > 1 there is, else segments, two of which hold tokens other than the first; null otherwise, and with registers. O(ranges).
+[[nodiscard]] std::unique_ptr<ClosedParts> find_closed_parts(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers);
+[[nodiscard]] const ClosedParts* find_closed_parts(ReachMemory& memory);
+
+}  // namespace checker
