@@ -187,13 +187,37 @@ bool are_classes_uniform(const group::Group& group, const std::vector<Vertex>& n
   });
 }
 
-Move make_move(Vertex a, const group::Permutation& tau, const std::vector<bool>& seen, Vertex tokens) {
-  const std::vector<group::Point> image = tau.images(tokens);
-  Move move{a, image[a], {}};
+std::vector<Vertex> list_seen(const std::vector<bool>& seen, Vertex tokens) {
+  std::vector<Vertex> list;
   for (Vertex j = 0; j < tokens; ++j) {
-    if (seen[j]) move.tau.emplace_back(j, image[j]);
+    if (seen[j]) list.push_back(j);
+  }
+  return list;
+}
+
+Move make_move(Vertex a, const group::Permutation& tau, const std::vector<Vertex>& seen) {
+  Move move{a, tau(a), {}};
+  move.tau.reserve(seen.size());
+  const std::vector<group::Point>& moved = tau.moved();
+  std::size_t at = 0;
+  for (const Vertex j : seen) {
+    while (at < moved.size() && moved[at] < j) ++at;
+    move.tau.emplace_back(j, at < moved.size() && moved[at] == j ? tau.image()[at] : j);
   }
   return move;
+}
+
+std::optional<group::Permutation> permute_seen(const Move& move) {
+  std::vector<group::Point> moved, image;
+  for (const auto& [j, to] : move.tau) {
+    if (j == to) continue;
+    moved.push_back(j);
+    image.push_back(to);
+  }
+  std::vector<group::Point> sorted = image;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != moved) return std::nullopt;
+  return group::Permutation::from_support(std::move(moved), std::move(image));
 }
 
 std::vector<Vertex> choose_samples(const std::vector<Vertex>& roots, std::size_t count) {
@@ -372,10 +396,11 @@ bool ViewSweep::run() {
 }
 
 bool ViewSweep::try_suspects(const std::vector<ProductViews::Suspect>& suspects) {
-  const Vertex tokens = question_.layout->tokens;
+  std::vector<Vertex> all(question_.layout->tokens);
+  std::iota(all.begin(), all.end(), Vertex{0});
   for (const auto& [a, x, y] : suspects) {
     const group::Permutation swap = group::Permutation::transposition(x, y);
-    const Move move = make_move(a, swap, std::vector<bool>(tokens, true), tokens);
+    const Move move = make_move(a, swap, all);
     if (!explains(move) && is_swap_of_view(a, swap)) return found(move);
   }
   return true;
@@ -395,10 +420,12 @@ bool ViewSweep::try_alike(const AlikeVertices& alike) {
   const Layout& layout = *question_.layout;
   if (std::max(alike.x, alike.y) >= layout.tokens) return true;
   const std::vector<std::int64_t> latest = compute_latest(layout, depth_, alike.root, budget_);
-  std::vector<bool> seen(layout.tokens);
-  for (Vertex j = 0; j < layout.tokens; ++j) seen[j] = latest[j] >= 0;
+  std::vector<Vertex> seen;
+  for (Vertex j = 0; j < layout.tokens; ++j) {
+    if (latest[j] >= 0) seen.push_back(j);
+  }
   const group::Permutation swap = group::Permutation::transposition(alike.x, alike.y);
-  const Move move = make_move(alike.root, swap, seen, layout.tokens);
+  const Move move = make_move(alike.root, swap, seen);
   return explains(move) || !is_swap_of_view(alike.root, swap) || found(move);
 }
 
@@ -406,13 +433,11 @@ bool ViewSweep::try_alike(const AlikeVertices& alike) {
 bool ViewSweep::try_again(const Move& known) {
   const Layout& layout = *question_.layout;
   if (known.a != known.b || layout.vertices() < least_for_hidden_twins || layout.has_equal_registers()) return true;
-  std::vector<group::Point> images(layout.tokens);
-  std::iota(images.begin(), images.end(), group::Point{0});
-  for (const auto& [j, image] : known.tau) images[j] = image;
-  const group::Permutation tau = group::Permutation::from_images(images);
+  const auto tau = permute_seen(known);
+  if (!tau || (holds_layout_group() && is_layout_symmetry(*tau))) return true;
   const Rooted rooted = maker_->make(known.a, budget_);
-  const Move move = make_move(known.a, tau, rooted.seen, layout.tokens);
-  return explains(move) || !symmetry::is_automorphism(rooted.structure, tau, budget_) || found(move);
+  const Move move = make_move(known.a, *tau, list_seen(rooted.seen, layout.tokens));
+  return explains(move) || !symmetry::is_automorphism(rooted.structure, *tau, budget_) || found(move);
 }
 
 // Tokens whose rows are out of sight, and that what is in sight reads alike: their swap is a symmetry of the view. O(n + visible runs) per view.
@@ -431,17 +456,21 @@ bool ViewSweep::try_hidden_twins(const std::vector<Vertex>& roots) {
     const std::optional<std::vector<std::uint64_t>> read = hash_visible_readers(layout, latest, first, budget_);
     if (!read) continue;
     std::unordered_map<std::uint64_t, Vertex> previous;
-    std::vector<bool> seen(layout.tokens);
-    for (Vertex j = 0; j < layout.tokens; ++j) seen[j] = latest[j] >= 0;
+    std::vector<Vertex> seen;
+    for (Vertex j = 0; j < layout.tokens; ++j) {
+      if (latest[j] >= 0) seen.push_back(j);
+    }
     int tries = most_tries;
-    for (Vertex j = 0; j < layout.tokens && tries > 0; ++j) {
-      if (!seen[j] || static_cast<std::uint64_t>(latest[j]) >= least) continue;
+    for (std::size_t k = 0; k < seen.size() && tries > 0; ++k) {
+      const Vertex j = seen[k];
+      if (static_cast<std::uint64_t>(latest[j]) >= least) continue;
       const std::uint64_t key = root_hash::mix((*read)[j] + root_hash::mix(2 * layout.vertex_colour[j] + 1) + static_cast<std::uint64_t>(latest[j]));
       const auto [at, fresh] = previous.emplace(key, j);
       const Vertex other = std::exchange(at->second, j);
       if (fresh || number[other] == number[j]) continue;
       const group::Permutation swap = group::Permutation::transposition(other, j);
-      const Move move = make_move(a, swap, seen, layout.tokens);
+      if (holds_layout_group() && is_layout_symmetry(swap)) continue;
+      const Move move = make_move(a, swap, seen);
       if (explains(move)) continue;
       --tries;
       if (is_swap_of_view(a, swap)) return found(move);
@@ -544,6 +573,7 @@ bool ViewSweep::visit_twins(Vertex a, const ViewColours::Colours& colours) {
   const bool by_place = colours.at.vertex != nullptr;
   const std::vector<Vertex>& number = symmetric_class();
   std::vector<bool> seen(tokens);
+  std::vector<Vertex> in_sight;
   const std::vector<Vertex>* places = by_place ? &views_->places() : nullptr;
   for (Vertex j = 0; j < tokens; ++j) seen[j] = colours.seen[by_place ? (*places)[j] : j];
   const auto hash = [&](Vertex j) { return colours.at.hash[by_place ? (*places)[j] : j]; };
@@ -562,7 +592,8 @@ bool ViewSweep::visit_twins(Vertex a, const ViewColours::Colours& colours) {
     }
     const group::Permutation swap = group::Permutation::transposition(other, j);
     if (leaves(a, swap)) continue;
-    const Move move = make_move(a, swap, seen, tokens);
+    if (in_sight.empty()) in_sight = list_seen(seen, tokens);
+    const Move move = make_move(a, swap, in_sight);
     if (explains(move)) continue;
     --tries;
     if (is_swap_of_view(a, swap)) return found(move);
@@ -590,19 +621,19 @@ bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {
                                        : symmetry::restrict_to_tokens(symmetry::compute_automorphisms(rooted.structure, budget_), tokens, budget_);
   if (record.is_tight) records->by_root[{depth_, a}] = std::move(record);
   if (absorb(a, group)) return true;
+  const std::vector<Vertex> seen = list_seen(rooted.seen, tokens);
   for (const auto& members : group.symmetric_classes) {
     if (!rooted.seen[members.front()]) continue;
     for (std::size_t k = 1; k < members.size(); ++k) {
       if (symmetric_class()[members[k - 1]] == symmetric_class()[members[k]]) continue;
       const group::Permutation swap = group::Permutation::transposition(members[k - 1], members[k]);
-      if (!leaves(a, swap) && !judge(make_move(a, swap, rooted.seen, tokens))) return false;
+      if (!leaves(a, swap) && !judge(make_move(a, swap, seen))) return false;
     }
   }
-  // A permutation of all tokens in view that preserves the layout need not be written down.
-  const bool whole = !question_.layout->has_equal_registers() && std::find(rooted.seen.begin(), rooted.seen.begin() + tokens, false) == rooted.seen.begin() + tokens;
+  // What preserves the layout as it is need not be written down.
   for (const group::Permutation& generator : group.generators) {
-    if (holds_layout_group() && (whole ? is_layout_symmetry(generator) : is_layout_generator(generator))) continue;
-    if (!leaves(a, generator) && !judge(make_move(a, generator, rooted.seen, tokens))) return false;
+    if (holds_layout_group() && (by_tokens ? is_layout_symmetry(generator) : is_layout_generator(generator))) continue;
+    if (!leaves(a, generator) && !judge(make_move(a, generator, seen))) return false;
   }
   return true;
 }

@@ -128,7 +128,11 @@ private:
 [[nodiscard]] bool are_classes_uniform(const group::Group& group, const std::vector<Vertex>& number);
 
 /// The move of a permutation of the tokens on a rooted view.
-[[nodiscard]] Move make_move(Vertex a, const group::Permutation& tau, const std::vector<bool>& seen, Vertex tokens);
+[[nodiscard]] Move make_move(Vertex a, const group::Permutation& tau, const std::vector<Vertex>& seen);
+/// The tokens in sight, in order.
+[[nodiscard]] std::vector<Vertex> list_seen(const std::vector<bool>& seen, Vertex tokens);
+/// What a move does in sight of its root, and nothing elsewhere; nothing where it leaves what is in sight. `tau` in order.
+[[nodiscard]] std::optional<group::Permutation> permute_seen(const Move& move);
 
 /// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? Shown by what they keep of each vertex alone:
 /// its colour, the time t_a(j) left to it, whether it is the root, and the colours of its visible rows. False may mean: not found out, and

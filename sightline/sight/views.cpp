@@ -63,15 +63,8 @@ protected:
 private:
   // What is out of sight may have nothing to do with it: then it is a symmetry of the layout that moves nothing else.
   bool is_symmetry_as_it_is(const Move& move) const {
-    std::vector<group::Point> images(question_.layout->tokens);
-    std::iota(images.begin(), images.end(), group::Point{0});
-    std::vector<bool> seen(images.size(), false);
-    for (const auto& [j, image] : move.tau) seen[j] = true;
-    for (const auto& [j, image] : move.tau) {
-      if (!seen[image]) return false;
-      images[j] = image;
-    }
-    return is_layout_symmetry(group::Permutation::from_images(images));
+    const auto permutation = permute_seen(move);
+    return permutation && is_layout_symmetry(*permutation);
   }
 
   const group::Membership& member() const {
@@ -91,9 +84,11 @@ private:
         const Vertex a = k == 0 ? mover : k <= mover ? k - 1 : k;
         if (leaves(a, g)) continue;
         const std::vector<std::int64_t> latest = compute_latest(*question_.layout, depth_, a, budget_);
-        std::vector<bool> seen(tokens);
-        for (Vertex j = 0; j < tokens; ++j) seen[j] = latest[j] >= 0;
-        const Move move = make_move(a, g, seen, tokens);
+        std::vector<Vertex> seen;
+        for (Vertex j = 0; j < tokens; ++j) {
+          if (latest[j] >= 0) seen.push_back(j);
+        }
+        const Move move = make_move(a, g, seen);
         if (!explains(move)) return found(move);
         if (wanted_.everything() && move.tau.size() == tokens) break;
       }
