@@ -59,6 +59,7 @@ void make_disjoint(std::vector<MovingRun>& list, const MovingRun& like, std::uin
 /// Where intervals of tokens begin between which no arc leads.
 std::vector<Vertex> find_segments(const std::map<std::uint32_t, ReadLayer>& layers, Vertex tokens) {
   std::vector<std::int64_t> open(std::size_t{tokens} + 1, 0);
+  std::vector<Vertex> begins;
   for (const auto& [l, layer] : layers) {
     layer.visit_lists([&](Vertex begin, Vertex end, std::span<const Range> ranges) {
       poll();
@@ -71,12 +72,13 @@ std::vector<Vertex> find_segments(const std::map<std::uint32_t, ReadLayer>& laye
       ++open[low];
       --open[high];
     });
-  }
-  std::vector<Vertex> begins;
-  std::int64_t spans = 0;  // over the gap before the token
-  for (Vertex i = 0; i < tokens; ++i) {
-    if (spans == 0) begins.push_back(i);
-    spans += open[i];
+    begins.clear();
+    std::int64_t spans = 0;  // over the gap before the token
+    for (Vertex i = 0; i < tokens; ++i) {
+      if (spans == 0) begins.push_back(i);
+      spans += open[i];
+    }
+    if (begins.size() == 1) break;
   }
   return begins;
 }

@@ -55,6 +55,24 @@ Vertex raise(std::span<const Range> ranges, Vertex to, std::vector<Stretch>& buf
 
 }  // namespace
 
+std::uint64_t count_widest(const ReadLayer& layer) {
+  const auto count = [](std::span<const Range> ranges) {
+    std::uint64_t members = 0;
+    for (const Range& range : ranges) members += (range.last - range.first) / range.step + 1;
+    return members;
+  };
+  std::uint64_t widest = 0, common = 0;
+  std::uint32_t counted = 0;
+  for (const ReadLayer::Group& group : layer.groups) {
+    if (group.common != counted) {
+      counted = group.common;
+      common = count(layer.shared(group));
+    }
+    widest = std::max(widest, common + count(layer.own(group)));
+  }
+  return widest + 1;
+}
+
 std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens) {
   if (layer.ranges.size() > 256 * std::size_t{tokens}) return std::nullopt;
   RowShape shape;

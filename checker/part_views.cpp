@@ -146,15 +146,18 @@ bool do_closed_parts_explain(const Layout& layout, const Group& layout_group, co
   });
 }
 
+std::unique_ptr<PlaceColours> make_places(const SurroundingsQuestion& question) {
+  const bool uniform = std::ranges::all_of(question.group.classes, [&](const auto& members) {
+    return std::ranges::all_of(members, [&](Vertex x) { return question.number[x] == question.number[members.front()]; });
+  });
+  return uniform ? PlaceColours::make(question.layout, question.group, question.depth) : nullptr;
+}
+
 bool do_surroundings_explain(const SurroundingsQuestion& question, ReachMemory& memory, std::unique_ptr<PlaceColours>& places) {
   const auto do_small_views_explain = [&](std::uint64_t most_work) { return do_local_views_explain(question.layout, question.orbit, question.depth, question.roots, memory, most_work); };
   if (do_plane_views_explain(question.layout, question.orbit, question.depth, question.roots, memory) || do_small_views_explain(few_local_work) ||
       do_descending_rows_explain(question.layout, question.orbit, question.depth, question.roots, memory)) return true;
-  const auto& classes = question.group.classes;
-  const bool uniform = std::ranges::all_of(classes, [&](const auto& members) {
-    return std::ranges::all_of(members, [&](Vertex x) { return question.number[x] == question.number[members.front()]; });
-  });
-  if (!question.rigid && uniform) places = PlaceColours::make(question.layout, question.group, question.depth);
+  if (!question.rigid && !places) places = make_places(question);
   return (places && places->explains_all(question.roots, question.number, question.few_roots, question.few_vertices)) || do_small_views_explain(question.most_local);
 }
 

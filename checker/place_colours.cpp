@@ -86,18 +86,22 @@ std::unique_ptr<PlaceColours> PlaceColours::make(const Layout& layout, const Gro
 bool PlaceColours::write_rows(const Relation& relation, EvenSteps& kept, Rows& rows) {
   const std::size_t places = vertex.size();
   rows.list.resize(places);
-  rows.others.assign(places, 0);
+  if (places < layout_.vertices()) rows.others.assign(places, 0);
   rows.repeats.assign(places, false);
   std::vector<Run> row, last;
   // Members of runs whose colours differ are pieces of their own, and every other run is one at least; too many are not begun with.
-  std::uint64_t least = 0;
+  std::uint64_t least = 0, likely = 0;  // short runs with steps are cut
   for (Vertex i = 0; places == layout_.vertices() && i < layout_.vertices() && least <= most_pieces; i = relation.same_row_until(i)) {
     relation.row(i, row);
     if (row == last) continue;
-    for (const Run& run : row) least += run.colour_step != 0 ? run.size() : 1;
+    for (const Run& run : row) {
+      least += run.colour_step != 0 ? run.size() : 1;
+      likely += run.colour_step != 0 || (run.step > 1 && run.size() <= short_run) ? run.size() : 1;
+    }
     last = row;
   }
   if (least > most_pieces) return false;
+  rows.pieces.reserve(std::min<std::uint64_t>(likely, most_pieces));
   last.clear();
   for (std::size_t p = 0; p < places; ++p) {
     relation.row(vertex[p], row);
@@ -221,13 +225,13 @@ void PlaceColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<s
     }
     for (; i < places && rows.list[i] == list; ++i) {
       if (!visible(i)) continue;
-      const std::uint64_t own = rows.others[i] == 0 ? 0 : rows.others[i] * mix(hash[i] ^ salt);
+      const std::uint64_t others = rows.others.empty() ? 0 : rows.others[i], own = others == 0 ? 0 : others * mix(hash[i] ^ salt);
       hash[i] = mix(hash[i] + mix(read + own + 3 * salt));
       const std::uint64_t says = mix(hash[i] + salt);
       told += count[i] * says;
-      if (rows.others[i] == 0) continue;
-      change_[0][i] += rows.others[i] * says;
-      change_[0][i + 1] -= rows.others[i] * says;
+      if (others == 0) continue;
+      change_[0][i] += others * says;
+      change_[0][i + 1] -= others * says;
     }
     if (told == 0) continue;
     for (std::size_t k = rows.begin[list]; k < rows.begin[list + 1]; ++k) {

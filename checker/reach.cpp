@@ -220,6 +220,12 @@ struct ReachMemory::State {
     constexpr std::size_t most_pairs = 12;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> tried;
     std::map<std::uint32_t, std::optional<RowShape>> shapes;
+    std::map<std::uint32_t, std::uint64_t> width;
+    const auto widest = [&](std::uint32_t l) {  // two layers show no reader more than the product of these
+      const auto [found, fresh] = width.try_emplace(l);
+      if (fresh) found->second = count_widest(layers().at(l));
+      return found->second;
+    };
     const auto shape = [&](std::uint32_t l) -> const std::optional<RowShape>& {
       const auto [found, fresh] = shapes.try_emplace(l);
       if (fresh) found->second = measure_rows(layers().at(l), layout.tokens);
@@ -231,6 +237,7 @@ struct ReachMemory::State {
         if (std::find(tried.begin(), tried.end(), pair) != tried.end()) continue;
         if (tried.size() == most_pairs) return std::nullopt;
         tried.push_back(pair);
+        if (widest(pair.first) * widest(pair.second) < layout.tokens) continue;
         // Runs of one relation are disjoint, those of several heads need not be. Shapes look at every reader by itself, so they come last.
         if (layout.layers[pair.second].size() == 1 && do_gatherers_suffice(layers().at(pair.first), layers().at(pair.second), layout.tokens, causal)) return known->second = q;
         if (do_two_layers_suffice(shape(pair.first), shape(pair.second), layout.tokens, causal)) return known->second = q;

@@ -113,6 +113,8 @@ struct RowShape {
   Vertex gap = 1;  ///< next members of a row differ by at most this
   Vertex latest_first = 0, earliest_last = ~Vertex{0};
 };
+/// At most how many vertices one reader of the layer has in view, itself among them. O(ranges).
+[[nodiscard]] std::uint64_t count_widest(const ReadLayer& layer);
 /// Nothing when rows are so long that this is no shortcut (crossing.cpp). O(ranges log of those in a row).
 [[nodiscard]] std::optional<RowShape> measure_rows(const ReadLayer& layer, Vertex tokens);
 

@@ -41,6 +41,18 @@ std::vector<Range> cut_row(const ReadLayer& layer, const ReadLayer::Group& group
   return row;
 }
 
+/// Are the ranges of one row those of the other, each so much further on? Then nothing of them was cut off.
+bool is_moved(const Joined<Range>& low, const Joined<Range>& high, Vertex by) {
+  auto at = low.begin();
+  for (const Range& range : high) {
+    if (!(at != low.end())) return false;
+    const Range& below = *at;
+    if (range.step != below.step || range.first != below.first + by || range.last != below.last + by) return false;
+    ++at;
+  }
+  return !(at != low.end());
+}
+
 /// Does i read j exactly where i + by reads j + by, for all such tokens? False as well where more than `left` ranges had to be compared; they are counted down.
 bool repeats(const ReadLayer& layer, const std::vector<std::uint32_t>& group, Vertex by, std::uint64_t& left) {
   const auto tokens = static_cast<Vertex>(group.size());
@@ -51,6 +63,7 @@ bool repeats(const ReadLayer& layer, const std::vector<std::uint32_t>& group, Ve
     const auto ranges_of = [&](std::uint32_t g) { return layer.shared(layer.groups[g]).size() + layer.own(layer.groups[g]).size(); };
     left -= std::min<std::uint64_t>(left, 1 + ranges_of(group[low]) + ranges_of(group[high]));
     if (left == 0) return false;
+    if (is_moved(layer.row(layer.groups[group[low]]), layer.row(layer.groups[group[high]]), by)) continue;
     if (cut_row(layer, layer.groups[group[low]], 0, tokens - 1 - by) != cut_row(layer, layer.groups[group[high]], by, tokens - 1)) return false;
   }
   return true;

@@ -195,8 +195,14 @@ public:
       return;
     }
     if (const Json* parts = find(evidence_, "parts"); parts != nullptr && !registers_) {
+      const std::size_t all = roots.size();
       drop_partly_complete(layout_, layout_group_.group, depth_, *parts, claim_, memory_, roots);
-      if (roots.empty() || do_times_explain(layout_, depth_, roots, explainer_.number())) {
+      const auto does_one_view_tell = [&] {  // that tells its tokens apart: nothing else is left to look at
+        if (roots.size() != 1 || all == 1 || is_rigid(layout_)) return false;
+        places_ = make_places({layout_, layout_group_.group, orbit, depth_, roots, explainer_.number()});
+        return places_ && colour(roots.front()).at.discrete;
+      };
+      if (roots.empty() || does_one_view_tell() || do_times_explain(layout_, depth_, roots, explainer_.number())) {
         if (keeps_met) meet_given(roots);
         return;
       }

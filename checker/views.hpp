@@ -93,7 +93,7 @@ private:
     std::vector<std::uint32_t> list;    ///< by place
     std::vector<std::size_t> begin;     ///< of the lists, among the pieces
     std::vector<Piece> pieces;
-    std::vector<std::uint64_t> others;  ///< by place
+    std::vector<std::uint64_t> others;  ///< by place; empty where each stands for one vertex
     std::vector<bool> repeats;          ///< by place: does the row repeat a colour?
   };
   PlaceColours(const Layout& layout, std::uint64_t depth) : layout_(layout), depth_(depth) {}
@@ -183,6 +183,8 @@ struct SurroundingsQuestion {
   Vertex few_vertices = 4096;
   bool rigid = false;
 };
+/// On two tokens per symmetric class, where these have one number each; else, and with equal registers, null.
+[[nodiscard]] std::unique_ptr<PlaceColours> make_places(const SurroundingsQuestion& question);
 /// Is every isomorphism of these views what the group does, or within equal numbers? False may mean: not found out. @param places  made on the way, unless the layout is rigid
 [[nodiscard]] bool do_surroundings_explain(const SurroundingsQuestion& question, ReachMemory& memory, std::unique_ptr<PlaceColours>& places);
 

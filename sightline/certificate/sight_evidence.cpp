@@ -224,8 +224,8 @@ private:
     Alike alike{find_roots()};
     if (alike.front().empty()) return {};
     // The sweep asked this before, of the same classes.
-    const bool open = !equal_ && records_ != nullptr && records_->open.contains(depth_) && number == sight::number_symmetric_classes(layout_group_);
-    if (!open && (sight::do_times_explain(layout_, depth_, alike.front(), number, budget_) || sight::do_lines_explain(layout_, depth_, alike.front(), budget_))) return {};
+    const bool asked = !equal_ && records_ != nullptr && number == sight::number_symmetric_classes(layout_group_), open = asked && records_->open.contains(depth_);
+    if (!open && !(asked && records_->times_asked.contains(depth_)) && (sight::do_times_explain(layout_, depth_, alike.front(), number, budget_) || sight::do_lines_explain(layout_, depth_, alike.front(), budget_))) return {};
     if (!equal_ && holds_layout_group_) {
       sight::ViewRecords own;
       if (records_ != nullptr) own.parts = records_->parts;
@@ -235,8 +235,8 @@ private:
       };
       for (const std::uint64_t first : sight::drop_partly_complete(layout_, layout_group_, depth_, alike.front(), &own, budget_)) show(std::to_string(first), first, sight::make_part(layout_, first));
       if (sight::drop_grounded(layout_, layout_group_, depth_, alike.front(), own, budget_)) show("ground", sight::ground_part, *sight::make_ground(layout_, budget_));
-      if (alike.front().empty() || (!parts_.empty() && sight::do_times_explain(layout_, depth_, alike.front(), number, budget_))) return {};
-      if (!parts_.empty() && records_ != nullptr && records_->explained_beyond_parts.contains(depth_) && sight::are_classes_uniform(layout_group_, number)) return {};
+      if (alike.front().empty() || (!parts_.empty() && records_ != nullptr && records_->explained_beyond_parts.contains(depth_) && sight::are_classes_uniform(layout_group_, number))) return {};
+      if (!parts_.empty() && sight::do_times_explain(layout_, depth_, alike.front(), number, budget_)) return {};
       if (sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
     }
     places_.reset();

@@ -52,18 +52,20 @@ std::vector<Vertex> find_segments(const ReadLayers& layers, Vertex tokens, const
   const Booking booking(budget, std::uint64_t{tokens} * sizeof(Vertex));
   std::vector<Vertex> farthest(tokens);  // that a span beginning here comes to
   std::iota(farthest.begin(), farthest.end(), Vertex{0});
+  std::vector<Vertex> segments;
   for (const auto& layer : layers) {
     for_each_stretch(*layer, [&](Vertex begin, Vertex end, std::span<const ReadRange> ranges) {
       budget.poll();
       const auto [from, to] = find_span(begin, end, ranges);
       farthest[from] = std::max(farthest[from], to);
     });
-  }
-  std::vector<Vertex> segments;
-  Vertex end = 0;
-  for (Vertex i = 0; i < tokens; ++i) {
-    if (segments.empty() || i > end) segments.push_back(i);
-    end = std::max(end, farthest[i]);
+    segments.clear();
+    Vertex end = 0;
+    for (Vertex i = 0; i < tokens; ++i) {
+      if (segments.empty() || i > end) segments.push_back(i);
+      end = std::max(end, farthest[i]);
+    }
+    if (segments.size() == 1) break;  // no other layer takes it apart
   }
   return segments;
 }

@@ -35,7 +35,7 @@ public:
   void read(Vertex i, Vertex low, Vertex high, Vertex origin, std::vector<ReadRange>& out) const {
     out.clear();
     std::uint64_t stepped = 0;
-    for (const ReadRange& range : layer_.row(layer_.groups[group_of_[i]])) {
+    for (const ReadRange& range : row(i)) {
       const std::uint64_t first = range.first >= low ? range.first : range.first + std::uint64_t{(low - range.first - 1) / range.step + 1} * range.step;
       if (first > range.last || first > high) continue;
       const std::uint64_t last = range.last <= high ? range.last : first + (high - first) / range.step * range.step;
@@ -65,6 +65,7 @@ public:
       const std::uint64_t work = 1 + size(i) + size(i + shift);
       steps -= std::min(steps, work);
       if (steps == 0) return false;
+      if (is_moved(i, shift)) continue;
       read(i, 0, vertices - 1 - shift, 0, here);
       read(i + shift, shift, vertices - 1, shift, there);
       if (here != there) return false;
@@ -75,7 +76,20 @@ public:
   [[nodiscard]] std::size_t count_ranges() const { return layer_.ranges.size(); }
 
 private:
-  [[nodiscard]] std::size_t size(Vertex i) const { return layer_.row(layer_.groups[group_of_[i]]).size(); }
+  [[nodiscard]] ReadLayer::Row row(Vertex i) const { return layer_.row(layer_.groups[group_of_[i]]); }
+  [[nodiscard]] std::size_t size(Vertex i) const { return row(i).size(); }
+
+  /// Are the ranges of reader i + shift those of i, each so much further on? Then nothing was cut off.
+  [[nodiscard]] bool is_moved(Vertex i, Vertex shift) const {
+    const ReadLayer::Row here = row(i), there = row(i + shift);
+    if (here.size() != there.size()) return false;
+    auto at = here.begin();
+    for (const ReadRange& range : there) {
+      if (range != ReadRange{(*at).first + shift, (*at).last + shift, (*at).step}) return false;
+      ++at;
+    }
+    return true;
+  }
 
   const ReadLayer& layer_;
   const Budget& budget_;

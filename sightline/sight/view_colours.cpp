@@ -138,19 +138,28 @@ bool ViewColours::write_rows(const layout::Relation& relation, layout::EvenSteps
   const auto places = static_cast<Vertex>(vertex_.size());
   booking_.grow(std::uint64_t{places} * 25);
   rows.list.resize(places);
-  rows.others.assign(places, 0);
+  if (places < vertices) rows.others.assign(places, 0);
   rows.repeats.assign(places, false);
   rows.begin.assign(1, 0);
   std::vector<layout::ColouredRun> row;
   std::vector<std::int64_t> colours;
   // Runs whose colours differ are written vertex by vertex, others whole: where these are too many, nothing is written.
-  std::uint64_t least = 0;
+  std::uint64_t least = 0, likely = 0;
   for (Vertex i = 0; places == vertices && i < vertices; i = relation.same_row_until(i)) {
     budget_->poll();
     relation.row(i, row);
-    for (const layout::ColouredRun& run : row) least += run.colour_step == 0 ? 1 : run.size();
+    for (const layout::ColouredRun& run : row) {
+      const bool whole = run.colour_step == 0;
+      least += whole ? 1 : run.size();
+      likely += whole && (run.step == 1 || run.size() > short_run) ? 1 : run.size();
+    }
     if (least > most_pieces) return false;
   }
+  const auto grow = [&](std::size_t size) {
+    booking_.grow((size - rows.pieces.capacity()) * sizeof(Piece));
+    rows.pieces.reserve(size);
+  };
+  if (likely <= most_pieces) grow(likely);
   for (Vertex i = 0, end = 0, place = 0; i < vertices; i = end) {
     budget_->poll();
     end = relation.same_row_until(i);
@@ -165,14 +174,13 @@ bool ViewColours::write_rows(const layout::Relation& relation, layout::EvenSteps
     if (rows.pieces.size() + coming > rows.pieces.capacity()) {
       const std::size_t grown = std::max(rows.pieces.size() + coming, 2 * rows.pieces.capacity());
       if (grown > 2 * most_pieces) return false;
-      booking_.grow((grown - rows.pieces.capacity()) * sizeof(Piece));
-      rows.pieces.reserve(grown);
+      grow(grown);
     }
     for (const layout::ColouredRun& run : row) append(rows, kept, run);
     if (rows.pieces.size() > most_pieces) return false;
     const auto list = static_cast<std::uint32_t>(rows.begin.size() - 1);
     rows.begin.push_back(rows.pieces.size());
-    rows.cut.push_back(taken);
+    rows.cut.push_back(static_cast<std::uint32_t>(taken));
     const bool repeats = repeats_colour(row, colours);
     for (; place < places && vertex_[place] < end; ++place) {
       rows.list[place] = list;
@@ -264,14 +272,15 @@ std::uint64_t ViewColours::refine_by(const Rows& rows, std::uint64_t salt, std::
     }
     for (; i < end_ && rows.list[i] == list; ++i) {
       if (!visible(i)) continue;
-      const std::uint64_t own = rows.others[i] == 0 ? 0 : rows.others[i] * mix(hash[i] ^ salt);
+      const std::uint64_t others = rows.others.empty() ? 0 : rows.others[i];
+      const std::uint64_t own = others == 0 ? 0 : others * mix(hash[i] ^ salt);
       hash[i] = mix(hash[i] + mix(read + own + 3 * salt));
       const std::uint64_t says = mix(hash[i] + salt);
       told += count_[i] * says;
-      if (rows.others[i] == 0) continue;
+      if (others == 0) continue;
       // To itself alone: + at i, - behind it.
-      change_[0][i] += rows.others[i] * says;
-      change_[0][i + 1] -= rows.others[i] * says;
+      change_[0][i] += others * says;
+      change_[0][i + 1] -= others * says;
     }
     for (const Piece* piece = begin; piece != end; ++piece) {
       std::vector<std::uint64_t>& change = change_[piece->step];

@@ -58,10 +58,10 @@ private:
     std::vector<std::uint32_t> list;     ///< by place
     std::vector<std::size_t> begin;      ///< of each list, among the pieces; one more at the end
     std::vector<Piece> pieces;
-    std::vector<std::uint64_t> others;   ///< by place: what members of the same class, the place's own vertex corrected, add
+    std::vector<std::uint64_t> others;   ///< by place: what members of the same class, the place's own vertex corrected, add; empty where no place stands for several
     std::vector<bool> repeats;           ///< by place: does the row repeat a colour?
     std::uint64_t first_layer = 0;       ///< the row is visible from this layer on
-    std::vector<std::uint64_t> cut;      ///< of each list: pieces of one colour without steps, all vertices kept
+    std::vector<std::uint32_t> cut;      ///< of each list: pieces of one colour without steps, all vertices kept
   };
 
   ViewColours(const Layout& layout, std::uint64_t depth, const Budget& budget) : layout_(&layout), depth_(depth), budget_(&budget), booking_(budget) {}

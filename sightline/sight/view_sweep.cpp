@@ -301,6 +301,7 @@ bool ViewSweep::run() {
   const bool open = own_classes && records->open.contains(depth_);  // tried before, for another question
   if (!open && do_closed_parts_explain(layout, *question_.layout_group, depth_, roots, symmetric_class(), is_symmetry, budget_)) return explained();
   if (!open && (do_times_explain(layout, depth_, roots, symmetric_class(), budget_) || do_lines_explain(layout, depth_, roots, budget_))) return explained();
+  if (own_classes) records->times_asked.insert(depth_);
   // Where few roots are left (the ends of a window), what is near them is looked at first: matchings describe all rows.
   constexpr Vertex least_for_few = 4096, rows_per_root = 64;
   const bool few = layout.vertices() >= least_for_few && roots.size() * std::uint64_t{rows_per_root} < layout.vertices();

@@ -47,6 +47,8 @@ struct ViewRecords {
   std::set<std::uint64_t> explained_beyond_parts;
   /// Depths at which nothing but looking at single roots tells that, or its contrary: the ways that look at all of them at once have been tried.
   std::set<std::uint64_t> open;
+  /// Depths at which times and lines were asked about all roots, and told nothing.
+  std::set<std::uint64_t> times_asked;
   /// The relations that have occurred by a layer, by themselves: is their group the layout's own? With the search for it.
   struct Part {
     bool is_own = false;
