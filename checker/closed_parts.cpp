@@ -147,6 +147,41 @@ Vertex ClosedParts::part_of(Vertex token) const {
   return static_cast<Vertex>(std::ranges::upper_bound(first, token) - first.begin() - 1);
 }
 
+std::optional<ClosedParts::Pair> ClosedParts::find_apart(const ReachQuestion& question) const {
+  if (question.kind == ClassKind::seen) return std::nullopt;
+  const auto next_part = [&](Vertex token) { return step > 1 ? token + 1 : first[part_of(token) + 1]; };
+  if (question.kind == ClassKind::all) return Pair{0, next_part(0)};
+  const Vertex least = question.ordinary_only ? 1 : 0;
+  return Pair{next_part(least), least};
+}
+
+Unseen ClosedParts::unseen(const ReachQuestion& question, Vertex all_tokens, const std::function<Unseen(std::size_t)>& ask) const {
+  Unseen result{std::vector<Vertex>(all_tokens), find_apart(question)};
+  for (std::size_t c = 0; c < first.size(); ++c) {
+    const Unseen own = ask(c);
+    if (own.first) result.first = result.first ? std::min(*result.first, restore(c, *own.first)) : restore(c, *own.first);
+    for (Vertex k = 0; k < tokens[c]; ++k) {
+      const Vertex i = whole(c, k);
+      Vertex others = question.kind == ClassKind::all ? all_tokens - tokens[c] : question.kind == ClassKind::causal ? i - k : 0;
+      if (others > 0 && question.ordinary_only && c > 0) --others;  // token 0 is one of them
+      result.count[i] = own.count[k] + others;
+    }
+  }
+  return result;
+}
+
+Reach ClosedParts::layers(const ReachQuestion& question, const std::function<Reach(std::size_t)>& ask) const {
+  if (const auto apart = find_apart(question)) return {std::nullopt, apart};
+  Reach result{0, {}};
+  for (std::size_t c = 0; c < first.size(); ++c) {
+    const Reach own = ask(c);
+    if (own.layers && *own.layers <= *result.layers) continue;
+    result = {own.layers, own.missed ? std::optional(restore(c, *own.missed)) : std::nullopt};
+    if (!own.layers) break;
+  }
+  return result;
+}
+
 std::unique_ptr<ClosedParts> find_closed_parts(const Layout& layout, const std::map<std::uint32_t, ReadLayer>& layers) {
   if (layout.registers > 0 || layout.tokens < 3 || layers.empty()) return nullptr;
   const Vertex modulus = find_modulus(layers);

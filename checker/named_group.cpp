@@ -150,6 +150,7 @@ bool do_rows_name_tokens(const Layout& layout) {
 std::optional<ConfirmedGroup> find_named_group(const Layout& layout, const Json& evidence) {
   const auto is_empty = [&](const char* key) { return evidence[key].size() == 0; };
   if (layout.order.empty() || !is_empty("failed") || !is_empty("twins")) return std::nullopt;
+  if (std::optional<ConfirmedGroup> cross = confirm_cross_group(layout, evidence)) return cross;
   ConfirmedGroup found;
   found.group.degree = layout.tokens;
   const Vertex n = layout.tokens;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "bit_reach.hpp"
+#include "boxes.hpp"
 #include "centre.hpp"
 #include "closed_parts.hpp"
 #include "grid.hpp"
@@ -293,6 +294,11 @@ struct ReachMemory::State {
     across_memory.emplace((*grid_)->across);
   }
 
+  const Boxes* boxes() {
+    if (!boxes_) boxes_ = Boxes::find(layout);
+    return boxes_->get();
+  }
+
   const ClosedParts* closed_parts() {
     if (!closed_parts_) {
       closed_parts_ = find_closed_parts(layout, layers());
@@ -356,6 +362,7 @@ private:
   std::map<std::uint64_t, std::unique_ptr<IntervalViews>> views_;
   std::optional<std::unique_ptr<Short>> short_;
   std::optional<std::optional<Grid>> grid_;
+  std::optional<std::unique_ptr<Boxes>> boxes_;
   std::optional<std::unique_ptr<ClosedParts>> closed_parts_;
   std::optional<std::unique_ptr<Shifts>> shifts_;
   std::optional<std::unique_ptr<Triangles>> triangles_;
@@ -442,6 +449,11 @@ const ClosedParts* find_parts_for(State& state, const ReachQuestion& question) {
   return question.sets == nullptr && question.weight == nullptr ? state.closed_parts() : nullptr;
 }
 
+const Boxes* find_boxes_for(State& state, const ReachQuestion& question) {
+  constexpr Vertex least = 1024;
+  return state.layout.tokens > least && Boxes::takes(state.layout, question) ? state.boxes() : nullptr;
+}
+
 const Shifts* find_shifts_for(State& state, const ReachQuestion& question) {
   constexpr Vertex least = 1024;
   return state.layout.tokens > least && Shifts::takes(state.layout, question) ? state.shifts() : nullptr;
@@ -458,46 +470,6 @@ ReachQuestion ask_part(State& state, const ClosedParts& parts, const ReachQuesti
   ReachQuestion asked = ask_factor(question, *state.part_memory[parts.like[c]]);
   asked.ordinary_only = question.ordinary_only && c == 0;
   return asked;
-}
-
-Pair restore(const ClosedParts& parts, std::size_t c, const Pair& pair) { return {parts.whole(c, pair.first), parts.whole(c, pair.second)}; }
-
-/// The first token that does not see one of another part although it should, and that one; nothing in class `seen`.
-std::optional<Pair> find_apart(const ClosedParts& parts, const ReachQuestion& question) {
-  if (question.kind == ClassKind::seen) return std::nullopt;
-  const auto next_part = [&](Vertex token) { return parts.step > 1 ? token + 1 : parts.first[parts.part_of(token) + 1]; };
-  if (question.kind == ClassKind::all) return Pair{0, next_part(0)};
-  const Vertex least = question.ordinary_only ? 1 : 0;
-  return Pair{next_part(least), least};
-}
-
-Unseen unseen_by_parts(State& state, const ClosedParts& parts, const ReachQuestion& question, std::optional<std::uint64_t> depth) {
-  const Vertex tokens = state.layout.tokens;
-  Unseen result{std::vector<Vertex>(tokens), find_apart(parts, question)};
-  for (std::size_t c = 0; c < parts.first.size(); ++c) {
-    const Layout& part = parts.layouts[parts.like[c]];
-    const Unseen own = compute_unseen(part, ask_part(state, parts, question, c), depth);
-    if (own.first) result.first = result.first ? std::min(*result.first, restore(parts, c, *own.first)) : restore(parts, c, *own.first);
-    for (Vertex k = 0; k < part.tokens; ++k) {
-      const Vertex i = parts.whole(c, k);
-      Vertex others = question.kind == ClassKind::all ? tokens - part.tokens : question.kind == ClassKind::causal ? i - k : 0;
-      if (others > 0 && question.ordinary_only && c > 0) --others;  // token 0 is one of them
-      result.count[i] = own.count[k] + others;
-    }
-  }
-  return result;
-}
-
-Reach reach_by_parts(State& state, const ClosedParts& parts, const ReachQuestion& question) {
-  if (const auto apart = find_apart(parts, question)) return {std::nullopt, apart};
-  Reach result{0, {}};
-  for (std::size_t c = 0; c < parts.first.size(); ++c) {
-    const Reach own = compute_reach(parts.layouts[parts.like[c]], ask_part(state, parts, question, c));
-    if (own.layers && *own.layers <= *result.layers) continue;
-    result = {own.layers, own.missed ? std::optional(restore(parts, c, *own.missed)) : std::nullopt};
-    if (!own.layers) break;
-  }
-  return result;
 }
 
 /// The short layout where the question is one about it; a few readers tell all without.
@@ -608,7 +580,12 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   }
   if (auto unseen = unseen_when_seen(state, question, depth.value_or(never))) return *std::move(unseen);
   if (const Grid* grid = question.kind == ClassKind::all ? find_grid_for(state, question) : nullptr) return unseen_on_grid(state, *grid, question, depth);
-  if (const ClosedParts* parts = find_parts_for(state, question)) return unseen_by_parts(state, *parts, question, depth);
+  if (const Boxes* boxes = find_boxes_for(state, question)) {
+    if (auto unseen = boxes->unseen(question, depth)) return *std::move(unseen);
+  }
+  if (const ClosedParts* parts = find_parts_for(state, question)) {
+    return parts->unseen(question, layout.tokens, [&](std::size_t c) { return compute_unseen(parts->layouts[parts->like[c]], ask_part(state, *parts, question, c), depth); });
+  }
   if (const Shifts* shifts = find_shifts_for(state, question)) {
     if (auto unseen = shifts->unseen(question, depth, state.shared(), true)) return *std::move(unseen);
   }
@@ -655,7 +632,12 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     return compute_reach(layout, asked);
   }
   if (const Grid* grid = find_grid_for(state, question)) return reach_on_grid(state, *grid, question);
-  if (const ClosedParts* parts = find_parts_for(state, question)) return reach_by_parts(state, *parts, question);
+  if (const Boxes* boxes = find_boxes_for(state, question)) {
+    if (const auto reach = boxes->layers(question)) return *reach;
+  }
+  if (const ClosedParts* parts = find_parts_for(state, question)) {
+    return parts->layers(question, [&](std::size_t c) { return compute_reach(parts->layouts[parts->like[c]], ask_part(state, *parts, question, c)); });
+  }
   if (const Shifts* shifts = find_shifts_for(state, question)) {
     if (const auto reach = shifts->layers(question, state.shared(), true)) return *reach;
   }

@@ -166,6 +166,13 @@ public:
     if (layout_.tokens == 1 || std::adjacent_find(colours.begin(), colours.end()) == colours.end()) return;
     if (do_translates_explain(layout_, depth_)) return;  // the layout's group is in the target's
     if (do_offsets_explain(layout_, depth_, memory_)) return;
+    std::optional<AutomorphismTest> test;
+    const auto is_symmetry = [&](const Permutation& permutation) {
+      if (std::ranges::any_of(layout_group_.group.generators, [&](const Permutation& g) { return g.moves() == permutation.moves(); })) return true;
+      if (!test) test.emplace(make_structure(layout_));
+      return (*test)(permutation);
+    };
+    if (do_crosses_explain(layout_, depth_, is_symmetry)) return;
     std::vector<Vertex> roots;
     const std::vector<Vertex> orbit = orbits(layout_group_.group);
     // Rigid views have no automorphisms; with one orbit there are no two of them to compare (docs/theory.md 16.58).
@@ -178,11 +185,6 @@ public:
       if (orbit[a] == a && !complete[a]) roots.push_back(a);
     }
     if (roots.empty()) return;
-    std::optional<AutomorphismTest> test;
-    const auto is_symmetry = [&](const Permutation& permutation) {
-      if (!test) test.emplace(make_structure(layout_));
-      return (*test)(permutation);
-    };
     if (do_closed_parts_explain(layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), is_symmetry, memory_) || do_times_explain(layout_, depth_, roots, explainer_.number()) ||
         do_lines_explain(layout_, depth_, roots)) {
       if (keeps_met) meet_given(roots);

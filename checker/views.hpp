@@ -188,6 +188,13 @@ struct SurroundingsQuestion {
 /// Is every isomorphism of these views what the group does, or within equal numbers? False may mean: not found out. @param places  made on the way, unless the layout is rigid
 [[nodiscard]] bool do_surroundings_explain(const SurroundingsQuestion& question, ReachMemory& memory, std::unique_ptr<PlaceColours>& places);
 
+/// Is every isomorphism between views of this depth what an automorphism of the layout does there? Shown where all tokens read their rows and columns of a grid in full, and what else is
+/// read along these leaves few maps, all of which are symmetries (cross_views.cpp). False may mean: not found out.
+[[nodiscard]] bool do_crosses_explain(const Layout& layout, std::uint64_t depth, const std::function<bool(const Permutation&)>& is_symmetry);
+
+/// The layout's group where this tells what all automorphisms do, and the evidence has just these generators. Nothing elsewhere.
+[[nodiscard]] std::optional<ConfirmedGroup> confirm_cross_group(const Layout& layout, const Json& evidence);
+
 /// The same for layouts that fall apart into residues or segments, by these and the other ways, part by part (part_views.cpp). False may mean: not found out.
 [[nodiscard]] bool do_closed_parts_explain(const Layout& layout, const Group& layout_group, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots,
                                            const std::vector<Vertex>& number, const std::function<bool(const Permutation&)>& is_symmetry, ReachMemory& whole_memory);

@@ -219,7 +219,7 @@ private:
   template <class Visit>
   Alike find_alike(const std::vector<Vertex>& number, const Visit& visit) {
     if (!equal_ && records_ != nullptr && records_->explained.contains(depth_) && sight::are_classes_uniform(layout_group_, number)) return {};
-    if (sight::do_translates_explain(layout_, depth_, budget_) || sight::do_offsets_explain(layout_, depth_, budget_)) return {};
+    if (sight::do_translates_explain(layout_, depth_, budget_) || sight::do_offsets_explain(layout_, depth_, budget_) || do_crosses_explain()) return {};
     const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
     if (alike.front().empty()) return {};
@@ -287,6 +287,15 @@ private:
       else cover.back().count += entry.count;
     }
     return cover;
+  }
+
+  bool do_crosses_explain() const {
+    std::optional<symmetry::AutomorphismTest> test;
+    const auto is_symmetry = [&](const group::Permutation& tau) {
+      if (!test) test.emplace(symmetry::make_structure(layout_), budget_);
+      return (*test)(tau);
+    };
+    return sight::do_crosses_explain(layout_, depth_, is_symmetry, budget_);
   }
 
   /// The checker finds this out by itself.

@@ -410,8 +410,8 @@ std::optional<ProductGroup> find_product_group(const Layout& layout, const Budge
 group::Group compute_layout_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord* record) {
   symmetry::SearchRecord named;
   constexpr Vertex few_tokens = 4096;
-  for (const auto find : {find_named_group, find_circulant_group, find_interval_group}) {
-    if (find == find_interval_group && layout.tokens < few_tokens) continue;  // a search takes no time
+  for (const auto find : {find_named_group, find_circulant_group, find_interval_group, find_cross_group}) {
+    if ((find == find_interval_group || find == find_cross_group) && layout.tokens < few_tokens) continue;  // a search takes no time
     if (auto found = find(layout, budget, named)) {
       if (record != nullptr) *record = std::move(named);
       return *std::move(found);

@@ -73,6 +73,7 @@ std::optional<ReachAnswer> find_cheap_answer(const ReachQuestion& question, cons
   if (question.weight == nullptr) {
     if (auto answer = answer_by_stretches(question, budget, true)) return answer;
     if (auto answer = answer_by_grid(question, budget)) return answer;
+    if (auto answer = answer_by_boxes(question, budget)) return answer;
     if (auto answer = answer_by_closed_parts(question, budget, true)) return answer;
     if (auto answer = answer_by_shifts(question, budget, true)) return answer;
   }

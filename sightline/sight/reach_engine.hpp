@@ -221,6 +221,10 @@ struct GridFactors {
 /// (windows on grids, shifted blocks, rows and columns, dilated windows, butterflies). Nothing otherwise. O(ranges).
 [[nodiscard]] std::optional<ReachAnswer> answer_by_grid(const ReachQuestion& question, const Budget& budget);
 
+/// Kinds `all` and `seen`: on a grid of some width every relation's rows are a few boxes, sets of grid rows that go by the reader's grid row times sets of columns that go by its column (rows
+/// and columns in one layer, beside windows; docs/theory.md 16.108). Nothing otherwise, and where views are too many boxes. O(runs), and products of bit matrices of the grid's sides.
+[[nodiscard]] std::optional<ReachAnswer> answer_by_boxes(const ReachQuestion& question, const Budget& budget);
+
 /// Does every arc go to the reader itself or down, and does every token read the one before it in some layer? Token i then sees exactly 0..i in
 /// the end, because a path from i to i-1 cannot go round. O(n + runs); remembered.
 [[nodiscard]] bool is_causal_chain(const Layout& layout, const Budget& budget);

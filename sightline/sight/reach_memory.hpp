@@ -42,6 +42,8 @@ public:
     bool has_grid = false;
     std::shared_ptr<const ClosedParts> closed_parts;
     bool has_closed_parts = false;
+    std::shared_ptr<const void> boxes;  ///< what reach_boxes.cpp found
+    bool has_boxes = false;
     ReadLayers read_layers;  ///< those asked for
   };
 

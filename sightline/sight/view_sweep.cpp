@@ -285,7 +285,8 @@ bool ViewSweep::run() {
     else if (beyond_parts) records->explained_beyond_parts.insert(depth_);
     return true;
   };
-  if (do_translates_explain(layout, depth_, budget_) || do_offsets_explain(layout, depth_, budget_)) return explained();
+  const auto is_symmetry = [this](const group::Permutation& tau) { return is_layout_symmetry(tau); };
+  if (do_translates_explain(layout, depth_, budget_) || do_offsets_explain(layout, depth_, budget_) || do_crosses_explain(layout, depth_, is_symmetry, budget_)) return explained();
   const std::vector<group::Point>& orbit = question_.layout_group->orbit;
   // Where rows are rigid a view has no automorphism, and one orbit has no two roots to compare: nothing else need be asked (docs/theory.md 16.58).
   const bool one_orbit = std::all_of(orbit.begin(), orbit.begin() + layout.tokens, [](group::Point least) { return least == 0; });
@@ -297,7 +298,6 @@ bool ViewSweep::run() {
     if (orbit[a] == a && !complete[a]) roots.push_back(a);
   }
   if (roots.empty()) return true;
-  const auto is_symmetry = [this](const group::Permutation& tau) { return is_layout_symmetry(tau); };
   const bool open = own_classes && records->open.contains(depth_);  // tried before, for another question
   if (!open && do_closed_parts_explain(layout, *question_.layout_group, depth_, roots, symmetric_class(), is_symmetry, budget_)) return explained();
   if (!open && (do_times_explain(layout, depth_, roots, symmetric_class(), budget_) || do_lines_explain(layout, depth_, roots, budget_))) return explained();

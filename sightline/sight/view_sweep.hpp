@@ -156,6 +156,11 @@ private:
 /// O(runs), for each of a few clusters of roots.
 [[nodiscard]] bool do_lines_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget);
 
+/// Is every isomorphism between views of this depth what an automorphism of the layout does there? Shown where every token reads its row and its column of a grid in full, by one
+/// relation or by two, and what else is read along rows, alike in each of them, and along columns, leaves few maps, all of which are `is_symmetry` (docs/theory.md 16.107). False may
+/// mean: not found out. O(runs), some refinements of one row and of one column, and one test of each map.
+[[nodiscard]] bool do_crosses_explain(const Layout& layout, std::uint64_t depth, const std::function<bool(const group::Permutation&)>& is_symmetry, const Budget& budget);
+
 /// Is every isomorphism of the views of these roots (one per orbit) what an automorphism of the layout does there? Shown where the rows that all of them see leave a
 /// vertex few places to go to, and each of these says where all others go: maps that are symmetries of the layout, or that no root's own rows allow
 /// (docs/theory.md 16.62). False may mean: not found out. O(arcs of the rows that all see, and of those of the roots), for each of a few places.

@@ -95,6 +95,11 @@ struct ViewQuestion {
 /// @param record  what a certificate needs
 [[nodiscard]] std::optional<group::Group> find_interval_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord& record);
 
+/// Of layouts whose tokens read their rows and columns of a grid in full, beside what leaves the identity and one map along rows, and along columns, at most: reflections, and rows made columns
+/// (docs/theory.md 16.107). Nothing elsewhere, and with registers. Exact. O(runs), some refinements of one row and of one column, and three comparisons of all rows.
+/// @param record  what a certificate needs
+[[nodiscard]] std::optional<group::Group> find_cross_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord& record);
+
 /// Least m (the list repeated) with everything wanted in view and no collision.
 struct Needed {
   std::optional<std::uint64_t> layers;      ///< null: never, or only bounds are known
