@@ -6,12 +6,14 @@
 #include "even_steps.hpp"
 #include "graph.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
 namespace {
 
-constexpr Vertex few_vertices = 256, long_share = 8, cell_share = 64, least_cell = 8, short_span = 8;
+constexpr Threshold<Vertex> few_vertices{256, 3, "even arcs"}, least_cell{8, 2, "even arcs"}, short_span{8, 2, "even arcs"};
+constexpr Vertex long_share = 8, cell_share = 64;
 constexpr std::size_t most_lists = 16;
 
 /// Do rows hold so much that going through them costs every level of a path all vertices?
@@ -78,7 +80,7 @@ std::optional<Graph> drop_even_arcs(const Graph& graph) {
   for (const Table& table : graph.tables) {
     std::map<std::uint32_t, Even> even;  // by cell of the reader
     for (std::uint32_t cell = 0; cell < cells.cells(); ++cell) {
-      if (cells.size(cell) >= std::max(least_cell, graph.vertices / cell_share)) even.emplace(cell, find_even(cells, table, cells.members(cell)[0]));
+      if (cells.size(cell) >= std::max<Vertex>(least_cell, graph.vertices / cell_share)) even.emplace(cell, find_even(cells, table, cells.members(cell)[0]));
     }
     std::size_t lists = 0;
     fewer.add_table();

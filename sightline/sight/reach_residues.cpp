@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 
 namespace sightline::sight {
@@ -71,7 +72,7 @@ bool are_equal_parts(const Layout& a, const Layout& b) {
 }
 
 std::optional<ReachAnswer> answer_part(const ReachQuestion& question, const Budget& budget, bool cheaply) {
-  constexpr Vertex few = 1024;  // quickly answered by bits
+  constexpr Threshold<Vertex> few{1024, 2, "residues"};  // quickly answered by bits
   if (!cheaply || question.layout->tokens <= few) return answer_reach(question, budget);
   return answer_cheaply(question, budget);
 }

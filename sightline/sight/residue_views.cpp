@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 #include "sightline/sight/local_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
@@ -90,7 +91,7 @@ struct Part {
 
 bool do_residues_explain(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number,
                          const std::function<bool(const group::Permutation&)>& is_symmetry, const Budget& budget) {
-  constexpr std::size_t most_parts = 16;
+  constexpr Threshold<std::size_t> most_parts{16, 1, "residue parts"};
   const std::optional<Vertex> modulus = find_residues(layout, budget);
   if (!modulus || *modulus > layout.tokens / 2) return false;
   std::map<Vertex, std::set<Vertex>> by_residue;
