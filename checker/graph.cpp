@@ -561,8 +561,8 @@ private:
 
   /// Readers that are no progression, but so many of them side by side: the last tokens of every block.
   void find_period() {
-    constexpr Threshold<std::size_t> many{64, 2, "stepped members"};
     constexpr std::size_t most_parts = 4;
+    constexpr Threshold<std::size_t> many{64, most_parts + 1, "periods of readers"};  // no less: so many are gone through below
     const std::size_t count = readers_.size();
     period_ = 0;
     std::size_t parts = 0;

@@ -348,8 +348,8 @@ def is_defined(case):
 def colours(case, pattern):
     """The layer as a matrix of effective colours (format.md, `layout`; theory.md 2.5)."""
     n, registers = case["tokens"], len(case["registers"])
-    if pattern["kind"] == "per_head":
-        return sum((model.expand(head, n, registers) != 0) * (1 << h) for h, head in enumerate(pattern["heads"]))
+    if pattern["kind"] == "per_head":  # a colour for each tuple, of which no row's are recoloured as a whole
+        return sum((normalise(case, model.expand(head, n, registers).astype(int))) << (3 * h) for h, head in enumerate(pattern["heads"]))
     arcs = model.expand(pattern, n, registers).astype(int)
     relative = case["mixer"].get("relative", "none")
     if relative != "none":
@@ -360,10 +360,14 @@ def colours(case, pattern):
         elif relative != "learned" and relative != "rotary":  # so near, a bucket for each distance up to 8
             offset = np.where(offset == 3 * n, offset, np.sign(offset) * np.minimum(abs(offset), 8))
         arcs = np.where(arcs != 0, offset + 4 * n + 100 * n * arcs, 0)
-    if case["mixer"].get("kind") != "sum":  # normalised: rows of one colour are all alike
-        for row in arcs:
-            if len(set(row[row != 0])) == 1:
-                row[row != 0] = 1
+    return normalise(case, arcs)
+
+
+def normalise(case, arcs):
+    """Rows of one colour are all alike where weights are divided by their sum."""
+    for row in arcs if case["mixer"].get("kind") != "sum" else []:
+        if len(set(row[row != 0])) == 1:
+            row[row != 0] = 1
     return arcs
 
 
