@@ -13,7 +13,8 @@ namespace checker {
 
 namespace {
 
-constexpr Threshold<Vertex> few_vertices{4096, 2, "shared rows"}, share{8, 1, "shared rows"};
+constexpr Threshold<Vertex> few_vertices{4096, 2, "shared rows"};
+constexpr Vertex share = 8;
 
 /// Different rows of a table, as sets with colours, by reader (none where the row is hidden); `first`: their first readers, or none at all
 /// when there are too many rows.

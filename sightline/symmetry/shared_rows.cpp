@@ -11,7 +11,7 @@ namespace sightline::symmetry {
 
 namespace {
 
-constexpr Threshold<Vertex> readers_per_row{8, 1, "shared rows"};
+constexpr Vertex readers_per_row = 8;  // never low: structures with many different rows are searched as written graphs, without named rows
 constexpr Vertex no_row = NamedRows::hidden;
 
 /// The different rows of a relation, by reader; equal are those that hold the same vertices in the same colours, however they are cut.

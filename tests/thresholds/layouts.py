@@ -340,7 +340,10 @@ def architecture(case):
 
 
 def is_defined(case):
-    """Does `definition` decide this case? Fixed weights confuse rows that are proportional (2.5), unless all tokens read themselves."""
+    """Does `definition` decide this case? Registers that start equal may stay so, as one in the eyes of their readers. Fixed weights confuse rows that are
+    proportional (2.5), unless all tokens read themselves."""
+    if len(set(case["registers"])) < len(case["registers"]):
+        return False
     matrices = [colours(case, layer) for layer in case["layers"]]
     return case["mixer"].get("relative") != "alibi" or all(m[i, i] != 0 for m in matrices for i in range(case["tokens"]))
 
