@@ -105,6 +105,8 @@ def expand_runs(values):
 def facts(answer):
     """What no threshold may change."""
     floor = answer.get("floor") or {}
+    if floor.get("rule", "").startswith("collision"):  # as good as the pair of views that was found first
+        floor = {"p": floor["p"], "squared_error": "of a pair"}
     return {"verdict": answer["verdict"], "order": answer["layout"]["order"], "orbits": orbits(answer), "expressed": (answer["expressed"] or {}).get("order"), "layers": answer["layers"],
             "at_connected": (answer["at_connected"] or {}).get("order"), "class": answer["class"], "output": answer["output"], "unseen": answer["unseen"],
             "floor": [floor.get("p"), floor.get("squared_error")]}
