@@ -6,6 +6,7 @@
 #include "field.hpp"
 #include "poll.hpp"
 #include "stretches.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -24,7 +25,7 @@ public:
   /// The stretches by class, or nothing.
   std::optional<std::vector<std::vector<Vertex>>> run() {
     constexpr int most_rounds = 8;
-    constexpr std::size_t few = 64;
+    constexpr Threshold<std::size_t> few{64, 0, "nearly apart"};
     std::size_t known = 0;
     for (int round = 0; round < most_rounds; ++round) {
       refine();

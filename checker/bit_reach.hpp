@@ -11,6 +11,7 @@
 
 #include "poll.hpp"
 #include "read_layers.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -40,7 +41,7 @@ class Readers {
 public:
   /// False: rows are long.
   bool list(const SharedLayer& layer, Vertex vertices) {
-    constexpr std::uint64_t most_arcs = 64;
+    constexpr Threshold<std::uint64_t> most_arcs{64, 1, "listed readers"};
     std::uint64_t arcs = 0;
     begin_.assign(std::size_t{vertices} + 2, 0);
     const auto each_arc = [&](const auto& visit) {
@@ -312,7 +313,7 @@ private:
 
   // For all layers gone through or none; a few columns alone are not worth the lists.
   void list_readers(std::uint64_t depth) {
-    constexpr Vertex small_layout = 1024;
+    constexpr Threshold<Vertex> small_layout{1024, 2, "small layouts"};
     if (layout_.vertices() <= small_layout) return;
     for (std::uint64_t q = 0; q < std::min<std::uint64_t>(depth, layout_.order.size()); ++q) {
       const std::uint32_t l = layout_.order[(question_.skip + q) % layout_.order.size()];

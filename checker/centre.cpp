@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "poll.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -238,7 +239,8 @@ std::optional<Unseen> Centre::unseen(const ReachQuestion& question, std::optiona
   const auto is_open = [&](Vertex i) { return i < graph.tokens && reach != far && graph.parts[graph.part_of[i]].vertices.size() > 1 && graph.out_most[registers_too ? 1 : 0][i] > reach; };
   Vertex open = 0;
   for (Vertex i = 0; i < graph.tokens; ++i) open += is_open(i) ? 1 : 0;
-  if (open > std::max<Vertex>(64, graph.tokens / 4)) return std::nullopt;
+  constexpr Threshold<Vertex> few_open{64, 0, "open tokens"};
+  if (open > std::max<Vertex>(few_open, graph.tokens / 4)) return std::nullopt;
   Unseen result{std::vector<Vertex>(graph.tokens, 0), {}};
   for (Vertex i = 0; i < graph.tokens && all; ++i) result.count[i] = wanted - graph.parts[graph.part_of[i]].wanted(registers_too);
   for (auto* bits : {&graph.seen, &graph.front, &graph.fresh}) bits->assign(open == 0 ? 0 : graph.vertices, 0);

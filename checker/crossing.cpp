@@ -7,6 +7,7 @@
 
 #include "poll.hpp"
 #include "read_layers.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -161,7 +162,7 @@ bool do_two_layers_suffice(const std::optional<RowShape>& readers, const std::op
 
 // Each token reads, in the earlier layer, all that read what it reads: its class. Whoever meets all classes in the later one sees everything.
 bool do_rows_meet_classes(const ReadLayer& earlier, const std::optional<RowShape>& rows, Vertex tokens) {
-  constexpr std::size_t most_in_row = 64;
+  constexpr Threshold<std::size_t> most_in_row{64, 2, "crossing rows"};
   if (!rows || earlier.groups.empty()) return false;
   std::map<std::vector<Range>, std::uint32_t> number;
   std::vector<std::uint32_t> class_of(tokens, 0);

@@ -7,6 +7,7 @@
 #include "distinct.hpp"
 #include "field.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -138,8 +139,8 @@ private:
 
   // Short runs of a step, and steps beyond the first few, become single vertices.
   void cut(Below& below) {
-    constexpr std::size_t most_steps = 12;
-    constexpr Vertex few = 3;
+    constexpr Threshold<std::size_t> most_steps{12, 1, "descending steps"};
+    constexpr Threshold<Vertex> few{3, 1, "descending runs"};
     std::vector<Run> cut;
     for (const Run& run : below.runs) {
       if (run.step == 1 || (run.size() > few && (along_.contains(run.step) || along_.size() < most_steps))) {

@@ -6,12 +6,14 @@
 #include "even_steps.hpp"
 #include "graph.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
 namespace {
 
-constexpr Vertex few_vertices = 256, long_share = 8, cell_share = 64, least_cell = 8, short_span = 8;
+constexpr Threshold<Vertex> few_vertices{256, 3, "even arcs"}, least_cell{8, 2, "even arcs"}, short_span{8, 2, "even arcs"};
+constexpr Vertex long_share = 8, cell_share = 64;
 constexpr std::size_t most_lists = 16;
 
 /// Do rows hold so much that going through them costs every level of a path all vertices?
@@ -31,6 +33,7 @@ bool are_rows_long(const Graph& graph) {
 /// Readers of one cell: the colour in which they read all of other cells, by cell, and by colour the vertices that stay.
 struct Even {
   std::map<std::uint32_t, std::int64_t> colour;
+  std::uint64_t arcs = 0;  ///< of one reader, in all these cells
   std::map<std::int64_t, EvenSteps> kept;
 };
 
@@ -45,7 +48,9 @@ Even find_even(const Refiner& cells, const Table& table, Vertex reader) {
   }
   Even even;
   for (const auto& [where, count] : met) {
-    if (count == cells.size(where.first) - (where.first == cells.cell(reader) ? 1 : 0)) even.colour[where.first] = where.second;
+    if (count != cells.size(where.first) - (where.first == cells.cell(reader) ? 1 : 0)) continue;
+    even.colour[where.first] = where.second;
+    even.arcs += count;
   }
   return even;
 }
@@ -78,7 +83,7 @@ std::optional<Graph> drop_even_arcs(const Graph& graph) {
   for (const Table& table : graph.tables) {
     std::map<std::uint32_t, Even> even;  // by cell of the reader
     for (std::uint32_t cell = 0; cell < cells.cells(); ++cell) {
-      if (cells.size(cell) >= std::max(least_cell, graph.vertices / cell_share)) even.emplace(cell, find_even(cells, table, cells.members(cell)[0]));
+      if (cells.size(cell) >= std::max<Vertex>(least_cell, graph.vertices / cell_share)) even.emplace(cell, find_even(cells, table, cells.members(cell)[0]));
     }
     std::size_t lists = 0;
     fewer.add_table();
@@ -86,6 +91,7 @@ std::optional<Graph> drop_even_arcs(const Graph& graph) {
       poll();
       row.clear();
       const auto own = even.find(cells.cell(v));
+      std::uint64_t dropped = 0;
       for (const Span& span : table.rows.of(v)) {
         const bool stays = own == even.end() || span.slope != 0 || std::ranges::none_of(own->second.colour, [&](const auto& entry) { return entry.second == span.base; });
         if (stays) {
@@ -97,7 +103,11 @@ std::optional<Graph> drop_even_arcs(const Graph& graph) {
         const bool is_long = (span.last - span.first) / span.step >= short_span;  // others have steps of all kinds
         const std::vector<Vertex>* const along = is_long ? kept.along(span.step) : nullptr;
         if (is_long && along == nullptr) return std::nullopt;
-        if (span.contains(v) && !kept.is_numbered(v)) row.push_back({v, v, 1, span.base, 0});  // loops stay
+        dropped += (span.last - span.first) / span.step + 1;
+        if (span.contains(v) && !kept.is_numbered(v)) {  // loops stay
+          row.push_back({v, v, 1, span.base, 0});
+          --dropped;
+        }
         for (std::uint64_t x = span.first; x <= span.last;) {
           const auto here = static_cast<Vertex>(x);
           if (!kept.is_numbered(here)) {
@@ -106,10 +116,13 @@ std::optional<Graph> drop_even_arcs(const Graph& graph) {
           }
           const Vertex last = is_long ? std::min(span.last, (*along)[here]) : here;
           row.push_back({here, last, last > here ? span.step : 1, span.base, 0});
+          dropped -= (last - here) / span.step + 1;
           x = std::uint64_t{last} + span.step;
         }
         goes = true;
       }
+      // Another reader of the cell may have some of these arcs in spans of changing colours, which stay: then what goes is not all.
+      if (dropped != (own == even.end() ? 0 : own->second.arcs)) return std::nullopt;
       std::ranges::sort(row, {}, &Run::first);
       fewer.add_rows(row, table.visible[v], 1);
     }

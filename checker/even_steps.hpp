@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layout.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -19,7 +20,7 @@ public:
   /// By vertex: of one that is numbered the last one along the step up to which numbers are even, perhaps itself; of the others the first one along the step that is
   /// numbered, or how many vertices there are. Null beyond the first few steps.
   const std::vector<Vertex>* along(Vertex step) {
-    constexpr std::size_t most_steps = 4;
+    constexpr Threshold<std::size_t> most_steps{4, 1, "even steps"};
     const auto known = std::ranges::find(along_, step, [](const auto& entry) { return entry.first; });
     if (known != along_.end()) return &known->second;
     if (along_.size() == most_steps) return nullptr;

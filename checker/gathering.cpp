@@ -4,12 +4,13 @@
 
 #include "poll.hpp"
 #include "read_layers.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
 namespace {
 
-constexpr std::size_t most_arrays = 5;  // steps with an array of their own
+constexpr Threshold<std::size_t> most_arrays{5, 1, "gathering arrays"};  // steps with an array of their own
 
 /// An array for each step that occurs, or null beyond the first few.
 template <class Value>

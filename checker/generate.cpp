@@ -5,6 +5,7 @@
 #include <set>
 
 #include "layout.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 namespace {
@@ -190,9 +191,9 @@ PatternSource::Rule make_fixed(const Json& spec, Integer n) {
 
 /// Rows of a few members each, compared one by one: the same ones with the same colours, none twice. False may mean: too many.
 bool are_few_and_same(const Row& a, const Row& b) {
-  constexpr std::size_t few = 8;
-  std::array<std::pair<Vertex, std::int64_t>, few> left, right;
-  const auto list = [](const Row& row, auto& out) {
+  constexpr Threshold<std::size_t> few{8, 1, "few members"};
+  std::array<std::pair<Vertex, std::int64_t>, few.usual()> left, right;
+  const auto list = [&](const Row& row, auto& out) {
     std::size_t count = 0;
     for (const Run& run : row) {
       if (run.size() > few - count) return few + 1;

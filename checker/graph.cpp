@@ -9,6 +9,7 @@
 
 #include "field.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -41,7 +42,7 @@ void expand(std::vector<Run>& runs) {
 
 /// Members that are sooner sorted by step than written out.
 bool has_long_steps(const std::vector<Run>& runs) {
-  constexpr std::uint64_t many = 1024, many_for_each = 32;
+  constexpr Threshold<std::uint64_t> many{1024, 2, "stepped members"}, many_for_each{32, 1, "stepped members"};
   std::uint64_t members = 0;
   for (const Run& run : runs) members += run.step > 1 ? run.size() : 0;
   return members > many || members > many_for_each * runs.size();
@@ -264,7 +265,7 @@ public:
 private:
   template <class Spans>
   static std::optional<Vertex> count(const Spans& spans, std::int64_t base) {
-    constexpr Vertex few = 256;
+    constexpr Threshold<Vertex> few{256, 2, "regions"};
     Vertex sum = 0;
     for (const Span& span : spans) {
       if (span.slope != 0 || span.base != base || (span.last - span.first) / span.step >= few) return std::nullopt;
@@ -355,8 +356,8 @@ void Graph::append(Lists& lists, Element scale, const Run& run) {
     return;
   }
   Span span{run.first, run.last, run.first == run.last ? 1 : run.step, static_cast<std::uint16_t>(slope), 0, 0, run.colour - slopes[slope] * std::int64_t{run.first}, 0};
-  constexpr std::size_t few_steps = 4;
-  constexpr Vertex long_run = 16;
+  constexpr Threshold<std::size_t> few_steps{4, 1, "long runs"};
+  constexpr Threshold<Vertex> long_run{16, 2, "long runs"};
   if (span.step > 1 && run.size() >= long_run && steps.size() < few_steps && std::find(steps.begin(), steps.end(), span.step) == steps.end()) steps.push_back(span.step);
   const bool same = !lists.spans.empty() && lists.spans.back().base == span.base;
   span.weight = same ? lists.spans.back().weight : multiply(scale, power_of(colour_base, span.base));
@@ -436,8 +437,8 @@ private:
       const Vertex count = (k + 1 < rows.stretches.size() ? rows.stretches[k + 1].first : graph_.vertices) - stretch.first;
       for (std::uint32_t at = stretch.begin; at < stretch.end; ++at) {
         const Span& whole = rows.spans[at];
-        constexpr Vertex few = 64;
-        if (whole.slope != 0 || (whole.step != 1 && (whole.last - whole.first) / whole.step >= few) || regions.size() > graph_.vertices / 16) return false;
+        constexpr Threshold<Vertex> few{64, 2, "regions"}, share{16, 1, "regions"};
+        if (whole.slope != 0 || (whole.step != 1 && (whole.last - whole.first) / whole.step >= few) || regions.size() > graph_.vertices / share) return false;
         for (Vertex first = whole.first; first <= whole.last; first = whole.step == 1 ? whole.last + 1 : first + whole.step) {
           const Span span{first, whole.step == 1 ? whole.last : first, 1, 0, whole.first_moves, whole.last_moves, whole.base, whole.weight};
           regions.push_back({span.first, span.last + 1 + span.last_moves * (count - 1), stretch.first, count, span});
@@ -560,7 +561,8 @@ private:
 
   /// Readers that are no progression, but so many of them side by side: the last tokens of every block.
   void find_period() {
-    constexpr std::size_t many = 64, most_parts = 4;
+    constexpr std::size_t most_parts = 4;
+    constexpr Threshold<std::size_t> many{64, most_parts + 1, "periods of readers"};  // no less: so many are gone through below
     const std::size_t count = readers_.size();
     period_ = 0;
     std::size_t parts = 0;

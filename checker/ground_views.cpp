@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "field.hpp"
+#include "threshold.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -122,7 +123,7 @@ private:
   bool read_all(const std::vector<std::uint64_t>& value, std::vector<std::uint64_t>& sums) {
     sums.assign(layout_.vertices(), 0);
     std::map<Vertex, std::vector<std::uint64_t>> along;  // by step: the sum of the values of j, j - step, ..
-    constexpr std::size_t most_steps = 8;
+    constexpr Threshold<std::size_t> most_steps{8, 1, "ground steps"};
     std::uint64_t weight = 1;
     for (const Relation* const relation : relations_) {
       std::optional<std::int64_t> colour;

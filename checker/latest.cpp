@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "reach.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -27,7 +28,7 @@ std::vector<std::int64_t> compute_latest_from(const Layout& layout, std::vector<
     return latest;
   }
   // By step: the next vertex along it that is not yet seen, which is found out on the way. A few steps, further ones are gone through.
-  constexpr std::size_t most_steps = 4;
+  constexpr Threshold<std::size_t> most_steps{4, 1, "latest steps"};
   std::vector<std::pair<Vertex, std::vector<Vertex>>> nexts;
   const auto find_next = [&](Vertex step) -> std::vector<Vertex>* {
     for (auto& [known, next] : nexts) {

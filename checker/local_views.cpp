@@ -6,6 +6,7 @@
 
 #include "field.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -345,7 +346,7 @@ bool are_registers_rigid(Surroundings& surroundings, const Layout& layout, std::
 
 bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory,
                             std::uint64_t most_work) {
-  constexpr std::size_t fewest_roots = 16;
+  constexpr Threshold<std::size_t> fewest_roots{16, 2, "local roots"};
   const std::uint64_t first = last_first_layer(layout);
   if (roots.size() < fewest_roots || layout.order.empty() || has_equal_registers(layout)) return false;
   std::vector<Vertex> all;

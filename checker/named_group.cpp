@@ -5,6 +5,7 @@
 
 #include "field.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -45,7 +46,7 @@ public:
 private:
   template <class Sum>
   void begin(Vertex i, Sum&& sum_of) {
-    constexpr Vertex few_readers = 4;
+    constexpr Threshold<Vertex> few_readers{4, 2, "named readers"};
     const Pattern::Segment& segment = relation_.pattern->segments[segment_++];
     first_ = segment.first, end_ = segment.first + segment.count;
     settled_ = 0, parts_ = false;
@@ -95,8 +96,8 @@ bool do_rows_name_tokens(const Layout& layout) {
     return x ^ (x >> 31);
   };
   std::vector<std::uint64_t> name(layout.vertices()), sum(std::size_t{layout.vertices()} + 1, 0);
-  constexpr std::size_t most_steps = 4;
-  constexpr Vertex long_run = 8;
+  constexpr Threshold<std::size_t> most_steps{4, 1, "named runs"};
+  constexpr Threshold<Vertex> long_run{8, 2, "named runs"};
   std::vector<std::pair<Vertex, std::vector<std::uint64_t>>> along;  // by step: the sum of the names of j, j - step, ..
   std::vector<SegmentRows> readers;
   for (const Relation* const relation : relations) readers.emplace_back(*relation);

@@ -17,6 +17,7 @@
 
 #include "field.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -483,7 +484,7 @@ bool PlaceColours::explains_by_lengths(const std::vector<Vertex>& roots, const s
 }
 
 bool do_lengths_explain(const Layout& layout, const Group& group, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number) {
-  constexpr std::size_t least = 1024;
+  constexpr Threshold<std::size_t> least{1024, 1, "row lengths"};
   if (roots.size() < least || !group.classes.empty()) return false;
   const auto places = PlaceColours::make(layout, group, depth);
   return places && places->explains_by_lengths(roots, number);

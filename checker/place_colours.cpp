@@ -9,14 +9,16 @@
 
 #include "field.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 #include "views.hpp"
 
 namespace checker {
 
 namespace {
 
-constexpr std::size_t most_pieces = std::size_t{1} << 23, most_steps_named = 4;
-constexpr Vertex short_run = 8;
+constexpr std::size_t most_pieces = std::size_t{1} << 23;
+constexpr Threshold<std::size_t> most_steps_named{4, 1, "view steps"};
+constexpr Threshold<Vertex> short_run{8, 2, "view runs"};
 
 std::uint64_t weigh(std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour)) | 1; }
 

@@ -12,6 +12,7 @@
 
 #include "field.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -341,7 +342,7 @@ std::optional<ConfirmedGroup> confirm_product_group(const Layout& layout, const 
 }
 
 std::optional<ConfirmedGroup> confirm_on_grid(const Layout& layout, const Json& evidence, std::optional<std::optional<Grid>>& grid) {
-  constexpr Vertex few_tokens = 4096;
+  constexpr Threshold<Vertex> few_tokens{4096, 2, "product group"};
   if (layout.tokens < few_tokens) return std::nullopt;
   // Block masks are grids too, whose columns are all alike: nothing to be had there, and many rows to read.
   constexpr Vertex long_stretch = 32;

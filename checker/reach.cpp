@@ -15,6 +15,7 @@
 #include "shifts.hpp"
 #include "spans.hpp"
 #include "stretches.hpp"
+#include "threshold.hpp"
 #include "triangles.hpp"
 
 namespace checker {
@@ -38,7 +39,8 @@ namespace {
 
 /// Automorphisms map receptive fields to receptive fields, so one reader per orbit tells all: the readers to follow, when they are few.
 std::vector<Vertex> choose_readers(const Layout& layout, const ReachQuestion& question) {
-  const std::size_t few = std::max<std::size_t>(64, layout.tokens / 64);
+  constexpr Threshold<std::size_t> least{64, 0, "few readers"};
+  const std::size_t few = std::max<std::size_t>(least, layout.tokens / 64);
   std::vector<Vertex> readers;
   if (question.orbit == nullptr || question.kind == ClassKind::causal || question.sets != nullptr || question.ordinary_only) return readers;
   for (Vertex a = 0; a < layout.tokens; ++a) {
@@ -334,7 +336,7 @@ struct ReachMemory::State {
 
   /// Null for few vertices as well.
   Centre* centre() {
-    constexpr Vertex least = 1024;
+    constexpr Threshold<Vertex> least{1024, 2, "small layouts"};
     if (!centre_) centre_ = layout.vertices() > least && period == 1 ? Centre::make(layout, shared().at(layout.order.front())) : nullptr;
     return centre_->get();
   }
@@ -450,17 +452,17 @@ const ClosedParts* find_parts_for(State& state, const ReachQuestion& question) {
 }
 
 const Boxes* find_boxes_for(State& state, const ReachQuestion& question) {
-  constexpr Vertex least = 1024;
+  constexpr Threshold<Vertex> least{1024, 2, "small layouts"};
   return state.layout.tokens > least && Boxes::takes(state.layout, question) ? state.boxes() : nullptr;
 }
 
 const Shifts* find_shifts_for(State& state, const ReachQuestion& question) {
-  constexpr Vertex least = 1024;
+  constexpr Threshold<Vertex> least{1024, 2, "small layouts"};
   return state.layout.tokens > least && Shifts::takes(state.layout, question) ? state.shifts() : nullptr;
 }
 
 const Triangles* find_triangles_for(State& state, const ReachQuestion& question) {
-  constexpr Vertex least = 1024;
+  constexpr Threshold<Vertex> least{1024, 2, "small layouts"};
   const bool takes = question.sets == nullptr && question.weight == nullptr && state.layout.registers == 0 && state.layout.tokens > least;
   return takes ? state.triangles() : nullptr;
 }
@@ -526,7 +528,7 @@ std::optional<Reach> reach_by_crossing(State& state, const ReachQuestion& questi
 /// Views that are a few intervals each; nothing where they are not, and for less vertices than are worth it.
 template <class Ask>
 auto ask_spans(State& state, const ReachQuestion& question, const Ask& ask) -> decltype(ask(*state.spans())) {
-  constexpr Vertex least = 1024;
+  constexpr Threshold<Vertex> least{1024, 2, "small layouts"};
   if (question.sets != nullptr || question.weight != nullptr || state.layout.vertices() <= least || state.layout.order.empty()) return std::nullopt;
   try {
     if (SpanViews* const views = state.spans()) return ask(*views);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "poll.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -11,8 +12,8 @@ namespace {
 
 /// Rows of one relation: the runs with steps that all readers of a segment have in common are listed once.
 ReadLayer make_single_layer(const Pattern& pattern) {
-  constexpr Vertex few_readers = 8;
-  constexpr std::size_t few_runs = 4;
+  constexpr Threshold<Vertex> few_readers{8, 2, "read layers"};
+  constexpr Threshold<std::size_t> few_runs{4, 1, "read layers"};
   ReadLayer layer;
   Row row, still;
   std::vector<MovingRun> moving;

@@ -6,13 +6,14 @@
 #include "field.hpp"
 #include "graph.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
 namespace {
 
-constexpr Vertex short_span = 8;            // up to this length spans are added vertex by vertex
-constexpr std::size_t most_dense_arrays = 12;
+constexpr Threshold<Vertex> short_span{8, 1, "short spans"};            // up to this length spans are added vertex by vertex
+constexpr Threshold<std::size_t> most_dense_arrays{12, 1, "dense arrays"};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "field.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -59,7 +60,7 @@ struct Piece {
 
 /// @param steps  grows by those that occur, 1 first, up to a few
 std::vector<Piece> cut_rows(const Rooted& rooted, const Structure::Shown& shown, std::vector<Vertex>& steps) {
-  constexpr std::size_t most_steps = 5, short_run = 8;
+  constexpr Threshold<std::size_t> most_steps{5, 1, "root steps"}, short_run{8, 2, "root runs"};
   std::vector<Piece> pieces;
   std::vector<Run> row;
   for (Vertex i = 0; i < rooted.structure.vertices; ++i) {
@@ -121,7 +122,7 @@ std::vector<Vertex> measure_components(const Layout& layout) {
   };
   const auto join = [&](Vertex x, Vertex y) { parent[std::max(find(x), find(y))] = std::min(find(x), find(y)); };
   // By step, as differences along it: how many runs hold both x and x + step? Runs of further steps are gone through.
-  constexpr std::size_t most_steps = 8;
+  constexpr Threshold<std::size_t> most_steps{8, 1, "root steps"};
   std::map<Vertex, std::vector<std::int64_t>> linked;
   const auto link = [&](Vertex first, Vertex last, Vertex step) {
     if (first == last) return;

@@ -7,6 +7,7 @@
 
 #include "field.hpp"
 #include "layout.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -16,7 +17,7 @@ public:
   explicit RowMarks(Vertex vertices) : marks_(vertices, 0) {}
 
   void add(const Run& run, std::uint64_t value) {
-    constexpr std::size_t most_steps = 8;
+    constexpr Threshold<std::size_t> most_steps{8, 1, "row marks"};
     const auto at = run.size() < 4 || (ends_.size() == most_steps && !ends_.contains(run.step)) ? ends_.end() : ends_.try_emplace(run.step, marks_.size() + run.step, 0).first;
     if (at == ends_.end()) {
       for (Vertex k = 0; k < run.size(); ++k) marks_[run.first + k * run.step] += value;

@@ -7,12 +7,14 @@
 #include "field.hpp"
 #include "graph.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
 namespace {
 
-constexpr Vertex few_vertices = 4096, share = 8;
+constexpr Threshold<Vertex> few_vertices{4096, 2, "shared rows"};
+constexpr Vertex share = 8;
 
 /// Different rows of a table, as sets with colours, by reader (none where the row is hidden); `first`: their first readers, or none at all
 /// when there are too many rows.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "threshold.hpp"
+
 namespace checker {
 
 namespace {
@@ -11,7 +13,7 @@ using Pair = std::pair<Vertex, Vertex>;
 
 /// The members of a row from `from` to `to`, counted from `from`; the same members in the same words, but for mixed steps.
 std::vector<Range> cut_row(const ReadLayer& layer, const ReadLayer::Group& group, Vertex from, Vertex to) {
-  constexpr std::uint64_t few = 64;
+  constexpr Threshold<std::uint64_t> few{64, 1, "shifted rows"};
   std::vector<Range> row;
   std::uint64_t stepped = 0;
   for (const Range& range : layer.row(group)) {
@@ -85,7 +87,8 @@ std::unique_ptr<Shifts> Shifts::find(const Layout& layout, const std::map<std::u
   std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
   for (const auto& [l, layer] : layers) groups.emplace(l, layer.groups_by_reader(tokens));
   std::unique_ptr<Shifts> shifts(new Shifts(layout));
-  const Vertex most = down ? std::max<Vertex>(1, tokens / 8) : 1;
+  constexpr Threshold<Vertex> fewest_periods{8, 2, "periods"};
+  const Vertex most = down ? std::max<Vertex>(1, tokens / fewest_periods) : 1;
   std::uint64_t left = 8 * std::uint64_t{tokens};
   for (const auto& [l, layer] : layers) left += 8 * (std::uint64_t{tokens} + layer.ranges.size());
   const auto all_repeat = [&](Vertex by) { return std::all_of(layers.begin(), layers.end(), [&](const auto& entry) { return repeats(entry.second, groups.at(entry.first), by, left); }); };

@@ -8,6 +8,7 @@
 
 #include "bit_reach.hpp"
 #include "planes.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -28,7 +29,7 @@ public:
 
 private:
   class Walk;
-  static constexpr std::uint64_t few_layers = 64;
+  static constexpr Threshold<std::uint64_t> few_layers{64, 1, "shifted layers"};
   /// Readers i read i - start, i - start - step, .. (`below`), or so many above themselves: `count` in all.
   struct Steps {
     Vertex start, step, count;

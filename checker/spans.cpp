@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "poll.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -118,7 +119,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t few = 8;
+  static constexpr Threshold<std::size_t> few{8, 1, "span views"};
   struct Level {
     std::vector<SeenSpan> lists;
     std::vector<std::size_t> begin{0};

@@ -6,14 +6,17 @@
 #include "even_steps.hpp"
 #include "poll.hpp"
 #include "stretches.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
 namespace {
 
+constexpr Threshold<Vertex> stretch_share{16, 1, "stretches"};
+
 /// Where stretches begin; gives up when there are too many of them.
 struct Ends {
-  explicit Ends(Vertex vertices) : begins(std::size_t{vertices} + 1, false), most(vertices / 16) {}
+  explicit Ends(Vertex vertices) : begins(std::size_t{vertices} + 1, false), most(vertices / stretch_share) {}
   void mark(std::uint64_t vertex) {
     if (begins[vertex]) return;
     begins[vertex] = true;
@@ -109,7 +112,7 @@ Vertex Stretches::place_of(Vertex x) const {
 }
 
 std::optional<Stretches> find_stretches(Vertex vertices, Vertex tokens, const std::vector<const Relation*>& relations, const Structure* shown) {
-  constexpr Vertex few_vertices = 2048;
+  constexpr Threshold<Vertex> few_vertices{2048, 2, "stretches"};
   if (vertices < few_vertices) return std::nullopt;
   Ends ends(vertices);
   ends.mark(1);  // a BOS counts for itself

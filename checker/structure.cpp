@@ -9,6 +9,7 @@
 #include "graph.hpp"
 #include "poll.hpp"
 #include "stretches.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -343,7 +344,7 @@ GroupProof::GroupProof(const Structure& structure, Vertex tokens, const Json& ev
 }
 
 void GroupProof::finish() {
-  constexpr std::size_t few_levels = 8;  // cost less than to look for arcs that say nothing
+  constexpr Threshold<std::size_t> few_levels{8, 0, "few levels"};  // cost less than to look for arcs that say nothing
   if (!state_) return;  // shown already
   const auto& [tower, tokens, evidence, claim, index, generators, order] = *state_;
   const Graph& graph = tower.graph;

@@ -9,6 +9,7 @@
 #include "poll.hpp"
 #include "stretches.hpp"
 #include "structure.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -207,7 +208,7 @@ bool Tower::divide(const Json& inner, std::map<std::vector<std::int64_t>, std::u
   for (std::size_t r = 0; r < tables; ++r) {
     const Table& table = graph.tables[r];
     quotient.add_table();
-    constexpr Vertex long_run = 16;
+    constexpr Threshold<Vertex> long_run{16, 2, "tower runs"};
     std::vector<Run> mapped;
     const auto push = [&](Vertex first, Vertex last, std::int64_t colour) {  // arithmetic progressions of single vertices are joined again
       if (!mapped.empty() && first == last && mapped.back().colour == colour && mapped.back().last < first) {

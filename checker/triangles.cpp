@@ -1,5 +1,7 @@
 #include "triangles.hpp"
 
+#include "threshold.hpp"
+
 namespace checker {
 
 namespace {
@@ -53,7 +55,8 @@ std::unique_ptr<Triangles> Triangles::find(const Layout& layout) {
     }
   }
   const auto blocks = static_cast<Vertex>(std::count(cut.begin(), cut.end() - 1, true));
-  if (blocks > n / 16) return nullptr;
+  constexpr Threshold<Vertex> least_share{16, 1, "triangles"};  // vertices for each block, at least
+  if (blocks > n / least_share) return nullptr;
   for (Vertex v = 0; v < n; ++v) {
     if (cut[v]) {
       found->first_.push_back(v);

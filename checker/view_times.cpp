@@ -9,6 +9,7 @@
 #include "poll.hpp"
 #include "reach.hpp"
 #include "row_marks.hpp"
+#include "threshold.hpp"
 #include "views.hpp"
 
 namespace checker {
@@ -208,7 +209,7 @@ std::vector<std::int64_t> least_times(const Layout& layout, std::uint64_t depth,
 }
 
 bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::uint64_t most_marked) {
-  constexpr std::uint64_t most_work = std::uint64_t{1} << 24;  // beyond this, comparing views by their classes is quicker
+  constexpr Threshold<std::uint64_t> most_work{std::uint64_t{1} << 24, 0, "view times"};  // beyond this, comparing views by their classes is quicker
   if (has_equal_registers(layout) || layout.order.empty()) return false;
   const bool few = std::uint64_t{roots.size()} * layout.vertices() <= most_work;
   const std::vector<std::int64_t> least = least_times(layout, depth, roots);

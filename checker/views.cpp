@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "product_views.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -191,7 +192,8 @@ public:
       return;
     }
     // Few roots (the ends of a window) are mostly told by what is near them, and matchings read all rows.
-    const bool few = layout_.vertices() >= 4096 && 64 * std::uint64_t{roots.size()} < layout_.vertices();
+    constexpr Threshold<Vertex> least_for_few{4096, 2, "few roots"}, rows_per_root{64, 1, "few roots"};
+    const bool few = layout_.vertices() >= least_for_few && rows_per_root * std::uint64_t{roots.size()} < layout_.vertices();
     if (!few && (do_lengths_explain(layout_, layout_group_.group, depth_, roots, explainer_.number()) || do_matchings_explain(layout_, depth_, roots, is_symmetry))) {
       if (keeps_met) meet_given(roots);
       return;
@@ -221,7 +223,7 @@ public:
         return colours_of_a ? colours_of_a->invariant : 0;
       });
     };
-    constexpr std::uint64_t first_walk = std::uint64_t{1} << 11, few_walks = std::uint64_t{1} << 24;
+    constexpr Threshold<std::uint64_t> first_walk{std::uint64_t{1} << 11, 2, "walks"}, few_walks{std::uint64_t{1} << 24, 0, "walks"};
     const bool rigid = !registers_ && is_rigid(layout_), walks_first = rigid && roots.size() * std::max<std::uint64_t>(first_walk, layout_.vertices()) <= few_walks;
     if (walks_first) split_by_walks(first_walk);
     if (walks_first && alike.empty()) {
@@ -230,11 +232,11 @@ public:
     }
     // No more steps for small views than comparing these views one by one takes.
     const std::uint64_t cost = std::clamp(128 * std::uint64_t{roots.size()} * layout_.vertices(), 2 * few_local_work, most_local_work);
-    if (do_surroundings_explain({layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), cost, 8, 4096, rigid}, memory_, places_) || (few && do_matchings_explain(layout_, depth_, roots, is_symmetry))) {
+    if (do_surroundings_explain({layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), cost, few_near_roots, few_near_vertices, rigid}, memory_, places_) || (few && do_matchings_explain(layout_, depth_, roots, is_symmetry))) {
       if (keeps_met) meet_given(roots);
       return;
     }
-    for (const std::uint64_t most : {first_walk, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
+    for (const std::uint64_t most : {std::uint64_t{first_walk}, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
       if (rigid) split_by_walks(most);
     }
     if (!rigid) split(alike, [&](Vertex a) { return visit_root(a); });

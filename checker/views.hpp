@@ -8,6 +8,7 @@
 
 #include "even_steps.hpp"
 #include "reach.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -58,6 +59,10 @@ using Described = std::vector<std::vector<std::uint64_t>>;
 
 class PlaceColours;
 
+/// Fewer roots, or a smaller layout, are compared one by one.
+inline constexpr Threshold<std::size_t> few_near_roots{8, 1, "near views"};
+inline constexpr Threshold<Vertex> few_near_vertices{4096, 1, "near views"};
+
 /// Colours of one view by vertex or by place, and what is seen.
 struct ViewColours {
   RootColours at;
@@ -75,7 +80,7 @@ public:
   [[nodiscard]] std::optional<ViewColours> colour(Vertex root);
   /// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? False may mean: not found out (near_views.cpp).
   /// Fewer roots, or a smaller layout: not even tried.
-  [[nodiscard]] bool explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots = 8, Vertex few_vertices = 4096) const;
+  [[nodiscard]] bool explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots = few_near_roots, Vertex few_vertices = few_near_vertices) const;
   /// The same from the lengths of rows.
   [[nodiscard]] bool explains_by_lengths(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) const;
   std::vector<Vertex> vertex;        ///< by place, ascending
@@ -179,8 +184,8 @@ struct SurroundingsQuestion {
   const std::vector<Vertex>& roots;   ///< one per orbit
   const std::vector<Vertex>& number;  ///< isomorphisms within equal numbers are explained
   std::uint64_t most_local = most_local_work;
-  std::size_t few_roots = 8;
-  Vertex few_vertices = 4096;
+  std::size_t few_roots = few_near_roots;
+  Vertex few_vertices = few_near_vertices;
   bool rigid = false;
 };
 /// On two tokens per symmetric class, where these have one number each; else, and with equal registers, null.

@@ -21,4 +21,11 @@ cmake --build --preset "$preset" >"build/$preset.build.log" 2>&1 || { tail -n 60
 filter=()
 [ ${#names[@]} -gt 0 ] && filter=(-R "$(IFS='|'; echo "${names[*]}")")
 ctest --preset "$preset" -j2 --no-tests=error "${filter[@]}"
-if [ $all = 1 ]; then ctest --preset "$preset" -C Slow -L slow --no-tests=error "${filter[@]}"; fi
+if [ $all = 1 ]; then
+  ctest --preset "$preset" -C Slow -L slow --no-tests=error "${filter[@]}"
+  # Small layouts by the ways of large ones (tests/thresholds).
+  low=low-thresholds
+  cmake --preset $low -DSIGHTLINE_TESTS=ON >build/$low.configure.log 2>&1 || { cat build/$low.configure.log; exit 1; }
+  cmake --build --preset $low --target sightline_command thresholds_definition test_verdict_brute_force >build/$low.build.log 2>&1 || { tail -n 60 build/$low.build.log; exit 1; }
+  ctest --preset $low -L thresholds -j2 "${filter[@]}"
+fi

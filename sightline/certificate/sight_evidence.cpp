@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/certificate/group_evidence.hpp"
 #include "sightline/layout/steady_rows.hpp"
 #include "sightline/sight/closed_parts.hpp"
@@ -394,7 +395,7 @@ std::vector<double> compute_traffic(const Layout& layout) {
 
 /// Columns, sorted, and the hub; nothing when hubs do not answer.
 std::optional<std::pair<std::vector<Vertex>, Vertex>> find_reach_hints(const Layout& layout, const Budget& budget) {
-  constexpr Vertex sampled = 48, quiet = 16;
+  constexpr Threshold<Vertex> sampled{48, 2, "asked columns"}, quiet{16, 1, "asked columns"};
   sight::ReachQuestion question;
   question.layout = &layout;
   question.find_layers = true;
@@ -444,7 +445,7 @@ SightEvidence::SightEvidence(const Layout& layout, const group::Group& layout_gr
 // Hints for layouts too large to follow every column: columns that come late, and a vertex through which all can see all. Intervals and grids
 // of products need none, as long as every token counts.
 void SightEvidence::add_reach(bool skips_first) {
-  constexpr Vertex small_layout = 1024;
+  constexpr Threshold<Vertex> small_layout{1024, 2, "small layouts"};
   if (layout_.vertices() <= small_layout || layout_.order.empty()) return;
   sight::ReachQuestion question;
   question.layout = &layout_;

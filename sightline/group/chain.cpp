@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/threshold.hpp"
 
 namespace sightline::group {
 
@@ -15,13 +16,13 @@ namespace {
 constexpr std::int32_t root = -1;
 constexpr std::int32_t unreached = -2;
 /// Consecutive random elements that must bring nothing new before the proof is tried.
-constexpr int quiet_before_proof = 12;
+constexpr Threshold<int> quiet_before_proof{12, 0, "quiet chain"};
 constexpr int quiet_between_generators = 3;
 /// Where the order is known, patience costs less than a proof: a few hundred generators take as many steps to mix.
 constexpr int quiet_when_known = 400;
 constexpr double most_proof_steps = 1e13;
 /// From this degree on every pass over all points counts: fewer random steps, and no weeding out between generators.
-constexpr Point large_degree = 20000;
+constexpr Threshold<Point> large_degree{20000, 3, "large degree"};
 
 void apply_left(const Images& a, Images& g) {
   for (Point& y : g) y = a[y];

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/pattern.hpp"
 
 namespace sightline::layout {
@@ -27,7 +28,7 @@ public:
   void rest(Vertex i, std::vector<Run>& out) const;
 
 private:
-  static constexpr Vertex fewest_readers = 8;
+  static constexpr Threshold<Vertex> fewest_readers{8, 2, "steady rows"};
 
   const Pattern& pattern_;
   std::size_t fewest_runs_;

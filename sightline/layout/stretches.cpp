@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sightline/base/threshold.hpp"
+
 namespace sightline::layout {
 
 bool StretchMarks::mark_rows(const Pattern& pattern, const Budget& budget) {
@@ -70,7 +72,7 @@ std::vector<Vertex> number_beginnings(const KeptVertices& kept, Vertex vertices)
 KeptRuns::KeptRuns(const KeptVertices& kept, Vertex vertices, const Budget& budget) : place_(kept.place), even_(number_beginnings(kept, vertices), budget) {}
 
 void KeptRuns::append(const WideRun& run, std::vector<Run>& out) {
-  constexpr Vertex few = 4;
+  constexpr Threshold<Vertex> few{4, 1, "few stretches"};
   const std::vector<Vertex>* const until = run.count < few ? nullptr : even_.along(run.step);
   for (std::uint64_t k = 0, at = run.first; k < run.count; ++k, at += run.step) {
     const auto j = static_cast<Vertex>(at);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 #include "sightline/sight/reach_memory.hpp"
 
@@ -215,7 +216,7 @@ std::shared_ptr<const ClosedParts> make_closed_parts(const Layout& layout, const
 }
 
 std::optional<ReachAnswer> answer_part(const ReachQuestion& question, const Budget& budget, bool cheaply) {
-  constexpr Vertex few = 1024;  // quickly answered by bits
+  constexpr Threshold<Vertex> few{1024, 2, "residues"};  // quickly answered by bits
   if (!cheaply || question.layout->tokens <= few) return answer_reach(question, budget);
   return answer_cheaply(question, budget);
 }

@@ -325,7 +325,9 @@ bool do_crosses_explain(const Layout& layout, std::uint64_t depth, const std::fu
 }
 
 std::optional<group::Group> find_cross_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord& record) {
-  if (layout.registers > 0 || layout.order.empty()) return std::nullopt;
+  // On 2 x 2 tokens one of these maps is a transposition, and other rooms expect these as classes.
+  constexpr Vertex fewest_tokens = 5;
+  if (layout.registers > 0 || layout.order.empty() || layout.tokens < fewest_tokens) return std::nullopt;
   const std::vector<std::uint64_t> first = compute_first_layers(layout);
   const std::optional<Cross> cross = find_cross(layout, first, budget);
   if (!cross) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/rooted.hpp"
@@ -101,8 +102,8 @@ public:
 
 private:
   static constexpr std::uint64_t most_pieces = std::uint64_t{1} << 24;
-  static constexpr std::size_t most_steps = 8;
-  static constexpr Vertex short_run = 4;
+  static constexpr Threshold<std::size_t> most_steps{8, 1, "descending steps"};
+  static constexpr Threshold<Vertex> short_run{4, 2, "descending runs"};
 
   struct Piece {
     Vertex first = 0, last = 0;

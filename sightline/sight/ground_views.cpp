@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 #include "sightline/sight/prefix_sums.hpp"
 #include "sightline/sight/product_group.hpp"
@@ -198,7 +199,7 @@ std::optional<Layout> make_ground(const Layout& layout, const Budget& budget) {
 }
 
 bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots, ViewRecords& records, const Budget& budget) {
-  constexpr std::size_t fewest_roots = 4;  // comparing fewer is as quick
+  constexpr Threshold<std::size_t> fewest_roots{4, 1, "ground roots"};  // comparing fewer is as quick
   const std::uint64_t first = compute_first_occurrence(layout);
   if (layout.has_equal_registers() || roots.size() < fewest_roots || depth < first) return false;
   auto known = records.parts.find(ground_part);

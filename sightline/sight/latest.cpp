@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 
 namespace sightline::sight {
@@ -40,7 +41,7 @@ private:
   }
 
   std::vector<Vertex>* find_step(Vertex step) {
-    constexpr std::size_t most_steps = 4;
+    constexpr Threshold<std::size_t> most_steps{4, 1, "latest steps"};
     const auto at = std::find_if(next_.begin(), next_.end(), [step](const auto& entry) { return entry.first == step; });
     if (at != next_.end()) return &at->second;
     if (next_.size() == most_steps) return nullptr;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/kept_rows.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
@@ -311,7 +312,7 @@ public:
 
   /// From the ends of the line.
   bool do_ends_explain(const std::vector<Vertex>& roots) {
-    constexpr std::size_t most_clusters = 16;
+    constexpr Threshold<std::size_t> most_clusters{16, 1, "line clusters"};
     const std::optional<Line> line = find_line(layout_, first_, budget_);
     if (!line || line->first >= depth_) return false;
     const auto clusters = find_clusters(layout_, depth_, roots);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/rooted.hpp"
@@ -390,7 +391,7 @@ bool are_registers_rigid(LocalViews& views, const Layout& layout, std::uint64_t 
 
 bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget,
                             std::uint64_t most_work) {
-  constexpr std::size_t fewest_roots = 16;
+  constexpr Threshold<std::size_t> fewest_roots{16, 2, "local roots"};
   const std::uint64_t first = compute_first_occurrence(layout);
   if (roots.size() < fewest_roots || layout.has_equal_registers() || layout.order.empty()) return false;
   std::vector<Vertex> all;

@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/stepped_sums.hpp"
 #include "sightline/sight/view_colours.hpp"
 #include "sightline/symmetry/partition.hpp"
@@ -84,7 +85,7 @@ private:
     std::uint64_t value;
     bool opens;
   };
-  static constexpr std::size_t most_clusters = 16;
+  static constexpr Threshold<std::size_t> most_clusters{16, 1, "near clusters"};
 
   Vertex from(Vertex j) {
     Vertex end = j;

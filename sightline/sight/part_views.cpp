@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 #include "sightline/sight/closed_parts.hpp"
 #include "sightline/sight/local_views.hpp"
@@ -90,7 +91,7 @@ struct Part {
 
 /// The parts in which there are roots; nothing where they are many, or a root is alone in its own.
 std::optional<std::vector<Part>> take_parts(const Layout& layout, const ClosedParts& closed, const std::vector<Vertex>& roots, const Budget& budget) {
-  constexpr std::size_t most_parts = 16;
+  constexpr Threshold<std::size_t> most_parts{16, 1, "residue parts"};
   std::map<Vertex, std::set<Vertex>> by_part;
   for (const Vertex a : roots) {
     const Vertex c = closed.part_of(a);

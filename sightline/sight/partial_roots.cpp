@@ -1,6 +1,7 @@
 // Views that hold all rows of some relations: their isomorphisms are automorphisms of what these relations alone make (docs/theory.md 16.39).
 #include <algorithm>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/product_group.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_sweep.hpp"
@@ -10,7 +11,7 @@ namespace sightline::sight {
 
 namespace {
 
-constexpr std::size_t fewest_roots = 4;  // comparing fewer is as quick
+constexpr Threshold<std::size_t> fewest_roots{4, 1, "partial roots"};  // comparing fewer is as quick
 
 /// Is the group of the relations that have occurred by layer `first` no larger than the layout's, which lies in it?
 bool is_part_group_own(const Layout& layout, const group::Group& layout_group, std::uint64_t first, ViewRecords* records, const Budget& budget) {

@@ -7,6 +7,7 @@
 //  3. Between two views there is no isomorphism if their roots have different names.
 #include <algorithm>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/descending_views.hpp"
 #include "sightline/sight/reach_planes.hpp"
 #include "sightline/sight/root_hash.hpp"
@@ -124,7 +125,7 @@ bool do_plane_views_explain(const Layout& layout, std::uint64_t depth, const std
   struct Cluster {
     std::vector<Vertex> frontier, roots;
   };
-  constexpr std::size_t most_clusters = 48;
+  constexpr Threshold<std::size_t> most_clusters{48, 1, "plane clusters"};
   if (layout.order.empty()) return false;
   const bool one = std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return l == layout.order.front(); });
   if (!one || depth == 0 || layout.layer(1).relations.size() != 1 || !layout.relations[layout.layer(1).relations.front()].is_plain()) return false;

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/pattern.hpp"
 
 namespace sightline::sight {
@@ -42,7 +43,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t most_steps = 8;
+  static constexpr Threshold<std::size_t> most_steps{8, 1, "prefix sums"};
   layout::Vertex vertices_;
   std::map<layout::Vertex, std::vector<std::uint64_t>> sums_;
 };

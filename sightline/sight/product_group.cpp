@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/views.hpp"
 #include "sightline/symmetry/field.hpp"
@@ -409,7 +410,7 @@ std::optional<ProductGroup> find_product_group(const Layout& layout, const Budge
 
 group::Group compute_layout_group(const Layout& layout, const Budget& budget, symmetry::SearchRecord* record) {
   symmetry::SearchRecord named;
-  constexpr Vertex few_tokens = 4096;
+  constexpr Threshold<Vertex> few_tokens{4096, 2, "product group"};
   for (const auto find : {find_named_group, find_circulant_group, find_interval_group, find_cross_group}) {
     if ((find == find_interval_group || find == find_cross_group) && layout.tokens < few_tokens) continue;  // a search takes no time
     if (auto found = find(layout, budget, named)) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 
 namespace sightline::sight {
@@ -128,7 +129,7 @@ void ProductViews::find_mixed(const Cells& cells, Vertex root, const std::vector
 
 ProductViews::Answer explain_products(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number,
                                       const Budget& budget) {
-  constexpr Vertex few_tokens = 4096;
+  constexpr Threshold<Vertex> few_tokens{4096, 2, "product views"};
   if (layout.tokens < few_tokens) return {};
   auto products = ProductViews::make(layout, depth, budget);
   return products ? products->explain(roots, number) : ProductViews::Answer{};

@@ -1,6 +1,7 @@
 #include "sightline/sight/reach.hpp"
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/steady_rows.hpp"
 #include "sightline/sight/closed_parts.hpp"
 #include "sightline/sight/known_orbits.hpp"
@@ -11,8 +12,10 @@ namespace sightline::sight {
 
 namespace {
 
+/// With more orbits of readers than this share of the tokens, columns of all are as quick.
+constexpr Threshold<double> many_orbits{0.25, 1.0, "many orbits"};
 // Below this many vertices the bit columns are quicker than looking for a hub.
-constexpr Vertex small_layout = 1024;
+constexpr Threshold<Vertex> small_layout{1024, 2, "small layouts"};
 
 bool find_causal_chain(const Layout& layout, const Budget& budget) {
   if (layout.registers > 0 || layout.order.empty()) return false;
@@ -149,7 +152,7 @@ ReachAnswer answer_reach(const ReachQuestion& question, const Budget& budget) {
     auto answer = answer_by_stretches(question, budget, false);
     if (!answer && layout.vertices() > small_layout) answer = answer_by_closed_parts(question, budget, false);
     if (!answer && layout.vertices() > small_layout) answer = answer_by_shifts(question, budget, false);
-    if (!answer) answer = answer_by_few_orbits(question, 0.25, budget);
+    if (!answer) answer = answer_by_few_orbits(question, many_orbits, budget);
     if (!answer) answer = answer_by_depth(question, budget);
     return answer ? answer : answer_by_bits(question, budget);
   });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/waiting_rows.hpp"
 
@@ -571,7 +572,7 @@ private:
   std::vector<Vertex> strip_;
   Lane<Words> full_{};  ///< all columns of the strip
   std::vector<Lane<Words>> state_, next_, old_;
-  static constexpr Vertex least_pending = 1024;
+  static constexpr Threshold<Vertex> least_pending{1024, 2, "pending vertices"};
   std::map<std::uint32_t, WaitingRows> pending_;  // by layer; empty: layers are gone through whole
   std::vector<std::uint32_t> waiting_;
   std::vector<Vertex> moved_;

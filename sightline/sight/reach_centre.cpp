@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
 
@@ -236,7 +237,7 @@ private:
     const auto is_open = [&](Vertex i) { return i < tokens_ && upper[i] > near; };
     Vertex count = 0;
     for (Vertex i = 0; i < tokens_; ++i) count += is_open(i) && components_[component_[i]].vertices.size() > 1 ? 1 : 0;
-    if (count > std::max<Vertex>(64, tokens_ / most_open)) return std::nullopt;
+    if (count > std::max<Vertex>(few_open, tokens_ / most_open)) return std::nullopt;
     const Booking while_counting(budget, 3 * sizeof(std::uint64_t) * std::uint64_t{vertices_});
     fresh_.assign(vertices_, 0);
     front_.assign(vertices_, 0);
@@ -292,7 +293,8 @@ private:
   [[nodiscard]] std::uint64_t allowance() const { return (64 + vertices_ / 128) * (vertices_ + out_.ends.size()); }
 
   static constexpr Vertex most_open = 4;       ///< tokens that miss something at a depth: at most one in so many
-  static constexpr std::size_t patience = 16;  ///< by then half of a component is settled, or it never will be
+  static constexpr Threshold<Vertex> few_open{64, 0, "open tokens"};
+  static constexpr Threshold<std::size_t> patience{16, 2, "centre"};  ///< by then half of a component is settled, or it never will be
 
   Vertex tokens_, vertices_;
   Arcs out_, in_;

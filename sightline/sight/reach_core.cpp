@@ -1,6 +1,7 @@
 // Two layers through vertices that everybody reads (stars, global tokens), told from stretches of rows: no row is written down for each reader.
 #include <algorithm>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 
 namespace sightline::sight {
@@ -19,7 +20,7 @@ CoreRow intersect(const CoreRow& a, const CoreRow& b) {
   return both;
 }
 
-constexpr Vertex few_members = 64;
+constexpr Threshold<Vertex> few_members{64, 2, "core members"};
 
 /// Runs without steps as they are, others member by member where these are few.
 void add_members(const layout::Run& run, CoreRow& row) {
@@ -44,7 +45,7 @@ void add_common(const layout::AffineRun& run, Vertex begin, Vertex end, CoreRow&
 
 /// Vertices that every token reads or is, some of them at least; nothing where that is found out to be none. O(segments and runs of the pattern).
 CoreRow find_core(const layout::Pattern& pattern, Vertex tokens, const Budget& budget) {
-  constexpr std::size_t most_ranges = 64;
+  constexpr Threshold<std::size_t> most_ranges{64, 1, "core ranges"};
   CoreRow core{{0, pattern.vertex_count() - 1}}, here;
   std::vector<layout::AffineRun> room;
   const auto& segments = pattern.segments();

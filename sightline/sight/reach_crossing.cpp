@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/stepped_sums.hpp"
 
@@ -179,7 +180,7 @@ bool do_rows_meet_classes(const ReachQuestion& question, const ReadLayer& earlie
   std::vector<Vertex> class_of(tokens);
   std::vector<std::uint64_t> readers, members;
   std::vector<ReadRange> row;
-  constexpr std::size_t most_in_row = 64;
+  constexpr Threshold<std::size_t> most_in_row{64, 2, "crossing rows"};
   for (const ReadGroup& group : earlier.groups) {
     budget.poll();
     row.clear();
@@ -267,7 +268,7 @@ bool does_core_suffice(const ReachQuestion& question, const ReadLayer& earlier, 
   if (!any) return false;
   // The first core token that reads j. What has one is stepped over, by a list of successors for each step.
   std::vector<Vertex> by(tokens, nobody);
-  constexpr std::size_t most_steps = 5;
+  constexpr Threshold<std::size_t> most_steps{5, 1, "crossing steps"};
   std::vector<std::pair<Vertex, std::vector<Vertex>>> successors;
   const auto successors_of = [&](Vertex step) -> std::vector<Vertex>* {
     for (auto& [known, list] : successors) {

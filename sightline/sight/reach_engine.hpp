@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/layout.hpp"
 #include "sightline/sight/reach.hpp"
 
@@ -277,7 +278,7 @@ struct GridFactors {
                                          const std::vector<Vertex>* columns = nullptr);
 
 /// A share of the vertices: so few orbits are followed sooner than views are composed.
-inline constexpr double few_orbits = 1.0 / 64;
+inline constexpr Threshold<double> few_orbits{1.0 / 64, 1.0, "few orbits"};
 /// For answer_by_orbits; nullptr where they are not known, are more than this share of the tokens, or do not answer the question, and for few vertices.
 [[nodiscard]] const std::vector<Vertex>* find_orbits_for(const ReachQuestion& question, double most_share);
 
@@ -296,7 +297,7 @@ struct Shortened {
   std::vector<Vertex> lead;          ///< the first of its stretch
   std::optional<Booking> booking;
 };
-inline constexpr Vertex usual_few = 8192, usual_share = 16;
+inline constexpr Threshold<Vertex> usual_few{8192, 2, "stretches of views"}, usual_share{16, 1, "stretches of views"};
 /// Nothing for less than `few` vertices, or when there are more stretches than a `share`-th of them. O(vertices + segments and runs of the patterns).
 [[nodiscard]] std::optional<Shortened> shorten(const Layout& layout, const Budget& budget, Vertex few = usual_few, Vertex share = usual_share);
 

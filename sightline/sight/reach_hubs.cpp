@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/stepped_sums.hpp"
@@ -63,7 +64,7 @@ std::optional<std::uint64_t> find_full_view(const ReachQuestion& question, Verte
     }
     return true;
   };
-  constexpr std::uint64_t patience = 256;
+  constexpr Threshold<std::uint64_t> patience{256, 4, "hub layers"};
   std::uint64_t high = 1;
   while (high <= patience && !full(high)) high *= 2;
   if (high > patience) return std::nullopt;
@@ -77,7 +78,7 @@ std::optional<std::uint64_t> find_full_view(const ReachQuestion& question, Verte
 
 std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Budget& budget) {
   const Layout& layout = *question.layout;
-  constexpr Vertex worth_it = 1024;
+  constexpr Threshold<Vertex> worth_it{1024, 2, "hubs"};
   if (question.wanted.kind == ClassKind::seen || layout.order.empty() || layout.tokens < 2) return std::nullopt;
   if (layout.vertices() > worth_it && do_offsets_answer(question, budget)) return std::nullopt;
   const ReadLayers layers = find_read_layers(layout, budget);
@@ -102,7 +103,7 @@ std::optional<ReachAnswer> find_by_hubs(const ReachQuestion& question, const Bud
   sampled.count_unseen = false;
   sampled.find_layers = true;
   // Many layers of whole columns cost more than views as intervals do, where these answer.
-  constexpr std::uint64_t usual_layers = 128;
+  constexpr Threshold<std::uint64_t> usual_layers{128, 2, "sampled layers"};
   // Below a reader nothing but two layers, of the first two periods, bounds the answer.
   const bool by_two_only = question.wanted.kind != ClassKind::all;
   std::optional<ReachAnswer> quick = find_layers_of_columns(sampled, &columns, by_two_only ? std::min<std::uint64_t>(usual_layers, 2 * layout.order.size()) : usual_layers, budget);

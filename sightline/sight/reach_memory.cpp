@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "sightline/base/threshold.hpp"
+
 namespace sightline::sight {
 
 namespace {
 
 thread_local ReachMemory* innermost_memory = nullptr;
 
-constexpr Vertex fewest_vertices = 1024;
+constexpr Threshold<Vertex> fewest_vertices{1024, 1, "memory"};
 constexpr std::size_t most_layouts = 8;
 
 }  // namespace

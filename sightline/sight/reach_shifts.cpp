@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/reach_planes.hpp"
@@ -43,7 +44,7 @@ public:
       out.push_back({static_cast<Vertex>(first) - origin, static_cast<Vertex>(last) - origin, range.step});
     }
     // Written one by one, few members are the same whichever runs they come from.
-    constexpr std::uint64_t few = 64;
+    constexpr Threshold<std::uint64_t> few{64, 1, "shifted rows"};
     for (std::size_t k = 0, runs = stepped <= few ? out.size() : 0; k < runs; ++k) {
       const ReadRange range = out[k];
       if (range.step == 1) continue;
@@ -393,7 +394,8 @@ Shift find_shift(const Layout& layout, const Budget& budget) {
     numbers.push_back(l);
   }
   const bool go_down = std::all_of(layers.begin(), layers.end(), [](const Rows& rows) { return rows.go_down(); });
-  const Vertex by = find_period_of_rows(layers, tokens, go_down ? std::max<Vertex>(1, tokens / 8) : 1);
+  constexpr Threshold<Vertex> fewest_periods{8, 2, "periods"};
+  const Vertex by = find_period_of_rows(layers, tokens, go_down ? std::max<Vertex>(1, tokens / fewest_periods) : 1);
   if (by != 1) {
     Shift shift{by, {}};
     if (by != 0) shift.plane = find_plane(layout, by, budget);
@@ -496,7 +498,7 @@ std::optional<ReachAnswer> answer_by_shifts(const ReachQuestion& question, const
   if (shift->plane) {
     if (auto answer = answer_by_plane(question, *shift->plane, budget)) return answer;
   }
-  constexpr std::uint64_t few_layers = 64;
+  constexpr Threshold<std::uint64_t> few_layers{64, 1, "shifted layers"};
   return shift->offsets.empty() ? answer_by_first_columns(question, *shift, cheaply ? std::optional(few_layers) : std::nullopt, budget) : OffsetReach(question, *shift, budget).answer();
 }
 

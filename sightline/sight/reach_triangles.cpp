@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_memory.hpp"
@@ -10,7 +11,7 @@ namespace sightline::sight {
 
 namespace {
 
-constexpr Vertex least_share = 16;  // vertices for each block, at least
+constexpr Threshold<Vertex> least_share{16, 1, "triangles"};  // vertices for each block, at least
 
 /// A layout on one vertex for each block. A block reads itself where its members read all before them within it.
 struct Triangles {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/steady_rows.hpp"
 #include "sightline/sight/reach_engine.hpp"
 
@@ -73,7 +74,7 @@ namespace {
 ReadLayer make_plain_layer(const layout::Pattern& pattern, const Budget& budget) {
   ReadLayer result;
   result.booking.emplace(budget);
-  constexpr std::size_t fewest_runs = 4;
+  constexpr Threshold<std::size_t> fewest_runs{4, 1, "read layers"};
   layout::SteadyRows rows(pattern, fewest_runs);
   std::vector<ReadRange> previous, current, kept;
   std::vector<layout::Run> row;

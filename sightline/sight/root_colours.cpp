@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/rooted.hpp"
@@ -35,8 +36,8 @@ class Steps {
 public:
   /// The number of the step of a run of one colour; nothing when it is to be cut.
   std::optional<std::uint32_t> find(const layout::ColouredRun& run) {
-    constexpr Vertex short_run = 8;
-    constexpr std::size_t most_steps = 5;
+    constexpr Threshold<Vertex> short_run{8, 2, "root runs"};
+    constexpr Threshold<std::size_t> most_steps{5, 1, "root steps"};
     if (run.step == 1 || run.first == run.last) return 0;
     if (run.size() <= short_run) return std::nullopt;
     const auto at = std::find(steps_.begin(), steps_.end(), run.step);

@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "sightline/base/threshold.hpp"
+
 namespace sightline::sight {
 
 namespace {
@@ -154,7 +156,7 @@ void SpanViews::collect(Vertex first, Vertex last, std::vector<Span>& out) const
   const Span middle{lo_[first], hi_[last]};
   out.push_back(middle);
   const std::uint32_t from = list_[first], to = list_[last];
-  constexpr std::uint32_t few = 8;
+  constexpr Threshold<std::uint32_t> few{8, 1, "span views"};
   const std::size_t kept = out.size();
   // Lists that reach beyond the interval: from both ends, until none further in does.
   std::uint32_t low = from, high = to;

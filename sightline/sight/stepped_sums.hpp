@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/pattern.hpp"
 
 namespace sightline::sight {
@@ -45,8 +46,8 @@ private:
     return &changes_.emplace_back(step, std::vector<Value>(sums_.size() + step, 0)).second;
   }
 
-  static constexpr layout::Vertex short_range = 4;
-  static constexpr std::size_t most_steps = 4;
+  static constexpr Threshold<layout::Vertex> short_range{4, 1, "stepped sums"};
+  static constexpr Threshold<std::size_t> most_steps{4, 1, "stepped sums"};
   std::vector<Value> sums_;
   std::vector<std::pair<layout::Vertex, std::vector<Value>>> changes_;
 };

@@ -2,6 +2,7 @@
 // tokens there names them in all of them (docs/theory.md 16.27).
 #include <algorithm>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/view_sweep.hpp"
@@ -112,7 +113,7 @@ private:
 /// y - d by those that are read from there. So c(y) = hash of T(y) and of the c of what visibly reads y is preserved by isomorphisms of all views.
 bool do_readers_name_tokens(const Layout& layout, std::uint64_t depth, const std::vector<std::optional<Offsets>>& offsets, const std::vector<std::uint64_t>& first,
                             const Budget& budget) {
-  constexpr std::size_t most_steps = 32;  // one for each of as many dilations
+  constexpr Threshold<std::size_t> most_steps{32, 1, "translates"};  // one for each of as many dilations
   const Vertex tokens = layout.tokens;
   Booking booking(budget, std::uint64_t{tokens} * 32);
   std::vector<std::int64_t> latest = compute_latest(layout, depth, tokens - 1, budget);

@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "sightline/base/threshold.hpp"
+
 namespace sightline::sight {
 
 namespace {
@@ -12,9 +14,9 @@ using root_hash::mix;
 constexpr Vertex no_vertex = ~Vertex{0};
 constexpr std::uint64_t most_pieces = std::uint64_t{1} << 23;
 /// Steps whose runs are kept whole, 1 included; runs with further steps are cut.
-constexpr std::size_t most_steps = 4;
+constexpr Threshold<std::size_t> most_steps{4, 1, "view steps"};
 /// Runs with steps of at most this length are cut.
-constexpr Vertex short_run = 8;
+constexpr Threshold<Vertex> short_run{8, 2, "view runs"};
 
 bool repeats_colour(const std::vector<layout::ColouredRun>& row, std::vector<std::int64_t>& colours) {
   colours.clear();

@@ -5,12 +5,17 @@
 #include <optional>
 #include <vector>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/even_steps.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/rooted.hpp"
 
 namespace sightline::sight {
+
+/// Fewer roots, or a smaller layout, are compared one by one.
+inline constexpr Threshold<std::size_t> few_near_roots{8, 1, "near views"};
+inline constexpr Threshold<Vertex> few_near_vertices{4096, 1, "near views"};
 
 /// compute_root_colours for one root after the other, to the last bit, on two tokens per symmetric class of the layout's group.
 ///
@@ -43,7 +48,7 @@ public:
   /// Do all isomorphisms between the views of these roots (one per orbit) stay within equal numbers? False may mean: not found out.
   /// Large layouts in which what is near a root names everything (near_views.cpp). O(surroundings of the roots + runs) where that works.
   /// Comparing fewer roots, or smaller views, one by one is as quick: not even tried.
-  [[nodiscard]] bool explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots = 8, Vertex few_vertices = 4096) const;
+  [[nodiscard]] bool explains_all(const std::vector<Vertex>& roots, const std::vector<Vertex>& number, std::size_t few_roots = few_near_roots, Vertex few_vertices = few_near_vertices) const;
   /// The same from how many vertices each token reads in which colour: the ends of a wide window. O(runs + vertices log vertices) for each cluster of roots.
   [[nodiscard]] bool explains_by_rows(const std::vector<Vertex>& roots, const std::vector<Vertex>& number) const;
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/local_views.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/stepped_sums.hpp"
@@ -27,11 +28,11 @@ constexpr std::uint64_t most_work = 8'000'000'000;
 // When a whole group is to be found, which is one figure of the answer and decides nothing.
 constexpr std::uint64_t most_work_for_groups = 1'000'000'000;
 // Views searched for a group beyond that: a search takes a second and more.
-constexpr Vertex most_sampled_vertices = 131'072;
+constexpr Threshold<Vertex> most_sampled_vertices{131'072, 1, "sampled vertices"};
 // From this size on a few views are asked for two tokens whose rows are hidden before anything is written down for all views.
-constexpr Vertex least_for_hidden_twins = 4096;
+constexpr Threshold<Vertex> least_for_hidden_twins{4096, 2, "hidden twins"};
 // Roots looked at before the whole amount is estimated.
-constexpr std::size_t sampled_roots = 16;
+constexpr Threshold<std::size_t> sampled_roots{16, 2, "sampled roots"};
 
 bool are_distinct(const std::vector<std::uint64_t>& colours, Vertex count) {
   if (count > 1 && colours[0] == colours[1]) return false;
@@ -303,7 +304,7 @@ bool ViewSweep::run() {
   if (!open && (do_times_explain(layout, depth_, roots, symmetric_class(), budget_) || do_lines_explain(layout, depth_, roots, budget_))) return explained();
   if (own_classes) records->times_asked.insert(depth_);
   // Where few roots are left (the ends of a window), what is near them is looked at first: matchings describe all rows.
-  constexpr Vertex least_for_few = 4096, rows_per_root = 64;
+  constexpr Threshold<Vertex> least_for_few{4096, 2, "few roots"}, rows_per_root{64, 1, "few roots"};
   const bool few = layout.vertices() >= least_for_few && roots.size() * std::uint64_t{rows_per_root} < layout.vertices();
   if (!open && !few && (do_rows_explain(roots) || do_matchings_explain(layout, depth_, roots, is_symmetry, budget_))) return explained();
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
@@ -345,7 +346,7 @@ bool ViewSweep::run() {
   if (surroundings == SurroundingsAnswer::refuted) return false;
   if (surroundings == SurroundingsAnswer::explained || (!near.is_open && few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_))) return explained();
   if (own_classes && !rigid) records->open.insert(depth_);
-  constexpr Vertex most_in_view = 65536;  // rows go down: no more than stand below
+  constexpr Threshold<Vertex> most_in_view{65536, 1, "suspects"};  // rows go down: no more than stand below
   if (suspect && *suspect < most_in_view && !visit_root(*suspect, colour(*suspect))) return false;
   if (many) {
     if (first_only() && !sample_twins(roots)) return false;
@@ -409,7 +410,7 @@ bool ViewSweep::try_suspects(const std::vector<ProductViews::Suspect>& suspects)
 
 // Many roots whose rows differ in length: the ends of a wide window.
 bool ViewSweep::do_rows_explain(const std::vector<Vertex>& roots) {
-  constexpr std::size_t least = 1024;
+  constexpr Threshold<std::size_t> least{1024, 1, "row lengths"};
   const Layout& layout = *question_.layout;
   if (roots.size() < least || layout.has_equal_registers() || !question_.layout_group->symmetric_classes.empty()) return false;
   const auto views = ViewColours::make(layout, *question_.layout_group, depth_, budget_);
@@ -569,7 +570,7 @@ bool ViewSweep::visit_root(Vertex a, const ViewColours::Colours& colours) {
 
 // scale.md, "What made it cheap" 6: two tokens that nothing in sight tells apart.
 bool ViewSweep::visit_twins(Vertex a, const ViewColours::Colours& colours) {
-  constexpr Vertex small_layout = 8192;
+  constexpr Threshold<Vertex> small_layout{8192, 2, "sparse views"};
   const Vertex tokens = question_.layout->tokens;
   const bool by_place = colours.at.vertex != nullptr;
   const std::vector<Vertex>& number = symmetric_class();

@@ -179,8 +179,8 @@ struct SurroundingsQuestion {
   std::uint64_t depth = 0;
   const std::vector<Vertex>*roots = nullptr, *number = nullptr;
   std::uint64_t most_local = 0;                              ///< steps that small views may take, more than a few (`allow_local_steps`)
-  std::size_t few_roots = 8;                                 ///< no more roots, or a smaller layout: compared one by one
-  Vertex few_vertices = 4096;
+  std::size_t few_roots = few_near_roots;                    ///< no more roots, or a smaller layout: compared one by one
+  Vertex few_vertices = few_near_vertices;
   std::function<bool()> is_rigid;                            ///< nothing: it is not
   bool is_open = false;                                      ///< nothing explains, as was found before: `views` are made alone
   std::function<bool(const AlikeVertices&)> is_refuted;      ///< asked about two that rows which go down do not tell apart

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/sight/kept_rows.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
@@ -300,7 +301,7 @@ std::vector<std::int64_t> bound_times(const Layout& layout, std::uint64_t depth,
 }
 
 bool are_times_few(std::size_t roots, Vertex vertices) {
-  constexpr std::uint64_t most_work = std::uint64_t{1} << 24;  // beyond this, comparing views by their classes is quicker
+  constexpr Threshold<std::uint64_t> most_work{std::uint64_t{1} << 24, 0, "view times"};  // beyond this, comparing views by their classes is quicker
   return std::uint64_t{roots} * vertices <= most_work;
 }
 

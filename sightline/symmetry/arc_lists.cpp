@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/symmetry/run_graph.hpp"
 
 namespace sightline::symmetry {
@@ -10,12 +11,12 @@ namespace sightline::symmetry {
 namespace {
 
 /// Arcs are walked through one by one when there are at most this many per span (a span costs about as much as some arcs) ..
-constexpr std::uint64_t arcs_per_span = 6;
+constexpr Threshold<std::uint64_t> arcs_per_span{6, 1, "arc lists"};
 /// .. or few in all.
-constexpr std::uint64_t few_arcs = std::uint64_t{1} << 15;
+constexpr Threshold<std::uint64_t> few_arcs{std::uint64_t{1} << 15, 0, "arc lists"};
 
 /// A matrix of bytes is kept for graphs of at most this many vertices ..
-constexpr Vertex most_matrix_vertices = 1024;
+constexpr Threshold<Vertex> most_matrix_vertices{1024, 0, "arc matrix"};
 /// .. where at least one pair in this many is an arc.
 constexpr std::uint64_t least_density = 20;
 
@@ -162,7 +163,7 @@ field::Element arc_weight(std::uint32_t relation, std::int64_t colour) {
 }
 
 bool arcs_are_cheaper(std::uint64_t arcs, std::uint64_t spans) {
-  return arcs <= std::max(few_arcs, arcs_per_span * spans) && arcs < std::numeric_limits<std::uint32_t>::max() / 2;
+  return arcs <= std::max<std::uint64_t>(few_arcs, arcs_per_span * spans) && arcs < std::numeric_limits<std::uint32_t>::max() / 2;
 }
 
 bool prefers_arcs(const RunGraph& graph) {

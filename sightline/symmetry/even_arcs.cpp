@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/even_steps.hpp"
 #include "sightline/symmetry/refinement.hpp"
 
@@ -11,10 +12,10 @@ namespace sightline::symmetry {
 
 namespace {
 
-constexpr Vertex few_vertices = 256;
+constexpr Threshold<Vertex> few_vertices{256, 3, "even arcs"};
 /// Spans of so great a share of the vertices are worth it, and cells of that size.
 constexpr Vertex long_share = 8, cell_share = 64;
-constexpr Vertex least_cell = 8, long_enough = 8;
+constexpr Threshold<Vertex> least_cell{8, 2, "even arcs"}, long_enough{8, 2, "even arcs"};
 /// Vertices that stay are listed for so many cells and colours.
 constexpr std::size_t most_lists = 16;
 
@@ -38,7 +39,7 @@ class EvenArcs {
 public:
   EvenArcs(const RunGraph& graph, const Partition& partition, const Budget& budget) : graph_(graph), partition_(partition), budget_(budget) {
     for (Cell cell = 0; cell < partition.cells(); ++cell) {
-      if (partition.size(cell) >= std::max(least_cell, graph.vertices / cell_share)) large_.push_back(cell);
+      if (partition.size(cell) >= std::max<Vertex>(least_cell, graph.vertices / cell_share)) large_.push_back(cell);
     }
   }
 

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "sightline/base/threshold.hpp"
+
 namespace sightline::symmetry {
 
 namespace {
 
 /// So many long rows are compared at a time: each of them is read at a place of its own, and with more places than this nothing stays in the caches.
-constexpr Vertex strip_vertices = 1024;
+constexpr Threshold<Vertex> strip_vertices{1024, 4, "head strips"};
 /// Rows must have so many heads per strip on average, or passing them by strips is the dearer way.
-constexpr std::uint64_t least_heads_per_strip = 8;
+constexpr Threshold<std::uint64_t> least_heads_per_strip{8, 1, "head strips"};
 
 }  // namespace
 
@@ -18,7 +20,7 @@ bool is_symmetric(const HeadLists& rows, Vertex n) {
   std::vector<std::uint32_t> next(n);
   for (Vertex x = 0; x < n; ++x) next[x] = static_cast<std::uint32_t>(std::lower_bound(rows.of(x).begin(), rows.of(x).end(), x) - rows.of(x).begin()) + rows.begin[x];
   const std::uint64_t strips = std::uint64_t{n} * least_heads_per_strip * 2 > rows.heads.size() ? 1 : rows.heads.size() / (std::uint64_t{n} * least_heads_per_strip * 2);
-  const Vertex width = std::max(strip_vertices, static_cast<Vertex>((n + strips - 1) / strips));
+  const Vertex width = std::max<Vertex>(strip_vertices, static_cast<Vertex>((n + strips - 1) / strips));
   std::vector<std::uint32_t> reached(rows.begin.begin(), rows.begin.end() - 1);
   for (std::uint64_t stop = width; stop < std::uint64_t{n} + width; stop += width) {
     for (Vertex i = 0; i < n; ++i) {

@@ -6,14 +6,16 @@
 #include <utility>
 
 #include "sightline/base/mix.hpp"
+#include "sightline/base/threshold.hpp"
 
 namespace sightline::symmetry {
 
 namespace {
 
-constexpr Vertex fewest_vertices = 2048;
+constexpr Threshold<Vertex> fewest_vertices{2048, 2, "listed twins"};
 /// Vertices for each list, at least, and members of lists for each vertex, at most.
-constexpr Vertex least_share = 8, most_members = 32;
+constexpr Threshold<Vertex> least_share{8, 1, "listed twins"};
+constexpr Vertex most_members = 32;
 
 /// The lists of one relation that have readers, numbered by the first.
 struct Lists {

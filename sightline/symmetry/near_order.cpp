@@ -1,19 +1,21 @@
 #include "sightline/symmetry/near_order.hpp"
 
+#include "sightline/base/threshold.hpp"
+
 namespace sightline::symmetry {
 
 namespace {
 
 /// Neighbours at this mean distance are near: some cells of a cache.
-constexpr std::uint64_t near = 512;
+constexpr Threshold<std::uint64_t> near{512, 1, "near order"};
 /// A new numbering must bring neighbours so many times nearer.
-constexpr std::uint64_t least_gain = 4;
+constexpr Threshold<std::uint64_t> least_gain{4, 1, "near order"};
 /// Structures of more neighbours per vertex have no order that is worth much.
 constexpr std::uint64_t most_neighbours = 128;
 /// Vertices with more than so many times the mean number of neighbours are hubs.
-constexpr std::uint64_t hub_times = 8;
+constexpr Threshold<std::uint64_t> hub_times{8, 1, "near order"};
 /// One vertex in so many is looked at to find out how near neighbours are.
-constexpr Vertex sampled = 16;
+constexpr Threshold<Vertex> sampled{16, 1, "near order"};
 
 std::uint64_t distance(Vertex x, Vertex y) { return x < y ? y - x : x - y; }
 

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/symmetry/head_lists.hpp"
 #include "sightline/symmetry/run_graph.hpp"
 
 namespace sightline::symmetry {
 
 /// Block masks and other structures of many relations have twins as a rule, or are few.
-constexpr std::size_t most_plain_relations = 8;
+constexpr Threshold<std::size_t> most_plain_relations{8, 1, "plain relations"};
 
 /// The graph, ready to be searched, of relations that are shown in full and have one colour each. A PlainRelation tells `colour` and `symmetric`,
 /// has_loop(v), and copies its row or column of v, ascending, to a place: copy_row(v, out), copy_column(v, out).

@@ -3,23 +3,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
+
 namespace sightline::symmetry {
 
 namespace {
 
 /// Spans up to this length are added vertex by vertex.
-constexpr Vertex short_span = 8;
+constexpr Threshold<Vertex> short_span{8, 1, "short spans"};
 /// With more difference arrays than this, further steps are expanded.
-constexpr std::size_t most_dense_arrays = 12;
+constexpr Threshold<std::size_t> most_dense_arrays{12, 1, "dense arrays"};
 /// Spans of further steps are added vertex by vertex where there are no difference arrays.
-constexpr std::size_t most_steps = 4;
+constexpr Threshold<std::size_t> most_steps{4, 1, "refinement steps"};
 
 /// Sets of at least this many vertices are counted in the matrix of bytes, where there is one.
-constexpr std::size_t least_counted = 6;
+constexpr Threshold<std::size_t> least_counted{6, 1, "counted vertices"};
 /// Bytes of counters that are added up at a time.
 constexpr std::size_t counter_block = 64;
 /// Up to this many different differences in a cell are told apart by looking at all of them; more are sorted.
-constexpr std::size_t few_parts = 12;
+constexpr Threshold<std::size_t> few_parts{12, 2, "few parts"};
 
 }  // namespace
 
@@ -386,7 +388,7 @@ void Refinement::split_cell(Cell cell, std::span<Record> records) {
   // Parts by ascending difference.
   part_members_.clear();
   part_sizes_.clear();
-  field::Element parts[few_parts];
+  field::Element parts[few_parts.usual()];
   std::size_t count = 0;
   for (const Record& record : records) {
     const auto* const end = parts + count;

@@ -4,15 +4,16 @@
 #include <limits>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/threshold.hpp"
 
 namespace sightline::symmetry {
 
 namespace {
 
 /// More slopes than this are not worth a table of powers each; their runs are expanded.
-constexpr std::size_t most_slopes = 6;
+constexpr Threshold<std::size_t> most_slopes{6, 1, "slopes"};
 /// After so many different rows with steps, no more of them are looked for unless most of those before were met again.
-constexpr std::size_t many_rows = 4096;
+constexpr Threshold<std::size_t> many_rows{4096, 2, "many rows"};
 
 bool has_same_arcs(const Span& a, const Span& b) { return a.first == b.first && a.last == b.last && a.step == b.step && a.slope == b.slope && a.base == b.base; }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/symmetry/arc_lists.hpp"
 #include "sightline/symmetry/span.hpp"
 #include "sightline/symmetry/structure.hpp"
@@ -56,7 +57,7 @@ public:
   }
 
 private:
-  static constexpr std::uint32_t short_list = 8;  ///< lists of so many spans are looked through by halves
+  static constexpr Threshold<std::uint32_t> short_list{8, 1, "short lists"};  ///< lists of so many spans are looked through by halves
   [[nodiscard]] const Span* find_in_long_list(Vertex v);
 
   const RunRelation& relation_;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/symmetry/even_arcs.hpp"
 #include "sightline/symmetry/target_chooser.hpp"
 #include "sightline/symmetry/verification.hpp"
@@ -15,9 +16,9 @@ namespace {
 /// Orbits of stabilisers are only computed where vertices times generators stay below this.
 constexpr std::uint64_t stabiliser_limit = std::uint64_t{1} << 24;
 /// Orbits of a stabiliser cost as much as some nodes: below a node they are only computed once this many have been visited there.
-constexpr std::uint64_t nodes_worth_orbits = 4;
+constexpr Threshold<std::uint64_t> nodes_worth_orbits{4, 1, "orbits in the search"};
 /// Fruitless nodes before the isomorphism search asks for the automorphisms of the second graph.
-constexpr std::uint64_t fruitless_limit = 48;
+constexpr Threshold<std::uint64_t> fruitless_limit{48, 1, "fruitless nodes"};
 
 /// Looks for a leaf below a node of `right` that matches the first path of `left`.
 class Matcher {

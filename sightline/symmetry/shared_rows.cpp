@@ -4,13 +4,14 @@
 #include <map>
 #include <unordered_map>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/symmetry/refinement.hpp"
 
 namespace sightline::symmetry {
 
 namespace {
 
-constexpr Vertex readers_per_row = 8;
+constexpr Vertex readers_per_row = 8;  // never low: structures with many different rows are searched as written graphs, without named rows
 constexpr Vertex no_row = NamedRows::hidden;
 
 /// The different rows of a relation, by reader; equal are those that hold the same vertices in the same colours, however they are cut.
@@ -76,7 +77,7 @@ private:
 
   /// sums[x + step]: over the members of x's residue up to x. For a few steps only.
   const std::vector<std::uint64_t>* find_sums(Vertex step) {
-    constexpr std::size_t most_steps = 3;
+    constexpr Threshold<std::size_t> most_steps{3, 1, "shared row steps"};
     for (const auto& [known, sums] : sums_) {
       if (known == step) return &sums;
     }

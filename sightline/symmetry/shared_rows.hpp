@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/symmetry/orbits.hpp"
 #include "sightline/symmetry/run_graph.hpp"
 
@@ -28,6 +29,8 @@ struct NamedRows {
   /// A map of the vertices that were there, with what the rows must do then; nothing when they cannot. O(moved log moved).
   [[nodiscard]] std::optional<MovedPairs> extend(MovedPairs moved) const;
 };
-[[nodiscard]] std::optional<NamedRows> name_shared_rows(const RunGraph& graph, const Budget& budget, Vertex least_vertices = 4096);
+/// The checker's path has these vertices where the search's has them.
+inline constexpr Threshold<Vertex> least_with_named_rows{4096, 2, "shared rows"};
+[[nodiscard]] std::optional<NamedRows> name_shared_rows(const RunGraph& graph, const Budget& budget, Vertex least_vertices = least_with_named_rows);
 
 }  // namespace sightline::symmetry

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sightline/base/mix.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/stretches.hpp"
 #include "sightline/symmetry/tower.hpp"
 
@@ -11,7 +12,7 @@ namespace sightline::symmetry {
 
 namespace {
 
-constexpr Vertex few_vertices = 2048, share = 16;
+constexpr Threshold<Vertex> few_vertices{2048, 2, "stretches"}, share{16, 1, "stretches"};
 
 /// Stretches of the structure: colours and visibility are the same within them as well. Nothing where they are short.
 std::optional<layout::KeptVertices> keep_stretches(const Structure& structure, const Budget& budget) {
@@ -82,7 +83,7 @@ public:
   /// (docs/theory.md 16.46). Nothing where that is not found out.
   std::optional<std::vector<std::uint32_t>> find_classes() {
     constexpr int most_rounds = 8;
-    constexpr std::size_t few = 64;
+    constexpr Threshold<std::size_t> few{64, 0, "nearly apart"};
     std::vector<std::pair<std::uint64_t, Vertex>> sorted;
     std::size_t known = 0;
     for (int round = 0; round < most_rounds; ++round) {

@@ -4,11 +4,12 @@
 #include <optional>
 
 #include "sightline/base/budget.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/symmetry/run_graph.hpp"
 
 namespace sightline::symmetry {
 
-inline constexpr Vertex most_small_vertices = 1024;
+inline constexpr Threshold<Vertex> most_small_vertices{1024, 2, "small graphs"};
 
 /// The graph that make_run_graph, the twin quotient and complete() would give, where that is arcs over the vertices as they stand:
 /// at most 1,024 vertices, every relation shown in full and of one colour, few arcs or short runs (prefers_arcs), and no twins.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sightline/base/threshold.hpp"
+
 namespace sightline::symmetry {
 
 ColouredRun to_run(const Span& span) {
@@ -65,7 +67,7 @@ std::int64_t find_colour(const std::vector<ColouredRun>& canonical, Vertex x) {
 }
 
 void RowColours::read(const std::vector<ColouredRun>& row) {
-  constexpr std::size_t few_runs = 16;
+  constexpr Threshold<std::size_t> few_runs{16, 1, "few runs"};
   for (const Vertex x : listed_) colours_[x] = -1;
   listed_.clear();
   std::uint64_t members = 0;

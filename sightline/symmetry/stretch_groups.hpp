@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/pattern.hpp"
 
 namespace sightline::symmetry {
@@ -43,7 +44,7 @@ private:
 
 /// Takes away most stretches of one vertex whose key no other stretch has.
 inline void drop_lonely(std::vector<Stretch>& stretches) {
-  constexpr std::size_t few = 64;
+  constexpr Threshold<std::size_t> few{64, 1, "lonely stretches"};
   if (stretches.size() < few) return;
   LonelyKeys lonely(stretches.size());
   for (const Stretch& stretch : stretches) lonely.add(stretch.key);

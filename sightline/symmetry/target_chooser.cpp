@@ -2,12 +2,14 @@
 
 #include <span>
 
+#include "sightline/base/threshold.hpp"
+
 namespace sightline::symmetry {
 
 namespace {
 
 /// Neighbourhoods are compared where they have at most so many vertices.
-constexpr std::size_t most_near = 64;
+constexpr Threshold<std::size_t> most_near{64, 1, "near targets"};
 
 }  // namespace
 

@@ -4,12 +4,13 @@
 #include <optional>
 #include <vector>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/symmetry/refinement.hpp"
 
 namespace sightline::symmetry {
 
 /// Up to this many vertices the target cell is chosen by looking at how cells meet; above, it is the oldest cell, or of pairs the nearest.
-constexpr Vertex careful_choice_limit = 600;
+constexpr Threshold<Vertex> careful_choice_limit{600, 2, "careful choice"};
 
 /// Chooses target cells along the first path. Sizes only shrink there, so the oldest cell is found by a pointer.
 class TargetChooser {

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/layout/even_steps.hpp"
 #include "sightline/symmetry/stretch_groups.hpp"
 
@@ -14,12 +15,12 @@ namespace sightline::symmetry {
 namespace {
 
 /// With more inner colours than this in a relation, only "none" is tried.
-constexpr std::size_t most_inner_colours = 8;
+constexpr Threshold<std::size_t> most_inner_colours{8, 1, "inner colours"};
 /// With more kinds of spans (slope, step) than this, spans of further kinds are expanded.
-constexpr std::size_t most_span_sums = 8;
+constexpr Threshold<std::size_t> most_span_sums{8, 1, "twin sums"};
 
 /// Spans with steps of at most this many members are gone through.
-constexpr Vertex short_span = 64;
+constexpr Threshold<Vertex> short_span{64, 1, "twin spans"};
 
 using field::Element;
 
@@ -375,7 +376,7 @@ private:
 
   /// Long spans of one step whose first vertices are neighbours: do they hold no twins, or whole classes? Some may be longer by a few vertices.
   bool are_whole(std::span<const Span> spans, LongSpans& long_spans) const {
-    constexpr Vertex few = 4;
+    constexpr Threshold<Vertex> few{4, 1, "twin spans"};
     const Vertex step = spans.front().step, first = spans.front().first;
     Vertex shortest = spans.front().last, longest = shortest;  // where the copies of the first vertex end
     for (Vertex k = 0; k < spans.size(); ++k) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sightline/base/threshold.hpp"
+
 namespace sightline::symmetry {
 
 StretchMap::StretchMap(std::vector<std::pair<Vertex, Vertex>> moved, Vertex limit) : moved_(std::move(moved)), limit_(limit) {
@@ -37,7 +39,7 @@ std::optional<ColouredRun> StretchMap::map_stepped(const ColouredRun& run) const
 }
 
 const std::vector<StretchMap::Chain>* StretchMap::find_chains(Vertex step) const {
-  constexpr std::size_t most_steps = 4;
+  constexpr Threshold<std::size_t> most_steps{4, 1, "verified steps"};
   for (const auto& [known, chains] : chains_) {
     if (known == step) return &chains;
   }
@@ -115,7 +117,7 @@ public:
 
 private:
   /// Up to so many spans are looked through for every vertex.
-  static constexpr std::ptrdiff_t few_spans = 8;
+  static constexpr Threshold<std::ptrdiff_t> few_spans{8, 1, "verified spans"};
 
   /// Is (x, colour) mapped into the list?
   [[nodiscard]] bool is_mapped_into(Vertex x, std::int64_t colour, const Span* begin, const Span* end) const {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "sightline/base/threshold.hpp"
 #include "sightline/symmetry/near_order.hpp"
 #include "sightline/symmetry/stretch_groups.hpp"
 #include "sightline/symmetry/tower.hpp"
@@ -13,14 +14,14 @@ namespace sightline::symmetry {
 namespace {
 
 /// Smaller structures are read into bits (small_graph.hpp).
-constexpr Vertex least_vertices = 1025;
+constexpr Threshold<Vertex> least_vertices{1025, 2, "written graphs"};
 constexpr std::uint64_t backward = 0x9e3779b97f4a7c15u;
 /// Vertices that read fewer others do so in less time than they are sorted in.
-constexpr std::uint64_t few_heads = 64;
+constexpr Threshold<std::uint64_t> few_heads{64, 1, "written graphs"};
 /// Rounds of hashes, and those before different ones are counted first; where fewer than one vertex in `few_left` has a hash of its own by then, no more.
 constexpr std::size_t most_rounds = 6, first_count = 3, few_left = 2;
 /// One vertex in so many is looked at to find out whether a round is worth while.
-constexpr Vertex asked = 16;
+constexpr Threshold<Vertex> asked{16, 1, "written graphs"};
 
 /// Says of the row that was added last, whether its reader reads itself.
 void add_loop(WrittenRelation& relation) {

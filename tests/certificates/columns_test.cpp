@@ -139,3 +139,24 @@ TEST_CASE("equal rows are one stretch, and so are rows that move along") {
   graph.complete();
   CHECK(graph.tables[0].columns.stretches.size() < 10);
 }
+
+TEST_CASE("arcs that say nothing go where all readers of a cell have them in spans of one colour") {
+  for (const bool some_are_mixed : {false, true}) {
+    constexpr Vertex n = 320, readers = 64;
+    Graph graph;
+    graph.vertices = n;
+    graph.colour.assign(n, 0);
+    graph.add_table();
+    for (Vertex i = 0; i < readers; ++i) {  // colour 1 for even vertices, 2 for odd ones
+      std::vector<Run> row{{readers, n - 2, 2, 1, 0}, {readers + 1, n - 1, 2, 2, 0}};
+      if (some_are_mixed && i % 2 == 1) {
+        row.clear();
+        for (Vertex j = readers; j < n; j += 2) row.push_back({j, j + 1, 1, 1, 1});
+      }
+      graph.add_rows(row, true, 1);
+    }
+    graph.add_rows({}, true, n - readers);
+    graph.complete();
+    CHECK(checker::drop_even_arcs(graph).has_value() == !some_are_mixed);
+  }
+}
