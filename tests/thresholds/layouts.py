@@ -146,6 +146,35 @@ def video(rng, n):
     return frames * patches, together(rng, [space, time] if rng.random() < 0.7 else [time, space])
 
 
+def crosses(rng, n):
+    """Rows and columns of a grid in full, in one pattern, in heads or in turn, beside windows on it."""
+    height = rng.randint(2, max(2, min(12, n // 2)))
+    shape = [height, height if rng.random() < 0.5 and height * height <= n else max(2, n // height)]
+    lines = together(rng, [{"kind": "grid", "shape": shape, "rows": True}, {"kind": "grid", "shape": shape, "columns": True}])
+    if rng.random() < 0.5:
+        lines = [{"kind": "union", "of": [{"kind": "grid", "shape": shape, "rows": True}, {"kind": "grid", "shape": shape, "columns": True}]}]
+    near = [{"kind": "grid", "shape": shape, "window": [rng.randint(0, 2), rng.randint(0, 2)]} if rng.random() < 0.8 else grid(rng, shape) for _ in range(rng.randint(1, 2))]
+    layers = lines + near if rng.random() < 0.7 else near + lines
+    nested = any(layer["kind"] == "per_head" for layer in layers)
+    return shape[0] * shape[1], layers if nested or rng.random() < 0.7 else together(rng, layers)
+
+
+def packed(rng, n):
+    """Sequences packed into one: what is read lies in the own one, some of which are of one length."""
+    lengths, left = [], n
+    some = [rng.randint(2, max(2, n // 2)) for _ in range(2)]
+    while left > 0:
+        lengths.append(min(left, rng.choice(some)))
+        left -= lengths[-1]
+    begins = [sum(lengths[:k]) for k in range(len(lengths))]
+
+    def within(reads):
+        return rows([{b + j for j in range(size) if i == j or reads(i, j, size)} for b, size in zip(begins, lengths) for i in range(size)], n)
+    step, near, causal = rng.randint(1, 2), rng.randint(1, 3), rng.random() < 0.5
+    kinds = [lambda i, j, size: abs(i - j) <= near, lambda i, j, size: (i - j) % step == 0 and abs(i - j) <= 3 * step, lambda i, j, size: j == 0 or i == 0, lambda i, j, size: j % 2 == 0]
+    return n, together(rng, [within(lambda i, j, size, kind=kind: kind(i, j, size) and (j <= i or not causal)) for kind in rng.sample(kinds, rng.randint(1, 2))])
+
+
 def dilations(rng, n):
     first, before, after = rng.choice([1, 2, 3]), rng.randint(0, 2), rng.randint(0, 2)
     wrap, causal = rng.random() < 0.2, rng.random() < 0.4
@@ -200,7 +229,7 @@ def star(rng, n):
     return n, [{"kind": "star"} if rng.random() < 0.7 else window(rng, n) for _ in range(rng.randint(1, 2))] + [{"kind": "star"}]
 
 
-FAMILIES = {**{name: alone(name) for name in ONE}, "mixed": mixed, "grids": grids, "video": video, "dilations": dilations, "segments": segments, "summaries": summaries,
+FAMILIES = {**{name: alone(name) for name in ONE}, "mixed": mixed, "grids": grids, "video": video, "crosses": crosses, "packed": packed, "dilations": dilations, "segments": segments, "summaries": summaries,
             "parts": parts, "butterfly": butterfly, "star": star}
 
 
