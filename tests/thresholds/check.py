@@ -133,7 +133,7 @@ def differences(usual, low, definition, case):
     found = []
     if usual is not None and "error" not in usual:
         mine, theirs = facts(low), facts(usual)
-        compared = mine if low["verdict"] != "unknown" else ("order", "orbits", "unseen")  # a bound on steps: not wrong
+        compared = mine if "unknown" not in (mine["verdict"], theirs["verdict"]) else ("order", "orbits", "unseen")  # a bound on steps: not wrong
         found += [f"{key}: {mine[key]}, at usual thresholds {theirs[key]}" for key in compared if mine[key] != theirs[key] and not (key == "orbits" and None in (mine[key], theirs[key]))]
     if definition and "gave_up" not in definition:
         found += against_definition(low, definition, case)

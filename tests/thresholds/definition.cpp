@@ -278,7 +278,7 @@ private:
     }
     result.root = result.place(a);
     const std::size_t size = result.vertices.size();
-    for (const int v : result.vertices) result.structure.colour.push_back(mix(layout_.colour[v] + mix(2 * static_cast<std::uint64_t>(times[v]) + (v == a ? 1 : 0))));
+    for (const int v : result.vertices) result.structure.colour.push_back(mix(3 * layout_.colour[v] + mix(2 * static_cast<std::uint64_t>(times[v]) + (v == a ? 1 : 0))));
     for (int l = 0; l < period(); ++l) {
       Matrix rows(size, std::vector<int>(size, 0));
       std::vector<bool> shown(size);
