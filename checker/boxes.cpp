@@ -191,7 +191,8 @@ std::unique_ptr<Boxes> Boxes::find(const Layout& layout) {
       for (const std::uint32_t r : layout.layers[l]) all.insert(all.end(), of_relation.at(r).begin(), of_relation.at(r).end());
       good = !result->layers_.emplace(l, thin_out(all)).first->second.empty();
     }
-    if (good) return result;
+    // Single boxes are products, which are asked side by side (grid.cpp).
+    if (good && std::ranges::any_of(result->layers_, [](const auto& layer) { return layer.second.size() > 1; })) return result;
   }
   return nullptr;
 }

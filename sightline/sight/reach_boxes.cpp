@@ -256,6 +256,8 @@ std::optional<Boxes> find_boxes(const Layout& layout, Vertex width, const std::v
     if (!kept) return std::nullopt;
     boxes.layers[l] = *std::move(kept);
   }
+  // Single boxes are products, which are asked side by side (reach_grid.cpp).
+  if (std::all_of(boxes.layers.begin(), boxes.layers.end(), [](const std::vector<Box>& layer) { return layer.size() <= 1; })) return std::nullopt;
   return boxes;
 }
 
