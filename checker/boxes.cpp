@@ -176,6 +176,13 @@ std::unique_ptr<Boxes> Boxes::find(const Layout& layout) {
   for (const Vertex width : widths) {
     constexpr Vertex most_side = 2048;
     if (width < 2 || layout.tokens % width != 0 || layout.tokens / width < 2 || std::max(width, layout.tokens / width) > most_side) continue;
+    // Token 0 has the boxes of all: where it shows but one by each relation, and layers have one relation, these are products (grid.cpp).
+    const bool may_have_two = std::ranges::any_of(relations, [&](std::uint32_t r) {
+      layout.relations[r].pattern->row(0, row);
+      const auto kinds = split(row, width);
+      return kinds && kinds->size() > 1;
+    });
+    if (!may_have_two && std::ranges::all_of(layout.order, [&](std::uint32_t l) { return layout.layers[l].size() < 2; })) continue;
     std::unique_ptr<Boxes> result(new Boxes(layout, width));
     std::map<std::uint32_t, std::vector<BoxPair>> of_relation;
     bool good = true;

@@ -114,6 +114,9 @@ public:
     return std::move(boxes_);
   }
 
+  /// Does token 0, and so each, read more than one box?
+  bool shows_two() { return read(0) && parts_.size() > 1; }
+
 private:
   /// A set of grid rows, all with the same columns.
   struct Part {
@@ -239,6 +242,15 @@ std::set<Vertex> propose_widths(const Layout& layout, const std::vector<bool>& u
 }
 
 std::optional<Boxes> find_boxes(const Layout& layout, Vertex width, const std::vector<bool>& used, const Budget& budget) {
+  // Single boxes are products, which are asked side by side (reach_grid.cpp).
+  bool may_have_two = false;
+  for (std::size_t l = 0; l < used.size() && !may_have_two; ++l) {
+    const std::vector<std::uint32_t>& relations = layout.layers[l].relations;
+    may_have_two = used[l] && (relations.size() > 1 || std::any_of(relations.begin(), relations.end(), [&](std::uint32_t r) {
+                                 return BoxFinder(layout.relations[r].pattern(), layout.tokens, width, budget).shows_two();
+                               }));
+  }
+  if (!may_have_two) return std::nullopt;
   Boxes boxes{width, layout.tokens / width, std::vector<std::vector<Box>>(used.size())};
   std::map<std::uint32_t, std::vector<Box>> known;
   for (std::size_t l = 0; l < used.size(); ++l) {
