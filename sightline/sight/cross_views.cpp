@@ -47,15 +47,16 @@ std::optional<Shape> measure(const std::vector<layout::Run>& row, Vertex reader,
   return shape;
 }
 
-/// Of all readers alike, or nothing.
+/// Of all readers alike, whole lines or nothing of them; else nothing.
 std::optional<Shape> measure(const layout::Relation& relation, Vertex width, const Budget& budget) {
+  const auto is_whole = [](Vertex members, Vertex line) { return members == 0 || members == line - 1; };
   std::optional<Shape> all;
   std::vector<layout::Run> row;
   for (Vertex i = 0; i < relation.tokens(); ++i) {
     budget.poll();
     relation.pattern().row(i, row);
     const std::optional<Shape> shape = measure(row, i, width);
-    if (!shape || (all && *all != *shape)) return std::nullopt;
+    if (!shape || (all && *all != *shape) || !is_whole(shape->in_row, width) || !is_whole(shape->in_column, relation.tokens() / width)) return std::nullopt;
     all = shape;
   }
   return all;
