@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <set>
 
 #include "bit_reach.hpp"
@@ -215,9 +214,7 @@ public:
 
   std::vector<Vertex> count;  ///< by token: how many of those that count it sees
 
-  [[nodiscard]] bool sees(Vertex i, Vertex j) const {
-    return std::ranges::any_of(seen_, [&](const BoxPair& box) { return box.rows.get(i / grid_.width_, j / grid_.width_) && box.columns.get(i % grid_.width_, j % grid_.width_); });
-  }
+  [[nodiscard]] bool sees(Vertex i, Vertex j) const { return hold(seen_, i, j); }
 
   /// Calls visit(q) after each layer that shows more, until it says false, nothing changes any more, or `depth`. False: given up.
   template <class Visit>
@@ -260,11 +257,15 @@ public:
 
   /// Does i see j now, and not before the last layer?
   [[nodiscard]] bool is_new(Vertex i, Vertex j) const {
-    const bool old = std::ranges::any_of(before_, [&](const BoxPair& box) { return box.rows.get(i / grid_.width_, j / grid_.width_) && box.columns.get(i % grid_.width_, j % grid_.width_); });
-    return !old && sees(i, j);
+    return !hold(before_, i, j) && sees(i, j);
   }
 
 private:
+  [[nodiscard]] bool hold(const std::vector<BoxPair>& boxes, Vertex i, Vertex j) const {
+    const Vertex width = grid_.width_;
+    return std::ranges::any_of(boxes, [&](const BoxPair& box) { return box.rows.get(i / width, j / width) && box.columns.get(i % width, j % width); });
+  }
+
   const Boxes& grid_;
   const ReachQuestion& question_;
   std::vector<BoxPair> seen_, before_;

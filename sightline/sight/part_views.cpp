@@ -150,10 +150,12 @@ bool do_closed_parts_explain(const Layout& layout, const group::Group& layout_gr
       if (members.size() > 1) group.symmetric_classes.push_back(std::move(members));
     }
     const auto is_part_symmetry = [&](const group::Permutation& tau) {
-      std::vector<group::Point> images(layout.tokens);
-      for (Vertex j = 0; j < layout.tokens; ++j) images[j] = j;
-      for (const group::Point k : tau.moved()) images[whole(k)] = whole(tau(k));
-      return is_symmetry(group::Permutation::from_images(images));
+      std::vector<group::Point> moved, image;  // the part keeps the order of the line
+      for (std::size_t k = 0; k < tau.moved().size(); ++k) {
+        moved.push_back(whole(tau.moved()[k]));
+        image.push_back(whole(tau.image()[k]));
+      }
+      return is_symmetry(group::Permutation::from_support(std::move(moved), std::move(image)));
     };
     const std::vector<Vertex> asked(part.roots.begin(), part.roots.end());
     if (do_translates_explain(part.layout, depth, budget) || do_offsets_explain(part.layout, depth, budget)) return true;

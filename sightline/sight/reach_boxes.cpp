@@ -326,9 +326,10 @@ private:
     walk_.start();
   }
 
-  [[nodiscard]] bool sees(Vertex i, Vertex j) const {
+  [[nodiscard]] bool sees(Vertex i, Vertex j) const { return hold(state_, i, j); }
+  [[nodiscard]] bool hold(const std::vector<Box>& boxes, Vertex i, Vertex j) const {
     const Vertex w = boxes_.width;
-    return std::any_of(state_.begin(), state_.end(), [&](const Box& box) { return box.down.has(i / w, j / w) && box.across.has(i % w, j % w); });
+    return std::any_of(boxes.begin(), boxes.end(), [&](const Box& box) { return box.down.has(i / w, j / w) && box.across.has(i % w, j % w); });
   }
 
   /// By token how many of those that count it sees.
@@ -426,15 +427,9 @@ private:
     std::vector<Box> old = state_;
     while (next_change(q, std::nullopt)) {
       const auto i = static_cast<Vertex>(std::mismatch(seen_.begin(), seen_.end(), before_.begin()).first - seen_.begin());
-      std::swap(old, state_);  // as it was before the layer
-      std::vector<bool> known(question_.layout->tokens);
-      for (Vertex j = 0; j < known.size(); ++j) known[j] = sees(i, j);
-      std::swap(old, state_);
-      for (Vertex j = question_.wanted.ordinary_only ? 1 : 0; j < known.size(); ++j) {
-        if (known[j] || !sees(i, j)) continue;
-        reach = {q, UnreachablePair{i, j}};
-        break;
-      }
+      Vertex j = question_.wanted.ordinary_only ? 1 : 0;  // there is one that came into view
+      while (hold(old, i, j) || !sees(i, j)) ++j;
+      reach = {q, UnreachablePair{i, j}};
       old = state_;
     }
     return !is_too_much_;

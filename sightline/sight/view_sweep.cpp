@@ -196,6 +196,14 @@ std::vector<Vertex> list_seen(const std::vector<bool>& seen, Vertex tokens) {
   return list;
 }
 
+std::vector<Vertex> list_seen(const std::vector<std::int64_t>& latest, Vertex tokens) {
+  std::vector<Vertex> list;
+  for (Vertex j = 0; j < tokens; ++j) {
+    if (latest[j] >= 0) list.push_back(j);
+  }
+  return list;
+}
+
 Move make_move(Vertex a, const group::Permutation& tau, const std::vector<Vertex>& seen) {
   Move move{a, tau(a), {}};
   move.tau.reserve(seen.size());
@@ -422,10 +430,7 @@ bool ViewSweep::try_alike(const AlikeVertices& alike) {
   const Layout& layout = *question_.layout;
   if (std::max(alike.x, alike.y) >= layout.tokens) return true;
   const std::vector<std::int64_t> latest = compute_latest(layout, depth_, alike.root, budget_);
-  std::vector<Vertex> seen;
-  for (Vertex j = 0; j < layout.tokens; ++j) {
-    if (latest[j] >= 0) seen.push_back(j);
-  }
+  const std::vector<Vertex> seen = list_seen(latest, layout.tokens);
   const group::Permutation swap = group::Permutation::transposition(alike.x, alike.y);
   const Move move = make_move(alike.root, swap, seen);
   return explains(move) || !is_swap_of_view(alike.root, swap) || found(move);
@@ -458,10 +463,7 @@ bool ViewSweep::try_hidden_twins(const std::vector<Vertex>& roots) {
     const std::optional<std::vector<std::uint64_t>> read = hash_visible_readers(layout, latest, first, budget_);
     if (!read) continue;
     std::unordered_map<std::uint64_t, Vertex> previous;
-    std::vector<Vertex> seen;
-    for (Vertex j = 0; j < layout.tokens; ++j) {
-      if (latest[j] >= 0) seen.push_back(j);
-    }
+    const std::vector<Vertex> seen = list_seen(latest, layout.tokens);
     int tries = most_tries;
     for (std::size_t k = 0; k < seen.size() && tries > 0; ++k) {
       const Vertex j = seen[k];

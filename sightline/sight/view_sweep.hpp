@@ -131,6 +131,8 @@ private:
 [[nodiscard]] Move make_move(Vertex a, const group::Permutation& tau, const std::vector<Vertex>& seen);
 /// The tokens in sight, in order.
 [[nodiscard]] std::vector<Vertex> list_seen(const std::vector<bool>& seen, Vertex tokens);
+/// The same from t_a(j), negative for those out of sight.
+[[nodiscard]] std::vector<Vertex> list_seen(const std::vector<std::int64_t>& latest, Vertex tokens);
 /// What a move does in sight of its root, and nothing elsewhere; nothing where it leaves what is in sight. `tau` in order.
 [[nodiscard]] std::optional<group::Permutation> permute_seen(const Move& move);
 

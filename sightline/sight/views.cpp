@@ -84,10 +84,7 @@ private:
         const Vertex a = k == 0 ? mover : k <= mover ? k - 1 : k;
         if (leaves(a, g)) continue;
         const std::vector<std::int64_t> latest = compute_latest(*question_.layout, depth_, a, budget_);
-        std::vector<Vertex> seen;
-        for (Vertex j = 0; j < tokens; ++j) {
-          if (latest[j] >= 0) seen.push_back(j);
-        }
+        const std::vector<Vertex> seen = list_seen(latest, tokens);
         const Move move = make_move(a, g, seen);
         if (!explains(move)) return found(move);
         if (wanted_.everything() && move.tau.size() == tokens) break;
