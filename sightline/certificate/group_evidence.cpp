@@ -160,11 +160,16 @@ json to_evidence(const std::vector<std::vector<group::Point>>& classes) {
 
 json make_group_evidence(const symmetry::Structure& structure, Vertex tokens, const Budget& callers_budget) {
   const Budget budget = callers_budget;
-  TwinTower tower = TwinTower::make_shrunk(structure, budget);
-  tower.complete_for_search(tokens, budget);
+  // On the graph of the search that answered: on another one it finds other generators of the same group.
+  const TwinTower tower = TwinTower::make_for_search(structure, tokens, budget);
+  const symmetry::Automorphisms found = tower.search(tokens, budget);
+  if (found.is_tight) {
+    json chosen = json::array();
+    for (const Vertex v : found.path) chosen.push_back(tower.first_of_fibre(v));
+    return {{"failed", json::array()}, {"generators", print_generators(tower, found.generators)}, {"path", std::move(chosen)}, {"twins", tower.inner_colours()}};
+  }
   const symmetry::RunGraph& graph = tower.graph();
   const std::vector<std::uint8_t> prefer = tower.prefer_tokens(tokens);
-  const symmetry::Automorphisms found = tower.search(tokens, budget);
   json failed = json::array();
   Path path;
   std::size_t counted = 0, length = 0;
