@@ -13,6 +13,7 @@
 #include "sightline/base/error.hpp"
 #include "sightline/base/npy.hpp"
 #include "sightline/layout/mask_file.hpp"
+#include "sightline/layout/mask_scipy.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 
 namespace sightline::design {
@@ -168,6 +169,7 @@ void read_property(std::string_view line, const std::string& file, std::size_t n
 }  // namespace
 
 ColouredGraph parse_graph(std::string_view text, const std::string& file) {
+  if (text.starts_with("PK") || text.starts_with("\x93NUMPY")) throw InputError(fmt::format("{}: expected graph6, an edge list or MatrixMarket, found arrays of NumPy (mask:{} reads them)", file, file));
   if (text.starts_with("%%MatrixMarket")) {
     const std::optional<Point> size = find_mask_size(text);
     if (!size) throw InputError(fmt::format("{}: expected a line: rows columns entries, found none", file));
@@ -311,6 +313,7 @@ group::Group compute_symmetry(const ColouredGraph& graph, const Budget& budget) 
 }
 
 std::optional<Point> find_mask_size(std::string_view bytes) {
+  const auto to_size = [](std::uint64_t size) { return size == 0 || size > most_vertices ? std::nullopt : std::optional(static_cast<Point>(size)); };
   std::uint64_t size = 0;
   if (bytes.starts_with("\x93NUMPY")) {
     const std::size_t at = bytes.substr(0, 1000).find("'shape': (");
@@ -322,12 +325,15 @@ std::optional<Point> find_mask_size(std::string_view bytes) {
     try {
       const Budget budget;
       NpzArchive archive(bytes);
+      if (layout::is_scipy_matrix(archive)) size = layout::find_scipy_size(archive, budget).value_or(0);
       const auto named = std::find(archive.names().begin(), archive.names().end(), "mask");
-      if (named == archive.names().end() && archive.names().size() != 1) return std::nullopt;
+      if (size > 0 || (named == archive.names().end() && archive.names().size() != 1)) return to_size(size);
       const std::string array = archive.unpack(named == archive.names().end() ? 0 : static_cast<std::size_t>(named - archive.names().begin()), std::uint64_t{1} << 32, budget);
       const NpyFile npy = parse_npy(array);
       if (npy.shape.size() >= 2) size = npy.shape.back();
     } catch (const NpyError&) {
+      return std::nullopt;
+    } catch (const layout::MaskError&) {
       return std::nullopt;
     }
   } else if (bytes.starts_with("%%MatrixMarket")) {
@@ -346,8 +352,7 @@ std::optional<Point> find_mask_size(std::string_view bytes) {
       }
     }
   }
-  if (size == 0 || size > most_vertices) return std::nullopt;
-  return static_cast<Point>(size);
+  return to_size(size);
 }
 
 group::Group read_symmetry(const std::string& source, const std::string& file, const std::string& folder, Bonds bonds,

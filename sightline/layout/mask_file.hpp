@@ -30,7 +30,8 @@ public:
 ///   2^32 - 1 are colours, as integers are; with a fraction among them nonzero = attends, uncoloured.
 [[nodiscard]] Pattern read_npy(std::string_view bytes, Vertex vertices, const Budget& budget);
 
-/// The only array of a .npz archive, or the one named "mask".
+/// The only array of a .npz archive, or the one named "mask"; or a sparse matrix as scipy.sparse.save_npz writes it (csr, csc, bsr, coo, dia): what is stored
+/// is as in read_npy, but for masks that are added to scores, and zeros that are stored are absent. An entry that is there twice is an error.
 [[nodiscard]] Pattern read_npz(std::string_view bytes, Vertex vertices, const Budget& budget);
 
 /// MatrixMarket "matrix coordinate", pattern, integer or real, general or symmetric; 1-based, row = reader. Integer values

@@ -9,6 +9,7 @@
 
 #include "sightline/base/npy.hpp"
 #include "sightline/layout/mask_file.hpp"
+#include "sightline/layout/mask_scipy.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 
 namespace sightline::layout {
@@ -120,9 +121,10 @@ Pattern read_npy(std::string_view bytes, Vertex vertices, const Budget& budget) 
 Pattern read_npz(std::string_view bytes, Vertex vertices, const Budget& budget) {
   try {
     NpzArchive archive(bytes);
+    if (is_scipy_matrix(archive)) return read_scipy_matrix(archive, vertices, budget);
     const std::vector<std::string>& names = archive.names();
     const auto named = std::find(names.begin(), names.end(), "mask");
-    if (names.size() != 1 && named == names.end()) throw MaskError(0, "one array, or one named mask", fmt::format("{} others", names.size()));
+    if (names.size() != 1 && named == names.end()) throw MaskError(0, "one array, one named mask, or a sparse matrix of SciPy (save_npz)", fmt::format("{} others", names.size()));
     const std::uint64_t most = std::uint64_t{vertices} * vertices * 8 + (std::uint64_t{1} << 20);
     const auto index = names.size() == 1 ? 0 : static_cast<std::size_t>(named - names.begin());
     const std::string array = archive.unpack(index, most, budget);

@@ -117,6 +117,36 @@ def npzs():
     return result + damaged(result, 15)
 
 
+def sparse_matrices():
+    """As scipy.sparse.save_npz writes them: csr, csc, bsr, coo, dia."""
+    result = []
+    numbers = lambda values, pack="<i": npy({"<i": "<i4", "<q": "<i8", "?": "|b1", "<f": "<f4"}[pack], False, f"({len(values)},)", b"".join(struct.pack(pack, v) for v in values))
+    for k in range(40):
+        rows = [sorted(rng.sample(range(8), rng.randrange(1, 5))) for _ in range(8)]
+        kind = ["csr", "csc", "coo", "bsr", "dia"][k % 5]
+        pack = ["<q", "?", "<f", "<i"][k % 4]
+        begins = [sum(map(len, rows[:i])) for i in range(9)]
+        flat = [j for row in rows for j in row]
+        data = numbers([1 + (k % 8 > 3) * (j % 3) for j in flat], pack)
+        arrays = {"indices": numbers(flat), "indptr": numbers(begins), "format": npy("|S3", False, "()", kind.encode()), "shape": numbers([8, 8], "<q"), "data": data}
+        if kind == "coo":
+            arrays |= {"row": numbers([i for i, row in enumerate(rows) for _ in row]), "col": arrays.pop("indices")}
+            del arrays["indptr"]
+        if kind == "bsr":
+            blocks = [row[:2] for row in rows[:4]]
+            flat = [j // 2 for row in blocks for j in row]
+            arrays["indptr"], arrays["indices"] = numbers([sum(map(len, blocks[:i])) for i in range(5)]), numbers(flat)
+            arrays["data"] = npy("|b1", False, (len(flat), 2, 2), bytes(rng.randrange(2) for _ in range(4 * len(flat))))
+        if kind == "dia":
+            arrays = {key: arrays[key] for key in ("format", "shape")} | {"offsets": numbers([-2, 0, 3]), "data": npy("<i4", False, (3, 8), struct.pack("<24i", *[1] * 24))}
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED][k % 2]) as archive:
+            for name, array in arrays.items():
+                archive.writestr(zipfile.ZipInfo(name + ".npy"), array)
+        result.append(stream.getvalue())
+    return result + damaged(result, 15)
+
+
 def safetensors():
     result = []
     names = ["a", "layers.0.mixer.q.weight", "input.positions", "z\u00e9", "", "output.head.bias"]
@@ -268,3 +298,5 @@ if __name__ == "__main__":
     save("data-csv", csvs())
     save("expression", expressions())
     save("proof", proofs(str(pathlib.Path(sys.argv[1]).resolve())))
+    rng.seed(77)  # whatever was drawn before
+    save("sparse-npz", sparse_matrices())

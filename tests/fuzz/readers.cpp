@@ -130,6 +130,7 @@ const std::map<std::string, Reader, std::less<>>& readers() {
       {"config", [](std::string_view text) { (void)huggingface::import_config(text, "config.json", {}); }},
       {"npy", [](std::string_view bytes) { (void)layout::read_npy(bytes, vertices, Budget{}); }},
       {"npz", [](std::string_view bytes) { (void)layout::read_npz(bytes, vertices, Budget{}); }},
+      {"sparse-npz", [](std::string_view bytes) { (void)layout::read_npz(bytes, vertices, Budget{}); }},
       {"mtx", [](std::string_view text) { (void)layout::read_matrix_market(text, vertices, Budget{}); }},
       {"edges", [](std::string_view text) { (void)layout::read_edge_list(text, vertices, Budget{}); }},
       {"certificate", [](std::string_view text) { (void)checker::check_certificate(text); }},

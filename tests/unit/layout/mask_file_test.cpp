@@ -210,7 +210,7 @@ TEST_CASE("archives: the only array, or the one named mask") {
   };
   check({{"anything.npy", array}});
   check({{"other.npy", "junk"}, {"mask.npy", array}});
-  CHECK(file_error(make_spec(make_npz(folder, {{"a.npy", array}, {"b.npy", array}}))).find("expected one array, or one named mask, found 2 others") != std::string::npos);
+  CHECK(file_error(make_spec(make_npz(folder, {{"a.npy", array}, {"b.npy", array}}))).find("expected one array, one named mask, or a sparse matrix of SciPy (save_npz), found 2 others") != std::string::npos);
   // Much promised by little: two megabytes of zeros behind a small header, for a mask of three tokens.
   CHECK(file_error(make_spec(make_npz(folder, {{"a.npy", array + std::string(3u << 20, '\0')}}))).find("expected a mask of 3 x 3, found a larger array") != std::string::npos);
   CHECK(file_error(make_spec(folder.write("bad.npz", "no archive"))).find("expected a .npz archive") != std::string::npos);
