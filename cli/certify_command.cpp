@@ -150,7 +150,7 @@ Exit certify_file(const std::string& file, const CertifyOptions& options, Crew* 
   Budget budget = make_budget(options.limits);
   budget.crew = crew;
   std::vector<std::string> named;
-  architecture::Architecture a = load_architecture(file, options.import.options(), options.files.size() == 1, &named);
+  architecture::Architecture a = load_layout(file, options.import.options(), options.files.size() == 1, &named);
   apply_requirement(a, options.require, named);
   expect_writable(options.save, named);
   expect_writable(options.fix, named);
@@ -188,7 +188,7 @@ Exit certify_file(const std::string& file, const CertifyOptions& options, Crew* 
 void add_certify(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<CertifyOptions>();
   CLI::App* command = app.add_subcommand("certify", "say what an architecture can and cannot express");
-  command->add_option("FILE", options->files, "architecture (.toml, .json) or Hugging Face config.json")->required();
+  command->add_option("FILE", options->files, "architecture (.toml, .json), Hugging Face config.json or mask (.npy, .npz, .mtx, .edges)")->required();
   command->add_option("--save", options->save, "write the certificate: the answer with its evidence, for sightline check");
   command->add_flag("--json", options->json, "one JSON object per line and file");
   command->add_flag("--canonical", options->canonical, "print the architecture as canonical JSON and stop");

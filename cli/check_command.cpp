@@ -26,7 +26,7 @@ struct CheckOptions {
 
 /// The embedded architecture as canonical text, against a file that the library converts.
 std::optional<std::string> find_difference(const std::string& certificate, const CheckOptions& options) {
-  const architecture::Architecture a = load_architecture(options.architecture, options.import.options());
+  const architecture::Architecture a = load_layout(options.architecture, options.import.options());
   const checker::Json parsed = checker::parse(certificate);
   if (checker::print(parsed["architecture"]) == architecture::to_canonical_json(a)) return std::nullopt;
   const checker::Json& tokens = parsed["architecture"]["tokens"];
@@ -86,7 +86,7 @@ void add_check(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand("check", "confirm every claim of a certificate or a proof, without search");
   command->add_option("CERT", options->files, "certificates (certify --save) or proofs (falsify --save)")->required();
-  command->add_option("--architecture", options->architecture, "also compare with this architecture or config.json");
+  command->add_option("--architecture", options->architecture, "also compare with this architecture, config.json or mask");
   options->threads.add_to(*command);
   options->import.add_to(*command);
   command->callback([options, &exit] {

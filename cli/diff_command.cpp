@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -9,7 +8,6 @@
 #include "sightline/architecture/read.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/design/difference.hpp"
-#include "sightline/design/sources.hpp"
 
 namespace sightline::cli {
 namespace {
@@ -21,32 +19,13 @@ struct DiffOptions {
   ImportFlags import;
 };
 
-bool is_mask(const std::string& file) {
-  const std::string extension = std::filesystem::path(file).extension().string();
-  return extension == ".npy" || extension == ".npz" || extension == ".mtx" || extension == ".edges";
-}
-
 /// May options for a config.json be meant for this file?
 bool takes_options(const std::string& file) { return is_mask(file) || architecture::detect_kind(architecture::read_file(file), file) == architecture::FileKind::huggingface_config; }
-
-/// A mask as one layer of plain attention, repeated for ever: what such a mask can express at all.
-/// @param dim  that of the other side, where it is an architecture
-architecture::Architecture make_masked(const std::string& file, std::optional<std::int64_t> tokens, std::int64_t dim) {
-  if (const auto size = design::find_mask_size(architecture::read_file(file))) tokens = *size;
-  if (!tokens) throw InputError(fmt::format("{}: expected --tokens, because the size of this mask is not in the file", file));
-  architecture::Architecture result = architecture::parse_architecture(fmt::format("tokens = {}\ndim = {}\ndepth = \"unbounded\"\n", *tokens, dim), file);
-  layout::PatternSpec pattern;
-  pattern.kind = layout::PatternKind::file;
-  pattern.path = file;
-  result.mixer.pattern = pattern;
-  for (architecture::LayerSpec& layer : result.layers) layer.mixer.pattern = pattern;
-  return result;
-}
 
 Exit run(const DiffOptions& options) {
   const Budget budget = make_budget(options.limits);
   std::optional<std::int64_t> tokens = options.import.tokens;
-  std::int64_t dim = 64;
+  std::int64_t dim = masked_dim;
   architecture::Architecture sides[2];
   const std::string files[2] = {options.a, options.b};
   for (int k = 0; k < 2; ++k) {
@@ -56,7 +35,7 @@ Exit run(const DiffOptions& options) {
     dim = sides[k].dim;
   }
   for (int k = 0; k < 2; ++k) {
-    if (is_mask(files[k])) sides[k] = make_masked(files[k], tokens, dim);
+    if (is_mask(files[k])) sides[k] = load_mask(files[k], tokens, dim);
   }
   const design::Difference difference = design::compute_difference(sides[0], sides[1], budget);
   clear_progress();

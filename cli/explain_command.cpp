@@ -92,7 +92,7 @@ Exit run(const ExplainOptions& options) {
   if (!options.token) throw InputError("--token: expected the index of a token, from 0 (a certificate needs none)");
   const std::uint64_t asked = *options.token;
   const Budget budget = make_budget(options.limits);
-  const architecture::Architecture a = load_architecture(options.file, options.import.options());
+  const architecture::Architecture a = load_layout(options.file, options.import.options());
   check_symmetry(a);
   if (asked >= static_cast<std::uint64_t>(a.tokens)) {
     throw InputError(fmt::format("--token: expected 0 to {}, found {}", a.tokens - 1, asked));
@@ -116,7 +116,7 @@ Exit run(const ExplainOptions& options) {
 void add_explain(CLI::App& app, Exit& exit) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand("explain", "who sees a token, whom it sees, and after how many layers; or the argument of a certificate");
-  command->add_option("FILE", options->file, "architecture or config.json with --token, or a certificate")->required();
+  command->add_option("FILE", options->file, "architecture, config.json or mask with --token, or a certificate")->required();
   command->add_option("--token", options->token, "index of the token, from 0")->check(whole_number(0));
   options->limits.add_to(*command);
   options->import.add_to(*command);

@@ -63,13 +63,35 @@ std::vector<std::string> list_files(const architecture::Architecture& a) {
   return files;
 }
 
+bool is_mask(const std::string& file) {
+  const std::string extension = std::filesystem::path(file).extension().string();
+  return extension == ".npy" || extension == ".npz" || extension == ".mtx" || extension == ".edges";
+}
+
+architecture::Architecture load_mask(const std::string& file, std::optional<std::int64_t> tokens, std::int64_t dim) {
+  const std::string text = architecture::read_file(file);
+  const bool is_list = !text.starts_with("\x93NUMPY") && !text.starts_with("PK") && !text.starts_with("%%MatrixMarket");
+  // An edge list names tokens, and may leave out the last ones; the other formats say how many there are.
+  if (const auto size = design::find_mask_size(text)) tokens = is_list ? std::max<std::int64_t>(tokens.value_or(0), *size) : *size;
+  layout::PatternSpec pattern;
+  pattern.kind = layout::PatternKind::file;
+  pattern.path = file;
+  if (!tokens) {
+    (void)layout::make_patterns(pattern, {1, 0, 1}, Budget{});  // mostly the file is no mask, which this says
+    throw InputError(fmt::format("{}: expected --tokens, because the size of this mask is not in the file", file));
+  }
+  architecture::Architecture result = architecture::parse_architecture(fmt::format("tokens = {}\ndim = {}\ndepth = \"unbounded\"\n", *tokens, dim), file);
+  result.mixer.pattern = pattern;
+  for (architecture::LayerSpec& layer : result.layers) layer.mixer.pattern = pattern;
+  return result;
+}
+
 namespace {
 
-/// A mask where an architecture is expected is read as TOML otherwise, with a message about its bytes.
-void refuse_mask(const std::string& file, std::string_view text) {
-  for (const std::string_view head : {"\x93NUMPY", "PK\x03\x04", "%%MatrixMarket"})
-    if (text.starts_with(head))
-      throw InputError(fmt::format("{0}: expected an architecture or a config.json, found a mask; an architecture names it: pattern = {{ kind = \"file\", path = \"{0}\" }} under [mixer]", file));
+/// Said by its bytes, else by its name: edge lists look like nothing in particular.
+bool holds_mask(const std::string& file, std::string_view text) {
+  const auto begins = [text](std::string_view head) { return text.starts_with(head); };
+  return is_mask(file) || begins("\x93NUMPY") || begins("PK\x03\x04") || begins("%%MatrixMarket");
 }
 
 void refuse_import_options(const std::string& file, const huggingface::ImportOptions& options) {
@@ -79,9 +101,23 @@ void refuse_import_options(const std::string& file, const huggingface::ImportOpt
 
 }  // namespace
 
+architecture::Architecture load_layout(const std::string& file, const huggingface::ImportOptions& options, bool only_file, std::vector<std::string>* named) {
+  if (!holds_mask(file, architecture::read_file(file))) return load_architecture(file, options, only_file, named);
+  architecture::Architecture result = load_mask(file, options.tokens, masked_dim);
+  if (options.tokens && *options.tokens != result.tokens) throw InputError(fmt::format("--tokens: expected {}, the size of the mask {}, found {}", result.tokens, file, *options.tokens));
+  if (named != nullptr) named->push_back(file);
+  huggingface::ImportOptions others = options;
+  others.tokens.reset();
+  if (only_file) refuse_import_options(file, others);
+  result.assumptions.push_back(fmt::format("the file is a mask: layers of softmax attention with it, as many as are needed, {} numbers per token (an architecture file says anything else)", masked_dim));
+  return result;
+}
+
 architecture::Architecture load_architecture(const std::string& file, const huggingface::ImportOptions& options, bool only_file, std::vector<std::string>* named) {
   const std::string text = architecture::read_file(file);
-  refuse_mask(file, text);
+  if (holds_mask(file, text)) {
+    throw InputError(fmt::format("{0}: expected an architecture or a config.json, found a mask; an architecture names it: pattern = {{ kind = \"file\", path = \"{0}\" }} under [mixer]", file));
+  }
   if (architecture::detect_kind(text, file) != architecture::FileKind::huggingface_config) {
     if (only_file) refuse_import_options(file, options);
     architecture::Architecture result = architecture::parse_architecture(text, file);

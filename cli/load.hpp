@@ -1,6 +1,8 @@
 // Any file a user may name -> Architecture.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,18 @@ namespace sightline::cli {
 [[nodiscard]] architecture::Architecture load_architecture(const std::string& file, const huggingface::ImportOptions& options, bool only_file = true,
                                                            std::vector<std::string>* named = nullptr);
 
-/// The same for `--require symmetry=` and other texts of the command line: files relative to `folder`.
+/// Has the file the name of a mask (.npy, .npz, .mtx, .edges)?
+[[nodiscard]] bool is_mask(const std::string& file);
+/// A mask as layers of plain attention, as many as are needed: what such a mask can express at all.
+/// @param tokens  of edge lists, which may leave out the last ones. @param dim  numbers per token
+/// Throws InputError, also where the number of tokens is neither given nor in the file.
+inline constexpr std::int64_t masked_dim = 64;
+[[nodiscard]] architecture::Architecture load_mask(const std::string& file, std::optional<std::int64_t> tokens, std::int64_t dim);
+/// load_architecture, or load_mask: for commands that look at who reads whom.
+[[nodiscard]] architecture::Architecture load_layout(const std::string& file, const huggingface::ImportOptions& options, bool only_file = true,
+                                                     std::vector<std::string>* named = nullptr);
+
+/// What load_architecture does about files that a symmetry names, for `--require symmetry=` and other texts of the command line: files relative to `folder`.
 void resolve_symmetry(architecture::Architecture& architecture, const std::string& folder, std::vector<std::string>* named = nullptr);
 
 /// The masks and the table of positions that an architecture names; not what its symmetry names, which load_architecture replaces.

@@ -71,7 +71,7 @@ void draw_from_afar(const layout::Pattern& pattern, const Budget& budget) {
 
 void run(const PatternOptions& options) {
   const Budget budget = make_budget(options.limits);
-  const architecture::Architecture a = load_architecture(options.file, options.import.options());
+  const architecture::Architecture a = load_layout(options.file, options.import.options());
   check_symmetry(a);
   const layout::Layout layout = architecture::make_layout(a, budget);
   if (options.layer < 1 || options.layer > layout.order.size()) {
@@ -93,7 +93,7 @@ void run(const PatternOptions& options) {
 void add_pattern(CLI::App& app, Exit&) {
   auto options = std::make_shared<PatternOptions>();
   CLI::App* command = app.add_subcommand("pattern", "draw who reads whom in one layer");
-  command->add_option("FILE", options->file, "architecture or config.json")->required();
+  command->add_option("FILE", options->file, "architecture, config.json or mask (.npy, .npz, .mtx, .edges)")->required();
   command->add_option("--layer", options->layer, "which layer, from 1")->check(whole_number(0));
   options->limits.add_to(*command);
   options->import.add_to(*command);

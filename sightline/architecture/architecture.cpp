@@ -175,6 +175,9 @@ std::string complete_message(const Architecture& architecture, std::string_view 
   // A message of a table that stands in no file begins with the ": " that follows its empty place.
   if (message.substr(0, 2) == ": ")
     message.remove_prefix(2);
+  // A mask that was given as the architecture (certify MASK) names itself.
+  if (!architecture.file.empty() && message.starts_with(architecture.file + ":"))
+    return std::string(message);
   const auto place = message.substr(0, message.find_first_not_of("0123456789:"));
   const bool at_line = !place.empty() && place.front() != ':';
   if (!at_line)

@@ -81,7 +81,8 @@ Pattern read_mask_file(const PatternSpec& spec, const PatternSize& size, const B
     case MaskFormat::edges: return read_edge_list(bytes, vertices, budget);
     }
   } catch (const MaskError& error) {
-    throw InputError(fmt::format("{}/path: {}{}: expected {}, found {}", spec.where, spec.path,
+    // A mask that no architecture names stands for itself.
+    throw InputError(fmt::format("{}{}{}: expected {}, found {}", spec.where.empty() ? "" : spec.where + "/path: ", spec.path,
                                  error.line == 0 ? "" : fmt::format(":{}", error.line), error.expected, error.found));
   }
   throw InternalError("a mask format without a reader");

@@ -299,7 +299,7 @@ bool is_scipy_matrix(const NpzArchive& archive) {
 std::optional<std::uint64_t> find_scipy_size(NpzArchive& archive, const Budget& budget) {
   Arrays arrays(archive, 0, budget);
   const std::vector<std::int64_t> extents = read_extents(arrays);
-  return extents.size() == 2 && extents[0] == extents[1] ? std::optional(static_cast<std::uint64_t>(extents[0])) : std::nullopt;
+  return extents.size() == 2 ? std::optional(static_cast<std::uint64_t>(extents[0])) : std::nullopt;
 }
 
 Pattern read_scipy_matrix(NpzArchive& archive, Vertex vertices, const Budget& budget) {

@@ -10,7 +10,7 @@ namespace sightline::layout {
 
 /// Are there the arrays that scipy.sparse.save_npz writes for every format?
 [[nodiscard]] bool is_scipy_matrix(const NpzArchive& archive);
-/// How many rows and columns such a matrix has; nothing unless as many of one as of the other. Throws MaskError, and what NpzArchive::unpack throws.
+/// How many rows such a matrix has; nothing where it has more than two dimensions. Throws MaskError, and what NpzArchive::unpack throws.
 [[nodiscard]] std::optional<std::uint64_t> find_scipy_size(NpzArchive& archive, const Budget& budget);
 /// The mask of such a matrix: csr, csc, bsr, coo or dia. O(entries), and a sort of what is not in order.
 /// Throws MaskError, and what NpzArchive::unpack throws.
