@@ -316,10 +316,12 @@ std::optional<Point> find_mask_size(std::string_view bytes) {
   const auto to_size = [](std::uint64_t size) { return size == 0 || size > most_vertices ? std::nullopt : std::optional(static_cast<Point>(size)); };
   std::uint64_t size = 0;
   if (bytes.starts_with("\x93NUMPY")) {
-    const std::size_t at = bytes.substr(0, 1000).find("'shape': (");
-    if (at == std::string_view::npos) return std::nullopt;
-    const std::string_view rest = bytes.substr(at + 10, 30);
-    (void)std::from_chars(rest.data(), rest.data() + rest.size(), size);
+    try {
+      const NpyFile npy = parse_npy(bytes);
+      if (npy.shape.size() >= 2) size = npy.shape.back();
+    } catch (const NpyError&) {
+      return std::nullopt;
+    }
   } else if (bytes.starts_with("PK")) {
     // The last extent of the array `mask`, or of the only one.
     try {

@@ -22,7 +22,7 @@ public:
   std::string expected, found;
 };
 
-/// A NumPy array (.npy, format versions 1 to 3) of vertices x vertices, C or Fortran order, either byte order:
+/// A NumPy array (.npy, format versions 1 to 3) of vertices x vertices (extents of 1 before these are left out), C or Fortran order, either byte order:
 /// - bool: true = attends.
 /// - integers of 1, 2, 4, 8 bytes: 0 = absent, else the colour, at most 2^32 - 1; negative values are an error.
 /// - floats of 2, 4, 8 bytes: when every value is 0 or <= -1e4 (or -inf), an additive mask: 0 attends, the rest does not

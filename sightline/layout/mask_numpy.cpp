@@ -84,8 +84,13 @@ std::uint32_t read_colour(const Entries& entries, Vertex i, Vertex j, Floats flo
 
 Pattern read_array(std::string_view bytes, Vertex vertices, const Budget& budget) {
   const NpyFile file = parse_npy(bytes);
-  if (file.shape.size() != 2 || file.shape[0] != vertices || file.shape[1] != vertices) {
-    throw MaskError(0, fmt::format("shape ({}, {}) (tokens and registers)", vertices, vertices), fmt::format("({})", fmt::join(file.shape, ", ")));
+  // As models hold it: (1, 1, n, n), one for all of a batch and for all heads.
+  std::vector<std::uint64_t> shape = file.shape;
+  while (shape.size() > 2 && shape.front() == 1) shape.erase(shape.begin());
+  if (shape.size() < 2) throw MaskError(0, "an array of rows and columns", fmt::format("shape ({})", fmt::join(file.shape, ", ")));
+  if (shape.size() != 2 || shape[0] != vertices || shape[1] != vertices) {
+    const bool of_heads = shape.size() == 3 && shape[1] == shape[2];
+    throw MaskError(0, fmt::format("shape ({}, {}) (tokens and registers{})", vertices, vertices, of_heads ? "; heads are patterns of their own: per_head" : ""), fmt::format("({})", fmt::join(file.shape, ", ")));
   }
   const Entries entries(file, vertices);
   entries.numbers().check_size(std::uint64_t{vertices} * vertices);  // vertices <= 2^30

@@ -201,6 +201,15 @@ TEST_CASE("every prefix and every changed byte of an array is read or refused") 
   }
 }
 
+TEST_CASE("masks of a batch and of all heads: extents of 1 before rows and columns") {
+  const std::string plain = make_npy<std::int32_t>("<i4", false);
+  const auto reshape = [&](const std::string& shape) { return make_header(1, fmt::format("{{'descr': '<i4', 'fortran_order': False, 'shape': {}, }}", shape)) + plain.substr(plain.size() - 36); };
+  for (const std::string shape : {"(1, 3, 3)", "(1, 1, 3, 3)"}) CHECK(oracle::compare(to_dense(true), oracle::expand(read_npy(reshape(shape), 3, Budget{}))) == "");
+  CHECK(npy_error(reshape("(2, 3, 3)")) == "0: expected shape (3, 3) (tokens and registers; heads are patterns of their own: per_head), found (2, 3, 3)");
+  CHECK(npy_error(reshape("(3, 1, 3)")) == "0: expected shape (3, 3) (tokens and registers), found (3, 1, 3)");
+  CHECK(npy_error(reshape("(9,)")) == "0: expected an array of rows and columns, found shape (9)");
+}
+
 TEST_CASE("archives: the only array, or the one named mask") {
   const Folder folder;
   const std::string array = make_npy<std::int32_t>("<i4", false);
