@@ -44,7 +44,7 @@ void expect_keys(const Json& value, const std::vector<std::string_view>& keys, c
 /// What may stand in the evidence: for every kind of object its keys with the kinds of their values ("*": any key, "": not looked into here).
 const std::map<std::string, std::map<std::string, std::string>>& evidence_grammar() {
   static const std::map<std::string, std::map<std::string, std::string>> grammar = {
-      {"evidence", {{"activations", ""}, {"groups", "groups"}, {"ids", "ids"}, {"kernels", ""}, {"names", ""}, {"views", "layouts"}}},
+      {"evidence", {{"activations", ""}, {"groups", "groups"}, {"ids", "ids"}, {"kernels", ""}, {"names", ""}, {"places", ""}, {"views", "layouts"}}},
       {"groups", {{"layout", "group"}, {"recoloured", "group"}, {"sighted", "group"}}},
       {"group", {{"failed", ""}, {"generators", ""}, {"path", ""}, {"twins", ""}}},
       {"ids", {{"at_given", "sequences"}, {"below", "sequences"}}},

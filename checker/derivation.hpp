@@ -91,6 +91,8 @@ struct Derivation {
   std::vector<std::string>& trusted;
   const Json* evidence;
   Layout layout, sighted, recoloured;  ///< as given; without blind layers; with tokens that the box can exchange in one colour (3.9)
+  std::vector<Vertex> tokens_of_places;  ///< where these are looked at in another order (places.hpp); empty: as they stand
+  [[nodiscard]] Vertex token(std::uint64_t place) const { return tokens_of_places.empty() ? static_cast<Vertex>(place) : tokens_of_places[place]; }
   std::optional<std::optional<Grid>> grid;  ///< of the layout, once it was looked for and until sight has it
   ConfirmedGroup layout_group, sighted_group, recoloured_group;
   bool whole = true;                   ///< no layer is blind

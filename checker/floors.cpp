@@ -95,9 +95,9 @@ void add_unseen_floor(Derivation& d, std::uint64_t pairs) {
 
 void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& question) {
   const std::uint64_t n = d.n;
-  const std::string domain = cube(d, "[-1/2,1/2]"), rule = "collision (theory 3.2)", a = std::to_string(c.a);
+  const std::string domain = cube(d, "[-1/2,1/2]"), rule = "collision (theory 3.2)", a = std::to_string(d.token(c.a));
   const Rational share = ratio(1, c.a != c.b ? 2 : 4);
-  const auto none = [&] { d.add_floor({}, fill("a G-equivariant F with F(X)_{0} different from F(tau X)_{1}", {a, std::to_string(c.b)}), domain, rule); };
+  const auto none = [&] { d.add_floor({}, fill("a G-equivariant F with F(X)_{0} different from F(tau X)_{1}", {a, std::to_string(d.token(c.b))}), domain, rule); };
   const bool all = d.target_class == ClassKind::all;
   if (n > 1500 || (all && c.tau.size() != n)) return none();
   const Group& target = d.target_is_layout ? d.layout_group.group : d.target;
@@ -122,7 +122,7 @@ void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& 
     if (difference > best) best = difference, best_u = u;
   }
   if (best > 0) {
-    d.add_floor(share * ratio(best, 12), fill("F(X)_i = (sum of X[0][v] over (i,v) in the orbit of ({0},{1}) under G) e_1", {a, std::to_string(best_u)}), domain, rule);
+    d.add_floor(share * ratio(best, 12), fill("F(X)_i = (sum of X[0][v] over (i,v) in the orbit of ({0},{1}) under G) e_1", {a, std::to_string(d.token(best_u))}), domain, rule);
     add_distance(d, question, pairs, pairs[c.a + n * best_u], true);
     return;
   }
@@ -136,7 +136,7 @@ void add_collision_floor(Derivation& d, const Collision& c, const ViewQuestion& 
       for (const auto& [x, tau_x] : c.tau) for (const auto& [y, tau_y] : c.tau)
         difference += (triples[c.a + n * (x + n * y)] == orbit) != (triples[c.b + n * (tau_x + n * tau_y)] == orbit) ? 1 : 0;
       d.add_floor(share * ratio(difference, 144), fill("F(X)_i = (sum of X[0][u] X[1][v] over (i,u,v) in the orbit of ({0},{1},{2}) under G) e_1",
-                                                              {a, std::to_string(u), std::to_string(v)}), cube(d, "[-1/2,1/2]", true), rule);
+                                                              {a, std::to_string(d.token(u)), std::to_string(d.token(v))}), cube(d, "[-1/2,1/2]", true), rule);
       add_distance(d, question, triples, orbit, false);
       return;
     }

@@ -6,6 +6,7 @@
 
 #include "beside.hpp"
 #include "derivation.hpp"
+#include "places.hpp"
 #include "product_group.hpp"
 #include "views.hpp"
 
@@ -73,8 +74,9 @@ void add_order(Json::Object& object, const Order& order, const Json& claimed) {
 }
 
 /// The generators as cycles. Where the claim says the same it is taken, instead of writing it again.
-Json generators_answer(const Group& group, const Json* claimed) {
-  const std::vector<Permutation> generators = list_generators(group, 100);
+Json generators_answer(const Derivation& d, const Group& group, const Json* claimed) {
+  std::vector<Permutation> generators = list_generators(group, 100);
+  for (Permutation& g : generators) g = in_tokens(g, d.tokens_of_places);
   const auto agrees = [](const Permutation& g, std::string_view text) { return g.has_cycles(text); };
   const Json::Texts* texts = claimed == nullptr ? nullptr : claimed->texts();
   if (texts != nullptr && std::ranges::equal(generators, *texts, agrees)) return *claimed;
@@ -96,7 +98,7 @@ Json group_answer(const Derivation& d, const ConfirmedGroup& group, const std::s
   Json::Object object;
   add_order(object, *group.order, claimed);
   const bool known = !written.is_null() && is_given_by(group.group, d.layout_group.group);
-  object["generators"] = known ? written["generators"] : generators_answer(group.group, claimed.find("generators"));
+  object["generators"] = known ? written["generators"] : generators_answer(d, group.group, claimed.find("generators"));
   // Where order or generators differ, these are the false claims, not the name.
   const auto is_claimed = [&](const auto& field) { return claimed.find(field.first) != nullptr && claimed[field.first] == field.second; };
   const bool agrees = std::all_of(object.begin(), object.end(), is_claimed);
@@ -235,14 +237,17 @@ void Derivation::add_floor(std::optional<Rational> squared_error, const std::str
                                      {"target", text(target)}, {"domain", text(domain)}, {"rule", text(rule)}}));
 }
 void Derivation::set_collision(const Collision& c) {
+  std::vector<std::pair<Vertex, Vertex>> tau;
+  for (const auto& [from, to] : c.tau) tau.emplace_back(token(from), token(to));
+  std::ranges::sort(tau);
   Json::Array moves;
-  for (const auto& [from, to] : c.tau) if (from != to) moves.push_back(Json(Json::Array{Json(std::int64_t{from}), Json(std::int64_t{to})}));
+  for (const auto& [from, to] : tau) if (from != to) moves.push_back(Json(Json::Array{Json(std::int64_t{from}), Json(std::int64_t{to})}));
   collided = true;
-  witness["collision"] = Json(Json::Object{{"a", Json(std::int64_t{c.a})}, {"b", Json(std::int64_t{c.b})}, {"tau_moves", Json(std::move(moves))}});
+  witness["collision"] = Json(Json::Object{{"a", Json(std::int64_t{token(c.a)})}, {"b", Json(std::int64_t{token(c.b)})}, {"tau_moves", Json(std::move(moves))}});
 }
 void Derivation::set_unreachable(const std::pair<Vertex, Vertex>& pair) {
   unreachable = true;
-  witness["unseen"] = Json(Json::Object{{"reader", Json(std::int64_t{pair.first})}, {"token", Json(std::int64_t{pair.second})}});
+  witness["unseen"] = Json(Json::Object{{"reader", Json(std::int64_t{token(pair.first)})}, {"token", Json(std::int64_t{token(pair.second)})}});
 }
 bool Derivation::uses_fixed_table() const {
   const Json& input = a["input"];
@@ -272,6 +277,8 @@ void derive_rest(Derivation& d) {
   }
   hide_blind_layers(d);
   d.class_kind = d.sight_of_networks().class_kind();
+  // Rows of the file lead to later tokens (places.hpp): no token sees just those before it.
+  if (d.class_kind == ClassKind::causal && !d.tokens_of_places.empty()) d.class_kind = ClassKind::seen;
   d.rank = output_rank(d.a);
   // Behind a last norm without a head all numbers of the state are out of reach, fewer may not be (16.59). No outputs at all would be no target (16.30).
   std::int64_t largest = d.rank.certified;
@@ -292,6 +299,10 @@ void derive_rest(Derivation& d) {
 Json derive_answer(const Json& certificate, std::vector<std::string>& trusted, unsigned threads) {
   Derivation d(certificate, trusted);
   d.layout = make_layout(d.a, certificate["patterns"], trusted);
+  if (const Json* places = d.evidence->find("places")) {
+    d.tokens_of_places = read_places(*places, d.a, d.layout.tokens);
+    put_into_places(d.layout, d.tokens_of_places);
+  }
   // Once automorphisms are confirmed, what follows from them need not wait for the proof that there are no others.
   const Structure structure = make_structure(d.layout);
   const Json& shown = d.shown("groups", "layout");
@@ -326,7 +337,7 @@ Json derive_answer(const Json& certificate, std::vector<std::string>& trusted, u
   }
 
   Json::Array unseen;
-  for (const auto& [value, repeat] : d.sight_of_networks().unseen(d.given)) {
+  for (const auto& [value, repeat] : d.sight_of_networks().unseen(d.given, d.tokens_of_places)) {
     const Json number(static_cast<std::int64_t>(value));
     if (d.n > 1000) unseen.push_back(Json(Json::Array{number, Json(static_cast<std::int64_t>(repeat))}));
     else unseen.insert(unseen.end(), repeat, number);

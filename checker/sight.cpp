@@ -111,10 +111,16 @@ ClassKind Sight::class_kind() const {
   return causal && !compute_unseen(layout, question, std::nullopt).first ? ClassKind::causal : ClassKind::seen;
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> Sight::unseen(std::optional<std::uint64_t> depth) const {
+std::vector<std::pair<std::uint64_t, std::uint64_t>> Sight::unseen(std::optional<std::uint64_t> depth, const std::vector<Vertex>& tokens_of_places) const {
   ReachQuestion question = state_->ask();
   std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
-  for (const Vertex count : compute_unseen(state_->layout, question, depth).count) {
+  std::vector<Vertex> counts = compute_unseen(state_->layout, question, depth).count;
+  if (!tokens_of_places.empty()) {
+    std::vector<Vertex> by_token(counts.size());
+    for (std::size_t k = 0; k < counts.size(); ++k) by_token[tokens_of_places[k]] = counts[k];
+    counts.swap(by_token);
+  }
+  for (const Vertex count : counts) {
     if (runs.empty() || runs.back().first != count) runs.emplace_back(count, 0);
     ++runs.back().second;
   }

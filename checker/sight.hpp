@@ -61,7 +61,7 @@ public:
   [[nodiscard]] std::optional<std::uint64_t> connected() const;
   [[nodiscard]] ClassKind class_kind() const;
   /// Run-length [value, repeat] of n minus the number of tokens each token sees at the depth (none: ever).
-  [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> unseen(std::optional<std::uint64_t> depth) const;
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> unseen(std::optional<std::uint64_t> depth, const std::vector<Vertex>& tokens_of_places = {}) const;
   [[nodiscard]] Reach wanted_reach(const ViewQuestion& question, bool ordinary_only) const;
   /// Pairs (token, wanted token) out of view at the depth (none: for ever), and the first of them.
   [[nodiscard]] std::pair<std::uint64_t, std::optional<std::pair<Vertex, Vertex>>> unseen_pairs(const ViewQuestion& question, std::optional<std::uint64_t> depth,

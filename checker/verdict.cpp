@@ -174,8 +174,9 @@ void decide_blocks(Derivation& d, std::uint64_t layers, Tokenwise& result) {
 }
 
 /// What was found about views, in words.
-std::vector<std::string> describe(const Needed& needed, ClassKind kind) {
-  if (needed.never && !needed.below && needed.missed) return {"token " + number(needed.missed->first) + " never sees token " + number(needed.missed->second)};
+std::vector<std::string> describe(const Derivation& d, const Needed& needed) {
+  const ClassKind kind = d.target_class;
+  if (needed.never && !needed.below && needed.missed) return {"token " + number(d.token(needed.missed->first)) + " never sees token " + number(d.token(needed.missed->second))};
   const std::string survives = "a symmetry of the views that the target does not have survives ";
   if (needed.never) return {survives + "at every depth"};
   if (kind == ClassKind::causal && needed.layers == 0) return {"what this class and symmetry leave to a token is its own input alone (theory 16.7)"};
@@ -424,7 +425,7 @@ void decide_continuous(Derivation& d) {
     if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
     if (overlaps != Overlaps::exact || by_pairs) needed = keep_overlaps(d, own->group, harmless, by_pairs, exchange, std::move(needed));
     needed = with_spare(std::move(needed), spare);
-    premises = describe(needed, d.target_class);
+    premises = describe(d, needed);
   }
   bool impossible = needed.never || (d.given && needed.layers.value_or(needed.low) > *d.given);
   bool undecided = !impossible && !needed.layers && !(needed.high > 0 && (!d.given || *d.given >= needed.high));
@@ -435,7 +436,7 @@ void decide_continuous(Derivation& d) {
   if (((open && !by_pairs) || places || ties) && !(needed.never && needed.missed && !needed.below)) {
     impossible = d.given && *d.given < needed.start, undecided = !impossible, needed.never = false;  // what is not seen stays so, whatever the rows
     needed.layers.reset(), needed.below.reset(), needed.low = needed.start, needed.high = 0;
-    premises = describe(needed, d.target_class);
+    premises = describe(d, needed);
   }
   if (!decidable) impossible = false;
 

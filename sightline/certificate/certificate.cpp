@@ -78,6 +78,7 @@ json make_rest(const Context& context) {
   const json architecture = json::parse(architecture::to_canonical_json(a));
   json evidence = json::object();
   add_fact_evidence(evidence, a, architecture, context.budget);
+  if (!context.tokens_of_places.empty()) evidence["places"] = to_evidence(context.tokens_of_places);
   json& groups = evidence["groups"];
   json& views = evidence["views"];
   groups["layout"] = context.layout_search.is_tight ? to_evidence(context.layout_search) : group_of(context, context.layout);

@@ -146,6 +146,14 @@ json to_evidence(const group::Permutation& permutation) {
   return to_evidence(moved);
 }
 
+json to_evidence(const std::vector<group::Point>& points) {
+  IntegerLists list;
+  list.open();
+  for (const group::Point p : points) list.add(p);
+  list.close();
+  return to_text(std::move(list));
+}
+
 json to_evidence(const std::vector<std::vector<group::Point>>& classes) {
   IntegerLists lists;
   lists.open();

@@ -18,7 +18,8 @@ namespace sightline::certificate {
 /// Stretches [first, count, image, direction] of what moves (docs/certificate.md). O(moved points).
 [[nodiscard]] nlohmann::json to_evidence(const symmetry::MovedPairs& moved);
 [[nodiscard]] nlohmann::json to_evidence(const group::Permutation& permutation);
-/// Lists of points as they are.
+/// Points, and lists of points, as they are.
+[[nodiscard]] nlohmann::json to_evidence(const std::vector<group::Point>& points);
 [[nodiscard]] nlohmann::json to_evidence(const std::vector<std::vector<group::Point>>& classes);
 
 /// Evidence for compute_token_automorphisms(structure, tokens): {"failed","generators","path","twins"} (docs/certificate.md,

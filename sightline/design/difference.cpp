@@ -262,7 +262,7 @@ Difference compute_difference(const architecture::Architecture& a, const archite
     const architecture::Architecture own = ask_own(*sides[k], kinds[k]);
     verdict::Context context = verdict::analyse(own, budget);
     result.answers[k] = std::move(context.answer);
-    groups[k] = std::move(context.layout_group);
+    groups[k] = context.tokens_of_places.empty() ? std::move(context.layout_group) : group::rename(context.layout_group, context.tokens_of_places);
   }
   const bool identical = result.layout_equal && have_same_sublayers(a, b) && count_heads(a, layouts[0], budget) == count_heads(b, layouts[1], budget);
   const bool equal_sight = result.layout_equal && !hidden[0] && !hidden[1];

@@ -36,6 +36,32 @@ bool lies_in(const Group& small, const Membership& large) {
 
 }  // namespace
 
+Permutation rename(const Permutation& permutation, const std::vector<Point>& names) {
+  std::vector<std::pair<Point, Point>> moves;
+  for (std::size_t k = 0; k < permutation.moved().size(); ++k) moves.emplace_back(names[permutation.moved()[k]], names[permutation.image()[k]]);
+  std::sort(moves.begin(), moves.end());
+  std::vector<Point> moved, image;
+  for (const auto& [from, to] : moves) {
+    moved.push_back(from);
+    image.push_back(to);
+  }
+  return Permutation::from_support(std::move(moved), std::move(image));
+}
+
+Group rename(const Group& group, const std::vector<Point>& names) {
+  Group result{group.degree, {}, {}, group.order, std::vector<Point>(group.degree)};
+  for (const std::vector<Point>& members : group.symmetric_classes) {
+    std::vector<Point>& named = result.symmetric_classes.emplace_back();
+    for (const Point x : members) named.push_back(names[x]);
+    std::sort(named.begin(), named.end());
+  }
+  for (const Permutation& generator : group.generators) result.generators.push_back(rename(generator, names));
+  std::vector<Point> least(group.degree, group.degree);
+  for (Point x = 0; x < group.degree; ++x) least[group.orbit[x]] = std::min(least[group.orbit[x]], names[x]);
+  for (Point x = 0; x < group.degree; ++x) result.orbit[names[x]] = least[group.orbit[x]];
+  return result;
+}
+
 Group make_trivial_group(Point degree) {
   Group group;
   group.degree = degree;

@@ -23,6 +23,10 @@ struct Group {
   [[nodiscard]] bool is_trivial() const { return order.is_one(); }
 };
 
+/// The same on other names of the points, which are points again. Generators and classes stay in their order.
+[[nodiscard]] Permutation rename(const Permutation& permutation, const std::vector<Point>& names);
+[[nodiscard]] Group rename(const Group& group, const std::vector<Point>& names);
+
 /// The trivial group of that degree.
 [[nodiscard]] Group make_trivial_group(Point degree);
 /// The full symmetric group.

@@ -96,6 +96,9 @@ void tell_layout(Steps& steps, const json& certificate) {
   }
   steps.show(fmt::format("the architecture with every default filled in (SHA-256 {}...), {} written as {}, made again from the architecture and compared row by row",
                          certificate["digest"].get<std::string>().substr(0, 16), plural(certificate["patterns"].size(), "pattern"), plural(runs, "run")));
+  const json& places = part(certificate["evidence"], "places");
+  if (places.empty()) return;
+  steps.say(fmt::format("The tokens are looked at in another order, in which rows are few runs: {} (theory 16.109). What is shown below speaks of places in that order, what is said of tokens.", list_first(places, 8)));
 }
 
 void tell_group(Steps& steps, const json& certificate) {

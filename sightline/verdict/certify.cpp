@@ -11,6 +11,7 @@
 #include "sightline/base/crew.hpp"
 #include "sightline/base/error.hpp"
 #include "sightline/group/expression.hpp"
+#include "sightline/layout/natural_order.hpp"
 #include "sightline/sight/known_orbits.hpp"
 #include "sightline/sight/product_group.hpp"
 #include "sightline/symmetry/automorphism.hpp"
@@ -20,11 +21,11 @@ namespace sightline::verdict {
 
 using namespace architecture;
 
-GroupAnswer to_group_answer(const group::Group& group, const Budget& budget) {
+GroupAnswer to_group_answer(const group::Group& group, const Budget& budget, const std::vector<layout::Vertex>& tokens_of_places) {
   GroupAnswer answer;
   answer.order = group.order;
   std::vector<std::string> generators;
-  for (const auto& generator : group::list_generators(group, 100)) generators.push_back(group::to_cycles(generator));
+  for (const auto& generator : group::list_generators(group, 100)) generators.push_back(group::to_cycles(tokens_of_places.empty() ? generator : group::rename(generator, tokens_of_places)));
   answer.generators = std::move(generators);
   if (auto found = group::find_proved_name(group, budget)) {
     answer.name = std::move(found->text);
@@ -115,8 +116,13 @@ std::string describe_bounds(const Answer& answer) {
 void look(Context& context, const Facts* facts) {
   const std::optional<layout::Layout> hidden = hide_blind_layers(context.architecture, context.layout, facts, context.budget);
   const layout::Layout& seen = hidden ? *hidden : context.layout;
-  context.answer.unseen = to_runs(sight::compute_unseen(seen, context.given, {sight::ClassKind::all, false}, context.budget));
+  const std::vector<layout::Vertex> unseen = sight::compute_unseen(seen, context.given, {sight::ClassKind::all, false}, context.budget);
+  std::vector<layout::Vertex> by_token(unseen.size());
+  for (std::size_t k = 0; k < unseen.size(); ++k) by_token[context.token(static_cast<layout::Vertex>(k))] = unseen[k];
+  context.answer.unseen = to_runs(by_token);
   context.answer.class_kind = sight::compute_class_kind(seen, context.budget);
+  // Rows of the file lead to later tokens, or the layout would stand as it is there: no token sees just those before it.
+  if (context.answer.class_kind == sight::ClassKind::causal && !context.tokens_of_places.empty()) context.answer.class_kind = sight::ClassKind::seen;
 }
 
 /// All that follows from sight and symmetry. @param known  the target's group, where the caller has it
@@ -193,7 +199,7 @@ void decide(Context& context, const group::Group* known) {
   context.layout_search = std::move(found->search);
   moved = true;
   // Its name is found beside all the rest. Whatever ends that, the name is still there, unless a limit does not allow it.
-  Task name(budget, [&group = context.layout_group](const Budget& own) { return to_group_answer(group, own); });
+  Task name(budget, [&context](const Budget& own) { return to_group_answer(context.layout_group, own, context.tokens_of_places); });
   const bool beside = budget.crew != nullptr && a.input.embedding != Embedding::table;  // ids ask for it
   if (!beside) answer.layout = name.take();
   try {
@@ -205,6 +211,16 @@ void decide(Context& context, const group::Group* known) {
   }
   if (beside) answer.layout = name.take();
   if (context.expresses_layout_group) answer.expressed = answer.layout;
+}
+
+/// Does nothing in the file but its patterns speak of single tokens or their order?
+bool is_blind_to_order(const Architecture& a) {
+  const auto is_plain = [](const LayerSpec& layer) {
+    const MixerKind kind = layer.mixer.kind;
+    return kind != MixerKind::convolution && kind != MixerKind::linformer;
+  };
+  return a.target.symmetry_is_layout && a.target.target_class != TargetClass::causal && a.input.embedding != Embedding::table && a.input.positions == Positions::none && !a.input.bos &&
+         std::all_of(a.layers.begin(), a.layers.end(), is_plain);
 }
 
 }  // namespace
@@ -232,6 +248,12 @@ Context analyse(const Architecture& architecture, const Budget& budget, const gr
     if (answer.tokens > layout::most_tokens)
       throw BudgetExhausted(fmt::format("{} tokens are more than the {} that a certificate holds", answer.tokens, layout::most_tokens));
     context.layout = make_layout(architecture, budget);
+    if (target == nullptr && is_blind_to_order(architecture)) {
+      if (auto reordered = layout::find_natural_order(context.layout, budget)) {
+        context.layout = std::move(reordered->layout);
+        context.tokens_of_places = std::move(reordered->token);
+      }
+    }
     decide(context, target);
   } catch (const OutOfReach& reason) {
     give_up(answer);

@@ -109,4 +109,14 @@ std::optional<group::Group> Context::ask_expressed(const sight::ViewQuestion& qu
   return *(asked[at].expressed = depth ? sight::compute_expressed_group(keep_records(question, at), *depth, budget) : sight::compute_limit_group(keep_records(question, at), budget));
 }
 
+sight::UnreachablePair Context::to_tokens(const sight::UnreachablePair& pair) const { return {token(pair.reader), token(pair.unseen)}; }
+
+sight::Collision Context::to_tokens(sight::Collision collision) const {
+  collision.a = token(collision.a);
+  collision.b = token(collision.b);
+  for (auto& [from, to] : collision.tau) from = token(from), to = token(to);
+  std::sort(collision.tau.begin(), collision.tau.end());
+  return collision;
+}
+
 }  // namespace sightline::verdict

@@ -49,6 +49,12 @@ struct Context {
   const architecture::Architecture& architecture;
   const Budget& budget;
   layout::Layout layout;
+  /// The token of the file that each vertex of the layout is, where the layout is looked at in another order (docs/theory.md 16.109); empty: as they stand.
+  /// Everything here and in the evidence speaks of vertices, the answer of tokens.
+  std::vector<layout::Vertex> tokens_of_places;
+  [[nodiscard]] layout::Vertex token(layout::Vertex vertex) const { return tokens_of_places.empty() ? vertex : tokens_of_places[vertex]; }
+  [[nodiscard]] sight::UnreachablePair to_tokens(const sight::UnreachablePair& pair) const;
+  [[nodiscard]] sight::Collision to_tokens(sight::Collision collision) const;
   group::Group layout_group;  ///< on tokens
   symmetry::SearchRecord layout_search;  ///< how that group was found
   bool expresses_layout_group = false;   ///< `expressed` is that group: its answer is made once, beside all the rest
@@ -159,7 +165,8 @@ void decide_continuous(Context& context);
 [[nodiscard]] sight::Needed compute_pattern_needed(const Context& context);
 [[nodiscard]] std::optional<group::Order> compute_order_at_connected(const Context& context, const sight::Needed& pattern_needed);
 
-[[nodiscard]] GroupAnswer to_group_answer(const group::Group& group, const Budget& budget);
+/// @param tokens_of_places  of the context
+[[nodiscard]] GroupAnswer to_group_answer(const group::Group& group, const Budget& budget, const std::vector<layout::Vertex>& tokens_of_places = {});
 
 /// Token ids from a table: theory.md 15.
 void decide_ids(Context& context);

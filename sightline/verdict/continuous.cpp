@@ -223,8 +223,9 @@ RowExchange exchange_rows(const Context& context, const layout::Layout& recolour
 }
 
 /// What was found about views, in words that anyone can derive from the figures.
-std::vector<std::string> describe_needed(const sight::Needed& needed, ClassKind kind) {
-  if (needed.never && needed.missing) return {fmt::format("token {} never sees token {}", needed.missing->reader, needed.missing->unseen)};
+std::vector<std::string> describe_needed(const Context& context, const sight::Needed& needed) {
+  const ClassKind kind = context.target_class;
+  if (needed.never && needed.missing) return {fmt::format("token {} never sees token {}", context.token(needed.missing->reader), context.token(needed.missing->unseen))};
   if (needed.never) return {"a symmetry of the views that the target does not have survives at every depth"};
   if (kind == ClassKind::causal && needed.layers == 0) return {"what this class and symmetry leave to a token is its own input alone (theory 16.7)"};
   const std::string seen = fmt::format("{} after {} layer{}",
@@ -260,7 +261,7 @@ bool add_unseen_floor(Context& context, const sight::ViewQuestion& question) {
   }
   const sight::UnseenPairs unseen = sight::find_unseen_pairs(question, context.given, false, context.budget);
   if (unseen.count == 0) return false;
-  context.answer.unreachable = unseen.first;
+  context.answer.unreachable = context.to_tokens(*unseen.first);
   context.add_floor(make_unseen_floor(context, mpz_class(static_cast<unsigned long>(unseen.count))));
   return true;
 }
@@ -273,7 +274,7 @@ void add_collision_floor(Context& context, const sight::ViewQuestion& question, 
   }
   if (!collision) collision = verdict.needed.below;
   if (!collision) return;
-  context.answer.collision = collision;
+  context.answer.collision = context.to_tokens(*collision);
   Floor floor = make_collision_floor(context, *collision);
   const std::uint64_t depth = context.given.value_or(~std::uint64_t{0});
   try {
@@ -281,6 +282,7 @@ void add_collision_floor(Context& context, const sight::ViewQuestion& question, 
   } catch (const OutOfReach&) {
     // The floor stands without it.
   }
+  for (layout::Vertex& vertex : floor.orbit) vertex = context.token(vertex);
   context.add_floor(std::move(floor));
 }
 
@@ -432,7 +434,7 @@ void decide_continuous(Context& context) {
     if (coarse) needed = keep_bounds(std::move(needed), views_at_last);
     if (overlaps != Overlaps::exact || by_pairs) needed = keep_overlaps(context, sighted.group, *harmless, by_pairs, exchange, std::move(needed));
     sight_verdict = judge(context, add_spare(std::move(needed), spare));
-    premises = describe_needed(sight_verdict.needed, context.target_class);
+    premises = describe_needed(context, sight_verdict.needed);
   }
   const bool reach_fails = (sight_verdict.needed.never && sight_verdict.needed.missing) || (context.given && *context.given < sight_verdict.needed.start);
   if (overlaps != Overlaps::exact && !by_pairs && sight_verdict.impossible && !reach_fails) {
@@ -451,7 +453,7 @@ void decide_continuous(Context& context) {
     needed.never = false;
     needed.low = needed.start;
     needed.high = 0;
-    premises = describe_needed(needed, context.target_class);
+    premises = describe_needed(context, needed);
   }
   // Not even necessity of views: the pattern depends on the data. What norms and widths lose is lost whatever is read (docs/theory.md 16.88).
   if (!decidable) sight_verdict.impossible = false;
@@ -543,7 +545,7 @@ void decide_continuous(Context& context) {
       expressed.reset();
     }
   }
-  if (expressed) answer.expressed = to_group_answer(*expressed, context.budget);
+  if (expressed) answer.expressed = to_group_answer(*expressed, context.budget, context.tokens_of_places);
 }
 
 namespace {

@@ -123,7 +123,7 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
   Floor floor;
   floor.domain = cube(context, "[-1/2,1/2]");
   floor.rule = "collision (theory 3.2)";
-  floor.target = fmt::format("a G-equivariant F with F(X)_{} different from F(tau X)_{}", collision.a, collision.b);
+  floor.target = fmt::format("a G-equivariant F with F(X)_{} different from F(tau X)_{}", context.token(collision.a), context.token(collision.b));
   const bool all = context.target_class == sight::ClassKind::all;
   if (n > 1500 || (all && collision.tau.size() != n)) return floor;  // orbits of pairs are n^2
   // What a sees are the symmetries' images of what others see where G keeps the layout (theory 16.7).
@@ -153,7 +153,7 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
   if (best > 0) {
     floor.squared_error = c * ratio(integer(best), 12);
     floor.orbit = {collision.a, best_u};
-    floor.target = fmt::format("F(X)_i = (sum of X[0][v] over (i,v) in the orbit of ({},{}) under G) e_1", collision.a, best_u);
+    floor.target = fmt::format("F(X)_i = (sum of X[0][v] over (i,v) in the orbit of ({},{}) under G) e_1", context.token(collision.a), context.token(best_u));
     return floor;
   }
   // Two coordinates of a raw token that do not depend on each other.
@@ -172,7 +172,7 @@ Floor make_collision_floor(const Context& context, const sight::Collision& colli
       floor.domain = cube(context, "[-1/2,1/2]", true);
       floor.squared_error = c * ratio(integer(difference), 144);
       floor.orbit = {collision.a, u, v};
-      floor.target = fmt::format("F(X)_i = (sum of X[0][u] X[1][v] over (i,u,v) in the orbit of ({},{},{}) under G) e_1", collision.a, u, v);
+      floor.target = fmt::format("F(X)_i = (sum of X[0][u] X[1][v] over (i,u,v) in the orbit of ({},{},{}) under G) e_1", context.token(collision.a), context.token(u), context.token(v));
       return floor;
     }
   }

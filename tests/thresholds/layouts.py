@@ -220,6 +220,25 @@ def parts(rng, n):
     return n, together(rng, layers)
 
 
+def clusters(rng, n):
+    """Few lists of scattered tokens: clusters in turns, some with tokens that everybody reads, some that read another cluster, or all that come before."""
+    layers = []
+    for _ in range(rng.randint(1, 3)):
+        order, size = rng.sample(range(n), n), rng.randint(2, max(2, n // 3))
+        members = [order[k:k + size] for k in range(0, n, size)]
+        step, summary, upward = rng.choice([0, 0, 0, 1]), rng.choice([0, 0, 1]), rng.random() < 0.15
+        lists = [set(members[(c + step) % len(members)]) for c in range(len(members))]
+        if upward:
+            lists = [set().union(*lists[:c + 1]) for c in range(len(lists))]
+        read_by_all = {j for c in members for j in c[:summary]}
+        reads = [None] * n
+        for c, cluster in enumerate(members):
+            for i in cluster:
+                reads[i] = lists[c] | read_by_all
+        layers.append(rows(reads, n))
+    return n, together(rng, layers)
+
+
 def butterfly(rng, n):
     n = 1 << max(2, n.bit_length() - 1)
     return n, together(rng, [{"kind": "butterfly", "distance": 1 << rng.randrange(n.bit_length() - 1)} for _ in range(rng.randint(1, 3))])
@@ -230,7 +249,7 @@ def star(rng, n):
 
 
 FAMILIES = {**{name: alone(name) for name in ONE}, "mixed": mixed, "grids": grids, "video": video, "crosses": crosses, "packed": packed, "dilations": dilations, "segments": segments, "summaries": summaries,
-            "parts": parts, "butterfly": butterfly, "star": star}
+            "parts": parts, "clusters": clusters, "butterfly": butterfly, "star": star}
 
 
 def combine(rng, patterns):

@@ -1,0 +1,208 @@
+#include "sightline/layout/natural_order.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sightline/base/mix.hpp"
+#include "sightline/layout/pattern_builder.hpp"
+
+namespace sightline::layout {
+
+namespace {
+
+using Members = std::vector<std::pair<Vertex, std::uint32_t>>;  // with their colours
+
+/// All lists of all relations are numbered through.
+class Lists {
+public:
+  explicit Lists(const Layout& layout, const Budget& budget) : layout_(layout), budget_(budget) {}
+
+  /// False where other lists than few scattered ones are met, and where rows go down: that order says who may see whom.
+  bool read() {
+    const Vertex n = layout_.tokens;
+    constexpr Threshold<std::uint64_t> readers_per_list{8, 1, "natural order"}, runs_per_reader{4, std::uint64_t{1} << 20, "natural order"};
+    std::uint64_t runs = 0;
+    bool goes_down = true;
+    for (const Relation& relation : layout_.relations) {
+      const Pattern& pattern = relation.pattern();
+      if (relation.relative().kind != RelativeKind::none || pattern.lists().size() * readers_per_list > n) return false;
+      first_.push_back(count_);
+      std::vector<Vertex> last(pattern.lists().size(), 0);
+      for (std::uint32_t l = 0; l < pattern.lists().size(); ++l) {
+        if (!pattern.is_constant(l)) return false;
+        pattern.row_by(pattern.lists()[l], 0, row_);
+        runs += row_.size();
+        for (const Run& run : row_) last[l] = std::max(last[l], run.last);
+      }
+      count_ += static_cast<std::uint32_t>(pattern.lists().size());
+      read_.emplace_back(n);
+      const auto& segments = pattern.segments();
+      for (std::size_t s = 0; s < segments.size(); ++s) {
+        goes_down = goes_down && last[segments[s].list] <= segments[s].begin;
+        const Vertex end = s + 1 < segments.size() ? segments[s + 1].begin : n;
+        std::fill(read_.back().begin() + segments[s].begin, read_.back().begin() + end, first_.back() + segments[s].list);
+      }
+    }
+    runs_ = runs;
+    return !goes_down && runs * runs_per_reader >= n;
+  }
+
+  [[nodiscard]] std::uint64_t runs() const { return runs_; }
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+  [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& read_by() const { return read_; }  ///< by relation and token: the list that it reads
+  [[nodiscard]] std::uint32_t first_of(std::size_t relation) const { return first_[relation]; }
+
+  const Members& members(std::uint32_t list) {
+    const auto relation = static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), list) - first_.begin()) - 1;
+    const Pattern& pattern = layout_.relations[relation].pattern();
+    pattern.row_by(pattern.lists()[list - first_[relation]], 0, row_);
+    members_.clear();
+    for (const Run& run : row_) {
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step) members_.emplace_back(static_cast<Vertex>(j), run.colour);
+    }
+    budget_.poll();
+    return members_;
+  }
+
+private:
+  const Layout& layout_;
+  const Budget& budget_;
+  std::uint64_t runs_ = 0;
+  std::uint32_t count_ = 0;
+  std::vector<std::uint32_t> first_;
+  std::vector<std::vector<std::uint32_t>> read_;
+  std::vector<Run> row_;
+  Members members_;
+};
+
+/// Visits lists in depth: from each to the one, not yet visited, that most of its members read.
+class Walk {
+public:
+  explicit Walk(Lists& lists) : lists_(lists), seen_(lists.count(), 0) {}
+
+  /// The lists in the order in which they are met from `start` on.
+  std::vector<std::uint32_t> from(std::uint32_t start) {
+    std::vector<std::uint32_t> met{start};
+    std::vector<std::vector<std::uint32_t>> open{neighbours(start)};  // the best ones last
+    visited_[start] = true;
+    while (!open.empty()) {
+      while (!open.back().empty() && visited_[open.back().back()]) open.back().pop_back();
+      if (open.back().empty()) {
+        open.pop_back();
+        continue;
+      }
+      const std::uint32_t next = open.back().back();
+      visited_[next] = true;
+      met.push_back(next);
+      open.push_back(neighbours(next));
+    }
+    return met;
+  }
+
+  /// All lists: of what hangs together, first one that is far from where it was entered.
+  std::vector<std::uint32_t> all() {
+    std::vector<std::uint32_t> order;
+    visited_.assign(lists_.count(), false);
+    for (std::uint32_t list = 0; list < lists_.count(); ++list) {
+      if (visited_[list]) continue;
+      const std::vector<std::uint32_t> once = from(list);
+      for (const std::uint32_t met : once) visited_[met] = false;
+      const std::vector<std::uint32_t> again = from(once.back());
+      order.insert(order.end(), again.begin(), again.end());
+      for (const std::uint32_t met : once) {  // rows may lead one way only
+        if (!visited_[met]) order.push_back(met);
+        visited_[met] = true;
+      }
+    }
+    return order;
+  }
+
+private:
+  std::vector<std::uint32_t> neighbours(std::uint32_t list) {
+    std::vector<std::uint32_t> found;
+    for (const auto& [member, colour] : lists_.members(list)) {
+      for (const auto& read : lists_.read_by()) {
+        if (visited_[read[member]]) continue;
+        if (seen_[read[member]]++ == 0) found.push_back(read[member]);
+      }
+    }
+    std::stable_sort(found.begin(), found.end(), [this](std::uint32_t a, std::uint32_t b) { return seen_[a] < seen_[b]; });
+    for (const std::uint32_t other : found) seen_[other] = 0;
+    return found;
+  }
+
+  Lists& lists_;
+  std::vector<std::uint32_t> seen_;
+  std::vector<bool> visited_;
+};
+
+}  // namespace
+
+std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& callers_budget) {
+  const Budget budget = callers_budget;
+  const Vertex n = layout.tokens;
+  if (n < least_reordered || layout.registers > 0 || layout.relations.empty()) return std::nullopt;
+  Lists lists(layout, budget);
+  if (!lists.read()) return std::nullopt;
+  budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));
+
+  std::vector<std::uint32_t> rank(lists.count());
+  const std::vector<std::uint32_t> met = Walk(lists).all();
+  for (std::uint32_t k = 0; k < met.size(); ++k) rank[met[k]] = k;
+  std::vector<std::uint32_t> readers(n, 0);  // lists that hold a token
+  std::vector<std::uint64_t> holders(n, 0);  // which
+  for (std::uint32_t list = 0; list < lists.count(); ++list) {
+    for (const auto& [member, colour] : lists.members(list)) {
+      ++readers[member];
+      holders[member] += mix(std::uint64_t{list} << 32 | colour);
+    }
+  }
+  Reordered result;
+  result.token.resize(n);
+  std::iota(result.token.begin(), result.token.end(), Vertex{0});
+  std::sort(result.token.begin(), result.token.end(), [&](Vertex a, Vertex b) {
+    for (const auto& read : lists.read_by()) {
+      if (read[a] != read[b]) return rank[read[a]] < rank[read[b]];
+    }
+    if (readers[a] != readers[b]) return readers[a] < readers[b];
+    if (holders[a] != holders[b]) return holders[a] < holders[b];
+    return a < b;
+  });
+
+  std::vector<Vertex> place(n);
+  for (Vertex k = 0; k < n; ++k) place[result.token[k]] = k;
+  result.layout = {n, 0, {}, {}, layout.layers, layout.order};
+  for (const Vertex token : result.token) result.layout.vertex_colour.push_back(layout.vertex_colour[token]);
+  std::uint64_t runs = 0;
+  for (std::size_t r = 0; r < layout.relations.size(); ++r) {
+    const Relation& relation = layout.relations[r];
+    PatternBuilder builder(n, budget);
+    std::vector<std::uint32_t> written;
+    std::vector<Vertex> vertices;
+    std::vector<std::uint32_t> colours;
+    std::vector<AffineRun> list_runs;
+    for (std::uint32_t l = 0; l < relation.pattern().lists().size(); ++l) {
+      Members members = lists.members(lists.first_of(r) + l);
+      for (auto& [vertex, colour] : members) vertex = place[vertex];
+      std::sort(members.begin(), members.end());
+      vertices.clear();
+      colours.clear();
+      for (const auto& [vertex, colour] : members) {
+        vertices.push_back(vertex);
+        colours.push_back(colour);
+      }
+      list_runs.clear();
+      append_runs(vertices, colours, list_runs);
+      runs += list_runs.size();
+      if (std::ranges::all_of(colours, [](std::uint32_t colour) { return colour == 1; })) colours.clear();
+      written.push_back(builder.add_row_once(vertices, colours));
+    }
+    for (Vertex k = 0; k < n; ++k) builder.add_segment(k, written[lists.read_by()[r][result.token[k]] - lists.first_of(r)]);
+    result.layout.relations.emplace_back(builder.build(), Relative{}, relation.cancels(), n);
+  }
+  constexpr Threshold<std::uint64_t> worth{2, 0, "natural order"};
+  if (runs * worth > lists.runs()) return std::nullopt;
+  return result;
+}
+
+}  // namespace sightline::layout

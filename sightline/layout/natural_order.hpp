@@ -1,0 +1,27 @@
+// Layouts whose tokens are numbered without regard to who reads whom: clusters, windows listed one after another, files in any order.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sightline/base/budget.hpp"
+#include "sightline/base/threshold.hpp"
+#include "sightline/layout/layout.hpp"
+
+namespace sightline::layout {
+
+/// The same layout on other numbers: its vertex k is vertex token[k] of the layout before.
+struct Reordered {
+  Layout layout;
+  std::vector<Vertex> token;
+};
+
+inline constexpr Threshold<Vertex> least_reordered{4096, 1, "natural order"};
+
+/// Numbers that make the rows few runs, where rows are few lists of scattered tokens (docs/theory.md 16.109): lists are visited one after another, each
+/// next one among those with most tokens of the one before, and tokens are sorted by the lists that they read and by how many read them. Any order is as right as
+/// any other; nothing unless half of the runs or less are left. Nothing for registers, for relative colours, for rows that move along or only go down, and for few tokens.
+/// O(members of the lists), and sorting them.
+[[nodiscard]] std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& budget);
+
+}  // namespace sightline::layout

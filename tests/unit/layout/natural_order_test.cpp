@@ -1,0 +1,151 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "sightline/layout/natural_order.hpp"
+#include "sightline/layout/sampling.hpp"
+
+using namespace sightline;
+using namespace sightline::layout;
+
+namespace {
+
+/// By token and layer: whom it reads.
+using Rows = std::vector<std::vector<std::vector<Vertex>>>;
+
+Layout make_layout(const Rows& layers) {
+  const auto n = static_cast<Vertex>(layers.front().size());
+  Layout layout{n, 0, std::vector<std::uint64_t>(n, 0), {}, {}, {}};
+  for (const auto& rows : layers) {
+    layout.order.push_back(static_cast<std::uint32_t>(layout.layers.size()));
+    layout.layers.push_back({{static_cast<std::uint32_t>(layout.relations.size())}});
+    layout.relations.emplace_back(make_pattern_from_rows(n, rows), Relative{}, Cancels::nothing, n);
+  }
+  return layout;
+}
+
+/// Row i of the result is that of `rows` for token name[i], on these names.
+Rows rename(const Rows& layers, const std::vector<Vertex>& name) {
+  Rows result;
+  for (const auto& rows : layers) {
+    auto& named = result.emplace_back(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (const Vertex j : rows[i]) named[name[i]].push_back(name[j]);
+    }
+  }
+  return result;
+}
+
+std::vector<Vertex> shuffle(Vertex n, std::uint64_t seed) {
+  std::vector<Vertex> name(n);
+  std::iota(name.begin(), name.end(), Vertex{0});
+  std::mt19937_64 engine(seed);
+  std::shuffle(name.begin(), name.end(), engine);
+  return name;
+}
+
+/// Blocks of `size` tokens, the first one cut to `shift` of them where there is a shift; some read by all.
+std::vector<std::vector<Vertex>> make_blocks(Vertex n, Vertex size, Vertex shift, Vertex summary = 0) {
+  std::vector<std::vector<Vertex>> rows(n);
+  const auto block_of = [&](Vertex i) { return (i + (shift == 0 ? 0 : size - shift)) / size; };
+  for (Vertex i = 0; i < n; ++i) {
+    for (Vertex j = 0; j < n; ++j) {
+      if (block_of(i) == block_of(j) || j % size + summary >= size) rows[i].push_back(j);
+    }
+  }
+  return rows;
+}
+
+std::uint64_t count_runs(const Pattern& pattern) {
+  std::uint64_t runs = 0;
+  for (const auto& list : pattern.lists()) runs += pattern.row(pattern.segments()[static_cast<std::size_t>(&list - pattern.lists().data()) % pattern.segments().size()].begin).size();
+  return runs;
+}
+
+void require_same(const Layout& layout, const Reordered& reordered) {
+  const Vertex n = layout.tokens;
+  std::vector<Vertex> sorted = reordered.token;
+  std::sort(sorted.begin(), sorted.end());
+  for (Vertex k = 0; k < n; ++k) REQUIRE(sorted[k] == k);
+  REQUIRE(reordered.layout.relations.size() == layout.relations.size());
+  REQUIRE(reordered.layout.order == layout.order);
+  REQUIRE(reordered.layout.layers == layout.layers);
+  std::mt19937_64 engine(3);
+  for (std::size_t r = 0; r < layout.relations.size(); ++r) {
+    const Pattern &before = layout.relations[r].pattern(), &after = reordered.layout.relations[r].pattern();
+    REQUIRE(before.arc_count() == after.arc_count());
+    for (int draw = 0; draw < 40; ++draw) {
+      const auto k = static_cast<Vertex>(draw_below(engine, n));
+      for (const Run& run : after.row(k)) {
+        for (std::uint64_t j = run.first; j <= run.last; j += run.step) REQUIRE(before.colour(reordered.token[k], reordered.token[j]) == run.colour);
+      }
+      REQUIRE(before.degree(reordered.token[k]) == after.degree(k));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("natural order: scattered lists become few runs") {
+  constexpr Vertex n = 4096;
+  const std::vector<std::pair<std::string, Rows>> cases{{"blocks", {make_blocks(n, 64, 0)}},
+                                                        {"shifted blocks in turns", {make_blocks(n, 64, 0), make_blocks(n, 64, 32)}},
+                                                        {"blocks with a token each that all read", {make_blocks(n, 64, 0, 1)}}};
+  for (const auto& [name, rows] : cases) {
+    INFO(name);
+    for (const std::uint64_t seed : {1u, 2u}) {
+      const Layout layout = make_layout(rename(rows, shuffle(n, seed)));
+      const auto reordered = find_natural_order(layout, Budget{});
+      REQUIRE(reordered.has_value());
+      require_same(layout, *reordered);
+      for (const Relation& relation : reordered->layout.relations) CHECK(count_runs(relation.pattern()) <= 3 * relation.pattern().lists().size());
+      CHECK_FALSE(find_natural_order(reordered->layout, Budget{}).has_value());  // it is in order
+    }
+  }
+  CHECK(find_natural_order(make_layout(rename({make_blocks(n, 64, 0, 2)}, shuffle(n, 3))), Budget{}).has_value());
+}
+
+TEST_CASE("natural order: colours go along, one layer that leads one way too") {
+  constexpr Vertex n = 4096, size = 128;
+  const std::vector<Vertex> name = shuffle(n, 7);
+  std::vector<std::vector<Vertex>> rows(n);
+  std::vector<std::vector<std::uint32_t>> colours(n);
+  for (Vertex i = 0; i < n; ++i) {
+    const Vertex next = (i / size + 1) % (n / size);
+    for (Vertex j = next * size; j < (next + 1) * size; ++j) {
+      rows[name[i]].push_back(name[j]);
+      colours[name[i]].push_back(1 + j % 2);
+    }
+  }
+  Layout layout{n, 0, std::vector<std::uint64_t>(n, 0), {}, {{{0}}}, {0}};
+  layout.relations.emplace_back(make_pattern_from_rows(n, rows, colours), Relative{}, Cancels::nothing, n);
+  const auto reordered = find_natural_order(layout, Budget{});
+  REQUIRE(reordered.has_value());
+  require_same(layout, *reordered);
+}
+
+TEST_CASE("natural order: what is in order, may have an order that counts, or gains nothing, stays as it is") {
+  constexpr Vertex n = 4096;
+  const std::vector<Vertex> name = shuffle(n, 4);
+  CHECK_FALSE(find_natural_order(make_layout({make_blocks(n, 64, 0), make_blocks(n, 64, 32)}), Budget{}).has_value());
+  CHECK_FALSE(find_natural_order(make_layout(rename({make_blocks(2048, 64, 0)}, shuffle(2048, 1))), Budget{}).has_value());  // few tokens
+  std::vector<std::vector<Vertex>> down(n), random(n);
+  std::mt19937_64 engine(9);
+  for (Vertex i = 0; i < n; ++i) {
+    for (Vertex j = 0; j < i / 64 * 64; j += 2 + j % 3) down[i].push_back(j);  // scattered rows that go down
+    for (Vertex k = 0; k < 32; ++k) random[i].push_back((i / 64 * 2654435761U + k * 97U) % n);
+    std::sort(random[i].begin(), random[i].end());
+    random[i].erase(std::unique(random[i].begin(), random[i].end()), random[i].end());
+  }
+  CHECK_FALSE(find_natural_order(make_layout({down}), Budget{}).has_value());
+  Layout with_register = make_layout(rename({make_blocks(n, 64, 0)}, name));
+  CHECK(find_natural_order(with_register, Budget{}).has_value());
+  with_register.tokens = n - 1;
+  with_register.registers = 1;
+  CHECK_FALSE(find_natural_order(with_register, Budget{}).has_value());
+  Layout relative = make_layout(rename({make_blocks(n, 64, 0)}, name));
+  relative.relations.front() = Relation(relative.relations.front().pattern(), {RelativeKind::offset}, Cancels::nothing, n);
+  CHECK_FALSE(find_natural_order(relative, Budget{}).has_value());
+}
