@@ -12,6 +12,7 @@ namespace {
 
 // Spans that are put together per vertex, on average.
 constexpr std::uint64_t most_looks = 1024;
+struct TooManySpans {};  // in the tables of unions: lists with nothing in common grow with every level
 
 // Many spans of few vertices, put in order by counting instead of comparing.
 class SpanCounter {
@@ -199,6 +200,7 @@ void SpanViews::collect_table(std::uint32_t from, std::uint32_t to, std::vector<
         sum.insert(sum.end(), add.begin(), add.end());
       }
       merge_spans(sum, &counter);
+      if (next.spans.size() + sum.size() > 2 * spans_.size() + most_in_all) throw TooManySpans{};
       next.spans.insert(next.spans.end(), sum.begin(), sum.end());
       next.begin.push_back(next.spans.size());
     }
@@ -256,15 +258,19 @@ std::shared_ptr<const SpanViews> SpanViews::compose(const SpanViews& later, cons
   SpanCounter counter(later.vertices());
   std::vector<Span> seen;
   std::uint64_t work = 0;
-  for (Vertex i = 0; i < later.vertices(); ++i) {
-    budget.poll();
-    seen.clear();
-    earlier.collect(later.lo_[i], later.hi_[i], seen);
-    for (const Span& span : later.outside(i)) earlier.collect(span.first, span.last, seen);
-    work += seen.size();
-    if (work > most_looks * (std::uint64_t{later.vertices()} + 1024)) return nullptr;
-    merge_spans(seen, &counter);
-    if (!builder.add(seen)) return nullptr;
+  try {
+    for (Vertex i = 0; i < later.vertices(); ++i) {
+      budget.poll();
+      seen.clear();
+      earlier.collect(later.lo_[i], later.hi_[i], seen);
+      for (const Span& span : later.outside(i)) earlier.collect(span.first, span.last, seen);
+      work += seen.size();
+      if (work > most_looks * (std::uint64_t{later.vertices()} + 1024)) return nullptr;
+      merge_spans(seen, &counter);
+      if (!builder.add(seen)) return nullptr;
+    }
+  } catch (const TooManySpans&) {
+    return nullptr;
   }
   return builder.take();
 }
