@@ -3,7 +3,8 @@
 #include "places.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <bit>
+#include <utility>
 
 namespace checker {
 namespace {
@@ -39,7 +40,7 @@ std::vector<MovingRun> to_runs(const std::vector<std::pair<Vertex, std::uint32_t
 
 class Mover {
 public:
-  explicit Mover(const std::vector<Vertex>& tokens) : tokens_(tokens), place_(tokens.size()) {
+  explicit Mover(const std::vector<Vertex>& tokens) : tokens_(tokens), place_(tokens.size()), marks_(tokens.size() / word + 1, 0), colour_(tokens.size()) {
     for (Vertex k = 0; k < tokens.size(); ++k) place_[tokens[k]] = k;
   }
 
@@ -82,12 +83,35 @@ private:
       for (std::uint64_t j = run.first; j <= run.last; j += run.step) members.emplace_back(place_[j], static_cast<std::uint32_t>(run.colour));
       last_member_ = std::max(last_member_, run.last);
     }
-    std::ranges::sort(members);
+    sort(members);
     return members;
   }
 
+  /// Marked, and read off 64 at a time.
+  void sort(std::vector<std::pair<Vertex, std::uint32_t>>& members) {
+    constexpr std::uint64_t words_per_member = 4;
+    if (marks_.size() > words_per_member * members.size()) {
+      std::ranges::sort(members);
+      return;
+    }
+    for (const auto& [vertex, colour] : members) {
+      marks_[vertex / word] |= std::uint64_t{1} << vertex % word;
+      colour_[vertex] = colour;
+    }
+    members.clear();
+    for (std::size_t k = 0; k < marks_.size(); ++k) {
+      for (std::uint64_t left = std::exchange(marks_[k], 0); left != 0; left &= left - 1) {
+        const auto vertex = static_cast<Vertex>(k * word + static_cast<std::size_t>(std::countr_zero(left)));
+        members.emplace_back(vertex, colour_[vertex]);
+      }
+    }
+  }
+
+  static constexpr std::size_t word = 64;
   const std::vector<Vertex>& tokens_;
   std::vector<Vertex> place_, last_;
+  std::vector<std::uint64_t> marks_;  ///< by place: none between rows
+  std::vector<std::uint32_t> colour_;
   Vertex last_member_ = 0;
 };
 

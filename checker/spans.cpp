@@ -11,7 +11,7 @@ namespace checker {
 namespace {
 
 using Pair = std::pair<Vertex, Vertex>;
-constexpr std::uint64_t most_seen_spans = 256, most_in_all = std::uint64_t{1} << 23, most_united = 1024;  // per vertex, in all, and of what is put together per vertex
+constexpr std::uint64_t most_seen_spans = 64, most_in_all = std::uint64_t{1} << 23, most_united = 1024;  // per vertex, in all, and of what is put together per vertex
 
 /// Sorted, neither overlapping nor touching.
 void unite_spans(std::vector<SeenSpan>& spans, Vertex vertices = 0) {

@@ -1,9 +1,12 @@
 #include "sightline/layout/natural_order.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <utility>
 
 #include "sightline/base/mix.hpp"
+#include "sightline/layout/likeness_chain.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 
 namespace sightline::layout {
@@ -17,36 +20,43 @@ class Lists {
 public:
   explicit Lists(const Layout& layout, const Budget& budget) : layout_(layout), budget_(budget) {}
 
-  /// False where other lists than few scattered ones are met, and where rows go down: that order says who may see whom.
+  /// False where rows have an order already: they move along with their readers, are coloured by where these stand, or only go down, which may say who is to see whom.
   bool read() {
     const Vertex n = layout_.tokens;
-    constexpr Threshold<std::uint64_t> readers_per_list{8, 1, "natural order"}, runs_per_reader{4, std::uint64_t{1} << 20, "natural order"};
-    std::uint64_t runs = 0;
     bool goes_down = true;
     for (const Relation& relation : layout_.relations) {
       const Pattern& pattern = relation.pattern();
-      if (relation.relative().kind != RelativeKind::none || pattern.lists().size() * readers_per_list > n) return false;
+      if (relation.relative().kind != RelativeKind::none) return false;
       first_.push_back(count_);
-      std::vector<Vertex> last(pattern.lists().size(), 0);
+      std::vector<Vertex> last(pattern.lists().size(), 0), size(pattern.lists().size(), 0);
       for (std::uint32_t l = 0; l < pattern.lists().size(); ++l) {
         if (!pattern.is_constant(l)) return false;
         pattern.row_by(pattern.lists()[l], 0, row_);
-        runs += row_.size();
-        for (const Run& run : row_) last[l] = std::max(last[l], run.last);
+        runs_ += row_.size();
+        for (const Run& run : row_) {
+          last[l] = std::max(last[l], run.last);
+          size[l] += run.size();
+        }
+        listed_ += size[l];
       }
+      constexpr Threshold<std::uint64_t> readers_per_list{8, 1, "few lists"};
+      is_few_ = is_few_ && pattern.lists().size() * readers_per_list <= n;
       count_ += static_cast<std::uint32_t>(pattern.lists().size());
       read_.emplace_back(n);
       const auto& segments = pattern.segments();
       for (std::size_t s = 0; s < segments.size(); ++s) {
         goes_down = goes_down && last[segments[s].list] <= segments[s].begin;
         const Vertex end = s + 1 < segments.size() ? segments[s + 1].begin : n;
+        arcs_ += std::uint64_t{size[segments[s].list]} * (end - segments[s].begin);
         std::fill(read_.back().begin() + segments[s].begin, read_.back().begin() + end, first_.back() + segments[s].list);
       }
     }
-    runs_ = runs;
-    return !goes_down && runs * runs_per_reader >= n;
+    return !goes_down;
   }
 
+  [[nodiscard]] bool is_few() const { return is_few_; }  ///< many readers share each list
+  [[nodiscard]] std::uint64_t listed() const { return listed_; }  ///< members of each list once
+  [[nodiscard]] std::uint64_t arcs() const { return arcs_; }      ///< once for each reader
   [[nodiscard]] std::uint64_t runs() const { return runs_; }
   [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& read_by() const { return read_; }  ///< by relation and token: the list that it reads
@@ -67,8 +77,9 @@ public:
 private:
   const Layout& layout_;
   const Budget& budget_;
-  std::uint64_t runs_ = 0;
+  std::uint64_t runs_ = 0, listed_ = 0, arcs_ = 0;
   std::uint32_t count_ = 0;
+  bool is_few_ = true;
   std::vector<std::uint32_t> first_;
   std::vector<std::vector<std::uint32_t>> read_;
   std::vector<Run> row_;
@@ -136,6 +147,104 @@ private:
   std::vector<bool> visited_;
 };
 
+/// Sorts the members of one list after the other: marked, and read off 64 at a time.
+class MemberSorter {
+public:
+  explicit MemberSorter(Vertex vertices) : marks_(vertices / word + 1, 0), colour_(vertices) {}
+
+  void sort(Members& members) {
+    constexpr std::uint64_t words_per_member = 4;
+    if (marks_.size() > words_per_member * members.size()) return std::sort(members.begin(), members.end());
+    for (const auto& [vertex, colour] : members) {
+      marks_[vertex / word] |= std::uint64_t{1} << vertex % word;
+      colour_[vertex] = colour;
+    }
+    members.clear();
+    for (std::size_t k = 0; k < marks_.size(); ++k) {
+      for (std::uint64_t left = std::exchange(marks_[k], 0); left != 0; left &= left - 1) {
+        const auto vertex = static_cast<Vertex>(k * word + static_cast<std::size_t>(std::countr_zero(left)));
+        members.emplace_back(vertex, colour_[vertex]);
+      }
+    }
+  }
+
+private:
+  static constexpr std::size_t word = 64;
+  std::vector<std::uint64_t> marks_;
+  std::vector<std::uint32_t> colour_;
+};
+
+/// By the lists that tokens read, when these were met, and by those that hold them.
+std::vector<Vertex> sort_by_lists(Lists& lists, Vertex n) {
+  std::vector<std::uint32_t> rank(lists.count());
+  const std::vector<std::uint32_t> met = Walk(lists).all();
+  for (std::uint32_t k = 0; k < met.size(); ++k) rank[met[k]] = k;
+  std::vector<std::uint32_t> holding(n, 0);  // how many lists hold a token
+  std::vector<std::uint64_t> holders(n, 0);  // which
+  for (std::uint32_t list = 0; list < lists.count(); ++list) {
+    for (const auto& [member, colour] : lists.members(list)) {
+      ++holding[member];
+      holders[member] += mix(std::uint64_t{list} << 32 | colour);
+    }
+  }
+  std::vector<Vertex> order(n);
+  std::iota(order.begin(), order.end(), Vertex{0});
+  std::sort(order.begin(), order.end(), [&](Vertex a, Vertex b) {
+    for (const auto& read : lists.read_by()) {
+      if (read[a] != read[b]) return rank[read[a]] < rank[read[b]];
+    }
+    if (holding[a] != holding[b]) return holding[a] < holding[b];
+    if (holders[a] != holders[b]) return holders[a] < holders[b];
+    return a < b;
+  });
+  return order;
+}
+
+/// Where nobody comes to read itself through others: by the longest way that reading can take. Nothing elsewhere. O(arcs).
+std::optional<std::vector<Vertex>> sort_by_depth(const JoinedRows& rows, Vertex n) {
+  std::vector<std::uint32_t> unsettled(n, 0), begin(std::size_t{n} + 1, 0);
+  std::vector<Vertex> settled;
+  const auto visit = [&](Vertex i, const auto& take) {
+    for (std::uint32_t k = rows.begin[i]; k < rows.begin[i + 1]; ++k) {
+      if (const Vertex j = rows.members[k] % n; j != i) take(j);
+    }
+  };
+  for (Vertex i = 0; i < n; ++i) {
+    visit(i, [&](Vertex j) { ++unsettled[i], ++begin[j + 1]; });
+    if (unsettled[i] == 0) settled.push_back(i);
+  }
+  if (settled.empty()) return std::nullopt;
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<Vertex> readers(begin.back());
+  std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1), depth(n, 0);
+  for (Vertex i = 0; i < n; ++i) visit(i, [&](Vertex j) { readers[next[j]++] = i; });
+  for (std::size_t k = 0; k < settled.size(); ++k) {
+    const Vertex j = settled[k];
+    for (std::uint32_t at = begin[j]; at < begin[j + 1]; ++at) {
+      depth[readers[at]] = std::max(depth[readers[at]], depth[j] + 1);
+      if (--unsettled[readers[at]] == 0) settled.push_back(readers[at]);
+    }
+  }
+  if (settled.size() < n) return std::nullopt;
+  std::stable_sort(settled.begin(), settled.end(), [&](Vertex a, Vertex b) { return depth[a] < depth[b]; });
+  return settled;
+}
+
+/// Rows that are mostly different.
+std::optional<std::vector<Vertex>> sort_by_rows(Lists& lists, Vertex n, const Budget& budget) {
+  JoinedRows rows;
+  rows.begin.push_back(0);
+  rows.members.reserve(lists.arcs());
+  for (Vertex i = 0; i < n; ++i) {
+    for (std::size_t r = 0; r < lists.read_by().size(); ++r) {
+      for (const auto& [member, colour] : lists.members(lists.read_by()[r][i])) rows.members.push_back(static_cast<std::uint32_t>(r * n + member));
+    }
+    rows.begin.push_back(static_cast<std::uint32_t>(rows.members.size()));
+  }
+  if (auto order = sort_by_depth(rows, n)) return order;
+  return chain_by_likeness(rows, static_cast<std::uint32_t>(lists.read_by().size() * n), budget);
+}
+
 }  // namespace
 
 std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& callers_budget) {
@@ -144,30 +253,22 @@ std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& 
   if (n < least_reordered || layout.registers > 0 || layout.relations.empty()) return std::nullopt;
   Lists lists(layout, budget);
   if (!lists.read()) return std::nullopt;
-  budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));
-
-  std::vector<std::uint32_t> rank(lists.count());
-  const std::vector<std::uint32_t> met = Walk(lists).all();
-  for (std::uint32_t k = 0; k < met.size(); ++k) rank[met[k]] = k;
-  std::vector<std::uint32_t> readers(n, 0);  // lists that hold a token
-  std::vector<std::uint64_t> holders(n, 0);  // which
-  for (std::uint32_t list = 0; list < lists.count(); ++list) {
-    for (const auto& [member, colour] : lists.members(list)) {
-      ++readers[member];
-      holders[member] += mix(std::uint64_t{list} << 32 | colour);
-    }
-  }
+  // Runs of one or two: blocks of a grid in rows are in a better order than one block behind the other.
+  constexpr Threshold<std::uint64_t> members_of_two_runs{3, std::uint64_t{1} << 20, "natural order"}, runs_per_reader{4, std::uint64_t{1} << 20, "natural order"};
+  if (2 * lists.listed() > members_of_two_runs * lists.runs()) return std::nullopt;
+  constexpr std::uint64_t most_chained = std::uint64_t{1} << 25;
   Reordered result;
-  result.token.resize(n);
-  std::iota(result.token.begin(), result.token.end(), Vertex{0});
-  std::sort(result.token.begin(), result.token.end(), [&](Vertex a, Vertex b) {
-    for (const auto& read : lists.read_by()) {
-      if (read[a] != read[b]) return rank[read[a]] < rank[read[b]];
-    }
-    if (readers[a] != readers[b]) return readers[a] < readers[b];
-    if (holders[a] != holders[b]) return holders[a] < holders[b];
-    return a < b;
-  });
+  if (lists.is_few()) {
+    if (lists.runs() * runs_per_reader < n) return std::nullopt;
+    budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));
+    result.token = sort_by_lists(lists, n);
+  } else {
+    if (lists.arcs() > most_chained || layout.relations.size() * std::uint64_t{n} > most_chained) return std::nullopt;
+    budget.ask(8 * (std::uint64_t{n} + lists.arcs()));
+    auto order = sort_by_rows(lists, n, budget);
+    if (!order) return std::nullopt;
+    result.token = *std::move(order);
+  }
 
   std::vector<Vertex> place(n);
   for (Vertex k = 0; k < n; ++k) place[result.token[k]] = k;
@@ -181,10 +282,11 @@ std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& 
     std::vector<Vertex> vertices;
     std::vector<std::uint32_t> colours;
     std::vector<AffineRun> list_runs;
+    MemberSorter sorter(n);
     for (std::uint32_t l = 0; l < relation.pattern().lists().size(); ++l) {
       Members members = lists.members(lists.first_of(r) + l);
       for (auto& [vertex, colour] : members) vertex = place[vertex];
-      std::sort(members.begin(), members.end());
+      sorter.sort(members);
       vertices.clear();
       colours.clear();
       for (const auto& [vertex, colour] : members) {

@@ -26,7 +26,7 @@ struct Span {
 class SpanViews {
 public:
   /// More spans outside of cores are not followed: per vertex on average, and in all.
-  static constexpr std::uint64_t most_spans = 256, most_in_all = std::uint64_t{1} << 23;
+  static constexpr std::uint64_t most_spans = 64, most_in_all = std::uint64_t{1} << 23;
 
   [[nodiscard]] static std::shared_ptr<const SpanViews> make_identity(Vertex vertices, const Budget& budget);
   /// The rows of a layer, each with its reader. Null where they fall into too many spans.

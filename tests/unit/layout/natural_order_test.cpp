@@ -126,20 +126,67 @@ TEST_CASE("natural order: colours go along, one layer that leads one way too") {
   require_same(layout, *reordered);
 }
 
+TEST_CASE("natural order: windows, dilated ones and circles are gone along, rows that lead one way by their depth") {
+  constexpr Vertex n = 4096, radius = 12;
+  const auto make_windows = [&](Vertex dilation, bool wrap, bool causal, Vertex globals) {
+    std::vector<std::vector<Vertex>> rows(n);
+    for (Vertex i = 0; i < n; ++i) {
+      std::vector<bool> read(n, i % 1000 < globals);
+      for (std::int64_t k = -std::int64_t{radius}; k <= (causal ? 0 : std::int64_t{radius}); ++k) {
+        const std::int64_t j = std::int64_t{i} + k * dilation;
+        if (wrap || (j >= 0 && j < n)) read[static_cast<std::size_t>((j + n) % n)] = true;
+      }
+      for (Vertex j = 0; j < n; ++j) {
+        if (read[j] || j % 1000 < globals) rows[i].push_back(j);
+      }
+    }
+    return rows;
+  };
+  struct Case {
+    std::string name;
+    Rows rows;
+    std::uint64_t most_runs;  ///< of a row, but for a few
+  };
+  const std::vector<Case> cases{{"window", {make_windows(1, false, false, 0)}, 1},
+                                {"dilated window", {make_windows(3, false, false, 0)}, 1},
+                                {"circle", {make_windows(1, true, false, 0)}, 1},
+                                {"window with tokens that all read and that read all", {make_windows(1, false, false, 1)}, 3},
+                                {"window and a dilated one in turns", {make_windows(1, false, false, 0), make_windows(2, false, false, 0)}, 2},
+                                {"causal window", {make_windows(1, false, true, 0)}, 1}};
+  for (const Case& c : cases) {
+    INFO(c.name);
+    for (const std::uint64_t seed : {1u, 2u}) {
+      const Layout layout = make_layout(rename(c.rows, shuffle(n, seed)));
+      const auto reordered = find_natural_order(layout, Budget{});
+      REQUIRE(reordered.has_value());
+      require_same(layout, *reordered);
+      for (const Relation& relation : reordered->layout.relations) {
+        std::size_t more = 0;
+        for (Vertex k = 0; k < n; ++k) more += relation.pattern().row(k).size() > c.most_runs ? 1 : 0;
+        CHECK(more <= 8 * radius);
+      }
+    }
+  }
+}
+
 TEST_CASE("natural order: what is in order, may have an order that counts, or gains nothing, stays as it is") {
   constexpr Vertex n = 4096;
   const std::vector<Vertex> name = shuffle(n, 4);
   CHECK_FALSE(find_natural_order(make_layout({make_blocks(n, 64, 0), make_blocks(n, 64, 32)}), Budget{}).has_value());
   CHECK_FALSE(find_natural_order(make_layout(rename({make_blocks(2048, 64, 0)}, shuffle(2048, 1))), Budget{}).has_value());  // few tokens
-  std::vector<std::vector<Vertex>> down(n), random(n);
+  std::vector<std::vector<Vertex>> down(n);
   std::mt19937_64 engine(9);
   for (Vertex i = 0; i < n; ++i) {
     for (Vertex j = 0; j < i / 64 * 64; j += 2 + j % 3) down[i].push_back(j);  // scattered rows that go down
-    for (Vertex k = 0; k < 32; ++k) random[i].push_back((i / 64 * 2654435761U + k * 97U) % n);
-    std::sort(random[i].begin(), random[i].end());
-    random[i].erase(std::unique(random[i].begin(), random[i].end()), random[i].end());
   }
   CHECK_FALSE(find_natural_order(make_layout({down}), Budget{}).has_value());
+  std::vector<std::vector<Vertex>> sparse(n);  // a random graph: no row is much like another
+  for (Vertex i = 0; i < n; ++i) {
+    for (Vertex k = 0; k < 8; ++k) sparse[i].push_back(static_cast<Vertex>(draw_below(engine, n)));
+    std::sort(sparse[i].begin(), sparse[i].end());
+    sparse[i].erase(std::unique(sparse[i].begin(), sparse[i].end()), sparse[i].end());
+  }
+  CHECK_FALSE(find_natural_order(make_layout({sparse}), Budget{}).has_value());
   Layout with_register = make_layout(rename({make_blocks(n, 64, 0)}, name));
   CHECK(find_natural_order(with_register, Budget{}).has_value());
   with_register.tokens = n - 1;
