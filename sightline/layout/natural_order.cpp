@@ -1,6 +1,7 @@
 #include "sightline/layout/natural_order.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <utility>
@@ -13,6 +14,7 @@ namespace sightline::layout {
 
 namespace {
 
+constexpr std::uint32_t none = ~std::uint32_t{0};
 using Members = std::vector<std::pair<Vertex, std::uint32_t>>;  // with their colours
 
 /// All lists of all relations are numbered through.
@@ -110,9 +112,14 @@ public:
     return met;
   }
 
-  /// All lists: of what hangs together, first one that is far from where it was entered.
-  std::vector<std::uint32_t> all() {
+  /// By list: when it was met, and the first of what hangs together with it and how many these are.
+  struct Met {
+    std::uint32_t rank = 0, first = 0, count = 0;
+  };
+  /// Of what hangs together, first one that is far from where it was entered.
+  std::vector<Met> all() {
     std::vector<std::uint32_t> order;
+    std::vector<Met> result(lists_.count());
     visited_.assign(lists_.count(), false);
     for (std::uint32_t list = 0; list < lists_.count(); ++list) {
       if (visited_[list]) continue;
@@ -124,8 +131,10 @@ public:
         if (!visited_[met]) order.push_back(met);
         visited_[met] = true;
       }
+      const auto first = static_cast<std::uint32_t>(order.size() - once.size());
+      for (std::uint32_t k = first; k < order.size(); ++k) result[order[k]] = {k, first, static_cast<std::uint32_t>(once.size())};
     }
-    return order;
+    return result;
   }
 
 private:
@@ -176,9 +185,24 @@ private:
 
 /// By the lists that tokens read, when these were met, and by those that hold them.
 std::vector<Vertex> sort_by_lists(Lists& lists, Vertex n) {
-  std::vector<std::uint32_t> rank(lists.count());
-  const std::vector<std::uint32_t> met = Walk(lists).all();
-  for (std::uint32_t k = 0; k < met.size(); ++k) rank[met[k]] = k;
+  const std::vector<Walk::Met> met = Walk(lists).all();
+  // Round a circle of blocks in turns each list meets one before and one behind; where it closes their ranks are far from its own.
+  const std::vector<std::uint32_t>& first = lists.read_by().front();
+  const std::vector<std::uint32_t>& second = lists.read_by().back();
+  std::vector<std::array<std::uint32_t, 2>> beside(lists.count(), {none, none});
+  std::vector<bool> meets_two(lists.count(), lists.read_by().size() == 2);
+  for (Vertex i = 0; i < n; ++i) {
+    auto& [one, other] = beside[first[i]];
+    if (one == none) one = second[i];
+    else if (second[i] != one && other == none) other = second[i];
+    else if (second[i] != one && second[i] != other) meets_two[first[i]] = false;
+  }
+  const auto rank_within = [&](std::uint32_t list, std::uint32_t among) -> std::int64_t {
+    const std::int64_t rank = met[among].rank, count = met[list].count;
+    if (!meets_two[list] || met[among].first != met[list].first) return rank;
+    const std::int64_t ahead = (rank - met[list].rank + count) % count;
+    return 2 * ahead > count ? ahead - count : ahead;
+  };
   std::vector<std::uint32_t> holding(n, 0);  // how many lists hold a token
   std::vector<std::uint64_t> holders(n, 0);  // which
   for (std::uint32_t list = 0; list < lists.count(); ++list) {
@@ -190,8 +214,9 @@ std::vector<Vertex> sort_by_lists(Lists& lists, Vertex n) {
   std::vector<Vertex> order(n);
   std::iota(order.begin(), order.end(), Vertex{0});
   std::sort(order.begin(), order.end(), [&](Vertex a, Vertex b) {
+    if (first[a] != first[b]) return met[first[a]].rank < met[first[b]].rank;
     for (const auto& read : lists.read_by()) {
-      if (read[a] != read[b]) return rank[read[a]] < rank[read[b]];
+      if (read[a] != read[b]) return rank_within(first[a], read[a]) < rank_within(first[a], read[b]);
     }
     if (holding[a] != holding[b]) return holding[a] < holding[b];
     if (holders[a] != holders[b]) return holders[a] < holders[b];

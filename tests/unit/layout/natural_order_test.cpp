@@ -46,10 +46,10 @@ std::vector<Vertex> shuffle(Vertex n, std::uint64_t seed) {
   return name;
 }
 
-/// Blocks of `size` tokens, the first one cut to `shift` of them where there is a shift; some read by all.
-std::vector<std::vector<Vertex>> make_blocks(Vertex n, Vertex size, Vertex shift, Vertex summary = 0) {
+/// Blocks of `size` tokens, the first one cut to `shift` of them where there is a shift, unless it is one with the last; some read by all.
+std::vector<std::vector<Vertex>> make_blocks(Vertex n, Vertex size, Vertex shift, Vertex summary = 0, bool wrap = false) {
   std::vector<std::vector<Vertex>> rows(n);
-  const auto block_of = [&](Vertex i) { return (i + (shift == 0 ? 0 : size - shift)) / size; };
+  const auto block_of = [&](Vertex i) { return (i + (shift == 0 ? 0 : size - shift)) / size % (wrap ? n / size : n); };
   for (Vertex i = 0; i < n; ++i) {
     for (Vertex j = 0; j < n; ++j) {
       if (block_of(i) == block_of(j) || j % size + summary >= size) rows[i].push_back(j);
@@ -57,6 +57,8 @@ std::vector<std::vector<Vertex>> make_blocks(Vertex n, Vertex size, Vertex shift
   }
   return rows;
 }
+
+bool summaries_of(const std::string& name) { return name.find("all read") != std::string::npos; }
 
 std::uint64_t count_runs(const Pattern& pattern) {
   std::uint64_t runs = 0;
@@ -92,6 +94,7 @@ TEST_CASE("natural order: scattered lists become few runs") {
   constexpr Vertex n = 4096;
   const std::vector<std::pair<std::string, Rows>> cases{{"blocks", {make_blocks(n, 64, 0)}},
                                                         {"shifted blocks in turns", {make_blocks(n, 64, 0), make_blocks(n, 64, 32)}},
+                                                        {"shifted blocks that wrap", {make_blocks(n, 64, 0), make_blocks(n, 64, 32, 0, true)}},
                                                         {"blocks with a token each that all read", {make_blocks(n, 64, 0, 1)}}};
   for (const auto& [name, rows] : cases) {
     INFO(name);
@@ -100,7 +103,7 @@ TEST_CASE("natural order: scattered lists become few runs") {
       const auto reordered = find_natural_order(layout, Budget{});
       REQUIRE(reordered.has_value());
       require_same(layout, *reordered);
-      for (const Relation& relation : reordered->layout.relations) CHECK(count_runs(relation.pattern()) <= 3 * relation.pattern().lists().size());
+      for (const Relation& relation : reordered->layout.relations) CHECK(count_runs(relation.pattern()) <= (summaries_of(name) ? 3 : 1) * relation.pattern().lists().size() + 1);
       CHECK_FALSE(find_natural_order(reordered->layout, Budget{}).has_value());  // it is in order
     }
   }
