@@ -223,6 +223,18 @@ bool is_blind_to_order(const Architecture& a) {
          std::all_of(a.layers.begin(), a.layers.end(), is_plain);
 }
 
+/// Where that is worth it, and there is room for it.
+void put_in_natural_order(Context& context) {
+  try {
+    if (auto reordered = layout::find_natural_order(context.layout, context.budget)) {
+      context.layout = std::move(reordered->layout);
+      context.tokens_of_places = std::move(reordered->token);
+    }
+  } catch (const BudgetExhausted&) {
+    if (context.budget.is_late()) throw;
+  }
+}
+
 }  // namespace
 
 Answer certify(const Architecture& architecture, const Budget& budget) { return analyse(architecture, budget).answer; }
@@ -248,12 +260,7 @@ Context analyse(const Architecture& architecture, const Budget& budget, const gr
     if (answer.tokens > layout::most_tokens)
       throw BudgetExhausted(fmt::format("{} tokens are more than the {} that a certificate holds", answer.tokens, layout::most_tokens));
     context.layout = make_layout(architecture, budget);
-    if (target == nullptr && is_blind_to_order(architecture)) {
-      if (auto reordered = layout::find_natural_order(context.layout, budget)) {
-        context.layout = std::move(reordered->layout);
-        context.tokens_of_places = std::move(reordered->token);
-      }
-    }
+    if (target == nullptr && is_blind_to_order(architecture)) put_in_natural_order(context);
     decide(context, target);
   } catch (const OutOfReach& reason) {
     give_up(answer);
