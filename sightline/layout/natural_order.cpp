@@ -139,11 +139,12 @@ public:
 
 private:
   std::vector<std::uint32_t> neighbours(std::uint32_t list) {
+    constexpr std::size_t most_relations = 4;  // more lead nowhere else, and cost as much each
     std::vector<std::uint32_t> found;
     for (const auto& [member, colour] : lists_.members(list)) {
-      for (const auto& read : lists_.read_by()) {
-        if (visited_[read[member]]) continue;
-        if (seen_[read[member]]++ == 0) found.push_back(read[member]);
+      for (std::size_t r = 0; r < std::min(most_relations, lists_.read_by().size()); ++r) {
+        const std::uint32_t read = lists_.read_by()[r][member];
+        if (!visited_[read] && seen_[read]++ == 0) found.push_back(read);
       }
     }
     std::stable_sort(found.begin(), found.end(), [this](std::uint32_t a, std::uint32_t b) { return seen_[a] < seen_[b]; });
