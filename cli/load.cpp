@@ -68,11 +68,15 @@ bool is_mask(const std::string& file) {
   return extension == ".npy" || extension == ".npz" || extension == ".mtx" || extension == ".edges";
 }
 
-architecture::Architecture load_mask(const std::string& file, std::optional<std::int64_t> tokens, std::int64_t dim) {
-  const std::string text = architecture::read_file(file);
-  const bool is_list = !text.starts_with("\x93NUMPY") && !text.starts_with("PK") && !text.starts_with("%%MatrixMarket");
+namespace {
+
+/// Edge lists look like nothing in particular; the other formats of masks say what they are.
+bool begins_as_mask(std::string_view text) { return text.starts_with("\x93NUMPY") || text.starts_with("PK\x03\x04") || text.starts_with("%%MatrixMarket"); }
+
+/// load_mask, of which this is the text.
+architecture::Architecture make_masked(const std::string& file, std::string_view text, std::optional<std::int64_t> tokens, std::int64_t dim) {
   // An edge list names tokens, and may leave out the last ones; the other formats say how many there are.
-  if (const auto size = design::find_mask_size(text)) tokens = is_list ? std::max<std::int64_t>(tokens.value_or(0), *size) : *size;
+  if (const auto size = design::find_mask_size(text)) tokens = begins_as_mask(text) ? *size : std::max<std::int64_t>(tokens.value_or(0), *size);
   layout::PatternSpec pattern;
   pattern.kind = layout::PatternKind::file;
   pattern.path = file;
@@ -86,13 +90,7 @@ architecture::Architecture load_mask(const std::string& file, std::optional<std:
   return result;
 }
 
-namespace {
-
-/// Said by its bytes, else by its name: edge lists look like nothing in particular.
-bool holds_mask(const std::string& file, std::string_view text) {
-  const auto begins = [text](std::string_view head) { return text.starts_with(head); };
-  return is_mask(file) || begins("\x93NUMPY") || begins("PK\x03\x04") || begins("%%MatrixMarket");
-}
+bool holds_mask(const std::string& file, std::string_view text) { return is_mask(file) || begins_as_mask(text); }
 
 void refuse_import_options(const std::string& file, const huggingface::ImportOptions& options) {
   const std::string_view given = options.tokens ? "--tokens" : !options.global.empty() ? "--global" : options.bos ? "--bos" : options.mode != "eval" ? "--mode" : "";
@@ -101,9 +99,14 @@ void refuse_import_options(const std::string& file, const huggingface::ImportOpt
 
 }  // namespace
 
+architecture::Architecture load_mask(const std::string& file, std::optional<std::int64_t> tokens, std::int64_t dim) {
+  return make_masked(file, architecture::read_file(file), tokens, dim);
+}
+
 architecture::Architecture load_layout(const std::string& file, const huggingface::ImportOptions& options, bool only_file, std::vector<std::string>* named) {
-  if (!holds_mask(file, architecture::read_file(file))) return load_architecture(file, options, only_file, named);
-  architecture::Architecture result = load_mask(file, options.tokens, masked_dim);
+  const std::string text = architecture::read_file(file);
+  if (!holds_mask(file, text)) return load_architecture(file, options, only_file, named);
+  architecture::Architecture result = make_masked(file, text, options.tokens, masked_dim);
   if (options.tokens && *options.tokens != result.tokens) throw InputError(fmt::format("--tokens: expected {}, the size of the mask {}, found {}", result.tokens, file, *options.tokens));
   if (named != nullptr) named->push_back(file);
   huggingface::ImportOptions others = options;

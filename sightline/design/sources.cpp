@@ -327,9 +327,9 @@ std::optional<Point> find_mask_size(std::string_view bytes) {
     try {
       const Budget budget;
       NpzArchive archive(bytes);
-      if (layout::is_scipy_matrix(archive)) size = layout::find_scipy_size(archive, budget).value_or(0);
+      if (layout::is_scipy_matrix(archive)) return to_size(layout::find_scipy_size(archive, budget).value_or(0));
       const auto named = std::find(archive.names().begin(), archive.names().end(), "mask");
-      if (size > 0 || (named == archive.names().end() && archive.names().size() != 1)) return to_size(size);
+      if (named == archive.names().end() && archive.names().size() != 1) return std::nullopt;
       const std::string array = archive.unpack(named == archive.names().end() ? 0 : static_cast<std::size_t>(named - archive.names().begin()), std::uint64_t{1} << 32, budget);
       const NpyFile npy = parse_npy(array);
       if (npy.shape.size() >= 2) size = npy.shape.back();
