@@ -135,7 +135,7 @@ public:
   }
 
 private:
-  bool are_names_distinct() { return are_distinct(seen_, [this](Vertex j) { return name_[j]; }, table_); }
+  bool are_names_distinct() { return are_distinct(seen_, [this](Vertex j) { return name_[j]; }, names_); }
 
   // Short runs of a step, and steps beyond the first few, become single vertices.
   void cut(Below& below) {
@@ -194,7 +194,8 @@ private:
   std::vector<std::vector<std::size_t>> begin_;  ///< by relation and vertex: its first run
   std::vector<std::int64_t> left_;
   std::vector<Vertex> seen_;
-  std::vector<std::uint64_t> name_, table_;
+  std::vector<std::uint64_t> name_;
+  Distinct names_;
 };
 
 }  // namespace

@@ -67,12 +67,16 @@ public:
 
 /// What the k-th reader of a segment reads by these runs.
 inline void append_runs(const std::vector<MovingRun>& runs, Vertex k, std::vector<Run>& out) {
+  const std::size_t before = out.size();
+  out.resize(before + runs.size());  // each row of each relation comes by here many times
+  Run* next = out.data() + before;
   for (const MovingRun& run : runs) {
     const Vertex lo = run.lo + run.lo_slope * k, hi = run.hi + run.hi_slope * k;
     if (lo > hi) continue;
     const Vertex last = run.step == 1 ? hi : lo + (hi - lo) / run.step * run.step;
-    out.push_back({lo, last, lo == last ? 1 : run.step, run.colour, 0});
+    *next++ = {lo, last, lo == last ? 1 : run.step, run.colour, 0};
   }
+  out.resize(static_cast<std::size_t>(next - out.data()));
 }
 void sort_runs(std::vector<Run>& row);  ///< as row() has them
 

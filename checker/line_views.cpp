@@ -454,14 +454,9 @@ private:
       if (end == k + 1 && (p < low || p > high)) mark(p, depth_ - 1, marks);
     }
     const std::vector<std::uint64_t> more = marks.take();
-    slots_.assign(std::bit_ceil(2 * std::size_t{layout_.tokens}), 0);
+    names_.begin(layout_.tokens);
     for (Vertex j = 0; j < layout_.tokens; ++j) {
-      const std::uint64_t name = mix(mix(more[j], told[j]), layout_.vertex_colour[j]) | 1;
-      std::size_t at = name >> 20 & (slots_.size() - 1);
-      for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
-        if (slots_[at] == name) return false;
-      }
-      slots_[at] = name;
+      if (!names_.add(mix(mix(more[j], told[j]), layout_.vertex_colour[j]))) return false;
     }
     return work_ <= most_work;
   }
@@ -474,7 +469,7 @@ private:
   std::vector<std::uint64_t> behind_;
   std::vector<Run> row_;
   std::map<std::size_t, std::vector<std::vector<Run>>> kept_rows_;  ///< by relation and token
-  std::vector<std::uint64_t> slots_;                                ///< names met, by open addressing
+  Distinct names_;
   std::optional<bool> mirrors_;
   std::uint64_t work_ = 0, kept_ = 0;
 };

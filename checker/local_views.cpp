@@ -16,7 +16,7 @@ namespace {
 /// What one root sees after a few layers, colour by colour.
 class Surroundings {
 public:
-  explicit Surroundings(const Layout& layout) : layout_(layout), first_(first_layers(layout)), time_(layout.vertices(), -1) {}
+  explicit Surroundings(const Layout& layout) : layout_(layout), first_(first_layers(layout)), time_(layout.vertices(), -1), place_(layout.vertices()) {}
 
   std::uint64_t work = 0;  ///< steps of all views so far
 
@@ -53,7 +53,7 @@ public:
     arcs_.clear();
     std::optional<std::uint64_t> result;
     if (look(root, depth)) {
-      std::sort(seen_.begin(), seen_.end());
+      sort_seen();
       bool whole = true;
       for (std::size_t x = 0; x < seen_.size() && whole; ++x) {
         whole = !takes_too_long();
@@ -153,6 +153,18 @@ private:
     return work + seen_.size() > most_work_ || seen_.size() > most_seen || arcs_.size() > most_arcs;
   }
 
+  /// What is seen often lies close together: read off then.
+  void sort_seen() {
+    const auto [low, high] = std::ranges::minmax(seen_);
+    if (high - low < 4 * seen_.size()) {
+      seen_.clear();
+      for (Vertex j = low; j <= high; ++j) {
+        if (time_[j] >= 0) seen_.push_back(j);
+      }
+    } else std::sort(seen_.begin(), seen_.end());
+    for (std::size_t x = 0; x < seen_.size(); ++x) place_[seen_[x]] = static_cast<Vertex>(x);
+  }
+
   bool look(Vertex root, std::uint64_t depth) {
     seen_.assign(1, root);
     time_[root] = static_cast<std::int64_t>(depth);
@@ -219,19 +231,17 @@ private:
     intervals.emplace(begin, end);
   }
 
-  [[nodiscard]] std::size_t place(Vertex j) const { return static_cast<std::size_t>(std::lower_bound(seen_.begin(), seen_.end(), j) - seen_.begin()); }
-
   void write_row(std::size_t x, std::size_t r) {
     layout_.relations[r].row(seen_[x], row_);
     for (const Run& run : row_) {
       if (run.step == 1 && run.colour_step == 0) {  // all of it is seen
-        const std::size_t begin = place(run.first);
+        const std::size_t begin = place_[run.first];
         arcs_.push_back({x, begin, begin + run.size(), weigh(r, run.colour)});
         continue;
       }
       if (run.step > 1 && run.colour_step == 0) {
         // All members are seen. If nothing else between them is, or everything, their places are evenly spaced.
-        const std::size_t low = place(run.first), high = place(run.last);
+        const std::size_t low = place_[run.first], high = place_[run.last];
         const Vertex step = high - low + 1 == run.size() ? 1 : high - low == run.last - run.first ? run.step : 0;
         if (step == 1 || (step > 1 && (std::ranges::find(steps_, step) != steps_.end() || steps_.size() < most_steps))) {
           if (std::ranges::find(steps_, step) == steps_.end()) steps_.push_back(step);
@@ -241,7 +251,7 @@ private:
       }
       std::int64_t colour = run.colour;
       for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
-        const std::size_t at = place(static_cast<Vertex>(j));
+        const std::size_t at = place_[j];
         arcs_.push_back({x, at, at + 1, weigh(r, colour)});
       }
     }
@@ -261,12 +271,10 @@ private:
     for (std::size_t known = 0;;) {
       work += arcs_.size() + seen_.size();
       if (takes_too_long()) return std::nullopt;
-      std::vector<std::uint64_t> sorted = hash;
-      std::sort(sorted.begin(), sorted.end());
-      const auto distinct = static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+      const std::size_t distinct = different_.count(hash, hash.size());
       if (distinct == seen_.size()) {
         std::uint64_t invariant = 0;
-        for (const std::uint64_t h : sorted) invariant = mix(invariant, h);
+        for (const std::uint64_t h : hash) invariant += mix(h);
         return known_ = invariant;
       }
       if (distinct == known) return std::nullopt;
@@ -300,7 +308,8 @@ private:
   const Layout& layout_;
   std::vector<std::uint64_t> first_;
   std::vector<std::int64_t> time_;
-  std::vector<Vertex> seen_;
+  std::vector<Vertex> seen_, place_;  ///< sorted, in the end; where each stands there
+  Distinct different_;
   std::vector<Run> row_;
   std::vector<bool> fixed_;
   std::vector<Vertex> moves_until_;

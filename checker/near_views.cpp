@@ -15,6 +15,7 @@
 #include <set>
 #include <tuple>
 
+#include "distinct.hpp"
 #include "field.hpp"
 #include "poll.hpp"
 #include "threshold.hpp"
@@ -244,15 +245,13 @@ private:
       });
     }
     work_ += all;
-    std::vector<std::uint64_t> hash(all), told(all), sums(all + 1), sorted;
+    std::vector<std::uint64_t> hash(all), told(all), sums(all + 1);
     for (std::size_t x = 0; x < all; ++x) {
       hash[x] = mix(2 * views_.rank_[met_[x]] + (met_[x] == root ? 1 : 0)) + (x < inner ? static_cast<std::uint64_t>(latest_[met_[x]]) + 1 : 0);
     }
     for (std::size_t known = 0;;) {
       poll_now();
-      sorted.assign(hash.begin(), hash.begin() + static_cast<std::ptrdiff_t>(inner));
-      std::sort(sorted.begin(), sorted.end());
-      const auto distinct = static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+      const std::size_t distinct = different_.count(hash, inner);
       if (distinct == inner) break;
       if (distinct == known) return std::nullopt;
       known = distinct;
@@ -276,7 +275,7 @@ private:
       for (std::size_t x = 0; x < all; ++x) hash[x] = mix(hash[x] + 3 * mix(told[x]));
     }
     std::uint64_t invariant = 0;
-    for (const std::uint64_t h : sorted) invariant = mix(invariant + h);
+    for (std::size_t x = 0; x < inner; ++x) invariant += mix(hash[x] + 7);
     return invariant;
   }
 
@@ -468,6 +467,7 @@ private:
 
   const PlaceColours& views_;
   Vertex vertices_;
+  Distinct different_;
   std::uint64_t first_ = 1, work_ = 0;
   std::vector<std::int64_t> latest_;
   std::vector<Vertex> next_, met_;

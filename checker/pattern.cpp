@@ -127,6 +127,7 @@ bool is_disjoint(const Row& row, std::uint64_t& work) {
 }
 
 const Pattern::Segment& Pattern::segment_of(Vertex i) const {
+  if (segments.size() == 1) return segments.front();
   const Segment& even = segments[std::uint64_t{i} * segments.size() / vertices];  // the one where all are equally long
   if (i >= even.first && i - even.first < even.count) return even;
   return *(std::upper_bound(segments.begin(), segments.end(), i, [](Vertex x, const Segment& segment) { return x < segment.first; }) - 1);

@@ -256,19 +256,10 @@ void PlaceColours::refine_by(const Rows& rows, std::uint64_t salt, std::vector<s
 
 /// Among the seen, in a table twice as large.
 std::size_t PlaceColours::count_distinct(const std::vector<std::uint64_t>& hash) {
-  slots_.assign(std::bit_ceil(2 * hash.size() + 2), 0);
-  const std::size_t mask = slots_.size() - 1;
+  met_.begin(hash.size());
   std::size_t distinct = 0;
-  bool zero = false;  // which marks an empty slot
-  for (std::size_t j = 0; j < hash.size(); ++j) {
-    if (latest_[j] < 0) continue;
-    zero = zero || hash[j] == 0;
-    std::size_t at = (hash[j] >> 7) & mask;
-    while (slots_[at] != 0 && slots_[at] != hash[j]) at = (at + 1) & mask;
-    distinct += slots_[at] == 0 && hash[j] != 0 ? 1 : 0;
-    slots_[at] = hash[j];
-  }
-  return distinct + (zero ? 1 : 0);
+  for (std::size_t j = 0; j < hash.size(); ++j) distinct += latest_[j] >= 0 && met_.add(hash[j]) ? 1 : 0;
+  return distinct;
 }
 
 std::optional<ViewColours> PlaceColours::colour(Vertex root) {

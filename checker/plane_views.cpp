@@ -72,7 +72,7 @@ public:
         sum[std::size_t{r} * (width + 1) + c + 1] = sum[std::size_t{r} * (width + 1) + c] + mix(name_[i], 1);
       }
     }
-    return are_distinct(others_, [this](Vertex i) { return name_[i]; }, table_);
+    return are_distinct(others_, [this](Vertex i) { return name_[i]; }, names_);
   }
   [[nodiscard]] std::uint64_t name(Vertex i) const { return name_[i]; }
 
@@ -110,7 +110,8 @@ private:
   };
   std::vector<Run> runs_;  ///< of steps
   std::vector<Vertex> others_;
-  std::vector<std::uint64_t> name_, table_;
+  std::vector<std::uint64_t> name_;
+  Distinct names_;
 };
 
 }  // namespace

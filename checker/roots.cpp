@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "distinct.hpp"
 #include "field.hpp"
 #include "poll.hpp"
 #include "threshold.hpp"
@@ -87,12 +88,11 @@ std::vector<Piece> cut_rows(const Rooted& rooted, const Structure::Shown& shown,
 }
 
 std::size_t count_distinct(const std::vector<std::uint64_t>& hash, const std::vector<bool>& seen) {
-  std::vector<std::uint64_t> sorted;
-  for (std::size_t j = 0; j < hash.size(); ++j) {
-    if (seen[j]) sorted.push_back(hash[j]);
-  }
-  std::sort(sorted.begin(), sorted.end());
-  return static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+  Distinct met;
+  met.begin(hash.size());
+  std::size_t distinct = 0;
+  for (std::size_t j = 0; j < hash.size(); ++j) distinct += seen[j] && met.add(hash[j]) ? 1 : 0;
+  return distinct;
 }
 
 }  // namespace

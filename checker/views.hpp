@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "distinct.hpp"
 #include "even_steps.hpp"
 #include "reach.hpp"
 #include "threshold.hpp"
@@ -116,7 +117,8 @@ private:
   std::vector<Vertex> steps_{1};
   std::vector<std::int64_t> latest_;
   std::vector<std::vector<std::uint64_t>> prefix_, change_;
-  std::vector<std::uint64_t> value_, slots_;
+  std::vector<std::uint64_t> value_;
+  Distinct met_;
 };
 
 /// PlaceColours::explains_by_lengths for many roots of a layout without symmetric classes.

@@ -36,19 +36,11 @@ Pattern::Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector
   }
 }
 
-std::optional<Run> evaluate(const AffineRun& run, Vertex i) {
-  std::int64_t lo = run.lo_base + (run.lo_moves ? std::int64_t{i} : 0);
-  const std::int64_t hi = std::min(run.hi_base + (run.hi_moves ? std::int64_t{i} : 0), run.limit - 1);
-  const std::int64_t floor = std::max<std::int64_t>(0, run.floor_base + (run.floor_moves ? std::int64_t{i} : 0));
-  if (lo < floor) lo = run.step == 1 ? floor : lo + (floor - lo + run.step - 1) / run.step * run.step;
-  if (lo > hi) return std::nullopt;
-  const std::int64_t last = run.step == 1 ? hi : lo + (hi - lo) / run.step * run.step;
-  return Run{static_cast<Vertex>(lo), static_cast<Vertex>(last), last == lo ? 1 : run.step, run.colour};
-}
-
 std::size_t Pattern::find_segment(Vertex i) const {
   // Where all segments are equally long, as those of blocks and of explicit rows are, the index is known.
+  if (i >= vertex_count_) throw ArgumentError("reader out of range");
   const std::vector<Segment>& segments = body_->segments;
+  if (segments.size() == 1) return 0;
   const std::size_t even = std::uint64_t{i} * segments.size() / vertex_count_;
   if (segments[even].begin <= i && (even + 1 == segments.size() || i < segments[even + 1].begin)) return even;
   const auto next = std::upper_bound(body_->segments.begin(), body_->segments.end(), i,
@@ -57,27 +49,18 @@ std::size_t Pattern::find_segment(Vertex i) const {
 }
 
 void Pattern::row(Vertex i, std::vector<Run>& out) const {
-  if (i >= vertex_count_) throw ArgumentError("reader out of range");
-  row_by(body_->lists[body_->segments[find_segment(i)].list], i, out);
+  row_by(list_at(i), i, out);
 }
 
 void Pattern::row_by(const RunList& list, Vertex i, std::vector<Run>& out) const {
-  out.clear();
-  if (list.written_count != 0) {
-    split_into_runs(written(list), [&out](Vertex first, Vertex last, Vertex step) { out.push_back({first, last, step, 1}); });
-    return;
-  }
+  out.resize(std::max(list.written_count, list.runs_count + list.shared_count));
+  Run* next = out.data();
   bool sorted = true;
-  const auto add = [&](std::uint32_t begin, std::uint32_t count) {
-    for (std::uint32_t k = begin; k < begin + count; ++k) {
-      if (const auto run = evaluate(body_->runs[k], i)) {
-        sorted = sorted && (out.empty() || out.back().first < run->first);
-        out.push_back(*run);
-      }
-    }
-  };
-  add(list.runs_begin, list.runs_count);
-  add(list.shared_begin, list.shared_count);
+  visit_row(list, i, [&](const Run& run) {
+    sorted = sorted && (next == out.data() || next[-1].first < run.first);
+    *next++ = run;
+  });
+  out.resize(static_cast<std::size_t>(next - out.data()));
   if (!sorted) std::sort(out.begin(), out.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
 }
 
@@ -95,7 +78,6 @@ std::span<const AffineRun> Pattern::own_runs(const RunList& list, std::vector<Af
 }
 
 std::uint32_t Pattern::list_of(Vertex i) const {
-  if (i >= vertex_count_) throw ArgumentError("reader out of range");
   return body_->segments[find_segment(i)].list;
 }
 
@@ -108,15 +90,13 @@ bool Pattern::is_constant(std::uint32_t list) const {
 }
 
 Vertex Pattern::same_row_until(Vertex i) const {
-  if (i >= vertex_count_) throw ArgumentError("reader out of range");
   const std::size_t s = find_segment(i);
   const Vertex end = s + 1 < body_->segments.size() ? body_->segments[s + 1].begin : vertex_count_;
   return end == i + 1 || is_constant(body_->segments[s].list) ? end : i + 1;
 }
 
 std::uint32_t Pattern::colour(Vertex i, Vertex j) const {
-  if (i >= vertex_count_) throw ArgumentError("reader out of range");
-  const RunList& list = body_->lists[body_->segments[find_segment(i)].list];
+  const RunList& list = list_at(i);
   if (list.written_count != 0) {
     const auto row = written(list);
     return std::binary_search(row.begin(), row.end(), j) ? 1 : 0;

@@ -8,6 +8,7 @@
 // vertices (explicit and random rows) is written out instead, four bytes a vertex.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -86,6 +87,11 @@ public:
   [[nodiscard]] std::vector<Run> row(Vertex i) const;
   /// The row of a reader whose list is known.
   void row_by(const RunList& list, Vertex i, std::vector<Run>& out) const;
+  /// take(run) for every run of that row, in the order in which the list has them: sorted by `first` where its affine runs are.
+  template <class Take>
+  void visit_row(const RunList& list, Vertex i, Take&& take) const;
+  /// The list of reader i. O(log segments), O(1) where all segments are equally long. Throws ArgumentError for a reader out of range.
+  [[nodiscard]] const RunList& list_at(Vertex i) const { return body_->lists[body_->segments[find_segment(i)].list]; }
   /// End of the readers i, i+1, ... that are known to have the row of i: those of its segment when none of its runs moves with
   /// the reader, else i + 1. O(log segments + runs of the list).
   [[nodiscard]] Vertex same_row_until(Vertex i) const;
@@ -156,7 +162,28 @@ void split_into_runs(std::span<const Vertex> vertices, Visit&& visit) {
 }
 
 /// The run of reader i, absent when it is empty there.
-[[nodiscard]] std::optional<Run> evaluate(const AffineRun& run, Vertex i);
+[[nodiscard]] inline std::optional<Run> evaluate(const AffineRun& run, Vertex i) {
+  std::int64_t lo = run.lo_base + (run.lo_moves ? std::int64_t{i} : 0);
+  const std::int64_t hi = std::min(run.hi_base + (run.hi_moves ? std::int64_t{i} : 0), run.limit - 1);
+  const std::int64_t floor = std::max<std::int64_t>(0, run.floor_base + (run.floor_moves ? std::int64_t{i} : 0));
+  if (lo < floor) lo = run.step == 1 ? floor : lo + (floor - lo + run.step - 1) / run.step * run.step;
+  if (lo > hi) return std::nullopt;
+  const auto first = static_cast<Vertex>(lo), end = static_cast<Vertex>(hi);
+  const Vertex last = run.step == 1 ? end : first + (end - first) / run.step * run.step;
+  return Run{first, last, last == first ? 1 : run.step, run.colour};
+}
+
+template <class Take>
+void Pattern::visit_row(const RunList& list, Vertex i, Take&& take) const {
+  if (list.written_count != 0) return split_into_runs(written(list), [&take](Vertex first, Vertex last, Vertex step) { take(Run{first, last, step, 1}); });
+  const AffineRun* runs = body_->runs.data();
+  for (const AffineRun* run = runs + list.runs_begin; run != runs + list.runs_begin + list.runs_count; ++run) {
+    if (const auto found = evaluate(*run, i)) take(*found);
+  }
+  for (const AffineRun* run = runs + list.shared_begin; run != runs + list.shared_begin + list.shared_count; ++run) {
+    if (const auto found = evaluate(*run, i)) take(*found);
+  }
+}
 
 /// Same set of (vertex, colour), whatever the runs. Both lists hold disjoint runs. O(a + b) for runs of step 1, else
 /// O(a log a + min(a b, vertices)).

@@ -221,13 +221,22 @@ void Relation::row(Vertex i, std::vector<ColouredRun>& out) const {
     return;
   }
   // What raw_row and forget would do to the colours is done at once.
-  thread_local std::vector<Run> runs;
-  pattern_.row(i, runs);
-  out.resize(runs.size());
-  bool one_colour = cancels_ != Cancels::nothing;
-  for (const Run& run : runs) one_colour = one_colour && run.colour == runs.front().colour;
-  const std::int64_t forgotten = one_colour && !runs.empty() ? runs.front().colour : cancels_ == Cancels::nothing || cancels_ == Cancels::single_colour ? 0 : 1;
-  for (std::size_t k = 0; k < runs.size(); ++k) out[k] = {runs[k].first, runs[k].last, runs[k].step, runs[k].colour - forgotten, 0};
+  const Pattern::RunList& list = pattern_.list_at(i);
+  out.resize(std::max(list.written_count, list.runs_count + list.shared_count));
+  ColouredRun* next = out.data();
+  bool is_sorted = true, one_colour = cancels_ != Cancels::nothing;
+  pattern_.visit_row(list, i, [&](const Run& run) {
+    if (next != out.data()) {
+      is_sorted = is_sorted && next[-1].first < run.first;
+      one_colour = one_colour && next[-1].colour == run.colour;
+    }
+    *next++ = {run.first, run.last, run.step, run.colour, 0};
+  });
+  out.resize(static_cast<std::size_t>(next - out.data()));
+  if (!is_sorted) std::sort(out.begin(), out.end(), [](const ColouredRun& a, const ColouredRun& b) { return a.first < b.first; });
+  const std::int64_t forgotten = one_colour && !out.empty() ? out.front().colour : cancels_ == Cancels::nothing || cancels_ == Cancels::single_colour ? 0 : 1;
+  if (forgotten == 0) return;
+  for (ColouredRun& run : out) run.colour -= forgotten;
 }
 
 std::int64_t Relation::colour(Vertex i, Vertex j) const {

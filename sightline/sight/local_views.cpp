@@ -124,7 +124,7 @@ public:
     pieces_.clear();
     std::optional<std::uint64_t> found;
     if (walk(root, static_cast<std::int64_t>(depth))) {
-      std::sort(active_.begin(), active_.end());
+      sort_active();
       if (write_rows()) found = refine(root);
     }
     if (found) note_shape(root, depth, *found);
@@ -138,6 +138,8 @@ public:
   }
 
 private:
+  static constexpr std::size_t most_seen = std::size_t{1} << 17;
+
   /// Places begin, begin + step, .. below `end` among what is seen.
   struct Piece {
     std::size_t reader, begin, end;
@@ -181,7 +183,7 @@ private:
 
   /// Or too much memory: small views are meant, some MB.
   [[nodiscard]] bool takes_too_long() const {
-    constexpr std::size_t most_seen = std::size_t{1} << 17, most_pieces = std::size_t{1} << 18;
+    constexpr std::size_t most_pieces = std::size_t{1} << 18;
     budget_.poll();
     return work_ + active_.size() > most_work_ || active_.size() > most_seen || pieces_.size() > most_pieces;
   }
@@ -230,7 +232,20 @@ private:
     return true;
   }
 
-  [[nodiscard]] std::size_t place(Vertex j) const { return static_cast<std::size_t>(std::lower_bound(active_.begin(), active_.end(), j) - active_.begin()); }
+  /// What is seen often lies close together: read off then. From here on next_ says where each stands.
+  void sort_active() {
+    const auto [low, high] = std::ranges::minmax(active_);
+    if (high - low < 4 * active_.size()) {
+      active_.clear();
+      for (Vertex j = low; j <= high; ++j) {
+        if (latest_[j] >= 0) active_.push_back(j);
+      }
+    } else {
+      std::sort(active_.begin(), active_.end());
+    }
+    for (std::size_t x = 0; x < active_.size(); ++x) next_[active_[x]] = static_cast<Vertex>(x);
+  }
+  [[nodiscard]] std::size_t place(Vertex j) const { return next_[j]; }  ///< @pre j is seen
 
   /// Runs without gaps have none here: all that visible rows hold is seen.
   bool write_rows() {
@@ -293,9 +308,7 @@ private:
     for (std::size_t known = 0;;) {
       work_ += pieces_.size() + seen;
       if (takes_too_long()) return std::nullopt;
-      sorted_ = hash_;
-      std::sort(sorted_.begin(), sorted_.end());
-      const auto distinct = static_cast<std::size_t>(std::unique(sorted_.begin(), sorted_.end()) - sorted_.begin());
+      const std::size_t distinct = different_.count(hash_, seen);
       if (distinct == seen) {
         std::uint64_t invariant = 0;
         for (const std::uint64_t h : hash_) invariant += mix(h);
@@ -348,7 +361,8 @@ private:
   std::map<std::pair<Vertex, Vertex>, std::pair<std::uint64_t, std::uint64_t>> gone_through_;  ///< by step and residue: the first and the last
   std::vector<Vertex> steps_{1};
   std::vector<Piece> pieces_;
-  std::vector<std::uint64_t> hash_, sorted_, read_;
+  std::vector<std::uint64_t> hash_, read_;
+  root_hash::DistinctCounter different_{most_seen};
   std::vector<std::vector<std::uint64_t>> sums_;  ///< by step
   std::optional<std::uint64_t> last_;  ///< of the last view, where all was told apart
   std::vector<std::uint64_t> last_start_;
