@@ -82,7 +82,7 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
     if (members.empty()) {
       list_of[i] = constant[list] != 0 ? builder.add_list_once(out) : builder.add_list(out);
     } else {
-      list_of[i] = constant[list] != 0 ? builder.add_row_once(members) : builder.add_row(members);
+      list_of[i] = constant[list] != 0 || !to.empty() ? builder.add_row_once(members) : builder.add_row(members);  // masks come in this form
     }
     if (constant[list] != 0) seen[list] = list_of[i];
   }

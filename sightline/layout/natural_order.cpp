@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sightline/base/mix.hpp"
+#include "sightline/layout/grid_order.hpp"
 #include "sightline/layout/likeness_chain.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 
@@ -256,8 +257,26 @@ std::optional<std::vector<Vertex>> sort_by_depth(const JoinedRows& rows, Vertex 
   return settled;
 }
 
-/// Rows that are mostly different.
-std::optional<std::vector<Vertex>> sort_by_rows(Lists& lists, Vertex n, const Budget& budget) {
+/// Is the row of the next token mostly the same, one token further, in a few places?
+bool do_rows_move_along(Lists& lists, Vertex n) {
+  constexpr Vertex samples = 64;
+  Vertex moves = 0;
+  for (Vertex k = 0; k < samples; ++k) {
+    const auto i = static_cast<Vertex>(std::uint64_t{k} * (n - 1) / samples);
+    Members here = lists.members(lists.read_by().front()[i]);
+    for (auto& [member, colour] : here) ++member;
+    moves += here == lists.members(lists.read_by().front()[i + 1]) ? 1 : 0;
+  }
+  return 2 * moves > samples;
+}
+
+struct Order {
+  std::vector<Vertex> token;
+  bool is_grid = false;  ///< is it better whatever it does to the number of runs?
+};
+
+/// Rows that are mostly different; where neighbours stand in groups already, as along a curve that fills a grid, by the lines of a grid or not at all.
+std::optional<Order> sort_by_rows(Lists& lists, Vertex n, bool is_scattered, const Budget& budget) {
   JoinedRows rows;
   rows.begin.push_back(0);
   rows.members.reserve(lists.arcs());
@@ -267,8 +286,13 @@ std::optional<std::vector<Vertex>> sort_by_rows(Lists& lists, Vertex n, const Bu
     }
     rows.begin.push_back(static_cast<std::uint32_t>(rows.members.size()));
   }
-  if (auto order = sort_by_depth(rows, n)) return order;
-  return chain_by_likeness(rows, static_cast<std::uint32_t>(lists.read_by().size() * n), budget);
+  if (is_scattered) {
+    if (auto order = sort_by_depth(rows, n)) return Order{*std::move(order)};
+  }
+  if (auto order = order_as_grid(rows, budget)) return Order{*std::move(order), true};
+  if (!is_scattered) return std::nullopt;
+  if (auto order = chain_by_likeness(rows, static_cast<std::uint32_t>(lists.read_by().size() * n), budget)) return Order{*std::move(order)};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -280,22 +304,26 @@ std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& 
   Lists lists(layout, budget);
   if (!lists.read()) return std::nullopt;
   // Runs of one or two: blocks of a grid in rows are in a better order than one block behind the other.
-  constexpr Threshold<std::uint64_t> members_of_two_runs{3, std::uint64_t{1} << 20, "natural order"}, runs_per_reader{4, std::uint64_t{1} << 20, "natural order"};
-  if (2 * lists.listed() > members_of_two_runs * lists.runs()) return std::nullopt;
+  constexpr Threshold<std::uint64_t> members_of_two_runs{3, std::uint64_t{1} << 20, "natural order"}, members_of_two_groups{9, std::uint64_t{1} << 20, "natural order"};
+  constexpr Threshold<std::uint64_t> runs_per_reader{4, std::uint64_t{1} << 20, "natural order"};
+  const bool is_scattered = 2 * lists.listed() <= members_of_two_runs * lists.runs();
+  if (!is_scattered && (lists.is_few() || 2 * lists.listed() > members_of_two_groups * lists.runs() || do_rows_move_along(lists, n))) return std::nullopt;
   constexpr std::uint64_t most_chained = std::uint64_t{1} << 25;
-  Reordered result;
+  Order order;
   if (lists.is_few()) {
     if (lists.runs() * runs_per_reader < n) return std::nullopt;
     budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));
-    result.token = sort_by_lists(lists, n);
+    order.token = sort_by_lists(lists, n);
   } else {
     if (lists.arcs() > most_chained || layout.relations.size() * std::uint64_t{n} > most_chained) return std::nullopt;
     budget.ask(8 * (std::uint64_t{n} + lists.arcs()));
-    auto order = sort_by_rows(lists, n, budget);
-    if (!order) return std::nullopt;
-    result.token = *std::move(order);
+    auto found = sort_by_rows(lists, n, is_scattered, budget);
+    if (!found) return std::nullopt;
+    order = *std::move(found);
   }
 
+  Reordered result;
+  result.token = std::move(order.token);
   std::vector<Vertex> place(n);
   for (Vertex k = 0; k < n; ++k) place[result.token[k]] = k;
   result.layout = {n, 0, {}, {}, layout.layers, layout.order};
@@ -329,7 +357,7 @@ std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& 
     result.layout.relations.emplace_back(builder.build(), Relative{}, relation.cancels(), n);
   }
   constexpr Threshold<std::uint64_t> worth{2, 0, "natural order"};
-  if (runs * worth > lists.runs()) return std::nullopt;
+  if (!order.is_grid && runs * worth > lists.runs()) return std::nullopt;
   return result;
 }
 

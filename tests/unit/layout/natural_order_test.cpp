@@ -172,6 +172,51 @@ TEST_CASE("natural order: windows, dilated ones and circles are gone along, rows
   }
 }
 
+TEST_CASE("natural order: windows on a grid are gone through line by line, whatever order its tokens have") {
+  struct Case {
+    std::string name;
+    Vertex height, width;
+    std::vector<std::pair<Vertex, Vertex>> radii;  ///< a layer each
+    bool cross = false;                            ///< along lines and columns only, themselves left out
+    Vertex globals = 0;
+  };
+  const std::vector<Case> cases{{"3 x 3", 64, 64, {{1, 1}}},  {"7 x 7 on a long grid", 40, 103, {{3, 3}}}, {"of two sizes in turns", 64, 65, {{1, 1}, {3, 3}}}, {"wider than high", 60, 70, {{1, 4}}},
+                                {"higher than wide", 60, 70, {{3, 2}}}, {"crosses", 64, 64, {{2, 2}}, true}, {"neighbours", 50, 90, {{1, 1}}, true}, {"with tokens that all read and that read all", 64, 64, {{2, 2}}, false, 2}};
+  for (const Case& c : cases) {
+    INFO(c.name);
+    const Vertex grid = c.height * c.width, n = grid + c.globals;
+    Rows layers;
+    for (const auto& [up, side] : c.radii) {
+      auto& rows = layers.emplace_back(n);
+      for (Vertex i = 0; i < n; ++i) {
+        for (Vertex j = 0; j < n; ++j) {
+          const auto apart = [&](Vertex a, Vertex b) { return std::max(a, b) - std::min(a, b); };
+          const Vertex x = apart(i / c.width, j / c.width), y = apart(i % c.width, j % c.width);
+          if (i >= grid || j >= grid || (x <= up && y <= side && (!c.cross || (x == 0) != (y == 0)))) rows[i].push_back(j);
+        }
+      }
+    }
+    CHECK_FALSE(find_natural_order(make_layout(layers), Budget{}).has_value());  // in order
+    std::vector<std::vector<Vertex>> names{shuffle(n, 1), shuffle(n, 2)};
+    if (c.height == 64 && n == 64 * 64) {  // squares of 2 x 2, of 4 x 4, .. one after the other
+      auto& name = names.emplace_back(n);
+      for (Vertex i = 0; i < n; ++i) {
+        for (Vertex bit = 0; bit < 6; ++bit) name[i] |= (i % 64 >> bit & 1) << 2 * bit | (i / 64 >> bit & 1) << (2 * bit + 1);
+      }
+    }
+    for (const std::vector<Vertex>& name : names) {
+      const Layout layout = make_layout(rename(layers, name));
+      const auto reordered = find_natural_order(layout, Budget{});
+      REQUIRE(reordered.has_value());
+      require_same(layout, *reordered);
+      for (std::size_t r = 0; r < layers.size(); ++r) {
+        const Vertex most = 2 * std::max(c.radii[r].first, c.radii[r].second) + (c.cross ? 2 : 1) + c.globals;
+        for (Vertex k = 0; k < grid; ++k) REQUIRE(reordered->layout.relations[r].pattern().row(k).size() <= most);
+      }
+    }
+  }
+}
+
 TEST_CASE("natural order: what is in order, may have an order that counts, or gains nothing, stays as it is") {
   constexpr Vertex n = 4096;
   const std::vector<Vertex> name = shuffle(n, 4);
