@@ -239,6 +239,25 @@ def clusters(rng, n):
     return n, together(rng, layers)
 
 
+def lattices(rng, n):
+    """Windows and crosses on a grid whose tokens are numbered anyhow, sometimes beside one that all read and that reads all."""
+    height = rng.randint(2, max(2, min(10, n // 3)))
+    width, hubs = max(2, n // height), rng.choice([0, 0, 1])
+    n, name = height * width + hubs, list(range(height * width + hubs))
+    rng.shuffle(name)
+    layers = []
+    for _ in range(rng.randint(1, 2)):
+        up, side, cross, own = rng.choice([0, 1, 1, 2]), rng.choice([1, 1, 2]), rng.random() < 0.3, rng.random() < 0.8
+        reads = [set() for _ in range(n)]
+        for i in range(n):
+            for j in range(n):
+                x, y = abs(i // width - j // width), abs(i % width - j % width)
+                if max(i, j) >= height * width or (x <= up and y <= side and (own or i != j) and (not cross or x == 0 or y == 0)):
+                    reads[name[i]].add(name[j])
+        layers.append(rows(reads, n))
+    return n, together(rng, layers)
+
+
 def butterfly(rng, n):
     n = 1 << max(2, n.bit_length() - 1)
     return n, together(rng, [{"kind": "butterfly", "distance": 1 << rng.randrange(n.bit_length() - 1)} for _ in range(rng.randint(1, 3))])
@@ -249,7 +268,7 @@ def star(rng, n):
 
 
 FAMILIES = {**{name: alone(name) for name in ONE}, "mixed": mixed, "grids": grids, "video": video, "crosses": crosses, "packed": packed, "dilations": dilations, "segments": segments, "summaries": summaries,
-            "parts": parts, "clusters": clusters, "butterfly": butterfly, "star": star}
+            "parts": parts, "clusters": clusters, "lattices": lattices, "butterfly": butterfly, "star": star}
 
 
 def combine(rng, patterns):
