@@ -7,8 +7,10 @@
 #include <numeric>
 #include <random>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "sightline/architecture/read.hpp"
+#include "sightline/base/mix.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 
 namespace bench {
@@ -34,6 +36,7 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
   std::vector<AffineRun> out;
   std::vector<Vertex> members;
   constexpr std::uint32_t none = ~std::uint32_t{0};
+  std::unordered_multimap<std::uint64_t, std::pair<std::vector<Run>, std::uint32_t>> known;
   // Rows of readers that share a list of constant runs need to be renamed only once.
   std::vector<std::uint32_t> seen(pattern.lists().size(), none), list_of(n);
   std::vector<std::uint8_t> constant(pattern.lists().size(), 1);
@@ -57,6 +60,16 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
       continue;
     }
     pattern.row(i, row);
+    std::uint64_t hash = 0;
+    if (!to.empty()) {  // masks come with equal rows stored once
+      for (const Run& run : row) hash = sightline::mix(hash ^ sightline::mix(std::uint64_t{run.first} << 32 | run.last) ^ (std::uint64_t{run.step} << 32 | run.colour));
+      const auto [begin, end] = known.equal_range(hash);
+      const auto same = std::find_if(begin, end, [&](const auto& each) { return each.second.first == row; });
+      if (same != end) {
+        list_of[i] = same->second.second;
+        continue;
+      }
+    }
     out.clear();
     members.clear();
     std::uint64_t runs = 0;
@@ -82,8 +95,9 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
     if (members.empty()) {
       list_of[i] = constant[list] != 0 ? builder.add_list_once(out) : builder.add_list(out);
     } else {
-      list_of[i] = constant[list] != 0 || !to.empty() ? builder.add_row_once(members) : builder.add_row(members);  // masks come in this form
+      list_of[i] = constant[list] != 0 ? builder.add_row_once(members) : builder.add_row(members);
     }
+    if (!to.empty()) known.emplace(hash, std::pair(row, list_of[i]));
     if (constant[list] != 0) seen[list] = list_of[i];
   }
   for (Vertex i = 0; i < n; ++i) builder.add_segment(i, list_of[to.empty() ? i : from[i]]);
