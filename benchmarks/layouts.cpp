@@ -60,8 +60,9 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
       continue;
     }
     pattern.row(i, row);
+    const bool once = constant[list] != 0 || !to.empty();  // masks come with equal rows stored once
     std::uint64_t hash = 0;
-    if (!to.empty()) {  // masks come with equal rows stored once
+    if (once) {
       for (const Run& run : row) hash = sightline::mix(hash ^ sightline::mix(std::uint64_t{run.first} << 32 | run.last) ^ (std::uint64_t{run.step} << 32 | run.colour));
       const auto [begin, end] = known.equal_range(hash);
       const auto same = std::find_if(begin, end, [&](const auto& each) { return each.second.first == row; });
@@ -93,11 +94,11 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
     if (runs > runs_left) return std::nullopt;
     runs_left -= runs;
     if (members.empty()) {
-      list_of[i] = constant[list] != 0 ? builder.add_list_once(out) : builder.add_list(out);
+      list_of[i] = builder.add_list(out);
     } else {
-      list_of[i] = constant[list] != 0 ? builder.add_row_once(members) : builder.add_row(members);
+      list_of[i] = builder.add_row(members);
     }
-    if (!to.empty()) known.emplace(hash, std::pair(row, list_of[i]));
+    if (once) known.emplace(hash, std::pair(row, list_of[i]));
     if (constant[list] != 0) seen[list] = list_of[i];
   }
   for (Vertex i = 0; i < n; ++i) builder.add_segment(i, list_of[to.empty() ? i : from[i]]);

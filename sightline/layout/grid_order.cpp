@@ -12,22 +12,22 @@ namespace {
 class Grid {
 public:
   Grid(const JoinedRows& rows, const Budget& budget)
-      : n_(static_cast<Vertex>(rows.begin.size() - 1)), budget_(budget), begin_{0}, mark_(n_, none), rank_(n_, none), met_(n_, none), old_(n_, false) {
-    const std::size_t many = std::max<std::size_t>(n_ / 4, 8);
-    const auto length = [&](Vertex i) { return rows.begin[i + 1] - rows.begin[i]; };
-    for (Vertex i = 0; i < n_; ++i) {
-      if (length(i) > many) aside_.push_back(i);
-    }
+      : n_(rows.tokens()), budget_(budget), begin_{0}, mark_(n_, none), rank_(n_, none), met_(n_, none), old_(n_, false) {
+    const auto is_aside = [&, many = rows.many()](Vertex i) { return rows.length(i) > many; };
     members_.reserve(rows.members.size() + n_);
     for (Vertex i = 0; i < n_; ++i) {
-      for (std::uint32_t k = rows.begin[i]; k < rows.begin[i + 1] && length(i) <= many; ++k) {
-        const Vertex j = rows.members[k] % n_;
-        if (length(j) <= many && std::exchange(mark_[j], i) != i) members_.push_back(j);  // once, whichever layers read it
+      if (is_aside(i)) {
+        aside_.push_back(i);
+        rank_[i] = n_;
+      } else {
+        for (std::uint32_t k = rows.begin[i]; k < rows.begin[i + 1]; ++k) {
+          const Vertex j = rows.members[k] % n_;
+          if (!is_aside(j) && std::exchange(mark_[j], i) != i) members_.push_back(j);  // once, whichever layers read it
+        }
+        if (mark_[i] != i) members_.push_back(i);  // whether or not it reads itself
       }
-      if (length(i) <= many && mark_[i] != i) members_.push_back(i);  // whether or not it reads itself
       begin_.push_back(static_cast<std::uint32_t>(members_.size()));
     }
-    for (const Vertex i : aside_) rank_[i] = n_;
     work_ = 2 * members_.size() + n_;
     std::fill(mark_.begin(), mark_.end(), none);
   }
@@ -161,11 +161,11 @@ private:
 std::optional<std::vector<Vertex>> order_as_grid(const JoinedRows& rows, const Budget& callers_budget) {
   const Budget budget = callers_budget;
   // Corners see less than half of what others see, where much is seen: windows on a line are not copied.
-  constexpr std::size_t much = 64;
-  const std::size_t n = rows.begin.size() - 1, many = std::max<std::size_t>(n / 4, 8);
-  std::size_t shortest = many, longest = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t length = rows.begin[i + 1] - rows.begin[i];
+  constexpr std::uint64_t much = 64;
+  const std::uint32_t many = rows.many();
+  std::uint64_t shortest = many, longest = 0;
+  for (Vertex i = 0; i < rows.tokens(); ++i) {
+    const std::uint64_t length = rows.length(i);
     if (length <= many) shortest = std::min(shortest, length), longest = std::max(longest, length);
   }
   if (longest > much && 5 * shortest > 2 * longest) return std::nullopt;

@@ -14,11 +14,11 @@ constexpr Threshold<std::uint64_t> sampled_arcs{std::uint64_t{1} << 26, std::uin
 
 class Chain {
 public:
-  Chain(const JoinedRows& rows, std::uint32_t columns, const Budget& budget) : n_(static_cast<Vertex>(rows.begin.size() - 1)), budget_(budget) {
+  Chain(const JoinedRows& rows, std::uint32_t columns, const Budget& budget) : n_(rows.tokens()), budget_(budget) {
     budget_.ask(rows.members.size() * 12 + std::uint64_t{n_} * 24 + std::uint64_t{columns} * 8);
     std::vector<std::uint32_t> held(columns, 0);
     for (const std::uint32_t member : rows.members) ++held[member];
-    const std::uint64_t many = std::max<std::uint64_t>(n_ / 4, 8);
+    const std::uint32_t many = rows.many();
     // Own numbers for the members that count.
     std::vector<std::uint32_t> number(columns, none);
     column_begin_.push_back(0);
@@ -32,7 +32,7 @@ public:
     aside_.assign(n_, false);
     for (Vertex i = 0; i < n_; ++i) {
       begin_.push_back(static_cast<std::uint32_t>(members_.size()));
-      aside_[i] = rows.begin[i + 1] - rows.begin[i] > many;
+      aside_[i] = rows.length(i) > many;
       for (std::uint32_t k = rows.begin[i]; k < rows.begin[i + 1]; ++k) {
         const std::uint32_t column = number[rows.members[k]];
         if (column == none || aside_[i]) continue;

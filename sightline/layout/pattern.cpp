@@ -37,8 +37,8 @@ Pattern::Pattern(Vertex vertex_count, std::vector<Segment> segments, std::vector
 }
 
 std::size_t Pattern::find_segment(Vertex i) const {
-  // Where all segments are equally long, as those of blocks and of explicit rows are, the index is known.
   if (i >= vertex_count_) throw ArgumentError("reader out of range");
+  // Where all segments are equally long, as those of blocks and of explicit rows are, the index is known.
   const std::vector<Segment>& segments = body_->segments;
   if (segments.size() == 1) return 0;
   const std::size_t even = std::uint64_t{i} * segments.size() / vertex_count_;
@@ -53,15 +53,7 @@ void Pattern::row(Vertex i, std::vector<Run>& out) const {
 }
 
 void Pattern::row_by(const RunList& list, Vertex i, std::vector<Run>& out) const {
-  out.resize(std::max(list.written_count, list.runs_count + list.shared_count));
-  Run* next = out.data();
-  bool sorted = true;
-  visit_row(list, i, [&](const Run& run) {
-    sorted = sorted && (next == out.data() || next[-1].first < run.first);
-    *next++ = run;
-  });
-  out.resize(static_cast<std::size_t>(next - out.data()));
-  if (!sorted) std::sort(out.begin(), out.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
+  row_by(list, i, out, [](const Run& run) { return run; });
 }
 
 std::vector<Run> Pattern::row(Vertex i) const {

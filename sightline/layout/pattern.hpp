@@ -87,9 +87,9 @@ public:
   [[nodiscard]] std::vector<Run> row(Vertex i) const;
   /// The row of a reader whose list is known.
   void row_by(const RunList& list, Vertex i, std::vector<Run>& out) const;
-  /// take(run) for every run of that row, in the order in which the list has them: sorted by `first` where its affine runs are.
-  template <class Take>
-  void visit_row(const RunList& list, Vertex i, Take&& take) const;
+  /// The same with make(run) in place of each run; what is made has `first` as well.
+  template <class Made, class Make>
+  void row_by(const RunList& list, Vertex i, std::vector<Made>& out, Make&& make) const;
   /// The list of reader i. O(log segments), O(1) where all segments are equally long. Throws ArgumentError for a reader out of range.
   [[nodiscard]] const RunList& list_at(Vertex i) const { return body_->lists[body_->segments[find_segment(i)].list]; }
   /// End of the readers i, i+1, ... that are known to have the row of i: those of its segment when none of its runs moves with
@@ -173,16 +173,28 @@ void split_into_runs(std::span<const Vertex> vertices, Visit&& visit) {
   return Run{first, last, last == first ? 1 : run.step, run.colour};
 }
 
-template <class Take>
-void Pattern::visit_row(const RunList& list, Vertex i, Take&& take) const {
-  if (list.written_count != 0) return split_into_runs(written(list), [&take](Vertex first, Vertex last, Vertex step) { take(Run{first, last, step, 1}); });
-  const AffineRun* runs = body_->runs.data();
-  for (const AffineRun* run = runs + list.runs_begin; run != runs + list.runs_begin + list.runs_count; ++run) {
-    if (const auto found = evaluate(*run, i)) take(*found);
+template <class Made, class Make>
+void Pattern::row_by(const RunList& list, Vertex i, std::vector<Made>& out, Make&& make) const {
+  out.resize(std::max(list.written_count, list.runs_count + list.shared_count));  // written into place: rows are read many times
+  Made* next = out.data();
+  bool is_sorted = true;
+  const auto take = [&](const Run& run) {
+    is_sorted = is_sorted && (next == out.data() || next[-1].first < run.first);
+    *next++ = make(run);
+  };
+  const auto take_all = [&](std::uint32_t begin, std::uint32_t count) {
+    for (std::uint32_t k = begin; k < begin + count; ++k) {
+      if (const auto run = evaluate(body_->runs[k], i)) take(*run);
+    }
+  };
+  if (list.written_count != 0) {
+    split_into_runs(written(list), [&](Vertex first, Vertex last, Vertex step) { take({first, last, step, 1}); });
+  } else {
+    take_all(list.runs_begin, list.runs_count);
+    take_all(list.shared_begin, list.shared_count);
   }
-  for (const AffineRun* run = runs + list.shared_begin; run != runs + list.shared_begin + list.shared_count; ++run) {
-    if (const auto found = evaluate(*run, i)) take(*found);
-  }
+  out.resize(static_cast<std::size_t>(next - out.data()));
+  if (!is_sorted) std::sort(out.begin(), out.end(), [](const Made& a, const Made& b) { return a.first < b.first; });
 }
 
 /// Same set of (vertex, colour), whatever the runs. Both lists hold disjoint runs. O(a + b) for runs of step 1, else

@@ -168,15 +168,12 @@ void Relation::append_relative(const Run& run, Vertex i, std::vector<ColouredRun
 }
 
 void Relation::raw_row(Vertex i, std::vector<ColouredRun>& out) const {
+  if (relative_.kind == RelativeKind::none) {  // the commonest case
+    return pattern_.row_by(pattern_.list_at(i), i, out, [](const Run& run) { return ColouredRun{run.first, run.last, run.step, run.colour, 0}; });
+  }
   thread_local std::vector<Run> runs;
   pattern_.row(i, runs);
   out.clear();
-  if (relative_.kind == RelativeKind::none) {
-    // The commonest case, and rows are sorted already.
-    out.reserve(runs.size());
-    for (const Run& run : runs) out.push_back({run.first, run.last, run.step, 1 + (std::int64_t{run.colour} - 1) * relative_count_, 0});
-    return;
-  }
   for (const Run& run : runs) append_relative(run, i, out);
   if (!is_sorted_by_first(out)) {
     std::sort(out.begin(), out.end(), [](const ColouredRun& a, const ColouredRun& b) { return a.first < b.first; });
@@ -215,27 +212,12 @@ void Relation::forget(Vertex i, std::vector<ColouredRun>& row) const {
 }
 
 void Relation::row(Vertex i, std::vector<ColouredRun>& out) const {
-  if (relative_.kind != RelativeKind::none) {
-    raw_row(i, out);
-    forget(i, out);
-    return;
-  }
-  // What raw_row and forget would do to the colours is done at once.
-  const Pattern::RunList& list = pattern_.list_at(i);
-  out.resize(std::max(list.written_count, list.runs_count + list.shared_count));
-  ColouredRun* next = out.data();
-  bool is_sorted = true, one_colour = cancels_ != Cancels::nothing;
-  pattern_.visit_row(list, i, [&](const Run& run) {
-    if (next != out.data()) {
-      is_sorted = is_sorted && next[-1].first < run.first;
-      one_colour = one_colour && next[-1].colour == run.colour;
-    }
-    *next++ = {run.first, run.last, run.step, run.colour, 0};
-  });
-  out.resize(static_cast<std::size_t>(next - out.data()));
-  if (!is_sorted) std::sort(out.begin(), out.end(), [](const ColouredRun& a, const ColouredRun& b) { return a.first < b.first; });
-  const std::int64_t forgotten = one_colour && !out.empty() ? out.front().colour : cancels_ == Cancels::nothing || cancels_ == Cancels::single_colour ? 0 : 1;
-  if (forgotten == 0) return;
+  raw_row(i, out);
+  if (relative_.kind != RelativeKind::none) return forget(i, out);
+  // What forget would do where there is no relative part, without divisions.
+  if (cancels_ == Cancels::nothing || out.empty()) return;
+  const bool one_colour = std::all_of(out.begin(), out.end(), [&](const ColouredRun& run) { return run.colour == out.front().colour; });
+  const std::int64_t forgotten = one_colour ? out.front().colour : cancels_ == Cancels::single_colour ? 0 : 1;
   for (ColouredRun& run : out) run.colour -= forgotten;
 }
 
