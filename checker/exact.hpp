@@ -61,13 +61,13 @@ public:
   void raise(std::uint64_t exponent);  ///< to a power
   [[nodiscard]] const std::map<std::uint64_t, std::uint64_t>& factorials() const { return factorials_; }
   [[nodiscard]] double log10() const;
-  /// The same order with the factorials of these numbers kept and all others in one integer, if they are among them and it has at most 1,000 digits.
-  [[nodiscard]] Order keeping(const std::vector<std::uint64_t>& kept) const;
   /// Decimal when it has at most 1,000 digits, else "".
   [[nodiscard]] std::string decimal() const;
   /// "64!^16384 * 2": decreasing k, ^1 left out, then one integer unless it is 1; "1" for the trivial group. An integer of more than 1,000 digits is taken apart
   /// into the greatest factorial that divides it, and so on.
   [[nodiscard]] std::string factored() const;
+  /// Is the text in the form of factored(), and this number? More than one text can be (24 * 4!^2 is 4!^3): who writes it chooses.
+  [[nodiscard]] bool is_written_as(std::string_view text) const;
   /// The same number?
   friend bool same_order(const Order& a, const Order& b);
 

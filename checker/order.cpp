@@ -1,6 +1,7 @@
 // Orders of groups: factorials, and primes of the rest. Products along a path have 100,000 factors and half a million digits; nothing here multiplies them out.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "exact.hpp"
 
@@ -35,6 +36,19 @@ std::uint64_t first_beyond(std::uint64_t p, std::uint64_t exponent) {
     else low = middle;
   }
   return high * p;
+}
+
+/// A number as this format writes it: decimal, no sign, no leading zero.
+bool is_decimal(std::string_view text) {
+  return !text.empty() && (text.size() == 1 || text.front() != '0') && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::optional<std::uint64_t> read_small(std::string_view text) {
+  constexpr std::size_t most_digits = 18;
+  if (!is_decimal(text) || text.size() > most_digits) return std::nullopt;
+  std::uint64_t value = 0;
+  for (const char c : text) value = 10 * value + static_cast<std::uint64_t>(c - '0');
+  return value;
 }
 
 }  // namespace
@@ -103,20 +117,6 @@ std::string Order::decimal() const {
   return text.size() > 1000 ? "" : text;
 }
 
-Order Order::keeping(const std::vector<std::uint64_t>& kept) const {
-  Order others = *this, whole;
-  for (const std::uint64_t k : kept) {
-    const auto found = others.factorials_.find(k);
-    if (found == others.factorials_.end()) return *this;
-    if (--found->second == 0) others.factorials_.erase(found);
-    whole.multiply_factorial(k);
-  }
-  if (others.decimal().empty()) return *this;
-  for (const auto& [p, exponent] : others.count_primes()) whole.primes_[p] += exponent;
-  whole.large_ = others.large_;
-  return whole;
-}
-
 /// Of everything but what is large.
 std::map<std::uint64_t, std::uint64_t> Order::count_primes() const {
   std::map<std::uint64_t, std::uint64_t> exponents = primes_;
@@ -163,6 +163,32 @@ std::string Order::factored() const {
   }
   if (text.empty()) return number;
   return number == "1" ? text : text + " * " + number;
+}
+
+bool Order::is_written_as(std::string_view text) const {
+  Order written;
+  std::uint64_t last = ~std::uint64_t{0};
+  while (!text.empty()) {
+    const std::string_view term = text.substr(0, text.find(" * "));
+    const bool ends = term.size() == text.size();
+    if (!ends && term.size() + 3 == text.size()) return false;
+    text.remove_prefix(ends ? term.size() : term.size() + 3);
+    const std::size_t mark = term.find('!');
+    if (mark == std::string_view::npos) {
+      if (!ends || term == "0" || term == "1" || !is_decimal(term)) return false;
+      // Of many more digits than are left it is another number; nothing is made of it.
+      if (static_cast<double>(term.size()) > log10() - written.log10() + 2) return false;
+      written.multiply(Natural::from_decimal(term));
+      continue;
+    }
+    const std::string_view power = term.substr(mark + 1);
+    if (!power.empty() && (power.front() != '^' || power == "^1")) return false;
+    const auto k = read_small(term.substr(0, mark)), exponent = power.empty() ? 1 : read_small(power.substr(1));
+    if (!k || !exponent || *k < 2 || *exponent < 1 || *k >= last) return false;
+    written.multiply_factorial(last = *k, *exponent);
+  }
+  // First what costs little: numbers this close have no factorials beyond those of the points.
+  return std::abs(written.log10() - log10()) < 1e-6 * log10() && same_order(*this, written);
 }
 
 bool same_order(const Order& a, const Order& b) {

@@ -67,7 +67,9 @@ void add_order(Json::Object& object, const Order& order, const Json& claimed) {
   const std::string decimal = order.decimal();
   object["order"] = decimal.empty() ? Json() : text(decimal);
   if (!decimal.empty()) return;
-  object["order_factored"] = text(order.factored());
+  const Json* written = claimed.is_object() ? claimed.find("order_factored") : nullptr;
+  const bool is_this = written != nullptr && written->is_string() && order.is_written_as(written->string());
+  object["order_factored"] = is_this ? *written : text(order.factored());
   const Json* log = claimed.is_object() ? claimed.find("order_log10") : nullptr;
   if (log == nullptr || std::abs(log->number() - order.log10()) > 0.002) throw Rejected("order_log10", "is far from the logarithm of the order");
   object["order_log10"] = *log;

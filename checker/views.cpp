@@ -639,9 +639,7 @@ std::optional<ConfirmedGroup> Sight::confirm_expressed(const ViewQuestion& all, 
   for (const Permutation& g : list_generators(group, ~std::size_t{0})) {
     if (!generated.contains(g)) throw Rejected(claim, "the symmetry " + g.cycles() + " does not come from the views");
   }
-  std::vector<std::uint64_t> classes;  // as the answer writes it: their factorials, then one integer
-  for (const auto& members : group.classes) classes.push_back(members.size());
-  return ConfirmedGroup{group, std::make_shared<Order>(Chain(group).order().keeping(classes))};
+  return ConfirmedGroup{group, std::make_shared<Order>(Chain(group).order())};
 }
 
 }  // namespace checker
