@@ -5,9 +5,11 @@
 #include <memory>
 #include <numeric>
 
+#include "blocks.hpp"
 #include "copies.hpp"
 #include "group.hpp"
 #include "poll.hpp"
+#include "threshold.hpp"
 
 namespace checker {
 
@@ -15,6 +17,7 @@ namespace {
 
 using Images = std::vector<Vertex>;
 constexpr std::uint64_t most_chain_steps = 20'000'000'000u;
+constexpr Threshold<Vertex> least_reduced{64, 6, "reduced group"};  // smaller groups have short chains
 constexpr std::uint32_t unreached = ~std::uint32_t{0}, root_label = unreached - 1;
 
 bool is_identity(const Images& g) {
@@ -186,8 +189,9 @@ struct Chain::State {
   Order order;
   double known = -1;                      ///< log10 of the quotient's order
   std::unique_ptr<Chain> next;            ///< the quotient, when anything is divided out
+  std::unique_ptr<Reduction> reduction;   ///< else this, where there is one,
   std::vector<Images> generators;
-  std::unique_ptr<Sims> sims;
+  std::unique_ptr<Sims> sims;             ///< or this
   std::map<std::vector<Vertex>, std::unique_ptr<Sims>> by_prefix;
 };
 
@@ -270,6 +274,8 @@ Chain::Chain(const Group& group, double known) {
   if (state.points < state.degree) {  // what is divided out may leave classes and copies
     state.next.reset(new Chain(quotient, left));
     state.order.multiply(state.next->order());
+  } else if (state.points >= least_reduced && (state.reduction = find_reduction(quotient))) {
+    state.order.multiply(state.reduction->order());
   } else {
     for (const Permutation& g : quotient.generators) {
       state.generators.emplace_back(state.points);
@@ -316,6 +322,7 @@ bool Chain::contains(const Permutation& permutation) const {
     moving -= images[state.name[x]] != state.name[x] ? 1 : 0;
   }
   if (moving != 0) return false;
+  if (state.reduction) return state.reduction->contains(Permutation(std::move(moves)));
   return state.next ? state.next->contains(Permutation(std::move(moves))) : state.sims->contains(std::move(images));
 }
 
@@ -340,6 +347,7 @@ bool Chain::extends(const std::vector<Vertex>& from, const std::vector<Vertex>& 
     images.push_back(b);
   }
   if (state.next) return state.next->extends(below, images);
+  if (state.reduction) return state.reduction->extends(below, images);
   std::unique_ptr<Sims>& sims = state.by_prefix[below];
   if (!sims) sims = std::make_unique<Sims>(state.points, state.generators, below, state.known);
   return sims->extends(images);

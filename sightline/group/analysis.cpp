@@ -6,9 +6,11 @@
 #include <numeric>
 
 #include "sightline/base/error.hpp"
+#include "sightline/base/threshold.hpp"
 #include "sightline/group/congruence.hpp"
 #include "sightline/group/fold.hpp"
 #include "sightline/group/giant.hpp"
+#include "sightline/group/reduction.hpp"
 
 namespace sightline::group {
 
@@ -17,6 +19,8 @@ namespace {
 constexpr Point none = std::numeric_limits<Point>::max();
 /// Components up to this size are searched for transpositions that no generator shows.
 constexpr std::size_t largest_searched = 2000;
+/// Components of fewer points have short chains.
+constexpr Threshold<Point> least_reduced{64, 6, "reduced group"};
 /// Dense images of one component: points times generators.
 constexpr std::uint64_t most_dense_entries = std::uint64_t{1} << 31;
 
@@ -28,10 +32,16 @@ struct Analysis::Component {
   std::vector<Point> points;              ///< sorted quotient points
   std::vector<std::size_t> generators;    ///< indices into the quotient generators
   bool alternating = false;
-  std::unique_ptr<StabiliserChain> chain; ///< when not alternating
+  std::unique_ptr<Reduction> reduction;   ///< when not alternating: this, where there is one,
+  std::unique_ptr<StabiliserChain> chain; ///< or this
   std::vector<Images> images;             ///< of the irredundant generators, to build chains with other bases
-  mpz_class order;
+  Order order;
   mutable std::optional<std::pair<std::vector<Point>, StabiliserChain>> last_prefix; ///< who asks about one list of points asks again
+
+  [[nodiscard]] bool contains(const Images& permutation) const {
+    if (alternating) return is_even(permutation);
+    return reduction ? reduction->contains(permutation) : chain->contains(permutation);
+  }
 };
 
 Analysis::~Analysis() = default;
@@ -275,16 +285,26 @@ std::vector<std::vector<Point>> Analysis::split(const std::vector<Permutation>& 
     }
     if (giant == Giant::alternating) {
       component.alternating = true;
-      mpz_fac_ui(component.order.get_mpz_t(), degree);
-      component.order /= 2;
+      constexpr Point most_multiplied_out = 400;
+      const bool is_long = degree > most_multiplied_out;
+      mpz_class rest = static_cast<unsigned long>(static_cast<std::uint64_t>(degree) * (degree - 1) / 2);
+      if (is_long) component.order.multiply_factorial(degree - 2);
+      for (Point k = 2; !is_long && k + 2 <= degree; ++k) rest *= k;
+      component.order.multiply(rest);
       component.images = std::move(images);
       continue;
     }
     const auto known_here = components_.size() == 1 ? known : std::nullopt;
-    component.chain = std::make_unique<StabiliserChain>(degree, images, std::vector<Point>{}, known_here, budget);
-    component.order = component.chain->order();
+    if (degree >= least_reduced) component.reduction = find_reduction(degree, images, known_here, budget);
+    if (component.reduction) {
+      component.order = component.reduction->order();
+      if (known_here && known_here->exact && !(component.order == Order(known_here->value))) throw InternalError("a group on few blocks has another order than the one it was told");
+    } else {
+      component.chain = std::make_unique<StabiliserChain>(degree, images, std::vector<Point>{}, known_here, budget);
+      component.order.multiply(component.chain->order());
+    }
     std::vector<std::size_t> kept;
-    for (const std::size_t k : component.chain->irredundant()) {
+    for (const std::size_t k : component.reduction ? component.reduction->irredundant() : component.chain->irredundant()) {
       kept.push_back(component.generators[k]);
       component.images.push_back(std::move(images[k]));
     }
@@ -302,7 +322,7 @@ std::vector<std::vector<Point>> Analysis::split(const std::vector<Permutation>& 
         if (orbit[y] != x) continue;
         budget.poll();
         std::swap(swap[x], swap[y]);
-        if (component.chain->contains(swap)) found(component, {x, y});
+        if (component.contains(swap)) found(component, {x, y});
         std::swap(swap[x], swap[y]);
       }
     }
@@ -331,15 +351,7 @@ std::vector<std::size_t> Analysis::irredundant() const {
 Order Analysis::quotient_order() const {
   Order order;
   if (next_) return next_->order();
-  for (const Component& component : components_) {
-    const auto degree = static_cast<std::uint32_t>(component.points.size());
-    if (component.alternating && degree > 400) {
-      order.multiply_factorial(degree - 2);
-      order.multiply(mpz_class(static_cast<unsigned long>(static_cast<std::uint64_t>(degree) * (degree - 1) / 2)));
-    } else {
-      order.multiply(component.order);
-    }
-  }
+  for (const Component& component : components_) order.multiply(component.order);
   return order;
 }
 
@@ -373,8 +385,7 @@ bool Analysis::contains(const Permutation& permutation) const {
     part[from] = to;
   }
   for (const auto& [component, part] : parts) {
-    const bool inside = components_[component].alternating ? is_even(part) : components_[component].chain->contains(part);
-    if (!inside) return false;
+    if (!components_[component].contains(part)) return false;
   }
   return true;
 }
@@ -450,12 +461,16 @@ bool Analysis::extends(const std::vector<Point>& from, const std::vector<Point>&
       if (!is_even(complete_map(static_cast<Point>(component.points.size()), part.from, part.to))) return false;
       continue;
     }
+    if (component.reduction) {
+      if (!component.reduction->extends(part.from, part.to)) return false;
+      continue;
+    }
     if (part.from.size() + 1 >= component.points.size()) {
-      if (!component.chain->contains(complete_map(static_cast<Point>(component.points.size()), part.from, part.to))) return false;
+      if (!component.contains(complete_map(static_cast<Point>(component.points.size()), part.from, part.to))) return false;
       continue;
     }
     if (!component.last_prefix || component.last_prefix->first != part.from) {
-      component.last_prefix.emplace(part.from, StabiliserChain(static_cast<Point>(component.points.size()), component.images, part.from, KnownOrder{component.order}, Budget()));
+      component.last_prefix.emplace(part.from, StabiliserChain(static_cast<Point>(component.points.size()), component.images, part.from, KnownOrder{component.chain->order()}, Budget()));
     }
     if (!component.last_prefix->second.extends_prefix(part.to)) return false;
   }

@@ -26,7 +26,7 @@ struct Fold;
 /// 3. Orbits of the quotient that are copies of one another (fold.hpp) are folded into one, on which G/N acts faithfully.
 /// 4. G/N is a product over the connected components of the generators' supports. Where a component is the full
 ///    symmetric group (a transposition, or Jordan's theorem) it becomes a class of the next level; the alternating group
-///    is recognised too; everything else gets a stabiliser chain.
+///    is recognised too; what is left is told by smaller groups (reduction.hpp), or gets a stabiliser chain.
 class Analysis {
 public:
   /// `seeds`: sets of points, which may meet. `known_order`: when known, exactly or as an upper bound.

@@ -33,6 +33,7 @@ public:
     std::uint32_t generator;
     Point image;
   };
+  [[nodiscard]] Point degree() const { return static_cast<Point>(start_.size() - 1); }
   [[nodiscard]] const Move* begin(Point x) const { return moves_.data() + start_[x]; }
   [[nodiscard]] const Move* end(Point x) const { return moves_.data() + start_[x + 1]; }
 

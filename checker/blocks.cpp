@@ -1,0 +1,374 @@
+#include "blocks.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "poll.hpp"
+
+namespace checker {
+
+namespace {
+
+using Pairs = std::vector<std::pair<Vertex, Vertex>>;
+
+/// The finest partition that joins these pairs and that the generators preserve: least members, one per point.
+std::vector<Vertex> close(const Group& group, const Pairs& joined) {
+  std::vector<std::vector<Vertex>> members(group.degree);
+  std::vector<Vertex> part(group.degree);
+  std::iota(part.begin(), part.end(), Vertex{0});
+  for (Vertex x = 0; x < group.degree; ++x) members[x] = {x};
+  const auto join = [&](Vertex x, Vertex y) {
+    Vertex a = part[x], b = part[y];
+    if (a == b) return false;
+    if (members[a].size() < members[b].size()) std::swap(a, b);
+    for (const Vertex z : members[b]) part[z] = a;
+    members[a].insert(members[a].end(), members[b].begin(), members[b].end());
+    members[b].clear();
+    return true;
+  };
+  for (const auto& [x, y] : joined) join(x, y);
+  std::vector<std::size_t> moved(group.degree, 0);  // by part
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Permutation& g : group.generators) {
+      poll();
+      for (const auto& [x, y] : g.moves()) ++moved[part[x]];
+      Pairs images;  // a part has its image in one part; where some of its points stay, that is the part itself
+      for (const auto& [x, y] : g.moves()) {
+        const std::vector<Vertex>& own = members[part[x]];
+        if (own.size() > 1) images.emplace_back(y, moved[part[x]] < own.size() ? x : g(own.front()));
+      }
+      for (const auto& [x, y] : g.moves()) moved[part[x]] = 0;
+      for (const auto& [x, y] : images) changed |= join(x, y);
+    }
+  }
+  std::vector<Vertex> least(group.degree, none);
+  for (Vertex x = 0; x < group.degree; ++x) {
+    Vertex& first = members[part[x]].front();
+    first = std::min(first, x);
+  }
+  for (Vertex x = 0; x < group.degree; ++x) least[x] = members[part[x]].front();
+  return least;
+}
+
+class CrossingBlocks final : public Reduction {
+public:
+  static std::unique_ptr<Reduction> find(const Group& group) {
+    auto found = std::make_unique<CrossingBlocks>();
+    found->orbit_ = orbits(group);
+    found->blocks_of_.resize(group.degree);
+    std::vector<std::vector<Vertex>> members(group.degree);
+    for (Vertex x = 0; x < group.degree; ++x) members[found->orbit_[x]].push_back(x);
+    bool crosses = false;
+    for (const std::vector<Vertex>& orbit : members) crosses |= found->cross(orbit, group);
+    if (!crosses) return nullptr;
+    for (std::vector<Vertex>& own : found->blocks_of_) {
+      if (own.empty()) own = {found->blocks_++};
+    }
+    Group images{found->blocks_, {}, {}};
+    for (const Permutation& g : group.generators) {
+      std::optional<Permutation> image = found->act(g);
+      if (!image) return nullptr;
+      images.generators.push_back(*std::move(image));
+    }
+    found->on_blocks_ = std::make_unique<Chain>(images);
+    return found;
+  }
+
+  [[nodiscard]] Order order() const override { return on_blocks_->order(); }
+
+  [[nodiscard]] bool contains(const Permutation& permutation) const override {
+    const auto image = act(permutation);
+    return image && on_blocks_->contains(*image);
+  }
+
+  [[nodiscard]] bool extends(const std::vector<Vertex>& from, const std::vector<Vertex>& to) const override {
+    std::vector<Vertex> below, above;
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      if (orbit_[from[k]] != orbit_[to[k]]) return false;
+      below.insert(below.end(), blocks_of_[from[k]].begin(), blocks_of_[from[k]].end());
+      above.insert(above.end(), blocks_of_[to[k]].begin(), blocks_of_[to[k]].end());
+    }
+    return on_blocks_->extends(below, above);
+  }
+
+private:
+  /// Gives the points of an orbit their blocks in partitions that cross, if there are some.
+  bool cross(const std::vector<Vertex>& orbit, const Group& group) {
+    constexpr std::size_t least_orbit = 9;
+    constexpr std::uint64_t most_steps = 50'000'000;
+    if (orbit.size() < least_orbit) return false;
+    std::vector<std::pair<std::size_t, std::pair<Vertex, Vertex>>> by_support;  // what moves little says most
+    std::uint64_t moved = 0;
+    for (const Permutation& g : group.generators) {
+      Pairs here;  // a product of two of them shows one in some places, the other in others
+      std::copy_if(g.moves().begin(), g.moves().end(), std::back_inserter(here), [&](const auto& move) { return orbit_[move.first] == orbit.front(); });
+      moved += g.moves().size();
+      if (here.empty()) continue;
+      for (const auto& move : {here.front(), here[here.size() / 2], here.back()}) by_support.emplace_back(g.moves().size(), move);
+    }
+    std::sort(by_support.begin(), by_support.end());
+    std::vector<std::vector<Vertex>> partitions;
+    std::vector<Vertex> meet(orbit.size(), 0);
+    std::size_t parts = 1;
+    std::uint64_t tries_left = 1 + most_steps / (moved + group.degree);
+    const auto propose = [&](const std::pair<Vertex, Vertex>& pair) {
+      --tries_left;
+      std::vector<Vertex> partition = close(group, {pair});
+      std::map<std::pair<Vertex, Vertex>, Vertex> names;
+      for (std::size_t k = 0; k < orbit.size(); ++k) names.emplace(std::pair{meet[k], partition[orbit[k]]}, static_cast<Vertex>(names.size()));
+      if (names.size() == parts) return;
+      for (std::size_t k = 0; k < orbit.size(); ++k) meet[k] = names.at({meet[k], partition[orbit[k]]});
+      parts = names.size();
+      partitions.push_back(std::move(partition));
+    };
+    const auto goes_on = [&] { return parts < orbit.size() && tries_left > 0; };
+    for (auto proposal = by_support.begin(); proposal != by_support.end() && goes_on(); ++proposal) {
+      const auto together = [&](const std::vector<Vertex>& partition) { return partition[proposal->second.first] == partition[proposal->second.second]; };
+      if (partitions.empty() || !std::all_of(partitions.begin(), partitions.end(), together)) propose(proposal->second);
+    }
+    for (std::size_t k = 1; k < orbit.size() && goes_on(); ++k) propose({orbit.front(), orbit[k]});
+    if (parts < orbit.size()) return false;
+    Vertex next = blocks_;
+    std::vector<std::map<Vertex, Vertex>> names(partitions.size());
+    for (std::size_t p = 0; p < partitions.size(); ++p) {
+      for (const Vertex x : orbit) next += names[p].emplace(partitions[p][x], next).second ? 1 : 0;
+    }
+    if (4 * std::uint64_t{next - blocks_} > 3 * orbit.size()) return false;
+    blocks_ = next;
+    for (std::size_t p = 0; p < partitions.size(); ++p) {
+      for (const Vertex x : orbit) blocks_of_[x].push_back(names[p].at(partitions[p][x]));
+    }
+    return true;
+  }
+
+  /// Nothing where a point leaves its orbit or a block is broken.
+  [[nodiscard]] std::optional<Permutation> act(const Permutation& permutation) const {
+    std::vector<Vertex> image(blocks_, none);
+    for (Vertex x = 0; x < orbit_.size(); ++x) {
+      const Vertex y = permutation(x);
+      if (y >= orbit_.size() || orbit_[x] != orbit_[y]) return std::nullopt;
+      for (std::size_t p = 0; p < blocks_of_[x].size(); ++p) {
+        Vertex& there = image[blocks_of_[x][p]];
+        if (there != none && there != blocks_of_[y][p]) return std::nullopt;
+        there = blocks_of_[y][p];
+      }
+    }
+    Pairs moves;
+    for (Vertex b = 0; b < blocks_; ++b) moves.emplace_back(b, image[b]);
+    return Permutation(std::move(moves));
+  }
+
+  std::vector<Vertex> orbit_;                   ///< least point of the orbit
+  std::vector<std::vector<Vertex>> blocks_of_;  ///< a block of each partition of the orbit, or one of its own
+  Vertex blocks_ = 0;
+  std::unique_ptr<Chain> on_blocks_;
+};
+
+class BlockGroups final : public Reduction {
+public:
+  static std::unique_ptr<Reduction> find(const Group& group) {
+    std::vector<const Permutation*> least_first;
+    for (const Permutation& g : group.generators) least_first.push_back(&g);
+    std::stable_sort(least_first.begin(), least_first.end(), [](const Permutation* a, const Permutation* b) { return a->moves().size() < b->moves().size(); });
+    // Parts joined by the generators that move at most so many points, as long as more than one is left.
+    std::vector<Pairs> proposals(1);
+    Group parts{group.degree, {}, {}};
+    for (std::size_t k = 0; k < least_first.size(); ++k) {
+      if (k > 0 && least_first[k]->moves().size() > least_first[k - 1]->moves().size()) proposals.push_back(proposals.back());
+      for (const auto& [x, y] : least_first[k]->moves()) proposals.back().emplace_back(least_first[k]->moves().front().first, x);
+      if (proposals.size() > most_proposals) proposals.erase(proposals.begin());
+    }
+    int tries = 0;
+    for (auto joined = proposals.rbegin(); joined != proposals.rend() && tries < most_tries; ++joined) {
+      const std::vector<Vertex> partition = close(group, *joined);
+      if (!divides(group, partition)) continue;
+      ++tries;
+      auto found = std::make_unique<BlockGroups>();
+      if (found->take(group, partition)) return found;
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] Order order() const override {
+    Order order = on_blocks_->order();
+    for (const Kind& kind : kinds_) {
+      if (!kind.inside) continue;
+      Order inside = kind.inside->order();
+      inside.raise(kind.blocks);
+      order.multiply(inside);
+    }
+    return order;
+  }
+
+  [[nodiscard]] bool contains(const Permutation& permutation) const override {
+    const auto action = act(permutation);
+    return action && on_blocks_->contains(action->on_blocks) && is_inside(*action);
+  }
+
+  [[nodiscard]] bool extends(const std::vector<Vertex>& from, const std::vector<Vertex>& to) const override {
+    std::vector<Vertex> below, above;
+    std::map<Vertex, std::pair<std::vector<Vertex>, std::vector<Vertex>>> places;
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      const Vertex a = block_of_[from[k]], b = block_of_[to[k]];
+      if (kind_of_[a] != kind_of_[b]) return false;
+      below.push_back(a);
+      above.push_back(b);
+      places[a].first.push_back(place_of_[from[k]]);
+      places[a].second.push_back(place_of_[to[k]]);
+    }
+    if (!on_blocks_->extends(below, above)) return false;
+    return std::all_of(places.begin(), places.end(), [this](const auto& entry) {
+      const Kind& kind = kinds_[kind_of_[entry.first]];
+      return kind.inside ? kind.inside->extends(entry.second.first, entry.second.second) : entry.second.first == entry.second.second;
+    });
+  }
+
+private:
+  static constexpr std::size_t most_proposals = 24;
+  static constexpr int most_tries = 4;
+
+  struct Kind {  ///< an orbit of blocks
+    Vertex size = 0;
+    std::uint64_t blocks = 0;
+    std::unique_ptr<Chain> inside;  ///< H; none: trivial
+  };
+  struct Action {
+    Permutation on_blocks;
+    std::vector<std::pair<Vertex, Permutation>> inside;  ///< kind of block, and what is done to its places
+  };
+
+  /// Are both the blocks and the points of each fewer than the points that move?
+  static bool divides(const Group& group, const std::vector<Vertex>& partition) {
+    std::vector<bool> moves(group.degree, false);
+    for (const Permutation& g : group.generators) {
+      for (const auto& [x, y] : g.moves()) moves[x] = true;
+    }
+    std::vector<Vertex> members(group.degree, 0);
+    Vertex moving = 0, blocks = 0, largest = 0;
+    for (Vertex x = 0; x < group.degree; ++x) {
+      if (!moves[x]) continue;
+      ++moving;
+      blocks += members[partition[x]] == 0 ? 1 : 0;
+      largest = std::max(largest, ++members[partition[x]]);
+    }
+    return blocks < moving && largest < moving;
+  }
+
+  bool take(const Group& group, const std::vector<Vertex>& partition) {
+    name_blocks(group, partition);
+    std::vector<Group> local;
+    for (const Kind& kind : kinds_) local.push_back({kind.size, {}, {}});
+    Group on_blocks{static_cast<Vertex>(members_.size()), {}, {}};
+    std::vector<Action> others;
+    std::set<std::pair<Vertex, Pairs>> seen;
+    for (const Permutation& g : group.generators) {
+      poll();
+      if (g.is_identity()) continue;
+      std::optional<Action> action = act(g);
+      if (!action) return false;
+      const Vertex block = block_of_[g.moves().front().first];
+      const bool is_local = std::all_of(g.moves().begin(), g.moves().end(), [&](const auto& move) { return block_of_[move.first] == block; });
+      if (is_local) {
+        const auto& [kind, inside] = action->inside.front();
+        if (seen.emplace(kind, inside.moves()).second) local[kind].generators.push_back(inside);
+        continue;
+      }
+      if (!action->on_blocks.is_identity()) on_blocks.generators.push_back(action->on_blocks);
+      others.push_back(*std::move(action));
+    }
+    for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+      if (!local[kind].generators.empty()) kinds_[kind].inside = std::make_unique<Chain>(local[kind]);
+    }
+    if (!std::all_of(others.begin(), others.end(), [this](const Action& action) { return is_inside(action); })) return false;
+    on_blocks_ = std::make_unique<Chain>(on_blocks);
+    return true;
+  }
+
+  /// Names blocks, and gives their points the places that t_b takes the first block's to, along a tree of generators.
+  void name_blocks(const Group& group, const std::vector<Vertex>& partition) {
+    block_of_.assign(group.degree, 0);
+    for (Vertex x = 0; x < group.degree; ++x) {
+      if (partition[x] == x) members_.emplace_back();
+      block_of_[x] = partition[x] == x ? static_cast<Vertex>(members_.size() - 1) : block_of_[partition[x]];
+      members_[block_of_[x]].push_back(x);
+    }
+    std::vector<std::vector<const Permutation*>> leaving(members_.size());
+    for (const Permutation& g : group.generators) {
+      for (const auto& [x, y] : g.moves()) {
+        if (members_[block_of_[x]].front() == x && block_of_[y] != block_of_[x]) leaving[block_of_[x]].push_back(&g);
+      }
+    }
+    place_of_.assign(group.degree, none);
+    kind_of_.assign(members_.size(), none);
+    for (Vertex first = 0; first < members_.size(); ++first) {
+      if (kind_of_[first] != none) continue;
+      std::vector<Vertex> reached{first};
+      kind_of_[first] = static_cast<Vertex>(kinds_.size());
+      for (Vertex place = 0; place < members_[first].size(); ++place) place_of_[members_[first][place]] = place;
+      for (std::size_t at = 0; at < reached.size(); ++at) {
+        for (const Permutation* g : leaving[reached[at]]) {
+          const Vertex to = block_of_[(*g)(members_[reached[at]].front())];
+          if (kind_of_[to] != none) continue;
+          kind_of_[to] = kind_of_[first];
+          for (const Vertex x : members_[reached[at]]) place_of_[(*g)(x)] = place_of_[x];
+          reached.push_back(to);
+        }
+      }
+      kinds_.push_back({static_cast<Vertex>(members_[first].size()), reached.size(), nullptr});
+    }
+  }
+
+  /// Nothing where a block is broken or leaves its orbit.
+  [[nodiscard]] std::optional<Action> act(const Permutation& permutation) const {
+    std::set<Vertex> touched;
+    for (const auto& [x, y] : permutation.moves()) {
+      if (x >= block_of_.size()) return std::nullopt;
+      touched.insert(block_of_[x]);
+    }
+    Action action;
+    Pairs on_blocks;
+    for (const Vertex block : touched) {
+      const Vertex target = block_of_[permutation(members_[block].front())];
+      if (kind_of_[target] != kind_of_[block]) return std::nullopt;
+      Pairs inside;
+      for (const Vertex x : members_[block]) {
+        const Vertex y = permutation(x);
+        if (block_of_[y] != target) return std::nullopt;
+        inside.emplace_back(place_of_[x], place_of_[y]);
+      }
+      std::sort(inside.begin(), inside.end());
+      Permutation places(std::move(inside));
+      if (!places.is_identity()) action.inside.emplace_back(kind_of_[block], std::move(places));
+      on_blocks.emplace_back(block, target);
+    }
+    action.on_blocks = Permutation(std::move(on_blocks));
+    return action;
+  }
+
+  [[nodiscard]] bool is_inside(const Action& action) const {
+    return std::all_of(action.inside.begin(), action.inside.end(), [this](const auto& entry) {
+      const Kind& kind = kinds_[entry.first];
+      return kind.inside && kind.inside->contains(entry.second);
+    });
+  }
+
+  std::vector<Vertex> block_of_, place_of_;   ///< of points; a place among the first block's points
+  std::vector<std::vector<Vertex>> members_;  ///< of blocks, ascending
+  std::vector<Vertex> kind_of_;               ///< of blocks
+  std::vector<Kind> kinds_;
+  std::unique_ptr<Chain> on_blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reduction> find_reduction(const Group& group) {
+  if (auto blocks = BlockGroups::find(group)) return blocks;
+  return CrossingBlocks::find(group);
+}
+
+}  // namespace checker
