@@ -195,19 +195,20 @@ public:
   }
 
   [[nodiscard]] Order order() const override {
-    Order order = on_blocks_->order();
+    Order order = on_parts_->order();
     for (const Kind& kind : kinds_) {
-      if (!kind.inside) continue;
-      Order inside = kind.inside->order();
-      inside.raise(kind.blocks);
-      order.multiply(inside);
+      Order own = kind.own;
+      own.raise(kind.blocks);
+      order.multiply(own);
     }
     return order;
   }
 
   [[nodiscard]] bool contains(const Permutation& permutation) const override {
-    const auto action = act(permutation);
-    return action && on_blocks_->contains(action->on_blocks) && is_inside(*action);
+    const auto inside = act(permutation);
+    if (!inside || !std::all_of(inside->begin(), inside->end(), [this](const auto& entry) { return is_inside(entry.first, entry.second); })) return false;
+    const auto on_parts = act_on_parts(permutation);
+    return on_parts && on_parts_->contains(*on_parts);
   }
 
   [[nodiscard]] bool extends(const std::vector<Vertex>& from, const std::vector<Vertex>& to) const override {
@@ -216,12 +217,12 @@ public:
     for (std::size_t k = 0; k < from.size(); ++k) {
       const Vertex a = block_of_[from[k]], b = block_of_[to[k]];
       if (kind_of_[a] != kind_of_[b]) return false;
-      below.push_back(a);
-      above.push_back(b);
+      below.push_back(part_of(from[k]));
+      above.push_back(part_of(to[k]));
       places[a].first.push_back(place_of_[from[k]]);
       places[a].second.push_back(place_of_[to[k]]);
     }
-    if (!on_blocks_->extends(below, above)) return false;
+    if (!on_parts_->extends(below, above)) return false;
     return std::all_of(places.begin(), places.end(), [this](const auto& entry) {
       const Kind& kind = kinds_[kind_of_[entry.first]];
       return kind.inside ? kind.inside->extends(entry.second.first, entry.second.second) : entry.second.first == entry.second.second;
@@ -235,12 +236,12 @@ private:
   struct Kind {  ///< an orbit of blocks
     Vertex size = 0;
     std::uint64_t blocks = 0;
-    std::unique_ptr<Chain> inside;  ///< H; none: trivial
+    std::unique_ptr<Chain> inside;  ///< N; none: trivial
+    Order own;                      ///< |H|
+    std::vector<Vertex> part_of;    ///< of the places
+    Vertex parts = 1;
   };
-  struct Action {
-    Permutation on_blocks;
-    std::vector<std::pair<Vertex, Permutation>> inside;  ///< kind of block, and what is done to its places
-  };
+  using Inside = std::vector<std::pair<Vertex, Permutation>>;  ///< kind of block, and what is done to its places
 
   /// Are both the blocks and the points of each fewer than the points that move?
   static bool divides(const Group& group, const std::vector<Vertex>& partition) {
@@ -261,32 +262,88 @@ private:
 
   bool take(const Group& group, const std::vector<Vertex>& partition) {
     name_blocks(group, partition);
-    std::vector<Group> local;
+    std::vector<Group> local, others;
     for (const Kind& kind : kinds_) local.push_back({kind.size, {}, {}});
-    Group on_blocks{static_cast<Vertex>(members_.size()), {}, {}};
-    std::vector<Action> others;
+    others = local;
     std::set<std::pair<Vertex, Pairs>> seen;
     for (const Permutation& g : group.generators) {
       poll();
       if (g.is_identity()) continue;
-      std::optional<Action> action = act(g);
+      const std::optional<Inside> action = act(g);
       if (!action) return false;
       const Vertex block = block_of_[g.moves().front().first];
       const bool is_local = std::all_of(g.moves().begin(), g.moves().end(), [&](const auto& move) { return block_of_[move.first] == block; });
-      if (is_local) {
-        const auto& [kind, inside] = action->inside.front();
-        if (seen.emplace(kind, inside.moves()).second) local[kind].generators.push_back(inside);
-        continue;
+      for (const auto& [kind, inside] : *action) {
+        if (is_local || seen.emplace(kind, inside.moves()).second) (is_local ? local : others)[kind].generators.push_back(inside);
       }
-      if (!action->on_blocks.is_identity()) on_blocks.generators.push_back(action->on_blocks);
-      others.push_back(*std::move(action));
     }
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
-      if (!local[kind].generators.empty()) kinds_[kind].inside = std::make_unique<Chain>(local[kind]);
+      if (!look_inside(kinds_[kind], local[kind], others[kind])) return false;
     }
-    if (!std::all_of(others.begin(), others.end(), [this](const Action& action) { return is_inside(action); })) return false;
-    on_blocks_ = std::make_unique<Chain>(on_blocks);
+    first_part_.assign(1, 0);
+    for (const Vertex kind : kind_of_) first_part_.push_back(first_part_.back() + kinds_[kind].parts);
+    Group on_parts{first_part_.back(), {}, {}};
+    for (const Permutation& g : group.generators) {
+      std::optional<Permutation> image = act_on_parts(g);
+      if (!image) return false;
+      if (!image->is_identity()) on_parts.generators.push_back(*std::move(image));
+    }
+    on_parts_ = std::make_unique<Chain>(on_parts);
     return true;
+  }
+
+  /// H from what is local, N from all; false where parts do not tell their cosets.
+  static bool look_inside(Kind& kind, const Group& local, const Group& others) {
+    kind.part_of.assign(kind.size, 0);
+    if (!local.generators.empty()) {
+      kind.inside = std::make_unique<Chain>(local);
+      kind.own = kind.inside->order();
+    }
+    const auto is_own = [&](const Permutation& g) { return g.is_identity() || (kind.inside && kind.inside->contains(g)); };
+    Group own = local, all{kind.size, {}, {}};
+    for (std::size_t k = 0; k < own.generators.size(); ++k) {  // what an element takes to another block it takes there as a whole
+      for (const Permutation& g : others.generators) {
+        Pairs moves;  // g h g^-1
+        for (const auto& [x, y] : own.generators[k].moves()) moves.emplace_back(g(x), g(y));
+        std::sort(moves.begin(), moves.end());
+        Permutation image(std::move(moves));
+        if (is_own(image)) continue;
+        own.generators.push_back(std::move(image));
+        kind.inside = std::make_unique<Chain>(own);
+        kind.own = kind.inside->order();
+      }
+    }
+    std::copy_if(others.generators.begin(), others.generators.end(), std::back_inserter(all.generators), [&](const Permutation& g) { return !is_own(g); });
+    if (all.generators.empty()) return true;
+    all.generators.insert(all.generators.end(), own.generators.begin(), own.generators.end());
+    const std::vector<Vertex> orbit = orbits(own);
+    kind.parts = 0;
+    for (Vertex place = 0; place < kind.size; ++place) kind.part_of[place] = orbit[place] == place ? kind.parts++ : kind.part_of[orbit[place]];
+    if (kind.parts == 1) return false;
+    kind.inside = std::make_unique<Chain>(all);
+    Group images{kind.parts, {}, {}};
+    for (const Permutation& g : all.generators) {
+      std::vector<Vertex> image(kind.parts, none);
+      for (Vertex place = 0; place < kind.size; ++place) {
+        Vertex& to = image[kind.part_of[place]];
+        if (to != none && to != kind.part_of[g(place)]) return false;
+        to = kind.part_of[g(place)];
+      }
+      Pairs moves;
+      for (Vertex part = 0; part < kind.parts; ++part) moves.emplace_back(part, image[part]);
+      images.generators.emplace_back(std::move(moves));
+    }
+    const Order order = Chain(images).order();
+    Order product = kind.own;
+    product.multiply(order);
+    if (!same_order(product, kind.inside->order())) return false;
+    std::map<Vertex, std::uint64_t> length;
+    for (const Vertex least : orbits(images)) ++length[least];
+    return std::all_of(length.begin(), length.end(), [&](const auto& entry) {
+      Order here;
+      here.multiply(Natural(entry.second));
+      return same_order(order, here);
+    });
   }
 
   /// Names blocks, and gives their points the places that t_b takes the first block's to, along a tree of generators.
@@ -319,20 +376,26 @@ private:
           reached.push_back(to);
         }
       }
-      kinds_.push_back({static_cast<Vertex>(members_[first].size()), reached.size(), nullptr});
+      kinds_.emplace_back();
+      kinds_.back().size = static_cast<Vertex>(members_[first].size());
+      kinds_.back().blocks = reached.size();
     }
   }
 
-  /// Nothing where a block is broken or leaves its orbit.
-  [[nodiscard]] std::optional<Action> act(const Permutation& permutation) const {
-    std::set<Vertex> touched;
-    for (const auto& [x, y] : permutation.moves()) {
-      if (x >= block_of_.size()) return std::nullopt;
-      touched.insert(block_of_[x]);
-    }
-    Action action;
-    Pairs on_blocks;
-    for (const Vertex block : touched) {
+  [[nodiscard]] Vertex part_of(Vertex x) const { return first_part_[block_of_[x]] + kinds_[kind_of_[block_of_[x]]].part_of[place_of_[x]]; }
+
+  /// The blocks whose points move. @pre no point beyond the degree moves
+  [[nodiscard]] std::set<Vertex> touched(const Permutation& permutation) const {
+    std::set<Vertex> blocks;
+    for (const auto& [x, y] : permutation.moves()) blocks.insert(block_of_[x]);
+    return blocks;
+  }
+
+  /// What is done to places, where something is; nothing where a block is broken or leaves its orbit.
+  [[nodiscard]] std::optional<Inside> act(const Permutation& permutation) const {
+    if (!permutation.is_identity() && permutation.moves().back().first >= block_of_.size()) return std::nullopt;
+    Inside action;
+    for (const Vertex block : touched(permutation)) {
       const Vertex target = block_of_[permutation(members_[block].front())];
       if (kind_of_[target] != kind_of_[block]) return std::nullopt;
       Pairs inside;
@@ -343,25 +406,31 @@ private:
       }
       std::sort(inside.begin(), inside.end());
       Permutation places(std::move(inside));
-      if (!places.is_identity()) action.inside.emplace_back(kind_of_[block], std::move(places));
-      on_blocks.emplace_back(block, target);
+      if (!places.is_identity()) action.emplace_back(kind_of_[block], std::move(places));
     }
-    action.on_blocks = Permutation(std::move(on_blocks));
     return action;
   }
 
-  [[nodiscard]] bool is_inside(const Action& action) const {
-    return std::all_of(action.inside.begin(), action.inside.end(), [this](const auto& entry) {
-      const Kind& kind = kinds_[entry.first];
-      return kind.inside && kind.inside->contains(entry.second);
-    });
+  /// Nothing where a part is broken. @pre act(permutation)
+  [[nodiscard]] std::optional<Permutation> act_on_parts(const Permutation& permutation) const {
+    std::map<Vertex, Vertex> images;
+    for (const Vertex block : touched(permutation)) {
+      for (const Vertex x : members_[block]) {
+        const Vertex to = part_of(permutation(x));
+        if (images.emplace(part_of(x), to).first->second != to) return std::nullopt;
+      }
+    }
+    return Permutation(Pairs(images.begin(), images.end()));
   }
+
+  [[nodiscard]] bool is_inside(Vertex kind, const Permutation& inside) const { return kinds_[kind].inside && kinds_[kind].inside->contains(inside); }
 
   std::vector<Vertex> block_of_, place_of_;   ///< of points; a place among the first block's points
   std::vector<std::vector<Vertex>> members_;  ///< of blocks, ascending
   std::vector<Vertex> kind_of_;               ///< of blocks
   std::vector<Kind> kinds_;
-  std::unique_ptr<Chain> on_blocks_;
+  std::vector<Vertex> first_part_;            ///< by block, and the number of all parts
+  std::unique_ptr<Chain> on_parts_;
 };
 
 }  // namespace

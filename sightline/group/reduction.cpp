@@ -188,10 +188,9 @@ public:
   }
 
   [[nodiscard]] Order order() const override {
-    Order order = on_blocks_->order();
+    Order order = on_parts_->order();
     for (const Kind& kind : kinds_) {
-      if (!kind.inside) continue;
-      Order inside = kind.inside->order();
+      Order inside = kind.own;
       inside.raise(kind.blocks);
       order.multiply(inside);
     }
@@ -199,9 +198,12 @@ public:
   }
 
   [[nodiscard]] bool contains(const Images& permutation) const override {
-    const auto action = act(Permutation::from_images(permutation));
-    if (!action || !on_blocks_->contains(action->on_blocks)) return false;
-    return std::all_of(action->inside.begin(), action->inside.end(), [this](const auto& entry) { return is_inside(entry.first, entry.second); });
+    const Permutation sparse = Permutation::from_images(permutation);
+    const auto action = act(sparse);
+    if (!action) return false;
+    const auto on_parts = act_on_parts(sparse);
+    if (!on_parts || !on_parts_->contains(*on_parts)) return false;
+    return std::all_of(action->begin(), action->end(), [this](const auto& entry) { return is_inside(entry.first, entry.second); });
   }
 
   [[nodiscard]] bool extends(const std::vector<Point>& from, const std::vector<Point>& to) const override {
@@ -210,13 +212,13 @@ public:
     for (std::size_t k = 0; k < from.size(); ++k) {
       const Point source = block_of_[from[k]], target = block_of_[to[k]];
       if (kind_of_[source] != kind_of_[target]) return false;
-      sources.push_back(source);
-      targets.push_back(target);
+      sources.push_back(part_of(from[k]));
+      targets.push_back(part_of(to[k]));
       auto& places = inside[source];
       places.first.push_back(place_of_[from[k]]);
       places.second.push_back(place_of_[to[k]]);
     }
-    if (!on_blocks_->extends(sources, targets)) return false;
+    if (!on_parts_->extends(sources, targets)) return false;
     return std::all_of(inside.begin(), inside.end(), [&](const auto& entry) {
       const Kind& kind = kinds_[kind_of_[entry.first]];
       return kind.inside ? kind.inside->extends(entry.second.first, entry.second.second) : entry.second.first == entry.second.second;
@@ -229,7 +231,11 @@ private:
   struct Kind {  ///< an orbit of blocks
     Point size = 0;
     std::uint64_t blocks = 0;
-    std::unique_ptr<Analysis> inside;  ///< H, on the places of a block; none: the trivial group
+    std::unique_ptr<Analysis> inside;  ///< N, on the places of a block; none: the trivial group
+    Order own;                         ///< |H|
+    std::vector<Point> part_of;        ///< of the places: their orbits under H, or one part where N = H
+    Point parts = 1;
+    bool grows = false;                ///< is H more than what single generators show?
   };
 
   bool take(const std::vector<Point>& label, const std::vector<Permutation>& sparse, const Budget& budget) {
@@ -238,38 +244,96 @@ private:
     std::vector<std::vector<Permutation>> local(kinds_.size());
     std::vector<std::vector<std::size_t>> local_index(kinds_.size());
     std::set<std::pair<Point, Images>> seen, others;
-    std::vector<Permutation> on_blocks;
-    std::vector<std::size_t> on_blocks_index;
     for (std::size_t k = 0; k < sparse.size(); ++k) {
       budget.poll();
       if (sparse[k].is_identity()) continue;
-      std::optional<Action> action = act(sparse[k]);
+      auto action = act(sparse[k]);
+      if (!action) return false;
       const Point first = block_of_[sparse[k].moved().front()];
       const bool is_local = std::all_of(sparse[k].moved().begin(), sparse[k].moved().end(), [&](Point x) { return block_of_[x] == first; });
       if (is_local) {
-        std::pair<Point, Images>& inside = action->inside.front();
+        std::pair<Point, Images>& inside = action->front();
         if (!seen.insert(inside).second) continue;
         local[inside.first].push_back(Permutation::from_images(inside.second));
         local_index[inside.first].push_back(k);
         continue;
       }
-      if (!action->on_blocks.is_identity()) {
-        on_blocks.push_back(action->on_blocks);
-        on_blocks_index.push_back(k);
-      }
-      for (auto& entry : action->inside) others.insert(std::move(entry));
+      for (auto& entry : *action) others.insert(std::move(entry));
     }
     std::set<std::size_t> kept = tree;
     for (Point kind = 0; kind < kinds_.size(); ++kind) {
-      if (local[kind].empty()) continue;
-      kinds_[kind].inside = std::make_unique<Analysis>(kinds_[kind].size, std::vector<std::vector<Point>>{}, local[kind], nullptr, true, budget);
       kept.insert(local_index[kind].begin(), local_index[kind].end());
+      if (!look_inside(kinds_[kind], kind, local[kind], others, budget)) return false;
     }
-    if (!std::all_of(others.begin(), others.end(), [&](const auto& entry) { return is_inside(entry.first, entry.second); })) return false;
-    on_blocks_ = std::make_unique<Analysis>(static_cast<Point>(kind_of_.size()), std::vector<std::vector<Point>>{}, on_blocks, nullptr, true, budget);
-    kept.insert(on_blocks_index.begin(), on_blocks_index.end());
+    first_part_.assign(1, 0);
+    for (const Point kind : kind_of_) first_part_.push_back(first_part_.back() + kinds_[kind].parts);
+    std::vector<Permutation> on_parts;
+    for (std::size_t k = 0; k < sparse.size(); ++k) {
+      std::optional<Permutation> image = act_on_parts(sparse[k]);
+      if (!image) return false;
+      if (image->is_identity()) continue;
+      on_parts.push_back(*std::move(image));
+      kept.insert(k);
+    }
+    on_parts_ = std::make_unique<Analysis>(first_part_.back(), std::vector<std::vector<Point>>{}, on_parts, nullptr, true, budget);
+    if (std::any_of(kinds_.begin(), kinds_.end(), [](const Kind& kind) { return kind.grows; })) {
+      for (std::size_t k = 0; k < sparse.size(); ++k) kept.insert(k);  // any of them may have taken part
+    }
     kept_.assign(kept.begin(), kept.end());
     return true;
+  }
+
+  /// Sets H and N of a kind, and the parts of its blocks; false where the group is not known by them.
+  static bool look_inside(Kind& kind, Point number, const std::vector<Permutation>& local, const std::set<std::pair<Point, Images>>& others, const Budget& budget) {
+    const std::vector<std::vector<Point>> no_classes;
+    kind.part_of.assign(kind.size, 0);
+    if (!local.empty()) {
+      kind.inside = std::make_unique<Analysis>(kind.size, no_classes, local, nullptr, true, budget);
+      kind.own = kind.inside->order();
+    }
+    std::vector<Permutation> own = local, more;
+    const auto lies_in_own = [&](const Permutation& g) { return g.is_identity() || (kind.inside && kind.inside->contains(g)); };
+    for (auto entry = others.lower_bound({number, {}}); entry != others.end() && entry->first == number; ++entry) {
+      Permutation g = Permutation::from_images(entry->second);
+      if (!lies_in_own(g)) more.push_back(std::move(g));
+    }
+    // H is normal in N: what a member takes to another block it takes there as a whole.
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      for (const Permutation& g : more) {
+        Permutation image = g.after(own[k]).after(g.inverse());
+        if (lies_in_own(image)) continue;
+        own.push_back(std::move(image));
+        kind.inside = std::make_unique<Analysis>(kind.size, no_classes, own, nullptr, true, budget);
+        kind.own = kind.inside->order();
+      }
+    }
+    kind.grows = own.size() > local.size();
+    std::erase_if(more, lies_in_own);
+    if (more.empty()) return true;
+    const std::vector<Point> orbit = compute_orbits(kind.size, {}, own);
+    kind.parts = 0;
+    for (Point place = 0; place < kind.size; ++place) kind.part_of[place] = orbit[place] == place ? kind.parts++ : kind.part_of[orbit[place]];
+    if (kind.parts == 1) return false;
+    more.insert(more.end(), own.begin(), own.end());
+    kind.inside = std::make_unique<Analysis>(kind.size, no_classes, more, nullptr, true, budget);
+    std::vector<Permutation> images;
+    for (const Permutation& g : more) {
+      Images image(kind.parts, none);
+      for (Point place = 0; place < kind.size; ++place) {
+        Point& to = image[kind.part_of[place]];
+        if (to != none && to != kind.part_of[g(place)]) return false;
+        to = kind.part_of[g(place)];
+      }
+      images.push_back(Permutation::from_images(image));
+    }
+    // N / H moves parts as the image does, and an element of it is known by where it takes any one part.
+    const auto order = Analysis(kind.parts, no_classes, images, nullptr, true, budget).order();
+    Order product = kind.own;
+    product.multiply(order);
+    if (!(product == kind.inside->order())) return false;
+    std::map<Point, unsigned long> length;
+    for (const Point least : compute_orbits(kind.parts, {}, images)) ++length[least];
+    return std::all_of(length.begin(), length.end(), [&](const auto& entry) { return order == Order(mpz_class(entry.second)); });
   }
 
   void number_blocks(const std::vector<Point>& label) {
@@ -298,7 +362,8 @@ private:
     for (Point first = 0; first < members_.size(); ++first) {
       if (kind_of_[first] != none) continue;
       const auto kind = static_cast<Point>(kinds_.size());
-      kinds_.push_back({static_cast<Point>(members_[first].size()), 0, nullptr});
+      kinds_.emplace_back();
+      kinds_.back().size = static_cast<Point>(members_[first].size());
       for (Point place = 0; place < members_[first].size(); ++place) place_of_[members_[first][place]] = place;
       kind_of_[first] = kind;
       std::vector<Point> queue{first};
@@ -316,20 +381,21 @@ private:
     return tree;
   }
 
-  struct Action {
-    Permutation on_blocks;
-    std::vector<std::pair<Point, Images>> inside;  ///< what it does to the places of blocks, where that is not the identity, with their kind
-  };
+  [[nodiscard]] Point part_of(Point x) const { return first_part_[block_of_[x]] + kinds_[kind_of_[block_of_[x]]].part_of[place_of_[x]]; }
 
-  /// Nothing where it breaks blocks or leaves their orbits.
-  [[nodiscard]] std::optional<Action> act(const Permutation& permutation) const {
+  /// The blocks that hold points that move.
+  [[nodiscard]] std::vector<Point> list_touched(const Permutation& permutation) const {
     std::vector<Point> touched;
     for (const Point x : permutation.moved()) touched.push_back(block_of_[x]);
     std::sort(touched.begin(), touched.end());
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-    Action action;
-    std::vector<Point> from, to;
-    for (const Point block : touched) {
+    return touched;
+  }
+
+  /// What it does to the places of blocks, where that is not the identity, with their kind. Nothing where it breaks blocks or leaves their orbits.
+  [[nodiscard]] std::optional<std::vector<std::pair<Point, Images>>> act(const Permutation& permutation) const {
+    std::vector<std::pair<Point, Images>> list;
+    for (const Point block : list_touched(permutation)) {
       const Point target = block_of_[permutation(members_[block].front())];
       if (kind_of_[target] != kind_of_[block]) return std::nullopt;
       Images inside(members_[block].size());
@@ -338,13 +404,27 @@ private:
         if (block_of_[y] != target) return std::nullopt;
         inside[place_of_[x]] = place_of_[y];
       }
-      if (!is_identity(inside)) action.inside.emplace_back(kind_of_[block], std::move(inside));
-      if (target == block) continue;
-      from.push_back(block);
-      to.push_back(target);
+      if (!is_identity(inside)) list.emplace_back(kind_of_[block], std::move(inside));
     }
-    action.on_blocks = Permutation::from_support(std::move(from), std::move(to));
-    return action;
+    return list;
+  }
+
+  /// Nothing where it breaks parts. @pre act(permutation)
+  [[nodiscard]] std::optional<Permutation> act_on_parts(const Permutation& permutation) const {
+    std::map<Point, Point> images;
+    for (const Point block : list_touched(permutation)) {
+      for (const Point x : members_[block]) {
+        const Point to = part_of(permutation(x));
+        if (images.emplace(part_of(x), to).first->second != to) return std::nullopt;
+      }
+    }
+    std::vector<Point> from, to;
+    for (const auto& [part, image] : images) {
+      if (part == image) continue;
+      from.push_back(part);
+      to.push_back(image);
+    }
+    return Permutation::from_support(std::move(from), std::move(to));
   }
 
   [[nodiscard]] bool is_inside(Point kind, const Images& inside) const { return kinds_[kind].inside && kinds_[kind].inside->contains(Permutation::from_images(inside)); }
@@ -354,7 +434,8 @@ private:
   std::vector<Point> kind_of_;               ///< of blocks
   std::vector<Kind> kinds_;
   std::vector<std::size_t> kept_;
-  std::unique_ptr<Analysis> on_blocks_;      ///< Q
+  std::vector<Point> first_part_;            ///< by block, and the number of all parts
+  std::unique_ptr<Analysis> on_parts_;       ///< Q
 };
 
 }  // namespace
