@@ -15,8 +15,8 @@ namespace {
 
 using Pairs = std::vector<std::pair<Vertex, Vertex>>;
 
-/// The finest partition that joins these pairs and that the generators preserve: least members, one per point.
-std::vector<Vertex> close(const Group& group, const Pairs& joined) {
+/// The finest partition that joins these pairs and that the generators preserve: least members, one per point. `steps` counts.
+std::vector<Vertex> close(const Group& group, const Pairs& joined, std::uint64_t* steps = nullptr) {
   std::vector<std::vector<Vertex>> members(group.degree);
   std::vector<Vertex> part(group.degree);
   std::iota(part.begin(), part.end(), Vertex{0});
@@ -36,6 +36,7 @@ std::vector<Vertex> close(const Group& group, const Pairs& joined) {
     changed = false;
     for (const Permutation& g : group.generators) {
       poll();
+      if (steps != nullptr) *steps += g.moves().size();
       for (const auto& [x, y] : g.moves()) ++moved[part[x]];
       Pairs images;  // a part has its image in one part; where some of its points stay, that is the part itself
       for (const auto& [x, y] : g.moves()) {
@@ -100,14 +101,13 @@ private:
   /// Gives the points of an orbit their blocks in partitions that cross, if there are some.
   bool cross(const std::vector<Vertex>& orbit, const Group& group) {
     constexpr std::size_t least_orbit = 9;
-    constexpr std::uint64_t most_steps = 50'000'000;
+    constexpr std::uint64_t most_steps = 20'000'000;
     if (orbit.size() < least_orbit) return false;
     std::vector<std::pair<std::size_t, std::pair<Vertex, Vertex>>> by_support;  // what moves little says most
-    std::uint64_t moved = 0;
+    std::uint64_t steps = 0;
     for (const Permutation& g : group.generators) {
       Pairs here;  // a product of two of them shows one in some places, the other in others
       std::copy_if(g.moves().begin(), g.moves().end(), std::back_inserter(here), [&](const auto& move) { return orbit_[move.first] == orbit.front(); });
-      moved += g.moves().size();
       if (here.empty()) continue;
       for (const auto& move : {here.front(), here[here.size() / 2], here.back()}) by_support.emplace_back(g.moves().size(), move);
     }
@@ -115,10 +115,9 @@ private:
     std::vector<std::vector<Vertex>> partitions;
     std::vector<Vertex> meet(orbit.size(), 0);
     std::size_t parts = 1;
-    std::uint64_t tries_left = 1 + most_steps / (moved + group.degree);
     const auto propose = [&](const std::pair<Vertex, Vertex>& pair) {
-      --tries_left;
-      std::vector<Vertex> partition = close(group, {pair});
+      steps += group.degree;
+      std::vector<Vertex> partition = close(group, {pair}, &steps);
       std::map<std::pair<Vertex, Vertex>, Vertex> names;
       for (std::size_t k = 0; k < orbit.size(); ++k) names.emplace(std::pair{meet[k], partition[orbit[k]]}, static_cast<Vertex>(names.size()));
       if (names.size() == parts) return;
@@ -126,7 +125,7 @@ private:
       parts = names.size();
       partitions.push_back(std::move(partition));
     };
-    const auto goes_on = [&] { return parts < orbit.size() && tries_left > 0; };
+    const auto goes_on = [&] { return parts < orbit.size() && steps < most_steps; };
     for (auto proposal = by_support.begin(); proposal != by_support.end() && goes_on(); ++proposal) {
       const auto together = [&](const std::vector<Vertex>& partition) { return partition[proposal->second.first] == partition[proposal->second.second]; };
       if (partitions.empty() || !std::all_of(partitions.begin(), partitions.end(), together)) propose(proposal->second);
@@ -319,7 +318,6 @@ private:
     const std::vector<Vertex> orbit = orbits(own);
     kind.parts = 0;
     for (Vertex place = 0; place < kind.size; ++place) kind.part_of[place] = orbit[place] == place ? kind.parts++ : kind.part_of[orbit[place]];
-    if (kind.parts == 1) return false;
     kind.inside = std::make_unique<Chain>(all);
     Group images{kind.parts, {}, {}};
     for (const Permutation& g : all.generators) {

@@ -18,6 +18,8 @@ namespace {
 using Images = std::vector<Vertex>;
 constexpr std::uint64_t most_chain_steps = 20'000'000'000u;
 constexpr Threshold<Vertex> least_reduced{64, 6, "reduced group"};  // smaller groups have short chains
+/// Few points fix everything in a group of small order. `known`: log10 of the order, negative when unknown.
+bool is_small(Vertex points, double known) { return points < least_reduced || (known >= 0 && known < 4 * std::log10(points)); }
 constexpr std::uint32_t unreached = ~std::uint32_t{0}, root_label = unreached - 1;
 
 bool is_identity(const Images& g) {
@@ -274,7 +276,7 @@ Chain::Chain(const Group& group, double known) {
   if (state.points < state.degree) {  // what is divided out may leave classes and copies
     state.next.reset(new Chain(quotient, left));
     state.order.multiply(state.next->order());
-  } else if (state.points >= least_reduced && (state.reduction = find_reduction(quotient))) {
+  } else if (!is_small(state.points, left) && (state.reduction = find_reduction(quotient))) {
     state.order.multiply(state.reduction->order());
   } else {
     for (const Permutation& g : quotient.generators) {

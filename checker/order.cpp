@@ -166,6 +166,7 @@ std::string Order::factored() const {
 }
 
 bool Order::is_written_as(std::string_view text) const {
+  if (text == "1") return same_order(*this, Order());
   Order written;
   std::uint64_t last = ~std::uint64_t{0};
   while (!text.empty()) {

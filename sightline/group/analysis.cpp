@@ -1,6 +1,7 @@
 #include "sightline/group/analysis.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -21,6 +22,7 @@ constexpr Point none = std::numeric_limits<Point>::max();
 constexpr std::size_t largest_searched = 2000;
 /// Components of fewer points have short chains.
 constexpr Threshold<Point> least_reduced{64, 6, "reduced group"};
+constexpr double short_chain = 4;
 /// Dense images of one component: points times generators.
 constexpr std::uint64_t most_dense_entries = std::uint64_t{1} << 31;
 
@@ -295,7 +297,9 @@ std::vector<std::vector<Point>> Analysis::split(const std::vector<Permutation>& 
       continue;
     }
     const auto known_here = components_.size() == 1 ? known : std::nullopt;
-    if (degree >= least_reduced) component.reduction = find_reduction(degree, images, known_here, budget);
+    // Few points fix everything in a group of small order: its chain is short.
+    const bool is_small = degree < least_reduced || (known_here && Order(known_here->value).log10() < short_chain * std::log10(degree));
+    if (!is_small) component.reduction = find_reduction(degree, images, known_here, budget);
     if (component.reduction) {
       component.order = component.reduction->order();
       if (known_here && known_here->exact && !(component.order == Order(known_here->value))) throw InternalError("a group on few blocks has another order than the one it was told");

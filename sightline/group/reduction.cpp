@@ -79,7 +79,7 @@ private:
   /// Gives the points of an orbit the blocks of a few partitions that cross, if there are such.
   bool cross(const std::vector<Point>& orbit, const std::vector<Permutation>& generators, const MovesByPoint& moves, const Budget& budget) {
     constexpr std::size_t least_orbit = 9;
-    constexpr std::uint64_t most_steps = 100'000'000;
+    constexpr std::uint64_t most_steps = 20'000'000;
     if (orbit.size() < least_orbit) return false;
     // Who moves little says most: what it exchanges is near. A product of two of them shows one in some places, the other in others.
     std::vector<std::pair<std::size_t, std::pair<Point, Point>>> by_support;
@@ -313,7 +313,6 @@ private:
     const std::vector<Point> orbit = compute_orbits(kind.size, {}, own);
     kind.parts = 0;
     for (Point place = 0; place < kind.size; ++place) kind.part_of[place] = orbit[place] == place ? kind.parts++ : kind.part_of[orbit[place]];
-    if (kind.parts == 1) return false;
     more.insert(more.end(), own.begin(), own.end());
     kind.inside = std::make_unique<Analysis>(kind.size, no_classes, more, nullptr, true, budget);
     std::vector<Permutation> images;

@@ -19,10 +19,11 @@ inline Images identity(std::size_t n) {
   return images;
 }
 
-inline std::set<Images> closure(std::size_t n, const std::vector<Images>& generators) {
+/// @param most  of more elements some are left out
+inline std::set<Images> closure(std::size_t n, const std::vector<Images>& generators, std::size_t most = ~std::size_t{0}) {
   std::set<Images> elements{identity(n)};
   std::vector<Images> open{identity(n)};
-  while (!open.empty()) {
+  while (!open.empty() && elements.size() <= most) {
     const Images x = open.back();
     open.pop_back();
     for (const Images& g : generators) {
