@@ -258,6 +258,36 @@ def lattices(rng, n):
     return n, together(rng, layers)
 
 
+def digits(rng, n):
+    """Tokens of two to four digits: of each digit a token reads its own, all, those next to it (on a ring or a line), or the first. Groups of many equal parts, of rows and columns that change places, and what glues them."""
+    sides = [rng.randint(2, 4)]
+    while len(sides) < 2 or (len(sides) < 4 and np.prod(sides) * 2 <= n and rng.random() < 0.8):
+        sides.append(rng.randint(2, max(2, min(6, n // int(np.prod(sides))))))
+    n = int(np.prod(sides))
+    digit = np.unravel_index(np.arange(n), sides)
+
+    def product():
+        reads = np.ones((n, n), bool)
+        for side, own in zip(sides, digit):
+            reader, read = own[:, None], own[None, :]
+            choice = rng.choice("===***o-0")
+            if choice == "=":
+                reads &= reader == read
+            elif choice == "o":
+                reads &= np.isin((reader - read) % side, [0, 1, side - 1])
+            elif choice == "-":
+                reads &= abs(reader - read) <= 1
+            elif choice == "0":
+                reads &= (reader == read) | (read == 0)
+        return reads
+
+    layers = []
+    for _ in range(rng.randint(1, 4)):
+        reads = product() | product() if rng.random() < 0.2 else product()
+        layers.append(rows([set(np.flatnonzero(row).tolist()) for row in reads], n))
+    return n, together(rng, layers)
+
+
 def butterfly(rng, n):
     n = 1 << max(2, n.bit_length() - 1)
     return n, together(rng, [{"kind": "butterfly", "distance": 1 << rng.randrange(n.bit_length() - 1)} for _ in range(rng.randint(1, 3))])
@@ -268,7 +298,7 @@ def star(rng, n):
 
 
 FAMILIES = {**{name: alone(name) for name in ONE}, "mixed": mixed, "grids": grids, "video": video, "crosses": crosses, "packed": packed, "dilations": dilations, "segments": segments, "summaries": summaries,
-            "parts": parts, "clusters": clusters, "lattices": lattices, "butterfly": butterfly, "star": star}
+            "parts": parts, "clusters": clusters, "lattices": lattices, "digits": digits, "butterfly": butterfly, "star": star}
 
 
 def combine(rng, patterns):
