@@ -174,19 +174,31 @@ public:
     std::vector<const Permutation*> least_first;
     for (const Permutation& g : group.generators) least_first.push_back(&g);
     std::stable_sort(least_first.begin(), least_first.end(), [](const Permutation* a, const Permutation* b) { return a->moves().size() < b->moves().size(); });
-    // Parts joined by the generators that move at most so many points, as long as more than one is left.
-    std::vector<Pairs> proposals(1);
-    Group parts{group.degree, {}, {}};
-    for (std::size_t k = 0; k < least_first.size(); ++k) {
-      if (k > 0 && least_first[k]->moves().size() > least_first[k - 1]->moves().size()) proposals.push_back(proposals.back());
-      for (const auto& [x, y] : least_first[k]->moves()) proposals.back().emplace_back(least_first[k]->moves().front().first, x);
-      if (proposals.size() > most_proposals) proposals.erase(proposals.begin());
+    std::vector<Vertex> parent(group.degree);
+    std::iota(parent.begin(), parent.end(), Vertex{0});
+    const auto find = [&](Vertex x) {
+      for (; parent[x] != x; x = parent[x]) parent[x] = parent[parent[x]];
+      return x;
+    };
+    std::vector<std::size_t> ends;  // so many generators that move least, as long as they do not join all
+    Vertex parts = group.degree;
+    for (std::size_t k = 0; k < least_first.size() && parts > 1; ++k) {
+      if (k > 0 && least_first[k]->moves().size() > least_first[k - 1]->moves().size()) ends.push_back(k);
+      for (const auto& [x, y] : least_first[k]->moves()) {
+        const Vertex a = find(least_first[k]->moves().front().first), b = find(x);
+        parts -= a != b ? 1 : 0;
+        parent[b] = a;
+      }
     }
-    int tries = 0;
-    for (auto joined = proposals.rbegin(); joined != proposals.rend() && tries < most_tries; ++joined) {
-      const std::vector<Vertex> partition = close(group, *joined);
+    if (parts > 1) ends.push_back(least_first.size());
+    for (int tries = 0; tries < most_tries && !ends.empty(); ++tries) {
+      Pairs joined;
+      for (std::size_t k = 0; k < ends.back(); ++k) {
+        for (const auto& [x, y] : least_first[k]->moves()) joined.emplace_back(least_first[k]->moves().front().first, x);
+      }
+      ends.resize(ends.size() > 4 ? ends.size() / 2 : ends.size() - 1);
+      const std::vector<Vertex> partition = close(group, joined);
       if (!divides(group, partition)) continue;
-      ++tries;
       auto found = std::make_unique<BlockGroups>();
       if (found->take(group, partition)) return found;
     }
@@ -229,8 +241,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t most_proposals = 24;
-  static constexpr int most_tries = 4;
+  static constexpr int most_tries = 6;
 
   struct Kind {  ///< an orbit of blocks
     Vertex size = 0;

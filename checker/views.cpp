@@ -107,8 +107,13 @@ private:
   }
 
   bool is_layout_symmetry(const Permutation& permutation) const {
+    // In a small group the views of many roots show the same maps, all of whose rows are read to confirm one.
+    constexpr std::size_t most_kept = 32, most_moved = 32768;
+    if (std::any_of(confirmed_.begin(), confirmed_.end(), [&](const Permutation& known) { return known.moves() == permutation.moves(); })) return true;
     if (!test_) test_ = std::make_unique<AutomorphismTest>(make_structure(layout_));
-    return (*test_)(permutation);
+    if (!(*test_)(permutation)) return false;
+    if (confirmed_.size() < most_kept && permutation.moves().size() <= most_moved) confirmed_.push_back(permutation);
+    return true;
   }
 
   bool is_generator(const Map& moves) const {
@@ -135,6 +140,7 @@ private:
   std::vector<Vertex> number_, orbit_;
   mutable std::unique_ptr<Chain> chain_;
   mutable std::unique_ptr<AutomorphismTest> test_;
+  mutable std::vector<Permutation> confirmed_;  ///< some symmetries of the layout
   mutable std::unordered_multimap<Vertex, const Permutation*> by_first_move_;  ///< the generators
 };
 

@@ -262,8 +262,13 @@ bool ViewSweep::is_layout_symmetry(const group::Permutation& tau) const {
     if (tau.moved().size() == 2 && !layout_test_) {
       if (const auto kept = is_swap_symmetric(*question_.layout, {}, tau.moved()[0], tau.moved()[1], budget_)) return *kept;
     }
+    // In a small group the views of many roots show the same maps, all of whose rows are read to test one.
+    constexpr std::size_t most_kept = 32, most_moved = 32768;
+    if (std::find(symmetries_.begin(), symmetries_.end(), tau) != symmetries_.end()) return true;
     if (!layout_test_) layout_test_ = std::make_unique<symmetry::AutomorphismTest>(layout_structure_, budget_);
-    return (*layout_test_)(tau);
+    if (!(*layout_test_)(tau)) return false;
+    if (symmetries_.size() < most_kept && tau.moved().size() <= most_moved) symmetries_.push_back(tau);
+    return true;
   }
   if (!layout_member_) layout_member_ = std::make_unique<group::Membership>(*question_.layout_group, budget_);
   return layout_member_->contains(tau);

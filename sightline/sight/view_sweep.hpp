@@ -109,6 +109,7 @@ private:
   mutable std::vector<const group::Permutation*> generators_;  ///< of the layout's group, sorted, once they were asked about
   symmetry::Structure layout_structure_;
   mutable std::unique_ptr<symmetry::AutomorphismTest> layout_test_;
+  mutable std::vector<group::Permutation> symmetries_;  ///< some that the test has confirmed
   mutable std::vector<std::pair<std::uint64_t, Vertex>> slots_;
   mutable std::optional<std::pair<Vertex, std::vector<std::int64_t>>> latest_;  ///< of the root whose twins were asked about last
   std::optional<ViewColours> views_;
