@@ -11,50 +11,49 @@
 
 namespace checker {
 
-namespace {
-
-using Pairs = std::vector<std::pair<Vertex, Vertex>>;
-
-/// The finest partition that joins these pairs and that the generators preserve: least members, one per point. `steps` counts.
-std::vector<Vertex> close(const Group& group, const Pairs& joined, std::uint64_t* steps = nullptr) {
-  std::vector<std::vector<Vertex>> members(group.degree);
-  std::vector<Vertex> part(group.degree);
-  std::iota(part.begin(), part.end(), Vertex{0});
-  for (Vertex x = 0; x < group.degree; ++x) members[x] = {x};
+std::vector<Vertex> close(const Group& group, const Pairs& joined, std::uint64_t* steps) {
+  std::vector<Vertex> parent(group.degree);
+  std::iota(parent.begin(), parent.end(), Vertex{0});
+  const auto find = [&](Vertex x) {
+    for (; parent[x] != x; x = parent[x]) parent[x] = parent[parent[x]];
+    return x;
+  };
   const auto join = [&](Vertex x, Vertex y) {
-    Vertex a = part[x], b = part[y];
-    if (a == b) return false;
-    if (members[a].size() < members[b].size()) std::swap(a, b);
-    for (const Vertex z : members[b]) part[z] = a;
-    members[a].insert(members[a].end(), members[b].begin(), members[b].end());
-    members[b].clear();
-    return true;
+    x = find(x);
+    y = find(y);
+    parent[std::max(x, y)] = std::min(x, y);
+    return x != y;
   };
   for (const auto& [x, y] : joined) join(x, y);
-  std::vector<std::size_t> moved(group.degree, 0);  // by part
+  std::vector<Vertex> members(group.degree, 0), moved(group.degree, 0);
   for (bool changed = true; changed;) {
     changed = false;
+    std::fill(members.begin(), members.end(), 0);
+    for (Vertex x = 0; x < group.degree; ++x) ++members[find(x)];
     for (const Permutation& g : group.generators) {
       poll();
       if (steps != nullptr) *steps += g.moves().size();
-      for (const auto& [x, y] : g.moves()) ++moved[part[x]];
+      for (const auto& [x, y] : g.moves()) ++moved[find(x)];
       Pairs images;  // a part has its image in one part; where some of its points stay, that is the part itself
       for (const auto& [x, y] : g.moves()) {
-        const std::vector<Vertex>& own = members[part[x]];
-        if (own.size() > 1) images.emplace_back(y, moved[part[x]] < own.size() ? x : g(own.front()));
+        const Vertex r = find(x);
+        if (members[r] > 1) images.emplace_back(y, moved[r] < members[r] ? r : g(r));
       }
-      for (const auto& [x, y] : g.moves()) moved[part[x]] = 0;
-      for (const auto& [x, y] : images) changed |= join(x, y);
+      for (const auto& [x, y] : g.moves()) moved[find(x)] = 0;
+      for (const auto& [x, y] : images) {
+        const Vertex a = find(x), b = find(y), both = members[a] + members[b];
+        if (!join(a, b)) continue;
+        members[find(a)] = both;
+        changed = true;
+      }
     }
   }
-  std::vector<Vertex> least(group.degree, none);
-  for (Vertex x = 0; x < group.degree; ++x) {
-    Vertex& first = members[part[x]].front();
-    first = std::min(first, x);
-  }
-  for (Vertex x = 0; x < group.degree; ++x) least[x] = members[part[x]].front();
+  std::vector<Vertex> least(group.degree);
+  for (Vertex x = 0; x < group.degree; ++x) least[x] = find(x);
   return least;
 }
+
+namespace {
 
 class CrossingBlocks final : public Reduction {
 public:

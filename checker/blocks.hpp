@@ -1,12 +1,19 @@
 // Groups that smaller groups say everything about: copies of a molecule, tokens of a grid whose rows and columns change places.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "group.hpp"
 
 namespace checker {
+
+using Pairs = std::vector<std::pair<Vertex, Vertex>>;
+
+/// The finest partition that joins these pairs and that the generators preserve: least members, one per point. `steps` counts the moves that were read.
+[[nodiscard]] std::vector<Vertex> close(const Group& group, const Pairs& joined, std::uint64_t* steps = nullptr);
 
 /// Crossing blocks: partitions of orbits that the group preserves, such that no two points of an orbit share their blocks in all of them. A point is what its blocks have in common, so
 /// an element is known by what it does to blocks: the group is the one that acts on these, and whatever keeps orbits and blocks and does to blocks what an element does is one.

@@ -209,54 +209,23 @@ Chain::Chain(const Group& group, double known) {
     state_ = owned.release();
     return;
   }
-  std::vector<Vertex> parent(group.degree);
-  std::iota(parent.begin(), parent.end(), Vertex{0});
-  const auto find = [&](Vertex x) {
-    for (; parent[x] != x; x = parent[x]) parent[x] = parent[parent[x]];
-    return x;
-  };
-  const auto join = [&](Vertex x, Vertex y) {
-    x = find(x);
-    y = find(y);
-    parent[std::max(x, y)] = std::min(x, y);
-    return x != y;
-  };
+  Pairs together;
   for (const std::vector<Vertex>& members : group.classes) {
-    for (const Vertex x : members) join(members[0], x);
+    for (const Vertex x : members) together.emplace_back(members[0], x);
   }
   for (const Permutation& g : group.generators) {
-    if (g.moves().size() == 2) join(g.moves()[0].first, g.moves()[1].first);
+    if (g.moves().size() == 2) together.push_back(g.moves()[0]);
   }
-  // Sym(C) and its image Sym(g C) are in the group, and two that meet generate Sym of their union: where g moves a part of C only, it meets its image.
-  std::vector<Vertex> members(group.degree, 0), moved(group.degree, 0);
-  for (bool changed = true; changed;) {
-    changed = false;
-    std::fill(members.begin(), members.end(), 0);
-    for (Vertex x = 0; x < group.degree; ++x) ++members[find(x)];
-    for (const Permutation& g : group.generators) {
-      for (const auto& [x, y] : g.moves()) ++moved[find(x)];
-      std::vector<std::pair<Vertex, Vertex>> joins;
-      for (const auto& [x, y] : g.moves()) {
-        const Vertex r = find(x);
-        if (members[r] > 1) joins.emplace_back(y, moved[r] < members[r] ? r : g(r));
-      }
-      for (const auto& [x, y] : g.moves()) moved[find(x)] = 0;
-      for (const auto& [x, y] : joins) {
-        const Vertex a = find(x), b = find(y), both = members[a] + members[b];
-        if (!join(a, b)) continue;
-        members[find(a)] = both;
-        changed = true;
-      }
-    }
-  }
+  // Sym(C) and its image Sym(g C) are in the group, and two that meet generate Sym of their union.
+  const std::vector<Vertex> least = close(group, together);
   state.name.resize(group.degree);
   for (Vertex x = 0; x < group.degree; ++x) {
-    if (find(x) == x) {
+    if (least[x] == x) {
       state.name[x] = static_cast<Vertex>(state.least.size());
       state.least.push_back(x);
       state.size.push_back(0);
     }
-    state.name[x] = state.name[find(x)];
+    state.name[x] = state.name[least[x]];
     ++state.size[state.name[x]];
   }
   state.points = static_cast<Vertex>(state.least.size());
