@@ -77,26 +77,21 @@ public:
   [[nodiscard]] std::uint64_t name(Vertex i) const { return name_[i]; }
 
   /// Are no two of the root's frontier read by the same, of those whose rows it has in sight?
-  [[nodiscard]] bool tells_apart(Vertex root, const std::vector<Vertex>& frontier) const {
-    std::unordered_set<std::uint64_t> met;
-    return std::ranges::all_of(frontier, [&](Vertex j) {
+  bool tells_apart(Vertex root, const std::vector<Vertex>& frontier) {
+    const std::int64_t width = plane_.width, row = root / width, column = root % width;
+    return are_distinct(frontier, [&](Vertex j) {
+      const std::int64_t above = row - j / width, at = j % width;
       std::uint64_t readers = mix(layout_.vertex_colour[j]);
-      for_each(j, 1, [&](Vertex i) { readers += arrival(root, i) < depth_ ? mix(name_[i], 5) : 0; });
-      return met.insert(readers).second;
-    });
+      for (const auto& [up, across] : steps_) {
+        const std::int64_t c = at - across;
+        if (up > above || c < 0 || c >= width) continue;
+        if (came_[plane_.cell(static_cast<Vertex>(above - up), c - column)] < depth_) readers += name_[static_cast<std::size_t>(j + up * width - across)];
+      }
+      return readers;
+    }, names_);
   }
 
 private:
-  /// What i reads (sign -1), or its readers (sign 1), but for itself.
-  template <class Visit>
-  void for_each(Vertex i, int sign, const Visit& visit) const {
-    const std::int64_t row = i / plane_.width, column = i % plane_.width;
-    for (const auto& [up, across] : steps_) {
-      const std::int64_t r = row + sign * std::int64_t{up}, c = column - sign * across;
-      if (plane_.holds(r, c)) visit(static_cast<Vertex>(r * plane_.width + c));
-    }
-  }
-
   const Layout& layout_;
   const Plane& plane_;
   const Plane::Offsets& steps_;

@@ -35,11 +35,10 @@ public:
     frontier.clear();
     const Vertex r = root / plane_.width;
     const std::int64_t c = root % plane_.width;
-    for (const auto& [up, across] : offsets_.last()) {
-      if (up > r) break;
-      if (c + across >= 0 && c + across < plane_.width) frontier.push_back(static_cast<Vertex>(root - up * plane_.width + across));
+    const std::vector<PlaneOffsets::Offset>& last = offsets_.last();
+    for (auto at = std::partition_point(last.begin(), last.end(), [&](const PlaneOffsets::Offset& offset) { return offset.up > r; }); at != last.end(); ++at) {
+      if (c + at->across >= 0 && c + at->across < plane_.width) frontier.push_back(static_cast<Vertex>(root - at->up * plane_.width + at->across));
     }
-    std::sort(frontier.begin(), frontier.end());
   }
 
   /// Is all that the root sees of `common` its frontier, of so many?
@@ -91,7 +90,7 @@ public:
         const std::int64_t up = j / width + run.up;
         for (std::int64_t column = std::max<std::int64_t>(0, j % width - run.last); up <= r && column <= std::min(width - 1, j % width - run.first); ++column) {
           const std::int64_t i = up * width + column;
-          if (offsets_.is_row_seen(static_cast<Vertex>(r - up), column - c)) readers += mix(name_[static_cast<std::size_t>(i)] + 3);
+          if (offsets_.is_row_seen(static_cast<Vertex>(r - up), column - c)) readers += name_[static_cast<std::size_t>(i)];
         }
       }
       read_.push_back(readers);

@@ -368,7 +368,7 @@ std::shared_ptr<const Plane> find_plane(const Layout& layout, Vertex width, cons
 
 PlaneOffsets::PlaneOffsets(Vertex width, Vertex height, std::size_t words, std::vector<std::uint64_t> before, std::vector<std::uint64_t> seen)
     : width_(width), words_(words), before_(std::move(before)), seen_(std::move(seen)) {
-  for (Vertex up = 0; up < height; ++up) {
+  for (Vertex up = height; up-- > 0;) {
     for (std::int64_t across = 1 - std::int64_t{width}; across < std::int64_t{width}; ++across) {
       if (is_seen(up, across) && !is_row_seen(up, across)) last_.push_back({up, across});
     }

@@ -56,6 +56,7 @@ public:
   [[nodiscard]] bool is_seen(Vertex up, std::int64_t across) const { return has(seen_, up, across); }
   /// And one layer earlier, so that the row of that one is in sight?
   [[nodiscard]] bool is_row_seen(Vertex up, std::int64_t across) const { return has(before_, up, across); }
+  /// In the order of the tokens that they lead to.
   [[nodiscard]] const std::vector<Offset>& last() const { return last_; }
 
 private:

@@ -38,11 +38,12 @@ public:
 
 private:
   template <class Counts>
-  std::size_t count_if(const std::vector<std::uint64_t>& hash, std::size_t begin, std::size_t end, const Counts& counts) {
+  __attribute__((noinline)) std::size_t count_if(const std::vector<std::uint64_t>& hash, std::size_t begin, std::size_t end, const Counts& counts) {
     const std::size_t mask = std::min(slots_.size(), std::bit_ceil(2 * (end - begin) + 1)) - 1;
     std::fill(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(mask) + 1, 0);
     std::size_t distinct = 0;
     for (std::size_t j = begin; j < end; ++j) {
+      __builtin_prefetch(&slots_[hash[std::min(j + 16, end - 1)] & mask], 1);  // slots are all over memory
       if (!counts(j)) continue;
       const std::uint64_t key = hash[j] == 0 ? 1 : hash[j];
       std::size_t at = key & mask;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "sightline/base/threshold.hpp"
+#include "sightline/symmetry/equal_components.hpp"
 #include "sightline/symmetry/even_arcs.hpp"
 #include "sightline/symmetry/target_chooser.hpp"
 #include "sightline/symmetry/verification.hpp"
@@ -461,6 +462,10 @@ Automorphisms search_all_arcs(const RunGraph& graph, const std::vector<std::uint
 }  // namespace
 
 Automorphisms search_automorphisms(const RunGraph& graph, const std::vector<std::uint8_t>& prefer, const Budget& budget) {
+  if (std::optional<EqualComponents> parts = prefer.empty() ? find_equal_components(graph, budget) : std::nullopt) {
+    complete(parts->first, budget);
+    return parts->make_whole(search_automorphisms(parts->first, {}, budget), budget);
+  }
   const std::optional<RunGraph> fewer = drop_even_arcs(graph, budget);
   return search_all_arcs(fewer ? *fewer : graph, prefer, budget);
 }
