@@ -1,11 +1,13 @@
 // A grid whose rows are sets that one relation reads as a whole and whose columns are those of another: every automorphism permutes the rows and the
-// columns, a token is where the two meet, and all permutations of both are automorphisms (docs/theory.md 16.54).
+// columns, a token is where the two meet, and all permutations of both are automorphisms (docs/theory.md 16.54). Where the lines of one kind are the components of
+// what is read along them, each in the same way, only automorphisms of their places are: the identity, or the reflection (16.111).
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "poll.hpp"
 #include "product_group.hpp"
+#include "views.hpp"
 
 namespace checker {
 
@@ -25,6 +27,16 @@ SideRows rows_of_side(const Relation& relation, Vertex places) {
     own = own && size == 1 && row.front().first == x;
   }
   return all ? SideRows::all : own ? SideRows::own : SideRows::other;
+}
+
+/// Does every place but the first read one before it? All are in one component then.
+bool are_linked(const Relation& relation, Vertex places) {
+  std::vector<Run> row;
+  for (Vertex x = 1; x < places; ++x) {
+    relation.pattern->row(x, row);
+    if (std::ranges::none_of(row, [x](const Run& run) { return run.first < x; })) return false;
+  }
+  return true;
 }
 
 /// A permutation of lines, as the pairs that move.
@@ -106,18 +118,40 @@ private:
   std::multimap<Vertex, LineMoves> first_moved_;
 };
 
+/// Lines whose places move by no more than the reflection, by these relations of a side: no map but that one, if there is any.
+bool take_reflection(const Layout& factor, const std::vector<std::uint32_t>& in_part, const std::vector<LineMoves>& maps, Order& order) {
+  const Vertex places = factor.tokens;
+  const auto is_reflection = [places](const LineMoves& moves) {
+    return moves.size() == places - places % 2 && std::ranges::all_of(moves, [places](const auto& move) { return move.second == places - 1 - move.first; });
+  };
+  if (!std::ranges::all_of(maps, is_reflection)) return false;
+  if (!maps.empty()) order.multiply(2);
+  Layout part = factor;
+  part.layers.clear();
+  part.order.clear();
+  for (const std::uint32_t r : in_part) {
+    part.order.push_back(static_cast<std::uint32_t>(part.layers.size()));
+    part.layers.push_back({r});
+  }
+  return has_group_of_line(part, !maps.empty());
+}
+
 }  // namespace
 
 std::optional<ConfirmedGroup> confirm_line_group(const Layout& layout, const Grid& grid, const std::vector<std::uint32_t>& relations, const Json& evidence) {
   const Vertex width = grid.width, height = grid.down.tokens;
+  if (height < 2 || width < 2 || evidence["twins"].size() != 0 || evidence["failed"].size() != 0) return std::nullopt;
   bool rows = false, columns = false;
+  std::vector<std::uint32_t> down_in_part, across_in_part;
   for (const std::uint32_t r : relations) {
     const SideRows down = rows_of_side(grid.down.relations[r], height), across = rows_of_side(grid.across.relations[r], width);
-    if (down == SideRows::other || across == SideRows::other) return std::nullopt;
-    rows = rows || (down == SideRows::own && across == SideRows::all);
-    columns = columns || (down == SideRows::all && across == SideRows::own);
+    if (down == SideRows::other) down_in_part.push_back(r);
+    if (across == SideRows::other) across_in_part.push_back(r);
+    if (!down_in_part.empty() && !across_in_part.empty()) return std::nullopt;
+    rows = rows || (down == SideRows::own && (across == SideRows::all || (across == SideRows::other && are_linked(grid.across.relations[r], width))));
+    columns = columns || (across == SideRows::own && (down == SideRows::all || (down == SideRows::other && are_linked(grid.down.relations[r], height))));
   }
-  if (!rows || !columns || height < 2 || width < 2 || evidence["twins"].size() != 0 || evidence["failed"].size() != 0) return std::nullopt;
+  if (!rows || !columns) return std::nullopt;
   std::vector<Vertex> down_path, across_path;
   for (const Json& vertex : evidence["path"].array()) {
     const auto token = static_cast<Vertex>(vertex.natural(layout.tokens - 1));
@@ -127,21 +161,32 @@ std::optional<ConfirmedGroup> confirm_line_group(const Layout& layout, const Gri
   LineOrbits down(height), across(width);
   down.follow(down_path);
   across.follow(across_path);
+  std::vector<LineMoves> of_rows, of_columns;  // where these are read in part
   ConfirmedGroup confirmed;
   confirmed.group.degree = layout.tokens;
   const bool are_lines = Permutation::visit(evidence["generators"], layout.tokens, [&](Permutation permutation) {
     poll();
     if (permutation.is_identity()) return false;
-    if (std::optional<LineMoves> lines = as_row_map(permutation.moves(), width)) down.add(*std::move(lines));
-    else if (std::optional<LineMoves> others = as_column_map(permutation.moves(), width, height)) across.add(*std::move(others));
-    else return false;
+    if (std::optional<LineMoves> lines = as_row_map(permutation.moves(), width)) {
+      if (down_in_part.empty()) down.add(*std::move(lines));
+      else of_rows.push_back(*std::move(lines));
+    } else if (std::optional<LineMoves> others = as_column_map(permutation.moves(), width, height)) {
+      if (across_in_part.empty()) across.add(*std::move(others));
+      else of_columns.push_back(*std::move(others));
+    } else {
+      return false;
+    }
     confirmed.group.generators.push_back(std::move(permutation));
     return true;
   });
   if (!are_lines) return std::nullopt;
-  if (!down.are_symmetric() || !across.are_symmetric()) return std::nullopt;
-  for (Vertex k = 2; k <= height; ++k) confirmed.order->multiply(Natural(k));
-  for (Vertex k = 2; k <= width; ++k) confirmed.order->multiply(Natural(k));
+  const auto take_side = [&](const Layout& factor, const std::vector<std::uint32_t>& in_part, LineOrbits& orbits, const std::vector<LineMoves>& maps) {
+    if (!in_part.empty()) return take_reflection(factor, in_part, maps, *confirmed.order);
+    if (!orbits.are_symmetric()) return false;
+    for (Vertex k = 2; k <= factor.tokens; ++k) confirmed.order->multiply(Natural(k));
+    return true;
+  };
+  if (!take_side(grid.down, down_in_part, down, of_rows) || !take_side(grid.across, across_in_part, across, of_columns)) return std::nullopt;
   return confirmed;
 }
 

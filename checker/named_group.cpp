@@ -148,6 +148,17 @@ bool do_rows_name_tokens(const Layout& layout) {
   return std::adjacent_find(name.begin(), name.end()) == name.end();
 }
 
+bool has_group_of_line(const Layout& layout, bool with_reflection) {
+  const auto is_reflected = [&] {
+    std::vector<std::pair<Vertex, Vertex>> moves(layout.tokens);
+    for (Vertex x = 0; x < layout.tokens; ++x) moves[x] = {x, layout.tokens - 1 - x};
+    const Structure structure = make_structure(layout);
+    return is_isomorphism(structure, structure, Permutation(std::move(moves)));
+  };
+  if (with_reflection ? has_reflection_only(layout) : do_rows_name_tokens(layout)) return true;
+  return has_line_of_intervals(layout) && is_reflected() == with_reflection;
+}
+
 std::optional<ConfirmedGroup> find_named_group(const Layout& layout, const Json& evidence) {
   const auto is_empty = [&](const char* key) { return evidence[key].size() == 0; };
   if (layout.order.empty() || !is_empty("failed") || !is_empty("twins")) return std::nullopt;
@@ -155,16 +166,7 @@ std::optional<ConfirmedGroup> find_named_group(const Layout& layout, const Json&
   ConfirmedGroup found;
   found.group.degree = layout.tokens;
   const Vertex n = layout.tokens;
-  const auto reflection = [n](Vertex x) { return n - 1 - x; };
-  const auto is_reflected = [&] {
-    std::vector<std::pair<Vertex, Vertex>> moves(n);
-    for (Vertex x = 0; x < n; ++x) moves[x] = {x, reflection(x)};
-    const Structure structure = make_structure(layout);
-    return is_isomorphism(structure, structure, Permutation(std::move(moves)));
-  };
-  if (is_empty("generators") && is_empty("path")) {
-    return do_rows_name_tokens(layout) || (has_line_of_intervals(layout) && !is_reflected()) ? std::optional(found) : std::nullopt;
-  }
+  if (is_empty("generators") && is_empty("path")) return has_group_of_line(layout, false) ? std::optional(found) : std::nullopt;
   const std::size_t count = evidence["generators"].size();
   if (evidence["path"].size() != count || count > 2 || evidence["path"][0].natural() != 0) return std::nullopt;
   const auto take = [&](std::size_t k, auto&& image_of) {
@@ -175,8 +177,8 @@ std::optional<ConfirmedGroup> find_named_group(const Layout& layout, const Json&
     found.group.generators.push_back(std::move(given));
     return true;
   };
-  if (count == 1 && (has_reflection_only(layout) || (has_line_of_intervals(layout) && is_reflected()))) {
-    if (!take(0, reflection)) return std::nullopt;
+  if (count == 1 && has_group_of_line(layout, true)) {
+    if (!take(0, [n](Vertex x) { return n - 1 - x; })) return std::nullopt;
     found.order->multiply(2);
     return found;
   }

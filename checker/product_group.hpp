@@ -14,7 +14,8 @@ namespace checker {
 [[nodiscard]] std::optional<ConfirmedGroup> confirm_product_group(const Layout& layout, const Grid& grid, const Json& evidence);
 
 /// The same where every relation is one of: whole grid rows, whole columns, everything, the own token; with both of the first two. Generators that permute
-/// rows or columns, strong along the path. O(tokens), four moves each.
+/// rows or columns, strong along the path. Or where, instead of whole columns, part of them is read, in each in the same way, which leaves the identity or the reflection of
+/// their places; or the same for rows. O(tokens), four moves each.
 [[nodiscard]] std::optional<ConfirmedGroup> confirm_line_group(const Layout& layout, const Grid& grid, const std::vector<std::uint32_t>& relations, const Json& evidence);
 
 /// confirm_product_group for layouts large enough for it to matter. @param grid  what was found of it on the way

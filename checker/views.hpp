@@ -151,6 +151,8 @@ private:
 [[nodiscard]] bool has_reflection_only(const Layout& layout);
 /// Some relation whose arcs, taken both ways, are a line of intervals: no automorphisms but the identity and the reflection of the line, which may be one (interval_group.cpp).
 [[nodiscard]] bool has_line_of_intervals(const Layout& layout);
+/// What these three show: is the group the identity and the reflection of the line, or the identity alone (`with_reflection` false)? False may mean: not found out.
+[[nodiscard]] bool has_group_of_line(const Layout& layout, bool with_reflection);
 /// Rows that are translates around the circle, with two tokens a step apart told from others by what they read in common: no automorphisms but rotations and, where they
 /// are some, reflections (circulants.cpp).
 struct Circle { bool reflected = true; };

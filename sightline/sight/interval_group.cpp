@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reflection.hpp"
 #include "sightline/sight/view_sweep.hpp"
 
 namespace sightline::sight {
@@ -83,7 +84,11 @@ std::optional<group::Group> find_interval_group(const Layout& layout, const Budg
   record = {};
   record.is_tight = true;
   group::Group reflected = make_reflection_group(tokens, record);
-  if (symmetry::is_automorphism(symmetry::make_structure(layout), reflected.generators.front(), budget)) return reflected;
+  constexpr std::uint64_t most_work = std::uint64_t{1} << 26;
+  std::uint64_t work = 0;
+  std::optional<bool> is_reflected = is_line_reflected(layout, first, work, most_work, budget);
+  if (!is_reflected) is_reflected = symmetry::is_automorphism(symmetry::make_structure(layout), reflected.generators.front(), budget);
+  if (*is_reflected) return reflected;
   record.generators.clear();
   record.path.clear();
   return group::make_trivial_group(tokens);

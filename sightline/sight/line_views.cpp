@@ -8,6 +8,7 @@
 #include "sightline/base/threshold.hpp"
 #include "sightline/sight/kept_rows.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reflection.hpp"
 #include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/stepped_sums.hpp"
 #include "sightline/sight/view_sweep.hpp"
@@ -116,68 +117,6 @@ std::optional<Line> find_line(const Layout& layout, const std::vector<std::uint6
     if (line.directed ? joined && (fixes_low || fixes_high) : fixes_low && fixes_high) return line;
   }
   return std::nullopt;
-}
-
-/// The same coloured set? Runs may be divided differently. @param work  grows by the vertices that are gone through one by one
-bool is_same_row(const Row& a, const Row& b, std::uint64_t& work) {
-  const auto is_solid = [](const layout::ColouredRun& run) { return run.step == 1; };
-  if (std::all_of(a.begin(), a.end(), is_solid) && std::all_of(b.begin(), b.end(), is_solid)) {
-    std::size_t x = 0, y = 0;
-    std::uint64_t j = 0;  // both are the same below
-    while (x < a.size() && y < b.size()) {
-      const std::uint64_t begin = std::max<std::uint64_t>(j, a[x].first);
-      if (begin != std::max<std::uint64_t>(j, b[y].first)) return false;
-      const auto colour = [begin](const layout::ColouredRun& run) { return run.colour + run.colour_step * static_cast<std::int64_t>(begin - run.first); };
-      const std::uint64_t end = std::min(a[x].last, b[y].last);
-      if (colour(a[x]) != colour(b[y]) || (end > begin && a[x].colour_step != b[y].colour_step)) return false;
-      j = end + 1;
-      if (a[x].last == end) ++x;
-      if (b[y].last == end) ++y;
-    }
-    return x == a.size() && y == b.size();
-  }
-  const auto write = [&work](const Row& row) {
-    std::vector<std::pair<Vertex, std::int64_t>> arcs;
-    for (const layout::ColouredRun& run : row) {
-      work += run.size();
-      for (std::int64_t k = 0; k < std::int64_t{run.size()}; ++k) arcs.emplace_back(static_cast<Vertex>(run.first + k * run.step), run.colour + k * run.colour_step);
-    }
-    std::sort(arcs.begin(), arcs.end());
-    return arcs;
-  };
-  return write(a) == write(b);
-}
-
-/// Leaves what the row holds of low .. high.
-void cut(Row& row, std::int64_t low, std::int64_t high) {
-  std::size_t kept = 0;
-  for (layout::ColouredRun run : row) {
-    const std::int64_t first = run.first, step = run.step;
-    const std::int64_t from = first < low ? (low - first + step - 1) / step : 0;
-    const std::int64_t to = first > high ? -1 : std::min<std::int64_t>(run.size() - 1, (high - first) / step);
-    if (from > to) continue;
-    run.first = static_cast<Vertex>(first + from * step);
-    run.last = static_cast<Vertex>(first + to * step);
-    run.colour += from * run.colour_step;
-    row[kept++] = run;
-  }
-  row.resize(kept);
-}
-
-/// Does the reflection of the line map what the row of p holds of low .. high onto what that of its image holds of theirs?
-bool is_row_reflected(const layout::Relation& relation, Vertex p, Vertex low, Vertex high, Row& row, Row& image, std::uint64_t& work) {
-  const Vertex last = relation.vertex_count() - 1;
-  relation.row(p, row);
-  relation.row(last - p, image);
-  cut(row, low, high);
-  cut(image, last - high, last - low);
-  for (layout::ColouredRun& run : row) {
-    run.colour += run.colour_step * (std::int64_t{run.size()} - 1);
-    run.colour_step = -run.colour_step;
-    run.first = last - std::exchange(run.last, last - run.first);
-  }
-  std::sort(row.begin(), row.end(), [](const layout::ColouredRun& a, const layout::ColouredRun& b) { return a.first < b.first; });
-  return is_same_row(row, image, work);
 }
 
 /// Tokens that isomorphisms of some views fix, with the least time that is left at them in these views.
@@ -512,23 +451,12 @@ private:
   /// Is the reflection of the line an automorphism of the layout, or does it not keep what is seen of low .. high?
   bool is_reflection_harmless(const std::vector<std::int64_t>& time, Vertex low, Vertex high) {
     constexpr std::uint64_t most_work = std::uint64_t{1} << 26;
-    const Vertex last = layout_.tokens - 1;
-    const auto keeps = [&](Vertex p, Vertex from, Vertex to, std::uint64_t layers) {
-      budget_.poll();
-      if (layout_.vertex_colour[p] != layout_.vertex_colour[last - p]) return false;
-      for (std::size_t r = 0; r < first_.size(); ++r) {
-        if (first_[r] != 0 && layers >= first_[r] && !is_row_reflected(layout_.relations[r], p, from, to, row_, image_, work_)) return false;
-      }
-      return true;
-    };
     for (Vertex p = low; p <= high; ++p) {
-      if (!keeps(p, low, high, static_cast<std::uint64_t>(time[p]))) return true;
+      budget_.poll();
+      if (!is_token_reflected(layout_, first_, p, low, high, static_cast<std::uint64_t>(time[p]), pair_, work_)) return true;
       if (work_ > most_work) return false;
     }
-    if (!reflects_) {
-      reflects_ = true;
-      for (Vertex p = 0; p <= last && *reflects_; ++p) reflects_ = work_ <= most_work && keeps(p, 0, last, ~std::uint64_t{0});
-    }
+    if (!reflects_) reflects_ = is_line_reflected(layout_, first_, work_, most_work, budget_).value_or(false);
     return *reflects_;
   }
 
@@ -542,7 +470,8 @@ private:
   root_hash::DistinctCounter counter_;
   std::uint64_t work_ = 0, arcs_ = 0, runs_ = 0;
   std::map<std::size_t, std::vector<Row>> rows_;  ///< by relation and token, made when first asked for
-  Row row_, image_;
+  Row row_;
+  ReflectedRows pair_;
 };
 
 }  // namespace

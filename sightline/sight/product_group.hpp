@@ -20,7 +20,8 @@ struct ProductGroup {
 
 struct GridFactors;
 /// The same where rows and columns are read as wholes, by layers of their own: every permutation of rows and of columns is an automorphism, and there are no
-/// others (docs/theory.md 16.54). Rows of one colour. @param layers  one layer for each relation. O(moves of the generators: four for each token).
+/// others (docs/theory.md 16.54). Or where rows are read as wholes and columns in part, each in the same way, that leaves the identity or the reflection of their places; or the other
+/// way round (16.111). Rows of one colour. @param layers  one layer for each relation. O(moves of the generators: four for each token).
 [[nodiscard]] std::optional<ProductGroup> find_line_group(const layout::Layout& layout, const GridFactors& grid, const std::vector<std::uint32_t>& layers, const Budget& budget);
 
 /// symmetry::compute_layout_group, where names or a theorem show it without a search (find_named_group), and from the factors where there are some: for

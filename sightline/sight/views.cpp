@@ -68,8 +68,9 @@ private:
   }
 
   const group::Membership& member() const {
-    if (!member_) member_ = std::make_unique<group::Membership>(*question_.target, budget_);
-    return *member_;
+    std::optional<group::Membership>& member = question_.target_member ? *question_.target_member : own_member_;
+    if (!member) member.emplace(*question_.target, budget_);
+    return *member;
   }
 
   // An automorphism of the layout maps every view to a view, at every depth.
@@ -104,7 +105,7 @@ private:
 
   std::uint64_t depth_;
   WantedTokens wanted_;
-  mutable std::unique_ptr<group::Membership> member_;
+  mutable std::optional<group::Membership> own_member_;
   std::vector<Vertex> number_;
   std::optional<Collision> collision_;
 };
@@ -228,8 +229,10 @@ std::optional<group::Group> compute_limit_group(const ViewQuestion& question, co
   return compute_group_within(question, std::max(limit.depth, *connected.layers), limit, budget);
 }
 
-Needed compute_needed(const ViewQuestion& question, const Budget& budget) {
-  check(question);
+Needed compute_needed(const ViewQuestion& asked, const Budget& budget) {
+  check(asked);
+  ViewQuestion question = asked;
+  question.target_member = std::make_shared<std::optional<group::Membership>>();
   Needed needed;
   const Connected reach = compute_wanted_reach(question, false, budget);
   if (!reach.layers) {

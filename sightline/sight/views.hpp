@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -68,6 +69,8 @@ struct ViewQuestion {
   ClassKind target_class = ClassKind::all;
   RegisterRows register_rows = RegisterRows::frequencies;
   ViewRecords* records = nullptr;  ///< filled on the way, where it is there
+  /// Who is in the target's group, made when first asked for and shared by copies of the question: for large groups that takes as long as all else.
+  std::shared_ptr<std::optional<group::Membership>> target_member = {};
 };
 
 /// A collision at depth m, or nothing when there is none. For target_class `all` the caller has checked (R); for `causal`

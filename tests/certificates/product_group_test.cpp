@@ -68,10 +68,27 @@ Layout make_grid(std::mt19937& random, Vertex most_side) {
   return oracle::make_layout(n, 0, layers, {}, order);
 }
 
-/// Layers that read whole rows, whole columns, everything or the own token alone, in some order (16.54).
-Layout make_lines(std::mt19937& random, Vertex most_side) {
+/// What places of a line read, themselves among it: those before, some of those beside, or at random.
+Sets make_line_part(std::mt19937& random, Vertex places) {
+  const auto draw = [&](std::uint32_t bound) { return static_cast<Vertex>(random() % bound); };
+  const Vertex kind = draw(5), reach = 1 + draw(2);
+  Sets reads(places, std::vector<bool>(places, false));
+  for (Vertex x = 0; x < places; ++x) {
+    for (Vertex y = 0; y < places; ++y) {
+      const Vertex apart = std::max(x, y) - std::min(x, y);
+      const bool near = apart <= reach;
+      reads[x][y] = x == y || (kind == 0 ? y < x : kind == 1 ? near : kind == 2 ? near && y < x : kind == 3 ? near || apart % (reach + 1) == 0 : draw(3) == 0);
+    }
+  }
+  return reads;
+}
+
+/// Layers that read whole rows, whole columns, everything or the own token alone, in some order (16.54); or rows, or columns, in part, each in the same way (16.111).
+Layout make_lines(std::mt19937& random, Vertex most_side, bool in_part) {
   const auto draw = [&](std::uint32_t bound) { return static_cast<Vertex>(random() % bound); };
   const Vertex height = 2 + draw(most_side - 1), width = 2 + draw(most_side - 1), n = height * width;
+  const bool is_down = draw(2) == 0, bands = draw(4) == 0;
+  const Sets part = make_line_part(random, is_down ? height : width), band = make_line_part(random, is_down ? height : width);
   std::vector<std::vector<oracle::Head>> layers;
   for (const bool one_row : {true, false}) {
     for (const bool one_column : {true, false}) {
@@ -79,6 +96,9 @@ Layout make_lines(std::mt19937& random, Vertex most_side) {
       head.rows.resize(n);
       for (Vertex i = 0; i < n; ++i) {
         for (Vertex j = 0; j < n; ++j) {
+          const Vertex x = is_down ? i / width : i % width, y = is_down ? j / width : j % width;
+          if (in_part && (is_down ? !one_row && one_column : one_row && !one_column) && !part[x][y]) continue;
+          if (in_part && bands && !one_row && !one_column && !band[x][y]) continue;
           if ((!one_row || i / width == j / width) && (!one_column || i % width == j % width)) head.rows[i].push_back(j);
         }
       }
@@ -191,10 +211,10 @@ TEST_CASE("maps of the factors that numbers of walks do not see through are comp
 
 TEST_CASE("the group of a grid of products from its factors is the layout's, and the checker confirms it from them and from all tokens") {
   std::mt19937 random(35);
-  int found_groups = 0, moving = 0, exchanged = 0, twins = 0, open = 0, lies = 0, harmless = 0, lines = 0, confirmed_lines = 0;
-  for (int k = 0; k < 4000; ++k) {
-    const bool is_lines = k % 8 == 1;
-    const Layout layout = k % 2 == 0 ? oracle::make_product_grid(random, 9) : is_lines ? make_lines(random, 7) : make_grid(random, 8);
+  int found_groups = 0, moving = 0, exchanged = 0, twins = 0, open = 0, lies = 0, harmless = 0, lines = 0, confirmed_lines = 0, parts = 0, turned = 0;
+  for (int k = 0; k < 6000; ++k) {
+    const bool is_lines = k % 8 == 1, in_part = k % 8 == 3 || k % 8 == 5;
+    const Layout layout = k % 2 == 0 ? oracle::make_product_grid(random, 9) : is_lines || in_part ? make_lines(random, 7, in_part) : make_grid(random, 8);
     const auto found = find_product_group(layout, unlimited);
     if (!found) {
       ++open;
@@ -220,6 +240,8 @@ TEST_CASE("the group of a grid of products from its factors is the layout's, and
     if (from_factors) compare(*from_factors, from_tokens);
     open += !from_factors;
     confirmed_lines += is_lines && from_factors;
+    parts += in_part && from_factors;
+    turned += in_part && from_factors && truth.orbit.front() == truth.orbit.back();
     for (int lie = 0; lie < 4; ++lie) {
       const json spoilt = spoil(evidence, random, layout.tokens);
       if (spoilt == evidence) continue;
@@ -232,7 +254,7 @@ TEST_CASE("the group of a grid of products from its factors is the layout's, and
       for (const checker::Permutation& g : checker::list_generators(believed->group, 5000)) REQUIRE(checker::is_isomorphism(own.structure, own.structure, g));
     }
   }
-  MESSAGE(found_groups, " groups, ", moving, " move quotients, ", exchanged, " with longer paths, ", twins, " with twins, ", open, " open, ", lies, " lies refused, ", harmless, " harmless");
+  MESSAGE(found_groups, " groups, ", moving, " move quotients, ", exchanged, " with longer paths, ", twins, " with twins, ", open, " open, ", lies, " lies refused, ", harmless, " harmless, ", parts, " lines in part, ", turned, " of them turned");
   CHECK(found_groups > 500);
   CHECK(moving > 300);
   CHECK(exchanged > 50);
@@ -240,6 +262,60 @@ TEST_CASE("the group of a grid of products from its factors is the layout's, and
   CHECK(lies > 1000);
   CHECK(lines > 250);
   CHECK(confirmed_lines > 200);
+  CHECK(parts > 300);
+  CHECK(turned > 60);
+}
+
+TEST_CASE("claims about lines that are read in part are believed where they are true") {
+  std::mt19937 random(111);
+  int believed = 0, refused = 0, turned = 0;
+  for (int trial = 0; trial < 4000; ++trial) {
+    const Layout layout = make_lines(random, 6, true);
+    const checker::Layout copy = convert::to_checker(layout);
+    const auto grid = checker::find_grid(copy);
+    if (!grid) continue;
+    const Vertex width = grid->width, height = layout.tokens / width;
+    // All permutations of the columns, or of the rows, and perhaps the reflection of what they stand in.
+    const bool permutes_columns = random() % 2 == 0;
+    std::vector<Vertex> images(layout.tokens);
+    json generators = json::array(), path = json::array();
+    const auto add = [&](auto&& image_of) {
+      for (Vertex x = 0; x < layout.tokens; ++x) {
+        const auto [r, c] = image_of(x / width, x % width);
+        images[x] = r * width + c;
+      }
+      generators.push_back(certificate::to_plain(certificate::to_evidence(group::Permutation::from_images(images))));
+    };
+    const Vertex lines = permutes_columns ? width : height;
+    for (Vertex k = 0; k + 1 < lines; ++k) {
+      const auto swap = [k](Vertex x) { return x == k ? k + 1 : x == k + 1 ? k : x; };
+      add([&](Vertex r, Vertex c) { return permutes_columns ? std::pair{r, swap(c)} : std::pair{swap(r), c}; });
+      path.push_back(permutes_columns ? k : k * width);
+    }
+    // The reflection, or something else, or both.
+    const Vertex others = permutes_columns ? height : width;
+    const auto kind = random() % 5;
+    const bool turns = kind == 1 || kind == 2;
+    const auto add_other = [&](auto&& place) { add([&](Vertex r, Vertex c) { return permutes_columns ? std::pair{place(r), c} : std::pair{r, place(c)}; }); };
+    if (turns) add_other([&](Vertex x) { return others - 1 - x; });
+    if (kind == 2 || kind == 3) add_other([&](Vertex x) { return (x + 1) % others; });
+    if (kind == 4) add_other([&](Vertex x) { return x == 0 || x == others - 1 ? others - 1 - x : x; });
+    const json evidence = {{"failed", json::array()}, {"generators", generators}, {"path", path}, {"twins", json::array()}};
+    const auto confirmed = checker::confirm_product_group(copy, *grid, to_json(evidence));
+    if (!confirmed) {
+      ++refused;
+      continue;
+    }
+    ++believed;
+    turned += turns ? 1 : 0;
+    REQUIRE(confirmed->order->factored() == symmetry::compute_layout_group(layout, unlimited).order.factored());
+    const ::convert::Owned own(symmetry::make_structure(layout));
+    for (const checker::Permutation& g : checker::list_generators(confirmed->group, 5000)) REQUIRE(checker::is_isomorphism(own.structure, own.structure, g));
+  }
+  MESSAGE(believed, " believed, ", turned, " with a reflection, ", refused, " refused");
+  CHECK(believed > 300);
+  CHECK(turned > 100);
+  CHECK(refused > 1000);
 }
 
 TEST_CASE("the relations of the first layers, from the factors: what they have beyond the layout is a lie") {
