@@ -55,7 +55,7 @@ public:
     if (look(root, depth)) {
       sort_seen();
       bool whole = true;
-      for (std::size_t x = 0; x < seen_.size() && whole; ++x) {
+      for (Vertex x = 0; x < seen_.size() && whole; ++x) {
         whole = !takes_too_long();
         for (std::size_t r = 0; whole && r < first_.size(); ++r) {
           if (first_[r] != absent && time_[seen_[x]] >= static_cast<std::int64_t>(first_[r])) write_row(x, r);
@@ -70,9 +70,9 @@ public:
 private:
   /// Places begin .. end-1 are read by one reader with one weight.
   struct Arcs {
-    std::size_t reader, begin, end;
+    Vertex reader, begin, end;
+    Vertex step;  ///< begin, begin + step, .. below end
     std::uint64_t weight;
-    Vertex step = 1;  ///< begin, begin + step, .. below end
     friend bool operator==(const Arcs&, const Arcs&) = default;
   };
 
@@ -231,28 +231,28 @@ private:
     intervals.emplace(begin, end);
   }
 
-  void write_row(std::size_t x, std::size_t r) {
+  void write_row(Vertex x, std::size_t r) {
     layout_.relations[r].row(seen_[x], row_);
     for (const Run& run : row_) {
       if (run.step == 1 && run.colour_step == 0) {  // all of it is seen
-        const std::size_t begin = place_[run.first];
-        arcs_.push_back({x, begin, begin + run.size(), weigh(r, run.colour)});
+        const Vertex begin = place_[run.first];
+        arcs_.push_back({x, begin, begin + run.size(), 1, weigh(r, run.colour)});
         continue;
       }
       if (run.step > 1 && run.colour_step == 0) {
         // All members are seen. If nothing else between them is, or everything, their places are evenly spaced.
-        const std::size_t low = place_[run.first], high = place_[run.last];
+        const Vertex low = place_[run.first], high = place_[run.last];
         const Vertex step = high - low + 1 == run.size() ? 1 : high - low == run.last - run.first ? run.step : 0;
         if (step == 1 || (step > 1 && (std::ranges::find(steps_, step) != steps_.end() || steps_.size() < most_steps))) {
           if (std::ranges::find(steps_, step) == steps_.end()) steps_.push_back(step);
-          arcs_.push_back({x, low, high + step, weigh(r, run.colour), step});
+          arcs_.push_back({x, low, high + step, step, weigh(r, run.colour)});
           continue;
         }
       }
       std::int64_t colour = run.colour;
       for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
-        const std::size_t at = place_[j];
-        arcs_.push_back({x, at, at + 1, weigh(r, colour)});
+        const Vertex at = place_[j];
+        arcs_.push_back({x, at, at + 1, 1, weigh(r, colour)});
       }
     }
   }
@@ -260,18 +260,19 @@ private:
   static std::uint64_t weigh(std::size_t relation, std::int64_t colour) { return mix(relation + 5, static_cast<std::uint64_t>(colour)) | 1; }
 
   std::optional<std::uint64_t> refine(Vertex root) {
-    std::vector<std::uint64_t> hash, sums, read;
+    std::vector<std::uint64_t> hash, sums, read, marks;
     for (const Vertex j : seen_) hash.push_back(mix(mix(layout_.vertex_colour[j], j == root ? 1 : 0), static_cast<std::uint64_t>(time_[j])));
     work += arcs_.size() + seen_.size();
     // The view of a neighbour is mostly this one, place by place.
     if (known_ && hash == known_start_ && arcs_ == known_arcs_) return known_;
     known_.reset();
     known_start_ = hash;
-    known_arcs_ = arcs_;
-    for (std::size_t known = 0;;) {
-      work += arcs_.size() + seen_.size();
+    known_arcs_.swap(arcs_);
+    std::size_t known = 0;
+    for (bool is_first = true;; is_first = false) {
+      work += known_arcs_.size() + seen_.size();
       if (takes_too_long()) return std::nullopt;
-      const std::size_t distinct = different_.count(hash, hash.size());
+      const std::size_t distinct = is_first ? 1 : different_.count(hash, hash.size());  // times alone hardly tell all apart
       if (distinct == seen_.size()) {
         std::uint64_t invariant = 0;
         for (const std::uint64_t h : hash) invariant += mix(h);
@@ -284,17 +285,19 @@ private:
       for (const Vertex step : steps_) {
         sums.assign(seen_.size() + step, 0);
         for (std::size_t x = 0; x < seen_.size(); ++x) sums[x + step] = sums[x] + mix(hash[x]);
-        for (const Arcs& arcs : arcs_) {
+        for (const Arcs& arcs : known_arcs_) {
           if (arcs.step == step) read[arcs.reader] += arcs.weight * (sums[arcs.end] - sums[arcs.begin]);
         }
       }
       for (std::size_t x = 0; x < seen_.size(); ++x) hash[x] = mix(hash[x], read[x]);
       read.assign(seen_.size(), 0);
+      marks.clear();
+      for (const std::uint64_t h : hash) marks.push_back(mix(h, 1));
       for (const Vertex step : steps_) {
         sums.assign(seen_.size() + step, 0);
-        for (const Arcs& arcs : arcs_) {
+        for (const Arcs& arcs : known_arcs_) {
           if (arcs.step != step) continue;
-          const std::uint64_t mark = arcs.weight * mix(hash[arcs.reader], 1);
+          const std::uint64_t mark = arcs.weight * marks[arcs.reader];
           sums[arcs.begin] += mark;
           sums[arcs.end] -= mark;
         }

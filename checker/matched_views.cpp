@@ -45,11 +45,12 @@ public:
   /// Isomorphisms that take p to q: none, at most the one that `image` then holds, or nothing is known.
   Result follow(Vertex p, Vertex q, std::vector<Vertex>& image) {
     constexpr int most_rounds = 8;
-    Colouring here(layout_.vertices(), 0), there(here);
+    const bool both = p != q;  // else there is here
+    Colouring here(layout_.vertices(), 0), there(both ? here : Colouring{});
     here[p] = 7;
-    there[q] = 7;
+    if (both) there[q] = 7;
     for (int round = 0; round < most_rounds; ++round) {
-      RowMarks add_here(layout_.vertices()), add_there(layout_.vertices());
+      RowMarks add_here(layout_.vertices()), add_there(both ? layout_.vertices() : 0);
       for (const std::uint64_t grade : grades_) {
         poll_now();
         struct Members {
@@ -58,29 +59,26 @@ public:
         std::map<std::uint64_t, Members> classes;
         for (Vertex j = 0; j < layout_.vertices(); ++j) {
           classes[look(here[j], j, grade)].here.push_back(j);
-          classes[look(there[j], j, grade)].there.push_back(j);
+          if (both) classes[look(there[j], j, grade)].there.push_back(j);
         }
         for (const auto& [value, members] : classes) {
           const auto seen = [&](Vertex j) { return in_sight(j, grade); };
           if (!std::ranges::all_of(members.here, seen) || !std::ranges::all_of(members.there, seen)) continue;
-          if (members.here.size() != members.there.size()) return Result::no_map;
+          if (both && members.here.size() != members.there.size()) return Result::no_map;
           for (const Vertex x : members.here) mark(x, grade, value, add_here);
           for (const Vertex x : members.there) mark(x, grade, value, add_there);
           if (marked_ > most_marks) return Result::open;
         }
       }
-      const Colouring told_here = add_here.take(), told_there = add_there.take();
-      for (Vertex j = 0; j < layout_.vertices(); ++j) {
-        here[j] = mix(here[j], told_here[j]);
-        there[j] = mix(there[j], told_there[j]);
-      }
-      std::vector<std::pair<std::uint64_t, Vertex>> sources, images;
-      for (Vertex j = 0; j < layout_.tokens; ++j) {
-        sources.emplace_back(mix(here[j], layout_.vertex_colour[j]), j);
-        images.emplace_back(mix(there[j], layout_.vertex_colour[j]), j);
-      }
-      std::sort(sources.begin(), sources.end());
-      std::sort(images.begin(), images.end());
+      const auto told = [&](Colouring& colour, RowMarks& marks) {
+        const Colouring by_marks = marks.take();
+        for (Vertex j = 0; j < layout_.vertices(); ++j) colour[j] = mix(colour[j], by_marks[j]);
+        std::vector<std::pair<std::uint64_t, Vertex>> sorted;
+        for (Vertex j = 0; j < layout_.tokens; ++j) sorted.emplace_back(mix(colour[j], layout_.vertex_colour[j]), j);
+        std::sort(sorted.begin(), sorted.end());
+        return sorted;
+      };
+      const auto sources = told(here, add_here), images = both ? told(there, add_there) : sources;
       bool fits = true, single = true;
       for (std::size_t k = 0; k < sources.size(); ++k) {
         fits = fits && sources[k].first == images[k].first;

@@ -138,7 +138,7 @@ bool do_closed_parts_explain(const Layout& layout, const Group& layout_group, co
     };
     if (do_translates_explain(part.layout, depth)) return true;
     ReachMemory memory(part.layout);
-    if (do_offsets_explain(part.layout, depth, memory)) return true;
+    if (do_windows_explain(part.layout, depth, memory) || do_offsets_explain(part.layout, depth, memory)) return true;
     if (do_times_explain(part.layout, depth, asked, own_number) || do_lines_explain(part.layout, depth, asked)) return true;
     if (do_matchings_explain(part.layout, depth, asked, is_own_symmetry)) return true;
     std::unique_ptr<PlaceColours> places;

@@ -150,7 +150,7 @@ bool do_least_times_explain(const Layout& layout, const std::vector<std::int64_t
 /// The vertices that stay where they are in every view, because nothing else is like them in what is kept and in the rows that are in sight of all roots; then their rows,
 /// colour by colour, are kept as sets: each member is marked. False where nothing new is fixed (docs/theory.md 16.64), or that is too much to mark.
 /// @param marked  how much so far, at most `most_marked`
-bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>& least, const Described& rows, const std::vector<std::uint64_t>& first, std::set<Vertex>& fixed,
+bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>& least, const Described& rows, const std::vector<std::uint64_t>& first, std::vector<bool>& fixed,
                           std::vector<std::uint64_t>& kept, std::uint64_t& marked, std::uint64_t most_marked) {
   std::map<std::uint64_t, std::vector<Vertex>> asked;  // by how much is in sight at the least
   for (Vertex j = 0; j < layout.vertices(); ++j) {
@@ -158,7 +158,7 @@ bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>&
     for (const std::uint64_t f : first) {
       if (f != absent && least[j] >= static_cast<std::int64_t>(f)) grade = std::max(grade, f);
     }
-    if (grade != 0 && !fixed.contains(j)) asked[grade].push_back(j);
+    if (grade != 0 && !fixed[j]) asked[grade].push_back(j);
   }
   std::vector<Vertex> fresh;
   for (const auto& [grade, members] : asked) {
@@ -169,7 +169,7 @@ bool mark_what_fixed_read(const Layout& layout, const std::vector<std::int64_t>&
     std::ranges::copy_if(members, std::back_inserter(fresh), [&](Vertex j) { return met[look(j)] == 1; });
   }
   if (fresh.empty()) return false;
-  fixed.insert(fresh.begin(), fresh.end());
+  for (const Vertex j : fresh) fixed[j] = true;
   RowMarks marks(layout.vertices());
   std::vector<Run> row;
   for (const Vertex p : fresh) {
@@ -218,7 +218,7 @@ bool do_times_explain(const Layout& layout, std::uint64_t depth, const std::vect
   const Described rows = describe_rows(layout);
   constexpr int most_rounds = 5;
   std::vector<std::uint64_t> kept(layout.vertices(), 0);
-  std::set<Vertex> fixed;
+  std::vector<bool> fixed(layout.vertices(), false);
   std::uint64_t marked = 0;
   for (int round = 0;; ++round) {
     if (do_least_times_explain(layout, least, number, rows, first, kept)) return true;

@@ -172,7 +172,7 @@ public:
     // Tokens that all start different cannot be moved.
     if (layout_.tokens == 1 || std::adjacent_find(colours.begin(), colours.end()) == colours.end()) return;
     if (do_translates_explain(layout_, depth_)) return;  // the layout's group is in the target's
-    if (do_offsets_explain(layout_, depth_, memory_)) return;
+    if (do_windows_explain(layout_, depth_, memory_) || do_offsets_explain(layout_, depth_, memory_)) return;
     std::optional<AutomorphismTest> test;
     const auto is_symmetry = [&](const Permutation& permutation) {
       if (std::ranges::any_of(layout_group_.group.generators, [&](const Permutation& g) { return g.moves() == permutation.moves(); })) return true;

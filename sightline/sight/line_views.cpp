@@ -83,12 +83,12 @@ StepColours find_step_colours(const layout::Relation& relation, StepArcs& arcs, 
 }
 
 /// What the steps of some relations, all of which have occurred by a layer, say about the line.
-struct Line {
+struct SteppedLine {
   std::uint64_t first = 0;  ///< the layer
   bool directed = true;     ///< no relation has one colour for both directions
 };
 
-std::optional<Line> find_line(const Layout& layout, const std::vector<std::uint64_t>& first, const Budget& budget) {
+std::optional<SteppedLine> find_line(const Layout& layout, const std::vector<std::uint64_t>& first, const Budget& budget) {
   const Vertex tokens = layout.tokens;
   std::vector<std::uint32_t> order;
   for (std::uint32_t r = 0; r < first.size(); ++r) {
@@ -96,7 +96,7 @@ std::optional<Line> find_line(const Layout& layout, const std::vector<std::uint6
   }
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return first[a] < first[b]; });
   StepArcs all{std::vector<bool>(tokens, false), std::vector<bool>(tokens, false)};
-  Line line;
+  SteppedLine line;
   for (std::size_t k = 0; k < order.size(); ++k) {
     StepArcs own{std::vector<bool>(tokens, false), std::vector<bool>(tokens, false)};
     const StepColours steps = find_step_colours(layout.relations[order[k]], own, budget);
@@ -252,7 +252,7 @@ public:
   /// From the ends of the line.
   bool do_ends_explain(const std::vector<Vertex>& roots) {
     constexpr Threshold<std::size_t> most_clusters{16, 1, "line clusters"};
-    const std::optional<Line> line = find_line(layout_, first_, budget_);
+    const std::optional<SteppedLine> line = find_line(layout_, first_, budget_);
     if (!line || line->first >= depth_) return false;
     const auto clusters = find_clusters(layout_, depth_, roots);
     return clusters.size() <= most_clusters && std::all_of(clusters.begin(), clusters.end(), [&](const auto& cluster) { return does_end_explain(*line, cluster); });
@@ -261,7 +261,7 @@ public:
   /// From what the rows of an interval around the roots say about where it stands, and what each root reads besides.
   bool do_places_explain(const std::vector<Vertex>& roots) {
     constexpr std::uint64_t most_work = std::uint64_t{1} << 28, most_asked = std::uint64_t{1} << 22;
-    const std::optional<Line> line = find_line(layout_, first_, budget_);
+    const std::optional<SteppedLine> line = find_line(layout_, first_, budget_);
     if (!line || line->first >= depth_ || roots.size() * std::uint64_t{layout_.tokens} > most_work) return false;
     const auto clusters = find_clusters(layout_, depth_, roots);
     if (clusters.size() * std::uint64_t{layout_.tokens} > most_asked) return false;
@@ -322,7 +322,7 @@ private:
   }
 
   /// The longest interval around the roots in which everything shows the rows of the line. Nothing where they stand in several.
-  std::optional<std::pair<Vertex, Vertex>> find_interval(const Line& line, const std::vector<std::int64_t>& time, const std::vector<Vertex>& roots) const {
+  std::optional<std::pair<Vertex, Vertex>> find_interval(const SteppedLine& line, const std::vector<std::int64_t>& time, const std::vector<Vertex>& roots) const {
     const auto shows = [&](Vertex j) { return time[j] >= static_cast<std::int64_t>(line.first); };
     Vertex low = roots.front(), high = low;
     if (!shows(low)) return std::nullopt;
@@ -384,7 +384,7 @@ private:
   }
 
   /// Do the rows in sight along low .. high stand nowhere else on the line, but for a reflection that is harmless?
-  bool is_place_unique(const Line& line, const std::vector<std::int64_t>& time, Vertex low, Vertex high) {
+  bool is_place_unique(const SteppedLine& line, const std::vector<std::int64_t>& time, Vertex low, Vertex high) {
     const auto left = static_cast<std::uint64_t>(*std::min_element(time.begin() + low, time.begin() + high + 1));
     const std::vector<std::uint64_t>& rows = described(left);
     const Vertex last = layout_.tokens - 1, length = high - low;
@@ -400,7 +400,7 @@ private:
     return line.directed || is_reflection_harmless(time, low, high);
   }
 
-  bool does_place_explain(const Line& line, const std::vector<Vertex>& roots) {
+  bool does_place_explain(const SteppedLine& line, const std::vector<Vertex>& roots) {
     const std::vector<std::int64_t> time = bound_times(layout_, depth_, roots, budget_);
     const auto interval = find_interval(line, time, roots);
     if (!interval || !is_place_unique(line, time, interval->first, interval->second)) return false;
@@ -436,7 +436,7 @@ private:
     return counter_.count(name, layout_.tokens) == layout_.tokens;
   }
 
-  bool does_end_explain(const Line& line, const std::vector<Vertex>& roots) {
+  bool does_end_explain(const SteppedLine& line, const std::vector<Vertex>& roots) {
     const std::vector<std::int64_t> time = bound_times(layout_, depth_, roots, budget_);
     const auto interval = find_interval(line, time, roots);
     if (!interval) return false;

@@ -142,7 +142,7 @@ private:
 
   /// Places begin, begin + step, .. below `end` among what is seen.
   struct Piece {
-    std::size_t reader, begin, end;
+    Vertex reader, begin, end;
     std::uint32_t step;  ///< its number
     std::uint64_t weight;
     friend bool operator==(const Piece&, const Piece&) = default;
@@ -245,11 +245,11 @@ private:
     }
     for (std::size_t x = 0; x < active_.size(); ++x) next_[active_[x]] = static_cast<Vertex>(x);
   }
-  [[nodiscard]] std::size_t place(Vertex j) const { return next_[j]; }  ///< @pre j is seen
+  [[nodiscard]] Vertex place(Vertex j) const { return next_[j]; }  ///< @pre j is seen
 
   /// Runs without gaps have none here: all that visible rows hold is seen.
   bool write_rows() {
-    for (std::size_t x = 0; x < active_.size(); ++x) {
+    for (Vertex x = 0; x < active_.size(); ++x) {
       if (takes_too_long()) return false;
       const Vertex i = active_[x];
       for (std::size_t r = 0; r < first_.size(); ++r) {
@@ -257,14 +257,14 @@ private:
         layout_.relations[r].row(i, row_);
         for (const layout::ColouredRun& run : row_) {
           if (run.step == 1 && run.colour_step == 0) {
-            const std::size_t begin = place(run.first);
+            const Vertex begin = place(run.first);
             pieces_.push_back({x, begin, begin + run.size(), 0, weigh(r, run.colour)});
             continue;
           }
           if (run.colour_step == 0 && run.size() > 2 && write_stepped(x, run, weigh(r, run.colour))) continue;
           std::int64_t colour = run.colour;
           for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
-            const std::size_t at = place(static_cast<Vertex>(j));
+            const Vertex at = place(static_cast<Vertex>(j));
             pieces_.push_back({x, at, at + 1, 0, weigh(r, colour)});
           }
         }
@@ -274,9 +274,9 @@ private:
   }
 
   /// A run with gaps is one piece where nothing between its members is seen, or everything.
-  bool write_stepped(std::size_t x, const layout::ColouredRun& run, std::uint64_t weight) {
+  bool write_stepped(Vertex x, const layout::ColouredRun& run, std::uint64_t weight) {
     constexpr std::size_t most_steps = 8;
-    const std::size_t begin = place(run.first), last = place(run.last);
+    const Vertex begin = place(run.first), last = place(run.last);
     if (last - begin + 1 == run.size()) {
       pieces_.push_back({x, begin, last + 1, 0, weight});
       return true;
@@ -304,11 +304,12 @@ private:
     if (last_ && hash_ == last_start_ && pieces_ == last_pieces_) return last_;
     last_.reset();
     last_start_ = hash_;
-    last_pieces_ = pieces_;
-    for (std::size_t known = 0;;) {
-      work_ += pieces_.size() + seen;
+    last_pieces_.swap(pieces_);
+    std::size_t known = 0;
+    for (bool is_first = true;; is_first = false) {
+      work_ += last_pieces_.size() + seen;
       if (takes_too_long()) return std::nullopt;
-      const std::size_t distinct = different_.count(hash_, seen);
+      const std::size_t distinct = is_first ? 1 : different_.count(hash_, seen);  // times alone hardly tell all apart
       if (distinct == seen) {
         std::uint64_t invariant = 0;
         for (const std::uint64_t h : hash_) invariant += mix(h);
@@ -323,10 +324,10 @@ private:
         sums_[k].assign(seen + steps_[k], 0);
         for (std::size_t x = 0; x < seen; ++x) sums_[k][x + steps_[k]] = sums_[k][x] + mix(hash_[x]);
       }
-      for (const Piece& piece : pieces_) read_[piece.reader] += piece.weight * (sums_[piece.step][piece.end] - sums_[piece.step][piece.begin]);
+      for (const Piece& piece : last_pieces_) read_[piece.reader] += piece.weight * (sums_[piece.step][piece.end] - sums_[piece.step][piece.begin]);
       for (std::size_t x = 0; x < seen; ++x) hash_[x] = mix(hash_[x] + mix(read_[x] + 3));
       for (std::vector<std::uint64_t>& sums : sums_) std::fill(sums.begin(), sums.end(), 0);
-      for (const Piece& piece : pieces_) {
+      for (const Piece& piece : last_pieces_) {
         const std::uint64_t told = piece.weight * mix(hash_[piece.reader] + 1);
         sums_[piece.step][piece.begin] += told;
         sums_[piece.step][piece.end] -= told;

@@ -300,7 +300,7 @@ bool ViewSweep::run() {
     return true;
   };
   const auto is_symmetry = [this](const group::Permutation& tau) { return is_layout_symmetry(tau); };
-  if (do_translates_explain(layout, depth_, budget_) || do_offsets_explain(layout, depth_, budget_) || do_crosses_explain(layout, depth_, is_symmetry, budget_)) return explained();
+  if (do_translates_explain(layout, depth_, budget_) || do_windows_explain(layout, depth_, budget_) || do_offsets_explain(layout, depth_, budget_) || do_crosses_explain(layout, depth_, is_symmetry, budget_)) return explained();
   const std::vector<group::Point>& orbit = question_.layout_group->orbit;
   // Where rows are rigid a view has no automorphism, and one orbit has no two roots to compare: nothing else need be asked (docs/theory.md 16.58).
   const bool one_orbit = std::all_of(orbit.begin(), orbit.begin() + layout.tokens, [](group::Point least) { return least == 0; });

@@ -150,6 +150,10 @@ private:
 /// O(runs).
 [[nodiscard]] bool do_translates_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
 
+/// Are there no isomorphisms of views of this depth but identities? Shown for causal windows, with or without first tokens that all read (sinks), in one relation again and again
+/// (docs/theory.md 16.113). False may mean: not found out. O(runs), and one reach.
+[[nodiscard]] bool do_windows_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
+
 /// Are there no isomorphisms between views of this depth but identities? Shown where every colour stands at one offset j - i only and every token sees
 /// every token (docs/theory.md 16.31). False may mean: not found out, registers. O(runs, and arcs of different ones).
 [[nodiscard]] bool do_offsets_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
