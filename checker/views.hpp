@@ -145,7 +145,7 @@ private:
 /// translates (translates.cpp). False may mean: not found out.
 [[nodiscard]] bool do_translates_explain(const Layout& layout, std::uint64_t depth);
 
-/// Are there no isomorphisms of views of this depth but identities? Shown for causal windows, with or without sinks, in one relation (window_views.cpp). False may mean: not found out.
+/// Are there no isomorphisms of views of this depth but identities? Shown for causal windows, with or without sinks, in one layer or several (window_views.cpp). False may mean: not found out.
 [[nodiscard]] bool do_windows_explain(const Layout& layout, std::uint64_t depth, ReachMemory& memory);
 
 /// Rows go down in every layer, and what tokens read, recursively, differs: nothing moves in a view that holds its rows, nor in the layout.

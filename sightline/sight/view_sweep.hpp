@@ -150,7 +150,7 @@ private:
 /// O(runs).
 [[nodiscard]] bool do_translates_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
 
-/// Are there no isomorphisms of views of this depth but identities? Shown for causal windows, with or without first tokens that all read (sinks), in one relation again and again
+/// Are there no isomorphisms of views of this depth but identities? Shown for causal windows, with or without first tokens that all read (sinks), in one layer or several
 /// (docs/theory.md 16.113). False may mean: not found out. O(runs), and one reach.
 [[nodiscard]] bool do_windows_explain(const Layout& layout, std::uint64_t depth, const Budget& budget);
 

@@ -1,9 +1,10 @@
-// Views of causal windows whose first tokens all others read as well (sinks; docs/theory.md 16.113).
+// Views of causal windows, in one layer or several, whose first tokens all others may read as well (sinks; docs/theory.md 16.113).
 //
-// Token x reads 0 .. s-1 and lo(x) .. x, where lo rises by 0 or 1 from one token to the next. Of what a token reads each member reads all that stand before it there: the relation orders it
-// in one way, so isomorphisms take it to what the image reads in order, from the root on wherever rows are in sight. What is read by those rows alone whose own members' rows are hidden is told
-// apart by who reads it. So nothing moves in a view of two layers or more, and views of different sizes have different roots.
+// In a layer token x reads 0 .. s-1 and lo(x) .. x, where lo never falls. In the first layer it reads x - 1, and lo rises by at most one from token to token. What is seen with a layer left is an
+// interval up to the root and some first tokens, in which every token shows who it read in the first layer: the one before it, so what the root comes to that way is ordered in one way, and the
+// other first tokens are. Isomorphisms keep that order. What is seen with no layer left is told apart by who reads it. So nothing moves in a view, and views of different sizes have different roots.
 #include <algorithm>
+#include <set>
 
 #include "sightline/sight/reach.hpp"
 #include "sightline/sight/view_sweep.hpp"
@@ -12,33 +13,40 @@ namespace sightline::sight {
 
 namespace {
 
-/// The rows of a pattern as intervals that neither meet nor touch.
+/// What the heads of a layer read together, as intervals that neither meet nor touch.
 class IntervalRows {
 public:
-  explicit IntervalRows(const layout::Pattern& pattern) : pattern_(pattern) {}
+  IntervalRows(const Layout& layout, std::uint32_t l) {
+    for (const std::uint32_t r : layout.layers[l].relations) patterns_.push_back(&layout.relations[r].pattern());
+  }
 
   /// Empty where there are gaps in a run.
   const std::vector<std::pair<Vertex, Vertex>>& read(Vertex i) {
-    pattern_.row(i, row_);
+    runs_.clear();
     intervals_.clear();
-    if (!std::all_of(row_.begin(), row_.end(), [](const layout::Run& run) { return run.step == 1 || run.first == run.last; })) return intervals_;
-    const auto by_first = [](const layout::Run& a, const layout::Run& b) { return a.first < b.first; };
-    if (!std::is_sorted(row_.begin(), row_.end(), by_first)) std::sort(row_.begin(), row_.end(), by_first);
-    for (const layout::Run& run : row_) {
-      if (!intervals_.empty() && run.first <= intervals_.back().second + 1) intervals_.back().second = std::max(intervals_.back().second, run.last);
-      else intervals_.emplace_back(run.first, run.last);
+    for (const layout::Pattern* const pattern : patterns_) {
+      pattern->row(i, row_);
+      for (const layout::Run& run : row_) {
+        if (run.step != 1 && run.first != run.last) return intervals_;
+        runs_.emplace_back(run.first, run.last);
+      }
+    }
+    if (!std::is_sorted(runs_.begin(), runs_.end())) std::sort(runs_.begin(), runs_.end());
+    for (const auto& [first, last] : runs_) {
+      if (!intervals_.empty() && first <= intervals_.back().second + 1) intervals_.back().second = std::max(intervals_.back().second, last);
+      else intervals_.emplace_back(first, last);
     }
     return intervals_;
   }
 
 private:
-  const layout::Pattern& pattern_;
+  std::vector<const layout::Pattern*> patterns_;
   std::vector<layout::Run> row_;
-  std::vector<std::pair<Vertex, Vertex>> intervals_;
+  std::vector<std::pair<Vertex, Vertex>> runs_, intervals_;
 };
 
-bool are_windows_with_sinks(const layout::Pattern& pattern, Vertex tokens, const Budget& budget) {
-  IntervalRows rows(pattern);
+/// @param is_first  must x - 1 be read, and windows begin no more than one token behind those before?
+bool are_windows_with_sinks(IntervalRows rows, Vertex tokens, bool is_first, const Budget& budget) {
   const auto& last = rows.read(tokens - 1);
   const Vertex sinks = last.size() == 2 && last.front().first == 0 ? last.front().second + 1 : 0;
   Vertex low = sinks;  // of the window of the token before
@@ -51,8 +59,20 @@ bool are_windows_with_sinks(const layout::Pattern& pattern, Vertex tokens, const
     if (row.size() == 2 && row.front() != std::pair<Vertex, Vertex>{0, sinks - 1}) return false;
     if (x < sinks) continue;
     const Vertex next = is_whole ? sinks : row.back().first;
-    if ((row.size() == 1 && sinks > 0 && !is_whole) || (next != low && next != low + 1)) return false;
+    if ((row.size() == 1 && sinks > 0 && !is_whole) || next < low) return false;
+    if (is_first && (next > low + 1 || (x > 0 && row.back().first == x))) return false;
     low = next;
+  }
+  return true;
+}
+
+/// Does every token read in one layer all that it reads in the other? Rows end with the reader, behind at most one interval of first tokens.
+bool holds_all(IntervalRows wide, IntervalRows narrow, Vertex tokens, const Budget& budget) {
+  for (Vertex x = 0; x < tokens; ++x) {
+    budget.poll();
+    const auto &outer = wide.read(x), &inner = narrow.read(x);
+    if (outer.back().first == 0) continue;
+    if (outer.back().first > inner.back().first || (inner.size() == 2 && (outer.size() == 1 || outer.front().second < inner.front().second))) return false;
   }
   return true;
 }
@@ -60,11 +80,20 @@ bool are_windows_with_sinks(const layout::Pattern& pattern, Vertex tokens, const
 }  // namespace
 
 bool do_windows_explain(const Layout& layout, std::uint64_t depth, const Budget& budget) {
-  if (layout.registers > 0 || layout.order.empty() || depth < 2 || layout.layer(1).relations.size() != 1) return false;
-  const std::uint32_t relation = layout.layer(1).relations.front();
-  const auto is_same = [&](std::uint32_t l) { return layout.layers[l].relations.size() == 1 && layout.layers[l].relations.front() == relation; };
-  if (!std::all_of(layout.order.begin(), layout.order.end(), is_same)) return false;
-  if (!are_windows_with_sinks(layout.relations[relation].pattern(), layout.tokens, budget)) return false;
+  if (layout.registers > 0 || layout.order.empty()) return false;
+  const std::uint32_t first = layout.order.front();
+  const std::set<std::uint32_t> layers(layout.order.begin(), layout.order.end());
+  if (depth < 2) return false;
+  for (const std::uint32_t l : layers) {
+    if (!are_windows_with_sinks({layout, l}, layout.tokens, l == first, budget)) return false;
+  }
+  // What is read in the first layer is to be read with a layer left as well.
+  bool is_held = depth > layout.order.size();
+  for (std::uint64_t q = 2; q <= depth && !is_held; ++q) {
+    const std::uint32_t l = layout.order[q - 1];
+    is_held = l == first || holds_all({layout, l}, {layout, first}, layout.tokens, budget);
+  }
+  if (!is_held) return false;
   std::vector<bool> met(std::size_t{layout.tokens} + 1, false);
   for (const Vertex unseen : compute_unseen(layout, depth, {}, budget)) {
     if (met[unseen]) return false;
