@@ -71,6 +71,8 @@ struct Sight::State {
   [[nodiscard]] const Json* find(std::string_view key) const { return evidence.is_null() ? nullptr : evidence.find(key); }
 };
 
+class PartedClass;
+
 /// What output a of a G-equivariant target of the class may depend on: W(a) = the tokens j with g(j) in the class's set of g(a)
 /// for every g in G.
 class WantedTokens {
@@ -84,7 +86,9 @@ public:
   /// One orbit, and W(a) = {a} for every a: nobody need see anybody else, and every map of a token to another is explained.
   [[nodiscard]] bool own_only() const { return own_only_; }
   /// False: j is not in W(a), as is known without looking at the view of a.
-  [[nodiscard]] bool may_hold(Vertex a, Vertex j) const { return own_only_ ? j == a : sets_.empty() ? kind_ != ClassKind::causal || j <= a : sets_[a][j]; }
+  [[nodiscard]] bool may_hold(Vertex a, Vertex j) const;
+  /// Where the group permutes parts of the layout: the same sets, unwritten (sets() is null then). Else null.
+  [[nodiscard]] const PartedClass* parts() const { return parts_.get(); }
 
 private:
   void shrink(const Group& target);
@@ -93,6 +97,7 @@ private:
   const Layout& layout_;
   ClassKind kind_;
   bool own_only_ = false;
+  std::shared_ptr<const PartedClass> parts_;
   std::vector<std::vector<bool>> sets_;
   mutable std::optional<std::pair<Vertex, std::vector<bool>>> last_;  // many maps of one view are asked about one after another
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "grid.hpp"
+#include "parted_class.hpp"
 #include "reach.hpp"
 
 namespace checker {
@@ -17,7 +18,7 @@ WantedTokens::WantedTokens(const Layout& layout, const ViewQuestion& question) :
   if (kind_ == ClassKind::all || is_trivial(target) || (kind_ == ClassKind::seen && question.target == nullptr)) return;
   const bool transitive = std::ranges::all_of(orbits(target), [](Vertex least) { return least == 0; });
   own_only_ = transitive && kind_ == ClassKind::causal;  // sums over G of g(a) - g(j) are 0 within an orbit (16.93)
-  if (own_only_) return;
+  if (own_only_ || (parts_ = PartedClass::find(layout, question))) return;
   shrink(target);
   own_only_ = transitive && std::ranges::all_of(sets_, [](const std::vector<bool>& set) { return std::ranges::count(set, true) == 1; });
 }
@@ -66,6 +67,11 @@ void WantedTokens::shrink(const Group& target) {
   sets_ = std::move(sets);
 }
 
+bool WantedTokens::may_hold(Vertex a, Vertex j) const {
+  if (parts_) return parts_->wants(a, j);
+  return own_only_ ? j == a : sets_.empty() ? kind_ != ClassKind::causal || j <= a : sets_[a][j];
+}
+
 const std::vector<bool>& WantedTokens::of(Vertex a) const {
   if (!sets_.empty()) return sets_[a];
   if (!last_ || (!everything() && last_->first != a)) last_.emplace(a, list(a));
@@ -76,6 +82,10 @@ std::vector<bool> WantedTokens::list(Vertex a) const {
   std::vector<bool> set(layout_.tokens, everything());
   if (own_only_) {
     set[a] = true;
+    return set;
+  }
+  if (parts_) {
+    for (Vertex j = 0; j < layout_.tokens; ++j) set[j] = parts_->wants(a, j);
     return set;
   }
   if (kind_ == ClassKind::causal) std::fill(set.begin(), set.begin() + a + 1, true);
@@ -130,6 +140,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> Sight::unseen(std::optional
 Reach Sight::wanted_reach(const ViewQuestion& question, bool ordinary_only) const {
   const WantedTokens wanted(state_->layout, question);
   if (wanted.own_only()) return {0, std::nullopt};
+  if (wanted.parts() != nullptr && !ordinary_only) return wanted.parts()->reach();
   ReachQuestion reach = state_->ask(question.kind, ordinary_only);
   reach.sets = wanted.sets();
   return compute_reach(state_->layout, reach);
@@ -139,6 +150,7 @@ std::pair<std::uint64_t, std::optional<std::pair<Vertex, Vertex>>> Sight::unseen
                                                                                       bool ordinary_only) const {
   const WantedTokens wanted(state_->layout, question);
   if (wanted.own_only()) return {0, std::nullopt};
+  if (wanted.parts() != nullptr && !ordinary_only) return wanted.parts()->unseen(depth);
   ReachQuestion ask = state_->ask(question.kind, ordinary_only);
   ask.sets = wanted.sets();
   const Unseen unseen = compute_unseen(state_->layout, ask, depth);

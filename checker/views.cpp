@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "parted_class.hpp"
 #include "product_views.hpp"
 #include "threshold.hpp"
 
@@ -553,7 +554,7 @@ Needed Sight::needed(const ViewQuestion& question) const {
   const WantedTokens wanted(layout, question);
   ReachQuestion ask = state_->ask(question.kind);
   ask.sets = wanted.sets();
-  const Reach reach = wanted.own_only() ? Reach{0, std::nullopt} : compute_reach(layout, ask);
+  const Reach reach = wanted.own_only() ? Reach{0, std::nullopt} : wanted.parts() != nullptr ? wanted.parts()->reach() : compute_reach(layout, ask);
   needed.missed = reach.missed;
   if (const Json* pair = evidence->find("missed"); pair != nullptr && (!reach.layers || *reach.layers > 0)) {
     // Any pair that is out of view will do: the answer's sentence names the one given.

@@ -10,6 +10,7 @@
 #include "sightline/base/error.hpp"
 #include "sightline/base/threshold.hpp"
 #include "sightline/sight/local_views.hpp"
+#include "sightline/sight/parted_class.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/stepped_sums.hpp"
 #include "sightline/symmetry/automorphism.hpp"
@@ -88,6 +89,8 @@ WantedTokens::WantedTokens(const ViewQuestion& question, const Budget& budget) :
   const bool transitive = std::all_of(question.target->orbit.begin(), question.target->orbit.end(), [](group::Point least) { return least == 0; });
   own_only_ = transitive && question.target_class == ClassKind::causal;
   if (own_only_) return;
+  parts_ = PartedClass::find(question, budget);
+  if (parts_) return;
   sets_ = shrink();
   own_only_ = transitive && std::all_of(sets_.begin(), sets_.end(), [](const std::vector<bool>& set) { return std::count(set.begin(), set.end(), true) == 1; });
 }
@@ -149,7 +152,7 @@ bool WantedTokens::may_be_moved(Vertex a, const group::Permutation& tau) const {
   if (everything_) return !tau.is_identity();
   if (own_only_) return tau(a) != a;
   if (sets_.empty() && question_.target_class == ClassKind::seen) return !tau.is_identity();  // a whole view would have to be asked for
-  return std::any_of(tau.moved().begin(), tau.moved().end(), [&](Vertex j) { return j < question_.layout->tokens && (sets_.empty() ? j <= a : sets_[a][j]); });
+  return std::any_of(tau.moved().begin(), tau.moved().end(), [&](Vertex j) { return j < question_.layout->tokens && (parts_ ? parts_->wants(a, j) : sets_.empty() ? j <= a : sets_[a][j]); });
 }
 
 const std::vector<bool>& WantedTokens::of(Vertex a) const {
@@ -163,6 +166,10 @@ std::vector<bool> WantedTokens::list(Vertex a) const {
   std::vector<bool> set(layout.tokens, everything_);
   if (own_only_) set[a] = true;
   if (everything_ || own_only_) return set;
+  if (parts_) {
+    for (Vertex j = 0; j < layout.tokens; ++j) set[j] = parts_->wants(a, j);
+    return set;
+  }
   if (question_.target_class == ClassKind::causal) {
     std::fill(set.begin(), set.begin() + a + 1, true);
     return set;

@@ -17,6 +17,8 @@
 
 namespace sightline::sight {
 
+class PartedClass;
+
 /// What the class lets output a depend on, made invariant under G: W(a) = the tokens j with g(j) in the class's set of g(a)
 /// for every g in G. Only those tokens of a view matter to a G-equivariant target.
 class WantedTokens {
@@ -30,6 +32,8 @@ public:
   [[nodiscard]] bool may_be_moved(Vertex a, const group::Permutation& tau) const;
   /// By token. Good until it is asked about another token; one thread at a time.
   [[nodiscard]] const std::vector<bool>& of(Vertex a) const;
+  /// Where the group permutes parts: the same sets, unwritten. Else null.
+  [[nodiscard]] const PartedClass* parts() const { return parts_.get(); }
 
 private:
   /// The class's sets without the pairs that G moves out of the class: n times as many steps as generators move tokens.
@@ -40,7 +44,8 @@ private:
   const ViewQuestion& question_;
   const Budget budget_;  ///< its own: what the sets take is given back when they go
   bool everything_ = false, own_only_ = false;
-  std::vector<std::vector<bool>> sets_;  // empty: as the class says
+  std::shared_ptr<const PartedClass> parts_;
+  std::vector<std::vector<bool>> sets_;  // empty: as the class says, or as parts_ does
   mutable std::optional<std::pair<Vertex, std::vector<bool>>> last_;  // many maps of one view are asked about one after another
 };
 

@@ -1,5 +1,6 @@
 #include "sightline/sight/wanted.hpp"
 
+#include "sightline/sight/parted_class.hpp"
 #include "sightline/sight/view_sweep.hpp"
 
 namespace sightline::sight {
@@ -49,6 +50,7 @@ Connected compute_wanted_reach(const ViewQuestion& question, bool ordinary_only,
   if (!moves_class(question)) return compute_class_reach(*question.layout, {question.target_class, ordinary_only}, budget);
   const WantedTokens wanted(question, budget);
   if (wanted.own_only()) return {0, std::nullopt};
+  if (wanted.parts() != nullptr && !ordinary_only) return wanted.parts()->compute_reach(budget);
   Connected result;
   std::uint64_t low = 0, high = compute_stable_depth(*question.layout, budget);
   result.witness = count_pairs(question, wanted, high, ordinary_only, budget).first;
@@ -71,6 +73,7 @@ UnseenPairs find_unseen_pairs(const ViewQuestion& question, std::optional<std::u
   const Layout& layout = *question.layout;
   if (moves_class(question)) {
     const WantedTokens wanted(question, budget);
+    if (wanted.parts() != nullptr && !ordinary_only) return wanted.parts()->count_unseen(depth, budget);
     return wanted.own_only() ? UnseenPairs{} : count_pairs(question, wanted, depth ? *depth : compute_stable_depth(layout, budget), ordinary_only, budget);
   }
   UnseenPairs result;

@@ -11,7 +11,8 @@ namespace sightline::sight {
 /// Least m (the list repeated) at which every token sees all that a G-equivariant target of the class can use. When G moves
 /// the class (class causal with a symmetry that exchanges tokens), only W(a) = the tokens j with g(j) in the class's set of g(a) for
 /// every g in G counts. @param ordinary_only  token 0 is a BOS and need not be seen.
-/// Throws OutOfReach when G moves the class on more than 8,192 tokens, but for causal targets with a transitive group.
+/// Throws OutOfReach when G moves the class on more than 8,192 tokens, but for causal targets with a transitive group, or one
+/// that permutes parts of the layout (parted_class.hpp).
 [[nodiscard]] Connected compute_wanted_reach(const ViewQuestion& question, bool ordinary_only, const Budget& budget);
 
 /// Does a target of the class and this group depend on nothing but the own token, and are all tokens in one orbit? Then nobody need see anybody else
