@@ -89,6 +89,8 @@ public:
   [[nodiscard]] bool may_hold(Vertex a, Vertex j) const;
   /// Where the group permutes parts of the layout: the same sets, unwritten (sets() is null then). Else null.
   [[nodiscard]] const PartedClass* parts() const { return parts_.get(); }
+  /// Then: the sets after all, for what parts do not answer.
+  [[nodiscard]] std::vector<std::vector<bool>> write() const;
 
 private:
   void shrink(const Group& target);

@@ -8,6 +8,12 @@
 
 namespace checker {
 
+namespace {
+
+constexpr Vertex most_tokens_in_sets = 8192;
+
+}  // namespace
+
 bool is_trivial(const Group& group) {
   return group.classes.empty() && std::all_of(group.generators.begin(), group.generators.end(), [](const Permutation& g) { return g.is_identity(); });
 }
@@ -33,8 +39,8 @@ void WantedTokens::shrink(const Group& target) {
     for (const auto& [x, image] : generators[g].moves()) images[x].emplace_back(g, image);
     moved += generators[g].moves().size();
   }
-  constexpr std::uint64_t most_tokens = 8192, most_steps = 1'000'000'000;
-  if (tokens > most_tokens || 2 * moved * tokens > most_steps) throw Rejected("limit", "a symmetric target in a class other than `all` is compared on at most 8,192 tokens and in at most 10^9 steps");
+  constexpr std::uint64_t most_steps = 1'000'000'000;
+  if (tokens > most_tokens_in_sets || 2 * moved * tokens > most_steps) throw Rejected("limit", "a symmetric target in a class other than `all` is compared on at most 8,192 tokens and in at most 10^9 steps");
   std::vector<std::vector<bool>> sets;
   for (Vertex a = 0; a < tokens; ++a) sets.push_back(of(a));
   std::vector<std::pair<Vertex, Vertex>> open;
@@ -65,6 +71,14 @@ void WantedTokens::shrink(const Group& target) {
     }
   }
   sets_ = std::move(sets);
+}
+
+std::vector<std::vector<bool>> WantedTokens::write() const {
+  std::vector<std::vector<bool>> sets;
+  if (!parts_) return sets;
+  if (layout_.tokens > most_tokens_in_sets) throw Rejected("limit", "what tokens of parts are to see beside a BOS is compared on at most 8,192 tokens");
+  for (Vertex a = 0; a < layout_.tokens; ++a) sets.push_back(list(a));
+  return sets;
 }
 
 bool WantedTokens::may_hold(Vertex a, Vertex j) const {
@@ -142,7 +156,8 @@ Reach Sight::wanted_reach(const ViewQuestion& question, bool ordinary_only) cons
   if (wanted.own_only()) return {0, std::nullopt};
   if (wanted.parts() != nullptr && !ordinary_only) return wanted.parts()->reach();
   ReachQuestion reach = state_->ask(question.kind, ordinary_only);
-  reach.sets = wanted.sets();
+  const std::vector<std::vector<bool>> written = wanted.write();
+  reach.sets = wanted.parts() != nullptr ? &written : wanted.sets();
   return compute_reach(state_->layout, reach);
 }
 
@@ -152,7 +167,8 @@ std::pair<std::uint64_t, std::optional<std::pair<Vertex, Vertex>>> Sight::unseen
   if (wanted.own_only()) return {0, std::nullopt};
   if (wanted.parts() != nullptr && !ordinary_only) return wanted.parts()->unseen(depth);
   ReachQuestion ask = state_->ask(question.kind, ordinary_only);
-  ask.sets = wanted.sets();
+  const std::vector<std::vector<bool>> written = wanted.write();
+  ask.sets = wanted.parts() != nullptr ? &written : wanted.sets();
   const Unseen unseen = compute_unseen(state_->layout, ask, depth);
   std::uint64_t count = 0;
   for (const Vertex c : unseen.count) count += c;

@@ -1,5 +1,6 @@
 #include "sightline/sight/wanted.hpp"
 
+#include "sightline/base/error.hpp"
 #include "sightline/sight/parted_class.hpp"
 #include "sightline/sight/view_sweep.hpp"
 
@@ -30,6 +31,8 @@ std::uint64_t compute_stable_depth(const Layout& layout, const Budget& budget) {
 UnseenPairs count_pairs(const ViewQuestion& question, const WantedTokens& wanted, std::uint64_t depth, bool ordinary_only, const Budget& budget) {
   UnseenPairs result;
   const Vertex tokens = question.layout->tokens;
+  constexpr Vertex most_tokens = 8192;
+  if (wanted.parts() != nullptr && tokens > most_tokens) throw OutOfReach("what tokens of parts are to see beside a BOS is compared on at most 8,192 tokens");
   for (Vertex a = 0; a < tokens; ++a) {
     budget.poll();
     const std::vector<bool> needed = wanted.of(a), seen = to_members(compute_view(*question.layout, depth, a, budget), tokens);
