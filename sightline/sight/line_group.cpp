@@ -1,7 +1,6 @@
 // The group of a grid whose rows and whose columns are read by layers of their own (docs/theory.md 16.54 has the proof): all permutations of the rows
 // times all of the columns, whatever was to be searched. Or, where columns are read in part, each the same way (frames, time causal; 16.111): all permutations of
 // the columns times the group of the rows' places, which is asked for only where it is small.
-
 #include <algorithm>
 
 #include "sightline/sight/product_group.hpp"
@@ -55,8 +54,8 @@ std::optional<bool> is_reflected_only(const Layout& factor, const std::vector<st
 std::optional<ProductGroup> find_line_group(const Layout& layout, const GridFactors& grid, const std::vector<std::uint32_t>& layers, const Budget& budget) {
   const Vertex height = grid.down.tokens, width = grid.width;
   if (height < 2 || width < 2) return std::nullopt;
-  bool rows = false, columns = false;                          // are they known?
-  std::vector<std::uint32_t> down_in_part, across_in_part;     // layers of which one side is read in part
+  bool rows = false, columns = false;  // are they known to be kept?
+  std::vector<std::uint32_t> down_in_part, across_in_part;
   for (const std::uint32_t l : layers) {
     const auto relation_of = [l](const Layout& part) -> const layout::Relation& { return part.relations[part.layers[l].relations.front()]; };
     const LineRows down = classify_line_rows(relation_of(grid.down), height), across = classify_line_rows(relation_of(grid.across), width);

@@ -60,7 +60,7 @@ private:
   }
 
   const RunGraph& graph_;
-  const Budget& budget_;
+  const Budget budget_;  // a copy: what it books is given back with it
   Orbits sets_;
   Vertex count_;
   /// By step, by vertex: one to which some steps lead that were all gone.
