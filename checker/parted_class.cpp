@@ -2,57 +2,55 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+
+#include "blocks.hpp"
 
 namespace checker {
 
-std::shared_ptr<const PartedClass> PartedClass::find(const Layout& layout, const ViewQuestion& question) {
+PartedClass::PartedClass(const Layout& layout, const ClosedParts& parts) : layout_(layout), parts_(parts), kinds_(parts.layouts.size()) {
+  for (std::size_t c = 0; c < parts.first.size(); ++c) {
+    Kind& kind = kinds_[parts.like[c]];
+    kind.first.push_back(parts.first[c]);
+    kind.tokens = parts.tokens[c];
+  }
+}
+
+std::shared_ptr<const PartedClass> PartedClass::find(const Layout& layout, const ViewQuestion& question, ReachMemory& memory) {
   constexpr std::size_t most_kinds = 64;
   if (question.kind != ClassKind::causal || question.target != nullptr || layout.registers > 0 || layout.order.empty()) return nullptr;
   const ConfirmedGroup& own = *question.layout_group;
   if (!own.group.classes.empty()) return nullptr;
-  std::shared_ptr<PartedClass> found(new PartedClass(layout));
-  const ClosedParts* const parts = found->parts_ = find_closed_parts(found->memory_);
+  const ClosedParts* const parts = find_closed_parts(memory);
   if (parts == nullptr || parts->layouts.size() > most_kinds) return nullptr;
-  found->kinds_.resize(parts->layouts.size());
-  for (std::size_t c = 0; c < parts->first.size(); ++c) {
-    Kind& kind = found->kinds_[parts->like[c]];
-    kind.first.push_back(parts->first[c]);
-    kind.tokens = parts->tokens[c];
-  }
   // Generators take parts to like ones, place by place; those that exchange two parts join all like ones, so that there are all permutations of these.
-  std::vector<Vertex> joined(parts->first.size());
-  std::iota(joined.begin(), joined.end(), Vertex{0});
-  const auto root = [&](Vertex c) {
-    while (joined[c] != c) c = joined[c] = joined[joined[c]];
-    return c;
-  };
+  Pairs exchanged;
   for (const Permutation& g : own.group.generators) {
     std::map<Vertex, Vertex> images;
     for (const auto& [x, y] : g.moves()) {
       const Vertex c = parts->part_of(x), d = parts->part_of(y);
       if (parts->like[c] != parts->like[d] || parts->place(c, x) != parts->place(d, y) || images.try_emplace(c, d).first->second != d) return nullptr;
     }
-    if (images.size() == 2) joined[root(images.begin()->first)] = root(images.begin()->second);
+    if (images.size() == 2) exchanged.push_back(*images.begin());
   }
-  for (const Kind& kind : found->kinds_) {
-    const Vertex one = root(parts->part_of(kind.first.front()));
-    if (std::ranges::any_of(kind.first, [&](Vertex first) { return root(parts->part_of(first)) != one; })) return nullptr;
+  const std::vector<Vertex> joined = close({static_cast<Vertex>(parts->first.size()), {}, {}}, exchanged);
+  std::map<std::size_t, Vertex> least_like;
+  for (std::size_t c = 0; c < joined.size(); ++c) {
+    if (least_like.try_emplace(parts->like[c], joined[c]).first->second != joined[c]) return nullptr;
   }
-  return found;
+  return std::shared_ptr<const PartedClass>(new PartedClass(layout, *parts));
 }
 
 std::int64_t PartedClass::lead(std::size_t k, std::size_t l) const {
-  const std::int64_t step = parts_->step;
+  const std::int64_t step = parts_.step;
   std::int64_t t = (std::int64_t{kinds_[l].first.back()} - kinds_[k].first.front()) / step;
   while (t * step < std::int64_t{kinds_[l].first.back()} - kinds_[k].first.front()) ++t;  // rounded up
   return t;
 }
 
 bool PartedClass::wants(Vertex a, Vertex j) const {
-  const Vertex c = parts_->part_of(a), d = parts_->part_of(j);
+  const Vertex c = parts_.part_of(a), d = parts_.part_of(j);
   if (c == d) return j <= a;
-  return std::int64_t{parts_->place(c, a)} - parts_->place(d, j) >= lead(parts_->like[c], parts_->like[d]);
+  return std::int64_t{parts_.place(c, a)} - parts_.place(d, j) >= lead(parts_.like[c], parts_.like[d]);
 }
 
 std::uint64_t PartedClass::others(std::size_t k, Vertex t) const {
@@ -69,12 +67,12 @@ std::pair<std::uint64_t, std::optional<std::pair<Vertex, Vertex>>> PartedClass::
   std::uint64_t sum = 0;
   std::optional<Vertex> reader;
   for (std::size_t k = 0; k < kinds_.size(); ++k) {
-    ReachMemory memory(parts_->layouts[k]);
-    const Unseen own = compute_unseen(parts_->layouts[k], {ClassKind::causal, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth);
+    ReachMemory memory(parts_.layouts[k]);
+    const Unseen own = compute_unseen(parts_.layouts[k], {.kind = ClassKind::causal, .memory = &memory}, depth);
     for (Vertex t = 0; t < kinds_[k].tokens; ++t) {
       const std::uint64_t here = own.count[t] + others(k, t);
       sum += here * kinds_[k].first.size();
-      if (here > 0) reader = std::min(reader.value_or(layout_.tokens), kinds_[k].first.front() + t * parts_->step);
+      if (here > 0) reader = std::min(reader.value_or(layout_.tokens), kinds_[k].first.front() + t * parts_.step);
     }
   }
   if (!reader) return {0, std::nullopt};
@@ -88,8 +86,8 @@ std::pair<std::uint64_t, std::optional<std::pair<Vertex, Vertex>>> PartedClass::
 Reach PartedClass::reach() const {
   std::optional<std::uint64_t> layers = 0;
   for (std::size_t k = 0; k < kinds_.size() && layers; ++k) {
-    ReachMemory memory(parts_->layouts[k]);
-    const Reach own = compute_reach(parts_->layouts[k], {ClassKind::causal, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory});
+    ReachMemory memory(parts_.layouts[k]);
+    const Reach own = compute_reach(parts_.layouts[k], {.kind = ClassKind::causal, .memory = &memory});
     layers = own.layers && others(k, kinds_[k].tokens - 1) == 0 ? std::max(layers, own.layers) : std::nullopt;
   }
   if (layers == 0u) return {0, std::nullopt};

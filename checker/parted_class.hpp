@@ -14,8 +14,8 @@ namespace checker {
 /// What output a of such a target may depend on: j <= a of its own part, and j of another part where no permutation takes the pair to one in which j stands behind a.
 class PartedClass {
 public:
-  /// Null where the question is another. O(ranges, and what generators move).
-  [[nodiscard]] static std::shared_ptr<const PartedClass> find(const Layout& layout, const ViewQuestion& question);
+  /// Null where the question is another. O(ranges, and what generators move). @param memory  of the layout, whose parts are looked for once; it must outlive this
+  [[nodiscard]] static std::shared_ptr<const PartedClass> find(const Layout& layout, const ViewQuestion& question, ReachMemory& memory);
 
   [[nodiscard]] bool wants(Vertex a, Vertex j) const;
   [[nodiscard]] Reach reach() const;
@@ -27,14 +27,13 @@ private:
     std::vector<Vertex> first;  ///< of its parts, ascending
     Vertex tokens = 0;
   };
-  explicit PartedClass(const Layout& layout) : layout_(layout), memory_(layout) {}
+  PartedClass(const Layout& layout, const ClosedParts& parts);
   /// The least t - u for which token t of a part of kind k may use token u of another part, of kind l.
   [[nodiscard]] std::int64_t lead(std::size_t k, std::size_t l) const;
   [[nodiscard]] std::uint64_t others(std::size_t k, Vertex t) const;
 
   const Layout& layout_;
-  ReachMemory memory_;
-  const ClosedParts* parts_ = nullptr;
+  const ClosedParts& parts_;
   std::vector<Kind> kinds_;
 };
 

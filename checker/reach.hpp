@@ -51,6 +51,9 @@ struct Unseen {
 /// The same when paths may begin at several vertices, each with its own number of layers left: (layers, vertex).
 [[nodiscard]] std::vector<std::int64_t> compute_latest_from(const Layout& layout, std::vector<std::pair<std::int64_t, Vertex>> sources, std::uint64_t skip = 0);
 
+class PartedClass;
+class WantedTokens;
+
 struct Sight::State {
   const Layout& layout;
   const Json& evidence;
@@ -68,29 +71,27 @@ struct Sight::State {
   [[nodiscard]] ReachQuestion ask(ClassKind kind = ClassKind::all, bool ordinary_only = false) const {
     return {kind, ordinary_only, false, 0, nullptr, orbits(), find("reach"), nullptr, nullptr, &memory};
   }
+  [[nodiscard]] Reach wanted_reach(const WantedTokens& wanted, ClassKind kind, bool ordinary_only = false) const;
   [[nodiscard]] const Json* find(std::string_view key) const { return evidence.is_null() ? nullptr : evidence.find(key); }
 };
-
-class PartedClass;
 
 /// What output a of a G-equivariant target of the class may depend on: W(a) = the tokens j with g(j) in the class's set of g(a)
 /// for every g in G.
 class WantedTokens {
 public:
-  WantedTokens(const Layout& layout, const ViewQuestion& question);
+  /// @param memory  of the layout; it must outlive this
+  WantedTokens(const Layout& layout, const ViewQuestion& question, ReachMemory& memory);
   [[nodiscard]] bool everything() const { return kind_ == ClassKind::all; }
   /// Are the sets smaller than the class says, or other than all, 0..a, or what is ever seen?
-  [[nodiscard]] const std::vector<std::vector<bool>>* sets() const { return sets_.empty() ? nullptr : &sets_; }
+  [[nodiscard]] const std::vector<std::vector<bool>>* sets() const;
   /// By token. Good until it is asked about another token.
   [[nodiscard]] const std::vector<bool>& of(Vertex a) const;
   /// One orbit, and W(a) = {a} for every a: nobody need see anybody else, and every map of a token to another is explained.
   [[nodiscard]] bool own_only() const { return own_only_; }
   /// False: j is not in W(a), as is known without looking at the view of a.
   [[nodiscard]] bool may_hold(Vertex a, Vertex j) const;
-  /// Where the group permutes parts of the layout: the same sets, unwritten (sets() is null then). Else null.
+  /// Where the group permutes parts of the layout: what answers without sets, which are written when they are asked for. Else null.
   [[nodiscard]] const PartedClass* parts() const { return parts_.get(); }
-  /// Then: the sets after all, for what parts do not answer.
-  [[nodiscard]] std::vector<std::vector<bool>> write() const;
 
 private:
   void shrink(const Group& target);
@@ -100,7 +101,7 @@ private:
   ClassKind kind_;
   bool own_only_ = false;
   std::shared_ptr<const PartedClass> parts_;
-  std::vector<std::vector<bool>> sets_;
+  mutable std::vector<std::vector<bool>> sets_;
   mutable std::optional<std::pair<Vertex, std::vector<bool>>> last_;  // many maps of one view are asked about one after another
 };
 

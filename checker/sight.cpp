@@ -18,13 +18,13 @@ bool is_trivial(const Group& group) {
   return group.classes.empty() && std::all_of(group.generators.begin(), group.generators.end(), [](const Permutation& g) { return g.is_identity(); });
 }
 
-WantedTokens::WantedTokens(const Layout& layout, const ViewQuestion& question) : layout_(layout), kind_(question.kind) {
+WantedTokens::WantedTokens(const Layout& layout, const ViewQuestion& question, ReachMemory& memory) : layout_(layout), kind_(question.kind) {
   const Group& target = question.target != nullptr ? *question.target : question.layout_group->group;
   // The layout's own group maps what a token ever sees to what its image ever sees; no other keeps every 0..a but the trivial one.
   if (kind_ == ClassKind::all || is_trivial(target) || (kind_ == ClassKind::seen && question.target == nullptr)) return;
   const bool transitive = std::ranges::all_of(orbits(target), [](Vertex least) { return least == 0; });
   own_only_ = transitive && kind_ == ClassKind::causal;  // sums over G of g(a) - g(j) are 0 within an orbit (16.93)
-  if (own_only_ || (parts_ = PartedClass::find(layout, question))) return;
+  if (own_only_ || (parts_ = PartedClass::find(layout, question, memory))) return;
   shrink(target);
   own_only_ = transitive && std::ranges::all_of(sets_, [](const std::vector<bool>& set) { return std::ranges::count(set, true) == 1; });
 }
@@ -73,12 +73,12 @@ void WantedTokens::shrink(const Group& target) {
   sets_ = std::move(sets);
 }
 
-std::vector<std::vector<bool>> WantedTokens::write() const {
-  std::vector<std::vector<bool>> sets;
-  if (!parts_) return sets;
-  if (layout_.tokens > most_tokens_in_sets) throw Rejected("limit", "what tokens of parts are to see beside a BOS is compared on at most 8,192 tokens");
-  for (Vertex a = 0; a < layout_.tokens; ++a) sets.push_back(list(a));
-  return sets;
+const std::vector<std::vector<bool>>* WantedTokens::sets() const {
+  if (parts_ && sets_.empty()) {
+    if (layout_.tokens > most_tokens_in_sets) throw Rejected("limit", "what tokens of parts are to see beside a BOS is compared on at most 8,192 tokens");
+    for (Vertex a = 0; a < layout_.tokens; ++a) sets_.push_back(list(a));
+  }
+  return sets_.empty() ? nullptr : &sets_;
 }
 
 bool WantedTokens::may_hold(Vertex a, Vertex j) const {
@@ -151,24 +151,25 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> Sight::unseen(std::optional
   return runs;
 }
 
-Reach Sight::wanted_reach(const ViewQuestion& question, bool ordinary_only) const {
-  const WantedTokens wanted(state_->layout, question);
+Reach Sight::State::wanted_reach(const WantedTokens& wanted, ClassKind kind, bool ordinary_only) const {
   if (wanted.own_only()) return {0, std::nullopt};
   if (wanted.parts() != nullptr && !ordinary_only) return wanted.parts()->reach();
-  ReachQuestion reach = state_->ask(question.kind, ordinary_only);
-  const std::vector<std::vector<bool>> written = wanted.write();
-  reach.sets = wanted.parts() != nullptr ? &written : wanted.sets();
-  return compute_reach(state_->layout, reach);
+  ReachQuestion question = ask(kind, ordinary_only);
+  question.sets = wanted.sets();
+  return compute_reach(layout, question);
+}
+
+Reach Sight::wanted_reach(const ViewQuestion& question, bool ordinary_only) const {
+  return state_->wanted_reach(WantedTokens(state_->layout, question, state_->memory), question.kind, ordinary_only);
 }
 
 std::pair<std::uint64_t, std::optional<std::pair<Vertex, Vertex>>> Sight::unseen_pairs(const ViewQuestion& question, std::optional<std::uint64_t> depth,
                                                                                       bool ordinary_only) const {
-  const WantedTokens wanted(state_->layout, question);
+  const WantedTokens wanted(state_->layout, question, state_->memory);
   if (wanted.own_only()) return {0, std::nullopt};
   if (wanted.parts() != nullptr && !ordinary_only) return wanted.parts()->unseen(depth);
   ReachQuestion ask = state_->ask(question.kind, ordinary_only);
-  const std::vector<std::vector<bool>> written = wanted.write();
-  ask.sets = wanted.parts() != nullptr ? &written : wanted.sets();
+  ask.sets = wanted.sets();
   const Unseen unseen = compute_unseen(state_->layout, ask, depth);
   std::uint64_t count = 0;
   for (const Vertex c : unseen.count) count += c;

@@ -7,7 +7,6 @@
 #include <set>
 #include <unordered_map>
 
-#include "parted_class.hpp"
 #include "product_views.hpp"
 #include "threshold.hpp"
 
@@ -30,8 +29,8 @@ const Json* find(const Json* from, const std::string& key) { return from == null
 class Explainer {
 public:
   /// @param own_group  the group is the layout's own: a permutation of all tokens is in it when it preserves the layout
-  Explainer(const Layout& layout, const ViewQuestion& question, const Group& group, bool own_group)
-      : tokens_(layout.tokens), group_(group), wanted_(layout, question), own_group_(own_group && !has_equal_registers(layout)),
+  Explainer(const Layout& layout, const ViewQuestion& question, const Group& group, bool own_group, ReachMemory& memory)
+      : tokens_(layout.tokens), group_(group), wanted_(layout, question, memory), own_group_(own_group && !has_equal_registers(layout)),
         layout_(layout), number_(layout.tokens), orbit_(orbits(group)) {
     std::iota(number_.begin(), number_.end(), Vertex{0});
     for (const auto& members : group.classes) {
@@ -513,8 +512,8 @@ void require_layout_group(const Layout& layout, const Group& own, const Explaine
 
 const Group& target_of(const ViewQuestion& question) { return question.target != nullptr ? *question.target : question.layout_group->group; }
 
-Collision confirm_collision(const Layout& layout, const ViewQuestion& question, std::uint64_t depth, const Json& evidence, const std::string& claim) {
-  const Explainer explainer(layout, question, target_of(question), question.target == nullptr);
+Collision confirm_collision(const Layout& layout, const ViewQuestion& question, std::uint64_t depth, const Json& evidence, const std::string& claim, ReachMemory& memory) {
+  const Explainer explainer(layout, question, target_of(question), question.target == nullptr, memory);
   const auto maker = make_roots(layout, question.frequencies, depth);
   Collision collision;
   collision.a = static_cast<Vertex>(evidence["a"].natural(layout.tokens - 1));
@@ -533,7 +532,7 @@ Collision confirm_collision(const Layout& layout, const ViewQuestion& question, 
 void confirm_no_collision(const Layout& layout, const ViewQuestion& question, std::uint64_t depth, const Limit& limit, const Json* evidence,
                           const std::string& claim, ReachMemory& memory) {
   if (layout.tokens == 1) return;
-  const Explainer explainer(layout, question, target_of(question), question.target == nullptr);
+  const Explainer explainer(layout, question, target_of(question), question.target == nullptr, memory);
   if (explainer.wanted().own_only()) return;
   if (question.target != nullptr) require_layout_group(layout, question.layout_group->group, explainer, std::min(depth, limit.depth), claim);
   if (limit.everything && depth >= limit.depth) return;  // the views are the layout itself
@@ -551,10 +550,8 @@ Needed Sight::needed(const ViewQuestion& question) const {
   if (evidence == nullptr) throw Rejected(claim, "no evidence for " + key);
   const Json *views = find(state_->find("views"), key), *collisions = find(state_->find("collisions"), key);
   Needed needed;
-  const WantedTokens wanted(layout, question);
-  ReachQuestion ask = state_->ask(question.kind);
-  ask.sets = wanted.sets();
-  const Reach reach = wanted.own_only() ? Reach{0, std::nullopt} : wanted.parts() != nullptr ? wanted.parts()->reach() : compute_reach(layout, ask);
+  const WantedTokens wanted(layout, question, state_->memory);
+  const Reach reach = state_->wanted_reach(wanted, question.kind);
   needed.missed = reach.missed;
   if (const Json* pair = evidence->find("missed"); pair != nullptr && (!reach.layers || *reach.layers > 0)) {
     // Any pair that is out of view will do: the answer's sentence names the one given.
@@ -573,7 +570,7 @@ Needed Sight::needed(const ViewQuestion& question) const {
   const auto collision_at = [&](const std::string& at, std::uint64_t depth) {
     const Json* here = find(collisions, at);
     if (here == nullptr) throw Rejected(claim, "no collision is given at depth " + at);
-    return confirm_collision(layout, question, std::min(depth, limit.depth), *here, claim);
+    return confirm_collision(layout, question, std::min(depth, limit.depth), *here, claim, state_->memory);
   };
   if (const Json* layers = evidence->find("layers")) {
     const std::uint64_t m = layers->natural();
@@ -604,7 +601,7 @@ std::optional<Collision> Sight::collision(const ViewQuestion& question, std::uin
   const std::string key = question_key(question), claim = "collision";
   const Limit limit = compute_limit(state_->layout, question.frequencies, state_->ask());
   if (const Json* evidence = find(find(state_->find("collisions"), key), to_key(depth))) {
-    return confirm_collision(state_->layout, question, std::min(depth, limit.depth), *evidence, claim);
+    return confirm_collision(state_->layout, question, std::min(depth, limit.depth), *evidence, claim, state_->memory);
   }
   confirm_no_collision(state_->layout, question, depth, limit, find(state_->find("views"), key), claim, state_->memory);
   return std::nullopt;
@@ -634,7 +631,7 @@ std::optional<ConfirmedGroup> Sight::confirm_expressed(const ViewQuestion& all, 
   const Group own = question.layout_group->group;
   const Group group = evidence == nullptr || evidence->find("classes") == nullptr ? own : read_group(*evidence, layout.tokens);
   const bool is_own = evidence == nullptr || evidence->find("classes") == nullptr;
-  const Explainer explainer(layout, question, group, is_own);
+  const Explainer explainer(layout, question, group, is_own, state_->memory);
   if (!is_own) require_layout_group(layout, own, explainer, m, claim);
   Sweep sweep(layout, *question.layout_group, *maker, std::min(m, limit.depth), explainer, evidence, claim, state_->memory);
   sweep.keeps_met = !is_own;

@@ -90,7 +90,7 @@ bool do_windows_explain(const Layout& layout, std::uint64_t depth, ReachMemory& 
     again = l == first || holds_all({layout, l}, {layout, first}, layout.tokens);
   }
   if (!again) return false;
-  std::vector<Vertex> count = compute_unseen(layout, {ClassKind::all, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth).count;
+  std::vector<Vertex> count = compute_unseen(layout, {.memory = &memory}, depth).count;
   std::ranges::sort(count);
   return std::ranges::adjacent_find(count) == count.end();
 }

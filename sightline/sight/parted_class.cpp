@@ -67,18 +67,17 @@ std::uint64_t PartedClass::count_across(std::uint32_t k, Vertex t) const {
 }
 
 Connected PartedClass::compute_reach(const Budget& budget) const {
-  std::uint64_t layers = 0;
-  bool never = false;
-  for (std::uint32_t k = 0; k < kinds_.size() && !never; ++k) {
-    never = count_across(k, kinds_[k].tokens - 1) > 0;
-    if (never) break;
-    const Connected own = compute_class_reach(parts_->layouts[k], {ClassKind::causal, false}, budget);
-    never = !own.layers;
-    layers = std::max(layers, own.layers.value_or(0));
-  }
   Connected result;
-  if (!never) result.layers = layers;
-  if (never || layers > 0) result.witness = count_unseen(never ? std::nullopt : std::optional(layers - 1), budget).first;
+  result.layers = 0;
+  for (std::uint32_t k = 0; k < kinds_.size() && result.layers; ++k) {
+    if (count_across(k, kinds_[k].tokens - 1) == 0) {
+      const Connected own = compute_class_reach(parts_->layouts[k], {ClassKind::causal, false}, budget);
+      result.layers = own.layers ? std::max(result.layers, own.layers) : std::nullopt;
+    } else {
+      result.layers.reset();
+    }
+  }
+  if (result.layers != std::optional<std::uint64_t>{0}) result.witness = count_unseen(result.layers ? std::optional(*result.layers - 1) : std::nullopt, budget).first;
   return result;
 }
 
@@ -96,13 +95,9 @@ UnseenPairs PartedClass::count_unseen(std::optional<std::uint64_t> depth, const 
     }
   }
   if (!reader) return result;
-  const std::uint64_t at = depth ? *depth : compute_class_reach(layout_, {ClassKind::seen, false}, budget).layers.value_or(0);
-  std::vector<bool> seen(layout_.tokens, false);
-  for (const layout::Run& run : compute_view(layout_, at, *reader, budget)) {
-    for (std::uint64_t j = run.first; j <= run.last && j < layout_.tokens; j += run.step) seen[j] = true;
-  }
+  const std::vector<std::int64_t> latest = compute_latest(layout_, depth ? *depth : compute_stable_depth(layout_, budget), *reader, budget);
   for (Vertex j = 0; j < layout_.tokens && !result.first; ++j) {
-    if (!seen[j] && wants(*reader, j)) result.first = UnreachablePair{*reader, j};
+    if (latest[j] < 0 && wants(*reader, j)) result.first = UnreachablePair{*reader, j};
   }
   return result;
 }

@@ -23,11 +23,6 @@ std::vector<bool> to_members(const std::vector<layout::Run>& runs, Vertex tokens
   return members;
 }
 
-/// A depth from which on no view grows.
-std::uint64_t compute_stable_depth(const Layout& layout, const Budget& budget) {
-  return compute_class_reach(layout, {ClassKind::seen, false}, budget).layers.value_or(0);
-}
-
 UnseenPairs count_pairs(const ViewQuestion& question, const WantedTokens& wanted, std::uint64_t depth, bool ordinary_only, const Budget& budget) {
   UnseenPairs result;
   const Vertex tokens = question.layout->tokens;
@@ -46,6 +41,10 @@ UnseenPairs count_pairs(const ViewQuestion& question, const WantedTokens& wanted
 }
 
 }  // namespace
+
+std::uint64_t compute_stable_depth(const Layout& layout, const Budget& budget) {
+  return compute_class_reach(layout, {ClassKind::seen, false}, budget).layers.value_or(0);
+}
 
 bool wants_own_token_only(const ViewQuestion& question, const Budget& budget) { return moves_class(question) && WantedTokens(question, budget).own_only(); }
 

@@ -19,6 +19,9 @@ namespace sightline::sight {
 /// and no two views need differ.
 [[nodiscard]] bool wants_own_token_only(const ViewQuestion& question, const Budget& budget);
 
+/// A depth from which on no view grows.
+[[nodiscard]] std::uint64_t compute_stable_depth(const Layout& layout, const Budget& budget);
+
 /// How many pairs (token, wanted token) are out of view after `depth` layers (nullopt: for ever), and the first of them.
 struct UnseenPairs {
   std::uint64_t count = 0;

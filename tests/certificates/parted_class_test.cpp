@@ -99,7 +99,8 @@ TEST_CASE("what a causal target that permutes parts may use, and when that is in
     theirs.layout = &copy;
     theirs.layout_group = &own;
     theirs.kind = checker::ClassKind::causal;
-    const auto other = checker::PartedClass::find(copy, theirs);
+    checker::ReachMemory memory(copy);
+    const auto other = checker::PartedClass::find(copy, theirs, memory);
     REQUIRE((other != nullptr) == (found != nullptr));
     if (!found) {
       ++open;
