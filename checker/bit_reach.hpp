@@ -293,8 +293,8 @@ private:
     std::vector<Vertex> all(question_.registers_too ? layout_.vertices() : layout_.tokens);
     std::iota(all.begin(), all.end(), Vertex{0});
     if (columns != nullptr) all = *columns;
-    else list_readers(question_.kind == ClassKind::seen ? never : depth);
-    if (!readers_.empty() && question_.kind != ClassKind::causal && question_.sets == nullptr) gather_neighbours(all);
+    if (columns == nullptr || columns->size() > few_columns) list_readers(question_.kind == ClassKind::seen ? never : depth);
+    if (columns == nullptr && !readers_.empty() && question_.kind != ClassKind::causal && question_.sets == nullptr) gather_neighbours(all);
     for (std::size_t k = 0; k < all.size(); k += lane_bits) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(k);
       Strip strip(layout_, layers_, readers_, {begin, begin + static_cast<std::ptrdiff_t>(std::min(lane_bits, all.size() - k))});
@@ -311,7 +311,9 @@ private:
     }
   }
 
-  // For all layers gone through or none; a few columns alone are not worth the lists.
+  static constexpr std::size_t few_columns = 64;  // alone not worth the lists
+
+  // For all layers gone through or none.
   void list_readers(std::uint64_t depth) {
     constexpr Threshold<Vertex> small_layout{1024, 2, "small layouts"};
     if (layout_.vertices() <= small_layout) return;

@@ -121,9 +121,34 @@ std::optional<Pair> find_missing(const Layout& layout, const ReachQuestion& ques
   return std::nullopt;
 }
 
-Unseen unseen_by_orbits(const Layout& layout, const ReachQuestion& question, const std::vector<Vertex>& readers, std::uint64_t depth) {
+// Pairs that are not in view are permuted as well: where readers are many, one column per orbit tells all.
+constexpr Threshold<std::size_t> readers_for_columns{64, 0, "columns of orbits"};
+
+std::vector<Vertex> columns_of(const Layout& layout, const ReachQuestion& question, std::vector<Vertex> readers) {
+  for (Vertex j = layout.tokens; question.registers_too && j < layout.vertices(); ++j) readers.push_back(j);
+  return readers;
+}
+
+/// By token that is the least of its orbit: how many it misses. As many pairs are missed from its orbit to that of a column as its orbit misses that column, times the column's orbit.
+std::vector<Vertex> count_by_columns(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question, const std::vector<Vertex>& readers, std::uint64_t depth) {
+  std::vector<Vertex> members(layout.vertices(), 0);
+  for (Vertex j = 0; j < layout.vertices(); ++j) ++members[j < layout.tokens ? (*question.orbit)[j] : j];
+  ReachQuestion weighted = question;
+  weighted.weight = &members;
+  const std::vector<Vertex> columns = columns_of(layout, question, readers), missed = BitReach<>(layout, layers, weighted).unseen(depth, &columns).count;
+  std::vector<std::uint64_t> pairs(layout.tokens, 0);
+  for (Vertex i = 0; i < layout.tokens; ++i) pairs[(*question.orbit)[i]] += missed[i];
+  std::vector<Vertex> count(layout.tokens);
+  for (const Vertex a : readers) count[a] = static_cast<Vertex>(pairs[a] / members[a]);
+  return count;
+}
+
+Unseen unseen_by_orbits(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question, const std::vector<Vertex>& readers, std::uint64_t depth) {
   Unseen result{std::vector<Vertex>(layout.tokens, 0), {}};
+  const bool by_columns = readers.size() > readers_for_columns;
+  if (by_columns) result.count = count_by_columns(layout, layers, question, readers, depth);
   for (const Vertex a : readers) {
+    if (by_columns && (result.count[a] == 0 || result.first)) continue;
     const auto [count, first] = count_missing(layout, question, a, depth);
     result.count[a] = count;
     if (count > 0 && !result.first) result.first = Pair{a, first};
@@ -132,7 +157,8 @@ Unseen unseen_by_orbits(const Layout& layout, const ReachQuestion& question, con
   return result;
 }
 
-Reach reach_by_orbits(const Layout& layout, const ReachQuestion& question, const std::vector<Vertex>& readers) {
+Reach reach_by_orbits(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question, const std::vector<Vertex>& readers) {
+  if (readers.size() > readers_for_columns) return reach_of_columns(layout, layers, question, columns_of(layout, question, readers));
   // Going back from a depth, the layers met are those met from every other depth that agrees with it modulo the period: so many of
   // them are needed there.
   const std::uint64_t ever = ever_of(layout), period = std::max<std::uint64_t>(1, find_period(layout.order));
@@ -593,7 +619,12 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   }
   const bool never_all = question.kind == ClassKind::all && layout.tokens > 1 && question.memory != nullptr && state.causal_chain();  // token 0 sees itself alone
   if (const auto reach = never_all ? std::nullopt : ask_hub(state, question); reach && reach->layers && depth.value_or(never) >= *reach->layers) return none;
-  if (const auto readers = choose_readers(layout, question); !readers.empty()) return unseen_by_orbits(layout, question, readers, depth.value_or(ever_of(layout)));
+  if (const auto readers = choose_readers(layout, question); !readers.empty()) {
+    if (readers.size() > readers_for_columns && question.memory != nullptr) {  // which is asked about anyway
+      if (const Reach reach = compute_reach(layout, question); reach.layers && depth.value_or(never) >= *reach.layers) return none;
+    }
+    return unseen_by_orbits(layout, state.shared(), question, readers, depth.value_or(ever_of(layout)));
+  }
   if (do_all_see_everything(layout, state.shared(), question, depth.value_or(never))) return none;
   if (Centre* const centre = Centre::takes(question) ? state.centre() : nullptr) {
     if (auto unseen = centre->unseen(question, depth)) return *std::move(unseen);
@@ -644,7 +675,7 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     if (const auto reach = shifts->layers(question, state.shared(), true)) return *reach;
   }
   if (const auto reach = ask_hub(state, question)) return *reach;
-  if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, question, readers);
+  if (const auto readers = choose_readers(layout, question); !readers.empty()) return reach_by_orbits(layout, state.shared(), question, readers);
   if (Centre* const centre = Centre::takes(question) ? state.centre() : nullptr) {
     if (const auto reach = centre->layers(question)) return *reach;
   }
