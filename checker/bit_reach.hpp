@@ -26,6 +26,19 @@ struct alignas(8 * words) Lane {  // in one line of the cache
     for (std::size_t w = 0; w < word.size(); ++w) word[w] |= other.word[w];
     return *this;
   }
+  [[nodiscard]] Lane both(const Lane& other) const {
+    Lane common;
+#pragma GCC unroll 8
+    for (std::size_t w = 0; w < words; ++w) common.word[w] = word[w] & other.word[w];
+    return common;
+  }
+  [[nodiscard]] Lane without(const Lane& other) const {
+    Lane rest;
+#pragma GCC unroll 8
+    for (std::size_t w = 0; w < words; ++w) rest.word[w] = word[w] & ~other.word[w];
+    return rest;
+  }
+  [[nodiscard]] bool get(std::size_t bit) const { return (word[bit / 64] >> (bit % 64) & 1) != 0; }
   void set(std::size_t bit) { word[bit / 64] |= std::uint64_t{1} << (bit % 64); }
   friend bool operator==(const Lane& a, const Lane& b) {
     std::uint64_t differences = 0;
@@ -243,6 +256,12 @@ public:
   BitReach(const Layout& layout, const SharedLayers& layers, const ReachQuestion& question)
       : layout_(layout), layers_(layers), question_(question) {}
 
+  /// Of columns that are followed through many layers, however few they are.
+  Unseen unseen_late(std::optional<std::uint64_t> depth, const std::vector<Vertex>& columns) {
+    few_columns_ = 0;
+    return unseen(depth, &columns);
+  }
+
   Unseen unseen(std::optional<std::uint64_t> depth, const std::vector<Vertex>* columns = nullptr) {
     Unseen result{std::vector<Vertex>(layout_.tokens, 0), {}};
     for_each_strip([&](Strip& strip) {
@@ -264,19 +283,23 @@ public:
   }
 
   /// Not after more than `most` layers: then it gives up, and is of no use.
-  Reach layers(const std::vector<Vertex>* columns = nullptr, std::uint64_t most = never) {
+  /// @param late  by vertex, where all is seen in the end: after how many layers all see that column, or some more
+  Reach layers(const std::vector<Vertex>* columns = nullptr, std::uint64_t most = never, std::vector<std::uint64_t>* late = nullptr) {
     Reach result{0, {}};
     most_ = most;
     for_each_strip([&](Strip& strip) {
       Vertex reader = 0;  // what has been seen stays seen
       std::optional<std::pair<Vertex, Vertex>> now, before;
       std::uint64_t last = 0;
+      std::optional<Lane> open;  // what was not seen by all when the last layer that showed something came
       const bool ended = !gave_up_ && strip.run(question_.skip, most, [&](std::uint64_t q) {
         before = std::exchange(now, std::nullopt);
         for (; reader < layout_.tokens && !now; reader += now ? 0 : 1) now = missing(strip, reader);
         last = q;
+        if (now) open = late != nullptr && q + 1 >= *result.layers ? std::optional(list_missing(strip, reader)) : std::nullopt;
         return now.has_value();
       });
+      for (std::size_t c = 0; late != nullptr && c < strip.columns.size(); ++c) (*late)[strip.columns[c]] = open && !open->get(c) ? last - 1 : last;
       gave_up_ = gave_up_ || !ended;
       if (now) result = {std::nullopt, now};
       else if (last > *result.layers) result = {last, before};
@@ -293,7 +316,7 @@ private:
     std::vector<Vertex> all(question_.registers_too ? layout_.vertices() : layout_.tokens);
     std::iota(all.begin(), all.end(), Vertex{0});
     if (columns != nullptr) all = *columns;
-    if (columns == nullptr || columns->size() > few_columns) list_readers(question_.kind == ClassKind::seen ? never : depth);
+    if (columns == nullptr || columns->size() > few_columns_) list_readers(question_.kind == ClassKind::seen ? never : depth);
     if (columns == nullptr && !readers_.empty() && question_.kind != ClassKind::causal && question_.sets == nullptr) gather_neighbours(all);
     for (std::size_t k = 0; k < all.size(); k += lane_bits) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(k);
@@ -310,8 +333,6 @@ private:
       if (!visit(strip)) return;
     }
   }
-
-  static constexpr std::size_t few_columns = 64;  // alone not worth the lists
 
   // For all layers gone through or none.
   void list_readers(std::uint64_t depth) {
@@ -387,6 +408,13 @@ private:
     return std::nullopt;
   }
 
+  /// By readers from this one on.
+  Lane list_missing(const Strip& strip, Vertex from) const {
+    Lane missed{};
+    for (Vertex i = from; i < layout_.tokens; ++i) missed |= want(strip, i).without(strip.state[i]);
+    return missed;
+  }
+
   const Layout& layout_;
   const SharedLayers& layers_;
   const ReachQuestion& question_;
@@ -394,6 +422,7 @@ private:
   std::vector<Lane> ever_;
   Lane common_;
   std::uint64_t most_ = never;  ///< layers
+  std::size_t few_columns_ = 64;  ///< alone not worth the lists
   bool gave_up_ = false;
 };
 

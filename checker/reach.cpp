@@ -227,6 +227,7 @@ struct ReachMemory::State {
   std::map<Key, Reach> reach;
   std::map<Key, std::optional<Reach>> hub;
   std::map<std::pair<Key, std::optional<std::uint64_t>>, Unseen> unseen;
+  std::map<Key, std::vector<std::uint64_t>> late;  ///< by vertex: after how many layers all see it, or some more
 
   [[nodiscard]] Key key(const ReachQuestion& question) const {
     return {question.kind, question.ordinary_only, question.registers_too && layout.registers > 0, period == 0 ? 0 : question.skip % period};
@@ -639,6 +640,13 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (const Shifts* shifts = find_shifts_for(state, question)) {
     if (auto unseen = shifts->unseen(question, depth, state.shared(), false)) return *std::move(unseen);
   }
+  if (const auto late = state.late.find(state.key(question)); question.memory != nullptr && question.sets == nullptr && question.weight == nullptr && late != state.late.end()) {
+    std::vector<Vertex> columns;
+    for (Vertex j = 0; j < (question.registers_too ? layout.vertices() : layout.tokens); ++j) {
+      if (late->second[j] > depth.value_or(never)) columns.push_back(j);
+    }
+    return BitReach<>(layout, state.shared(), question).unseen_late(depth, columns);
+  }
   return BitReach<>(layout, state.shared(), question).unseen(depth);
 }
 
@@ -686,7 +694,11 @@ Reach find_reach(State& state, const ReachQuestion& question) {
   if (const Shifts* shifts = find_shifts_for(state, question)) {
     if (const auto reach = shifts->layers(question, state.shared(), false)) return *reach;
   }
-  return BitReach<>(layout, state.shared(), question).layers();
+  if (question.memory == nullptr || question.kind != ClassKind::all || question.sets != nullptr || question.weight != nullptr) return BitReach<>(layout, state.shared(), question).layers();
+  std::vector<std::uint64_t> late(layout.vertices(), 0);
+  const Reach reach = BitReach<>(layout, state.shared(), question).layers(nullptr, never, &late);
+  if (reach.layers) state.late[state.key(question)] = std::move(late);
+  return reach;
 }
 
 }  // namespace

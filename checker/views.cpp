@@ -217,6 +217,14 @@ public:
         return;
       }
     }
+    if (!registers_ && std::ranges::all_of(layout_group_.group.classes, [&](const auto& members) { return explainer_.explains_class(members); })) {
+      const std::vector<Vertex> all = roots;
+      drop_named(layout_, layout_group_.group, depth_, roots);
+      if (roots.empty()) {
+        if (keeps_met) meet_given(all);
+        return;
+      }
+    }
     if (!registers_ && do_products_explain(layout_, find_grid(memory_), depth_, roots, explainer_.number(), explainer_.membership())) {
       if (keeps_met) meet_given(roots);
       return;

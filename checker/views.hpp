@@ -182,6 +182,12 @@ void leave_out_whole_views(const Layout& layout, const std::vector<Vertex>& orbi
 /// The same for windows on grids under a causal mask, of one layer (plane_views.cpp).
 [[nodiscard]] bool do_plane_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory);
 
+/// Comparing fewer is as quick.
+inline constexpr Threshold<std::size_t> fewest_named_roots{64, 1, "named views"};
+/// Takes away the roots of whose views all isomorphisms stay within the classes of the layout's group: one layer over and over, most of whose vertices are surrounded like no other
+/// (named_views.cpp).
+void drop_named(const Layout& layout, const Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots, std::size_t fewest_roots = fewest_named_roots);
+
 /// What small views, rows that go down and what is near the roots say, in this order, small views of more steps last.
 struct SurroundingsQuestion {
   const Layout& layout;

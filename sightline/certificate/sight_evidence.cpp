@@ -238,8 +238,9 @@ private:
       if (sight::drop_grounded(layout_, layout_group_, depth_, alike.front(), own, budget_)) show("ground", sight::ground_part, *sight::make_ground(layout_, budget_));
       if (alike.front().empty() || (!parts_.empty() && records_ != nullptr && records_->explained_beyond_parts.contains(depth_) && sight::are_classes_uniform(layout_group_, number))) return {};
       if (!parts_.empty() && sight::do_times_explain(layout_, depth_, alike.front(), number, budget_)) return {};
-      if (sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
     }
+    if (!equal_ && sight::are_classes_uniform(layout_group_, number) && sight::drop_named(layout_, layout_group_, depth_, alike.front(), budget_) && alike.front().empty()) return {};
+    if (!equal_ && holds_layout_group_ && sight::explain_products(layout_, depth_, alike.front(), number, budget_).explained) return {};
     places_.reset();
     sight::SurroundingsQuestion near{&layout_, &layout_group_, depth_, &alike.front(), &number, sight::allow_local_steps(layout_, alike.front())};
     near.is_rigid = [rigid] { return rigid; };

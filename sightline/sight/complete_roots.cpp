@@ -132,7 +132,7 @@ std::uint64_t compute_first_shown(const Layout& layout, const Budget& budget) {
 }  // namespace
 
 std::optional<std::vector<Vertex>> count_unseen_behind(const Layout& layout, std::uint64_t first, std::uint64_t depth, const Budget& budget) {
-  constexpr Vertex most_by_bits = 16384;
+  constexpr Vertex most_by_bits = 65536;
   ReachQuestion question;
   question.layout = &layout;
   question.skip = first;

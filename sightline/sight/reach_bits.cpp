@@ -8,31 +8,14 @@
 
 #include "sightline/base/error.hpp"
 #include "sightline/base/threshold.hpp"
+#include "sightline/sight/lane.hpp"
 #include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_memory.hpp"
 #include "sightline/sight/waiting_rows.hpp"
 
 namespace sightline::sight {
 
 namespace {
-
-/// Aligned, so that one lies in one line of the cache: rows that are all over the place cost a line for each vertex.
-template <unsigned Words>
-struct alignas(8 * Words) Lane {
-  std::array<std::uint64_t, Words> word{};
-  Lane& operator|=(const Lane& other) {
-#pragma GCC unroll 8
-    for (unsigned w = 0; w < Words; ++w) word[w] |= other.word[w];
-    return *this;
-  }
-  [[nodiscard]] bool get(std::size_t bit) const { return (word[bit / 64] >> (bit % 64)) & 1; }
-  void set(std::size_t bit) { word[bit / 64] |= std::uint64_t{1} << (bit % 64); }
-  friend bool operator==(const Lane& a, const Lane& b) {
-    std::uint64_t differences = 0;
-#pragma GCC unroll 8
-    for (unsigned w = 0; w < Words; ++w) differences |= a.word[w] ^ b.word[w];
-    return differences == 0;
-  }
-};
 
 constexpr Vertex block_size = 16;
 
@@ -138,16 +121,20 @@ public:
 
   ReachAnswer answer(const std::vector<Vertex>* columns, std::optional<std::uint64_t> most_layers = std::nullopt) {
     most_layers_ = most_layers;
-    ReachAnswer answer = make_answer();
-    const std::vector<Vertex> all = columns == nullptr ? list_columns() : std::vector<Vertex>();
-    if (columns == nullptr) columns = &all;
-    for (std::size_t begin = 0; begin < columns->size(); begin += strip_width) {
-      const std::size_t end = take_strip(*columns, begin);
-      run_strip(answer);
-      budget_.report("reach", static_cast<double>(end) / static_cast<double>(columns->size()));
-      if (question_.find_layers && !question_.count_unseen && !answer.reach.layers) break;
-    }
-    return answer;
+    return follow(columns, make_answer());
+  }
+
+  /// The same of columns all of which are followed: those that come late.
+  ReachAnswer answer_late(const std::vector<Vertex>& columns) {
+    list_readers();
+    return follow(&columns, make_answer());
+  }
+
+  /// answer(nullptr), which also says by token after how many layers all see it, or after some more. Of use where the answer has layers.
+  ReachAnswer answer_and_note(std::vector<std::uint64_t>& late) {
+    late.assign(layout_.vertices(), 0);
+    late_ = &late;
+    return answer(nullptr);
   }
 
   /// The same as answer(nullptr), its pair included, from one column of each orbit (kinds all and seen): a column is seen as those of its orbit are.
@@ -190,6 +177,18 @@ public:
 
 private:
   static constexpr std::size_t strip_width = 64 * Words;
+
+  ReachAnswer follow(const std::vector<Vertex>* columns, ReachAnswer answer) {
+    const std::vector<Vertex> all = columns == nullptr ? list_columns() : std::vector<Vertex>();
+    if (columns == nullptr) columns = &all;
+    for (std::size_t begin = 0; begin < columns->size(); begin += strip_width) {
+      const std::size_t end = take_strip(*columns, begin);
+      run_strip(answer);
+      budget_.report("reach", static_cast<double>(end) / static_cast<double>(columns->size()));
+      if (question_.find_layers && !question_.count_unseen && !answer.reach.layers) break;
+    }
+    return answer;
+  }
 
   [[nodiscard]] ReachAnswer make_answer() const {
     ReachAnswer answer;
@@ -311,9 +310,11 @@ private:
     start();
     std::uint64_t q = 0;
     std::optional<UnreachablePair> missing = find_missing(0), before;
+    bool lists = false;
     while (missing) {
       before = missing;
-      if (collects_) latest_ = list_missing(missing->reader);
+      lists = collects_ || (late_ != nullptr && q + 1 >= *reach.layers);
+      if (lists) latest_ = list_missing(missing->reader);
       if (!next_change(q, most_layers_)) {
         gave_up_ = gave_up_ || (most_layers_ && q >= *most_layers_);
         reach = {std::nullopt, missing};
@@ -321,6 +322,7 @@ private:
       }
       missing = find_missing(missing->reader);
     }
+    for (std::size_t k = 0; late_ != nullptr && k < strip_.size(); ++k) (*late_)[strip_[k]] = lists && !latest_.get(k) ? q - 1 : q;  // before the last layer that showed something
     if (q > *reach.layers) reach = {q, before};
   }
 
@@ -563,6 +565,7 @@ private:
   const Budget& budget_;
   const std::vector<Vertex>* weight_ = question_.weight;
   bool collects_ = false;   ///< fill latest_
+  std::vector<std::uint64_t>* late_ = nullptr;
   Lane<Words> latest_{};    ///< columns of the strip that are seen by all, or stop changing, in its last layer; or are never seen by all
   LayerWalk walk_;
   Booking booking_;
@@ -594,9 +597,34 @@ ReachAnswer answer_by_orbits(const ReachQuestion& question, const std::vector<Ve
   return BitReach<8>(question, budget).answer_by_orbits(orbit);
 }
 
+namespace {
+
+/// Of the columns that are seen by all within the depth nothing is unseen. Nothing where not known which these are, or where too few are.
+std::optional<ReachAnswer> count_late(const ReachQuestion& question, const ReachMemory::Entry& memory, const Budget& budget) {
+  if (!memory.late || memory.late->skip != question.skip % std::max<std::uint64_t>(1, memory.period) || !question.count_unseen || question.find_layers || !question.depth) return std::nullopt;
+  std::vector<Vertex> columns;
+  for (Vertex j = 0; j < question.layout->vertices(); ++j) {
+    if (j < question.layout->tokens ? memory.late->layers[j] > *question.depth : question.registers_too) columns.push_back(j);
+  }
+  if (2 * columns.size() > question.layout->vertices()) return std::nullopt;
+  return BitReach<8>(question, budget).answer_late(columns);
+}
+
+}  // namespace
+
 ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget, const std::vector<Vertex>* columns) {
   if ((columns != nullptr ? columns->size() : question.layout->vertices()) <= 64) return BitReach<1>(question, budget).answer(columns);
-  return BitReach<8>(question, budget).answer(columns);
+  const bool plain = columns == nullptr && question.wanted.kind == ClassKind::all && !question.wanted.ordinary_only && question.weight == nullptr;
+  ReachMemory::Entry* memory = plain ? ReachMemory::find(*question.layout) : nullptr;
+  if (memory == nullptr) return BitReach<8>(question, budget).answer(columns);
+  if (auto answer = count_late(question, *memory, budget)) return *std::move(answer);
+  if (!question.find_layers || question.count_unseen) return BitReach<8>(question, budget).answer(nullptr);
+  auto late = std::make_shared<ReachMemory::Entry::Late>();
+  ReachAnswer answer = BitReach<8>(question, budget).answer_and_note(late->layers);
+  memory = ReachMemory::find(*question.layout);
+  late->skip = question.skip % std::max<std::uint64_t>(1, memory->period);
+  if (answer.reach.layers) memory->late = std::move(late);
+  return answer;
 }
 
 }  // namespace sightline::sight

@@ -45,6 +45,12 @@ public:
     std::shared_ptr<const void> boxes;  ///< what reach_boxes.cpp found
     bool has_boxes = false;
     ReadLayers read_layers;  ///< those asked for
+    /// After how many layers all tokens see it, by token, or more: what reach_bits.cpp found when it was asked after how many all is seen. Skip within the period.
+    struct Late {
+      std::uint64_t skip = 0;
+      std::vector<std::uint64_t> layers;
+    };
+    std::shared_ptr<const Late> late;
   };
 
   ReachMemory();

@@ -338,6 +338,7 @@ bool ViewSweep::run() {
     if (roots.empty()) return true;
     beyond_parts = std::exchange(own_classes, false) || beyond_parts;
   }
+  if (are_classes_uniform(*question_.layout_group, symmetric_class()) && drop_named(layout, *question_.layout_group, depth_, roots, budget_) && roots.empty()) return explained();
   if (!first_only() && roots.size() > 8 * sampled_roots && layout.vertices() <= most_sampled_vertices) {
     const std::vector<Vertex> before = symmetric_class();
     if (sample_group(roots)) return true;

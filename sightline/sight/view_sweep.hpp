@@ -227,6 +227,13 @@ inline constexpr std::uint64_t ground_part = 0;
 /// All vertices, and the relations that have occurred by layer `first`, in one layer.
 [[nodiscard]] Layout make_part(const Layout& layout, std::uint64_t first);
 
+/// Comparing fewer is as quick.
+inline constexpr Threshold<std::size_t> fewest_named_roots{64, 1, "named views"};
+/// Takes away the roots of whose views all isomorphisms stay within the symmetric classes of the layout's group: those of one layer, listed as often as you like, most of whose vertices are
+/// surrounded like no other within a few layers, which fixes them, and with them what they read (docs/theory.md 16.115). Were there any? Long rows, several layers: not even tried.
+/// O(arcs) for each few layers, and O(arcs * roots / 512) a few times.
+bool drop_named(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget, std::size_t fewest_roots = fewest_named_roots);
+
 /// Does the swap of x and y keep every visible row of the layout, and colours and times? Row q of j is visible when q <= latest[j]; `latest` empty: all are.
 /// Nothing when rows have positions, which is left to others. O(vertices + runs of different rows).
 [[nodiscard]] std::optional<bool> is_swap_symmetric(const Layout& layout, const std::vector<std::int64_t>& latest, Vertex x, Vertex y, const Budget& budget);

@@ -1,4 +1,4 @@
-// Reach where orbits are many: one column per orbit, against all columns.
+// Reach from some columns, against all: one of each orbit where orbits are many, and those that come late.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 #include "checker/reach.hpp"
 #include "../unit/sight/oracle.hpp"
 #include "convert.hpp"
-#include "sightline/sight/reach.hpp"
+#include "sightline/sight/reach_engine.hpp"
+#include "sightline/sight/reach_memory.hpp"
 #include "tests/unlimited.hpp"
 
 namespace sightline::sight {
@@ -17,12 +18,13 @@ namespace {
 
 /// `turns` copies of `count` tokens around a circle, numbered at random: a few arcs from each token to copies, the same at every turn, so that turning the circle is a symmetry of the layout;
 /// and registers that read and are read by whole orbits.
+/// @param joined  one token of each orbit reads those before and behind it
 struct Cover {
   Layout layout;
   std::vector<Vertex> orbit;
 };
 
-Cover draw_cover(std::mt19937_64& random, Vertex count, Vertex turns, Vertex registers, double arcs) {
+Cover draw_cover(std::mt19937_64& random, Vertex count, Vertex turns, Vertex registers, double arcs, bool joined = false) {
   const auto draw = [&](std::uint64_t limit) { return static_cast<Vertex>(random() % limit); };
   const Vertex tokens = count * turns;
   std::vector<Vertex> name(tokens);
@@ -34,6 +36,9 @@ Cover draw_cover(std::mt19937_64& random, Vertex count, Vertex turns, Vertex reg
     oracle::Head head;
     head.rows.resize(tokens + registers);
     const auto most = static_cast<Vertex>(arcs * count);
+    for (Vertex b = 0; joined && b + 1 < count; ++b) {
+      for (Vertex t = 0; t < turns; ++t) head.rows[at(b, t)].push_back(at(b + 1, t)), head.rows[at(b + 1, t)].push_back(at(b, t));
+    }
     for (Vertex k = 0; k < most; ++k) {
       const Vertex b = draw(count), c = draw(4) == 0 ? draw(count) : std::min<Vertex>(count - 1, b + draw(3)), by = draw(3);
       for (Vertex t = 0; t < turns; ++t) head.rows[at(b, t)].push_back(at(c, t + by));
@@ -93,6 +98,46 @@ TEST_CASE("where orbits are many, one column of each tells what all tokens see")
   }
   CHECK(connected > 3);
   CHECK(never > 3);
+}
+
+TEST_CASE("what is unseen a few layers before all is seen follows from the columns that come late") {
+  std::mt19937_64 random(116);
+  int some = 0;
+  for (int k = 0; k < 4; ++k) {
+    CAPTURE(k);
+    const Vertex registers = k % 3 == 0 ? 2 : 0;
+    const Cover cover = draw_cover(random, 1300, 1, registers, 0.2, true);
+    const checker::Layout copy = convert::to_checker(cover.layout);
+    checker::ReachMemory memory(copy);
+    const ReachMemory mine;
+    for (const bool registers_too : {false, true}) {
+      const std::uint64_t skip = random() % 2;
+      ReachQuestion asked;
+      asked.layout = &cover.layout;
+      asked.registers_too = registers_too;
+      asked.skip = skip;
+      ReachQuestion layers = asked;
+      layers.find_layers = true;
+      const std::optional<std::uint64_t> all = answer_by_bits(layers, unlimited).reach.layers;
+      const checker::ReachQuestion question{.registers_too = registers_too, .skip = skip, .memory = &memory};
+      REQUIRE(checker::compute_reach(copy, question).layers == all);
+      if (!all) continue;
+      for (std::uint64_t before = 0; before <= std::min<std::uint64_t>(2, *all); ++before) {
+        asked.count_unseen = true;
+        asked.depth = *all - before;
+        const std::vector<Vertex> late = answer_by_bits(asked, unlimited).unseen;
+        std::vector<Vertex> expected(cover.layout.tokens, 0);
+        for (Vertex a = 0; a < cover.layout.tokens; ++a) {
+          const auto latest = compute_latest_after(cover.layout, skip, *asked.depth, a, unlimited);
+          for (Vertex j = 0; j < (registers_too ? cover.layout.vertices() : cover.layout.tokens); ++j) expected[a] += latest[j] < 0 ? 1 : 0;
+        }
+        REQUIRE(late == expected);
+        REQUIRE(checker::compute_unseen(copy, question, asked.depth).count == expected);
+        some += before > 0 && std::any_of(expected.begin(), expected.end(), [](Vertex count) { return count > 0; });
+      }
+    }
+  }
+  CHECK(some > 8);
 }
 
 }  // namespace sightline::sight

@@ -1,0 +1,107 @@
+// Views in which most vertices have a name, beside all isomorphisms of these views: engine and checker (docs/theory.md 16.115).
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "checker/views.hpp"
+#include "../unit/sight/oracle.hpp"
+#include "convert.hpp"
+#include "sight_convert.hpp"
+#include "sightline/sight/rooted.hpp"
+#include "sightline/sight/view_sweep.hpp"
+#include "sightline/sight/views.hpp"
+#include "sightline/symmetry/automorphism.hpp"
+#include "tests/unlimited.hpp"
+
+namespace sightline::sight {
+
+namespace {
+
+/// One layer of one or two heads: a ring or a path, tokens with leaves, a few arcs from anywhere to anywhere; tokens that read and are read alike; registers of colours of their own.
+Layout draw_irregular(std::mt19937_64& random) {
+  const auto draw = [&](std::uint64_t limit) { return static_cast<Vertex>(random() % limit); };
+  const Vertex tokens = 4 + draw(8), registers = draw(4) == 0 ? 1 + draw(2) : 0, vertices = tokens + registers, twins = draw(3);
+  const bool both_ways = draw(2) == 0, loops = draw(2) == 0, wraps = draw(2) == 0;
+  std::vector<std::vector<oracle::Head>> layers(1, std::vector<oracle::Head>(1 + draw(3) / 2));
+  for (oracle::Head& head : layers[0]) {
+    std::vector<std::vector<bool>> reads(vertices, std::vector<bool>(vertices, false));
+    const auto link = [&](Vertex i, Vertex j) {
+      reads[i][j] = true;
+      if (both_ways) reads[j][i] = true;
+    };
+    for (Vertex i = 0; i + 1 < tokens; ++i) link(draw(5) == 0 ? draw(i + 1) : i, i + 1), link(i + 1, i);
+    if (wraps) link(tokens - 1, 0);
+    for (Vertex more = draw(4); more > 0; --more) link(draw(vertices), draw(vertices));
+    for (Vertex r = tokens; r < vertices; ++r) link(draw(tokens), r), link(r, draw(tokens));
+    for (Vertex i = 0; loops && i < vertices; ++i) reads[i][i] = true;
+    for (Vertex k = 0; k < twins; ++k) {  // token 2 k + 1 becomes what token 2 k is
+      const Vertex x = 2 * k, y = 2 * k + 1;
+      if (y >= tokens) break;
+      for (Vertex j = 0; j < vertices; ++j) {
+        if (j != x && j != y) reads[y][j] = reads[x][j], reads[j][y] = reads[j][x];
+      }
+      reads[y][y] = reads[x][x];
+      reads[y][x] = reads[x][y];
+    }
+    head.rows.resize(vertices);
+    for (Vertex i = 0; i < vertices; ++i) {
+      for (Vertex j = 0; j < vertices; ++j) {
+        if (reads[i][j]) head.rows[i].push_back(j);
+      }
+    }
+  }
+  Layout layout = oracle::make_layout(tokens, registers, layers);
+  if (draw(4) == 0) layout.vertex_colour[draw(tokens)] = 9;
+  return layout;
+}
+
+/// Does every isomorphism of the view of this root to that of any of `all` stay within equal numbers?
+bool stays(const Layout& layout, std::uint64_t depth, Vertex a, const std::vector<Vertex>& all, const std::vector<Vertex>& number) {
+  const auto maker = make_plain_roots(layout, depth);
+  const Rooted first = maker->make(a, unlimited);
+  for (const group::Permutation& g : group::list_generators(symmetry::compute_automorphisms(first.structure, unlimited), ~std::size_t{0})) {
+    for (Vertex j = 0; j < layout.tokens; ++j) {
+      if (first.seen[j] && number[g(j)] != number[j]) return false;
+    }
+  }
+  return std::none_of(all.begin(), all.end(), [&](Vertex b) { return b != a && symmetry::find_isomorphism(first.structure, maker->make(b, unlimited).structure, unlimited); });
+}
+
+}  // namespace
+
+TEST_CASE("views in which names fix what is read have no isomorphisms but those of twins") {
+  std::mt19937_64 random(115);
+  int dropped = 0, of_twins = 0, kept = 0, partly = 0;
+  for (int k = 0; k < 6000; ++k) {
+    CAPTURE(k);
+    const Layout layout = draw_irregular(random);
+    const group::Group group = symmetry::compute_layout_group(layout, unlimited);
+    const std::uint64_t depth = 1 + random() % 6;
+    std::vector<Vertex> all;
+    for (Vertex a = 0; a < layout.tokens; ++a) {
+      if (group.orbit[a] == a) all.push_back(a);
+    }
+    std::vector<Vertex> left = all, theirs = all;
+    const bool were_any = drop_named(layout, group, depth, left, unlimited, 1);
+    REQUIRE(were_any == (left.size() < all.size()));
+    const checker::Layout copy = convert::to_checker(layout);
+    checker::drop_named(copy, convert::to_checker(group).group, depth, theirs, 1);
+    REQUIRE(theirs == left);
+    const std::vector<Vertex> number = number_symmetric_classes(group);
+    for (const Vertex a : all) {
+      const bool is_dropped = !std::binary_search(left.begin(), left.end(), a);
+      ++(is_dropped ? dropped : kept);
+      of_twins += is_dropped && !group.symmetric_classes.empty();
+      if (is_dropped) REQUIRE(stays(layout, depth, a, all, number));
+    }
+    partly += !left.empty() && left.size() < all.size();
+  }
+  MESSAGE(dropped, " views told, ", of_twins, " of them beside twins, ", kept, " not; ", partly, " layouts in part");
+  CHECK(dropped > 3000);
+  CHECK(of_twins > 800);
+  CHECK(kept > 3000);
+  CHECK(partly > 200);
+}
+
+}  // namespace sightline::sight
