@@ -296,15 +296,74 @@ public:
         before = std::exchange(now, std::nullopt);
         for (; reader < layout_.tokens && !now; reader += now ? 0 : 1) now = missing(strip, reader);
         last = q;
-        if (now) open = late != nullptr && q + 1 >= *result.layers ? std::optional(list_missing(strip, reader)) : std::nullopt;
+        if (now) {
+          const std::optional<Lane> earlier = std::exchange(open, late != nullptr && (exact_ || q + 1 >= *result.layers) ? std::optional(list_missing(strip, reader)) : std::nullopt);
+          for (std::size_t c = 0; exact_ && c < strip.columns.size(); ++c) {
+            if ((!earlier || earlier->get(c)) && !open->get(c)) (*late)[strip.columns[c]] = q;
+          }
+        }
         return now.has_value();
       });
-      for (std::size_t c = 0; late != nullptr && c < strip.columns.size(); ++c) (*late)[strip.columns[c]] = open && !open->get(c) ? last - 1 : last;
+      for (std::size_t c = 0; late != nullptr && c < strip.columns.size(); ++c) {
+        if (!open || open->get(c)) (*late)[strip.columns[c]] = last;
+        else if (!exact_) (*late)[strip.columns[c]] = last - 1;
+      }
       gave_up_ = gave_up_ || !ended;
       if (now) result = {std::nullopt, now};
       else if (last > *result.layers) result = {last, before};
       return result.layers.has_value() && !gave_up_;
     }, columns);
+    return result;
+  }
+
+  /// layers(), which says in `late`, too, after how many layers all see a column, or some more. Where one layer is listed over and over, what a vertex reads is seen by all one layer after
+  /// the vertex is: a few columns from all over bound the others, and only those that may come later than they do are followed.
+  Reach layers_and_late(std::vector<std::uint64_t>& late) {
+    constexpr Threshold<std::size_t> fewest_strips{16, 2, "late columns"};
+    const Vertex count = question_.registers_too ? layout_.vertices() : layout_.tokens;
+    late.assign(layout_.vertices(), never);
+    list_readers(never);
+    const bool one_layer = std::ranges::all_of(layout_.order, [&](std::uint32_t l) { return l == layout_.order.front(); });
+    if (count < fewest_strips * lane_bits || readers_.empty() || !one_layer) return layers(nullptr, never, &late);
+    const Readers& readers = readers_.begin()->second;
+    std::vector<std::uint32_t> row_of(layout_.vertices(), none);
+    const SharedLayer& layer = layers_.begin()->second;
+    for (std::uint32_t g = 0; g < layer.groups.size(); ++g) std::fill(row_of.begin() + layer.groups[g].begin, row_of.begin() + layer.groups[g].end, g);
+    std::vector<Vertex> columns(count), some;
+    std::iota(columns.begin(), columns.end(), Vertex{0});
+    gather_neighbours(columns);
+    Reach result{0, {}};
+    const auto follow = [&](const std::vector<Vertex>& list) {
+      const Reach found = layers(&list, never, &late);
+      if (!found.layers || *found.layers > *result.layers) result = found;
+      return result.layers.has_value();
+    };
+    for (std::size_t before = 2 * columns.size() + 1; columns.size() > 4 * lane_bits && 2 * columns.size() < before;) {
+      before = columns.size();
+      some.clear();
+      for (std::size_t k = 0; k < lane_bits; ++k) some.push_back(columns[k * (columns.size() - 1) / (lane_bits - 1)]);
+      std::sort(some.begin(), some.end());
+      exact_ = true;
+      const bool seen = follow(some);
+      exact_ = false;
+      if (!seen) return result;
+      std::map<std::uint64_t, std::vector<Vertex>> waiting;
+      for (const Vertex j : some) waiting[late[j]].push_back(j);
+      for (; !waiting.empty(); waiting.erase(waiting.begin())) {
+        const auto& [q, vertices] = *waiting.begin();
+        for (const Vertex j : vertices) {
+          poll();
+          if (late[j] != q || row_of[j] == none) continue;
+          for (const Vertex i : readers.row(row_of[j])) {
+            if (late[i] <= q + 1) continue;
+            late[i] = q + 1;
+            waiting[q + 1].push_back(i);
+          }
+        }
+      }
+      std::erase_if(columns, [&](Vertex j) { return late[j] <= *result.layers; });
+    }
+    follow(columns);
     return result;
   }
 
@@ -422,6 +481,7 @@ private:
   std::vector<Lane> ever_;
   Lane common_;
   std::uint64_t most_ = never;  ///< layers
+  bool exact_ = false;  ///< what layers() says of late columns
   std::size_t few_columns_ = 64;  ///< alone not worth the lists
   bool gave_up_ = false;
 };

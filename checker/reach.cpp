@@ -695,8 +695,8 @@ Reach find_reach(State& state, const ReachQuestion& question) {
     if (const auto reach = shifts->layers(question, state.shared(), false)) return *reach;
   }
   if (question.memory == nullptr || question.kind != ClassKind::all || question.sets != nullptr || question.weight != nullptr) return BitReach<>(layout, state.shared(), question).layers();
-  std::vector<std::uint64_t> late(layout.vertices(), 0);
-  const Reach reach = BitReach<>(layout, state.shared(), question).layers(nullptr, never, &late);
+  std::vector<std::uint64_t> late;
+  const Reach reach = BitReach<>(layout, state.shared(), question).layers_and_late(late);
   if (reach.layers) state.late[state.key(question)] = std::move(late);
   return reach;
 }

@@ -140,6 +140,7 @@ std::optional<std::vector<Vertex>> count_unseen_behind(const Layout& layout, std
   question.registers_too = true;
   question.count_unseen = true;
   std::optional<ReachAnswer> answer = layout.vertices() <= most_by_bits ? answer_reach(question, budget) : answer_cheaply(question, budget);
+  if (!answer) answer = answer_by_late(question, budget);
   if (!answer) return std::nullopt;
   return std::move(answer->unseen);
 }

@@ -130,11 +130,30 @@ public:
     return follow(&columns, make_answer());
   }
 
-  /// answer(nullptr), which also says by token after how many layers all see it, or after some more. Of use where the answer has layers.
+  /// answer(nullptr), its pair aside, which also says by token after how many layers all see it, or after some more. Of use where the answer has layers.
+  /// One layer over and over: who reads j sees what j reads one layer later, so what comes late is near what comes late. Columns from all over are followed first.
   ReachAnswer answer_and_note(std::vector<std::uint64_t>& late) {
     late.assign(layout_.vertices(), 0);
     late_ = &late;
-    return answer(nullptr);
+    ReachAnswer answer = make_answer();
+    const std::vector<Vertex> all = list_columns();
+    constexpr Threshold<std::size_t> fewest_strips{16, 2, "late columns"};
+    if (all.size() < fewest_strips * strip_width || pending_.empty() || make_period(layout_, 0).size() != 1 || make_period(layout_, 0).front().count != 1) return follow(&all, std::move(answer));
+    late.assign(layout_.vertices(), unbounded);
+    std::vector<Vertex> columns = all;
+    for (std::size_t before = 2 * columns.size() + 1; columns.size() > 4 * strip_width && 2 * columns.size() < before;) {
+      before = columns.size();
+      strip_.clear();
+      for (std::size_t k = 0; k < strip_width; ++k) strip_.push_back(columns[k * (columns.size() - 1) / (strip_width - 1)]);
+      std::sort(strip_.begin(), strip_.end());
+      exact_ = true;
+      run_strip(answer);
+      exact_ = false;
+      if (!answer.reach.layers) return answer;
+      bound_late(late);
+      std::erase_if(columns, [&](Vertex j) { return late[j] <= *answer.reach.layers; });
+    }
+    return follow(&columns, std::move(answer));
   }
 
   /// The same as answer(nullptr), its pair included, from one column of each orbit (kinds all and seen): a column is seen as those of its orbit are.
@@ -177,6 +196,36 @@ public:
 
 private:
   static constexpr std::size_t strip_width = 64 * Words;
+
+  static constexpr std::uint64_t unbounded = ~std::uint64_t{0};
+
+  /// What j reads is seen by all one layer after j is.
+  void bound_late(std::vector<std::uint64_t>& late) const {
+    std::map<std::uint64_t, std::vector<Vertex>> waiting;
+    for (Vertex j = 0; j < late.size(); ++j) {
+      if (late[j] != unbounded) waiting[late[j]].push_back(j);
+    }
+    std::vector<layout::Run> row;
+    for (; !waiting.empty(); waiting.erase(waiting.begin())) {
+      const auto& [layers, vertices] = *waiting.begin();
+      std::vector<Vertex>& next = waiting[layers + 1];
+      for (const Vertex j : vertices) {
+        budget_.poll();
+        if (late[j] != layers) continue;
+        for (const std::uint32_t r : layout_.layers[used_.front()].relations) {
+          layout_.relations[r].pattern().row(j, row);
+          for (const layout::Run& run : row) {
+            for (std::uint64_t i = run.first; i <= run.last; i += run.step) {
+              if (late[i] <= layers + 1) continue;
+              late[i] = layers + 1;
+              next.push_back(static_cast<Vertex>(i));
+            }
+          }
+        }
+      }
+      if (next.empty()) waiting.erase(layers + 1);
+    }
+  }
 
   ReachAnswer follow(const std::vector<Vertex>* columns, ReachAnswer answer) {
     const std::vector<Vertex> all = columns == nullptr ? list_columns() : std::vector<Vertex>();
@@ -311,10 +360,15 @@ private:
     std::uint64_t q = 0;
     std::optional<UnreachablePair> missing = find_missing(0), before;
     bool lists = false;
+    Lane<Words> open = full_;
     while (missing) {
       before = missing;
-      lists = collects_ || (late_ != nullptr && q + 1 >= *reach.layers);
+      lists = collects_ || exact_ || (late_ != nullptr && q + 1 >= *reach.layers);
       if (lists) latest_ = list_missing(missing->reader);
+      for (std::size_t k = 0; exact_ && k < strip_.size(); ++k) {
+        if (open.get(k) && !latest_.get(k)) (*late_)[strip_[k]] = q;
+      }
+      if (exact_) open = latest_;
       if (!next_change(q, most_layers_)) {
         gave_up_ = gave_up_ || (most_layers_ && q >= *most_layers_);
         reach = {std::nullopt, missing};
@@ -322,7 +376,10 @@ private:
       }
       missing = find_missing(missing->reader);
     }
-    for (std::size_t k = 0; late_ != nullptr && k < strip_.size(); ++k) (*late_)[strip_[k]] = lists && !latest_.get(k) ? q - 1 : q;  // before the last layer that showed something
+    for (std::size_t k = 0; late_ != nullptr && k < strip_.size(); ++k) {
+      if (!lists || latest_.get(k)) (*late_)[strip_[k]] = q;
+      else if (!exact_) (*late_)[strip_[k]] = q - 1;  // before the last layer that showed something
+    }
     if (q > *reach.layers) reach = {q, before};
   }
 
@@ -566,6 +623,7 @@ private:
   const std::vector<Vertex>* weight_ = question_.weight;
   bool collects_ = false;   ///< fill latest_
   std::vector<std::uint64_t>* late_ = nullptr;
+  bool exact_ = false;      ///< late_ is to be exact
   Lane<Words> latest_{};    ///< columns of the strip that are seen by all, or stop changing, in its last layer; or are never seen by all
   LayerWalk walk_;
   Booking booking_;
@@ -600,13 +658,13 @@ ReachAnswer answer_by_orbits(const ReachQuestion& question, const std::vector<Ve
 namespace {
 
 /// Of the columns that are seen by all within the depth nothing is unseen. Nothing where not known which these are, or where too few are.
-std::optional<ReachAnswer> count_late(const ReachQuestion& question, const ReachMemory::Entry& memory, const Budget& budget) {
+std::optional<ReachAnswer> count_late(const ReachQuestion& question, const ReachMemory::Entry& memory, std::size_t most_columns, const Budget& budget) {
   if (!memory.late || memory.late->skip != question.skip % std::max<std::uint64_t>(1, memory.period) || !question.count_unseen || question.find_layers || !question.depth) return std::nullopt;
   std::vector<Vertex> columns;
   for (Vertex j = 0; j < question.layout->vertices(); ++j) {
     if (j < question.layout->tokens ? memory.late->layers[j] > *question.depth : question.registers_too) columns.push_back(j);
   }
-  if (2 * columns.size() > question.layout->vertices()) return std::nullopt;
+  if (columns.size() > most_columns) return std::nullopt;
   return BitReach<8>(question, budget).answer_late(columns);
 }
 
@@ -617,7 +675,7 @@ ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget, 
   const bool plain = columns == nullptr && question.wanted.kind == ClassKind::all && !question.wanted.ordinary_only && question.weight == nullptr;
   ReachMemory::Entry* memory = plain ? ReachMemory::find(*question.layout) : nullptr;
   if (memory == nullptr) return BitReach<8>(question, budget).answer(columns);
-  if (auto answer = count_late(question, *memory, budget)) return *std::move(answer);
+  if (auto answer = count_late(question, *memory, question.layout->vertices() / 2, budget)) return *std::move(answer);
   if (!question.find_layers || question.count_unseen) return BitReach<8>(question, budget).answer(nullptr);
   auto late = std::make_shared<ReachMemory::Entry::Late>();
   ReachAnswer answer = BitReach<8>(question, budget).answer_and_note(late->layers);
@@ -625,6 +683,12 @@ ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget, 
   late->skip = question.skip % std::max<std::uint64_t>(1, memory->period);
   if (answer.reach.layers) memory->late = std::move(late);
   return answer;
+}
+
+std::optional<ReachAnswer> answer_by_late(const ReachQuestion& question, const Budget& budget) {
+  constexpr std::size_t few_columns = 8192;
+  const ReachMemory::Entry* const memory = ReachMemory::find(*question.layout);
+  return memory == nullptr ? std::nullopt : count_late(question, *memory, few_columns, budget);
 }
 
 }  // namespace sightline::sight

@@ -277,6 +277,9 @@ struct GridFactors {
 [[nodiscard]] ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget,
                                          const std::vector<Vertex>* columns = nullptr);
 
+/// How much is unseen after a depth (kind all), where it was asked before after how many layers all is seen, columns were followed for it, and few of them come later than that.
+[[nodiscard]] std::optional<ReachAnswer> answer_by_late(const ReachQuestion& question, const Budget& budget);
+
 /// A share of the vertices: so few orbits are followed sooner than views are composed.
 inline constexpr Threshold<double> few_orbits{1.0 / 64, 1.0, "few orbits"};
 /// For answer_by_orbits; nullptr where they are not known, are more than this share of the tokens, or do not answer the question, and for few vertices.
