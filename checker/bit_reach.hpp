@@ -323,8 +323,7 @@ public:
     const Vertex count = question_.registers_too ? layout_.vertices() : layout_.tokens;
     late.assign(layout_.vertices(), never);
     list_readers(never);
-    const bool one_layer = std::ranges::all_of(layout_.order, [&](std::uint32_t l) { return l == layout_.order.front(); });
-    if (count < fewest_strips * lane_bits || readers_.empty() || !one_layer) return layers(nullptr, never, &late);
+    if (count < fewest_strips * lane_bits || readers_.empty() || !repeats_one_layer(layout_)) return layers(nullptr, never, &late);
     const Readers& readers = readers_.begin()->second;
     std::vector<std::uint32_t> row_of(layout_.vertices(), none);
     const SharedLayer& layer = layers_.begin()->second;

@@ -196,8 +196,7 @@ private:
 }  // namespace
 
 void drop_named(const Layout& layout, const Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots, std::size_t fewest_roots) {
-  if (has_equal_registers(layout) || layout.order.empty() || depth == 0 || roots.size() < fewest_roots) return;
-  if (std::ranges::any_of(layout.order, [&](std::uint32_t l) { return l != layout.order.front(); })) return;
+  if (has_equal_registers(layout) || !repeats_one_layer(layout) || depth == 0 || roots.size() < fewest_roots) return;
   NamedViews views(layout, layout_group, depth);
   if (views.make(roots.size())) roots = views.keep_open(roots);
 }

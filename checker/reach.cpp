@@ -35,6 +35,7 @@ std::vector<Vertex> read_hints(const Layout& layout, const Json& hints) {
 }  // namespace
 
 std::uint64_t ever_of(const Layout& layout) { return (std::uint64_t{layout.vertices()} + 1) * std::max<std::uint64_t>(1, layout.order.size()); }
+bool repeats_one_layer(const Layout& layout) { return !layout.order.empty() && std::ranges::all_of(layout.order, [&](std::uint32_t l) { return l == layout.order.front(); }); }
 
 namespace {
 

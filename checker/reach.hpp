@@ -45,6 +45,8 @@ struct Unseen {
 
 /// A depth after which no receptive field grows any more: the list passed once per vertex, and once more.
 [[nodiscard]] std::uint64_t ever_of(const Layout& layout);
+/// Is the list one layer over and over?
+[[nodiscard]] bool repeats_one_layer(const Layout& layout);
 
 /// t_a(j): the longest time left, -1 when j is never seen within the depth. Row q of j influences the root iff q <= t_a(j).
 [[nodiscard]] std::vector<std::int64_t> compute_latest(const Layout& layout, std::uint64_t depth, Vertex root, std::uint64_t skip = 0);

@@ -7,6 +7,7 @@
 
 #include "sightline/base/mix.hpp"
 #include "sightline/sight/lane.hpp"
+#include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/view_sweep.hpp"
 
@@ -259,8 +260,7 @@ private:
 }  // namespace
 
 bool drop_named(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget, std::size_t fewest_roots) {
-  if (layout.has_equal_registers() || layout.order.empty() || depth == 0 || roots.size() < fewest_roots) return false;
-  if (std::any_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return l != layout.order.front(); })) return false;
+  if (layout.has_equal_registers() || !repeats_one_layer(layout) || depth == 0 || roots.size() < fewest_roots) return false;
   NamedViews views(layout, layout_group, depth, budget);
   if (!views.make(roots.size())) return false;
   const std::size_t before = roots.size();

@@ -138,7 +138,7 @@ public:
     ReachAnswer answer = make_answer();
     const std::vector<Vertex> all = list_columns();
     constexpr Threshold<std::size_t> fewest_strips{16, 2, "late columns"};
-    if (all.size() < fewest_strips * strip_width || pending_.empty() || make_period(layout_, 0).size() != 1 || make_period(layout_, 0).front().count != 1) return follow(&all, std::move(answer));
+    if (all.size() < fewest_strips * strip_width || pending_.empty() || !repeats_one_layer(layout_)) return follow(&all, std::move(answer));
     late.assign(layout_.vertices(), unbounded);
     std::vector<Vertex> columns = all;
     for (std::size_t before = 2 * columns.size() + 1; columns.size() > 4 * strip_width && 2 * columns.size() < before;) {
@@ -659,7 +659,7 @@ namespace {
 
 /// Of the columns that are seen by all within the depth nothing is unseen. Nothing where not known which these are, or where too few are.
 std::optional<ReachAnswer> count_late(const ReachQuestion& question, const ReachMemory::Entry& memory, std::size_t most_columns, const Budget& budget) {
-  if (!memory.late || memory.late->skip != question.skip % std::max<std::uint64_t>(1, memory.period) || !question.count_unseen || question.find_layers || !question.depth) return std::nullopt;
+  if (!memory.late || memory.late->skip != memory.within_period(question.skip) || !question.count_unseen || question.find_layers || !question.depth) return std::nullopt;
   std::vector<Vertex> columns;
   for (Vertex j = 0; j < question.layout->vertices(); ++j) {
     if (j < question.layout->tokens ? memory.late->layers[j] > *question.depth : question.registers_too) columns.push_back(j);
@@ -680,7 +680,7 @@ ReachAnswer answer_by_bits(const ReachQuestion& question, const Budget& budget, 
   auto late = std::make_shared<ReachMemory::Entry::Late>();
   ReachAnswer answer = BitReach<8>(question, budget).answer_and_note(late->layers);
   memory = ReachMemory::find(*question.layout);
-  late->skip = question.skip % std::max<std::uint64_t>(1, memory->period);
+  late->skip = memory->within_period(question.skip);
   if (answer.reach.layers) memory->late = std::move(late);
   return answer;
 }

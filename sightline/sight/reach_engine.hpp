@@ -131,6 +131,8 @@ struct LayerRun {
 /// The shortest list whose repetition is layout.order after its first `skip` layers, as runs of equal layers.
 /// Empty when the layout has no layers.
 [[nodiscard]] std::vector<LayerRun> make_period(const Layout& layout, std::uint64_t skip);
+/// Is the list one layer over and over?
+[[nodiscard]] inline bool repeats_one_layer(const Layout& layout) { return !layout.order.empty() && std::all_of(layout.order.begin(), layout.order.end(), [&](std::uint32_t l) { return l == layout.order.front(); }); }
 
 /// The layers of a repeated list one after the other, for what only grows: those that did nothing since the last change are passed over.
 class LayerWalk {

@@ -42,7 +42,7 @@ ReachMemory::Entry* ReachMemory::find(const Layout& layout) {
 
 ReachMemory::Key ReachMemory::make_key(const Entry& entry, const ReachQuestion& question, Way way) {
   return {question.wanted.kind, question.wanted.ordinary_only, question.registers_too && entry.layout.registers > 0,
-          entry.period == 0 ? 0 : question.skip % entry.period, question.count_unseen ? question.depth : std::nullopt,
+          entry.within_period(question.skip), question.count_unseen ? question.depth : std::nullopt,
           question.count_unseen, question.find_layers, way};
 }
 

@@ -27,6 +27,7 @@ public:
   struct Entry {
     Layout layout;  ///< without colours
     std::uint64_t period = 0;
+    [[nodiscard]] std::uint64_t within_period(std::uint64_t skip) const { return period == 0 ? 0 : skip % period; }
     std::map<Key, std::optional<ReachAnswer>> answers;
     std::optional<bool> is_causal_chain;
     std::optional<bool> names_tokens;  ///< do_rows_name_tokens, where all vertices start alike
