@@ -19,7 +19,7 @@ public:
   static constexpr std::size_t strip_width = 512;
   using Roots = Lane<8>;
 
-  NamedViews(const Layout& layout, const Group& group, std::uint64_t depth) : layout_(layout), depth_(depth), place_(layout.vertices(), none) {
+  NamedViews(const Layout& layout, const Group& group, std::uint64_t depth) : layout_(layout), group_(group), depth_(depth), place_(layout.vertices(), none) {
     for (const auto& members : group.classes) {
       for (const Vertex x : members) place_[x] = static_cast<Vertex>(members_.size());
       members_.push_back(members);
@@ -33,6 +33,7 @@ public:
 
   /// False: too much to read, or less than half of the places come to have a name.
   bool make(std::size_t roots) {
+    if (2 * count_moved() > members_.size()) return false;  // no name is their own
     constexpr std::uint64_t most_arcs = 64, most_pairs = std::uint64_t{1} << 35;
     std::uint64_t all = 0;
     std::vector<Run> row;
@@ -76,6 +77,14 @@ public:
   }
 
 private:
+  /// Classes that some symmetry takes elsewhere.
+  std::size_t count_moved() const {
+    const std::vector<Vertex> least = orbits(group_);
+    std::vector<std::size_t> size(layout_.vertices());
+    for (const Vertex v : least) ++size[v];
+    return std::ranges::count_if(members_, [&](const auto& members) { return members.front() < least.size() && size[least[members.front()]] > members.size(); });
+  }
+
   struct Arc {
     Vertex to;
     std::uint64_t weight;
@@ -184,6 +193,7 @@ private:
   }
 
   const Layout& layout_;
+  const Group& group_;
   std::uint64_t depth_;
   std::vector<Vertex> place_;                                  ///< by vertex
   std::vector<std::vector<Vertex>> members_;                   ///< by place, and so on

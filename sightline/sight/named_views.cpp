@@ -51,7 +51,7 @@ public:
   using Roots = Lane<8>;
   static constexpr std::size_t strip_width = 512;
 
-  NamedViews(const Layout& layout, const group::Group& group, std::uint64_t depth, const Budget& budget) : layout_(layout), depth_(depth), budget_(budget), booking_(budget) {
+  NamedViews(const Layout& layout, const group::Group& group, std::uint64_t depth, const Budget& budget) : layout_(layout), group_(group), depth_(depth), budget_(budget), booking_(budget) {
     std::vector<Vertex> first = number_symmetric_classes(group);
     for (Vertex r = layout.tokens; r < layout.vertices(); ++r) first.push_back(r);
     place_.resize(first.size());
@@ -69,7 +69,7 @@ public:
 
   /// False: rows are long, or less than half of the places have a name.
   bool make(std::size_t roots) {
-    if (!read_rows(roots)) return false;
+    if (do_symmetries_move_most() || !read_rows(roots)) return false;
     readers_ = rows_.turned(vertex_.size());
     find_names();
     return 2 * named_ >= vertex_.size();
@@ -94,6 +94,17 @@ public:
   }
 
 private:
+  /// What a symmetry takes out of its class is called like what is there.
+  [[nodiscard]] bool do_symmetries_move_most() const {
+    std::vector<Vertex> size(vertex_.size());
+    for (const Vertex least : group_.orbit) ++size[place_[least]];
+    std::size_t moved = 0;
+    for (Place p = 0; p < vertex_.size(); ++p) {
+      if (const Vertex v = vertex_[p]; v < group_.orbit.size() && size[place_[group_.orbit[v]]] > count_[p]) ++moved;
+    }
+    return 2 * moved > vertex_.size();
+  }
+
   bool read_rows(std::size_t roots) {
     constexpr std::uint64_t most_arcs = 64, most_pairs = std::uint64_t{1} << 35;
     std::vector<layout::ColouredRun> row;
@@ -244,6 +255,7 @@ private:
   }
 
   const Layout& layout_;
+  const group::Group& group_;
   std::uint64_t depth_;
   const Budget& budget_;
   Booking booking_;
