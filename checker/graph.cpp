@@ -242,13 +242,15 @@ public:
     if (!image_.empty()) mark_.assign(vertices, 0);
   }
 
-  /// Nothing where rows are long or coloured, or little moves. @param x, y  disjoint spans
+  static constexpr Threshold<Vertex> few{256, 2, "regions"};
+
+  /// Nothing where rows are longer than that or coloured, or little moves. @param x, y  disjoint spans
   template <class Spans>
-  std::optional<bool> agree(const Spans& x, const Spans& y) {
+  std::optional<bool> agree(const Spans& x, const Spans& y, std::uint64_t longest = few) {
     if (image_.empty() || x.empty()) return std::nullopt;
     const std::int64_t base = (*x.begin()).base;
     if (++round_ == 0) return std::nullopt;
-    const auto size = count(x, base), other = count(y, base);
+    const auto size = count(x, base, longest), other = count(y, base, longest);
     if (!size || !other) return std::nullopt;
     if (*size != *other) return false;
     for (const Span& span : x) {
@@ -264,14 +266,12 @@ public:
 
 private:
   template <class Spans>
-  static std::optional<Vertex> count(const Spans& spans, std::int64_t base) {
-    constexpr Threshold<Vertex> few{256, 2, "regions"};
-    Vertex sum = 0;
+  static std::optional<std::uint64_t> count(const Spans& spans, std::int64_t base, std::uint64_t longest) {
+    std::uint64_t sum = 0;
     for (const Span& span : spans) {
-      if (span.slope != 0 || span.base != base || (span.last - span.first) / span.step >= few) return std::nullopt;
-      sum += (span.last - span.first) / span.step + 1;
+      if (span.slope != 0 || span.base != base || (sum += (span.last - span.first) / span.step + 1) > longest) return std::nullopt;
     }
-    return sum > few ? std::nullopt : std::optional(sum);
+    return sum;
   }
 
   const std::vector<Vertex>& image_;
@@ -301,6 +301,11 @@ bool maps(const Graph& a, const Graph& b, const Moves& moves, bool local) {
         image.clear();
         there.clear();
         for (const Span& span : from.of(x)) map.map(a.run(span), image);
+        constexpr std::uint64_t cut_small = 32;
+        if (const auto found = image.size() > from.of(x).size() ? short_rows.agree(from.of(x), to.of(y), cut_small * image.size()) : std::nullopt) {
+          if (!*found) return false;
+          continue;
+        }
         for (const Span& span : to.of(y)) there.push_back(b.run(span));
         if (!same_runs(image, there)) return false;
       }
