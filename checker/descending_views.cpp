@@ -1,7 +1,7 @@
 // Views where every vertex reads itself and what stands below it: no isomorphisms but identities (docs/theory.md 16.63).
 #include <algorithm>
 #include <map>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "distinct.hpp"
@@ -202,27 +202,29 @@ private:
 
 void leave_out_whole_views(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory) {
   // A view that holds all rows of what it sees keeps every name that rows give, and these differ.
-  if (const std::uint64_t first = last_first_layer(layout); first <= depth && do_rows_name_tokens(layout)) {
-    const auto unseen_behind = [&](std::uint64_t layer) {
-      return compute_unseen(layout, {ClassKind::all, false, true, layer, nullptr, &orbit, nullptr, nullptr, nullptr, &memory}, depth - layer).count;
-    };
-    const std::vector<Vertex> behind = unseen_behind(first), all = unseen_behind(0);
-    std::erase_if(roots, [&](Vertex a) { return behind[a] == all[a]; });
-  }
+  if (do_rows_name_tokens(layout)) drop_whole(layout, orbit, depth, roots, memory, [](Vertex) { return true; });
 }
 
-bool do_descending_rows_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory) {
+bool drop_by_descending_rows(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory) {
   if (has_equal_registers(layout) || layout.order.empty()) return false;
   std::vector<Shown> shown;
   if (!write_down(layout, depth, shown)) return false;
-  leave_out_whole_views(layout, orbit, depth, roots, memory);
+  std::vector<Vertex> partial = roots;
+  leave_out_whole_views(layout, orbit, depth, partial, memory);
   Walks walks(layout, depth, std::move(shown));
-  if (roots.size() > most_walks_work / walks.cost()) return false;
-  std::unordered_set<std::uint64_t> met;
-  return std::ranges::all_of(roots, [&](Vertex a) {
+  if (partial.size() > most_walks_work / walks.cost()) return false;
+  std::unordered_map<std::uint64_t, std::vector<Vertex>> alike;
+  for (const Vertex a : partial) {
     const std::optional<std::uint64_t> found = walks.walk(a);
-    return found && met.insert(*found).second;
-  });
+    if (!found) return false;
+    alike[*found].push_back(a);
+  }
+  roots.clear();
+  for (const auto& [invariant, members] : alike) {
+    if (members.size() > 1) roots.insert(roots.end(), members.begin(), members.end());
+  }
+  std::sort(roots.begin(), roots.end());
+  return roots.empty();
 }
 
 }  // namespace checker

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 
 #include "field.hpp"
 #include "threshold.hpp"
@@ -47,15 +48,36 @@ public:
     return true;
   }
 
+  /// By vertex: does it see none, itself among them, that what it reads, and so on, does not tell from all of another number? Nothing: it takes too long. @param number  by vertex
+  std::optional<std::vector<bool>> find_told(const std::vector<Vertex>& number) {
+    constexpr std::uint64_t most_rounds = 16, most_vertices = std::uint64_t{1} << 24;
+    std::vector<std::uint64_t> value(layout_.vertices()), untold(layout_.vertices(), 1), next;
+    for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = mix(layout_.vertex_colour[j] + 5);
+    std::size_t known = 0;
+    for (std::uint64_t round = 0; round < std::min(most_rounds, most_vertices / layout_.vertices()); ++round) {
+      if (!read_all(value, next)) return std::nullopt;
+      for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = mix(value[j] + mix(next[j] + 11));
+      std::unordered_map<std::uint64_t, std::pair<Vertex, bool>> named;  // one of its numbers; are there others?
+      for (Vertex j = 0; j < layout_.vertices(); ++j) {
+        auto& [one, several] = named.try_emplace(value[j], number[j], false).first->second;
+        several = several || one != number[j];
+      }
+      for (Vertex j = 0; j < layout_.vertices(); ++j) untold[j] = named.at(value[j]).second ? 1 : 0;
+      if (named.size() == known || std::ranges::find(untold, 1u) == untold.end()) break;
+      known = named.size();
+    }
+    if (!see(untold)) return std::nullopt;
+    std::vector<bool> told(layout_.vertices());
+    for (Vertex j = 0; j < layout_.vertices(); ++j) told[j] = untold[j] == 0;
+    return told;
+  }
+
   /// Is there a way along arcs from every vertex to `start`, so that every set that holds what its members read holds the ground? And do all vertices differ by what they
   /// read, and so on, if the members do?
   bool is_below_all(Vertex start) {
     std::vector<std::uint64_t> value(layout_.vertices(), 0), next;
     value[start] = 1;
-    for (int round = 0; std::ranges::find(value, 0u) != value.end(); ++round) {
-      if (round == 16 || !read_all(value, next)) return false;
-      for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = value[j] != 0 || next[j] != 0 ? 1 : 0;
-    }
+    if (!see(value) || std::ranges::find(value, 0u) != value.end()) return false;
     for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = mix(layout_.vertex_colour[j] + 5);
     for (const Vertex j : members) value[j] = mix(mix(j + 1) + 7);
     for (int round = 0; round < 3; ++round) {
@@ -114,13 +136,25 @@ public:
   std::vector<Vertex> members;
 
 private:
+  /// Gives 1 to all that see, sooner or later, one that has it. False: it takes too long.
+  bool see(std::vector<std::uint64_t>& value) {
+    std::vector<std::uint64_t> next;
+    for (int round = 0;; ++round) {
+      const auto before = std::ranges::count(value, 0u);
+      if (before == 0) return true;
+      if (round == 16 || !read_all(value, next, false)) return false;  // ones alone, whose sums are 0 nowhere else
+      for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = value[j] != 0 || next[j] != 0 ? 1 : 0;
+      if (std::ranges::count(value, 0u) == before) return true;
+    }
+  }
+
   bool spend(std::uint64_t steps) {
     poll();
     return (work_ += steps) <= std::uint64_t{1} << 25;
   }
 
-  /// By vertex: the sums of the values of what it reads, added up with a weight for each relation. False: it takes too long, or a relation has several colours.
-  bool read_all(const std::vector<std::uint64_t>& value, std::vector<std::uint64_t>& sums) {
+  /// By vertex: the sums of the values of what it reads, added up with a weight for each relation if `weighs`. False: it takes too long, or a relation has several colours.
+  bool read_all(const std::vector<std::uint64_t>& value, std::vector<std::uint64_t>& sums, bool weighs = true) {
     sums.assign(layout_.vertices(), 0);
     std::map<Vertex, std::vector<std::uint64_t>> along;  // by step: the sum of the values of j, j - step, ..
     constexpr Threshold<std::size_t> most_steps{8, 1, "ground steps"};
@@ -145,7 +179,7 @@ private:
           }
         }
       }
-      weight = mix(weight) | 1;
+      if (weighs) weight = mix(weight) | 1;
     }
     return true;
   }
@@ -193,9 +227,27 @@ void drop_grounded(const Layout& layout, const Group& layout_group, std::uint64_
   for (const Permutation& g : few_generators(confirm_part(part, evidence, claim).group)) {
     if (!restricted.contains(g)) throw Rejected(claim, "what all reading ends in has symmetries that the layout lacks");
   }
-  const auto unseen = [&](std::uint64_t skip) { return compute_unseen(layout, {ClassKind::all, false, true, skip, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth - skip).count; };
+  drop_whole(layout, orbits(layout_group), depth, roots, memory, [](Vertex) { return true; });
+}
+
+void drop_told_by_rows(const Layout& layout, const std::vector<Vertex>& number, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory) {
+  constexpr Threshold<std::size_t> fewest_roots{4, 1, "roots told by rows"};
+  if (roots.size() < fewest_roots || last_first_layer(layout) > depth || has_equal_registers(layout)) return;
+  std::vector<Vertex> with_registers(number.begin(), number.begin() + layout.tokens);
+  for (Vertex r = layout.tokens; r < layout.vertices(); ++r) with_registers.push_back(r);
+  const std::optional<std::vector<bool>> told = Ground(layout).find_told(with_registers);
+  const auto is_told = [&](Vertex a) { return (*told)[a]; };
+  if (told && std::ranges::any_of(roots, is_told)) drop_whole(layout, orbit, depth, roots, memory, is_told);
+}
+
+void drop_whole(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory, const std::function<bool(Vertex)>& is_asked) {
+  const std::uint64_t first = last_first_layer(layout);
+  if (depth < first) return;
+  const auto unseen = [&](std::uint64_t layer) {
+    return compute_unseen(layout, {ClassKind::all, false, true, layer, nullptr, &orbit, nullptr, nullptr, nullptr, &memory}, depth - layer).count;
+  };
   const std::vector<Vertex> behind = unseen(first), all = unseen(0);
-  std::erase_if(roots, [&](Vertex a) { return behind[a] == all[a]; });
+  std::erase_if(roots, [&](Vertex a) { return behind[a] == all[a] && is_asked(a); });
 }
 
 }  // namespace checker

@@ -356,8 +356,7 @@ bool are_registers_rigid(Surroundings& surroundings, const Layout& layout, std::
 
 }  // namespace
 
-bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory,
-                            std::uint64_t most_work) {
+bool drop_by_local_views(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory, std::uint64_t most_work) {
   constexpr Threshold<std::size_t> fewest_roots{16, 2, "local roots"};
   const std::uint64_t first = last_first_layer(layout);
   if (roots.size() < fewest_roots || layout.order.empty() || has_equal_registers(layout)) return false;
@@ -371,10 +370,11 @@ bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orb
     const auto invariants = colour_all(surroundings, all, d, most_work);
     if (!invariants || !are_registers_rigid(surroundings, layout, d)) continue;
     const Unseen unseen = compute_unseen(layout, {ClassKind::all, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory}, depth);
-    std::vector<std::pair<Vertex, std::uint64_t>> keys;
-    for (const Vertex a : roots) keys.emplace_back(unseen.count[a], invariants->at(a));
-    std::sort(keys.begin(), keys.end());
-    return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
+    std::map<std::pair<Vertex, std::uint64_t>, Vertex> met;
+    const auto key = [&](Vertex a) { return std::pair(unseen.count[a], invariants->at(a)); };
+    for (const Vertex a : roots) ++met[key(a)];
+    std::erase_if(roots, [&](Vertex a) { return met.at(key(a)) == 1; });
+    return roots.empty();
   }
   return false;
 }

@@ -114,7 +114,7 @@ bool do_closed_parts_explain(const Layout& layout, const Group& layout_group, co
   return std::ranges::all_of(*parts, [&](const Part& part) {
     const auto to_whole = [&](Vertex k) { return closed->whole(part.number, k); };
     const Vertex n = part.layout.tokens;
-    const std::vector<Vertex> asked(part.roots.begin(), part.roots.end());
+    std::vector<Vertex> asked(part.roots.begin(), part.roots.end());
     // The least token of each orbit, and the numbers, as the part has them.
     std::map<Vertex, Vertex> least, same;
     std::vector<Vertex> own_orbit, own_number;
@@ -154,11 +154,12 @@ std::unique_ptr<PlaceColours> make_places(const SurroundingsQuestion& question) 
 }
 
 bool do_surroundings_explain(const SurroundingsQuestion& question, ReachMemory& memory, std::unique_ptr<PlaceColours>& places) {
-  const auto do_small_views_explain = [&](std::uint64_t most_work) { return do_local_views_explain(question.layout, question.orbit, question.depth, question.roots, memory, most_work); };
+  const std::size_t all = question.roots.size();
+  const auto do_small_views_explain = [&](std::uint64_t most_work) { return drop_by_local_views(question.layout, question.orbit, question.depth, question.roots, memory, most_work); };
   if (do_plane_views_explain(question.layout, question.orbit, question.depth, question.roots, memory) || do_small_views_explain(few_local_work) ||
-      do_descending_rows_explain(question.layout, question.orbit, question.depth, question.roots, memory)) return true;
+      drop_by_descending_rows(question.layout, question.orbit, question.depth, question.roots, memory)) return true;
   if (!question.rigid && !places) places = make_places(question);
-  return (places && places->explains_all(question.roots, question.number, question.few_roots, question.few_vertices)) || do_small_views_explain(question.most_local);
+  return (places && places->explains_all(question.roots, question.number, question.few_roots, question.few_vertices)) || (question.roots.size() == all && do_small_views_explain(question.most_local));
 }
 
 }  // namespace checker

@@ -204,6 +204,14 @@ public:
       if (keeps_met) meet_given(roots);
       return;
     }
+    if (!registers_) {
+      const std::vector<Vertex> all = roots;
+      drop_told_by_rows(layout_, explainer_.number(), orbit, depth_, roots, memory_);
+      if (roots.empty()) {
+        if (keeps_met) meet_given(all);
+        return;
+      }
+    }
     if (const Json* parts = find(evidence_, "parts"); parts != nullptr && !registers_) {
       const std::size_t all = roots.size();
       drop_partly_complete(layout_, layout_group_.group, depth_, *parts, claim_, memory_, roots);
@@ -246,10 +254,12 @@ public:
     }
     // No more steps for small views than comparing these views one by one takes.
     const std::uint64_t cost = std::clamp(128 * std::uint64_t{roots.size()} * layout_.vertices(), 2 * few_local_work, most_local_work);
+    const std::vector<Vertex> asked = roots;
     if (do_surroundings_explain({layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), cost, few_near_roots, few_near_vertices, rigid}, memory_, places_) || (few && do_matchings_explain(layout_, depth_, roots, is_symmetry))) {
-      if (keeps_met) meet_given(roots);
+      if (keeps_met) meet_given(asked);
       return;
     }
+    for (std::vector<Vertex>& members : alike) std::erase_if(members, [&](Vertex a) { return !std::binary_search(roots.begin(), roots.end(), a); });
     for (const std::uint64_t most : {std::uint64_t{first_walk}, std::uint64_t{1} << 16, ~std::uint64_t{0}}) {
       if (rigid) split_by_walks(most);
     }

@@ -168,16 +168,20 @@ struct Circle { bool reflected = true; };
 
 /// Steps, here and in descending_views.cpp; the library takes fewer. Few: where another way is tried next.
 inline constexpr std::uint64_t few_local_work = std::uint64_t{1} << 26, most_local_work = std::uint64_t{1} << 31, most_walks_work = std::uint64_t{1} << 34;
-/// No isomorphisms between the views of these roots but identities, because nothing moves in small views and these, or how much the roots see, differ (local_views.cpp). False may
-/// mean: not found out. @param orbit  by token: the least of its orbit
-[[nodiscard]] bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, ReachMemory& memory,
-                                          std::uint64_t most_work = most_local_work);
+/// Where nothing moves in small views, takes away the roots for which these, or how much they see, are like no other's: their views have no isomorphisms but identities
+/// (local_views.cpp). Is none left? @param orbit  by token: the least of its orbit
+bool drop_by_local_views(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory,
+                         std::uint64_t most_work = most_local_work);
 
-/// No isomorphisms between the views of these roots but identities: rows go down, views that hold all rows of what they see are told apart by what is read, recursively, and the
-/// others by walks through them (descending_views.cpp). False may mean: not found out.
-[[nodiscard]] bool do_descending_rows_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory);
+/// The same where rows go down and walks through the views move nothing: views that hold all rows of what they see are told apart by what is read, recursively, the others by these
+/// walks (descending_views.cpp).
+bool drop_by_descending_rows(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory);
 
-/// Takes away the roots that hold all rows of what they see, where rows go down and name tokens: their views keep every name, and are like no other's.
+/// Takes away those of these roots that hold all rows of what they see: with layers enough left for all relations. None where some do not occur by then. @param orbit  by token
+void drop_whole(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory, const std::function<bool(Vertex)>& is_asked);
+/// The same for roots that see none but those that rows tell from all that differ in number: an isomorphism then stays within equal numbers (ground_views.cpp).
+void drop_told_by_rows(const Layout& layout, const std::vector<Vertex>& number, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory);
+/// The same where rows go down and name tokens: these views keep every name, and are like no other's.
 void leave_out_whole_views(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory);
 /// The same for windows on grids under a causal mask, of one layer (plane_views.cpp).
 [[nodiscard]] bool do_plane_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex> roots, ReachMemory& memory);
@@ -194,7 +198,7 @@ struct SurroundingsQuestion {
   const Group& group;  ///< automorphisms: their classes
   const std::vector<Vertex>& orbit;
   std::uint64_t depth;
-  const std::vector<Vertex>& roots;   ///< one per orbit
+  std::vector<Vertex>& roots;         ///< one per orbit; in the end, those of which nothing is known
   const std::vector<Vertex>& number;  ///< isomorphisms within equal numbers are explained
   std::uint64_t most_local = most_local_work;
   std::size_t few_roots = few_near_roots;

@@ -152,13 +152,6 @@ void NpyNumbers::check_size(std::uint64_t count) const {
   if (data_.size() != bytes) throw NpyError(fmt::format("{} bytes of data", bytes), fmt::format("{}", data_.size()));
 }
 
-std::uint64_t NpyNumbers::bits(std::uint64_t index) const {
-  const char* at = data_.data() + index * width_;
-  std::uint64_t value = 0;
-  std::memcpy(&value, at, width_);
-  return swap_ ? __builtin_bswap64(value) >> (64 - 8 * width_) : value;
-}
-
 double NpyNumbers::number(std::uint64_t index) const {
   const std::uint64_t value = bits(index);
   if (kind_ == Kind::boolean || kind_ == Kind::unsigned_integer) return static_cast<double>(value);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -49,13 +50,25 @@ public:
   [[nodiscard]] std::uint64_t present() const { return data_.size() / width_; }  ///< whole numbers in the file
 
   /// Number `index` in the file's own order, as the bits of its type, unsigned.
-  [[nodiscard]] std::uint64_t bits(std::uint64_t index) const;
+  [[nodiscard]] std::uint64_t bits(std::uint64_t index) const {
+    const char* const at = data_.data() + index * width_;
+    const std::uint64_t value = width_ == 1 ? copy<std::uint8_t>(at) : width_ == 4 ? copy<std::uint32_t>(at) : width_ == 8 ? copy<std::uint64_t>(at) : copy<std::uint16_t>(at);
+    return swap_ ? __builtin_bswap64(value) >> (64 - 8 * width_) : value;
+  }
   /// A number of any kind as double (integers beyond 2^53 are rounded).
   [[nodiscard]] double number(std::uint64_t index) const;
   /// An integer or bool; `fits` turns false (and the value is meaningless) for unsigned values beyond 2^63 - 1.
   [[nodiscard]] std::int64_t integer(std::uint64_t index, bool& fits) const;
 
 private:
+  // Of a length that is known when compiled: masks have many millions of numbers.
+  template <class Word>
+  static Word copy(const char* at) {
+    Word word;
+    std::memcpy(&word, at, sizeof(Word));
+    return word;
+  }
+
   std::string_view data_;
   Kind kind_ = Kind::boolean;
   std::size_t width_ = 1;

@@ -227,6 +227,7 @@ private:
     // The sweep asked this before, of the same classes.
     const bool asked = !equal_ && records_ != nullptr && number == sight::number_symmetric_classes(layout_group_), open = asked && records_->open.contains(depth_);
     if (!open && !(asked && records_->times_asked.contains(depth_)) && (sight::do_times_explain(layout_, depth_, alike.front(), number, budget_) || sight::do_lines_explain(layout_, depth_, alike.front(), budget_))) return {};
+    if (!equal_ && !open && sight::drop_told_by_rows(layout_, number, depth_, alike.front(), budget_) && alike.front().empty()) return {};
     if (!equal_ && holds_layout_group_) {
       sight::ViewRecords own;
       if (records_ != nullptr) own.parts = records_->parts;
@@ -245,6 +246,7 @@ private:
     sight::SurroundingsQuestion near{&layout_, &layout_group_, depth_, &alike.front(), &number, sight::allow_local_steps(layout_, alike.front())};
     near.is_rigid = [rigid] { return rigid; };
     near.is_open = open;
+    if (open) alike.front() = records_->open.at(depth_);
     if (sight::explain_surroundings(near, places_, budget_) == sight::SurroundingsAnswer::explained) return {};
     const auto split = [&](const auto& invariant) {
       Alike still;

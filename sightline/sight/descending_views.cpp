@@ -287,16 +287,12 @@ std::vector<Vertex> choose_growing(const std::vector<Vertex>& roots) {
 }  // namespace
 
 std::vector<Vertex> find_partial_roots(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
-  const std::uint64_t first = compute_first_occurrence(layout);
-  if (depth < first || !do_rows_name_tokens(layout, budget)) return roots;
-  const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, first, depth, budget), unseen = count_unseen_behind(layout, 0, depth, budget);
-  if (!behind || !unseen) return roots;
-  std::vector<Vertex> partial;
-  std::copy_if(roots.begin(), roots.end(), std::back_inserter(partial), [&](Vertex a) { return (*behind)[a] != (*unseen)[a]; });
+  std::vector<Vertex> partial = roots;
+  if (do_rows_name_tokens(layout, budget)) drop_whole(layout, depth, partial, budget, [](Vertex) { return true; });
   return partial;
 }
 
-DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
+DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget) {
   DescendingAnswer answer;
   if (layout.has_equal_registers() || layout.order.empty()) return answer;
   // Most rows that go up do so from the beginning.
@@ -326,8 +322,10 @@ DescendingAnswer explain_descending_rows(const Layout& layout, std::uint64_t dep
     }
     invariants.push_back(*invariant);
   }
-  std::sort(invariants.begin(), invariants.end());
-  answer.explained = for_all && std::adjacent_find(invariants.begin(), invariants.end()) == invariants.end();
+  if (!for_all) return answer;
+  root_hash::drop_unique(partial, invariants);
+  roots = std::move(partial);
+  answer.explained = roots.empty();
   return answer;
 }
 

@@ -23,9 +23,9 @@ struct DescendingAnswer {
 
 /// Isomorphisms between the views of these roots at this depth where rows go down: views that hold all rows of what they see are told apart by what their roots read,
 /// recursively; each of the others is walked through downwards and upwards, a few times.
-/// @param roots  at most one per orbit of the layout's group
+/// @param roots  at most one per orbit of the layout's group. Where nothing moves in any view, those are left that look like another
 /// O(runs), two reaches, and O(runs) for each root that does not hold all rows of what it sees.
-[[nodiscard]] DescendingAnswer explain_descending_rows(const layout::Layout& layout, std::uint64_t depth, const std::vector<layout::Vertex>& roots, const Budget& budget);
+[[nodiscard]] DescendingAnswer explain_descending_rows(const layout::Layout& layout, std::uint64_t depth, std::vector<layout::Vertex>& roots, const Budget& budget);
 
 /// Those of the roots that do not hold all rows of what they see, where rows go down and name tokens: the others' views move nothing and are like no other's. All of them
 /// where that is not known.

@@ -4,6 +4,8 @@
 //  1. The ground K: the tokens that one token, which everybody sees in the end, sees. K is in every set that holds what its members read.
 //  2. If each vertex of K has a name of its own, rows name all others: what keeps whole rows and K's vertices in place is the identity.
 //  3. So a symmetry of such a view is known by what it does on K, which is a symmetry of K's own rows. If these are as many as the layout has, each is one of the layout's.
+// Or rows tell, without a ground, tokens apart that may not be exchanged: then whoever holds all rows of what he sees, and sees none but these, exchanges no others
+// (docs/theory.md 16.117).
 #include <algorithm>
 #include <numeric>
 
@@ -25,7 +27,8 @@ using root_hash::mix;
 // Vertices that are gone through one by one; a fixed number, so that the same input gets the same answer everywhere.
 constexpr std::uint64_t most_ground_work = std::uint64_t{1} << 25;
 constexpr int most_rounds = 16;  ///< until all have seen the ground
-constexpr int most_names = 3;    ///< rounds of names
+constexpr int most_names = 3;    ///< rounds of names behind a ground
+constexpr std::uint64_t most_own_names = 16, most_named = std::uint64_t{1} << 24;  ///< without one, and for how many vertices in all
 
 class Grounds {
 public:
@@ -40,13 +43,23 @@ public:
     for (const layout::Relation* const relation : relations_) sums_.use(relation->pattern());
   }
 
+  /// By vertex: does it see none, itself among them, that what it reads, and so on, does not tell from all of another number? @param number  by vertex
+  std::optional<std::vector<bool>> find_told(const std::vector<Vertex>& number) {
+    if (!is_plain_ || relations_.empty() || !name_by_rows({}, number, static_cast<int>(std::min(most_own_names, most_named / layout_.vertices()))) || !see(untold_)) return std::nullopt;
+    std::vector<bool> told(layout_.vertices());
+    for (Vertex j = 0; j < layout_.vertices(); ++j) told[j] = untold_[j] == 0;
+    return told;
+  }
+
   /// The ground, ascending, where rows name the others beside it; nothing: there is none, or this was not found out.
   std::optional<std::vector<Vertex>> find() {
     if (!is_plain_ || relations_.empty()) return std::nullopt;
+    std::vector<Vertex> number(layout_.vertices());
+    std::iota(number.begin(), number.end(), Vertex{0});
     for (const Vertex start : {Vertex{0}, layout_.tokens - 1}) {
       std::vector<Vertex> members = close(start);
       if (members.size() < 2 || members.size() > layout_.vertices() / 2) continue;
-      if (do_all_see(start) && do_rows_name(members)) return members;
+      if (do_all_see(start) && name_by_rows(members, number, most_names) && std::find(untold_.begin(), untold_.end(), 1) == untold_.end()) return members;
     }
     return std::nullopt;
   }
@@ -83,8 +96,14 @@ private:
   bool do_all_see(Vertex start) {
     std::vector<std::uint64_t> sees(layout_.vertices(), 0);
     sees[start] = 1;
-    std::size_t left = layout_.vertices() - 1;
-    for (int round = 0; round < most_rounds && left > 0; ++round) {
+    return see(sees) && std::find(sees.begin(), sees.end(), 0) == sees.end();
+  }
+
+  /// Gives 1 to all that see, sooner or later, one that has it. False: it takes too long.
+  bool see(std::vector<std::uint64_t>& sees) {
+    auto left = static_cast<std::size_t>(std::count(sees.begin(), sees.end(), 0));
+    for (int round = 0; left > 0 && left < sees.size(); ++round) {
+      if (round == most_rounds) return false;
       for (Vertex j = 0; j < layout_.vertices(); ++j) sums_.put(j, sees[j]);
       const std::size_t before = left;
       for (std::size_t r = 0; r < relations_.size(); ++r) {
@@ -98,17 +117,21 @@ private:
           --left;
         }
       }
-      if (left == before) return false;
+      if (left == before) break;
     }
-    return left == 0;
+    return true;
   }
 
-  /// Do all vertices differ by what they read, and so on, if those of the set do?
-  bool do_rows_name(const std::vector<Vertex>& members) {
+  /// untold_: the vertices that what they read, and so on, does not tell from all of another number, if those of the set are told. False: it takes too long.
+  bool name_by_rows(const std::vector<Vertex>& members, const std::vector<Vertex>& number, int rounds) {
     std::vector<std::uint64_t> name(layout_.vertices()), at_hand(name.size()), next;  // at hand: for steps that are not known
+    std::vector<Vertex> sorted(name.size());
+    std::iota(sorted.begin(), sorted.end(), Vertex{0});
+    std::size_t known = 0;
+    untold_.assign(name.size(), 1);
     for (Vertex j = 0; j < layout_.vertices(); ++j) name[j] = mix(layout_.vertex_colour[j] + 1);
     for (const Vertex j : members) name[j] = mix(mix(j) + 2);
-    for (int round = 0; round < most_names; ++round) {
+    for (int round = 0; round < rounds; ++round) {
       next = name;
       for (Vertex j = 0; j < layout_.vertices(); ++j) {
         at_hand[j] = mix(name[j] + 3);
@@ -124,11 +147,19 @@ private:
       }
       for (const Vertex j : members) next[j] = name[j];
       name.swap(next);
-      next = name;
-      std::sort(next.begin(), next.end());
-      if (std::adjacent_find(next.begin(), next.end()) == next.end()) return true;
+      std::sort(sorted.begin(), sorted.end(), [&](Vertex a, Vertex b) { return std::pair(name[a], number[a]) < std::pair(name[b], number[b]); });
+      std::size_t distinct = 0, left = 0;
+      for (std::size_t k = 0, end = 0; k < sorted.size(); k = end) {
+        for (end = k; end < sorted.size() && name[sorted[end]] == name[sorted[k]];) ++end;
+        const std::uint64_t several = number[sorted[k]] == number[sorted[end - 1]] ? 0 : 1;
+        for (std::size_t l = k; l < end; ++l) untold_[sorted[l]] = several;
+        left += several * (end - k);
+        ++distinct;
+      }
+      if (left == 0 || distinct == known) break;
+      known = distinct;
     }
-    return false;
+    return true;
   }
 
   /// Over the row of i; nothing where it takes too long.
@@ -152,6 +183,7 @@ private:
   PrefixSums sums_;
   std::vector<const layout::Relation*> relations_;
   bool is_plain_ = true;
+  std::vector<std::uint64_t> untold_;
   std::vector<layout::Run> row_;
   std::uint64_t work_ = 0;
 };
@@ -209,14 +241,25 @@ bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::
     part.is_own = ground && sight::compute_layout_group(*ground, budget, &part.search).order == layout_group.order;
     known = records.parts.emplace(ground_part, std::move(part)).first;
   }
-  if (!known->second.is_own) return false;
-  // Whole: all it ever sees comes into view with layers enough left for all rows.
+  return known->second.is_own && drop_whole(layout, depth, roots, budget, [](Vertex) { return true; });
+}
+
+bool drop_told_by_rows(const Layout& layout, const std::vector<Vertex>& number, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget) {
+  constexpr Threshold<std::size_t> fewest_roots{4, 1, "roots told by rows"};  // comparing fewer is as quick
+  if (layout.has_equal_registers() || roots.size() < fewest_roots || depth < compute_first_occurrence(layout)) return false;
+  std::vector<Vertex> with_registers(number.begin(), number.begin() + layout.tokens);
+  for (Vertex r = layout.tokens; r < layout.vertices(); ++r) with_registers.push_back(r);
+  const std::optional<std::vector<bool>> told = Grounds(layout, budget).find_told(with_registers);
+  if (!told) return false;
+  const auto is_told = [&](Vertex a) { return (*told)[a]; };
+  return std::any_of(roots.begin(), roots.end(), is_told) && drop_whole(layout, depth, roots, budget, is_told);
+}
+
+bool drop_whole(const Layout& layout, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget, const std::function<bool(Vertex)>& is_asked) {
+  const std::uint64_t first = compute_first_occurrence(layout);
+  if (depth < first) return false;
   const std::optional<std::vector<Vertex>> behind = count_unseen_behind(layout, first, depth, budget), unseen = count_unseen_behind(layout, 0, depth, budget);
-  if (!behind || !unseen) return false;
-  const auto is_whole = [&](Vertex a) { return (*behind)[a] == (*unseen)[a]; };
-  if (std::none_of(roots.begin(), roots.end(), is_whole)) return false;
-  std::erase_if(roots, is_whole);
-  return true;
+  return behind && unseen && std::erase_if(roots, [&](Vertex a) { return (*behind)[a] == (*unseen)[a] && is_asked(a); }) > 0;
 }
 
 }  // namespace sightline::sight

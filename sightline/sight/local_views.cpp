@@ -404,8 +404,7 @@ bool are_registers_rigid(LocalViews& views, const Layout& layout, std::uint64_t 
 
 }  // namespace
 
-bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget,
-                            std::uint64_t most_work) {
+bool drop_by_local_views(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget, std::uint64_t most_work) {
   constexpr Threshold<std::size_t> fewest_roots{16, 2, "local roots"};
   const std::uint64_t first = compute_first_occurrence(layout);
   if (roots.size() < fewest_roots || layout.has_equal_registers() || layout.order.empty()) return false;
@@ -419,13 +418,13 @@ bool do_local_views_explain(const Layout& layout, const std::vector<Vertex>& orb
     if (invariants.empty() || !are_registers_rigid(views, layout, first + steps)) continue;
     // An isomorphism of deeper views is one of these, and keeps how many tokens are seen.
     const std::vector<Vertex> unseen = compute_unseen(layout, depth, {}, budget);
-    std::vector<std::pair<Vertex, std::uint64_t>> keys;
+    std::vector<std::uint64_t> keys;
     for (std::size_t k = 0, at = 0; k < roots.size(); ++k) {
       while (all[at] != roots[k]) ++at;
-      keys.emplace_back(unseen[roots[k]], invariants[at]);
+      keys.push_back(mix(invariants[at] + mix(unseen[roots[k]])));
     }
-    std::sort(keys.begin(), keys.end());
-    return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
+    root_hash::drop_unique(roots, keys);
+    return roots.empty();
   }
   return false;
 }

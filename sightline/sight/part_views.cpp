@@ -157,7 +157,7 @@ bool do_closed_parts_explain(const Layout& layout, const group::Group& layout_gr
       }
       return is_symmetry(group::Permutation::from_support(std::move(moved), std::move(image)));
     };
-    const std::vector<Vertex> asked(part.roots.begin(), part.roots.end());
+    std::vector<Vertex> asked(part.roots.begin(), part.roots.end());
     if (do_translates_explain(part.layout, depth, budget) || do_windows_explain(part.layout, depth, budget) || do_offsets_explain(part.layout, depth, budget)) return true;
     if (do_times_explain(part.layout, depth, asked, part_number, budget) || do_lines_explain(part.layout, depth, asked, budget)) return true;
     if (do_matchings_explain(part.layout, depth, asked, is_part_symmetry, budget)) return true;

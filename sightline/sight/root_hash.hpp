@@ -18,6 +18,19 @@ using sightline::mix;
 /// What an arc of the colour multiplies by; odd.
 [[nodiscard]] inline std::uint64_t weigh(std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour) ^ 0x51ab5ead) | 1; }
 
+/// Leaves those whose key another one has. @param keys  as many
+template <class Value>
+void drop_unique(std::vector<Value>& values, const std::vector<std::uint64_t>& keys) {
+  std::vector<std::uint64_t> sorted = keys;
+  std::sort(sorted.begin(), sorted.end());
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const auto [begin, end] = std::equal_range(sorted.begin(), sorted.end(), keys[k]);
+    if (end - begin > 1) values[kept++] = values[k];
+  }
+  values.resize(kept);
+}
+
 /// How many different hashes the seen vertices have, by open addressing.
 class DistinctCounter {
 public:

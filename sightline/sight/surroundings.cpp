@@ -14,11 +14,12 @@ std::uint64_t allow_local_steps(const Layout& layout, const std::vector<Vertex>&
 
 SurroundingsAnswer explain_surroundings(const SurroundingsQuestion& question, std::optional<ViewColours>& views, const Budget& budget) {
   const Layout& layout = *question.layout;
-  const std::vector<Vertex>& roots = *question.roots;
+  std::vector<Vertex>& roots = *question.roots;
+  const std::size_t all = roots.size();
   const std::vector<group::Point>& orbit = question.group->orbit;
   if (!question.is_open) {
     if (do_plane_views_explain(layout, question.depth, roots, budget)) return SurroundingsAnswer::explained;
-    if (do_local_views_explain(layout, orbit, question.depth, roots, budget, few_local_steps)) return SurroundingsAnswer::explained;
+    if (drop_by_local_views(layout, orbit, question.depth, roots, budget, few_local_steps)) return SurroundingsAnswer::explained;
     const DescendingAnswer descending = explain_descending_rows(layout, question.depth, roots, budget);
     if (descending.explained) return SurroundingsAnswer::explained;
     if (question.is_refuted && descending.alike && question.is_refuted(*descending.alike)) return SurroundingsAnswer::refuted;
@@ -30,7 +31,7 @@ SurroundingsAnswer explain_surroundings(const SurroundingsQuestion& question, st
   if (question.is_open) return SurroundingsAnswer::open;
   // This takes a pass over the rows for each of a few clusters of roots, the last way a look at the surroundings of each.
   if (views && views->explains_all(roots, *question.number, question.few_roots, question.few_vertices)) return SurroundingsAnswer::explained;
-  if (question.most_local > few_local_steps && do_local_views_explain(layout, orbit, question.depth, roots, budget, question.most_local)) return SurroundingsAnswer::explained;
+  if (question.most_local > few_local_steps && roots.size() == all && drop_by_local_views(layout, orbit, question.depth, roots, budget, question.most_local)) return SurroundingsAnswer::explained;
   return SurroundingsAnswer::open;
 }
 

@@ -327,6 +327,7 @@ bool ViewSweep::run() {
   constexpr Threshold<Vertex> least_for_few{4096, 2, "few roots"}, rows_per_root{64, 1, "few roots"};
   const bool few = layout.vertices() >= least_for_few && roots.size() * std::uint64_t{rows_per_root} < layout.vertices();
   if (!open && !few && (do_rows_explain(roots) || do_matchings_explain(layout, depth_, roots, is_symmetry, budget_))) return explained();
+  if (!open && drop_told_by_rows(layout, symmetric_class(), depth_, roots, budget_) && roots.empty()) return explained();
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
   const bool passes_layout_group = !layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all);
   if (passes_layout_group && !drop_partly_complete(layout, *question_.layout_group, depth_, roots, records, budget_).empty()) {
@@ -350,11 +351,11 @@ bool ViewSweep::run() {
     if (first_only() && !try_suspects(products.suspects)) return false;
   }
   if (first_only() && layout.vertices() >= least_for_hidden_twins && !try_hidden_twins(roots)) return false;
-  const bool many = std::uint64_t{roots.size()} * layout.vertices() > allowed_work();
+  const auto are_many = [&] { return std::uint64_t{roots.size()} * layout.vertices() > allowed_work(); };
   bool rigid = false;
   SurroundingsQuestion near{&layout, question_.layout_group, depth_, &roots, &symmetric_class()};
   near.most_local = allow_local_steps(layout, roots);
-  near.is_rigid = [&] { return rigid = !many && !layout.has_equal_registers() && is_rigid(layout, budget_); };
+  near.is_rigid = [&] { return rigid = !are_many() && !layout.has_equal_registers() && is_rigid(layout, budget_); };
   std::optional<Vertex> suspect;  // where more than two tokens may have to move
   if (first_only() && layout.vertices() >= least_for_hidden_twins) {
     near.is_refuted = [this, &suspect](const AlikeVertices& alike) {
@@ -363,13 +364,14 @@ bool ViewSweep::run() {
     };
   }
   near.is_open = open && own_classes;
+  if (near.is_open) roots = records->open.at(depth_);
   const SurroundingsAnswer surroundings = explain_surroundings(near, views_, budget_);
   if (surroundings == SurroundingsAnswer::refuted) return false;
   if (surroundings == SurroundingsAnswer::explained || (!near.is_open && few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_))) return explained();
-  if (own_classes && !rigid) records->open.insert(depth_);
+  if (own_classes && !rigid) records->open[depth_] = roots;
   constexpr Threshold<Vertex> most_in_view{65536, 1, "suspects"};  // rows go down: no more than stand below
   if (suspect && *suspect < most_in_view && !visit_root(*suspect, colour(*suspect))) return false;
-  if (many) {
+  if (are_many()) {
     if (first_only() && !sample_twins(roots)) return false;
     throw OutOfReach(fmt::format("there are {} views of {} vertices to compare", roots.size(), layout.vertices()));
   }

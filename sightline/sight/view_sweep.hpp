@@ -184,12 +184,13 @@ private:
 [[nodiscard]] bool do_closed_parts_explain(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, const std::vector<Vertex>& roots, const std::vector<Vertex>& number,
                                            const std::function<bool(const group::Permutation&)>& is_symmetry, const Budget& budget);
 
-/// Is every isomorphism of the views of these roots (one per orbit of the group) what the layout's group does, or within equal numbers?
+/// Is every isomorphism of the views of these roots (one per orbit of the group) what the layout's group does, or within equal numbers? Roots of which that is known are taken away.
 struct SurroundingsQuestion {
   const Layout* layout = nullptr;
   const group::Group* group = nullptr;  ///< automorphisms of the layout: their orbits and classes
   std::uint64_t depth = 0;
-  const std::vector<Vertex>*roots = nullptr, *number = nullptr;
+  std::vector<Vertex>* roots = nullptr;
+  const std::vector<Vertex>* number = nullptr;
   std::uint64_t most_local = 0;                              ///< steps that small views may take, more than a few (`allow_local_steps`)
   std::size_t few_roots = few_near_roots;                    ///< no more roots, or a smaller layout: compared one by one
   Vertex few_vertices = few_near_vertices;
@@ -220,6 +221,12 @@ std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const grou
 /// Takes away the roots that hold all rows of what they see, where all reading ends in one set that reads itself, rows name all vertices beside it, and its own rows have
 /// no more symmetries than the layout (docs/theory.md 16.105). Were there any? Two reaches, O(runs), and one search on that set.
 bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots, ViewRecords& records, const Budget& budget);
+/// The same for roots that see, without such a set, no tokens but those that rows tell from all that differ in `number` (docs/theory.md 16.117): what keeps all rows exchanges none
+/// of these.
+/// @param number  by token; isomorphisms within equal numbers are explained. A few times O(runs), then two reaches.
+bool drop_told_by_rows(const Layout& layout, const std::vector<Vertex>& number, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget);
+/// Takes away those of these roots that hold all rows of what they ever see: it comes into view with layers enough left for all relations. Were there any? Two reaches.
+bool drop_whole(const Layout& layout, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget, const std::function<bool(Vertex)>& is_asked);
 /// That set and its rows, in one layer; nothing: there is none, or it was not found out.
 [[nodiscard]] std::optional<Layout> make_ground(const Layout& layout, const Budget& budget);
 /// Its place among the parts of ViewRecords, which are layers beside it.

@@ -46,8 +46,8 @@ struct ViewRecords {
   std::set<std::uint64_t> explained;
   /// Depths at which that holds for the roots whose views do not hold all rows of one of `parts`.
   std::set<std::uint64_t> explained_beyond_parts;
-  /// Depths at which nothing but looking at single roots tells that, or its contrary: the ways that look at all of them at once have been tried.
-  std::set<std::uint64_t> open;
+  /// By depth: the roots at which nothing but looking at each tells that, or its contrary, where the ways that look at all of them at once have been tried.
+  std::map<std::uint64_t, std::vector<Vertex>> open;
   /// Depths at which times and lines were asked about all roots, and told nothing.
   std::set<std::uint64_t> times_asked;
   /// The relations that have occurred by a layer, by themselves: is their group the layout's own? With the search for it.

@@ -5,6 +5,9 @@
 
 #include "../unit/sight/oracle.hpp"
 #include "sightline/sight/isomorphisms.hpp"
+#include "sightline/sight/rooted.hpp"
+#include "sightline/sight/view_sweep.hpp"
+#include "sightline/symmetry/automorphism.hpp"
 #include "tests/unlimited.hpp"
 
 namespace sightline::sight {
@@ -50,9 +53,23 @@ inline bool is_identity_or_reflection(const std::vector<bool>& seen, const std::
   return same || reflected;
 }
 
-/// Is every isomorphism of views the identity, or the reflection where that is allowed?
-inline bool is_so(const Layout& layout, std::uint64_t depth, bool reflections) {
-  return each_isomorphism(layout, depth, [&](Vertex, const auto& seen, const auto& map) { return is_identity_or_reflection(seen, map, reflections); });
+/// Is every isomorphism of views the identity, or the reflection where that is allowed? @param but  sorted; of the views of these roots nothing is asked
+inline bool is_so(const Layout& layout, std::uint64_t depth, bool reflections, const std::vector<Vertex>& but = {}) {
+  return each_isomorphism(layout, depth, [&](Vertex a, const auto& seen, const auto& map) {
+    return std::binary_search(but.begin(), but.end(), a) || is_identity_or_reflection(seen, map, reflections);
+  });
+}
+
+/// Does every isomorphism of the view of this root to that of any of `all` stay within equal numbers?
+inline bool stays(const Layout& layout, std::uint64_t depth, Vertex a, const std::vector<Vertex>& all, const std::vector<Vertex>& number) {
+  const auto maker = make_plain_roots(layout, depth);
+  const Rooted first = maker->make(a, unlimited);
+  for (const group::Permutation& g : group::list_generators(symmetry::compute_automorphisms(first.structure, unlimited), ~std::size_t{0})) {
+    for (Vertex j = 0; j < layout.tokens; ++j) {
+      if (first.seen[j] && number[g(j)] != number[j]) return false;
+    }
+  }
+  return std::none_of(all.begin(), all.end(), [&](Vertex b) { return b != a && symmetry::find_isomorphism(first.structure, maker->make(b, unlimited).structure, unlimited); });
 }
 
 }  // namespace sightline::sight

@@ -5,14 +5,11 @@
 #include <random>
 
 #include "checker/views.hpp"
-#include "../unit/sight/oracle.hpp"
 #include "convert.hpp"
+#include "listed_views.hpp"
 #include "sight_convert.hpp"
-#include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_sweep.hpp"
 #include "sightline/sight/views.hpp"
-#include "sightline/symmetry/automorphism.hpp"
-#include "tests/unlimited.hpp"
 
 namespace sightline::sight {
 
@@ -54,18 +51,6 @@ Layout draw_irregular(std::mt19937_64& random) {
   Layout layout = oracle::make_layout(tokens, registers, layers);
   if (draw(4) == 0) layout.vertex_colour[draw(tokens)] = 9;
   return layout;
-}
-
-/// Does every isomorphism of the view of this root to that of any of `all` stay within equal numbers?
-bool stays(const Layout& layout, std::uint64_t depth, Vertex a, const std::vector<Vertex>& all, const std::vector<Vertex>& number) {
-  const auto maker = make_plain_roots(layout, depth);
-  const Rooted first = maker->make(a, unlimited);
-  for (const group::Permutation& g : group::list_generators(symmetry::compute_automorphisms(first.structure, unlimited), ~std::size_t{0})) {
-    for (Vertex j = 0; j < layout.tokens; ++j) {
-      if (first.seen[j] && number[g(j)] != number[j]) return false;
-    }
-  }
-  return std::none_of(all.begin(), all.end(), [&](Vertex b) { return b != a && symmetry::find_isomorphism(first.structure, maker->make(b, unlimited).structure, unlimited); });
 }
 
 }  // namespace
