@@ -327,6 +327,7 @@ private:
     if (depth > 64 || !take('[')) return false;
     poll();
     const std::size_t header = out.size();
+    make_room(out);
     out.push_back(0);
     if (take(']')) return true;
     const bool lists = peek() == '[';
@@ -336,12 +337,19 @@ private:
       if (lists) {
         if (!append_table(depth + 1, out)) return false;
       } else {
+        make_room(out);
         if (!take_integer(out.emplace_back())) return false;
       }
       ++count;
     } while (take(','));
     out[header] = 2 * count + (lists ? 1 : 0);
     return take(']');
+  }
+
+  /// Long tables are not moved again and again: no number takes less than two characters, and what is never written to takes no memory.
+  void make_room(Json::Numbers& out) const {
+    constexpr std::size_t many = std::size_t{1} << 20;
+    if (out.size() == out.capacity() && out.size() >= many) out.reserve(out.size() + (text_.size() - at_) / 2 + 1);
   }
 
   /// False, and nothing taken, where something else than an integer in canonical form stands.

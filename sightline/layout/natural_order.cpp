@@ -65,15 +65,19 @@ public:
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& read_by() const { return read_; }  ///< by relation and token: the list that it reads
   [[nodiscard]] std::uint32_t first_of(std::size_t relation) const { return first_[relation]; }
 
-  const Members& members(std::uint32_t list) {
+  const std::vector<Run>& runs_of(std::uint32_t list) {
     const auto relation = static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), list) - first_.begin()) - 1;
     const Pattern& pattern = layout_.relations[relation].pattern();
     pattern.row_by(pattern.lists()[list - first_[relation]], 0, row_);
+    budget_.poll();
+    return row_;
+  }
+  const Members& members(std::uint32_t list) {
+    runs_of(list);
     members_.clear();
     for (const Run& run : row_) {
       for (std::uint64_t j = run.first; j <= run.last; j += run.step) members_.emplace_back(static_cast<Vertex>(j), run.colour);
     }
-    budget_.poll();
     return members_;
   }
 
@@ -257,6 +261,43 @@ std::optional<std::vector<Vertex>> sort_by_depth(const JoinedRows& rows, Vertex 
   return settled;
 }
 
+/// By how many read each token, where each row then is few runs: the ones before a place, as where every row holds the next shorter one (causal masks along any order of the tokens). Nothing
+/// where a sample says that it is not, or rows are few runs already. O(runs).
+std::optional<std::vector<Vertex>> sort_by_readers(Lists& lists, Vertex n) {
+  constexpr std::uint64_t runs_per_list = 16, most_left = 4;
+  constexpr std::uint32_t samples = 64;
+  if (lists.runs() < runs_per_list * lists.count()) return std::nullopt;
+  std::vector<std::uint32_t> read_by_list(lists.count(), 0);
+  for (const auto& read : lists.read_by()) {
+    for (const std::uint32_t list : read) ++read_by_list[list];
+  }
+  std::vector<std::int64_t> readers(std::size_t{n} + 1, 0);  // differences, then sums
+  for (std::uint32_t list = 0; list < lists.count(); ++list) {
+    for (const Run& run : lists.runs_of(list)) {
+      for (std::uint64_t j = run.first, length = run.step == 1 ? run.size() : 1; j <= run.last; j += length * run.step) {
+        readers[j] += read_by_list[list];
+        readers[j + length] -= read_by_list[list];
+      }
+    }
+  }
+  std::partial_sum(readers.begin(), readers.end(), readers.begin());
+  std::vector<Vertex> order(n), place(n);
+  std::iota(order.begin(), order.end(), Vertex{0});
+  std::stable_sort(order.begin(), order.end(), [&](Vertex a, Vertex b) { return readers[a] > readers[b]; });
+  for (Vertex k = 0; k < n; ++k) place[order[k]] = k;
+  std::uint64_t before = 0, after = 0;
+  std::vector<Vertex> there;
+  for (std::uint32_t k = 0; k < samples; ++k) {
+    const auto list = static_cast<std::uint32_t>(std::uint64_t{k} * (lists.count() - 1) / (samples - 1));
+    before += lists.runs_of(list).size();
+    there.clear();
+    for (const auto& [member, colour] : lists.members(list)) there.push_back(place[member]);
+    std::sort(there.begin(), there.end());
+    for (std::size_t at = 0; at < there.size(); ++at) after += at == 0 || there[at] != there[at - 1] + 1 ? 1 : 0;
+  }
+  return after * most_left <= before ? std::optional(order) : std::nullopt;
+}
+
 /// Is the row of the next token mostly the same, one token further, in a few places?
 bool do_rows_move_along(Lists& lists, Vertex n) {
   constexpr Vertex samples = 64;
@@ -295,33 +336,24 @@ std::optional<Order> sort_by_rows(Lists& lists, Vertex n, bool is_scattered, con
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& callers_budget) {
-  const Budget budget = callers_budget;
-  const Vertex n = layout.tokens;
-  if (n < least_reordered || layout.registers > 0 || layout.relations.empty()) return std::nullopt;
-  Lists lists(layout, budget);
-  if (!lists.read()) return std::nullopt;
-  // Runs of one or two: blocks of a grid in rows are in a better order than one block behind the other.
-  constexpr Threshold<std::uint64_t> members_of_two_runs{3, std::uint64_t{1} << 20, "natural order"}, members_of_two_groups{9, std::uint64_t{1} << 20, "natural order"};
-  constexpr Threshold<std::uint64_t> runs_per_reader{4, std::uint64_t{1} << 20, "natural order"};
-  const bool is_scattered = 2 * lists.listed() <= members_of_two_runs * lists.runs();
-  if (!is_scattered && (lists.is_few() || 2 * lists.listed() > members_of_two_groups * lists.runs() || do_rows_move_along(lists, n))) return std::nullopt;
-  constexpr std::uint64_t most_chained = std::uint64_t{1} << 25;
-  Order order;
-  if (lists.is_few()) {
-    if (lists.runs() * runs_per_reader < n) return std::nullopt;
-    budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));
-    order.token = sort_by_lists(lists, n);
-  } else {
-    if (lists.arcs() > most_chained || layout.relations.size() * std::uint64_t{n} > most_chained) return std::nullopt;
-    budget.ask(8 * (std::uint64_t{n} + lists.arcs()));
-    auto found = sort_by_rows(lists, n, is_scattered, budget);
-    if (!found) return std::nullopt;
-    order = *std::move(found);
+/// How many vertices the row holds, if they are those of the first places, all of colour 1; else 0.
+Vertex measure_prefix(const std::vector<Run>& row, const std::vector<Vertex>& place) {
+  Vertex size = 0, top = 0;
+  for (const Run& run : row) {
+    if (run.colour != 1) return 0;
+    size += run.size();
+    if (run.step == 1) {
+      for (Vertex j = run.first; j <= run.last; ++j) top = std::max(top, place[j]);
+    } else {
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step) top = std::max(top, place[j]);
+    }
   }
+  return size == top + 1 ? size : 0;
+}
 
+/// Nothing where that is not worth it. O(members of the lists).
+std::optional<Reordered> put_in_order(const Layout& layout, Lists& lists, Order order, const Budget& budget) {
+  const Vertex n = layout.tokens;
   Reordered result;
   result.token = std::move(order.token);
   std::vector<Vertex> place(n);
@@ -338,6 +370,11 @@ std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& 
     std::vector<AffineRun> list_runs;
     MemberSorter sorter(n);
     for (std::uint32_t l = 0; l < relation.pattern().lists().size(); ++l) {
+      if (const Vertex size = measure_prefix(lists.runs_of(lists.first_of(r) + l), place); size > 0) {
+        ++runs;
+        written.push_back(builder.add_list_once(std::array{AffineRun{0, std::int64_t{size} - 1, n}}));
+        continue;
+      }
       Members members = lists.members(lists.first_of(r) + l);
       for (auto& [vertex, colour] : members) vertex = place[vertex];
       sorter.sort(members);
@@ -359,6 +396,38 @@ std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& 
   constexpr Threshold<std::uint64_t> worth{2, 0, "natural order"};
   if (!order.is_grid && runs * worth > lists.runs()) return std::nullopt;
   return result;
+}
+
+}  // namespace
+
+std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& callers_budget) {
+  const Budget budget = callers_budget;
+  const Vertex n = layout.tokens;
+  if (n < least_by_readers || layout.registers > 0 || layout.relations.empty()) return std::nullopt;
+  Lists lists(layout, budget);
+  if (!lists.read()) return std::nullopt;
+  if (auto order = sort_by_readers(lists, n)) return put_in_order(layout, lists, {*std::move(order)}, budget);
+  if (n < least_reordered) return std::nullopt;
+  // Runs of one or two: blocks of a grid in rows are in a better order than one block behind the other.
+  constexpr Threshold<std::uint64_t> members_of_two_runs{3, std::uint64_t{1} << 20, "natural order"}, members_of_two_groups{9, std::uint64_t{1} << 20, "natural order"};
+  constexpr Threshold<std::uint64_t> runs_per_reader{4, std::uint64_t{1} << 20, "natural order"};
+  const bool is_scattered = 2 * lists.listed() <= members_of_two_runs * lists.runs();
+  if (!is_scattered && (lists.is_few() || 2 * lists.listed() > members_of_two_groups * lists.runs() || do_rows_move_along(lists, n))) return std::nullopt;
+  constexpr std::uint64_t most_chained = std::uint64_t{1} << 25;
+  Order order;
+  if (lists.is_few()) {
+    if (lists.runs() * runs_per_reader < n) return std::nullopt;
+    budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));
+    order.token = sort_by_lists(lists, n);
+  } else {
+    if (lists.arcs() > most_chained || layout.relations.size() * std::uint64_t{n} > most_chained) return std::nullopt;
+    budget.ask(8 * (std::uint64_t{n} + lists.arcs()));
+    auto found = sort_by_rows(lists, n, is_scattered, budget);
+    if (!found) return std::nullopt;
+    order = *std::move(found);
+  }
+
+  return put_in_order(layout, lists, std::move(order), budget);
 }
 
 }  // namespace sightline::layout

@@ -72,4 +72,32 @@ inline bool stays(const Layout& layout, std::uint64_t depth, Vertex a, const std
   return std::none_of(all.begin(), all.end(), [&](Vertex b) { return b != a && symmetry::find_isomorphism(first.structure, maker->make(b, unlimited).structure, unlimited); });
 }
 
+/// How many views were taken away, and how many of these of layouts with twins; layouts of which some were.
+struct Dropped {
+  int views = 0, beside_twins = 0, kept = 0, partly = 0;
+};
+
+/// Takes away, of one root per orbit, those of whose views it is claimed that isomorphisms stay within symmetric classes, and looks at all of these.
+/// @param drop  (number, roots): in the library; were there any? @param drop_there  (number, roots): in the checker
+template <class Drop, class DropThere>
+void require_dropped(const Layout& layout, std::uint64_t depth, const group::Group& group, const Drop& drop, const DropThere& drop_there, Dropped& counts) {
+  std::vector<Vertex> all;
+  for (Vertex a = 0; a < layout.tokens; ++a) {
+    if (group.orbit[a] == a) all.push_back(a);
+  }
+  std::vector<Vertex> left = all, theirs = all;
+  const std::vector<Vertex> number = number_symmetric_classes(group);
+  const bool were_any = drop(number, left);
+  REQUIRE(were_any == (left.size() < all.size()));
+  drop_there(number, theirs);
+  REQUIRE(theirs == left);
+  for (const Vertex a : all) {
+    const bool is_dropped = !std::binary_search(left.begin(), left.end(), a);
+    ++(is_dropped ? counts.views : counts.kept);
+    counts.beside_twins += is_dropped && !group.symmetric_classes.empty();
+    if (is_dropped) REQUIRE(stays(layout, depth, a, all, number));
+  }
+  counts.partly += !left.empty() && left.size() < all.size();
+}
+
 }  // namespace sightline::sight

@@ -57,36 +57,22 @@ Layout draw_irregular(std::mt19937_64& random) {
 
 TEST_CASE("views in which names fix what is read have no isomorphisms but those of twins") {
   std::mt19937_64 random(115);
-  int dropped = 0, of_twins = 0, kept = 0, partly = 0;
+  Dropped dropped;
   for (int k = 0; k < 6000; ++k) {
     CAPTURE(k);
     const Layout layout = draw_irregular(random);
     const group::Group group = symmetry::compute_layout_group(layout, unlimited);
     const std::uint64_t depth = 1 + random() % 6;
-    std::vector<Vertex> all;
-    for (Vertex a = 0; a < layout.tokens; ++a) {
-      if (group.orbit[a] == a) all.push_back(a);
-    }
-    std::vector<Vertex> left = all, theirs = all;
-    const bool were_any = drop_named(layout, group, depth, left, unlimited, 1);
-    REQUIRE(were_any == (left.size() < all.size()));
     const checker::Layout copy = convert::to_checker(layout);
-    checker::drop_named(copy, convert::to_checker(group).group, depth, theirs, 1);
-    REQUIRE(theirs == left);
-    const std::vector<Vertex> number = number_symmetric_classes(group);
-    for (const Vertex a : all) {
-      const bool is_dropped = !std::binary_search(left.begin(), left.end(), a);
-      ++(is_dropped ? dropped : kept);
-      of_twins += is_dropped && !group.symmetric_classes.empty();
-      if (is_dropped) REQUIRE(stays(layout, depth, a, all, number));
-    }
-    partly += !left.empty() && left.size() < all.size();
+    const auto drop = [&](const std::vector<Vertex>&, std::vector<Vertex>& roots) { return drop_named(layout, group, depth, roots, unlimited, 1); };
+    const auto drop_there = [&](const std::vector<Vertex>&, std::vector<Vertex>& roots) { checker::drop_named(copy, convert::to_checker(group).group, depth, roots, 1); };
+    require_dropped(layout, depth, group, drop, drop_there, dropped);
   }
-  MESSAGE(dropped, " views told, ", of_twins, " of them beside twins, ", kept, " not; ", partly, " layouts in part");
-  CHECK(dropped > 3000);
-  CHECK(of_twins > 800);
-  CHECK(kept > 3000);
-  CHECK(partly > 200);
+  MESSAGE(dropped.views, " views told, ", dropped.beside_twins, " of them beside twins, ", dropped.kept, " not; ", dropped.partly, " layouts in part");
+  CHECK(dropped.views > 3000);
+  CHECK(dropped.beside_twins > 800);
+  CHECK(dropped.kept > 3000);
+  CHECK(dropped.partly > 200);
 }
 
 }  // namespace sightline::sight

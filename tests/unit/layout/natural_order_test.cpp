@@ -110,6 +110,44 @@ TEST_CASE("natural order: scattered lists become few runs") {
   CHECK(find_natural_order(make_layout(rename({make_blocks(n, 64, 0, 2)}, shuffle(n, 3))), Budget{}).has_value());
 }
 
+TEST_CASE("natural order: where every row holds the next shorter one, those that most read come first") {
+  for (const Vertex n : {256u, 1000u, 5000u}) {
+    CAPTURE(n);
+    for (const bool with_itself : {false, true}) {
+      // Along an order of the tokens, in blocks of unequal lengths too; the second relation has half as long rows.
+      std::vector<std::vector<Vertex>> causal(n), blocks(n), half(n);
+      for (Vertex i = 0; i < n; ++i) {
+        for (Vertex j = 0; j < i + (with_itself ? 1 : 0); ++j) causal[i].push_back(j);
+        for (Vertex j = 0; j < std::min(n, i - i % 7 + 7); ++j) blocks[i].push_back(j);
+        for (Vertex j = 0; j < i / 2 + 1; ++j) half[i].push_back(j);
+      }
+      for (const Rows& rows : {Rows{causal}, Rows{blocks}, Rows{causal, half}}) {
+        const Layout layout = make_layout(rename(rows, shuffle(n, n)));
+        const auto reordered = find_natural_order(layout, Budget{});
+        REQUIRE(reordered.has_value());
+        require_same(layout, *reordered);
+        for (const Relation& relation : reordered->layout.relations) {
+          for (Vertex i = 0; i < n; ++i) REQUIRE(relation.pattern().row(i).size() <= 1);
+        }
+        CHECK_FALSE(find_natural_order(reordered->layout, Budget{}).has_value());  // it is in order
+      }
+    }
+  }
+  // Rows that hold one another, but for a hole of their own: few runs, none of which is a beginning.
+  constexpr Vertex n = 600;
+  std::vector<std::vector<Vertex>> holed(n);
+  for (Vertex i = 0; i < n; ++i) {
+    for (Vertex j = 0; j <= i; ++j) {
+      if (j != i / 2) holed[i].push_back(j);
+    }
+  }
+  const Layout layout = make_layout(rename({holed}, shuffle(n, 5)));
+  const auto reordered = find_natural_order(layout, Budget{});
+  REQUIRE(reordered.has_value());
+  require_same(layout, *reordered);
+  CHECK(reordered->layout.relations.front().pattern().row(n - 1).size() <= 3);
+}
+
 TEST_CASE("natural order: colours go along, one layer that leads one way too") {
   constexpr Vertex n = 4096, size = 128;
   const std::vector<Vertex> name = shuffle(n, 7);
