@@ -264,7 +264,7 @@ std::optional<std::vector<Vertex>> sort_by_depth(const JoinedRows& rows, Vertex 
 /// By how many read each token, where each row then is few runs: the ones before a place, as where every row holds the next shorter one (causal masks along any order of the tokens). Nothing
 /// where a sample says that it is not, or rows are few runs already. O(runs).
 std::optional<std::vector<Vertex>> sort_by_readers(Lists& lists, Vertex n) {
-  constexpr std::uint64_t runs_per_list = 16, most_left = 4;
+  constexpr Threshold<std::uint64_t> runs_per_list{16, 1, "natural order"}, most_left{4, 1, "natural order"};
   constexpr std::uint32_t samples = 64;
   if (lists.runs() < runs_per_list * lists.count()) return std::nullopt;
   std::vector<std::uint32_t> read_by_list(lists.count(), 0);

@@ -239,6 +239,22 @@ def clusters(rng, n):
     return n, together(rng, layers)
 
 
+def nested(rng, n):
+    """Rows each of which holds the next shorter one, along an order of the tokens: causal masks, prefixes, blocks of time, some with a hole in each row, all or the documents apart."""
+    order = rng.sample(range(n), n)
+    layers = []
+    for _ in range(rng.randint(1, 2)):
+        prefix, size, hole, strict = rng.choice([0, 0, n // 4]), rng.choice([1, 1, 2, 5]), rng.choice([0, 0, 0, 2, 3]), rng.random() < 0.3
+        document = rng.choice([n, n, n // 2 + 1, n // 3 + 1])
+        reads = [None] * n
+        for k in range(n):
+            begin = k - k % document
+            end = min(n, begin + document, max(k - k % size + size - strict, begin + prefix))
+            reads[order[k]] = {order[j] for j in range(begin, end) if hole == 0 or j == k or k // hole != j}
+        layers.append(rows(reads, n))
+    return n, together(rng, layers)
+
+
 def lattices(rng, n):
     """Windows and crosses on a grid whose tokens are numbered anyhow, sometimes beside one that all read and that reads all."""
     height = rng.randint(2, max(2, min(10, n // 3)))
@@ -298,7 +314,7 @@ def star(rng, n):
 
 
 FAMILIES = {**{name: alone(name) for name in ONE}, "mixed": mixed, "grids": grids, "video": video, "crosses": crosses, "packed": packed, "dilations": dilations, "segments": segments, "summaries": summaries,
-            "parts": parts, "clusters": clusters, "lattices": lattices, "digits": digits, "butterfly": butterfly, "star": star}
+            "parts": parts, "clusters": clusters, "nested": nested, "lattices": lattices, "digits": digits, "butterfly": butterfly, "star": star}
 
 
 def combine(rng, patterns):
