@@ -59,7 +59,7 @@ void WantedTokens::shrink(const Group& target) {
     }
   };
   for (Vertex a = 0; a < tokens; ++a) {
-    for (Vertex j = 0; j < tokens; ++j) {
+    for (Vertex j = kind_ == ClassKind::causal ? a + 1 : 0; j < tokens; ++j) {  // what is wanted of 0 .. a goes on when it is dropped
       if (sets[a][j]) continue;
       poll();
       drop_images(a, j);

@@ -23,18 +23,26 @@ std::vector<bool> to_members(const std::vector<layout::Run>& runs, Vertex tokens
   return members;
 }
 
-UnseenPairs count_pairs(const ViewQuestion& question, const WantedTokens& wanted, std::uint64_t depth, bool ordinary_only, const Budget& budget) {
+/// What is wanted and out of view; `first_only`: the first pair, without the count. The layout's own group takes what is seen, and what is wanted, along: one token of each orbit tells.
+UnseenPairs count_pairs(const ViewQuestion& question, const WantedTokens& wanted, std::uint64_t depth, bool ordinary_only, bool first_only, const Budget& budget) {
   UnseenPairs result;
   const Vertex tokens = question.layout->tokens;
   constexpr Vertex most_tokens = 8192;
   if (wanted.parts() != nullptr && tokens > most_tokens) throw OutOfReach("what tokens of parts are to see beside a BOS is compared on at most 8,192 tokens");
+  std::vector<Vertex> alike(tokens, 1);  // how many tokens this one stands for
+  if (question.target == question.layout_group && !ordinary_only) {
+    alike.assign(tokens, 0);
+    for (Vertex a = 0; a < tokens; ++a) ++alike[question.target->orbit[a]];
+  }
   for (Vertex a = 0; a < tokens; ++a) {
+    if (alike[a] == 0) continue;
     budget.poll();
     const std::vector<bool> needed = wanted.of(a), seen = to_members(compute_view(*question.layout, depth, a, budget), tokens);
     for (Vertex j = ordinary_only ? 1 : 0; j < tokens; ++j) {
       if (!needed[j] || seen[j]) continue;
-      ++result.count;
+      result.count += alike[a];
       if (!result.first) result.first = UnreachablePair{a, j};
+      if (first_only) return result;
     }
   }
   return result;
@@ -55,11 +63,11 @@ Connected compute_wanted_reach(const ViewQuestion& question, bool ordinary_only,
   if (wanted.parts() != nullptr && !ordinary_only) return wanted.parts()->compute_reach(budget);
   Connected result;
   std::uint64_t low = 0, high = compute_stable_depth(*question.layout, budget);
-  result.witness = count_pairs(question, wanted, high, ordinary_only, budget).first;
+  result.witness = count_pairs(question, wanted, high, ordinary_only, true, budget).first;
   if (result.witness) return result;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    const UnseenPairs missing = count_pairs(question, wanted, middle, ordinary_only, budget);
+    const UnseenPairs missing = count_pairs(question, wanted, middle, ordinary_only, true, budget);
     if (missing.first) {
       result.witness = missing.first;
       low = middle + 1;
@@ -76,7 +84,7 @@ UnseenPairs find_unseen_pairs(const ViewQuestion& question, std::optional<std::u
   if (moves_class(question)) {
     const WantedTokens wanted(question, budget);
     if (wanted.parts() != nullptr && !ordinary_only) return wanted.parts()->count_unseen(depth, budget);
-    return wanted.own_only() ? UnseenPairs{} : count_pairs(question, wanted, depth ? *depth : compute_stable_depth(layout, budget), ordinary_only, budget);
+    return wanted.own_only() ? UnseenPairs{} : count_pairs(question, wanted, depth ? *depth : compute_stable_depth(layout, budget), ordinary_only, false, budget);
   }
   UnseenPairs result;
   const std::vector<Vertex> unseen = compute_unseen(layout, depth, {question.target_class, ordinary_only}, budget);

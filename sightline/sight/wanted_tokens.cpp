@@ -68,7 +68,8 @@ std::vector<std::vector<bool>> WantedTokens::shrink() const {
     }
   };
   for (Vertex a = 0; a < tokens; ++a) {
-    for (Vertex j = 0; j < tokens; ++j) {
+    // Those at and below a are moved on when they are dropped.
+    for (Vertex j = question_.target_class == ClassKind::causal ? a + 1 : 0; j < tokens; ++j) {
       if (sets[a][j]) continue;
       budget_.poll();
       move_on(a, j);
