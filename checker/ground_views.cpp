@@ -50,11 +50,11 @@ public:
 
   /// By vertex: does it see none, itself among them, that what it reads, and so on, does not tell from all of another number? Nothing: it takes too long. @param number  by vertex
   std::optional<std::vector<bool>> find_told(const std::vector<Vertex>& number) {
-    constexpr std::uint64_t most_rounds = 16, most_vertices = std::uint64_t{1} << 24;
+    constexpr int most_rounds = 16;
     std::vector<std::uint64_t> value(layout_.vertices()), untold(layout_.vertices(), 1), next;
     for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = mix(layout_.vertex_colour[j] + 5);
     std::size_t known = 0;
-    for (std::uint64_t round = 0; round < std::min(most_rounds, most_vertices / layout_.vertices()); ++round) {
+    for (int round = 0; round < most_rounds; ++round) {
       if (!read_all(value, next)) return std::nullopt;
       for (Vertex j = 0; j < layout_.vertices(); ++j) value[j] = mix(value[j] + mix(next[j] + 11));
       std::unordered_map<std::uint64_t, std::pair<Vertex, bool>> named;  // one of its numbers; are there others?
@@ -232,7 +232,8 @@ void drop_grounded(const Layout& layout, const Group& layout_group, std::uint64_
 
 void drop_told_by_rows(const Layout& layout, const std::vector<Vertex>& number, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory) {
   constexpr Threshold<std::size_t> fewest_roots{4, 1, "roots told by rows"};
-  if (roots.size() < fewest_roots || last_first_layer(layout) > depth || has_equal_registers(layout)) return;
+  constexpr Vertex most_vertices = 65536;  // of more the library asks other ways alone
+  if (layout.vertices() > most_vertices || roots.size() < fewest_roots || last_first_layer(layout) > depth || has_equal_registers(layout)) return;
   std::vector<Vertex> with_registers(number.begin(), number.begin() + layout.tokens);
   for (Vertex r = layout.tokens; r < layout.vertices(); ++r) with_registers.push_back(r);
   const std::optional<std::vector<bool>> told = Ground(layout).find_told(with_registers);

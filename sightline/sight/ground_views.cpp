@@ -28,7 +28,8 @@ using root_hash::mix;
 constexpr std::uint64_t most_ground_work = std::uint64_t{1} << 25;
 constexpr int most_rounds = 16;  ///< until all have seen the ground
 constexpr int most_names = 3;    ///< rounds of names behind a ground
-constexpr std::uint64_t most_own_names = 16, most_named = std::uint64_t{1} << 24;  ///< without one, and for how many vertices in all
+constexpr int most_own_names = 16;            ///< without one
+constexpr Vertex most_named = 65536;          ///< vertices: of more a round costs as much as the other ways do
 
 class Grounds {
 public:
@@ -45,7 +46,7 @@ public:
 
   /// By vertex: does it see none, itself among them, that what it reads, and so on, does not tell from all of another number? @param number  by vertex
   std::optional<std::vector<bool>> find_told(const std::vector<Vertex>& number) {
-    if (!is_plain_ || relations_.empty() || !name_by_rows({}, number, static_cast<int>(std::min(most_own_names, most_named / layout_.vertices()))) || !see(untold_)) return std::nullopt;
+    if (!is_plain_ || relations_.empty() || !name_by_rows({}, number, most_own_names) || !see(untold_)) return std::nullopt;
     std::vector<bool> told(layout_.vertices());
     for (Vertex j = 0; j < layout_.vertices(); ++j) told[j] = untold_[j] == 0;
     return told;
@@ -246,7 +247,7 @@ bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::
 
 bool drop_told_by_rows(const Layout& layout, const std::vector<Vertex>& number, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget) {
   constexpr Threshold<std::size_t> fewest_roots{4, 1, "roots told by rows"};  // comparing fewer is as quick
-  if (layout.has_equal_registers() || roots.size() < fewest_roots || depth < compute_first_occurrence(layout)) return false;
+  if (layout.vertices() > most_named || layout.has_equal_registers() || roots.size() < fewest_roots || depth < compute_first_occurrence(layout)) return false;
   std::vector<Vertex> with_registers(number.begin(), number.begin() + layout.tokens);
   for (Vertex r = layout.tokens; r < layout.vertices(); ++r) with_registers.push_back(r);
   const std::optional<std::vector<bool>> told = Grounds(layout, budget).find_told(with_registers);
