@@ -202,7 +202,7 @@ private:
 
 void leave_out_whole_views(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory) {
   // A view that holds all rows of what it sees keeps every name that rows give, and these differ.
-  if (do_rows_name_tokens(layout)) drop_whole(layout, orbit, depth, roots, memory, [](Vertex) { return true; });
+  if (do_rows_name_tokens(layout)) drop_whole(layout, orbit, depth, roots, memory);
 }
 
 bool drop_by_descending_rows(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory) {

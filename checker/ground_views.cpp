@@ -227,7 +227,7 @@ void drop_grounded(const Layout& layout, const Group& layout_group, std::uint64_
   for (const Permutation& g : few_generators(confirm_part(part, evidence, claim).group)) {
     if (!restricted.contains(g)) throw Rejected(claim, "what all reading ends in has symmetries that the layout lacks");
   }
-  drop_whole(layout, orbits(layout_group), depth, roots, memory, [](Vertex) { return true; });
+  drop_whole(layout, orbits(layout_group), depth, roots, memory);
 }
 
 void drop_told_by_rows(const Layout& layout, const std::vector<Vertex>& number, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory) {

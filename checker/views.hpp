@@ -178,7 +178,8 @@ bool drop_by_local_views(const Layout& layout, const std::vector<Vertex>& orbit,
 bool drop_by_descending_rows(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory);
 
 /// Takes away those of these roots that hold all rows of what they see: with layers enough left for all relations. None where some do not occur by then. @param orbit  by token
-void drop_whole(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory, const std::function<bool(Vertex)>& is_asked);
+void drop_whole(const Layout& layout, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory,
+                const std::function<bool(Vertex)>& is_asked = [](Vertex) { return true; });
 /// The same for roots that see none but those that rows tell from all that differ in number: an isomorphism then stays within equal numbers (ground_views.cpp).
 void drop_told_by_rows(const Layout& layout, const std::vector<Vertex>& number, const std::vector<Vertex>& orbit, std::uint64_t depth, std::vector<Vertex>& roots, ReachMemory& memory);
 /// The same where rows go down and name tokens: these views keep every name, and are like no other's.

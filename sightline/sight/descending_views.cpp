@@ -288,7 +288,7 @@ std::vector<Vertex> choose_growing(const std::vector<Vertex>& roots) {
 
 std::vector<Vertex> find_partial_roots(const Layout& layout, std::uint64_t depth, const std::vector<Vertex>& roots, const Budget& budget) {
   std::vector<Vertex> partial = roots;
-  if (do_rows_name_tokens(layout, budget)) drop_whole(layout, depth, partial, budget, [](Vertex) { return true; });
+  if (do_rows_name_tokens(layout, budget)) drop_whole(layout, depth, partial, budget);
   return partial;
 }
 

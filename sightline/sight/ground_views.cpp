@@ -28,8 +28,8 @@ using root_hash::mix;
 constexpr std::uint64_t most_ground_work = std::uint64_t{1} << 25;
 constexpr int most_rounds = 16;  ///< until all have seen the ground
 constexpr int most_names = 3;    ///< rounds of names behind a ground
-constexpr int most_own_names = 16;            ///< without one
-constexpr Vertex most_named = 65536;          ///< vertices: of more a round costs as much as the other ways do
+constexpr int most_own_names = 16;    ///< without one
+constexpr Vertex most_named = 65536;  ///< vertices: of more a round costs as much as the other ways do
 
 class Grounds {
 public:
@@ -242,7 +242,7 @@ bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::
     part.is_own = ground && sight::compute_layout_group(*ground, budget, &part.search).order == layout_group.order;
     known = records.parts.emplace(ground_part, std::move(part)).first;
   }
-  return known->second.is_own && drop_whole(layout, depth, roots, budget, [](Vertex) { return true; });
+  return known->second.is_own && drop_whole(layout, depth, roots, budget);
 }
 
 bool drop_told_by_rows(const Layout& layout, const std::vector<Vertex>& number, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget) {

@@ -226,7 +226,7 @@ bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::
 /// @param number  by token; isomorphisms within equal numbers are explained. A few times O(runs), then two reaches.
 bool drop_told_by_rows(const Layout& layout, const std::vector<Vertex>& number, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget);
 /// Takes away those of these roots that hold all rows of what they ever see: it comes into view with layers enough left for all relations. Were there any? Two reaches.
-bool drop_whole(const Layout& layout, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget, const std::function<bool(Vertex)>& is_asked);
+bool drop_whole(const Layout& layout, std::uint64_t depth, std::vector<Vertex>& roots, const Budget& budget, const std::function<bool(Vertex)>& is_asked = [](Vertex) { return true; });
 /// That set and its rows, in one layer; nothing: there is none, or it was not found out.
 [[nodiscard]] std::optional<Layout> make_ground(const Layout& layout, const Budget& budget);
 /// Its place among the parts of ViewRecords, which are layers beside it.
