@@ -261,9 +261,15 @@ std::optional<std::vector<Vertex>> sort_by_depth(const JoinedRows& rows, Vertex 
   return settled;
 }
 
-/// By how many read each token, where each row then is few runs: the ones before a place, as where every row holds the next shorter one (causal masks along any order of the tokens). Nothing
+struct Order {
+  std::vector<Vertex> token;
+  bool is_grid = false;  ///< is it better whatever it does to the number of runs?
+  bool is_few_runs = false;  ///< is no other worth looking for?
+};
+
+/// By how many read each token, where each row then is fewer runs: the ones before a place, as where every row holds the next shorter one (causal masks along any order of the tokens). Nothing
 /// where a sample says that it is not, or rows are few runs already. O(runs).
-std::optional<std::vector<Vertex>> sort_by_readers(Lists& lists, Vertex n) {
+std::optional<Order> sort_by_readers(Lists& lists, Vertex n) {
   constexpr Threshold<std::uint64_t> runs_per_list{16, 1, "natural order"}, most_left{4, 1, "natural order"};
   constexpr std::uint32_t samples = 64;
   if (lists.runs() < runs_per_list * lists.count()) return std::nullopt;
@@ -295,7 +301,9 @@ std::optional<std::vector<Vertex>> sort_by_readers(Lists& lists, Vertex n) {
     std::sort(there.begin(), there.end());
     for (std::size_t at = 0; at < there.size(); ++at) after += at == 0 || there[at] != there[at - 1] + 1 ? 1 : 0;
   }
-  return after * most_left <= before ? std::optional(order) : std::nullopt;
+  if (after * most_left > before) return std::nullopt;
+  constexpr std::uint64_t few = 4;
+  return Order{std::move(order), false, after <= few * samples};
 }
 
 /// Is the row of the next token mostly the same, one token further, in a few places?
@@ -310,11 +318,6 @@ bool do_rows_move_along(Lists& lists, Vertex n) {
   }
   return 2 * moves > samples;
 }
-
-struct Order {
-  std::vector<Vertex> token;
-  bool is_grid = false;  ///< is it better whatever it does to the number of runs?
-};
 
 /// Rows that are mostly different; where neighbours stand in groups already, as along a curve that fills a grid, by the lines of a grid or not at all.
 std::optional<Order> sort_by_rows(Lists& lists, Vertex n, bool is_scattered, const Budget& budget) {
@@ -398,15 +401,9 @@ std::optional<Reordered> put_in_order(const Layout& layout, Lists& lists, Order 
   return result;
 }
 
-}  // namespace
-
-std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& callers_budget) {
-  const Budget budget = callers_budget;
+/// By the lists where these are few, by likeness of the rows otherwise. Nothing where tokens stand in a good order already.
+std::optional<Order> sort_by_lists_or_rows(Lists& lists, const Layout& layout, const Budget& budget) {
   const Vertex n = layout.tokens;
-  if (n < least_by_readers || layout.registers > 0 || layout.relations.empty()) return std::nullopt;
-  Lists lists(layout, budget);
-  if (!lists.read()) return std::nullopt;
-  if (auto order = sort_by_readers(lists, n)) return put_in_order(layout, lists, {*std::move(order)}, budget);
   if (n < least_reordered) return std::nullopt;
   // Runs of one or two: blocks of a grid in rows are in a better order than one block behind the other.
   constexpr Threshold<std::uint64_t> members_of_two_runs{3, std::uint64_t{1} << 20, "natural order"}, members_of_two_groups{9, std::uint64_t{1} << 20, "natural order"};
@@ -414,20 +411,28 @@ std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& 
   const bool is_scattered = 2 * lists.listed() <= members_of_two_runs * lists.runs();
   if (!is_scattered && (lists.is_few() || 2 * lists.listed() > members_of_two_groups * lists.runs() || do_rows_move_along(lists, n))) return std::nullopt;
   constexpr std::uint64_t most_chained = std::uint64_t{1} << 25;
-  Order order;
   if (lists.is_few()) {
     if (lists.runs() * runs_per_reader < n) return std::nullopt;
     budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));
-    order.token = sort_by_lists(lists, n);
-  } else {
-    if (lists.arcs() > most_chained || layout.relations.size() * std::uint64_t{n} > most_chained) return std::nullopt;
-    budget.ask(8 * (std::uint64_t{n} + lists.arcs()));
-    auto found = sort_by_rows(lists, n, is_scattered, budget);
-    if (!found) return std::nullopt;
-    order = *std::move(found);
+    return Order{sort_by_lists(lists, n)};
   }
+  if (lists.arcs() > most_chained || layout.relations.size() * std::uint64_t{n} > most_chained) return std::nullopt;
+  budget.ask(8 * (std::uint64_t{n} + lists.arcs()));
+  return sort_by_rows(lists, n, is_scattered, budget);
+}
 
-  return put_in_order(layout, lists, std::move(order), budget);
+}  // namespace
+
+std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& callers_budget) {
+  const Budget budget = callers_budget;
+  if (layout.tokens < least_by_readers || layout.registers > 0 || layout.relations.empty()) return std::nullopt;
+  Lists lists(layout, budget);
+  if (!lists.read()) return std::nullopt;
+  std::optional<Order> order = sort_by_readers(lists, layout.tokens);
+  if (!order || !order->is_few_runs) {
+    if (auto better = sort_by_lists_or_rows(lists, layout, budget)) order = std::move(better);
+  }
+  return order ? put_in_order(layout, lists, *std::move(order), budget) : std::nullopt;
 }
 
 }  // namespace sightline::layout
