@@ -339,19 +339,19 @@ std::optional<Order> sort_by_rows(Lists& lists, Vertex n, bool is_scattered, con
   return std::nullopt;
 }
 
-/// How many vertices the row holds, if they are those of the first places, all of colour 1; else 0.
+/// How many vertices the row holds, if they are those of the first places, all of colour 1; else 0. O(runs), mostly, where it is not.
 Vertex measure_prefix(const std::vector<Run>& row, const std::vector<Vertex>& place) {
-  Vertex size = 0, top = 0;
+  Vertex size = 0;
   for (const Run& run : row) {
     if (run.colour != 1) return 0;
     size += run.size();
-    if (run.step == 1) {
-      for (Vertex j = run.first; j <= run.last; ++j) top = std::max(top, place[j]);
-    } else {
-      for (std::uint64_t j = run.first; j <= run.last; j += run.step) top = std::max(top, place[j]);
+  }
+  for (const Run& run : row) {
+    for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
+      if (place[j] >= size) return 0;
     }
   }
-  return size == top + 1 ? size : 0;
+  return size;
 }
 
 /// Nothing where that is not worth it. O(members of the lists).
