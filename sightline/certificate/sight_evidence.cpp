@@ -51,9 +51,9 @@ public:
     json roots = std::move(contributed_roots_), pairs = std::move(contributed_pairs_);
     for (const auto& members : find_alike(number, [&](Vertex a, const ViewColours::Colours& colours) {
            const std::string key = std::to_string(a);
-           if (roots.contains(key) || colours.at.discrete || cover(colours, number) || does_cell_explain(a)) return;
-           const symmetry::SearchRecord* const found = find_record(a);
-           roots[key] = found != nullptr ? to_evidence(*found) : make_group_evidence(maker_->make(a, budget_).structure, layout_.tokens, budget_);
+           if (roots.contains(key) || colours.at.discrete || cover(colours, number) || does_cell_explain(a)) return true;
+           roots[key] = show_group(a);
+           return true;
          })) {
       write_pairs(members, number, pairs);
     }
@@ -68,7 +68,7 @@ public:
   void find_contributions(const group::Group& all) {
     if (records_ != nullptr && !equal_) {
       if (const auto known = records_->contributors.find(depth_); known != records_->contributors.end()) {
-        for (const Vertex a : known->second) contributed_roots_[std::to_string(a)] = to_evidence(*find_record(a));
+        for (const Vertex a : known->second) contributed_roots_[std::to_string(a)] = show_group(a);
         return;
       }
     }
@@ -98,19 +98,17 @@ public:
       return true;
     };
     const auto visit = [&](Vertex a, const ViewColours::Colours& colours) {
-      if (colours.at.discrete || cover(colours, number) || does_cell_explain(a)) return;
+      if (colours.at.discrete || cover(colours, number) || does_cell_explain(a)) return true;
       const Rooted rooted = maker_->make(a, budget_);
       symmetry::SearchRecord search;
       const group::Group group = symmetry::compute_token_automorphisms(rooted.structure, layout_.tokens, budget_, &search);
       if (grow(group)) contributed_roots_[std::to_string(a)] = search.is_tight ? to_evidence(search) : make_group_evidence(rooted.structure, layout_.tokens, budget_);
+      return !(grown.order == all.order);
     };
-    // Where nothing but the group has to be shown, a few roots may do.
-    if (const std::vector<Vertex> roots = find_roots(); sight::do_times_explain(layout_, depth_, roots, sight::number_symmetric_classes(all), budget_)) {
-      use_places(number);
-      for (const Vertex a : sight::choose_samples(roots, 16)) {
-        if (!(grown.order == all.order)) visit(a, colour(a));
-      }
-      if (grown.order == all.order) return;
+    // A few roots may do.
+    use_places(number);
+    for (const Vertex a : sight::choose_samples(find_roots(), 16)) {
+      if (!visit(a, colour(a))) return;
     }
     const auto alike = find_alike(number, visit);
     for (const std::vector<Vertex>& members : alike) {
@@ -181,10 +179,12 @@ private:
     return found == depth->second.end() ? nullptr : &found->second;
   }
 
-  const symmetry::SearchRecord* find_record(Vertex a) const {
-    if (records_ == nullptr) return nullptr;
-    const auto found = records_->by_root.find({depth_, a});
-    return found == records_->by_root.end() ? nullptr : &found->second;
+  /// The group of the view of a.
+  json show_group(Vertex a) const {
+    if (records_ != nullptr) {
+      if (const auto found = records_->by_root.find({depth_, a}); found != records_->by_root.end()) return to_evidence(found->second);
+    }
+    return make_group_evidence(maker_->make(a, budget_).structure, layout_.tokens, budget_);
   }
 
   std::vector<Vertex> find_roots() const {
@@ -216,10 +216,13 @@ private:
     return {sight::compute_root_colours(rooted, budget_), std::move(rooted.seen)};
   }
 
-  /// Roots whose views hashes do not tell apart; visits every root unless the layout is rigid.
+  /// Roots whose views hashes do not tell apart; visits every root, as long as `visit` says to go on, unless the layout is rigid.
   template <class Visit>
   Alike find_alike(const std::vector<Vertex>& number, const Visit& visit) {
     if (!equal_ && records_ != nullptr && records_->explained.contains(depth_) && sight::are_classes_uniform(layout_group_, number)) return {};
+    if (!equal_ && records_ != nullptr) {
+      if (const auto told = records_->told.find(depth_); told != records_->told.end() && told->second == number) return {};
+    }
     if (sight::do_translates_explain(layout_, depth_, budget_) || sight::do_offsets_explain(layout_, depth_, budget_) || do_crosses_explain()) return {};
     const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
@@ -267,12 +270,15 @@ private:
         });
       }
     } else {
-      split([&](Vertex a) {
+      bool goes_on = true;
+      split([&](Vertex a) -> std::uint64_t {
+        if (!goes_on) return 0;
         if (const auto* const known = find_discrete(a)) return known->invariant;
         const ViewColours::Colours colours = colour(a);
-        visit(a, colours);
+        goes_on = visit(a, colours);
         return colours.at.invariant;
       });
+      if (!goes_on) return {};
     }
     return alike;
   }

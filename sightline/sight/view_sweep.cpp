@@ -310,7 +310,16 @@ bool ViewSweep::run() {
     if (alike.size() == roots.size()) break;
   }
   // Colours alone have told everything: evidence of it is none, and need not be looked for again.
-  return alike.size() == roots.size() && !searched_ ? explained() : true;
+  if (alike.size() < roots.size()) return true;
+  if (searched_.empty()) return explained();
+  // What made a group grow is mostly explained by its classes then.
+  const std::size_t most_again = 16 + roots.size() / 8;
+  const auto is_told = [this](Vertex a) {
+    const ViewColours::Colours colours = colour(a);
+    return covers(colours.at, colours.at);
+  };
+  if (!first_only() && records != nullptr && searched_.size() <= most_again && std::ranges::all_of(searched_, is_told)) records->told[depth_] = symmetric_class();
+  return true;
 }
 
 bool ViewSweep::try_suspects(const std::vector<ProductViews::Suspect>& suspects) {
@@ -473,7 +482,7 @@ bool ViewSweep::visit_root(Vertex a, const ViewColours::Colours& colours) {
   if (colours.at.discrete || covers(colours.at, colours.at)) return true;
   const bool passes_layout_group = holds_layout_group() || question_.target_class == ClassKind::all;
   if (passes_layout_group && do_many_generators_fix(*question_.layout_group, a) && does_cell_explain(maker_->make(a, budget_), a, *question_.layout, *question_.layout_group, budget_)) return true;
-  searched_ = true;
+  searched_.push_back(a);
   if (first_only() && !visit_twins(a, colours)) return false;
   return visit_group(a, maker_->make(a, budget_));
 }

@@ -121,7 +121,7 @@ private:
   std::uint64_t depth_;
   mutable std::unique_ptr<group::Membership> layout_member_;
   std::uint64_t work_ = 0;
-  bool searched_ = false;  ///< was a view searched, because its colours did not tell all?
+  std::vector<Vertex> searched_;  ///< the roots of views that were searched, because their colours did not tell all
 };
 
 /// The reflection of the line. @param record  what a search would have left is added

@@ -118,11 +118,9 @@ public:
 
   group::Group result() && { return std::move(group_); }
 
-  /// For the evidence: who made the group grow, where only groups of views did whose searches were kept.
+  /// For the evidence: who made the group grow, where only groups of views did.
   void keep_contributors(std::uint64_t depth) const {
-    ViewRecords* const records = question_.records;
-    if (records == nullptr || !roots_suffice_ || contributors_.empty()) return;
-    if (std::all_of(contributors_.begin(), contributors_.end(), [&](Vertex a) { return records->by_root.contains({depth, a}); })) records->contributors[depth] = contributors_;
+    if (question_.records != nullptr && roots_suffice_ && !contributors_.empty()) question_.records->contributors[depth] = contributors_;
   }
 
 protected:

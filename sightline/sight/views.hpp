@@ -56,7 +56,9 @@ struct ViewRecords {
     symmetry::SearchRecord search;
   };
   std::map<std::uint64_t, Part> parts;
-  /// By depth: the roots whose views' groups, which stand in by_root, made the layout's own grow to all isomorphisms of views. None where maps between views had to.
+  /// By depth: the symmetric classes of a group within which colours told all views apart, and whatever is in each.
+  std::map<std::uint64_t, std::vector<Vertex>> told;
+  /// By depth: the roots whose views' groups made the layout's own grow to all isomorphisms of views. None where maps between views had to.
   std::map<std::uint64_t, std::vector<Vertex>> contributors;
 };
 
