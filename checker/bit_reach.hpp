@@ -450,7 +450,7 @@ private:
     for (std::size_t w = 0; w < lane.word.size() && !ever_.empty(); ++w) lane.word[w] &= ever_[i].word[w];
     if (question_.sets == nullptr && (question_.kind != ClassKind::causal || i >= strip.columns.back())) return lane;
     for (std::size_t c = 0; c < strip.columns.size(); ++c) {
-      const bool wanted = question_.sets != nullptr ? (*question_.sets)[i][strip.columns[c]] : strip.columns[c] <= i;
+      const bool wanted = question_.sets != nullptr ? question_.sets->may_hold(i, strip.columns[c]) : strip.columns[c] <= i;
       if (!wanted) lane.word[c / 64] &= ~(std::uint64_t{1} << (c % 64));
     }
     return lane;

@@ -95,7 +95,7 @@ private:
     constexpr std::uint64_t most_rounds = 64;
     std::vector<std::uint64_t> name(members_.size());
     for (std::size_t p = 0; p < members_.size(); ++p) name[p] = mix(layout_.vertex_colour[members_[p].front()]);
-    std::vector<bool> named(members_.size(), false);
+    named_.assign(members_.size(), false);
     std::size_t count = 0, different = 0;
     for (std::uint64_t k = 0; k <= std::min(depth_, most_rounds); ++k) {
       std::vector<std::pair<std::uint64_t, Vertex>> sorted;
@@ -106,8 +106,8 @@ private:
       for (std::size_t i = 0, end = 0; i < sorted.size(); i = end, ++now) {
         while (end < sorted.size() && sorted[end].first == sorted[i].first) ++end;
         const Vertex p = sorted[i].second;
-        if (end > i + 1 || named[p]) continue;
-        named[p] = true;
+        if (end > i + 1 || named_[p]) continue;
+        named_[p] = true;
         by_level_.back().push_back(p);
         ++count;
       }
@@ -132,7 +132,7 @@ private:
       if (fresh_[p] == Roots{}) changed.push_back(p);
       fresh_[p].set(k);
       seen_[p].set(k);
-      if (members_[p].size() > 1) own_[p].set(k);  // the root is known, the others of its class are farther away
+      if (members_[p].size() > 1 && named_[p]) own_[p].set(k);  // the root is known by its name, the others of its class are farther away
     }
     for (std::uint64_t q = 0; q <= depth_; ++q) {
       if (depth_ - q < by_level_.size()) {
@@ -199,6 +199,7 @@ private:
   std::vector<std::vector<Vertex>> members_;                   ///< by place, and so on
   std::vector<std::vector<Arc>> arcs_;
   std::vector<std::vector<Vertex>> read_, readers_;
+  std::vector<bool> named_;                                    ///< places that have a name of their own
   std::vector<std::vector<Vertex>> by_level_;                  ///< places whose names are their own from this round on
   std::vector<Roots> seen_, fixed_, shown_, own_, fresh_, coming_;  ///< for which roots
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sight.hpp"
+#include "wanted_pairs.hpp"
 
 namespace checker {
 
@@ -20,12 +21,14 @@ public:
   std::unique_ptr<State> state;
 };
 
+class WantedTokens;
+
 struct ReachQuestion {
   ClassKind kind = ClassKind::all;
   bool ordinary_only = false;    ///< token 0 need not be seen
   bool registers_too = false;    ///< registers are to be seen as well (kinds all and seen)
   std::uint64_t skip = 0;        ///< the first layer applied is layer skip+1 of the repeated list
-  const std::vector<std::vector<bool>>* sets = nullptr;  ///< what each token is to see, instead of the kind
+  const WantedTokens* sets = nullptr;  ///< what each token is to see, instead of the kind
   const std::vector<Vertex>* orbit = nullptr;  ///< least token of each token's orbit under automorphisms of the layout
   const Json* hints = nullptr;   ///< {"columns":[..],"hub":h}: columns that come late, and a vertex through which all can see all
   const std::vector<Vertex>* weight = nullptr;   ///< what a vertex counts among the unseen; none: 1 (kinds all and seen, no sets)
@@ -54,7 +57,6 @@ struct Unseen {
 [[nodiscard]] std::vector<std::int64_t> compute_latest_from(const Layout& layout, std::vector<std::pair<std::int64_t, Vertex>> sources, std::uint64_t skip = 0);
 
 class PartedClass;
-class WantedTokens;
 
 struct Sight::State {
   const Layout& layout;
@@ -84,26 +86,27 @@ public:
   /// @param memory  of the layout; it must outlive this
   WantedTokens(const Layout& layout, const ViewQuestion& question, ReachMemory& memory);
   [[nodiscard]] bool everything() const { return kind_ == ClassKind::all; }
-  /// Are the sets smaller than the class says, or other than all, 0..a, or what is ever seen?
-  [[nodiscard]] const std::vector<std::vector<bool>>* sets() const;
+  /// This, where the sets are smaller than the class says, or other than all, 0..a, or what is ever seen; else null. Throws Rejected (limit) where comparing all pairs takes too long.
+  [[nodiscard]] const WantedTokens* sets() const;
   /// By token. Good until it is asked about another token.
   [[nodiscard]] const std::vector<bool>& of(Vertex a) const;
   /// One orbit, and W(a) = {a} for every a: nobody need see anybody else, and every map of a token to another is explained.
   [[nodiscard]] bool own_only() const { return own_only_; }
+  /// W(a) = {a}, as far as is known at once?
+  [[nodiscard]] bool own_only(Vertex a) const { return own_only_ || (pairs_ && pairs_->own_only(a)); }
   /// False: j is not in W(a), as is known without looking at the view of a.
   [[nodiscard]] bool may_hold(Vertex a, Vertex j) const;
   /// Where the group permutes parts of the layout: what answers without sets, which are written when they are asked for. Else null.
   [[nodiscard]] const PartedClass* parts() const { return parts_.get(); }
 
 private:
-  void shrink(const Group& target);
   [[nodiscard]] std::vector<bool> list(Vertex a) const;
 
   const Layout& layout_;
   ClassKind kind_;
   bool own_only_ = false;
   std::shared_ptr<const PartedClass> parts_;
-  mutable std::vector<std::vector<bool>> sets_;
+  std::optional<WantedPairs> pairs_;
   mutable std::optional<std::pair<Vertex, std::vector<bool>>> last_;  // many maps of one view are asked about one after another
 };
 

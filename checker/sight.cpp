@@ -25,69 +25,31 @@ WantedTokens::WantedTokens(const Layout& layout, const ViewQuestion& question, R
   const bool transitive = std::ranges::all_of(orbits(target), [](Vertex least) { return least == 0; });
   own_only_ = transitive && kind_ == ClassKind::causal;  // sums over G of g(a) - g(j) are 0 within an orbit (16.93)
   if (own_only_ || (parts_ = PartedClass::find(layout, question, memory))) return;
-  shrink(target);
-  own_only_ = transitive && std::ranges::all_of(sets_, [](const std::vector<bool>& set) { return std::ranges::count(set, true) == 1; });
+  if (kind_ == ClassKind::causal) {
+    pairs_.emplace(target);
+  } else {
+    if (layout.tokens > most_tokens_in_sets) throw Rejected("limit", "a symmetric target in a class other than `all` or `causal` is compared on at most 8,192 tokens");
+    std::vector<std::vector<bool>> sets;
+    for (Vertex a = 0; a < layout.tokens; ++a) sets.push_back(list(a));
+    pairs_.emplace(target, std::move(sets));
+  }
+  own_only_ = transitive && pairs_->own_only();
 }
 
-/// The class's sets without the pairs that G moves out of the class.
-void WantedTokens::shrink(const Group& target) {
-  const Vertex tokens = layout_.tokens;
-  const std::vector<Permutation> generators = few_generators(target);
-  std::vector<std::vector<std::pair<std::size_t, Vertex>>> images(tokens);  // of each token that the generator moves
-  std::uint64_t moved = 0;
-  for (std::size_t g = 0; g < generators.size(); ++g) {
-    for (const auto& [x, image] : generators[g].moves()) images[x].emplace_back(g, image);
-    moved += generators[g].moves().size();
-  }
-  constexpr std::uint64_t most_steps = 1'000'000'000;
-  if (tokens > most_tokens_in_sets || 2 * moved * tokens > most_steps) throw Rejected("limit", "a symmetric target in a class other than `all` is compared on at most 8,192 tokens and in at most 10^9 steps");
-  std::vector<std::vector<bool>> sets;
-  for (Vertex a = 0; a < tokens; ++a) sets.push_back(of(a));
-  std::vector<std::pair<Vertex, Vertex>> open;
-  const auto drop_images = [&](Vertex a, Vertex j) {
-    const auto drop = [&](Vertex b, Vertex k) {
-      if (!sets[b][k]) return;
-      sets[b][k] = false;
-      open.emplace_back(b, k);
-    };
-    std::size_t x = 0, y = 0;
-    const auto &of_a = images[a], &of_j = images[j];
-    while (x < of_a.size() || y < of_j.size()) {
-      const std::size_t g = std::min(x < of_a.size() ? of_a[x].first : generators.size(), y < of_j.size() ? of_j[y].first : generators.size());
-      const bool first = x < of_a.size() && of_a[x].first == g, second = y < of_j.size() && of_j[y].first == g;
-      drop(first ? of_a[x++].second : a, second ? of_j[y++].second : j);
-    }
-  };
-  for (Vertex a = 0; a < tokens; ++a) {
-    for (Vertex j = kind_ == ClassKind::causal ? a + 1 : 0; j < tokens; ++j) {  // what is wanted of 0 .. a goes on when it is dropped
-      if (sets[a][j]) continue;
-      poll();
-      drop_images(a, j);
-      while (!open.empty()) {
-        const auto [b, k] = open.back();
-        open.pop_back();
-        drop_images(b, k);
-      }
-    }
-  }
-  sets_ = std::move(sets);
-}
-
-const std::vector<std::vector<bool>>* WantedTokens::sets() const {
-  if (parts_ && sets_.empty()) {
-    if (layout_.tokens > most_tokens_in_sets) throw Rejected("limit", "what tokens of parts are to see beside a BOS is compared on at most 8,192 tokens");
-    for (Vertex a = 0; a < layout_.tokens; ++a) sets_.push_back(list(a));
-  }
-  return sets_.empty() ? nullptr : &sets_;
+const WantedTokens* WantedTokens::sets() const {
+  if (!parts_ && !pairs_) return nullptr;
+  constexpr std::uint64_t most_compared = 5'000'000'000;
+  if (std::uint64_t{layout_.tokens} * layout_.tokens > most_compared) throw Rejected("limit", "what a symmetric target lets tokens use is compared with what they see in at most 5 10^9 steps");
+  return this;
 }
 
 bool WantedTokens::may_hold(Vertex a, Vertex j) const {
   if (parts_) return parts_->wants(a, j);
-  return own_only_ ? j == a : sets_.empty() ? kind_ != ClassKind::causal || j <= a : sets_[a][j];
+  if (pairs_) return pairs_->holds(a, j);
+  return own_only_ ? j == a : kind_ != ClassKind::causal || j <= a;
 }
 
 const std::vector<bool>& WantedTokens::of(Vertex a) const {
-  if (!sets_.empty()) return sets_[a];
   if (!last_ || (!everything() && last_->first != a)) last_.emplace(a, list(a));
   return last_->second;
 }
@@ -98,8 +60,8 @@ std::vector<bool> WantedTokens::list(Vertex a) const {
     set[a] = true;
     return set;
   }
-  if (parts_) {
-    for (Vertex j = 0; j < layout_.tokens; ++j) set[j] = parts_->wants(a, j);
+  if (parts_ || pairs_) {
+    for (Vertex j = 0; j < layout_.tokens; ++j) set[j] = may_hold(a, j);
     return set;
   }
   if (kind_ == ClassKind::causal) std::fill(set.begin(), set.begin() + a + 1, true);

@@ -192,6 +192,7 @@ public:
     for (Vertex a = 0; a < layout_.tokens; ++a) {
       if (orbit[a] == a && !complete[a]) roots.push_back(a);
     }
+    drop_alone(roots);
     if (roots.empty()) return;
     if (do_closed_parts_explain(layout_, layout_group_.group, orbit, depth_, roots, explainer_.number(), is_symmetry, memory_) || do_times_explain(layout_, depth_, roots, explainer_.number()) ||
         do_lines_explain(layout_, depth_, roots)) {
@@ -296,6 +297,16 @@ private:
     return complete;
   }
 
+  /// A root to which nothing but itself matters is told by how many vertices its view holds, where no other root sees as many (theory 16.118).
+  void drop_alone(std::vector<Vertex>& roots) const {
+    const auto is_alone = [this](Vertex a) { return explainer_.wanted().own_only(a); };
+    if (registers_ || std::ranges::none_of(roots, is_alone)) return;
+    const std::vector<Vertex> unseen = compute_unseen(layout_, {ClassKind::all, false, true, 0, nullptr, nullptr, nullptr, nullptr, nullptr, &memory_}, depth_).count;
+    std::map<Vertex, Vertex> alike;
+    for (const Vertex a : roots) ++alike[unseen[a]];
+    std::erase_if(roots, [&](Vertex a) { return alike[unseen[a]] == 1 && is_alone(a); });
+  }
+
   /// (hash, symmetric class, how many seen tokens have them), sorted; nothing when one hash meets two classes.
   struct Covered {
     std::uint64_t hash;
@@ -338,7 +349,7 @@ private:
       std::erase_if(group.classes, [&](const auto& members) { return explainer_.explains_class(members); });
       const bool whole = is_whole(rooted.seen);
       for (const Permutation& g : list_generators(group, ~std::size_t{0})) require(a, g, rooted.seen, whole);
-    } else if (!colours.at.discrete && !is_covered(colours) &&
+    } else if (!colours.at.discrete && !explainer_.wanted().own_only(a) && !is_covered(colours) &&
                !(explainer_.holds_layout_group() && do_many_generators_fix(layout_group_.group, a) && does_cell_explain(maker_.make(a), a, layout_, layout_group_.group))) {
       throw Rejected(claim_, "nothing shows that the symmetries of the view of token " + to_key(a) + " are harmless");
     }

@@ -46,12 +46,14 @@ public:
         equal_(layout.has_equal_registers()), maker_(equal_ ? sight::make_register_roots(layout, rows, depth, budget) : sight::make_plain_roots(layout, depth)) {}
 
   /// Evidence that all isomorphisms are in a group whose symmetric classes are given. @param holds_layout_group  does that hold the layout's own?
-  json write(const std::vector<Vertex>& number, bool holds_layout_group) {
+  /// @param wanted  what the target lets tokens depend on, where that is not all
+  json write(const std::vector<Vertex>& number, bool holds_layout_group, const sight::WantedTokens* wanted = nullptr) {
     holds_layout_group_ = holds_layout_group;
+    if (wanted != nullptr) is_alone_ = [wanted](Vertex a) { return wanted->own_only(a); };
     json roots = std::move(contributed_roots_), pairs = std::move(contributed_pairs_);
     for (const auto& members : find_alike(number, [&](Vertex a, const ViewColours::Colours& colours) {
            const std::string key = std::to_string(a);
-           if (roots.contains(key) || colours.at.discrete || cover(colours, number) || does_cell_explain(a)) return true;
+           if (roots.contains(key) || colours.at.discrete || is_alone_(a) || cover(colours, number) || does_cell_explain(a)) return true;
            roots[key] = show_group(a);
            return true;
          })) {
@@ -226,9 +228,10 @@ private:
     if (sight::do_translates_explain(layout_, depth_, budget_) || sight::do_offsets_explain(layout_, depth_, budget_) || do_crosses_explain()) return {};
     const bool rigid = !equal_ && sight::is_rigid(layout_, budget_);
     Alike alike{find_roots()};
+    const bool alone = sight::drop_alone(layout_, depth_, is_alone_, alike.front(), budget_);
     if (alike.front().empty()) return {};
     // The sweep asked this before, of the same classes.
-    const bool asked = !equal_ && records_ != nullptr && number == sight::number_symmetric_classes(layout_group_), open = asked && records_->open.contains(depth_);
+    const bool asked = !alone && !equal_ && records_ != nullptr && number == sight::number_symmetric_classes(layout_group_), open = asked && records_->open.contains(depth_);
     if (!open && !(asked && records_->times_asked.contains(depth_)) && (sight::do_times_explain(layout_, depth_, alike.front(), number, budget_) || sight::do_lines_explain(layout_, depth_, alike.front(), budget_))) return {};
     if (!equal_ && !open && sight::drop_told_by_rows(layout_, number, depth_, alike.front(), budget_) && alike.front().empty()) return {};
     if (!equal_ && holds_layout_group_) {
@@ -368,6 +371,7 @@ private:
   std::uint64_t depth_;
   const sight::ViewRecords* records_;
   bool equal_, holds_layout_group_ = true;
+  std::function<bool(Vertex)> is_alone_ = [](Vertex) { return false; };
   std::unique_ptr<sight::RootMaker> maker_;
   std::optional<ViewColours> places_;
   json contributed_roots_ = json::object(), contributed_pairs_ = json::object(), parts_ = json::object();
@@ -490,7 +494,8 @@ void SightEvidence::add_views(const ViewQuestion& question, std::uint64_t depth)
   std::iota(number.begin(), number.end(), Vertex{0});
   if (question.target == question.layout_group) number = sight::number_symmetric_classes(*question.target);
   // Without a collision, a target of class `all` has every symmetry of the layout.
-  json views = writer.write(number, question.target == question.layout_group || question.target_class == sight::ClassKind::all);
+  const sight::WantedTokens wanted(question, budget_);
+  json views = writer.write(number, question.target == question.layout_group || question.target_class == sight::ClassKind::all, &wanted);
   if (!views.empty()) evidence_["views"][question_key(question)][std::to_string(depth)] = std::move(views);
 }
 

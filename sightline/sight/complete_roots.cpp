@@ -179,4 +179,14 @@ std::vector<bool> recall_complete_roots(const Layout& layout, std::uint64_t dept
   return find_complete_roots(layout, depth, budget);
 }
 
+bool drop_alone(const Layout& layout, std::uint64_t depth, const std::function<bool(Vertex)>& is_alone, std::vector<Vertex>& roots, const Budget& budget) {
+  if (layout.has_equal_registers() || !std::ranges::any_of(roots, is_alone)) return false;
+  const std::optional<std::vector<Vertex>> unseen = count_unseen_behind(layout, 0, depth, budget);
+  if (!unseen) return true;
+  std::map<Vertex, Vertex> alike;
+  for (const Vertex a : roots) ++alike[(*unseen)[a]];
+  std::erase_if(roots, [&](Vertex a) { return alike[(*unseen)[a]] == 1 && is_alone(a); });
+  return true;
+}
+
 }  // namespace sightline::sight

@@ -178,7 +178,7 @@ private:
       if (!fresh_[p].any()) changed.push_back(p);
       fresh_[p].set(k);
       seen_[p].set(k);
-      if (count_[p] > 1) own_[p].set(k);  // the others of its class are farther than it is
+      if (count_[p] > 1 && level_[p] <= depth_) own_[p].set(k);  // by its name; the others of its class are farther than it is
     }
     std::vector<Place> by_level(places);
     std::iota(by_level.begin(), by_level.end(), Place{0});

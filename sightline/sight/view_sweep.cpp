@@ -211,6 +211,7 @@ bool ViewSweep::run() {
   for (Vertex a = 0; a < layout.tokens; ++a) {
     if (orbit[a] == a && !complete[a]) roots.push_back(a);
   }
+  if (drop_alone(layout, depth_, [this](Vertex a) { return is_alone(a); }, roots, budget_)) own_classes = false;  // of the others' views only some isomorphisms matter
   if (roots.empty()) return true;
   const bool open = own_classes && records->open.contains(depth_);  // tried before, for another question
   if (!open && do_closed_parts_explain(layout, *question_.layout_group, depth_, roots, symmetric_class(), is_symmetry, budget_)) return explained();
@@ -479,7 +480,7 @@ bool ViewSweep::covers(const RootColours& first, const RootColours& second) cons
 }
 
 bool ViewSweep::visit_root(Vertex a, const ViewColours::Colours& colours) {
-  if (colours.at.discrete || covers(colours.at, colours.at)) return true;
+  if (colours.at.discrete || is_alone(a) || covers(colours.at, colours.at)) return true;
   const bool passes_layout_group = holds_layout_group() || question_.target_class == ClassKind::all;
   if (passes_layout_group && do_many_generators_fix(*question_.layout_group, a) && does_cell_explain(maker_->make(a, budget_), a, *question_.layout, *question_.layout_group, budget_)) return true;
   searched_.push_back(a);

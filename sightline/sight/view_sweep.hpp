@@ -12,6 +12,7 @@
 #include "sightline/sight/product_views.hpp"
 #include "sightline/sight/rooted.hpp"
 #include "sightline/sight/view_colours.hpp"
+#include "sightline/sight/wanted_pairs.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 #include "sightline/symmetry/structure.hpp"
 
@@ -28,6 +29,8 @@ public:
   /// One orbit, and W(a) = {a} for every a: whatever takes one token to another is explained, and nobody need see anybody else. Sums over G of
   /// g(a) - g(j) are 0 within an orbit, so that this holds for all causal targets whose group is transitive (docs/theory.md 16.93).
   [[nodiscard]] bool own_only() const { return own_only_; }
+  /// W(a) = {a}, as far as is known at once?
+  [[nodiscard]] bool own_only(Vertex a) const { return own_only_ || (pairs_ && pairs_->own_only(a)); }
   /// False: the permutation moves nothing of W(a), so that the identity does what it does. O(tokens moved).
   [[nodiscard]] bool may_be_moved(Vertex a, const group::Permutation& tau) const;
   /// By token. Good until it is asked about another token; one thread at a time.
@@ -36,16 +39,13 @@ public:
   [[nodiscard]] const PartedClass* parts() const { return parts_.get(); }
 
 private:
-  /// The class's sets without the pairs that G moves out of the class: n times as many steps as generators move tokens.
-  [[nodiscard]] std::vector<std::vector<bool>> shrink() const;
-
   [[nodiscard]] std::vector<bool> list(Vertex a) const;
 
   const ViewQuestion& question_;
   const Budget budget_;  ///< its own: what the sets take is given back when they go
   bool everything_ = false, own_only_ = false;
   std::shared_ptr<const PartedClass> parts_;
-  std::vector<std::vector<bool>> sets_;  // empty: as the class says, or as parts_ does
+  std::optional<WantedPairs> pairs_;  // none: as the class says, or as parts_ does
   mutable std::optional<std::pair<Vertex, std::vector<bool>>> last_;  // many maps of one view are asked about one after another
 };
 
@@ -67,6 +67,8 @@ protected:
   [[nodiscard]] virtual bool explains(const Move& move) const = 0;
   /// Does the permutation move nothing that matters to a? Asked before moves are written down.
   [[nodiscard]] virtual bool leaves(Vertex, const group::Permutation&) const { return false; }
+  /// Does nothing but a itself matter to a? Then no symmetry of its view does (docs/theory.md 16.118).
+  [[nodiscard]] virtual bool is_alone(Vertex) const { return false; }
   /// Numbers tokens so that every permutation within equal numbers is in the group.
   [[nodiscard]] virtual const std::vector<Vertex>& symmetric_class() const = 0;
   /// A move outside of the group; false stops the sweep.
@@ -217,6 +219,10 @@ std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const grou
 [[nodiscard]] bool does_cell_explain(Rooted rooted, Vertex root, const Layout& layout, const group::Group& layout_group, const Budget& budget);
 /// Is that worth asking? A search finds few generators as quickly as a view is refined.
 [[nodiscard]] bool do_many_generators_fix(const group::Group& layout_group, Vertex root);
+
+/// Takes away the roots, among those where is_alone says that nothing but the root matters, that see as many vertices as no other root: no isomorphism of views takes such a root to another
+/// (docs/theory.md 16.118). @return  are there any where it says so?
+bool drop_alone(const Layout& layout, std::uint64_t depth, const std::function<bool(Vertex)>& is_alone, std::vector<Vertex>& roots, const Budget& budget);
 
 /// Takes away the roots that hold all rows of what they see, where all reading ends in one set that reads itself, rows name all vertices beside it, and its own rows have
 /// no more symmetries than the layout (docs/theory.md 16.105). Were there any? Two reaches, O(runs), and one search on that set.

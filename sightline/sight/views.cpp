@@ -51,6 +51,7 @@ protected:
     return member().contains(group::Permutation::from_images(to));
   }
   bool leaves(Vertex a, const group::Permutation& tau) const override { return !wanted_.may_be_moved(a, tau); }
+  bool is_alone(Vertex a) const override { return wanted_.own_only(a); }
   const std::vector<Vertex>& symmetric_class() const override { return number_; }
   bool found(const Move& move) override {
     collision_ = move;

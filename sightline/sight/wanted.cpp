@@ -27,15 +27,17 @@ std::vector<bool> to_members(const std::vector<layout::Run>& runs, Vertex tokens
 UnseenPairs count_pairs(const ViewQuestion& question, const WantedTokens& wanted, std::uint64_t depth, bool ordinary_only, bool first_only, const Budget& budget) {
   UnseenPairs result;
   const Vertex tokens = question.layout->tokens;
-  constexpr Vertex most_tokens = 8192;
-  if (wanted.parts() != nullptr && tokens > most_tokens) throw OutOfReach("what tokens of parts are to see beside a BOS is compared on at most 8,192 tokens");
+  constexpr std::uint64_t most_compared = 5'000'000'000;
+  if (std::uint64_t{tokens} * tokens > most_compared) throw OutOfReach("what a symmetric target lets tokens use is compared with what they see in at most 5 10^9 steps");
   std::vector<Vertex> alike(tokens, 1);  // how many tokens this one stands for
   if (question.target == question.layout_group && !ordinary_only) {
     alike.assign(tokens, 0);
     for (Vertex a = 0; a < tokens; ++a) ++alike[question.target->orbit[a]];
   }
+  // Who sees all that the class allows sees what is wanted of it, and everybody sees itself.
+  const std::vector<Vertex> unseen = compute_unseen(*question.layout, depth, {question.target_class, ordinary_only}, budget);
   for (Vertex a = 0; a < tokens; ++a) {
-    if (alike[a] == 0) continue;
+    if (alike[a] == 0 || unseen[a] == 0 || wanted.own_only(a)) continue;
     budget.poll();
     const std::vector<bool> needed = wanted.of(a), seen = to_members(compute_view(*question.layout, depth, a, budget), tokens);
     for (Vertex j = ordinary_only ? 1 : 0; j < tokens; ++j) {

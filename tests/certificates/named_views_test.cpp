@@ -48,6 +48,36 @@ Layout draw_irregular(std::mt19937_64& random) {
   return layout;
 }
 
+/// The same few tokens two or three times, with twins among them; an arc or two that only one of the copies has, and tokens that see themselves.
+Layout draw_copies(std::mt19937_64& random) {
+  const auto draw = [&](std::uint64_t limit) { return static_cast<Vertex>(random() % limit); };
+  const Vertex size = 3 + draw(2), copies = 2 + draw(2) / (size - 2), alone = draw(3), tokens = size * copies + alone;
+  std::vector<std::vector<bool>> reads(tokens, std::vector<bool>(tokens, false));
+  const Vertex twins = 1 + draw(2), pairs = 1 + draw(2 * size);
+  const auto link = [&](Vertex x, Vertex y) {  // x, y < size; tokens below 2 twins stand for their class
+    for (Vertex c = 0; c < copies; ++c) {
+      const auto list = [&](Vertex t) { return t < 2 * twins && t / 2 * 2 + 1 < size ? std::vector<Vertex>{t / 2 * 2, t / 2 * 2 + 1} : std::vector<Vertex>{t}; };
+      for (const Vertex i : list(x)) {
+        for (const Vertex j : list(y)) reads[c * size + i][c * size + j] = reads[c * size + j][c * size + i] = true;
+      }
+    }
+  };
+  for (Vertex k = 0; k < pairs; ++k) link(draw(size), draw(size));
+  for (Vertex more = 1 + draw(4); more > 0; --more) {
+    const Vertex i = draw(size), j = draw(size), c = draw(copies);
+    reads[c * size + i][c * size + j] = true;
+  }
+  for (Vertex i = size * copies; i < tokens; ++i) reads[i][draw(2) == 0 ? i : draw(tokens)] = true;
+  std::vector<std::vector<oracle::Head>> layers(1, std::vector<oracle::Head>(1));
+  for (const auto& row : reads) {
+    layers[0][0].rows.emplace_back();
+    for (Vertex j = 0; j < tokens; ++j) {
+      if (row[j]) layers[0][0].rows.back().push_back(j);
+    }
+  }
+  return oracle::make_layout(tokens, 0, layers);
+}
+
 }  // namespace
 
 TEST_CASE("views in which names fix what is read have no isomorphisms but those of twins") {
@@ -56,6 +86,7 @@ TEST_CASE("views in which names fix what is read have no isomorphisms but those 
     checker::drop_named(layout, convert::to_checker(group).group, depth, roots, 1);
   };
   require_dropped(115, 6, draw_irregular, drop, drop_there);
+  require_dropped(1150, 4, draw_copies, drop, drop_there);
 }
 
 }  // namespace sightline::sight
