@@ -255,6 +255,39 @@ def nested(rng, n):
     return n, together(rng, layers)
 
 
+def copies(rng, n):
+    """A few tokens, twins among them, several times over, all but alike: arcs that only one of the copies has, sometimes one from copy to copy or a token that all read or that reads all."""
+    size = rng.randint(2, max(2, min(6, n // 2)))
+    count, layers = max(2, n // size), []
+    hubs = rng.choice([0, 0, 0, 1])
+    n = size * count + hubs
+    order = list(range(n)) if rng.random() < 0.5 else rng.sample(range(n), n)
+    twins = rng.choice([0, 1, 1, 2])
+    kind = lambda t: t - t % 2 if t < 2 * twins and t - t % 2 + 1 < size else t
+    for _ in range(rng.choice([1, 1, 2])):
+        both, loops = rng.random() < 0.6, rng.random() < 0.3
+        arcs = {(kind(x), kind(y)) for x, y in ((rng.randrange(size), rng.randrange(size)) for _ in range(rng.randint(1, 2 * size)))}
+        arcs |= {(y, x) for x, y in arcs} if both else set()
+        reads = [{i} if loops else set() for i in range(n)]
+        for c in range(count):
+            for x in range(size):
+                reads[c * size + x] |= {c * size + y for y in range(size) if (kind(x), kind(y)) in arcs}
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            i, part = rng.randrange(size * count), rng.random() < 0.8
+            j = i - i % size + rng.randrange(size) if part else rng.randrange(size * count)
+            (reads[i].discard if rng.random() < 0.3 else reads[i].add)(j)
+        for h in range(size * count, n):
+            reads[h] |= set(range(0, n, rng.choice([1, 1, size])))
+            for i in range(n):
+                if rng.random() < 0.9:
+                    reads[i].add(h)
+        moved = [None] * n
+        for i in range(n):
+            moved[order[i]] = {order[j] for j in reads[i]}
+        layers.append(rows(moved, n))
+    return n, together(rng, layers)
+
+
 def lattices(rng, n):
     """Windows and crosses on a grid whose tokens are numbered anyhow, sometimes beside one that all read and that reads all."""
     height = rng.randint(2, max(2, min(10, n // 3)))
@@ -314,7 +347,7 @@ def star(rng, n):
 
 
 FAMILIES = {**{name: alone(name) for name in ONE}, "mixed": mixed, "grids": grids, "video": video, "crosses": crosses, "packed": packed, "dilations": dilations, "segments": segments, "summaries": summaries,
-            "parts": parts, "clusters": clusters, "nested": nested, "lattices": lattices, "digits": digits, "butterfly": butterfly, "star": star}
+            "parts": parts, "clusters": clusters, "nested": nested, "copies": copies, "lattices": lattices, "digits": digits, "butterfly": butterfly, "star": star}
 
 
 def combine(rng, patterns):
