@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_pieces = std::size_t{1} << 23;
 constexpr Threshold<std::size_t> most_steps_named{4, 1, "view steps"};
-constexpr Threshold<Vertex> short_run{8, 2, "view runs"};
+constexpr Threshold<Vertex> short_run{4, 2, "view runs"};
 
 std::uint64_t weigh(std::int64_t colour) { return mix(static_cast<std::uint64_t>(colour)) | 1; }
 

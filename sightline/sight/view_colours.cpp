@@ -16,7 +16,7 @@ constexpr std::uint64_t most_pieces = std::uint64_t{1} << 23;
 /// Steps whose runs are kept whole, 1 included; runs with further steps are cut.
 constexpr Threshold<std::size_t> most_steps{4, 1, "view steps"};
 /// Runs with steps of at most this length are cut.
-constexpr Threshold<Vertex> short_run{8, 2, "view runs"};
+constexpr Threshold<Vertex> short_run{4, 2, "view runs"};
 
 bool repeats_colour(const std::vector<layout::ColouredRun>& row, std::vector<std::int64_t>& colours) {
   colours.clear();
