@@ -271,8 +271,8 @@ struct Order {
 /// where a sample says that it is not, or rows are few runs already. O(runs).
 std::optional<Order> sort_by_readers(Lists& lists, Vertex n) {
   constexpr Threshold<std::uint64_t> runs_per_list{16, 1, "natural order"}, most_left{4, 1, "natural order"};
-  constexpr std::uint32_t samples = 64;
-  if (lists.runs() < runs_per_list * lists.count()) return std::nullopt;
+  constexpr std::uint32_t samples = 64, shortest = 64;  // a row that begins where the line does holds half of it on average: shorter ones need not be looked at
+  if (lists.runs() < runs_per_list * lists.count() || shortest * lists.listed() < std::uint64_t{n} * lists.count()) return std::nullopt;
   std::vector<std::uint32_t> read_by_list(lists.count(), 0);
   for (const auto& read : lists.read_by()) {
     for (const std::uint32_t list : read) ++read_by_list[list];
