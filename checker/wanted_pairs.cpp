@@ -149,6 +149,7 @@ void WantedPairs::find_ascending(const Group& group) {
 
 /// Whatever the group makes of a pair that is not wanted is not.
 void WantedPairs::drop_moved(const Images& images) {
+  const std::vector<std::vector<bool>> in_class = wanted_;  // pairs that are lost on the way go on at once
   std::vector<std::pair<Vertex, Vertex>> open;
   const auto drop_images = [&](Vertex a, Vertex j) {
     const auto drop = [&](Vertex b, Vertex k) {
@@ -167,7 +168,7 @@ void WantedPairs::drop_moved(const Images& images) {
   };
   for (Vertex a = 0; a < wanted_.size(); ++a) {
     for (Vertex j = 0; j < wanted_.size(); ++j) {
-      if (a == j || wanted_[a][j]) continue;
+      if (a == j || in_class[a][j]) continue;
       poll();
       drop_images(a, j);
       while (!open.empty()) {

@@ -221,8 +221,8 @@ private:
   /// Roots whose views hashes do not tell apart; visits every root, as long as `visit` says to go on, unless the layout is rigid.
   template <class Visit>
   Alike find_alike(const std::vector<Vertex>& number, const Visit& visit) {
-    if (!equal_ && records_ != nullptr && records_->explained.contains(depth_) && sight::are_classes_uniform(layout_group_, number)) return {};
     if (!equal_ && records_ != nullptr) {
+      if (records_->explained.contains(depth_) && sight::are_classes_uniform(layout_group_, number)) return {};
       if (const auto told = records_->told.find(depth_); told != records_->told.end() && told->second == number) return {};
     }
     if (sight::do_translates_explain(layout_, depth_, budget_) || sight::do_offsets_explain(layout_, depth_, budget_) || do_crosses_explain()) return {};
@@ -487,14 +487,14 @@ void SightEvidence::add_views(const ViewQuestion& question, std::uint64_t depth)
   const sight::Limit limit = sight::compute_limit(question, budget_);
   if (limit.everything && depth >= limit.depth) return;
   if (depth >= limit.depth && layout_group_.is_trivial() && sight::do_rows_name_tokens(layout_, budget_)) return;
-  if (sight::wants_own_token_only(question, budget_)) return;
+  const sight::WantedTokens wanted(question, budget_);
+  if (wanted.own_only()) return;
   ViewWriter writer(layout_, layout_group_, rows_, std::min(depth, limit.depth), records_, budget_);
   // The checker knows a target by what the file says: symmetric classes that only our analysis found do not cover anything there.
   std::vector<Vertex> number(layout_.tokens);
   std::iota(number.begin(), number.end(), Vertex{0});
   if (question.target == question.layout_group) number = sight::number_symmetric_classes(*question.target);
   // Without a collision, a target of class `all` has every symmetry of the layout.
-  const sight::WantedTokens wanted(question, budget_);
   json views = writer.write(number, question.target == question.layout_group || question.target_class == sight::ClassKind::all, &wanted);
   if (!views.empty()) evidence_["views"][question_key(question)][std::to_string(depth)] = std::move(views);
 }

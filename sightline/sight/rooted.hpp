@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -64,6 +65,10 @@ struct Limit {
 [[nodiscard]] std::vector<bool> find_complete_roots(const Layout& layout, std::uint64_t depth, const Budget& budget);
 /// The same, from the records of the layout where they stand there.
 [[nodiscard]] std::vector<bool> recall_complete_roots(const Layout& layout, std::uint64_t depth, const ViewRecords* records, const Budget& budget);
+
+/// Takes away the roots, among those where is_alone says that nothing but the root matters, that see as many vertices as no other root: no isomorphism of views takes such a root to another
+/// (docs/theory.md 16.118). @return  are there any where it says so?
+bool drop_alone(const Layout& layout, std::uint64_t depth, const std::function<bool(Vertex)>& is_alone, std::vector<Vertex>& roots, const Budget& budget);
 
 /// Colours that every isomorphism of rooted structures preserves: refinement of 64-bit hashes along visible rows, both ways,
 /// until the number of colours stands still. Different hashes prove that vertices differ; equal ones prove nothing.

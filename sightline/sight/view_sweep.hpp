@@ -220,10 +220,6 @@ std::vector<std::uint64_t> drop_partly_complete(const Layout& layout, const grou
 /// Is that worth asking? A search finds few generators as quickly as a view is refined.
 [[nodiscard]] bool do_many_generators_fix(const group::Group& layout_group, Vertex root);
 
-/// Takes away the roots, among those where is_alone says that nothing but the root matters, that see as many vertices as no other root: no isomorphism of views takes such a root to another
-/// (docs/theory.md 16.118). @return  are there any where it says so?
-bool drop_alone(const Layout& layout, std::uint64_t depth, const std::function<bool(Vertex)>& is_alone, std::vector<Vertex>& roots, const Budget& budget);
-
 /// Takes away the roots that hold all rows of what they see, where all reading ends in one set that reads itself, rows name all vertices beside it, and its own rows have
 /// no more symmetries than the layout (docs/theory.md 16.105). Were there any? Two reaches, O(runs), and one search on that set.
 bool drop_grounded(const Layout& layout, const group::Group& layout_group, std::uint64_t depth, std::vector<Vertex>& roots, ViewRecords& records, const Budget& budget);

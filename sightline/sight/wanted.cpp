@@ -56,8 +56,6 @@ std::uint64_t compute_stable_depth(const Layout& layout, const Budget& budget) {
   return compute_class_reach(layout, {ClassKind::seen, false}, budget).layers.value_or(0);
 }
 
-bool wants_own_token_only(const ViewQuestion& question, const Budget& budget) { return moves_class(question) && WantedTokens(question, budget).own_only(); }
-
 Connected compute_wanted_reach(const ViewQuestion& question, bool ordinary_only, const Budget& budget) {
   if (!moves_class(question)) return compute_class_reach(*question.layout, {question.target_class, ordinary_only}, budget);
   const WantedTokens wanted(question, budget);

@@ -70,7 +70,7 @@ WantedPairs WantedPairs::make_causal(const group::Group& group, const Budget& bu
   if (!result.unite(group)) result.separate(group.degree);
   const Moves moves = result.list_moves(group);
   result.check_steps(moves);
-  budget.ask(std::uint64_t{result.units_.size()} * result.units_.size() / 8);
+  budget.ask(std::uint64_t{result.units_.size()} * result.units_.size() / 4);  // and a copy
   for (const Unit& u : result.units_) {
     std::vector<bool>& set = result.sets_.emplace_back();
     for (const Unit& v : result.units_) set.push_back(v.most < u.least);
@@ -172,6 +172,7 @@ void WantedPairs::check_steps(const Moves& moves) const {
 
 // Whatever G makes of a pair that is not in the class is not wanted.
 void WantedPairs::shrink(const Moves& moves, const Budget& budget) {
+  const std::vector<std::vector<bool>> allowed = sets_;  // each pair is moved on once: in its turn, or when it is dropped
   std::vector<std::pair<Vertex, Vertex>> open;
   const auto drop = [&](Vertex a, Vertex j) {
     if (!sets_[a][j]) return;
@@ -180,7 +181,7 @@ void WantedPairs::shrink(const Moves& moves, const Budget& budget) {
   };
   for (Vertex a = 0; a < units_.size(); ++a) {
     for (Vertex j = 0; j < units_.size(); ++j) {
-      if (j == a || sets_[a][j]) continue;
+      if (j == a || allowed[a][j]) continue;
       budget.poll();
       move_pair(moves, a, j, drop);
       while (!open.empty()) {
@@ -190,10 +191,7 @@ void WantedPairs::shrink(const Moves& moves, const Budget& budget) {
       }
     }
   }
-  for (Vertex a = 0; a < units_.size(); ++a) {
-    const bool itself = sets_[a][a];
-    is_apart_.push_back(std::count(sets_[a].begin(), sets_[a].end(), true) == (itself ? 1 : 0));
-  }
+  for (Vertex a = 0; a < units_.size(); ++a) is_apart_.push_back(std::count(sets_[a].begin(), sets_[a].end(), true) == (sets_[a][a] ? 1 : 0));
 }
 
 std::vector<bool> WantedPairs::list(Vertex a) const {

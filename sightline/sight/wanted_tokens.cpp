@@ -26,7 +26,7 @@ WantedTokens::WantedTokens(const ViewQuestion& question, const Budget& budget) :
   } else {
     constexpr Vertex most_tokens = 8192;
     if (question.layout->tokens > most_tokens) throw OutOfReach("a symmetric target in a class other than `all` or `causal` is compared on at most 8,192 tokens");
-    budget_.ask(std::uint64_t{question.layout->tokens} * question.layout->tokens / 8);
+    budget_.ask(std::uint64_t{question.layout->tokens} * question.layout->tokens / 4);  // and a copy
     std::vector<std::vector<bool>> sets;
     for (Vertex a = 0; a < question.layout->tokens; ++a) sets.push_back(list(a));
     pairs_ = WantedPairs::make(*question.target, std::move(sets), budget_);
