@@ -5,6 +5,7 @@
 #include <span>
 
 #include "sightline/base/threshold.hpp"
+#include "sightline/layout/neighbour_chain.hpp"
 
 namespace sightline::layout {
 
@@ -46,24 +47,33 @@ public:
     place_.assign(n_, none);
   }
 
-  /// Is some other row much like this one, for nearly all of a few tokens?
-  bool is_worth_it() {
-    constexpr Vertex samples = 32, dissenters = 4;
-    constexpr std::uint64_t likeness = 4;
+  enum class Likeness : std::uint8_t { none, half, much };
+  /// Of nearly all of a few tokens: has some other row half of what this one has, or all but a quarter?
+  Likeness sample() {
+    constexpr Vertex dissenters = 4;
+    constexpr std::uint64_t much = 4;
     std::uint64_t work = 0;
-    Vertex alike = 0, asked = 0;
+    Vertex much_alike = 0, half_alike = 0, asked = 0;
     for (Vertex k = 0; k < samples; ++k) {
       const auto i = static_cast<Vertex>(std::uint64_t{k} * n_ / samples);
       if (aside_[i]) continue;
       ++asked;
       for (const std::uint32_t member : row(i)) work += column_end_[member] - column_begin_[member];
-      if (work > sampled_arcs) return false;
+      if (work > sampled_arcs) return Likeness::none;
       move_to(i, {});
-      if (const auto best = find_next(i); best && likeness * best->second <= row(i).size()) ++alike;
+      met_by_sample_ += active_.size();
+      if (const auto best = find_next(i)) {
+        much_alike += much * best->second <= row(i).size() ? 1 : 0;
+        half_alike += best->second <= row(i).size() ? 1 : 0;
+      }
       leave(i);
     }
-    return asked > 0 && alike + dissenters >= asked;
+    if (asked == 0 || half_alike + dissenters < asked) return Likeness::none;
+    return much_alike + dissenters < asked ? Likeness::half : Likeness::much;
   }
+
+  /// Are those that are at all like the last one too many to be gone through at each step? To be asked after sample().
+  [[nodiscard]] bool is_too_long() const { return met_by_sample_ / samples * n_ > most_work(); }
 
   std::optional<std::vector<Vertex>> walk() {
     std::vector<Vertex> by_length, order;
@@ -71,8 +81,6 @@ public:
       if (!aside_[i]) by_length.push_back(i);
     }
     std::stable_sort(by_length.begin(), by_length.end(), [this](Vertex a, Vertex b) { return row(a).size() < row(b).size(); });
-    constexpr std::uint64_t most_steps = 32;
-    const std::uint64_t most_work = most_steps * (members_.size() + n_);
     placed_.assign(n_, false);
     std::optional<Vertex> last;
     for (std::size_t start = 0; order.size() < by_length.size();) {
@@ -89,7 +97,7 @@ public:
       placed_[*next] = true;
       order.push_back(*next);
       last = next;
-      if (work_ > most_work) return std::nullopt;
+      if (work_ > most_work()) return std::nullopt;
     }
     for (Vertex i = 0; i < n_; ++i) {
       if (aside_[i]) order.push_back(i);
@@ -99,7 +107,12 @@ public:
 
 private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
+  static constexpr Vertex samples = 32;
 
+  [[nodiscard]] std::uint64_t most_work() const {
+    constexpr std::uint64_t most_steps = 32;
+    return most_steps * (members_.size() + n_);
+  }
   [[nodiscard]] std::span<const std::uint32_t> row(Vertex i) const { return std::span(members_).subspan(begin_[i], begin_[i + 1] - begin_[i]); }
 
   /// score: members in common with the current row; active_: who has any.
@@ -150,16 +163,22 @@ private:
   std::vector<Vertex> readers_, active_;
   std::vector<std::uint32_t> score_, place_;
   std::vector<bool> aside_, placed_;
-  std::uint64_t work_ = 0;
+  std::uint64_t work_ = 0, met_by_sample_ = 0;
 };
 
 }  // namespace
 
 std::optional<std::vector<Vertex>> chain_by_likeness(const JoinedRows& rows, std::uint32_t columns, const Budget& callers_budget) {
   const Budget budget = callers_budget;
-  Chain chain(rows, columns, budget);
-  if (!chain.is_worth_it()) return std::nullopt;
-  return chain.walk();
+  {
+    Chain chain(rows, columns, budget);
+    const Chain::Likeness likeness = chain.sample();
+    if (likeness == Chain::Likeness::none) return std::nullopt;
+    if (likeness == Chain::Likeness::much && !chain.is_too_long()) {
+      if (auto order = chain.walk()) return order;
+    }
+  }
+  return chain_by_neighbours(rows, budget);
 }
 
 }  // namespace sightline::layout

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "sightline/base/mix.hpp"
@@ -34,11 +35,16 @@ public:
       std::vector<Vertex> last(pattern.lists().size(), 0), size(pattern.lists().size(), 0);
       for (std::uint32_t l = 0; l < pattern.lists().size(); ++l) {
         if (!pattern.is_constant(l)) return false;
-        pattern.row_by(pattern.lists()[l], 0, row_);
-        runs_ += row_.size();
-        for (const Run& run : row_) {
-          last[l] = std::max(last[l], run.last);
-          size[l] += run.size();
+        const auto count_run = [&](Vertex first, Vertex end, Vertex step) {
+          ++runs_;
+          last[l] = std::max(last[l], end);
+          size[l] += (end - first) / step + 1;
+        };
+        if (const auto written = pattern.written(pattern.lists()[l]); !written.empty()) {
+          split_into_runs(written, count_run);
+        } else {
+          pattern.row_by(pattern.lists()[l], 0, row_);
+          for (const Run& run : row_) count_run(run.first, run.last, run.step);
         }
         listed_ += size[l];
       }
@@ -65,23 +71,37 @@ public:
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& read_by() const { return read_; }  ///< by relation and token: the list that it reads
   [[nodiscard]] std::uint32_t first_of(std::size_t relation) const { return first_[relation]; }
 
+  /// Its vertices, all of colour 1, where they are written out one by one; else nothing.
+  [[nodiscard]] std::span<const Vertex> written(std::uint32_t list) const {
+    const auto& [pattern, runs] = find(list);
+    return pattern->written(*runs);
+  }
   const std::vector<Run>& runs_of(std::uint32_t list) {
-    const auto relation = static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), list) - first_.begin()) - 1;
-    const Pattern& pattern = layout_.relations[relation].pattern();
-    pattern.row_by(pattern.lists()[list - first_[relation]], 0, row_);
+    const auto& [pattern, runs] = find(list);
+    pattern->row_by(*runs, 0, row_);
     budget_.poll();
     return row_;
   }
   const Members& members(std::uint32_t list) {
-    runs_of(list);
     members_.clear();
-    for (const Run& run : row_) {
+    if (const auto vertices = written(list); !vertices.empty()) {
+      budget_.poll();
+      for (const Vertex j : vertices) members_.emplace_back(j, 1);
+      return members_;
+    }
+    for (const Run& run : runs_of(list)) {
       for (std::uint64_t j = run.first; j <= run.last; j += run.step) members_.emplace_back(static_cast<Vertex>(j), run.colour);
     }
     return members_;
   }
 
 private:
+  [[nodiscard]] std::pair<const Pattern*, const Pattern::RunList*> find(std::uint32_t list) const {
+    const auto relation = static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), list) - first_.begin()) - 1;
+    const Pattern& pattern = layout_.relations[relation].pattern();
+    return {&pattern, &pattern.lists()[list - first_[relation]]};
+  }
+
   const Layout& layout_;
   const Budget& budget_;
   std::uint64_t runs_ = 0, listed_ = 0, arcs_ = 0;
@@ -277,8 +297,12 @@ std::optional<Order> sort_by_readers(Lists& lists, Vertex n) {
   for (const auto& read : lists.read_by()) {
     for (const std::uint32_t list : read) ++read_by_list[list];
   }
-  std::vector<std::int64_t> readers(std::size_t{n} + 1, 0);  // differences, then sums
+  std::vector<std::int64_t> readers(std::size_t{n} + 1, 0), single(n, 0);  // differences, then sums; of vertices one by one
   for (std::uint32_t list = 0; list < lists.count(); ++list) {
+    if (const auto written = lists.written(list); !written.empty()) {
+      for (const Vertex j : written) single[j] += read_by_list[list];
+      continue;
+    }
     for (const Run& run : lists.runs_of(list)) {
       for (std::uint64_t j = run.first, length = run.step == 1 ? run.size() : 1; j <= run.last; j += length * run.step) {
         readers[j] += read_by_list[list];
@@ -287,6 +311,7 @@ std::optional<Order> sort_by_readers(Lists& lists, Vertex n) {
     }
   }
   std::partial_sum(readers.begin(), readers.end(), readers.begin());
+  for (Vertex j = 0; j < n; ++j) readers[j] += single[j];
   std::vector<Vertex> order(n), place(n);
   std::iota(order.begin(), order.end(), Vertex{0});
   std::stable_sort(order.begin(), order.end(), [&](Vertex a, Vertex b) { return readers[a] > readers[b]; });
@@ -339,19 +364,22 @@ std::optional<Order> sort_by_rows(Lists& lists, Vertex n, bool is_scattered, con
   return std::nullopt;
 }
 
-/// How many vertices the row holds, if they are those of the first places, all of colour 1; else 0. O(runs), mostly, where it is not.
-Vertex measure_prefix(const std::vector<Run>& row, const std::vector<Vertex>& place) {
-  Vertex size = 0;
-  for (const Run& run : row) {
-    if (run.colour != 1) return 0;
-    size += run.size();
-  }
-  for (const Run& run : row) {
-    for (std::uint64_t j = run.first; j <= run.last; j += run.step) {
-      if (place[j] >= size) return 0;
+/// How many vertices the row holds, if they are those of the first places, all of colour 1; else 0. No other vertices so many have places whose sum is as small; `places_before` are sums of the
+/// places of the vertices before each. O(runs), and O(members) of those with steps and of rows that are written out.
+Vertex measure_prefix(Lists& lists, std::uint32_t list, const std::vector<Vertex>& place, const std::vector<std::uint64_t>& places_before) {
+  std::uint64_t size = 0, sum = 0;
+  if (const auto written = lists.written(list); !written.empty()) {
+    size = written.size();
+    for (const Vertex j : written) sum += place[j];
+  } else {
+    for (const Run& run : lists.runs_of(list)) {
+      if (run.colour != 1) return 0;
+      size += run.size();
+      if (run.step == 1) sum += places_before[run.last + 1] - places_before[run.first];
+      else for (std::uint64_t j = run.first; j <= run.last; j += run.step) sum += place[j];
     }
   }
-  return size;
+  return 2 * sum == size * (size - 1) ? static_cast<Vertex>(size) : 0;
 }
 
 /// Nothing where that is not worth it. O(members of the lists).
@@ -361,6 +389,8 @@ std::optional<Reordered> put_in_order(const Layout& layout, Lists& lists, Order 
   result.token = std::move(order.token);
   std::vector<Vertex> place(n);
   for (Vertex k = 0; k < n; ++k) place[result.token[k]] = k;
+  std::vector<std::uint64_t> places_before(std::size_t{n} + 1, 0);
+  for (Vertex j = 0; j < n; ++j) places_before[j + 1] = places_before[j] + place[j];
   result.layout = {n, 0, {}, {}, layout.layers, layout.order};
   for (const Vertex token : result.token) result.layout.vertex_colour.push_back(layout.vertex_colour[token]);
   std::uint64_t runs = 0;
@@ -373,7 +403,7 @@ std::optional<Reordered> put_in_order(const Layout& layout, Lists& lists, Order 
     std::vector<AffineRun> list_runs;
     MemberSorter sorter(n);
     for (std::uint32_t l = 0; l < relation.pattern().lists().size(); ++l) {
-      if (const Vertex size = measure_prefix(lists.runs_of(lists.first_of(r) + l), place); size > 0) {
+      if (const Vertex size = measure_prefix(lists, lists.first_of(r) + l, place, places_before); size > 0) {
         ++runs;
         written.push_back(builder.add_list_once(std::array{AffineRun{0, std::int64_t{size} - 1, n}}));
         continue;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 
+#include "sightline/base/error.hpp"
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/reach_planes.hpp"
 

@@ -183,12 +183,24 @@ TEST_CASE("natural order: windows, dilated ones and circles are gone along, rows
     }
     return rows;
   };
+  // Each row is nearly as much like those a stride away as like its neighbours', and a little like all.
+  const auto make_strided = [&](Vertex stride) {
+    std::vector<std::vector<Vertex>> rows(n);
+    for (Vertex i = 0; i < n; ++i) {
+      for (Vertex j = 0; j < n; ++j) {
+        if (i % stride == j % stride || (i < j ? j - i : i - j) <= stride) rows[i].push_back(j);
+      }
+    }
+    return rows;
+  };
   struct Case {
     std::string name;
     Rows rows;
     std::uint64_t most_runs;  ///< of a row, but for a few
   };
-  const std::vector<Case> cases{{"window", {make_windows(1, false, false, 0)}, 1},
+  const std::vector<Case> cases{{"strided both ways", {make_strided(64)}, 3},
+                                {"strided and window in turns", {make_strided(32), make_windows(1, false, false, 0)}, 3},
+                                {"window", {make_windows(1, false, false, 0)}, 1},
                                 {"dilated window", {make_windows(3, false, false, 0)}, 1},
                                 {"circle", {make_windows(1, true, false, 0)}, 1},
                                 {"window with tokens that all read and that read all", {make_windows(1, false, false, 1)}, 3},
