@@ -32,7 +32,7 @@ public:
     std::fill(mark_.begin(), mark_.end(), none);
   }
 
-  std::optional<std::vector<Vertex>> order() {
+  std::optional<GridOrder> order() {
     const std::size_t all = n_ - aside_.size();
     if (all == 0) return std::nullopt;
     std::vector<Vertex> line = walk_border();
@@ -48,7 +48,7 @@ public:
     }
     if (is_in_lines()) return std::nullopt;
     order_.insert(order_.end(), aside_.begin(), aside_.end());
-    return std::move(order_);
+    return GridOrder{std::move(order_), line.size()};
   }
 
 private:
@@ -158,7 +158,7 @@ private:
 
 }  // namespace
 
-std::optional<std::vector<Vertex>> order_as_grid(const JoinedRows& rows, const Budget& callers_budget) {
+std::optional<GridOrder> order_as_grid(const JoinedRows& rows, const Budget& callers_budget) {
   const Budget budget = callers_budget;
   // Corners see less than half of what others see, where much is seen: windows on a line are not copied.
   constexpr std::uint64_t much = 64;

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "sightline/base/mix.hpp"
+#include "sightline/layout/cell_order.hpp"
 #include "sightline/layout/grid_order.hpp"
 #include "sightline/layout/likeness_chain.hpp"
+#include "sightline/layout/pair_order.hpp"
 #include "sightline/layout/pattern_builder.hpp"
 
 namespace sightline::layout {
@@ -344,6 +346,23 @@ bool do_rows_move_along(Lists& lists, Vertex n) {
   return 2 * moves > samples;
 }
 
+/// By layer and token the one that it reads beside itself. Nothing where one reads more, or colours tell them apart.
+std::optional<std::vector<std::vector<Vertex>>> find_partners(Lists& lists, Vertex n) {
+  std::vector<std::vector<Vertex>> partner;
+  for (const auto& read : lists.read_by()) {
+    auto& joined = partner.emplace_back(n);
+    for (Vertex i = 0; i < n; ++i) {
+      joined[i] = i;
+      for (const auto& [member, colour] : lists.members(read[i])) {
+        if (member == i) continue;
+        if (joined[i] != i || colour != 1) return std::nullopt;
+        joined[i] = member;
+      }
+    }
+  }
+  return partner;
+}
+
 /// Rows that are mostly different; where neighbours stand in groups already, as along a curve that fills a grid, by the lines of a grid or not at all.
 std::optional<Order> sort_by_rows(Lists& lists, Vertex n, bool is_scattered, const Budget& budget) {
   JoinedRows rows;
@@ -358,7 +377,7 @@ std::optional<Order> sort_by_rows(Lists& lists, Vertex n, bool is_scattered, con
   if (is_scattered) {
     if (auto order = sort_by_depth(rows, n)) return Order{*std::move(order)};
   }
-  if (auto order = order_as_grid(rows, budget)) return Order{*std::move(order), true};
+  if (auto grid = order_as_grid(rows, budget)) return Order{std::move(grid->token), true};
   if (!is_scattered) return std::nullopt;
   if (auto order = chain_by_likeness(rows, static_cast<std::uint32_t>(lists.read_by().size() * n), budget)) return Order{*std::move(order)};
   return std::nullopt;
@@ -380,6 +399,18 @@ Vertex measure_prefix(Lists& lists, std::uint32_t list, const std::vector<Vertex
     }
   }
   return 2 * sum == size * (size - 1) ? static_cast<Vertex>(size) : 0;
+}
+
+/// Is every list read by its members and by nobody else?
+bool are_classes(Lists& lists, Vertex n) {
+  if (lists.listed() != std::uint64_t{n} * lists.read_by().size()) return false;
+  for (std::size_t r = 0; r < lists.read_by().size(); ++r) {
+    const std::uint32_t end = r + 1 < lists.read_by().size() ? lists.first_of(r + 1) : lists.count();
+    for (std::uint32_t list = lists.first_of(r); list < end; ++list) {
+      if (!std::ranges::all_of(lists.members(list), [&](const auto& member) { return lists.read_by()[r][member.first] == list; })) return false;
+    }
+  }
+  return true;
 }
 
 /// Nothing where that is not worth it. O(members of the lists).
@@ -435,12 +466,15 @@ std::optional<Reordered> put_in_order(const Layout& layout, Lists& lists, Order 
 std::optional<Order> sort_by_lists_or_rows(Lists& lists, const Layout& layout, const Budget& budget) {
   const Vertex n = layout.tokens;
   if (n < least_reordered) return std::nullopt;
+  if (lists.is_few() && lists.read_by().size() == 2 && are_classes(lists, n)) {
+    if (auto order = order_by_cells(lists.read_by()[0], lists.read_by()[1], budget)) return Order{*std::move(order), true};
+  }
   // Runs of one or two: blocks of a grid in rows are in a better order than one block behind the other.
   constexpr Threshold<std::uint64_t> members_of_two_runs{3, std::uint64_t{1} << 20, "natural order"}, members_of_two_groups{9, std::uint64_t{1} << 20, "natural order"};
   constexpr Threshold<std::uint64_t> runs_per_reader{4, std::uint64_t{1} << 20, "natural order"};
   const bool is_scattered = 2 * lists.listed() <= members_of_two_runs * lists.runs();
   if (!is_scattered && (lists.is_few() || 2 * lists.listed() > members_of_two_groups * lists.runs() || do_rows_move_along(lists, n))) return std::nullopt;
-  constexpr std::uint64_t most_chained = std::uint64_t{1} << 25;
+  constexpr std::uint64_t most_chained = std::uint64_t{1} << 26;
   if (lists.is_few()) {
     if (lists.runs() * runs_per_reader < n) return std::nullopt;
     budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));
@@ -448,6 +482,11 @@ std::optional<Order> sort_by_lists_or_rows(Lists& lists, const Layout& layout, c
   }
   if (lists.arcs() > most_chained || layout.relations.size() * std::uint64_t{n} > most_chained) return std::nullopt;
   budget.ask(8 * (std::uint64_t{n} + lists.arcs()));
+  if (lists.arcs() <= 2 * std::uint64_t{n} * lists.read_by().size()) {
+    const auto partners = find_partners(lists, n);
+    auto order = partners ? order_by_pairs(*partners, budget) : std::nullopt;
+    if (order) return Order{*std::move(order), true};
+  }
   return sort_by_rows(lists, n, is_scattered, budget);
 }
 

@@ -9,6 +9,7 @@
 #include "sightline/sight/reach_engine.hpp"
 #include "sightline/sight/root_hash.hpp"
 #include "sightline/sight/rooted.hpp"
+#include "sightline/sight/view_sweep.hpp"
 
 namespace sightline::sight {
 
