@@ -267,6 +267,76 @@ TEST_CASE("natural order: windows on a grid are gone through line by line, whate
   }
 }
 
+TEST_CASE("natural order: blocks of a grid and shifted ones are gone through line by line, whatever sides the cells have") {
+  struct Case {
+    Vertex height, width, side, shift;
+  };
+  for (const Case& c : {Case{64, 65, 7, 3}, Case{72, 60, 8, 4}, Case{70, 64, 6, 1}}) {
+    const Vertex n = c.height * c.width;
+    const auto make_blocks_of = [&](Vertex ahead) {
+      std::vector<std::vector<Vertex>> rows(n);
+      const auto block_of = [&](Vertex i) { return std::pair{(i / c.width + ahead) / c.side, (i % c.width + ahead) / c.side}; };
+      for (Vertex i = 0; i < n; ++i) {
+        for (Vertex j = 0; j < n; ++j) {
+          if (block_of(i) == block_of(j)) rows[i].push_back(j);
+        }
+      }
+      return rows;
+    };
+    const Rows rows{make_blocks_of(0), make_blocks_of(c.shift)};
+    // Tokens one block after the other have few runs as they are, and are put in lines as well.
+    std::vector<Vertex> by_blocks(n), name(n);
+    std::iota(by_blocks.begin(), by_blocks.end(), Vertex{0});
+    std::stable_sort(by_blocks.begin(), by_blocks.end(), [&](Vertex a, Vertex b) { return rows[0][a].front() < rows[0][b].front(); });
+    for (Vertex k = 0; k < n; ++k) name[by_blocks[k]] = k;
+    for (const auto& names : {shuffle(n, 3), name}) {
+      const Layout layout = make_layout(rename(rows, names));
+      const auto reordered = find_natural_order(layout, Budget{});
+      REQUIRE(reordered.has_value());
+      require_same(layout, *reordered);
+      // A block is a run on each of its lines, of lines that are equally far apart.
+      for (const Relation& relation : reordered->layout.relations) {
+        for (const Vertex k : {Vertex{0}, n / 3, n / 2, n - 1}) {
+          const std::vector<Run> row = relation.pattern().row(k);
+          Vertex size = 0;
+          for (const Run& run : row) size += run.size();
+          CHECK(row.size() <= 2 * c.side);
+          for (std::size_t at = 2; at < row.size(); ++at) CHECK(row[at].first - row[at - 1].first == row[1].first - row[0].first);
+          CHECK(size <= c.side * c.side);
+        }
+      }
+    }
+    CHECK_FALSE(find_natural_order(make_layout(rows), Budget{}).has_value());
+  }
+}
+
+TEST_CASE("natural order: a butterfly's tokens are numbered by bits") {
+  constexpr Vertex n = 4096;
+  Rows rows;
+  for (Vertex bit = 1; bit < n; bit *= 2) {
+    auto& layer = rows.emplace_back(n);
+    for (Vertex i = 0; i < n; ++i) layer[i] = {std::min(i, i ^ bit), std::max(i, i ^ bit)};
+  }
+  const Layout layout = make_layout(rename(rows, shuffle(n, 4)));
+  const auto reordered = find_natural_order(layout, Budget{});
+  REQUIRE(reordered.has_value());
+  require_same(layout, *reordered);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const Pattern& pattern = reordered->layout.relations[r].pattern();
+    for (Vertex k = 0; k < n; ++k) {
+      REQUIRE(pattern.reads(k, k ^ Vertex{1} << r));
+      REQUIRE(pattern.reads(k, k));
+    }
+    if (r > 0) CHECK(pattern.lists().size() == 2);  // neighbours share one run, which stays where it is
+  }
+  // One pair exchanged with another is no butterfly, and comes to no harm.
+  auto& last = rows.back();
+  std::swap(last[0][1], last[1][1]);
+  std::swap(last[n / 2][0], last[n / 2 + 1][0]);
+  const Layout other = make_layout(rename(rows, shuffle(n, 4)));
+  if (const auto found = find_natural_order(other, Budget{})) require_same(other, *found);
+}
+
 TEST_CASE("natural order: what is in order, may have an order that counts, or gains nothing, stays as it is") {
   constexpr Vertex n = 4096;
   const std::vector<Vertex> name = shuffle(n, 4);

@@ -1,0 +1,153 @@
+#include "sightline/layout/put_in_order.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "sightline/layout/moving_segments.hpp"
+#include "sightline/layout/pattern_builder.hpp"
+
+namespace sightline::layout {
+
+namespace {
+
+/// Sorts the members of one list after the other: marked, and read off 64 at a time.
+class MemberSorter {
+public:
+  explicit MemberSorter(Vertex vertices) : marks_(vertices / word + 1, 0), colour_(vertices) {}
+
+  void sort(Members& members) {
+    constexpr std::uint64_t words_per_member = 4;
+    if (marks_.size() > words_per_member * members.size()) return std::sort(members.begin(), members.end());
+    for (const auto& [vertex, colour] : members) {
+      marks_[vertex / word] |= std::uint64_t{1} << vertex % word;
+      colour_[vertex] = colour;
+    }
+    members.clear();
+    for (std::size_t k = 0; k < marks_.size(); ++k) {
+      for (std::uint64_t left = std::exchange(marks_[k], 0); left != 0; left &= left - 1) {
+        const auto vertex = static_cast<Vertex>(k * word + static_cast<std::size_t>(std::countr_zero(left)));
+        members.emplace_back(vertex, colour_[vertex]);
+      }
+    }
+  }
+
+private:
+  static constexpr std::size_t word = 64;
+  std::vector<std::uint64_t> marks_;
+  std::vector<std::uint32_t> colour_;
+};
+
+/// How many vertices the row holds, if they are those of the first places, all of colour 1; else 0. No other vertices so many have places whose sum is as small; `places_before` are sums of the
+/// places of the vertices before each. O(runs), and O(members) of those with steps and of rows that are written out.
+Vertex measure_prefix(TokenLists& lists, std::uint32_t list, const std::vector<Vertex>& place, const std::vector<std::uint64_t>& places_before) {
+  std::uint64_t size = 0, sum = 0;
+  if (const auto written = lists.written(list); !written.empty()) {
+    size = written.size();
+    for (const Vertex j : written) sum += place[j];
+  } else {
+    for (const Run& run : lists.runs_of(list)) {
+      if (run.colour != 1) return 0;
+      size += run.size();
+      if (run.step == 1) sum += places_before[run.last + 1] - places_before[run.first];
+      else for (std::uint64_t j = run.first; j <= run.last; j += run.step) sum += place[j];
+    }
+  }
+  return 2 * sum == size * (size - 1) ? static_cast<Vertex>(size) : 0;
+}
+
+/// Rows of one relation, on places.
+class Rewriter {
+public:
+  Rewriter(TokenLists& lists, std::size_t relation, const std::vector<Vertex>& token, const std::vector<Vertex>& place, const Budget& budget)
+      : lists_(lists), read_(lists.read_by()[relation]), first_(lists.first_of(relation)), count_(lists.end_of(relation) - first_), token_(token), place_(place), places_before_(token.size() + 1, 0),
+        sorter_(static_cast<Vertex>(token.size())), builder_(static_cast<Vertex>(token.size()), budget) {
+    for (std::size_t j = 0; j < place.size(); ++j) places_before_[j + 1] = places_before_[j] + place[j];
+  }
+
+  /// Each list once, where some have several readers, else each reader's: what moves along with them is written down once.
+  Pattern write() {
+    const auto n = static_cast<Vertex>(token_.size());
+    if (2 * std::uint64_t{count_} >= n) {
+      std::vector<bool> is_counted(count_, false);
+      MovingSegments segments(builder_, n);
+      for (Vertex k = 0; k < n; ++k) {
+        place_row(read_[token_[k]]);
+        if (!is_counted[read_[token_[k]] - first_]) runs_ += row_.size();
+        is_counted[read_[token_[k]] - first_] = true;
+        segments.add(row_);
+      }
+      segments.finish();
+    } else {
+      std::vector<std::uint32_t> written;
+      for (std::uint32_t list = first_; list < first_ + count_; ++list) {
+        place_row(list);
+        runs_ += row_.size();
+        written.push_back(vertices_.empty() ? builder_.add_list_once(row_) : builder_.add_row_once(vertices_, colours_));
+      }
+      for (Vertex k = 0; k < n; ++k) builder_.add_segment(k, written[read_[token_[k]] - first_]);
+    }
+    return builder_.build();
+  }
+  [[nodiscard]] std::uint64_t runs() const { return runs_; }  ///< of each list once
+
+private:
+  /// row_, and where it is not that of the first places, what it is made of.
+  void place_row(std::uint32_t list) {
+    row_.clear();
+    vertices_.clear();
+    colours_.clear();
+    if (const Vertex size = measure_prefix(lists_, list, place_, places_before_); size > 0) {
+      row_.push_back({0, std::int64_t{size} - 1, static_cast<std::int64_t>(token_.size())});
+      return;
+    }
+    members_ = lists_.members(list);
+    for (auto& [vertex, colour] : members_) vertex = place_[vertex];
+    sorter_.sort(members_);
+    bool is_plain = true;
+    for (const auto& [vertex, colour] : members_) {
+      vertices_.push_back(vertex);
+      colours_.push_back(colour);
+      is_plain = is_plain && colour == 1;
+    }
+    if (is_plain) colours_.clear();
+    append_runs(vertices_, colours_, row_);
+  }
+
+  TokenLists& lists_;
+  const std::vector<std::uint32_t>& read_;
+  std::uint32_t first_, count_;
+  const std::vector<Vertex>& token_;
+  const std::vector<Vertex>& place_;
+  std::vector<std::uint64_t> places_before_;
+  MemberSorter sorter_;
+  PatternBuilder builder_;
+  std::uint64_t runs_ = 0;
+  std::vector<AffineRun> row_;
+  Members members_;
+  std::vector<Vertex> vertices_;
+  std::vector<std::uint32_t> colours_;
+};
+
+}  // namespace
+
+std::optional<Reordered> put_in_order(const Layout& layout, TokenLists& lists, Order order, const Budget& budget) {
+  const Vertex n = layout.tokens;
+  Reordered result;
+  result.token = std::move(order.token);
+  std::vector<Vertex> place(n);
+  for (Vertex k = 0; k < n; ++k) place[result.token[k]] = k;
+  result.layout = {n, 0, {}, {}, layout.layers, layout.order};
+  for (const Vertex token : result.token) result.layout.vertex_colour.push_back(layout.vertex_colour[token]);
+  std::uint64_t runs = 0;
+  for (std::size_t r = 0; r < layout.relations.size(); ++r) {
+    Rewriter rewriter(lists, r, result.token, place, budget);
+    result.layout.relations.emplace_back(rewriter.write(), Relative{}, layout.relations[r].cancels(), n);
+    runs += rewriter.runs();
+  }
+  constexpr Threshold<std::uint64_t> worth{2, 0, "natural order"};
+  if (!order.is_grid && runs * worth > lists.runs()) return std::nullopt;
+  return result;
+}
+
+}  // namespace sightline::layout
