@@ -224,13 +224,16 @@ bool ViewSweep::run() {
   if (!open && drop_told_by_rows(layout, symmetric_class(), depth_, roots, budget_) && roots.empty()) return explained();
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
   const bool passes_layout_group = !layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all);
+  bool needs_parts = false;  // the certificate has to show them
   if (passes_layout_group && !drop_partly_complete(layout, *question_.layout_group, depth_, roots, records, budget_).empty()) {
     if (roots.empty()) return true;
-    beyond_parts = std::exchange(own_classes, false);  // the certificate has to show the parts
+    needs_parts = true;
+    beyond_parts = std::exchange(own_classes, false);
   }
   ViewRecords unkept;
   if (passes_layout_group && drop_grounded(layout, *question_.layout_group, depth_, roots, records != nullptr ? *records : unkept, budget_)) {
     if (roots.empty()) return true;
+    needs_parts = true;
     beyond_parts = std::exchange(own_classes, false) || beyond_parts;
   }
   if (are_classes_uniform(*question_.layout_group, symmetric_class()) && drop_named(layout, *question_.layout_group, depth_, roots, budget_) && roots.empty()) return explained();
@@ -319,7 +322,7 @@ bool ViewSweep::run() {
     const ViewColours::Colours colours = colour(a);
     return covers(colours.at, colours.at);
   };
-  if (!first_only() && records != nullptr && searched_.size() <= most_again && std::ranges::all_of(searched_, is_told)) records->told[depth_] = symmetric_class();
+  if (!first_only() && !needs_parts && records != nullptr && searched_.size() <= most_again && std::ranges::all_of(searched_, is_told)) records->told[depth_] = symmetric_class();
   return true;
 }
 
