@@ -99,7 +99,7 @@ bool are_translates(const Relation& relation, const Offsets& offsets) {
 }
 
 bool do_readers_name_tokens(const Layout& layout, std::uint64_t depth, const std::vector<std::pair<std::size_t, Offsets>>& used, const std::vector<std::uint64_t>& first) {
-  constexpr std::uint64_t most_sums = 8, most_words = std::uint64_t{1} << 23;
+  constexpr std::uint64_t most_sums = 8, most_words = std::uint64_t{1} << 24;
   const std::int64_t n = layout.tokens;
   const std::vector<std::int64_t> latest = compute_latest(layout, depth, layout.tokens - 1);
   if (std::find(latest.begin(), latest.end(), -1) != latest.end()) return false;
