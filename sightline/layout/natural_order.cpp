@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "sightline/base/mix.hpp"
