@@ -81,16 +81,12 @@ public:
 
   /// Canonical text.
   void write(std::string& out) {
+    out_ = &out;
+    out += "{\"lists\":[";
     const auto& segments = pattern_.segments();
     for (std::size_t s = 0; s < segments.size(); ++s) {
       const std::int64_t end = s + 1 < segments.size() ? segments[s + 1].begin : pattern_.vertex_count();
       for (std::int64_t i = segments[s].begin; i < end;) i = write_piece(pattern_.lists()[segments[s].list], i, end);
-    }
-    out += "{\"lists\":[";
-    for (std::size_t number = 0; number < lists_.size(); ++number) {
-      out += number == 0 ? "[" : ",[";
-      append_joined(list_of(number), out);
-      out += ']';
     }
     out += "],\"segments\":[";
     append_joined(segments_, out);
@@ -136,24 +132,38 @@ private:
     return end;
   }
 
-  /// Its number. Lists stand one behind the other, and by their hashes in a table with gaps.
+  /// Its number. New ones are written; short ones are kept beside, long ones read again in the text. All are found by their hashes in a table with gaps.
   std::int64_t find_list(const WrittenList& list) {
     if (2 * lists_.size() >= slots_.size()) grow();
     const std::uint64_t hash = make_hash(list);
     std::size_t at = hash & (slots_.size() - 1);
     for (; slots_[at] != no_list; at = (at + 1) & (slots_.size() - 1)) {
-      const std::span<const WrittenRun> known = list_of(slots_[at]);
-      if (lists_[slots_[at]].hash == hash && std::ranges::equal(known, list)) return slots_[at];
+      if (lists_[slots_[at]].hash == hash && is_list(lists_[slots_[at]], list)) return slots_[at];
     }
     slots_[at] = static_cast<std::uint32_t>(lists_.size());
-    lists_.push_back({hash, pool_.size()});
-    pool_.insert(pool_.end(), list.begin(), list.end());
+    *out_ += lists_.empty() ? "[" : ",[";
+    const bool is_short = list.size() <= most_kept;
+    lists_.push_back({hash, is_short ? pool_.size() : out_->size(), static_cast<std::uint32_t>(list.size())});
+    if (is_short) pool_.insert(pool_.end(), list.begin(), list.end());
+    append_joined(list, *out_);
+    *out_ += ']';
     return slots_[at];
   }
 
-  [[nodiscard]] std::span<const WrittenRun> list_of(std::size_t number) const {
-    const std::size_t end = number + 1 < lists_.size() ? lists_[number + 1].begin : pool_.size();
-    return std::span(pool_).subspan(lists_[number].begin, end - lists_[number].begin);
+  struct List {
+    std::uint64_t hash;
+    std::size_t begin;  ///< in pool_, or in the text
+    std::uint32_t runs;
+  };
+  static constexpr std::size_t most_kept = 16;
+
+  [[nodiscard]] bool is_list(const List& known, const WrittenList& list) {
+    if (known.runs != list.size()) return false;
+    if (list.size() <= most_kept) return std::ranges::equal(std::span(pool_).subspan(known.begin, known.runs), list);
+    text_.clear();
+    append_joined(list, text_);
+    text_ += ']';
+    return out_->compare(known.begin, text_.size(), text_) == 0;
   }
 
   void grow() {
@@ -193,13 +203,11 @@ private:
     out.append(buffer, end);
   }
   const Pattern& pattern_;
+  std::string* out_ = nullptr;
+  std::string text_;  ///< of a list at hand
   std::vector<AffineRun> room_;
   std::vector<Stretch> own_, tail_;  ///< of the piece at hand
   WrittenList runs_;
-  struct List {
-    std::uint64_t hash;
-    std::size_t begin;  ///< in pool_
-  };
   static constexpr std::uint32_t no_list = ~std::uint32_t{0};
   std::vector<WrittenRun> pool_;
   std::vector<List> lists_;
