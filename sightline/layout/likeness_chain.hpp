@@ -1,26 +1,14 @@
 // Inside of natural_order.hpp: tokens in a row, each next to one whose rows are most like its own.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "sightline/base/budget.hpp"
-#include "sightline/layout/pattern.hpp"
+#include "sightline/layout/joined_rows.hpp"
 
 namespace sightline::layout {
-
-/// Whom each token reads, in all relations together: a member of relation r is r * tokens + the vertex. Sorted.
-struct JoinedRows {
-  std::vector<std::uint32_t> begin;  ///< by token, and the end
-  std::vector<std::uint32_t> members;
-
-  [[nodiscard]] Vertex tokens() const { return static_cast<Vertex>(begin.size() - 1); }
-  [[nodiscard]] std::uint32_t length(Vertex i) const { return begin[i + 1] - begin[i]; }
-  /// Tokens that read more, and members that more hold, say nothing about who is near: a quarter of all.
-  [[nodiscard]] std::uint32_t many() const { return std::max<std::uint32_t>(tokens() / 4, 8); }
-};
 
 /// The tokens in the order of a walk that goes on, from one of the shortest rows, to the token not yet met whose row differs least from the last one: windows and circles of them come out in their order,
 /// dilated ones residue by residue. Members that many rows hold, and tokens that read many, are set aside; these tokens come last. Where that takes too long to follow, or rows have no more than half in

@@ -1,43 +1,31 @@
 #include "sightline/layout/moving_segments.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sightline::layout {
 
 void MovingSegments::add(std::span<const AffineRun> runs) {
-  if (end_ > begin_ && (moves_.empty() ? is_first_step(runs) : follows(runs))) {
-    last_.assign(runs.begin(), runs.end());
-  } else {
+  if (end_ == begin_ + 1 && runs.size() == last_.size()) {  // the second one says how runs move, if it follows
+    std::vector<Moves> moves(runs.size());
+    for (std::size_t k = 0; k < runs.size(); ++k) moves[k] = {runs[k].lo_base == last_[k].lo_base + 1, runs[k].hi_base == last_[k].hi_base + 1};
+    if (follows(runs, moves)) moves_ = std::move(moves);
+  }
+  if (end_ == begin_ || !follows(runs, moves_)) {
     flush();
     first_.assign(runs.begin(), runs.end());
-    last_ = first_;
+    moves_.assign(runs.size(), {});
   }
+  last_.assign(runs.begin(), runs.end());
   ++end_;
 }
 
-/// Whether the row follows that of the only reader so far; how its runs move then.
-bool MovingSegments::is_first_step(std::span<const AffineRun> runs) {
-  if (runs.size() != last_.size() || runs.empty()) return false;
-  for (std::size_t k = 0; k < runs.size(); ++k) {
-    const std::int64_t lo = runs[k].lo_base - last_[k].lo_base, hi = runs[k].hi_base - last_[k].hi_base;
-    if (lo < 0 || lo > 1 || hi < 0 || hi > 1 || (lo != hi && runs[k].step != 1)) {
-      moves_.clear();
-      return false;
-    }
-    moves_.push_back({lo == 1, hi == 1});
-  }
-  if (follows(runs)) return true;
-  moves_.clear();
-  return false;
-}
-
-bool MovingSegments::follows(std::span<const AffineRun> runs) const {
-  const auto continues = [](const AffineRun& before, const AffineRun& now, const Moves& moves) {
-    return now.lo_base == before.lo_base + (moves.lo ? 1 : 0) && now.hi_base == before.hi_base + (moves.hi ? 1 : 0) && now.step == before.step && now.colour == before.colour;
-  };
+bool MovingSegments::follows(std::span<const AffineRun> runs, const std::vector<Moves>& moves) const {
   if (runs.size() != last_.size()) return false;
   for (std::size_t k = 0; k < runs.size(); ++k) {
-    if (!continues(last_[k], runs[k], moves_[k])) return false;
+    const AffineRun &before = last_[k], &now = runs[k];
+    if (now.lo_base != before.lo_base + (moves[k].lo ? 1 : 0) || now.hi_base != before.hi_base + (moves[k].hi ? 1 : 0) || now.step != before.step || now.colour != before.colour) return false;
+    if (moves[k].lo != moves[k].hi && now.step != 1) return false;
   }
   return true;
 }
@@ -62,7 +50,6 @@ void MovingSegments::flush() {
     builder_.add_segment(begin_, builder_.add_list_once(runs));
   }
   begin_ = end_;
-  moves_.clear();
 }
 
 void MovingSegments::write_out() {
@@ -74,8 +61,7 @@ void MovingSegments::write_out() {
     bool is_plain = true;
     for (std::size_t k = 0; k < first_.size(); ++k) {
       const std::int64_t steps = reader - begin_;
-      const bool lo = !moves_.empty() && moves_[k].lo, hi = !moves_.empty() && moves_[k].hi;
-      for (std::int64_t j = first_[k].lo_base + (lo ? steps : 0), end = first_[k].hi_base + (hi ? steps : 0); j <= end; j += first_[k].step) {
+      for (std::int64_t j = first_[k].lo_base + (moves_[k].lo ? steps : 0), end = first_[k].hi_base + (moves_[k].hi ? steps : 0); j <= end; j += first_[k].step) {
         members.push_back(static_cast<Vertex>(j));
         colours.push_back(first_[k].colour);
       }

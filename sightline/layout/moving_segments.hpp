@@ -23,8 +23,8 @@ private:
     bool lo = false, hi = false;
   };
 
-  [[nodiscard]] bool follows(std::span<const AffineRun> runs) const;
-  [[nodiscard]] bool is_first_step(std::span<const AffineRun> runs);
+  /// Is that the row of the reader behind the last one, if its runs move so?
+  [[nodiscard]] bool follows(std::span<const AffineRun> runs, const std::vector<Moves>& moves) const;
   void flush();
   void write_out();
 
@@ -32,7 +32,7 @@ private:
   Vertex vertices_;
   Vertex begin_ = 0, end_ = 0;  ///< the readers of the stretch
   std::vector<AffineRun> first_, last_;  ///< the rows of its first reader and of its last one
-  std::vector<Moves> moves_;  ///< by run, from two readers on
+  std::vector<Moves> moves_;  ///< by run; none as long as there is one reader
 };
 
 }  // namespace sightline::layout

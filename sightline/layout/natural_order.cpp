@@ -8,6 +8,7 @@
 #include "sightline/base/mix.hpp"
 #include "sightline/layout/cell_order.hpp"
 #include "sightline/layout/grid_order.hpp"
+#include "sightline/layout/joined_rows.hpp"
 #include "sightline/layout/likeness_chain.hpp"
 #include "sightline/layout/pair_order.hpp"
 #include "sightline/layout/put_in_order.hpp"
@@ -137,27 +138,20 @@ std::vector<Vertex> sort_by_lists(TokenLists& lists, Vertex n) {
 
 /// Where nobody comes to read itself through others: by the longest way that reading can take. Nothing elsewhere. O(arcs).
 std::optional<std::vector<Vertex>> sort_by_depth(const JoinedRows& rows, Vertex n) {
-  std::vector<std::uint32_t> unsettled(n, 0), begin(std::size_t{n} + 1, 0);
+  std::vector<std::uint32_t> unsettled(n, 0);
   std::vector<Vertex> settled;
-  const auto visit = [&](Vertex i, const auto& take) {
-    for (std::uint32_t k = rows.begin[i]; k < rows.begin[i + 1]; ++k) {
-      if (const Vertex j = rows.members[k] % n; j != i) take(j);
-    }
-  };
   for (Vertex i = 0; i < n; ++i) {
-    visit(i, [&](Vertex j) { ++unsettled[i], ++begin[j + 1]; });
+    rows.visit_row(i, [&](Vertex j) { unsettled[i] += j != i ? 1 : 0; });
     if (unsettled[i] == 0) settled.push_back(i);
   }
   if (settled.empty()) return std::nullopt;
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<Vertex> readers(begin.back());
-  std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1), depth(n, 0);
-  for (Vertex i = 0; i < n; ++i) visit(i, [&](Vertex j) { readers[next[j]++] = i; });
+  const JoinedReaders readers(rows);
+  std::vector<std::uint32_t> depth(n, 0);
   for (std::size_t k = 0; k < settled.size(); ++k) {
     const Vertex j = settled[k];
-    for (std::uint32_t at = begin[j]; at < begin[j + 1]; ++at) {
-      depth[readers[at]] = std::max(depth[readers[at]], depth[j] + 1);
-      if (--unsettled[readers[at]] == 0) settled.push_back(readers[at]);
+    for (const Vertex reader : readers.of(j)) {
+      depth[reader] = std::max(depth[reader], depth[j] + 1);
+      if (--unsettled[reader] == 0) settled.push_back(reader);
     }
   }
   if (settled.size() < n) return std::nullopt;

@@ -43,14 +43,8 @@ private:
 
 class NeighbourChain {
 public:
-  NeighbourChain(const JoinedRows& rows, const Budget& budget) : rows_(rows), n_(rows.tokens()), budget_(budget), by_count_(n_), begin_(std::size_t{n_} + 1, 0), preference_(n_) {
+  NeighbourChain(const JoinedRows& rows, const Budget& budget) : rows_(rows), n_(rows.tokens()), budget_(budget), readers_(rows), by_count_(n_), preference_(n_) {
     std::iota(preference_.begin(), preference_.end(), Vertex{0});
-    budget_.ask(rows.members.size() * 4 + std::uint64_t{n_} * 32);
-    for_each_arc([this](Vertex, Vertex j) { ++begin_[j + 1]; });
-    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-    readers_.resize(begin_.back());
-    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
-    for_each_arc([&](Vertex i, Vertex j) { readers_[next[j]++] = i; });
   }
 
   /// Twice: near its start a walk may not be able to tell, where the second one, which begins at the other end, has long gone past; there whoever the first one met later is taken.
@@ -64,7 +58,7 @@ public:
 private:
   std::optional<std::vector<Vertex>> walk() {
     by_count_ = ByCount(n_);
-    met_.assign(n_, false);
+    met_.clear();
     mark_.assign(n_, none);
     work_ = 0;
     std::vector<Vertex> order;
@@ -74,6 +68,7 @@ private:
       by_count_.add(i);
       ++left;
     }
+    for (Vertex i = 0; i < n_; ++i) met_.push_back(is_aside(i));
     constexpr std::uint64_t most_steps = 16;
     const std::uint64_t most_work = most_steps * (rows_.members.size() + n_);
     std::vector<Vertex> alike;
@@ -83,8 +78,8 @@ private:
       by_count_.remove(next);
       met_[next] = true;
       order.push_back(next);
-      for (std::uint32_t k = begin_[next]; k < begin_[next + 1]; ++k) {
-        if (!met_[readers_[k]]) by_count_.count_one(readers_[k]);
+      for (const Vertex reader : readers_.of(next)) {
+        if (!met_[reader]) by_count_.count_one(reader);
       }
       if (work_ > most_work) return std::nullopt;
     }
@@ -98,21 +93,6 @@ private:
 
   [[nodiscard]] bool is_aside(Vertex i) const { return rows_.length(i) > rows_.many(); }
 
-  template <class Visit>
-  void visit_members(Vertex i, Visit&& visit) const {
-    for (std::uint32_t k = rows_.begin[i]; k < rows_.begin[i + 1]; ++k) visit(rows_.members[k] % n_);
-  }
-  /// Those of tokens that are not set aside, but for a token's own.
-  template <class Visit>
-  void for_each_arc(Visit&& visit) const {
-    for (Vertex i = 0; i < n_; ++i) {
-      if (is_aside(i)) continue;
-      visit_members(i, [&](Vertex j) {
-        if (i != j) visit(i, j);
-      });
-    }
-  }
-
   Vertex choose(const std::vector<Vertex>& order, std::vector<Vertex>& alike) {
     std::uint32_t shortest = none;
     by_count_.visit_highest([&](Vertex i) {
@@ -125,12 +105,12 @@ private:
     const auto is_preferred = [this](Vertex a, Vertex b) { return preference_[a] < preference_[b]; };
     if (alike.size() == 1 || order.empty()) return *std::min_element(alike.begin(), alike.end(), is_preferred);
     const Vertex last = order.back();
-    visit_members(last, [&](Vertex j) { mark_[j] = last; });
+    rows_.visit_row(last, [&](Vertex j) { mark_[j] = last; });
     std::uint32_t most = 0;
     Vertex best = none;
     for (const Vertex i : alike) {
       std::uint32_t common = 0;
-      visit_members(i, [&](Vertex j) { common += mark_[j] == last ? 1 : 0; });
+      rows_.visit_row(i, [&](Vertex j) { common += mark_[j] == last ? 1 : 0; });
       work_ += rows_.length(i);
       if (best == none || common > most || (common == most && is_preferred(i, best))) most = common, best = i;
     }
@@ -140,12 +120,11 @@ private:
   const JoinedRows& rows_;
   Vertex n_;
   const Budget& budget_;
+  JoinedReaders readers_;
   ByCount by_count_;
-  std::vector<std::uint32_t> begin_;
-  std::vector<Vertex> readers_;
   std::vector<std::uint32_t> preference_;  ///< of those alike the least
   std::vector<Vertex> mark_;  ///< the last token whose row holds it
-  std::vector<bool> met_;
+  std::vector<bool> met_;  ///< or set aside
   std::uint64_t work_ = 0;
 };
 
@@ -153,6 +132,7 @@ private:
 
 std::optional<std::vector<Vertex>> chain_by_neighbours(const JoinedRows& rows, const Budget& callers_budget) {
   const Budget budget = callers_budget;
+  budget.ask(rows.members.size() * 4 + rows.begin.size() * 32);
   return NeighbourChain(rows, budget).walk_twice();
 }
 

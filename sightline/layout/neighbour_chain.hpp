@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sightline/base/budget.hpp"
-#include "sightline/layout/likeness_chain.hpp"
+#include "sightline/layout/joined_rows.hpp"
 
 namespace sightline::layout {
 

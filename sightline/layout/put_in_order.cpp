@@ -56,40 +56,43 @@ Vertex measure_prefix(TokenLists& lists, std::uint32_t list, const std::vector<V
   return 2 * sum == size * (size - 1) ? static_cast<Vertex>(size) : 0;
 }
 
-/// Rows of one relation, on places.
+/// Rows on places, one relation after the other.
 class Rewriter {
 public:
-  Rewriter(TokenLists& lists, std::size_t relation, const std::vector<Vertex>& token, const std::vector<Vertex>& place, const Budget& budget)
-      : lists_(lists), read_(lists.read_by()[relation]), first_(lists.first_of(relation)), count_(lists.end_of(relation) - first_), token_(token), place_(place), places_before_(token.size() + 1, 0),
-        sorter_(static_cast<Vertex>(token.size())), builder_(static_cast<Vertex>(token.size()), budget) {
-    for (std::size_t j = 0; j < place.size(); ++j) places_before_[j + 1] = places_before_[j] + place[j];
+  Rewriter(TokenLists& lists, const std::vector<Vertex>& token, const Budget& budget)
+      : lists_(lists), token_(token), place_(token.size()), places_before_(token.size() + 1, 0), sorter_(static_cast<Vertex>(token.size())), budget_(budget) {
+    for (Vertex k = 0; k < token.size(); ++k) place_[token[k]] = k;
+    for (std::size_t j = 0; j < token.size(); ++j) places_before_[j + 1] = places_before_[j] + place_[j];
   }
 
   /// Each list once, where some have several readers, else each reader's: what moves along with them is written down once.
-  Pattern write() {
+  Pattern write(std::size_t relation) {
     const auto n = static_cast<Vertex>(token_.size());
-    if (2 * std::uint64_t{count_} >= n) {
-      std::vector<bool> is_counted(count_, false);
-      MovingSegments segments(builder_, n);
-      for (Vertex k = 0; k < n; ++k) {
-        place_row(read_[token_[k]]);
-        if (!is_counted[read_[token_[k]] - first_]) runs_ += row_.size();
-        is_counted[read_[token_[k]] - first_] = true;
+    const std::vector<std::uint32_t>& read = lists_.read_by()[relation];
+    const std::uint32_t first = lists_.first_of(relation), end = lists_.end_of(relation);
+    PatternBuilder builder(n, budget_);
+    if (2 * std::uint64_t{end - first} >= n) {
+      std::vector<bool> is_counted(end - first, false);
+      MovingSegments segments(builder, n);
+      for (const Vertex token : token_) {
+        place_row(read[token]);
+        if (!is_counted[read[token] - first]) runs_ += row_.size();
+        is_counted[read[token] - first] = true;
         segments.add(row_);
       }
       segments.finish();
     } else {
       std::vector<std::uint32_t> written;
-      for (std::uint32_t list = first_; list < first_ + count_; ++list) {
+      for (std::uint32_t list = first; list < end; ++list) {
         place_row(list);
         runs_ += row_.size();
-        written.push_back(vertices_.empty() ? builder_.add_list_once(row_) : builder_.add_row_once(vertices_, colours_));
+        written.push_back(vertices_.empty() ? builder.add_list_once(row_) : builder.add_row_once(vertices_, colours_));
       }
-      for (Vertex k = 0; k < n; ++k) builder_.add_segment(k, written[read_[token_[k]] - first_]);
+      for (Vertex k = 0; k < n; ++k) builder.add_segment(k, written[read[token_[k]] - first]);
     }
-    return builder_.build();
+    return builder.build();
   }
-  [[nodiscard]] std::uint64_t runs() const { return runs_; }  ///< of each list once
+  [[nodiscard]] std::uint64_t runs() const { return runs_; }  ///< of each list once, of all relations that were written
 
 private:
   /// row_, and where it is not that of the first places, what it is made of.
@@ -115,13 +118,11 @@ private:
   }
 
   TokenLists& lists_;
-  const std::vector<std::uint32_t>& read_;
-  std::uint32_t first_, count_;
   const std::vector<Vertex>& token_;
-  const std::vector<Vertex>& place_;
+  std::vector<Vertex> place_;
   std::vector<std::uint64_t> places_before_;
   MemberSorter sorter_;
-  PatternBuilder builder_;
+  const Budget& budget_;
   std::uint64_t runs_ = 0;
   std::vector<AffineRun> row_;
   Members members_;
@@ -135,18 +136,12 @@ std::optional<Reordered> put_in_order(const Layout& layout, TokenLists& lists, O
   const Vertex n = layout.tokens;
   Reordered result;
   result.token = std::move(order.token);
-  std::vector<Vertex> place(n);
-  for (Vertex k = 0; k < n; ++k) place[result.token[k]] = k;
   result.layout = {n, 0, {}, {}, layout.layers, layout.order};
   for (const Vertex token : result.token) result.layout.vertex_colour.push_back(layout.vertex_colour[token]);
-  std::uint64_t runs = 0;
-  for (std::size_t r = 0; r < layout.relations.size(); ++r) {
-    Rewriter rewriter(lists, r, result.token, place, budget);
-    result.layout.relations.emplace_back(rewriter.write(), Relative{}, layout.relations[r].cancels(), n);
-    runs += rewriter.runs();
-  }
+  Rewriter rewriter(lists, result.token, budget);
+  for (std::size_t r = 0; r < layout.relations.size(); ++r) result.layout.relations.emplace_back(rewriter.write(r), Relative{}, layout.relations[r].cancels(), n);
   constexpr Threshold<std::uint64_t> worth{2, 0, "natural order"};
-  if (!order.is_grid && runs * worth > lists.runs()) return std::nullopt;
+  if (!order.is_grid && rewriter.runs() * worth > lists.runs()) return std::nullopt;
   return result;
 }
 

@@ -193,10 +193,9 @@ bool ViewSweep::run() {
   ViewRecords* const records = layout.has_equal_registers() ? nullptr : question_.records;
   bool own_classes = records != nullptr && question_.target == question_.layout_group;
   if (own_classes && records->explained.contains(depth_)) return true;
-  bool beyond_parts = false;
+  bool needs_parts = false;  // the certificate has to show them
   const auto explained = [&] {
-    if (own_classes) records->explained.insert(depth_);
-    else if (beyond_parts) records->explained_beyond_parts.insert(depth_);
+    if (own_classes) (needs_parts ? records->explained_beyond_parts : records->explained).insert(depth_);
     return true;
   };
   const auto is_symmetry = [this](const group::Permutation& tau) { return is_layout_symmetry(tau); };
@@ -224,23 +223,20 @@ bool ViewSweep::run() {
   if (!open && drop_told_by_rows(layout, symmetric_class(), depth_, roots, budget_) && roots.empty()) return explained();
   // Symmetries of the layout are passed over there: what was to be said about them is said when the sweep begins.
   const bool passes_layout_group = !layout.has_equal_registers() && (holds_layout_group() || question_.target_class == ClassKind::all);
-  bool needs_parts = false;  // the certificate has to show them
   if (passes_layout_group && !drop_partly_complete(layout, *question_.layout_group, depth_, roots, records, budget_).empty()) {
     if (roots.empty()) return true;
     needs_parts = true;
-    beyond_parts = std::exchange(own_classes, false);
   }
   ViewRecords unkept;
   if (passes_layout_group && drop_grounded(layout, *question_.layout_group, depth_, roots, records != nullptr ? *records : unkept, budget_)) {
     if (roots.empty()) return true;
     needs_parts = true;
-    beyond_parts = std::exchange(own_classes, false) || beyond_parts;
   }
   if (are_classes_uniform(*question_.layout_group, symmetric_class()) && drop_named(layout, *question_.layout_group, depth_, roots, budget_) && roots.empty()) return explained();
   if (!first_only() && roots.size() > 8 * sampled_roots && layout.vertices() <= most_sampled_vertices) {
     const std::vector<Vertex> before = symmetric_class();
     if (sample_group(roots)) return true;
-    if (before != symmetric_class()) own_classes = beyond_parts = false;  // what a group explains that has grown, the layout's own does not
+    if (before != symmetric_class()) own_classes = false;  // what a group explains that has grown, the layout's own does not
   }
   if (passes_layout_group) {
     const ProductViews::Answer products = explain_products(layout, depth_, roots, symmetric_class(), budget_);
@@ -260,12 +256,12 @@ bool ViewSweep::run() {
       return !try_alike(alike);
     };
   }
-  near.is_open = open && own_classes;
+  near.is_open = open && own_classes && !needs_parts;
   if (near.is_open) roots = records->open.at(depth_);
   const SurroundingsAnswer surroundings = explain_surroundings(near, views_, budget_);
   if (surroundings == SurroundingsAnswer::refuted) return false;
   if (surroundings == SurroundingsAnswer::explained || (!near.is_open && few && do_matchings_explain(layout, depth_, roots, is_symmetry, budget_))) return explained();
-  if (own_classes && !rigid) records->open[depth_] = roots;
+  if (own_classes && !needs_parts && !rigid) records->open[depth_] = roots;
   constexpr Threshold<Vertex> most_in_view{65536, 1, "suspects"};  // rows go down: no more than stand below
   if (suspect && *suspect < most_in_view && !visit_root(*suspect, colour(*suspect))) return false;
   if (are_many()) {
