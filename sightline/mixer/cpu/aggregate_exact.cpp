@@ -238,17 +238,7 @@ private:
                               : sum[static_cast<std::size_t>(k)];
       }
       engine_.make_canonical(made, width);
-      if (to.token_stride != width) {
-        for (std::int64_t i = 1; i < copies; ++i)
-          std::copy_n(made, width, to.at(b, h, i));
-        return;
-      }
-      constexpr std::int64_t most = 4096; // numbers, from the first cache
-      for (std::int64_t done = 1; done < copies;) {
-        const std::int64_t some = std::min({done, std::max<std::int64_t>(most / width, 1), copies - done});
-        std::copy_n(made, some * width, made + done * width);
-        done += some;
-      }
+      engine_.repeat_row(made, to.token_stride, width, copies - 1);
     });
   }
 

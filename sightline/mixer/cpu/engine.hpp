@@ -357,6 +357,8 @@ template <class Real> struct Engine {
   /// Every NaN the same, no -0.
   void (*make_canonical)(Real* row, std::int64_t width);
   void (*add_canonical)(Real* row, const Real* other, std::int64_t width); ///< row + other, as above
+  /// The row at `to` once more in each of the `copies` rows behind it, `stride` numbers apart.
+  void (*repeat_row)(Real* to, std::ptrdiff_t stride, std::int64_t width, std::int64_t copies);
   /// How many of `count` keys, taken as whole numbers bit by bit, are smaller than each; at most most_ranked keys.
   void (*rank_keys)(const Real* keys, int count, std::int32_t* ranks);
   /// Cosines and sines of the sum of two angles per pair, as rotate_row wants them.

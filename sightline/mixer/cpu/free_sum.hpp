@@ -5,6 +5,8 @@
 // t / unit, rounded, in the low bits of a double, and the bits of doubles are added as integers. 50 - log2(number of
 // terms) bits below the largest magnitude are kept, in double precision twice as many: what a term loses to its first
 // unit goes to a sum of its own.
+// Many floats without weights become whole numbers of 27 bits below that power of two instead, 16 of which are added in
+// 32 bits: at least 24 bits below the largest magnitude are kept, as plain sums keep of every term.
 #pragma once
 
 #include "sightline/mixer/cpu/backward_tile.hpp"
@@ -54,6 +56,17 @@ SIGHTLINE_INLINE Vec<double> load_doubles(const float* from) {
 #endif
 }
 
+/// The nearest whole numbers of 32 bits.
+SIGHTLINE_INLINE IntVec<float> nearest_whole(Vec<float> x) {
+#if defined(SIGHTLINE_USE_AVX512)
+  return (IntVec<float>)_mm512_maskz_cvtps_epi32(0xffff, x);
+#elif defined(SIGHTLINE_USE_AVX2)
+  return (IntVec<float>)_mm256_cvtps_epi32(x);
+#else
+  return __builtin_convertvector(x + (x < 0 ? splat<float>(-0.5F) : splat<float>(0.5F)), IntVec<float>);
+#endif
+}
+
 /// The unit of sums of at most `count` terms, as the anchor of the first sum; the second's is that times `finer`.
 class Grid {
 public:
@@ -86,12 +99,13 @@ private:
 template <class Real> class FreeSums {
 public:
   static std::int64_t bytes(std::int64_t width) {
-    return (round_up(width, 16) + 16) * static_cast<std::int64_t>(sizeof(Real) * 2 + sizeof(double) * 4) + 64 * 6;
+    return (round_up(width, 16) + 16) * static_cast<std::int64_t>(sizeof(Real) * 3 + sizeof(double) * 4) + 64 * 7;
   }
   FreeSums(Arena& arena, std::int64_t width) : width_(width) {
     const std::int64_t padded = round_up(width, 16);
     tops_ = arena.take<Integer>(padded);
     special_ = arena.take<Real>(padded);
+    factors_ = arena.take<Real>(padded);
     anchors_ = arena.take<double>(padded);
     scales_ = arena.take<double>(padded);
     sums_ = arena.take<std::int64_t>(padded);
@@ -99,6 +113,7 @@ public:
   }
 
   void begin() {
+    is_whole_ = is_special_ = false;
     for (std::int64_t k = 0; k < width_; ++k) {
       tops_[k] = 0;
       sums_[k] = rests_[k] = 0;
@@ -150,15 +165,18 @@ public:
     begin();
     const bool guesses = count >= least && width_ % Lanes<Real>::count == 0;
     measure(base, stride, columns, weights, guesses ? few : count);
+    if constexpr (sizeof(Real) == 4) {
+      if (guesses && weights == nullptr && collect_whole(base, stride, columns, count))
+        return;
+    }
     settle(count);
     if (!guesses) {
       add(base, stride, columns, weights, count);
       return;
     }
     constexpr int vectors = SIGHTLINE_SIMD_BYTES == 64 ? 4 : 2, lanes = Lanes<Real>::count;
-    constexpr int block = 16; // rows at once: as they lie in memory, and once into the first cache
-    for (int first = 0; first < count; first += block) {
-      const int some = count - first < block ? count - first : block;
+    for (int first = 0; first < count; first += rows_at_once) {
+      const int some = count - first < rows_at_once ? count - first : rows_at_once;
       const Real* const rows = columns == nullptr ? base + first * stride : base;
       const std::int32_t* const which = columns == nullptr ? nullptr : columns + first;
       const Real* const by = weights == nullptr ? nullptr : weights + first;
@@ -213,6 +231,8 @@ public:
 
 private:
   using Integer = typename Lanes<Real>::Integer;
+  static constexpr int rows_at_once = 16; // as they lie in memory, and once into the first cache
+  static constexpr int whole_bits = 27, least_whole_exponent = -96; // 16 numbers of 27 bits and a sign fit into 32
   static constexpr int most_exponent = 900, shrink_exponent = 200;
   static constexpr double shrink = 0x1p-200, grow = 0x1p200;
 
@@ -350,6 +370,87 @@ private:
     }
   }
 
+  /// begin() to add() of terms of which some were measured, as whole numbers of 27 bits. False, with all of them measured
+  /// and nothing added: those of an entry are too small for that.
+  bool collect_whole(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, int count) {
+    constexpr int vectors = SIGHTLINE_SIMD_BYTES == 64 ? 4 : 2, lanes = Lanes<Real>::count;
+    for (bool again = false;; again = true) {
+      for (std::int64_t k = 0; k < width_; ++k) {
+        factors_[k] = whole_factor(k);
+        sums_[k] = 0;
+      }
+      for (int first = 0; first < count; first += rows_at_once) {
+        const int some = count - first < rows_at_once ? count - first : rows_at_once;
+        const Real* const rows = columns == nullptr ? base + first * stride : base;
+        const std::int32_t* const which = columns == nullptr ? nullptr : columns + first;
+        std::int64_t k = 0;
+        for (; k + vectors * lanes <= width_; k += vectors * lanes)
+          add_whole<vectors>(rows, stride, which, some, k);
+        for (; k < width_; k += lanes)
+          add_whole<1>(rows, stride, which, some, k);
+      }
+      bool same = true, tiny = false;
+      for (std::int64_t k = 0; k < width_; ++k) {
+        same = same && factors_[k] == whole_factor(k);
+        is_special_ = is_special_ || tops_[k] >= Magnitude<Real>::infinite;
+        tiny = tiny || (tops_[k] != 0 && exponent_of(k) < least_whole_exponent);
+      }
+      if (tiny) {
+        for (std::int64_t k = 0; k < width_; ++k)
+          sums_[k] = 0;
+        return false;
+      }
+      if (same || again)
+        break;
+    }
+    terms_ = count;
+    is_whole_ = true;
+    if (is_special_)
+      add_special(base, stride, columns, nullptr, count);
+    return true;
+  }
+
+  /// What brings the terms of entry k to whole numbers: a power of two.
+  [[nodiscard]] SIGHTLINE_INLINE Real whole_factor(std::int64_t k) const {
+    const int exponent = (exponent_of(k) + Grid::step - 1) & -Grid::step;
+    const int below = whole_bits - (exponent < least_whole_exponent ? least_whole_exponent : exponent);
+    return static_cast<Real>(double_of(std::int64_t{1023 + below} << 52));
+  }
+
+  /// At most `rows_at_once` terms of each entry: measured, and added as whole numbers.
+  template <int vectors>
+  SIGHTLINE_INLINE void add_whole(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, int count, std::int64_t k) {
+    constexpr int lanes = Lanes<Real>::count;
+    const IntVec<Real> mask = Magnitude<Real>::mask - IntVec<Real>{};
+    IntVec<Real> top[vectors], sum[vectors] = {};
+    Vec<Real> factor[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      top[v] = (IntVec<Real>)load<Real>(reinterpret_cast<const Real*>(tops_) + k + v * lanes);
+      factor[v] = load<Real>(factors_ + k + v * lanes);
+    }
+    for (int a = 0; a < count; ++a) {
+      const Real* const row = base + row_of(columns, a) * stride + k;
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        const Vec<Real> x = load<Real>(row + v * lanes);
+        if (columns == nullptr)
+          __builtin_prefetch(row + rows_at_once * stride + v * lanes, 0, 3);
+        const IntVec<Real> size = (IntVec<Real>)x & mask;
+        top[v] = size > top[v] ? size : top[v];
+        sum[v] += nearest_whole(x * factor[v]);
+      }
+    }
+    Integer sums[vectors * lanes];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      store<Real>(reinterpret_cast<Real*>(tops_) + k + v * lanes, (Vec<Real>)top[v]);
+      store<Real>(reinterpret_cast<Real*>(sums) + v * lanes, (Vec<Real>)sum[v]);
+    }
+    for (int lane = 0; lane < vectors * lanes; ++lane)
+      sums_[k + lane] += sums[lane];
+  }
+
   /// Entries among whose terms one is not finite: the finite ones do not matter.
   void add_special(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, const Real* weights,
                    int count) {
@@ -371,6 +472,8 @@ private:
   [[nodiscard]] SIGHTLINE_INLINE Real total(std::int64_t k, Real factor) const {
     if (terms_ == 0)
       return 0;
+    if (is_whole_)
+      return static_cast<Real>(static_cast<double>(sums_[k]) / static_cast<double>(factors_[k]) * static_cast<double>(factor));
     double sum = whole(sums_[k], anchors_[k]);
     if constexpr (sizeof(Real) == 8) {
       sum += whole(rests_[k], anchors_[k] * finer_);
@@ -381,9 +484,9 @@ private:
 
   std::int64_t width_, terms_ = 0;
   double finer_ = 1;
-  bool is_special_ = false;
+  bool is_special_ = false, is_whole_ = false;
   Integer* tops_;
-  Real* special_;
+  Real *special_, *factors_;
   double *anchors_, *scales_;
   std::int64_t *sums_, *rests_;
 };

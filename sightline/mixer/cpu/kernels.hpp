@@ -58,6 +58,11 @@ template <class Real> void add_canonical(Real* row, const Real* other, std::int6
   }
 }
 
+template <class Real> void repeat_row(Real* to, std::ptrdiff_t stride, std::int64_t width, std::int64_t copies) {
+  for (std::int64_t i = 1; i <= copies; ++i)
+    copy_row<Real>(to, width, to + i * stride);
+}
+
 template <class Real> void rank_keys(const Real* keys, int count, std::int32_t* ranks) {
   constexpr int lanes = Lanes<Real>::count;
   alignas(64) Real padded[most_ranked] = {};
@@ -79,7 +84,7 @@ template <class Real> constexpr Engine<Real> make_engine() {
       &backward_rows<Real>,     &backward_columns<Real>, &select_tile<Real>, &select_rows<Real>, &find_features<Real>,    &feature_gradient<Real>,
       &linear_bytes<Real>,      &linear_collect<Real>,   &linear_add<Real>,       &linear_forward<Real>,
       &linear_backward<Real>,   &linear_columns<Real>,   &aggregate_groups<Real>, &aggregate_back<Real>,
-      &aggregate_back_blocks<Real>, &aggregate_weights<Real>, &share_maxima<Real>, &sum_attained<Real>, &sum_bytes<Real>, &sum_rows<Real>, &sum_list<Real>, &map_rows<Real>, &map_back<Real>, &canonical_row<Real>, &add_canonical<Real>, &rank_keys<Real>,        &add_angles<Real>,
+      &aggregate_back_blocks<Real>, &aggregate_weights<Real>, &share_maxima<Real>, &sum_attained<Real>, &sum_bytes<Real>, &sum_rows<Real>, &sum_list<Real>, &map_rows<Real>, &map_back<Real>, &canonical_row<Real>, &add_canonical<Real>, &repeat_row<Real>, &rank_keys<Real>,        &add_angles<Real>,
       &rotate_row<Real>,        block_vectors * Lanes<Real>::count,
       &pack_weight<Real>,       &multiply_rows<Real>};
 }

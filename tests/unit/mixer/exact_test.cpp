@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "problem.hpp"
+#include "sightline/mixer/cpu/dispatch.hpp"
 #include "sightline/symmetry/automorphism.hpp"
 
 namespace sightline::mixer {
@@ -225,6 +227,69 @@ TEST_CASE("exact mode on plans without a layout file") {
       continue;
     CHECK(same_bits(move(x.grad_query, readers, 1), moved.grad_query));
     CHECK(same_bits(move(x.grad_key, reads, 1), moved.grad_key));
+  }
+}
+
+// Means of many tokens: units are guessed from the first ones, floats become whole numbers of 27 bits.
+template <class Real> void check_means(std::int64_t n, std::int64_t width, int kind, InstructionSet instructions, Random& random) {
+  CAPTURE(n);
+  CAPTURE(width);
+  CAPTURE(kind);
+  Problem problem;
+  problem.plan = make_full_plan(n, n);
+  problem.is_attention = false;
+  problem.aggregation = Aggregation::mean;
+  problem.shape = {1, 1, 1, n, n, 0, width};
+  Numbers<Real> x = draw_numbers<Real>(problem, random);
+  const auto entry = [&](std::int64_t token, std::int64_t k) -> Real& { return x.value[static_cast<std::size_t>(token * width + k)]; };
+  for (std::int64_t i = 0; i < n; ++i) {
+    entry(i, 0) = 0;
+    if (kind == 1) entry(i, 1) *= i == n - 1 ? Real(3e4) : Real(1); // larger than what the first promise
+    if (kind == 2) entry(i, 2) *= Real(1e-33);                      // too small for whole numbers
+    if (kind == 3) entry(i, 3) *= Real(1e36);
+  }
+  if (kind == 4) entry(n / 2, 4) = std::numeric_limits<Real>::infinity();
+  if (kind == 4) entry(n - 1, 5) = std::numeric_limits<Real>::quiet_NaN();
+  Images s(static_cast<std::size_t>(n));
+  std::iota(s.begin(), s.end(), 0);
+  std::shuffle(s.begin(), s.end(), random);
+  Numbers<Real> moved = x;
+  moved.value = move(x.value, s, 1);
+  moved.grad_out = move(x.grad_out, s, 1);
+  const Execution execution{Implementation::cpu, 1, true, instructions};
+  for (auto* numbers : {&x, &moved}) {
+    run_forward(problem, *numbers, execution);
+    run_backward(problem, *numbers, execution);
+  }
+  CHECK(same_bits(move(x.out, s, 1), moved.out));
+  CHECK(same_bits(move(x.grad_value, s, 1), moved.grad_value));
+  const double unit = sizeof(Real) == 4 ? 0x1p-24 : 0x1p-36;
+  for (std::int64_t k = 0; k < width; ++k) {
+    long double sum = 0;
+    double largest = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      sum += entry(i, k);
+      largest = std::max(largest, std::abs(static_cast<double>(entry(i, k))));
+    }
+    const auto mean = static_cast<double>(sum / n), found = static_cast<double>(x.out[static_cast<std::size_t>(k)]);
+    CAPTURE(k);
+    if (std::isnan(mean) || std::isinf(mean)) CHECK(std::isnan(found) == std::isnan(mean));
+    else CHECK(std::abs(found - mean) <= unit * (largest + std::abs(mean)));
+  }
+}
+
+TEST_CASE("exact means of many tokens have no order") {
+  Random random(17);
+  for (const InstructionSet instructions : {InstructionSet::best, InstructionSet::avx2, InstructionSet::generic}) {
+    if (!cpu::has_instructions(instructions)) continue;
+    for (const std::int64_t n : {512, 517, 1500}) {
+      for (const std::int64_t width : {16, 64, 80, 85}) {
+        for (int kind = 0; kind < 5; ++kind) {
+          check_means<float>(n, width, kind, instructions, random);
+          check_means<double>(n, width, kind, instructions, random);
+        }
+      }
+    }
   }
 }
 
