@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <unordered_map>
 
 #include "sightline/base/threshold.hpp"
 #include "sightline/symmetry/equal_components.hpp"
@@ -176,6 +177,11 @@ private:
     if (!map && !is_leaf && left_.vertices > careful_choice_limit) {
       map = exchange_sides();
       if (map && !is_confirmed(*map)) map.reset();
+      if (!map && left_.arcs && fruitless_exchanges_ < most_fruitless_exchanges) {
+        map = exchange_neighbours();
+        if (map && !is_confirmed(*map)) map.reset();
+        fruitless_exchanges_ = map ? 0 : fruitless_exchanges_ + 1;
+      }
     }
     clear_places();
     return map;
@@ -310,9 +316,66 @@ private:
     return std::nullopt;
   }
 
+  /// The same where many have the cells (b, a): one that is joined to what stays and is joined to the first. Where two rows of a grid are exchanged
+  /// these are two tokens of one column, however tokens are numbered.
+  std::optional<MovedPairs> exchange_neighbours() {
+    if (first_to_.empty()) first_to_.assign(places_.size(), no_vertex);
+    const auto moves = [this](Vertex v) { return places_[v].left != places_[v].right; };
+    std::vector<std::pair<Vertex, Vertex>> beside;  // who moves beside what stays, and the place of the one before
+    std::vector<Vertex> stay;
+    std::size_t moving = 0, looked_at = 0;
+    const std::size_t most = most_looks_across * met_count_;
+    for (const Vertex v : met()) {
+      if (!moves(v) || looked_at > most) continue;
+      ++moving;
+      for (const Vertex u : left_.arcs->neighbours_of(v)) {
+        if (++looked_at > most) break;
+        if (moves(u)) continue;
+        if (first_to_[u] == no_vertex) stay.push_back(u);
+        beside.emplace_back(v, first_to_[u]);
+        first_to_[u] = static_cast<Vertex>(beside.size() - 1);
+      }
+    }
+    std::unordered_map<Vertex, Vertex> partner;
+    const auto are_exchanged = [this, &partner](Vertex v, Vertex w) {
+      return places_[w].left == places_[v].right && places_[w].right == places_[v].left && partner.count(w) == 0;
+    };
+    const auto find_beside = [&](Vertex v) -> std::optional<Vertex> {
+      for (const Vertex u : left_.arcs->neighbours_of(v)) {
+        if (moves(u)) continue;
+        for (Vertex k = first_to_[u]; k != no_vertex && looked_at <= most; k = beside[k].second, ++looked_at) {
+          if (are_exchanged(v, beside[k].first)) return beside[k].first;
+        }
+      }
+      return std::nullopt;
+    };
+    const auto exchange = [&partner](Vertex v, Vertex w) {
+      partner[v] = w;
+      partner[w] = v;
+    };
+    std::vector<Vertex> rest;  // where the two rows meet the two columns that are exchanged with them
+    for (const Vertex v : met()) {
+      if (!moves(v) || partner.count(v) != 0) continue;
+      if (const std::optional<Vertex> w = find_beside(v)) exchange(v, *w);
+      else rest.push_back(v);
+    }
+    for (const Vertex u : stay) first_to_[u] = no_vertex;
+    for (const Vertex v : rest) {
+      for (std::size_t k = 0; k < rest.size() && partner.count(v) == 0 && looked_at <= most; ++k, ++looked_at) {
+        if (are_exchanged(v, rest[k])) exchange(v, rest[k]);
+      }
+    }
+    if (partner.size() != moving || looked_at > most) return std::nullopt;
+    MovedPairs moved(partner.begin(), partner.end());
+    std::sort(moved.begin(), moved.end());
+    return moved;
+  }
+
   static constexpr Cell no_cell = ~Cell{0};
   static constexpr Vertex no_vertex = ~Vertex{0};
   static constexpr std::size_t most_looks = 8;  ///< at members of a cell, for each vertex that moves
+  static constexpr std::size_t most_looks_across = 64;  ///< at arcs and at neighbours of neighbours, for each vertex that was met
+  static constexpr int most_fruitless_exchanges = 16;   ///< of neighbours, one after another
   struct Place {
     Cell left = no_cell, right = no_cell;
     bool met = false;
@@ -332,6 +395,7 @@ private:
   std::vector<Cell> old_cell_, stack_;
   std::vector<Vertex> first_to_, next_to_;  ///< vertices that a cell has on the right, not yet images, ascending
   std::uint64_t failures_ = 0, nodes_ = 0;
+  int fruitless_exchanges_ = 0;
 };
 
 /// The least member of one cell after another, along a path on which cells only lose members: a cell that is asked for again is sorted once.
