@@ -276,7 +276,7 @@ std::optional<Order> sort_by_lists_or_rows(TokenLists& lists, const Layout& layo
   constexpr Threshold<std::uint64_t> runs_per_reader{4, std::uint64_t{1} << 20, "natural order"};
   const bool is_scattered = 2 * lists.listed() <= members_of_two_runs * lists.runs();
   if (!is_scattered && (lists.is_few() || 2 * lists.listed() > members_of_two_groups * lists.runs() || do_rows_move_along(lists, n))) return std::nullopt;
-  constexpr std::uint64_t most_chained = std::uint64_t{1} << 26;
+  constexpr std::uint64_t most_chained = std::uint64_t{5} << 27;
   if (lists.is_few()) {
     if (lists.runs() * runs_per_reader < n) return std::nullopt;
     budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));

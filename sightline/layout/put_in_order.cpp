@@ -11,20 +11,23 @@ namespace sightline::layout {
 
 namespace {
 
-/// Sorts the members of one list after the other: marked, and read off 64 at a time.
+/// Sorts the members of one list after the other: marked, and read off 64 at a time from the first to the last.
 class MemberSorter {
 public:
   explicit MemberSorter(Vertex vertices) : marks_(vertices / word + 1, 0), colour_(vertices) {}
 
   void sort(Members& members) {
     constexpr std::uint64_t words_per_member = 4;
-    if (marks_.size() > words_per_member * members.size()) return std::sort(members.begin(), members.end());
+    if (members.empty()) return;
+    const auto [least, greatest] = std::ranges::minmax_element(members, {}, &Members::value_type::first);
+    const std::size_t first_word = least->first / word, last_word = greatest->first / word;
+    if (last_word - first_word >= words_per_member * members.size()) return std::sort(members.begin(), members.end());
     for (const auto& [vertex, colour] : members) {
       marks_[vertex / word] |= std::uint64_t{1} << vertex % word;
       colour_[vertex] = colour;
     }
     members.clear();
-    for (std::size_t k = 0; k < marks_.size(); ++k) {
+    for (std::size_t k = first_word; k <= last_word; ++k) {
       for (std::uint64_t left = std::exchange(marks_[k], 0); left != 0; left &= left - 1) {
         const auto vertex = static_cast<Vertex>(k * word + static_cast<std::size_t>(std::countr_zero(left)));
         members.emplace_back(vertex, colour_[vertex]);
