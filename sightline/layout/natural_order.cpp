@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "sightline/base/mix.hpp"
@@ -23,7 +24,8 @@ constexpr std::uint32_t none = ~std::uint32_t{0};
 /// Visits lists in depth: from each to the one, not yet visited, that most of its members read.
 class Walk {
 public:
-  explicit Walk(TokenLists& lists) : lists_(lists), seen_(lists.count(), 0) {}
+  /// kinds: of as many relations as are followed; null where they are many.
+  Walk(TokenLists& lists, std::size_t relations, const TokenKinds* kinds) : lists_(lists), relations_(relations), kinds_(kinds), seen_(lists.count(), 0) {}
 
   /// The lists in the order in which they are met from `start` on.
   std::vector<std::uint32_t> from(std::uint32_t start) {
@@ -71,12 +73,19 @@ public:
 
 private:
   std::vector<std::uint32_t> neighbours(std::uint32_t list) {
-    constexpr std::size_t most_relations = 4;  // more lead nowhere else, and cost as much each
     std::vector<std::uint32_t> found;
-    for (const auto& [member, colour] : lists_.members(list)) {
-      for (std::size_t r = 0; r < std::min(most_relations, lists_.read_by().size()); ++r) {
-        const std::uint32_t read = lists_.read_by()[r][member];
-        if (!visited_[read] && seen_[read]++ == 0) found.push_back(read);
+    const auto see = [this, &found](std::uint32_t read, std::uint32_t times) {
+      if (visited_[read]) return;
+      if (seen_[read] == 0) found.push_back(read);
+      seen_[read] += times;
+    };
+    if (kinds_ == nullptr) {
+      lists_.visit(list, [&](Vertex member, std::uint32_t) {
+        for (std::size_t r = 0; r < relations_; ++r) see(lists_.read_by()[r][member], 1);
+      });
+    } else {
+      for (const auto& [kind, times] : kinds_->held(list)) {
+        for (std::size_t r = 0; r < relations_; ++r) see(lists_.read_by()[r][kinds_->example(kind)], times);
       }
     }
     std::stable_sort(found.begin(), found.end(), [this](std::uint32_t a, std::uint32_t b) { return seen_[a] < seen_[b]; });
@@ -85,13 +94,47 @@ private:
   }
 
   TokenLists& lists_;
+  std::size_t relations_;
+  const TokenKinds* kinds_;
   std::vector<std::uint32_t> seen_;
   std::vector<bool> visited_;
 };
 
+/// How many lists hold each token, and a hash of which.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> count_holders(TokenLists& lists, Vertex n, const TokenKinds* kinds) {
+  using Holders = std::pair<std::uint64_t, std::uint64_t>;
+  std::vector<Holders> of_token(n), of_kind(kinds == nullptr ? 0 : kinds->count());
+  const auto add = [](Holders& to, std::uint64_t hash) {
+    ++to.first;
+    to.second += hash;
+  };
+  for (std::uint32_t list = 0; list < lists.count(); ++list) {
+    const auto hash_of = [list](std::uint32_t colour) { return mix(std::uint64_t{list} << 32 | colour); };
+    if (kinds != nullptr && lists.is_plain(list)) {
+      // Most hold all tokens of a kind, or none.
+      const std::span<const TokenKinds::Held> held = kinds->held(list);
+      const bool are_whole = std::ranges::all_of(held, [kinds](const auto& each) { return each.second == kinds->size(each.first); });
+      if (are_whole) {
+        for (const auto& [kind, times] : held) add(of_kind[kind], hash_of(1));
+        continue;
+      }
+    }
+    lists.visit(list, [&](Vertex member, std::uint32_t colour) { add(of_token[member], hash_of(colour)); });
+  }
+  for (Vertex i = 0; i < n && kinds != nullptr; ++i) {
+    of_token[i].first += of_kind[kinds->of(i)].first;
+    of_token[i].second += of_kind[kinds->of(i)].second;
+  }
+  return of_token;
+}
+
 /// By the lists that tokens read, when these were met, and by those that hold them.
-std::vector<Vertex> sort_by_lists(TokenLists& lists, Vertex n) {
-  const std::vector<Walk::Met> met = Walk(lists).all();
+Order sort_by_lists(TokenLists& lists, Vertex n) {
+  constexpr std::size_t most_relations = 4;  // more lead nowhere else, and cost as much each
+  const std::size_t relations = std::min(most_relations, lists.read_by().size());
+  std::optional<TokenKinds> kinds = TokenKinds::find(lists, n, relations);
+  const TokenKinds* const known = kinds ? &*kinds : nullptr;
+  const std::vector<Walk::Met> met = Walk(lists, relations, known).all();
   // Round a circle of blocks in turns each list meets one before and one behind; where it closes their ranks are far from its own.
   const std::vector<std::uint32_t>& first = lists.read_by().front();
   const std::vector<std::uint32_t>& second = lists.read_by().back();
@@ -109,14 +152,7 @@ std::vector<Vertex> sort_by_lists(TokenLists& lists, Vertex n) {
     const std::int64_t ahead = (rank - met[list].rank + count) % count;
     return 2 * ahead > count ? ahead - count : ahead;
   };
-  std::vector<std::uint32_t> holding(n, 0);  // how many lists hold a token
-  std::vector<std::uint64_t> holders(n, 0);  // which
-  for (std::uint32_t list = 0; list < lists.count(); ++list) {
-    for (const auto& [member, colour] : lists.members(list)) {
-      ++holding[member];
-      holders[member] += mix(std::uint64_t{list} << 32 | colour);
-    }
-  }
+  const auto holders = count_holders(lists, n, known);
   std::vector<std::uint32_t> begin(std::size_t{lists.count()} + 1, 0);  // by the rank of the first list that is read
   for (Vertex i = 0; i < n; ++i) ++begin[met[first[i]].rank + 1];
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
@@ -128,12 +164,10 @@ std::vector<Vertex> sort_by_lists(TokenLists& lists, Vertex n) {
       for (const auto& read : lists.read_by()) {
         if (read[a] != read[b]) return rank_within(first[a], read[a]) < rank_within(first[a], read[b]);
       }
-      if (holding[a] != holding[b]) return holding[a] < holding[b];
-      if (holders[a] != holders[b]) return holders[a] < holders[b];
-      return a < b;
+      return std::pair(holders[a], a) < std::pair(holders[b], b);
     });
   }
-  return order;
+  return {std::move(order), false, false, std::move(kinds)};
 }
 
 /// Where nobody comes to read itself through others: by the longest way that reading can take. Nothing elsewhere. O(arcs).
@@ -240,7 +274,7 @@ std::optional<Order> sort_by_rows(TokenLists& lists, Vertex n, bool is_scattered
   rows.members.reserve(lists.arcs());
   for (Vertex i = 0; i < n; ++i) {
     for (std::size_t r = 0; r < lists.read_by().size(); ++r) {
-      for (const auto& [member, colour] : lists.members(lists.read_by()[r][i])) rows.members.push_back(static_cast<std::uint32_t>(r * n + member));
+      lists.visit(lists.read_by()[r][i], [&](Vertex member, std::uint32_t) { rows.members.push_back(static_cast<std::uint32_t>(r * n + member)); });
     }
     rows.begin.push_back(static_cast<std::uint32_t>(rows.members.size()));
   }
@@ -280,7 +314,7 @@ std::optional<Order> sort_by_lists_or_rows(TokenLists& lists, const Layout& layo
   if (lists.is_few()) {
     if (lists.runs() * runs_per_reader < n) return std::nullopt;
     budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));
-    return Order{sort_by_lists(lists, n)};
+    return sort_by_lists(lists, n);
   }
   if (lists.arcs() > most_chained || layout.relations.size() * std::uint64_t{n} > most_chained) return std::nullopt;
   budget.ask(8 * (std::uint64_t{n} + lists.arcs()));
@@ -303,7 +337,7 @@ std::optional<Reordered> find_natural_order(const Layout& layout, const Budget& 
   if (!order || !order->is_few_runs) {
     if (auto better = sort_by_lists_or_rows(lists, layout, budget)) order = std::move(better);
   }
-  return order ? put_in_order(layout, lists, *std::move(order), budget) : std::nullopt;
+  return order ? put_in_order(layout, lists, *order, budget) : std::nullopt;
 }
 
 }  // namespace sightline::layout

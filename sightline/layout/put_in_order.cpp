@@ -11,34 +11,51 @@ namespace sightline::layout {
 
 namespace {
 
-/// Sorts the members of one list after the other: marked, and read off 64 at a time from the first to the last.
+/// Sorts the members of one list after the other: marked, and read off 64 at a time, where any are.
 class MemberSorter {
 public:
   explicit MemberSorter(Vertex vertices) : marks_(vertices / word + 1, 0), colour_(vertices) {}
 
   void sort(Members& members) {
-    constexpr std::uint64_t words_per_member = 4;
     if (members.empty()) return;
-    const auto [least, greatest] = std::ranges::minmax_element(members, {}, &Members::value_type::first);
-    const std::size_t first_word = least->first / word, last_word = greatest->first / word;
-    if (last_word - first_word >= words_per_member * members.size()) return std::sort(members.begin(), members.end());
-    for (const auto& [vertex, colour] : members) {
-      marks_[vertex / word] |= std::uint64_t{1} << vertex % word;
-      colour_[vertex] = colour;
+    const std::uint32_t colour = members.front().second;
+    bool is_plain = true;  // all of one colour
+    words_.clear();
+    for (const auto& [vertex, own] : members) {
+      std::uint64_t& marked = marks_[vertex / word];
+      if (marked == 0) words_.push_back(vertex / word);
+      marked |= std::uint64_t{1} << vertex % word;
+      is_plain = is_plain && own == colour;
     }
+    if (!is_plain) {
+      for (const auto& [vertex, own] : members) colour_[vertex] = own;
+    }
+    find_words();
     members.clear();
-    for (std::size_t k = first_word; k <= last_word; ++k) {
+    for (const std::uint32_t k : words_) {
       for (std::uint64_t left = std::exchange(marks_[k], 0); left != 0; left &= left - 1) {
-        const auto vertex = static_cast<Vertex>(k * word + static_cast<std::size_t>(std::countr_zero(left)));
-        members.emplace_back(vertex, colour_[vertex]);
+        const auto vertex = k * word + static_cast<Vertex>(std::countr_zero(left));
+        members.emplace_back(vertex, is_plain ? colour : colour_[vertex]);
       }
     }
   }
 
 private:
-  static constexpr std::size_t word = 64;
+  static constexpr Vertex word = 64;
+
+  /// The words with a mark, ascending: sorted, or looked through where there are few between them.
+  void find_words() {
+    constexpr std::size_t looks_per_word = 16;
+    const auto [first, last] = std::ranges::minmax(words_);
+    if (last - first > looks_per_word * words_.size()) return std::sort(words_.begin(), words_.end());
+    words_.clear();
+    for (std::uint32_t k = first; k <= last; ++k) {
+      if (marks_[k] != 0) words_.push_back(k);
+    }
+  }
+
   std::vector<std::uint64_t> marks_;
-  std::vector<std::uint32_t> colour_;
+  std::vector<std::uint32_t> colour_, words_;
 };
 
 /// How many vertices the row holds, if they are those of the first places, all of colour 1; else 0. No other vertices so many have places whose sum is as small; `places_before` are sums of the
@@ -62,10 +79,19 @@ Vertex measure_prefix(TokenLists& lists, std::uint32_t list, const std::vector<V
 /// Rows on places, one relation after the other.
 class Rewriter {
 public:
-  Rewriter(TokenLists& lists, const std::vector<Vertex>& token, const Budget& budget)
-      : lists_(lists), token_(token), place_(token.size()), places_before_(token.size() + 1, 0), sorter_(static_cast<Vertex>(token.size())), budget_(budget) {
-    for (Vertex k = 0; k < token.size(); ++k) place_[token[k]] = k;
-    for (std::size_t j = 0; j < token.size(); ++j) places_before_[j + 1] = places_before_[j] + place_[j];
+  Rewriter(TokenLists& lists, const Order& order, const Budget& budget)
+      : lists_(lists), token_(order.token), place_(token_.size()), places_before_(token_.size() + 1, 0), sorter_(static_cast<Vertex>(token_.size())), budget_(budget) {
+    for (Vertex k = 0; k < token_.size(); ++k) place_[token_[k]] = k;
+    for (std::size_t j = 0; j < token_.size(); ++j) places_before_[j + 1] = places_before_[j] + place_[j];
+    if (!order.kinds) return;
+    kinds_ = &*order.kinds;
+    begin_of_kind_.assign(kinds_->count(), apart);
+    for (Vertex k = 0; k < token_.size();) {
+      const std::uint32_t kind = kinds_->of(token_[k]);
+      const Vertex begin = k;
+      while (k < token_.size() && kinds_->of(token_[k]) == kind) ++k;
+      if (k - begin == kinds_->size(kind)) begin_of_kind_[kind] = begin;
+    }
   }
 
   /// Each list once, where some have several readers, else each reader's: what moves along with them is written down once.
@@ -103,12 +129,13 @@ private:
     row_.clear();
     vertices_.clear();
     colours_.clear();
+    if (place_kinds(list)) return;
     if (const Vertex size = measure_prefix(lists_, list, place_, places_before_); size > 0) {
-      row_.push_back({0, std::int64_t{size} - 1, static_cast<std::int64_t>(token_.size())});
+      add_prefix(size);
       return;
     }
-    members_ = lists_.members(list);
-    for (auto& [vertex, colour] : members_) vertex = place_[vertex];
+    members_.clear();
+    lists_.visit(list, [this](Vertex vertex, std::uint32_t colour) { members_.emplace_back(place_[vertex], colour); });
     sorter_.sort(members_);
     bool is_plain = true;
     for (const auto& [vertex, colour] : members_) {
@@ -120,8 +147,35 @@ private:
     append_runs(vertices_, colours_, row_);
   }
 
+  /// The vertices of the first places.
+  void add_prefix(Vertex size) { row_.push_back({0, std::int64_t{size} - 1, static_cast<std::int64_t>(token_.size())}); }
+
+  /// row_ where the list holds kinds that stand together, each of them whole. False where it does not.
+  bool place_kinds(std::uint32_t list) {
+    if (kinds_ == nullptr || !lists_.is_plain(list)) return false;
+    spans_.clear();
+    for (const auto& [kind, times] : kinds_->held(list)) {
+      if (begin_of_kind_[kind] == apart || times != kinds_->size(kind)) return false;
+      spans_.emplace_back(begin_of_kind_[kind], begin_of_kind_[kind] + times);
+    }
+    std::sort(spans_.begin(), spans_.end());
+    for (std::size_t k = 0; k < spans_.size();) {
+      const Vertex begin = spans_[k].first;
+      Vertex end = spans_[k].second;
+      for (++k; k < spans_.size() && spans_[k].first == end; ++k) end = spans_[k].second;
+      if (begin == 0 && k == spans_.size()) add_prefix(end);
+      else row_.push_back(make_constant_run(begin, end - 1, 1));
+    }
+    return true;
+  }
+
+  static constexpr Vertex apart = ~Vertex{0};
+
   TokenLists& lists_;
   const std::vector<Vertex>& token_;
+  const TokenKinds* kinds_ = nullptr;
+  std::vector<Vertex> begin_of_kind_;  ///< its first place, or `apart`
+  std::vector<std::pair<Vertex, Vertex>> spans_;
   std::vector<Vertex> place_;
   std::vector<std::uint64_t> places_before_;
   MemberSorter sorter_;
@@ -135,13 +189,13 @@ private:
 
 }  // namespace
 
-std::optional<Reordered> put_in_order(const Layout& layout, TokenLists& lists, Order order, const Budget& budget) {
+std::optional<Reordered> put_in_order(const Layout& layout, TokenLists& lists, const Order& order, const Budget& budget) {
   const Vertex n = layout.tokens;
   Reordered result;
-  result.token = std::move(order.token);
+  result.token = order.token;
   result.layout = {n, 0, {}, {}, layout.layers, layout.order};
   for (const Vertex token : result.token) result.layout.vertex_colour.push_back(layout.vertex_colour[token]);
-  Rewriter rewriter(lists, result.token, budget);
+  Rewriter rewriter(lists, order, budget);
   for (std::size_t r = 0; r < layout.relations.size(); ++r) result.layout.relations.emplace_back(rewriter.write(r), Relative{}, layout.relations[r].cancels(), n);
   constexpr Threshold<std::uint64_t> worth{2, 0, "natural order"};
   if (!order.is_grid && rewriter.runs() * worth > lists.runs()) return std::nullopt;

@@ -64,14 +64,7 @@ const std::vector<Run>& TokenLists::runs_of(std::uint32_t list) {
 
 const Members& TokenLists::members(std::uint32_t list) {
   members_.clear();
-  if (const auto vertices = written(list); !vertices.empty()) {
-    budget_.poll();
-    for (const Vertex j : vertices) members_.emplace_back(j, 1);
-    return members_;
-  }
-  for (const Run& run : runs_of(list)) {
-    for (std::uint64_t j = run.first; j <= run.last; j += run.step) members_.emplace_back(static_cast<Vertex>(j), run.colour);
-  }
+  visit(list, [this](Vertex vertex, std::uint32_t colour) { members_.emplace_back(vertex, colour); });
   return members_;
 }
 

@@ -1,6 +1,7 @@
 // Inside of natural_order.hpp: the lists that tokens read, of all relations together.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -32,9 +33,25 @@ public:
 
   /// Its vertices, all of colour 1, where they are written out one by one; else nothing.
   [[nodiscard]] std::span<const Vertex> written(std::uint32_t list) const;
+  /// Have all its members colour 1?
+  [[nodiscard]] bool is_plain(std::uint32_t list) {
+    return !written(list).empty() || std::ranges::all_of(runs_of(list), [](const Run& run) { return run.colour == 1; });
+  }
   /// Until the next call of this or of members().
   [[nodiscard]] const std::vector<Run>& runs_of(std::uint32_t list);
   [[nodiscard]] const Members& members(std::uint32_t list);
+  /// f(vertex, colour) for each of its members, ascending.
+  template <class Function>
+  void visit(std::uint32_t list, Function&& f) {
+    if (const auto vertices = written(list); !vertices.empty()) {
+      budget_.poll();
+      for (const Vertex j : vertices) f(j, 1);
+      return;
+    }
+    for (const Run& run : runs_of(list)) {
+      for (std::uint64_t j = run.first; j <= run.last; j += run.step) f(static_cast<Vertex>(j), run.colour);
+    }
+  }
 
 private:
   [[nodiscard]] std::pair<const Pattern*, const Pattern::RunList*> find(std::uint32_t list) const;

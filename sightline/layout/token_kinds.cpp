@@ -1,0 +1,40 @@
+#include "sightline/layout/token_kinds.hpp"
+
+#include <unordered_map>
+#include <utility>
+
+namespace sightline::layout {
+
+std::optional<TokenKinds> TokenKinds::find(TokenLists& lists, Vertex n, std::size_t relations) {
+  constexpr Vertex tokens_per_kind = 4;
+  TokenKinds kinds;
+  kinds.kind_.assign(n, 0);
+  for (std::size_t r = 0; r < relations; ++r) {
+    std::unordered_map<std::uint64_t, std::uint32_t> number;
+    for (Vertex i = 0; i < n; ++i) {
+      const std::uint64_t reads = std::uint64_t{kinds.kind_[i]} << 32 | lists.read_by()[r][i];
+      kinds.kind_[i] = number.emplace(reads, static_cast<std::uint32_t>(number.size())).first->second;
+      if (number.size() * tokens_per_kind > n) return std::nullopt;
+    }
+  }
+  for (Vertex i = 0; i < n; ++i) {
+    if (kinds.kind_[i] == kinds.size_.size()) {  // numbered by their first tokens
+      kinds.size_.push_back(0);
+      kinds.example_.push_back(i);
+    }
+    ++kinds.size_[kinds.kind_[i]];
+  }
+  std::vector<std::uint32_t> times(kinds.count(), 0);  // in one list
+  kinds.held_begin_.push_back(0);
+  for (std::uint32_t list = 0; list < lists.count(); ++list) {
+    lists.visit(list, [&](Vertex member, std::uint32_t) {
+      const std::uint32_t kind = kinds.kind_[member];
+      if (times[kind]++ == 0) kinds.held_.emplace_back(kind, 0);
+    });
+    for (std::size_t k = kinds.held_begin_.back(); k < kinds.held_.size(); ++k) kinds.held_[k].second = std::exchange(times[kinds.held_[k].first], 0);
+    kinds.held_begin_.push_back(kinds.held_.size());
+  }
+  return kinds;
+}
+
+}  // namespace sightline::layout
