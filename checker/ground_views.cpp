@@ -150,7 +150,7 @@ private:
 
   bool spend(std::uint64_t steps) {
     poll();
-    return (work_ += steps) <= std::uint64_t{1} << 25;
+    return (work_ += steps) <= std::uint64_t{1} << 28;  // the library, which passes over those that see already, stops at 2^25
   }
 
   /// By vertex: the sums of the values of what it reads, added up with a weight for each relation if `weighs`. False: it takes too long, or a relation has several colours.

@@ -129,10 +129,10 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> count_holders(TokenLists& l
 }
 
 /// By the lists that tokens read, when these were met, and by those that hold them.
-Order sort_by_lists(TokenLists& lists, Vertex n) {
+Order sort_by_lists(TokenLists& lists, Vertex n, const Budget& budget) {
   constexpr std::size_t most_relations = 4;  // more lead nowhere else, and cost as much each
   const std::size_t relations = std::min(most_relations, lists.read_by().size());
-  std::optional<TokenKinds> kinds = TokenKinds::find(lists, n, relations);
+  std::optional<TokenKinds> kinds = TokenKinds::find(lists, n, relations, budget);
   const TokenKinds* const known = kinds ? &*kinds : nullptr;
   const std::vector<Walk::Met> met = Walk(lists, relations, known).all();
   // Round a circle of blocks in turns each list meets one before and one behind; where it closes their ranks are far from its own.
@@ -313,8 +313,8 @@ std::optional<Order> sort_by_lists_or_rows(TokenLists& lists, const Layout& layo
   constexpr std::uint64_t most_chained = std::uint64_t{5} << 27;
   if (lists.is_few()) {
     if (lists.runs() * runs_per_reader < n) return std::nullopt;
-    budget.ask(std::uint64_t{n} * (24 + 4 * layout.relations.size()));
-    return sort_by_lists(lists, n);
+    budget.ask(std::uint64_t{n} * (32 + 4 * layout.relations.size()));
+    return sort_by_lists(lists, n, budget);
   }
   if (lists.arcs() > most_chained || layout.relations.size() * std::uint64_t{n} > most_chained) return std::nullopt;
   budget.ask(8 * (std::uint64_t{n} + lists.arcs()));

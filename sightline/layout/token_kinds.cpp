@@ -5,8 +5,10 @@
 
 namespace sightline::layout {
 
-std::optional<TokenKinds> TokenKinds::find(TokenLists& lists, Vertex n, std::size_t relations) {
+std::optional<TokenKinds> TokenKinds::find(TokenLists& lists, Vertex n, std::size_t relations, const Budget& budget) {
   constexpr Vertex tokens_per_kind = 4;
+  constexpr std::uint64_t bytes_per_kind = 48;  // in a map, and in lists by kind
+  budget.ask(std::uint64_t{n} * sizeof(std::uint32_t) + n / tokens_per_kind * bytes_per_kind + lists.count() * sizeof(std::size_t));
   TokenKinds kinds;
   kinds.kind_.assign(n, 0);
   for (std::size_t r = 0; r < relations; ++r) {
@@ -27,6 +29,12 @@ std::optional<TokenKinds> TokenKinds::find(TokenLists& lists, Vertex n, std::siz
   std::vector<std::uint32_t> times(kinds.count(), 0);  // in one list
   kinds.held_begin_.push_back(0);
   for (std::uint32_t list = 0; list < lists.count(); ++list) {
+    if (const std::size_t most = kinds.held_.size() + kinds.count(); most > kinds.held_.capacity()) {
+      const std::size_t before = kinds.held_.capacity();
+      budget.ask(2 * most * sizeof(Held));
+      kinds.held_.reserve(2 * most);
+      budget.give_back(before * sizeof(Held));
+    }
     lists.visit(list, [&](Vertex member, std::uint32_t) {
       const std::uint32_t kind = kinds.kind_[member];
       if (times[kind]++ == 0) kinds.held_.emplace_back(kind, 0);

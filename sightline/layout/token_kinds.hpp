@@ -15,7 +15,7 @@ public:
   using Held = std::pair<std::uint32_t, std::uint32_t>;  ///< a kind, and how many of it
 
   /// By what tokens read in the first `relations` relations. Nothing where kinds have few tokens each. O(listed members).
-  [[nodiscard]] static std::optional<TokenKinds> find(TokenLists& lists, Vertex n, std::size_t relations);
+  [[nodiscard]] static std::optional<TokenKinds> find(TokenLists& lists, Vertex n, std::size_t relations, const Budget& budget);
 
   [[nodiscard]] std::size_t count() const { return size_.size(); }
   [[nodiscard]] std::uint32_t of(Vertex token) const { return kind_[token]; }

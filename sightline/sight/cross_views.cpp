@@ -66,19 +66,25 @@ std::optional<Cross> find_cross(const Layout& layout, const std::vector<std::uin
   const Vertex tokens = layout.tokens;
   // The width: as far as token 0 reads without a gap.
   std::vector<layout::Run> row;
+  const auto measure_first = [&layout, &row](std::uint32_t relation, Vertex width) {  // says no for most
+    layout.relations[relation].pattern().row(0, row);
+    return measure(row, 0, width);
+  };
   for (std::uint32_t across = 0; across < layout.relations.size(); ++across) {
     if (first[across] == 0) continue;
     layout.relations[across].pattern().row(0, row);
     const auto run = std::find_if(row.begin(), row.end(), [](const layout::Run& r) { return r.step == 1 && r.first <= 1 && r.last >= 1; });
     if (run == row.end()) continue;
-    for (const Vertex width : {run->last + 1, run->last}) {  // the token below the own one comes next in the order of the line
+    const Vertex reach = run->last;
+    for (const Vertex width : {reach + 1, reach}) {  // the token below the own one comes next in the order of the line
       if (width < 2 || width > tokens / 2 || tokens % width != 0) continue;
-      const Cross cross{width, tokens / width, across, across};
-      const auto shape = measure(layout.relations[across], width, budget);
-      if (!shape || shape->in_row != width - 1) continue;
-      if (shape->in_column == cross.height - 1) return cross;
-      for (std::uint32_t down = 0; shape->in_column == 0 && down < layout.relations.size(); ++down) {
-        if (first[down] != 0 && measure(layout.relations[down], width, budget) == Shape{0, cross.height - 1}) return Cross{width, cross.height, across, down};
+      const Vertex height = tokens / width;
+      const Shape both{width - 1, height - 1}, in_row{width - 1, 0}, in_column{0, height - 1};
+      const std::optional<Shape> shape = measure_first(across, width);
+      if (shape == both && measure(layout.relations[across], width, budget) == both) return Cross{width, height, across, across};
+      for (std::uint32_t down = 0; shape == in_row && down < layout.relations.size(); ++down) {
+        if (first[down] == 0 || measure_first(down, width) != in_column) continue;
+        if (measure(layout.relations[across], width, budget) == in_row && measure(layout.relations[down], width, budget) == in_column) return Cross{width, height, across, down};
       }
     }
   }

@@ -106,12 +106,13 @@ private:
     for (int round = 0; left > 0 && left < sees.size(); ++round) {
       if (round == most_rounds) return false;
       for (Vertex j = 0; j < layout_.vertices(); ++j) sums_.put(j, sees[j]);
+      const std::vector<std::uint64_t> at_hand = sees;  // whatever steps are known: the checker counts rounds too
       const std::size_t before = left;
       for (std::size_t r = 0; r < relations_.size(); ++r) {
         for (Vertex i = 0; i < layout_.vertices(); ++i) {
           if (sees[i] != 0) continue;
           budget_.poll();
-          const std::optional<std::uint64_t> met = add_up(*relations_[r], i, sees);
+          const std::optional<std::uint64_t> met = add_up(*relations_[r], i, at_hand);
           if (!met) return false;
           if (*met == 0) continue;
           sees[i] = 1;
