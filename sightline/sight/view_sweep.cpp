@@ -359,6 +359,10 @@ bool ViewSweep::try_again(const Move& known) {
   if (known.a != known.b || layout.vertices() < least_for_hidden_twins || layout.has_equal_registers()) return true;
   const auto tau = permute_seen(known);
   if (!tau || (holds_layout_group() && is_layout_symmetry(*tau))) return true;
+  if (tau->moved().size() == 2) {  // mostly: nothing has to be written out
+    const Move move = make_move(known.a, *tau, list_seen(compute_latest(layout, depth_, known.a, budget_), layout.tokens));
+    return explains(move) || !is_swap_of_view(known.a, *tau) || found(move);
+  }
   const Rooted rooted = maker_->make(known.a, budget_);
   const Move move = make_move(known.a, *tau, list_seen(rooted.seen, layout.tokens));
   return explains(move) || !symmetry::is_automorphism(rooted.structure, *tau, budget_) || found(move);
