@@ -92,7 +92,7 @@ bool PlaceColours::write_rows(const Relation& relation, EvenSteps& kept, Rows& r
   rows.repeats.assign(places, false);
   std::vector<Run> row, last;
   // Members of runs whose colours differ are pieces of their own, and every other run is one at least; too many are not begun with.
-  std::uint64_t least = 0, likely = 0;  // short runs with steps are cut
+  std::uint64_t least = 0, likely = 0, lists = 0;  // short runs with steps are cut
   for (Vertex i = 0; places == layout_.vertices() && i < layout_.vertices() && least <= most_pieces; i = relation.same_row_until(i)) {
     relation.row(i, row);
     if (row == last) continue;
@@ -101,9 +101,11 @@ bool PlaceColours::write_rows(const Relation& relation, EvenSteps& kept, Rows& r
       likely += run.colour_step != 0 || (run.step > 1 && run.size() <= short_run) ? run.size() : 1;
     }
     last = row;
+    ++lists;
   }
   if (least > most_pieces) return false;
   rows.pieces.reserve(std::min<std::uint64_t>(likely, most_pieces));
+  rows.begin.reserve(lists + 1);
   last.clear();
   for (std::size_t p = 0; p < places; ++p) {
     relation.row(vertex[p], row);
