@@ -214,6 +214,8 @@ template <class Real> struct Selection {
   std::int64_t stride = 0;
 };
 
+inline constexpr std::int64_t marks_behind = 8; ///< zeros behind the last mark: so many are compared at once
+
 /// Readers with few reads each: CSR. reads of rows[r] are columns[offsets[r] .. offsets[r + 1]).
 struct SparseRows {
   const std::int32_t* rows = nullptr;

@@ -19,14 +19,23 @@ inline ShortRows find_short_rows(const SparseRows& list, std::int64_t begin, std
   constexpr int fewest = 4;
   const std::int64_t first = list.offsets[begin], arcs = list.offsets[begin + 1] - first;
   std::int64_t last = begin + 1;
+  const auto eight_marks = [&list](std::int64_t from) {
+    std::uint64_t marks;
+    __builtin_memcpy(&marks, list.marks + from, marks_behind);
+    return marks;
+  };
   const auto is_alike = [&](std::int64_t row) {
-    if (list.offsets[row + 1] - list.offsets[row] != arcs)
+    const std::int64_t from = list.offsets[row];
+    if (list.offsets[row + 1] - from != arcs)
       return false;
-    for (std::int64_t a = 0; list.marks != nullptr && a < arcs; ++a) {
-      if (list.marks[list.offsets[row] + a] != list.marks[first + a])
+    if (list.marks == nullptr)
+      return true;
+    std::int64_t a = 0;
+    for (; a + marks_behind <= arcs; a += marks_behind) {
+      if (eight_marks(from + a) != eight_marks(first + a))
         return false;
     }
-    return true;
+    return a == arcs || (eight_marks(from + a) ^ eight_marks(first + a)) << 8 * (marks_behind - (arcs - a)) == 0;
   };
   while (last < end && is_alike(last))
     ++last;
