@@ -324,9 +324,9 @@ private:
     std::vector<std::pair<Vertex, Vertex>> beside;  // who moves beside what stays, and the place of the one before
     std::vector<Vertex> stay;
     std::size_t moving = 0, looked_at = 0;
-    const std::size_t most = most_looks_across * met_count_;
+    const std::size_t most = std::min(most_looks_across * met_count_, most_looks_in_all);
     for (const Vertex v : met()) {
-      if (!moves(v) || looked_at > most) continue;
+      if (!moves(v) || ++looked_at > most) continue;
       ++moving;
       for (const Vertex u : left_.arcs->neighbours_of(v)) {
         if (++looked_at > most) break;
@@ -355,6 +355,7 @@ private:
     };
     std::vector<Vertex> rest;  // where the two rows meet the two columns that are exchanged with them
     for (const Vertex v : met()) {
+      if (looked_at > most) break;
       if (!moves(v) || partner.count(v) != 0) continue;
       if (const std::optional<Vertex> w = find_beside(v)) exchange(v, *w);
       else rest.push_back(v);
@@ -375,6 +376,7 @@ private:
   static constexpr Vertex no_vertex = ~Vertex{0};
   static constexpr std::size_t most_looks = 8;  ///< at members of a cell, for each vertex that moves
   static constexpr std::size_t most_looks_across = 64;  ///< at arcs and at neighbours of neighbours, for each vertex that was met
+  static constexpr std::size_t most_looks_in_all = std::size_t{1} << 20;  ///< a few megabytes
   static constexpr int most_fruitless_exchanges = 16;   ///< of neighbours, one after another
   struct Place {
     Cell left = no_cell, right = no_cell;
