@@ -20,7 +20,7 @@ using namespace bench;
 using MakeLayout = std::function<std::optional<Layout>()>;
 
 constexpr std::uint64_t most_arcs_for_peers = 150'000'000;
-constexpr std::uint64_t most_runs_written_out = 600'000'000;
+constexpr std::uint64_t most_runs_written_out = 1'700'000'000;  // some 15 GB while they are made: strided causal rows of a million tokens, relabelled
 
 struct Options {
   bool alone = false;  ///< no peers: for work on the engine
