@@ -51,6 +51,17 @@ std::optional<Pattern> write_out(const Pattern& pattern, const std::vector<Verte
     check(list.runs_begin, list.runs_count);
     check(list.shared_begin, list.shared_count);
   }
+  // Not begun with where a sample says that it ends beyond the limit: d scattered members out of n are some d (n - d) / n runs.
+  constexpr Vertex samples = 64;
+  double likely = 0;
+  for (Vertex k = 0; k < samples && !to.empty(); ++k) {
+    const auto i = static_cast<Vertex>(std::uint64_t{k} * n / samples);
+    if (constant[pattern.list_of(i)] != 0) continue;
+    pattern.row(i, row);
+    const auto degree = static_cast<double>(std::accumulate(row.begin(), row.end(), std::uint64_t{0}, [](std::uint64_t sum, const Run& run) { return sum + run.size(); }));
+    likely += degree * (n - degree) / samples;
+  }
+  if (likely > 2 * static_cast<double>(runs_left)) return std::nullopt;
   std::size_t segment = 0;
   for (Vertex i = 0; i < n; ++i) {
     while (segment + 1 < pattern.segments().size() && pattern.segments()[segment + 1].begin <= i) ++segment;
