@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "sightline/base/mix.hpp"
@@ -110,14 +109,9 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> count_holders(TokenLists& l
   };
   for (std::uint32_t list = 0; list < lists.count(); ++list) {
     const auto hash_of = [list](std::uint32_t colour) { return mix(std::uint64_t{list} << 32 | colour); };
-    if (kinds != nullptr && lists.is_plain(list)) {
-      // Most hold all tokens of a kind, or none.
-      const std::span<const TokenKinds::Held> held = kinds->held(list);
-      const bool are_whole = std::ranges::all_of(held, [kinds](const auto& each) { return each.second == kinds->size(each.first); });
-      if (are_whole) {
-        for (const auto& [kind, times] : held) add(of_kind[kind], hash_of(1));
-        continue;
-      }
+    if (kinds != nullptr && kinds->is_whole(list)) {
+      for (const auto& [kind, times] : kinds->held(list)) add(of_kind[kind], hash_of(1));
+      continue;
     }
     lists.visit(list, [&](Vertex member, std::uint32_t colour) { add(of_token[member], hash_of(colour)); });
   }

@@ -153,10 +153,10 @@ private:
   /// row_ where the list holds kinds that stand together, each of them whole. False where it does not.
   bool place_kinds(std::uint32_t list) {
     constexpr std::uint32_t fewest = 3;  // fewer may be parts of runs with steps
-    if (kinds_ == nullptr || !lists_.is_plain(list)) return false;
+    if (kinds_ == nullptr || !kinds_->is_whole(list)) return false;
     spans_.clear();
     for (const auto& [kind, times] : kinds_->held(list)) {
-      if (times < fewest || begin_of_kind_[kind] == apart || times != kinds_->size(kind)) return false;
+      if (times < fewest || begin_of_kind_[kind] == apart) return false;
       spans_.emplace_back(begin_of_kind_[kind], begin_of_kind_[kind] + times);
     }
     std::sort(spans_.begin(), spans_.end());

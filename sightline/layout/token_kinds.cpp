@@ -35,11 +35,18 @@ std::optional<TokenKinds> TokenKinds::find(TokenLists& lists, Vertex n, std::siz
       kinds.held_.reserve(2 * most);
       budget.give_back(before * sizeof(Held));
     }
-    lists.visit(list, [&](Vertex member, std::uint32_t) {
+    bool is_whole = true;
+    lists.visit(list, [&](Vertex member, std::uint32_t colour) {
       const std::uint32_t kind = kinds.kind_[member];
       if (times[kind]++ == 0) kinds.held_.emplace_back(kind, 0);
+      is_whole = is_whole && colour == 1;
     });
-    for (std::size_t k = kinds.held_begin_.back(); k < kinds.held_.size(); ++k) kinds.held_[k].second = std::exchange(times[kinds.held_[k].first], 0);
+    for (std::size_t k = kinds.held_begin_.back(); k < kinds.held_.size(); ++k) {
+      auto& [kind, held] = kinds.held_[k];
+      held = std::exchange(times[kind], 0);
+      is_whole = is_whole && held == kinds.size(kind);
+    }
+    kinds.is_whole_.push_back(is_whole);
     kinds.held_begin_.push_back(kinds.held_.size());
   }
   return kinds;

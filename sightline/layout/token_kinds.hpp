@@ -17,6 +17,8 @@ public:
   /// By what tokens read in the first `relations` relations. Nothing where kinds have few tokens each. O(listed members).
   [[nodiscard]] static std::optional<TokenKinds> find(TokenLists& lists, Vertex n, std::size_t relations, const Budget& budget);
 
+  /// Does the list hold all tokens of some kinds, in colour 1, and none of the others?
+  [[nodiscard]] bool is_whole(std::uint32_t list) const { return is_whole_[list]; }
   [[nodiscard]] std::size_t count() const { return size_.size(); }
   [[nodiscard]] std::uint32_t of(Vertex token) const { return kind_[token]; }
   [[nodiscard]] std::uint32_t size(std::uint32_t kind) const { return size_[kind]; }
@@ -29,6 +31,7 @@ private:
   std::vector<Vertex> example_;
   std::vector<Held> held_;
   std::vector<std::size_t> held_begin_;
+  std::vector<bool> is_whole_;  ///< by list
 };
 
 }  // namespace sightline::layout

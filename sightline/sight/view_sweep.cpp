@@ -344,13 +344,12 @@ bool ViewSweep::do_rows_explain(const std::vector<Vertex>& roots) {
 
 // Two vertices that nothing found out told apart: their swap, perhaps, is a symmetry of the view.
 bool ViewSweep::try_alike(const AlikeVertices& alike) {
-  const Layout& layout = *question_.layout;
-  if (std::max(alike.x, alike.y) >= layout.tokens) return true;
-  const std::vector<std::int64_t> latest = compute_latest(layout, depth_, alike.root, budget_);
-  const std::vector<Vertex> seen = list_seen(latest, layout.tokens);
-  const group::Permutation swap = group::Permutation::transposition(alike.x, alike.y);
-  const Move move = make_move(alike.root, swap, seen);
-  return explains(move) || !is_swap_of_view(alike.root, swap) || found(move);
+  return std::max(alike.x, alike.y) >= question_.layout->tokens || try_swap(alike.root, group::Permutation::transposition(alike.x, alike.y));
+}
+
+bool ViewSweep::try_swap(Vertex a, const group::Permutation& swap) {
+  const Move move = make_move(a, swap, list_seen(latest_of(a), question_.layout->tokens));
+  return explains(move) || !is_swap_of_view(a, swap) || found(move);
 }
 
 // What may be exchanged in sight of a root mostly may be with a layer more.
@@ -359,10 +358,7 @@ bool ViewSweep::try_again(const Move& known) {
   if (known.a != known.b || layout.vertices() < least_for_hidden_twins || layout.has_equal_registers()) return true;
   const auto tau = permute_seen(known);
   if (!tau || (holds_layout_group() && is_layout_symmetry(*tau))) return true;
-  if (tau->moved().size() == 2) {  // mostly: nothing has to be written out
-    const Move move = make_move(known.a, *tau, list_seen(compute_latest(layout, depth_, known.a, budget_), layout.tokens));
-    return explains(move) || !is_swap_of_view(known.a, *tau) || found(move);
-  }
+  if (tau->moved().size() == 2) return try_swap(known.a, *tau);  // mostly: nothing has to be written out
   const Rooted rooted = maker_->make(known.a, budget_);
   const Move move = make_move(known.a, *tau, list_seen(rooted.seen, layout.tokens));
   return explains(move) || !symmetry::is_automorphism(rooted.structure, *tau, budget_) || found(move);
@@ -380,7 +376,7 @@ bool ViewSweep::try_hidden_twins(const std::vector<Vertex>& roots) {
   const std::uint64_t least = *std::min_element(first.begin(), first.end());
   const std::vector<Vertex>& number = symmetric_class();
   for (const Vertex a : choose_samples(roots, most_tries)) {
-    const std::vector<std::int64_t> latest = compute_latest(layout, depth_, a, budget_);
+    const std::vector<std::int64_t>& latest = latest_of(a);
     const std::optional<std::vector<std::uint64_t>> read = hash_visible_readers(layout, latest, first, budget_);
     if (!read) continue;
     std::unordered_map<std::uint64_t, Vertex> previous;
@@ -531,10 +527,14 @@ bool ViewSweep::is_swap_of_view(Vertex a, const group::Permutation& swap) const 
   const Vertex x = swap.moved()[0], y = swap.moved()[1];
   if (x == a || y == a) return false;
   if (!layout.has_equal_registers()) {
-    if (!latest_ || latest_->first != a) latest_.emplace(a, compute_latest(layout, depth_, a, budget_));
-    if (const auto kept = is_swap_symmetric(layout, latest_->second, x, y, budget_)) return *kept;
+    if (const auto kept = is_swap_symmetric(layout, latest_of(a), x, y, budget_)) return *kept;
   }
   return symmetry::is_automorphism(maker_->make(a, budget_).structure, swap, budget_);
+}
+
+const std::vector<std::int64_t>& ViewSweep::latest_of(Vertex a) const {
+  if (!latest_ || latest_->first != a) latest_.emplace(a, compute_latest(*question_.layout, depth_, a, budget_));
+  return latest_->second;
 }
 
 bool ViewSweep::visit_group(Vertex a, const Rooted& rooted) {

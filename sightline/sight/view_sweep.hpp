@@ -105,6 +105,9 @@ private:
   bool visit_root(Vertex a, const ViewColours::Colours& colours);
   bool visit_twins(Vertex a, const ViewColours::Colours& colours);
   bool is_swap_of_view(Vertex a, const group::Permutation& swap) const;
+  /// False where it is a symmetry of what a sees that ends the sweep.
+  [[nodiscard]] bool try_swap(Vertex a, const group::Permutation& swap);
+  [[nodiscard]] const std::vector<std::int64_t>& latest_of(Vertex a) const;  ///< compute_latest, until another root is asked about
   bool visit_group(Vertex a, const Rooted& rooted);
   bool visit_pairs(const std::vector<Vertex>& roots);
   [[nodiscard]] bool covers(const RootColours& first, const RootColours& second) const;
@@ -118,7 +121,7 @@ private:
   mutable std::unique_ptr<symmetry::AutomorphismTest> layout_test_;
   mutable std::vector<group::Permutation> symmetries_;  ///< some that the test has confirmed
   mutable std::vector<std::pair<std::uint64_t, Vertex>> slots_;
-  mutable std::optional<std::pair<Vertex, std::vector<std::int64_t>>> latest_;  ///< of the root whose twins were asked about last
+  mutable std::optional<std::pair<Vertex, std::vector<std::int64_t>>> latest_;  ///< of the root that was asked about last
   std::optional<ViewColours> views_;
   std::uint64_t depth_;
   mutable std::unique_ptr<group::Membership> layout_member_;

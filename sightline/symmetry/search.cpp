@@ -319,7 +319,6 @@ private:
   /// The same where many have the cells (b, a): one that is joined to what stays and is joined to the first. Where two rows of a grid are exchanged
   /// these are two tokens of one column, however tokens are numbered.
   std::optional<MovedPairs> exchange_neighbours() {
-    if (first_to_.empty()) first_to_.assign(places_.size(), no_vertex);
     const auto moves = [this](Vertex v) { return places_[v].left != places_[v].right; };
     std::vector<std::pair<Vertex, Vertex>> beside;  // who moves beside what stays, and the place of the one before
     std::vector<Vertex> stay;
