@@ -35,12 +35,11 @@ std::optional<TokenKinds> TokenKinds::find(TokenLists& lists, Vertex n, std::siz
       kinds.held_.reserve(2 * most);
       budget.give_back(before * sizeof(Held));
     }
-    bool is_whole = true;
-    lists.visit(list, [&](Vertex member, std::uint32_t colour) {
+    lists.visit(list, [&](Vertex member, std::uint32_t) {
       const std::uint32_t kind = kinds.kind_[member];
       if (times[kind]++ == 0) kinds.held_.emplace_back(kind, 0);
-      is_whole = is_whole && colour == 1;
     });
+    bool is_whole = lists.is_plain(list);
     for (std::size_t k = kinds.held_begin_.back(); k < kinds.held_.size(); ++k) {
       auto& [kind, held] = kinds.held_[k];
       held = std::exchange(times[kind], 0);

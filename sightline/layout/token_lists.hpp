@@ -1,6 +1,7 @@
 // Inside of natural_order.hpp: the lists that tokens read, of all relations together.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -32,6 +33,10 @@ public:
 
   /// Its vertices, all of colour 1, where they are written out one by one; else nothing.
   [[nodiscard]] std::span<const Vertex> written(std::uint32_t list) const;
+  /// Have all its members colour 1?
+  [[nodiscard]] bool is_plain(std::uint32_t list) {
+    return !written(list).empty() || std::ranges::all_of(runs_of(list), [](const Run& run) { return run.colour == 1; });
+  }
   /// Until the next call of this or of members().
   [[nodiscard]] const std::vector<Run>& runs_of(std::uint32_t list);
   [[nodiscard]] const Members& members(std::uint32_t list);
