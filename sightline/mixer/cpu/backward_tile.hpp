@@ -285,9 +285,9 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
                  gather_rows_alone<Real>(strip, tile.readers, width, keys, key_stride, products, sums, &ahead)) {
         by_rows = true;
       } else if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
-        gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, sums);
+        gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, tile_readers, sums);
       } else {
-        gather_strip<Real>(strip, vectors, width, keys, key_stride, products, sums, &ahead);
+        gather_strip<Real>(strip, vectors, width, keys, key_stride, products, true, sums, &ahead);
       }
       if (gradients.key == nullptr)
         near.add(strip, vectors, width, queries, keys, key_stride, sums, nullptr, padded);

@@ -57,7 +57,7 @@ bool strip_has_non_finite(const Real* rows, std::ptrdiff_t stride, int count, st
 /// The same sum as gather_strip where a read may hold infinities: only lanes that read a column meet it.
 template <class Real>
 __attribute__((noinline)) void gather_carefully(const Strip& strip, int vectors, std::int64_t width, const Real* rows,
-                                                std::ptrdiff_t stride, const Real* weights, Real* to) {
+                                                std::ptrdiff_t stride, const Real* weights, std::ptrdiff_t weight_stride, Real* to) {
   constexpr int lanes = Lanes<Real>::count;
   for (int place = 0; place < strip.count; ++place) {
     const int c = column_at(strip, place);
@@ -67,7 +67,7 @@ __attribute__((noinline)) void gather_carefully(const Strip& strip, int vectors,
         Real* const at = to + k * tile_readers + v * lanes;
         const Vec<Real> old = load<Real>(at);
         store<Real>(at, select(strip.masks[c] >> (v * lanes),
-                               fma(left, load<Real>(weights + c * tile_readers + v * lanes), old), old));
+                               fma(left, load<Real>(weights + c * weight_stride + v * lanes), old), old));
       }
     }
   }
@@ -75,13 +75,14 @@ __attribute__((noinline)) void gather_carefully(const Strip& strip, int vectors,
 
 /// The centre of a tile in exact mode with reflections: each reader's weights at and behind itself by rising number into
 /// the sums to the right, those at and before it by falling number into the sums to the left, `all_sums` and `all_totals`
-/// [2]. copy: tile_readers rows.
+/// [2]; its own pair counts half on either. Of a column's weights only those of its own vector go to both sides, in part:
+/// they alone are masked, where they lie. kept: a vector for every column. add: to what the sums hold; else they are written.
 template <class Real>
 __attribute__((noinline)) void gather_centre(const Strip& strip, std::int64_t first_reader, int vectors,
                                              std::int64_t width, const Real* rows, std::ptrdiff_t stride,
-                                             const Real* weights, Real* copy, Real* all_sums, Real* all_totals) {
+                                             Real* weights, Real* kept, bool add, Real* all_sums, Real* all_totals) {
   constexpr int lanes = Lanes<Real>::count;
-  static_assert(strip_columns >= 2 * tile_readers); // weights and copy share the space of a strip
+  static_assert(strip_columns >= 2 * tile_readers); // weights and what is kept share the space of a strip
   const bool is_finite = !strip_has_non_finite<Real>(rows, stride, strip.count, width);
   for (const bool right : {true, false}) {
     Real* const sums = all_sums + (right ? 0 : width * tile_readers);
@@ -89,29 +90,53 @@ __attribute__((noinline)) void gather_centre(const Strip& strip, std::int64_t fi
     Strip side;
     side.count = strip.count;
     side.full = side.contiguous = false;
+    int own_vectors[tile_readers];
     for (int place = 0; place < strip.count; ++place) {
       const int c = right ? place : strip.count - 1 - place;
-      const auto own = static_cast<int>(strip.columns[c] - first_reader);
-      side.masks[place] =
-          strip.masks[c] & (right ? ~std::uint64_t{0} >> (tile_readers - 1 - own) : ~std::uint64_t{0} << own);
+      const auto own = static_cast<int>(strip.columns[c] - first_reader), v = own / lanes;
+      const std::uint64_t mine = right ? ~std::uint64_t{0} >> (tile_readers - 1 - own) : ~std::uint64_t{0} << own;
+      if (!is_finite)
+        side.masks[place] = strip.masks[c] & mine;
+      Real *const at = weights + c * tile_readers + v * lanes, *const whole = kept + c * lanes;
+      if (right) {
+        const Vec<Real> weight = load<Real>(at);
+        store<Real>(whole, select(std::uint64_t{1} << own % lanes, weight * splat<Real>(Real(0.5)), weight));
+      }
+      store<Real>(at, select(mine >> (v * lanes), load<Real>(whole), Vec<Real>{}));
+      own_vectors[c] = v;
+    }
+    constexpr int most_vectors = tile_readers / lanes;
+    Vec<Real> total[most_vectors]; // side by side: one chain alone waits for itself
+#pragma GCC unroll 16
+    for (int v = 0; v < most_vectors; ++v)
+      total[v] = load<Real>(totals + v * lanes);
+    for (int place = 0; place < strip.count; ++place) {
+      const int c = right ? place : strip.count - 1 - place;
+#pragma GCC unroll 16
+      for (int v = 0; v < most_vectors; ++v) {
+        if (right ? v <= own_vectors[c] : v >= own_vectors[c])
+          total[v] += load<Real>(weights + c * tile_readers + v * lanes);
+      }
+    }
+#pragma GCC unroll 16
+    for (int v = 0; v < most_vectors; ++v)
+      store<Real>(totals + v * lanes, total[v]);
+    const Real* const from = right ? rows : rows + (strip.count - 1) * stride;
+    const Real* const first = right ? weights : weights + (strip.count - 1) * tile_readers;
+    const std::ptrdiff_t step = right ? stride : -stride, weight_step = right ? tile_readers : -tile_readers;
+    if (!is_finite) {
+      for (std::int64_t k = 0; k < width * tile_readers && !add; ++k)
+        sums[k] = 0;
+      gather_carefully<Real>(side, vectors, width, from, step, first, weight_step, sums);
+      continue;
     }
     for (int v = 0; v < vectors; ++v) {
-      Vec<Real> total = load<Real>(totals + v * lanes);
-      for (int place = 0; place < strip.count; ++place) {
-        const int c = right ? place : strip.count - 1 - place;
-        const Vec<Real> weight = select(side.masks[place] >> (v * lanes),
-                                        load<Real>(weights + c * tile_readers + v * lanes), Vec<Real>{});
-        store<Real>(copy + place * tile_readers + v * lanes, weight);
-        total += weight;
-      }
-      store<Real>(totals + v * lanes, total);
+      int place = 0;
+      while (place < strip.count && (right ? own_vectors[place] < v : own_vectors[strip.count - 1 - place] > v))
+        ++place;
+      multiply<Real, Along::rows>(static_cast<int>(width), 1, strip.count - place, from + place * step, step,
+                                  first + place * weight_step + v * lanes, weight_step, sums + v * lanes, tile_readers, add, nullptr);
     }
-    const Real* const from = right ? rows : rows + (strip.count - 1) * stride;
-    const std::ptrdiff_t step = right ? stride : -stride;
-    if (is_finite)
-      gather_strip<Real>(side, vectors, width, from, step, copy, sums, nullptr);
-    else
-      gather_carefully<Real>(side, vectors, width, from, step, copy, sums);
   }
 }
 
@@ -216,7 +241,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   Real* const key_copy = arena.take<Real>(strip_columns * (head.width > lanes ? head.width : lanes));
   Real* const value_copy = arena.take<Real>(strip_columns * head.value_width);
   Real* const rows = arena.take<Real>(tile_readers * row_stride<Real>(head.width));
-  Real* const largest = arena.take<Real>(tile_readers);
+  Real* const all_largest = arena.take<Real>(most_phases * tile_readers); // of the sums of every phase
   Real* const top = arena.take<Real>(tile_readers);
   Real* const all_totals = arena.take<Real>(most_phases * tile_readers);
 
@@ -231,35 +256,50 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   TileBias<Real> bias(arena, head, tile, active, nullptr, nullptr);
   const bool factors = program && rule.program->factor >= 0; // else the program is an exponent
   Real* const powers = factors ? inputs.distances : scores;  // exponents of a program
-  int phases = 0;                                            // begun so far
+  int phases = 1;                                            // begun so far
+  unsigned filled = 0;                                       // phases whose sums hold something
   const Real start = !exponents       ? Real(0)
                      : rule.has_extra ? -round_down<Real>(splat<Real>(-rule.extra))[0]
                                       : no_exponent<Real>;
-  for (int i = 0; i < tile_readers; ++i)
-    largest[i] = start;
+  for (int i = 0; i < most_phases * tile_readers; ++i)
+    all_largest[i] = start;
   // What the readers' own exponents leave of what joins the denominator.
   Real own[tile_readers] = {};
   for (int i = 0; i < tile_readers && features; ++i) {
     own[i] = (active >> i & 1) != 0 ? head.reader_exponents[tile.first_reader + i] : Real(0);
-    if (rule.has_extra)
-      largest[i] = -round_down<Real>(splat<Real>(own[i] - rule.extra))[0];
+    for (int phase = 0; phase < most_phases && rule.has_extra; ++phase)
+      all_largest[phase * tile_readers + i] = -round_down<Real>(splat<Real>(own[i] - rule.extra))[0];
   }
-  const auto begin_phases = [&](int count) {
-    for (; phases < count; ++phases) {
-      for (std::int64_t k = 0; k < sum_size; ++k)
-        all_sums[phases * sum_size + k] = 0;
-      for (int i = 0; i < tile_readers; ++i)
-        all_totals[phases * tile_readers + i] = 0;
-    }
+  for (int i = 0; i < most_phases * tile_readers; ++i)
+    all_totals[i] = 0;
+  const auto clear = [&](int phase) {
+    for (std::int64_t k = 0; k < sum_size && (filled >> phase & 1) == 0; ++k)
+      all_sums[phase * sum_size + k] = 0;
   };
-  begin_phases(1);
+  // The sums of a phase to a larger exponent.
+  const auto raise = [&](int phase, int v, Vec<Real> now) {
+    Real* const largest = all_largest + phase * tile_readers + v * lanes;
+    const Vec<Real> old = load<Real>(largest);
+    if (!any_differs<Real>(old, now))
+      return;
+    store<Real>(largest, now);
+    if ((filled >> phase & 1) == 0)
+      return;
+    const Vec<Real> shrink = exp2<Real>(old - now);
+    Real* const from = all_sums + phase * sum_size + v * lanes;
+    for (std::int64_t k = 0; k < head.value_width; ++k)
+      store<Real>(from + k * tile_readers, load<Real>(from + k * tile_readers) * shrink);
+    Real* const total = all_totals + phase * tile_readers + v * lanes;
+    store<Real>(total, load<Real>(total) * shrink);
+  };
 
   Ahead ahead = rows_ahead(head, tile, head.out, head.out_stride, head.value_width);
   bool is_first = true, by_rows = false; // sums [reader][width]
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   while (source.next(strip)) {
-    begin_phases(strip.centre ? most_phases : strip.phase + 1);
+    const int first_phase = strip.centre ? 0 : strip.phase, last_phase = strip.centre ? most_phases : strip.phase + 1;
+    phases = last_phase > phases ? last_phase : phases;
     const bool alone = is_first && !strip.centre && source.is_at_end();
     is_first = false;
     Real* const sums = all_sums + strip.phase * sum_size;
@@ -290,20 +330,11 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
       else
         find_exponents<Real>(rule, strip, vectors, bias.biases, scores, top);
       for (int v = 0; v < vectors; ++v) {
-        const Vec<Real> old = load<Real>(largest + v * lanes);
-        const Vec<Real> now = larger(-round_down<Real>(-load<Real>(top + v * lanes)), old);
-        if (any_differs<Real>(old, now)) {
-          const Vec<Real> shrink = exp2<Real>(old - now);
-          for (std::int64_t k = 0; k < phases * head.value_width; ++k) {
-            Real* const at = all_sums + k * tile_readers + v * lanes;
-            store<Real>(at, load<Real>(at) * shrink);
-          }
-          for (int phase = 0; phase < phases; ++phase) {
-            Real* const at = all_totals + phase * tile_readers + v * lanes;
-            store<Real>(at, load<Real>(at) * shrink);
-          }
-          store<Real>(largest + v * lanes, now);
-        }
+        Vec<Real> now = -round_down<Real>(-load<Real>(top + v * lanes));
+        for (int phase = first_phase; phase < last_phase; ++phase)
+          now = larger(now, load<Real>(all_largest + phase * tile_readers + v * lanes));
+        for (int phase = first_phase; phase < last_phase; ++phase)
+          raise(phase, v, now);
         Vec<Real> sum = load<Real>(total + v * lanes);
         for (int place = 0; place < strip.count; ++place) {
           const int c = column_at(strip, place);
@@ -334,25 +365,39 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     } else {
       find_weights<Real>(rule, strip, vectors, scores, total);
     }
+    bool add = false; // to sums that hold something; what does not write all of them needs zeros
+    for (int phase = first_phase; phase < last_phase; ++phase)
+      add = add || (filled >> phase & 1) != 0 || !(strip.full || strip.centre);
+    for (int phase = first_phase; phase < last_phase; ++phase) {
+      if (add)
+        clear(phase);
+      filled |= 1U << phase;
+    }
     if (strip.centre) {
       gather_centre<Real>(strip, tile.first_reader, vectors, head.value_width, values, value_stride, scores,
-                          scores + tile_readers * tile_readers, all_sums, all_totals);
+                          scores + tile_readers * tile_readers, add, all_sums, all_totals);
     } else if (alone && gather_rows_alone<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, sums, &ahead)) {
       by_rows = true;
     } else if (!strip.full && strip_has_non_finite<Real>(values, value_stride, strip.count, head.value_width)) {
-      gather_carefully<Real>(strip, vectors, head.value_width, values, value_stride, scores, sums);
+      gather_carefully<Real>(strip, vectors, head.value_width, values, value_stride, scores, tile_readers, sums);
     } else {
-      gather_strip<Real>(strip, vectors, head.value_width, values, value_stride, scores, sums, &ahead);
+      gather_strip<Real>(strip, vectors, head.value_width, values, value_stride, scores, add, sums, &ahead);
     }
   }
+  clear(0); // where nothing was read
 
   Real* const sums = all_sums;
   Real* const total = all_totals;
-  for (int phase = 1; phase < phases; ++phase) {
-    for (std::int64_t k = 0; k < sum_size; ++k)
-      sums[k] += all_sums[phase * sum_size + k];
-    for (int i = 0; i < tile_readers; ++i)
-      total[i] += all_totals[phase * tile_readers + i];
+  Real* const largest = all_largest;
+  Real shrinks[most_phases][tile_readers]; // of the sums to both sides; powers of two round nothing
+  static_assert(most_phases == 2);
+  for (int v = 0; v < vectors && phases == most_phases; ++v) {
+    const Vec<Real> one = load<Real>(largest + v * lanes), two = load<Real>(largest + tile_readers + v * lanes),
+                    most = larger(one, two), shrink = exp2<Real>(one - most), shrink_two = exp2<Real>(two - most);
+    store<Real>(shrinks[0] + v * lanes, shrink);
+    store<Real>(shrinks[1] + v * lanes, shrink_two);
+    store<Real>(largest + v * lanes, most);
+    store<Real>(total + v * lanes, load<Real>(total + v * lanes) * shrink + load<Real>(total + tile_readers + v * lanes) * shrink_two);
   }
   for (int v = 0; v < vectors; ++v) {
     const Vec<Real> most = load<Real>(largest + v * lanes);
@@ -374,7 +419,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   }
   if (!by_rows)
     unpack_lanes<Real>(sums, top, tile.readers, head.value_width, head.out + tile.first_reader * head.out_stride,
-                       head.out_stride);
+                       head.out_stride, {phases == 1 ? nullptr : sums + sum_size, shrinks[0], shrinks[1]});
   for (int i = 0; rule.canonical && i < tile.readers; ++i)
     make_canonical<Real>(head.out + (tile.first_reader + i) * head.out_stride, head.value_width);
   for (int i = 0; i < tile.readers; ++i) { // readers that do not exist

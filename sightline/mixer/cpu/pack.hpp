@@ -164,29 +164,50 @@ void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, s
   }
 }
 
-/// The way back: columns [width][tile_readers] times a factor per lane -> rows; lanes >= readers are left alone.
-template <class Real>
-void unpack_lanes(const Real* from, const Real* factor, int readers, std::int64_t width, Real* rows,
-                  std::ptrdiff_t stride) {
+/// The way back: columns [width][tile_readers], brought together with others where there are some, times a factor per lane
+/// -> rows; lanes >= readers are left alone.
+template <class Real> struct OtherLanes {
+  const Real *from = nullptr, *shrink, *shrink_from; ///< the columns become columns * shrink + from * shrink_from
+  SIGHTLINE_INLINE Vec<Real> join(Vec<Real> x, std::int64_t at, int base) const {
+    return x * load<Real>(shrink + base) + load<Real>(from + at) * load<Real>(shrink_from + base);
+  }
+};
+template <class Real, bool joined>
+void unpack_lanes_as(const Real* from, const OtherLanes<Real>& other, const Real* factor, int readers, std::int64_t width,
+                     Real* rows, std::ptrdiff_t stride) {
   constexpr int lanes = Lanes<Real>::count;
   for (int base = 0; base < readers; base += lanes) {
     const Vec<Real> scale = load<Real>(factor + base);
+    const int count = readers - base < lanes ? readers - base : lanes;
+    const auto column = [&](std::int64_t k) {
+      const std::int64_t at = k * tile_readers + base;
+      const Vec<Real> x = load<Real>(from + at);
+      return (joined ? other.join(x, at, base) : x) * scale;
+    };
     std::int64_t k = 0;
     for (; k + lanes <= width; k += lanes) {
       Vec<Real> block[lanes];
 #pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
-        block[i] = load<Real>(from + (k + i) * tile_readers + base) * scale;
+        block[i] = column(k + i);
       transpose<Real>(block);
-      const int count = readers - base < lanes ? readers - base : lanes;
       for (int i = 0; i < count; ++i)
         store<Real>(rows + (base + i) * stride + k, block[i]);
     }
     for (; k < width; ++k) {
-      for (int i = base; i < readers && i < base + lanes; ++i)
-        rows[i * stride + k] = from[k * tile_readers + i] * factor[i];
+      const Vec<Real> x = column(k);
+      for (int i = 0; i < count; ++i)
+        rows[(base + i) * stride + k] = x[i];
     }
   }
+}
+template <class Real>
+void unpack_lanes(const Real* from, const Real* factor, int readers, std::int64_t width, Real* rows, std::ptrdiff_t stride,
+                  const OtherLanes<Real>& other = {}) {
+  if (other.from != nullptr)
+    unpack_lanes_as<Real, true>(from, other, factor, readers, width, rows, stride);
+  else
+    unpack_lanes_as<Real, false>(from, other, factor, readers, width, rows, stride);
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -12,7 +12,7 @@ struct Strip {
   bool contiguous = true; // columns first .. first + count - 1
   bool falling = false;   // columns first .. first - count + 1
   bool late = false;      // see Segment
-  bool centre = false;    // see Segment; such a strip holds all of it
+  bool centre = false;    // see Segment; such a strip holds all of it, and has no `halves`: gather_centre() knows them
   bool halved = false;    // some pairs count half: `halves`, lanes per column
   bool ordered = false;   // sums go through the columns in the order of `order` (places in the strip)
   int phase = 0;
@@ -79,7 +79,11 @@ public:
       if (mask != active_)
         strip.full = false;
       strip.falling = false;
-      for (int i = 0; i < take; ++i) {
+      if (take == 1) { // edges of windows and rings have a segment for every column
+        strip.columns[strip.count] = order_ != nullptr && !in_place_ ? order_[position_] : static_cast<std::int32_t>(position_);
+        strip.masks[strip.count] = mask;
+      }
+      for (int i = 0; i < take && take > 1; ++i) {
         strip.columns[strip.count + i] =
             order_ != nullptr && !in_place_ ? order_[position_ + i] : static_cast<std::int32_t>(position_ + i);
         strip.masks[strip.count + i] = mask;
@@ -95,7 +99,7 @@ public:
     for (int c = 0; strip.ordered && c < strip.count; ++c)
       strip.order[c] = order_[strip.columns[c]] - strip.columns[0];
     strip.halved = false;
-    if (ring_ > 0)
+    if (ring_ > 0 && !strip.centre)
       find_halves(strip);
     return strip.count > 0;
   }

@@ -133,20 +133,21 @@ SIGHTLINE_INLINE void score_strip(Score kind, const Strip& strip, int readers, s
   });
 }
 
-/// C^T [width][lanes] += rows^T [width][columns] times W [columns][lanes], leaving out what no lane of a vector reads.
+/// C^T [width][lanes] (+)= rows^T [width][columns] times W [columns][lanes], leaving out what no lane of a vector reads: only
+/// strips that are full write all of C.
 template <class Real>
-SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t width, const Real* rows,
-                                   std::ptrdiff_t stride, const Real* weights, Real* to, Ahead* ahead) {
+SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t width, const Real* rows, std::ptrdiff_t stride,
+                                   const Real* weights, bool add, Real* to, Ahead* ahead) {
   constexpr int lanes = Lanes<Real>::count;
   const auto run = [&](int first, int count, int begin, int end) {
     if (strip.ordered) {
       multiply_ordered<Real, Along::rows>(static_cast<int>(width), end - begin, count, strip.order + first, rows, stride,
-                                          weights + begin * lanes, tile_readers, to + begin * lanes, tile_readers, true, ahead);
+                                          weights + begin * lanes, tile_readers, to + begin * lanes, tile_readers, add, ahead);
       return;
     }
     multiply<Real, Along::rows>(static_cast<int>(width), end - begin, count, rows + first * stride, stride,
                                 weights + first * tile_readers + begin * lanes, tile_readers, to + begin * lanes,
-                                tile_readers, true, ahead);
+                                tile_readers, add, ahead);
   };
   if (strip.full) {
     run(0, strip.count, 0, vectors);
