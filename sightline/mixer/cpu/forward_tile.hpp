@@ -73,71 +73,95 @@ __attribute__((noinline)) void gather_carefully(const Strip& strip, int vectors,
   }
 }
 
-/// The centre of a tile in exact mode with reflections: each reader's weights at and behind itself by rising number into
-/// the sums to the right, those at and before it by falling number into the sums to the left, `all_sums` and `all_totals`
-/// [2]; its own pair counts half on either. Of a column's weights only those of its own vector go to both sides, in part:
-/// they alone are masked, where they lie. kept: a vector for every column. add: to what the sums hold; else they are written.
+/// The centre of a tile in exact mode with reflections (gather_centre): its columns from starts[v] on are readers of vector
+/// v, or of later ones.
+template <class Real> struct Centre {
+  const std::int32_t* columns;
+  std::int64_t first_reader;
+  Real *weights, *kept; ///< [column][tile_readers]; a vector for every column
+  int starts[tile_readers / Lanes<Real>::count + 1];
+};
+
+/// What counts for one side of the readers, and its sums, from vector `g` on. Of a column's weights only those of its own
+/// vector go to both sides, in part: they alone are masked, where they lie.
+template <class Real, bool right, int g>
+SIGHTLINE_INLINE void weigh_centre(const Centre<Real>& centre, Vec<Real>* totals) {
+  constexpr int lanes = Lanes<Real>::count, vectors = tile_readers / lanes;
+  if constexpr (!right && g + 1 < vectors)
+    weigh_centre<Real, right, g + 1>(centre, totals);
+  const int begin = centre.starts[g], end = centre.starts[g + 1];
+  for (int k = begin; k < end; ++k) {
+    const int c = right ? k : begin + end - 1 - k;
+    const auto own = static_cast<int>(centre.columns[c] - centre.first_reader) - g * lanes;
+    Real *const row = centre.weights + c * tile_readers, *const whole = centre.kept + c * lanes;
+    Vec<Real> weight = load<Real>(right ? row + g * lanes : whole);
+    if constexpr (right) {
+      weight = select(std::uint64_t{1} << own, weight * splat<Real>(Real(0.5)), weight);
+      store<Real>(whole, weight);
+    }
+    weight = select(right ? (std::uint64_t{2} << own) - 1 : ~std::uint64_t{0} << own, weight, Vec<Real>{});
+    store<Real>(row + g * lanes, weight);
+    totals[g] += weight;
+#pragma GCC unroll 16
+    for (int v = right ? 0 : g + 1; v < (right ? g : vectors); ++v)
+      totals[v] += load<Real>(row + v * lanes);
+  }
+  if constexpr (right && g + 1 < vectors)
+    weigh_centre<Real, right, g + 1>(centre, totals);
+}
+
+/// Exact mode with reflections: each reader's weights at and behind itself by rising number into the sums to the right,
+/// those at and before it by falling number into the sums to the left, `all_sums` and `all_totals` [2]; its own pair counts
+/// half on either. kept: a vector for every column. add: to what the sums hold; else they are written.
 template <class Real>
 __attribute__((noinline)) void gather_centre(const Strip& strip, std::int64_t first_reader, int vectors,
                                              std::int64_t width, const Real* rows, std::ptrdiff_t stride,
                                              Real* weights, Real* kept, bool add, Real* all_sums, Real* all_totals) {
-  constexpr int lanes = Lanes<Real>::count;
+  constexpr int lanes = Lanes<Real>::count, most_vectors = tile_readers / lanes;
   static_assert(strip_columns >= 2 * tile_readers); // weights and what is kept share the space of a strip
   const bool is_finite = !strip_has_non_finite<Real>(rows, stride, strip.count, width);
-  for (const bool right : {true, false}) {
+  Centre<Real> centre{strip.columns, first_reader, weights, kept, {}};
+  for (int v = 0, c = 0; v <= most_vectors; ++v) {
+    while (c < strip.count && strip.columns[c] < first_reader + v * lanes)
+      ++c;
+    centre.starts[v] = c;
+  }
+  const auto gather = [&](auto side) {
+    constexpr bool right = decltype(side)::value == 1;
     Real* const sums = all_sums + (right ? 0 : width * tile_readers);
     Real* const totals = all_totals + (right ? 0 : tile_readers);
-    Strip side;
-    side.count = strip.count;
-    side.full = side.contiguous = false;
-    int own_vectors[tile_readers];
-    for (int place = 0; place < strip.count; ++place) {
-      const int c = right ? place : strip.count - 1 - place;
-      const auto own = static_cast<int>(strip.columns[c] - first_reader), v = own / lanes;
-      const std::uint64_t mine = right ? ~std::uint64_t{0} >> (tile_readers - 1 - own) : ~std::uint64_t{0} << own;
-      if (!is_finite)
-        side.masks[place] = strip.masks[c] & mine;
-      Real *const at = weights + c * tile_readers + v * lanes, *const whole = kept + c * lanes;
-      if (right) {
-        const Vec<Real> weight = load<Real>(at);
-        store<Real>(whole, select(std::uint64_t{1} << own % lanes, weight * splat<Real>(Real(0.5)), weight));
-      }
-      store<Real>(at, select(mine >> (v * lanes), load<Real>(whole), Vec<Real>{}));
-      own_vectors[c] = v;
-    }
-    constexpr int most_vectors = tile_readers / lanes;
     Vec<Real> total[most_vectors]; // side by side: one chain alone waits for itself
 #pragma GCC unroll 16
     for (int v = 0; v < most_vectors; ++v)
       total[v] = load<Real>(totals + v * lanes);
-    for (int place = 0; place < strip.count; ++place) {
-      const int c = right ? place : strip.count - 1 - place;
-#pragma GCC unroll 16
-      for (int v = 0; v < most_vectors; ++v) {
-        if (right ? v <= own_vectors[c] : v >= own_vectors[c])
-          total[v] += load<Real>(weights + c * tile_readers + v * lanes);
-      }
-    }
+    weigh_centre<Real, right, 0>(centre, total);
 #pragma GCC unroll 16
     for (int v = 0; v < most_vectors; ++v)
       store<Real>(totals + v * lanes, total[v]);
-    const Real* const from = right ? rows : rows + (strip.count - 1) * stride;
-    const Real* const first = right ? weights : weights + (strip.count - 1) * tile_readers;
+    const int last = strip.count - 1;
     const std::ptrdiff_t step = right ? stride : -stride, weight_step = right ? tile_readers : -tile_readers;
-    if (!is_finite) {
-      for (std::int64_t k = 0; k < width * tile_readers && !add; ++k)
-        sums[k] = 0;
-      gather_carefully<Real>(side, vectors, width, from, step, first, weight_step, sums);
-      continue;
+    if (is_finite) {
+      for (int v = 0; v < vectors; ++v) {
+        const int c = right ? centre.starts[v] : centre.starts[v + 1] - 1, count = right ? strip.count - c : c + 1;
+        multiply<Real, Along::rows>(static_cast<int>(width), 1, count, rows + c * stride, step,
+                                    weights + c * tile_readers + v * lanes, weight_step, sums + v * lanes, tile_readers, add);
+      }
+      return;
     }
-    for (int v = 0; v < vectors; ++v) {
-      int place = 0;
-      while (place < strip.count && (right ? own_vectors[place] < v : own_vectors[strip.count - 1 - place] > v))
-        ++place;
-      multiply<Real, Along::rows>(static_cast<int>(width), 1, strip.count - place, from + place * step, step,
-                                  first + place * weight_step + v * lanes, weight_step, sums + v * lanes, tile_readers, add, nullptr);
+    Strip masked;
+    masked.count = strip.count;
+    for (int place = 0; place < strip.count; ++place) {
+      const int c = right ? place : last - place;
+      const auto own = static_cast<int>(strip.columns[c] - first_reader);
+      masked.masks[place] = strip.masks[c] & (right ? ~std::uint64_t{0} >> (tile_readers - 1 - own) : ~std::uint64_t{0} << own);
     }
-  }
+    for (std::int64_t k = 0; k < width * tile_readers && !add; ++k)
+      sums[k] = 0;
+    gather_carefully<Real>(masked, vectors, width, right ? rows : rows + last * stride, step,
+                           right ? weights : weights + last * tile_readers, weight_step, sums);
+  };
+  gather(Constant<1>{});
+  gather(Constant<0>{});
 }
 
 /// Queries (or gradients of outputs) of a tile, transposed where `to` is given.
@@ -276,6 +300,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     for (std::int64_t k = 0; k < sum_size && (filled >> phase & 1) == 0; ++k)
       all_sums[phase * sum_size + k] = 0;
   };
+  constexpr Real margin = 4; // sums are not brought from one maximum to the next for a little more each time
   // The sums of a phase to a larger exponent.
   const auto raise = [&](int phase, int v, Vec<Real> now) {
     Real* const largest = all_largest + phase * tile_readers + v * lanes;
@@ -333,6 +358,10 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
         Vec<Real> now = -round_down<Real>(-load<Real>(top + v * lanes));
         for (int phase = first_phase; phase < last_phase; ++phase)
           now = larger(now, load<Real>(all_largest + phase * tile_readers + v * lanes));
+        if (is_exponent(rule.weight)) {
+          const Vec<Real> old = load<Real>(all_largest + first_phase * tile_readers + v * lanes);
+          now = now > old ? now + splat<Real>(margin) : old;
+        }
         for (int phase = first_phase; phase < last_phase; ++phase)
           raise(phase, v, now);
         Vec<Real> sum = load<Real>(total + v * lanes);
