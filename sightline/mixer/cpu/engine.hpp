@@ -214,7 +214,6 @@ template <class Real> struct Selection {
   std::int64_t stride = 0;
 };
 
-inline constexpr std::int64_t marks_behind = 8; ///< zeros behind the last mark: so many are compared at once
 
 /// Readers with few reads each: CSR. reads of rows[r] are columns[offsets[r] .. offsets[r + 1]).
 struct SparseRows {
@@ -222,6 +221,7 @@ struct SparseRows {
   const std::int64_t* offsets = nullptr;
   const std::int32_t* columns = nullptr;
   const std::int32_t* arcs = nullptr; ///< of a list of columns: the arc in the list of rows
+  const std::int32_t* ends = nullptr; ///< of a row: where the rows behind it cease to have as many arcs and the same marks
   /// Exact mode, reflections: where a row reads to both sides, 1 at the last arc to the right, where a sum ends and is
   /// kept, 2 at the last one to the left, where both are added up and go on with what stays in place. Else one sum.
   /// Such rows are short, and everything exists. Or null.

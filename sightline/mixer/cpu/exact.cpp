@@ -379,7 +379,7 @@ private:
   }
 
   void mark_sums(SparseList& list) const {
-    list.marks.assign(list.columns.size() + marks_behind, 0);
+    list.marks.assign(list.columns.size(), 0);
     for (std::size_t r = 0; r < list.rows.size(); ++r) {
       for (auto a = static_cast<std::size_t>(list.offsets[r]); a < static_cast<std::size_t>(list.offsets[r + 1]); ++a) {
         const auto begin = static_cast<std::size_t>(list.offsets[r]), end = static_cast<std::size_t>(list.offsets[r + 1]);
@@ -390,6 +390,7 @@ private:
           list.marks[a] = 2;
       }
     }
+    find_ends(list);
   }
 
   void add_rows() {

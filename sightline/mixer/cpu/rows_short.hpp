@@ -17,28 +17,7 @@ struct ShortRows {
 
 inline ShortRows find_short_rows(const SparseRows& list, std::int64_t begin, std::int64_t end) {
   constexpr int fewest = 4;
-  const std::int64_t first = list.offsets[begin], arcs = list.offsets[begin + 1] - first;
-  std::int64_t last = begin + 1;
-  const auto eight_marks = [&list](std::int64_t from) {
-    std::uint64_t marks;
-    __builtin_memcpy(&marks, list.marks + from, marks_behind);
-    return marks;
-  };
-  const auto is_alike = [&](std::int64_t row) {
-    const std::int64_t from = list.offsets[row];
-    if (list.offsets[row + 1] - from != arcs)
-      return false;
-    if (list.marks == nullptr)
-      return true;
-    std::int64_t a = 0;
-    for (; a + marks_behind <= arcs; a += marks_behind) {
-      if (eight_marks(from + a) != eight_marks(first + a))
-        return false;
-    }
-    return a == arcs || (eight_marks(from + a) ^ eight_marks(first + a)) << 8 * (marks_behind - (arcs - a)) == 0;
-  };
-  while (last < end && is_alike(last))
-    ++last;
+  const std::int64_t arcs = list.offsets[begin + 1] - list.offsets[begin], last = list.ends[begin] < end ? list.ends[begin] : end;
   return {last, arcs > 0 && arcs <= most_short && last - begin >= fewest ? static_cast<int>(arcs) : 0};
 }
 

@@ -362,6 +362,7 @@ void find_chunks(SparseList& list) {
       weight = 0;
     }
   }
+  find_ends(list);
 }
 
 // When a chunk of columns may be taken. Readers of a column rise, and so do the rows of the list.
@@ -412,6 +413,17 @@ void share_segments(Tiles& tiles, Tile& tile) {
   tile.segments_begin = before.segments_begin;
   tile.segments_end = before.segments_end;
   tile.shift = shift;
+}
+
+void find_ends(SparseList& list) {
+  const std::size_t count = list.rows.size();
+  list.ends.assign(count, static_cast<std::int32_t>(count));
+  const auto marks = [&list](std::int64_t arc) { return list.marks.begin() + arc; };
+  for (std::size_t r = count; r-- > 1;) {
+    const std::int64_t first = list.offsets[r - 1], second = list.offsets[r], end = list.offsets[r + 1];
+    const bool alike = second - first == end - second && (list.marks.empty() || std::equal(marks(first), marks(second), marks(second)));
+    list.ends[r - 1] = alike ? list.ends[r] : static_cast<std::int32_t>(r);
+  }
 }
 
 void finish_rows(Tiles& tiles, std::int64_t reads) {

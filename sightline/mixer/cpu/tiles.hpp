@@ -30,9 +30,9 @@ struct ColumnParts {
 
 /// Rows in compressed form; chunks are stretches of rows that make one task.
 struct SparseList {
-  std::vector<std::int32_t> rows, columns, arcs;
+  std::vector<std::int32_t> rows, columns, arcs, ends; ///< see SparseRows
   std::vector<std::int64_t> offsets{0}, chunks{0};
-  std::vector<std::uint8_t> marks, free;     ///< see SparseRows
+  std::vector<std::uint8_t> marks, free;     ///< likewise
   std::int64_t longest_free = 0;
   mutable std::vector<std::int32_t> colours; ///< of the arcs; found on first use (colours.hpp)
   std::vector<ColumnParts> parts;    ///< of a list of columns, per chunk
@@ -42,6 +42,7 @@ struct SparseList {
             offsets.data(),
             columns.data(),
             arcs.data(),
+            ends.data(),
             marks.empty() ? nullptr : marks.data(),
             colours.empty() ? nullptr : colours.data(),
             free.empty() ? nullptr : free.data(),
@@ -99,6 +100,9 @@ enum class Cut { best, tiles_only };
 /// `tile` is about to be added and its segments are the last ones. Where they are those of the tile before it some tokens
 /// on, it has these instead: lists of a window or a ring are short, and stay in the first cache.
 void share_segments(Tiles& tiles, Tile& tile);
+
+/// SparseRows::ends, whenever the rows or their marks have changed.
+void find_ends(SparseList& list);
 
 /// Transposes rows into columns, arcs of a column by rising reader, and finds the chunks of both.
 void finish_rows(Tiles& tiles, std::int64_t reads);

@@ -165,10 +165,15 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
     first[v] = a;
     last[v] = b;
   }
-  // One product for all, one for each vector, or one for every stretch of columns that the same vectors read. Single
-  // vectors take half as long again, and every product loads and stores what it adds to.
+  // One product for all, one for each vector, or one for every stretch of columns that the same vectors read. Every product
+  // loads and stores what it adds to, and with few registers single vectors take half as long again.
+#if defined(SIGHTLINE_USE_AVX512)
+  constexpr int load_and_store = 3, single = 0;
+#else
+  constexpr int load_and_store = 2, single = 1;
+#endif
   constexpr int most_stretches = 12;
-  const auto cost = [](int columns, int wide) { return (columns + 2) * (wide * 2 + (wide % block_vectors == 1 ? 1 : 0)); };
+  const auto cost = [](int columns, int wide) { return (columns + load_and_store) * (wide * 2 + (wide % block_vectors == 1 ? single : 0)); };
   struct Stretch {
     int first, end;
     VectorRange range;
