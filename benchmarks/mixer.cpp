@@ -169,12 +169,12 @@ AttentionRule make_rule(const std::string& text) {
   return rule;
 }
 
-/// Numbers as a deep-learning framework would allocate them: pages that nobody wrote cost nothing yet.
+/// Numbers as a deep-learning framework would allocate them: pages that nobody wrote cost nothing yet. Large pages where they can be had: Debian's
+/// kernel gives them unasked, PyTorch asks for them where THP_MEM_ALLOC_ENABLE says so (mixer.py does), and with small ones every run finds its
+/// arrays elsewhere in the caches.
 template <class Real>
 struct Buffer {
-  explicit Buffer(std::int64_t count) : size(count), data(static_cast<Real*>(std::aligned_alloc(4096, (sizeof(Real) * static_cast<std::size_t>(count) + 4095) / 4096 * 4096))) {
-    if (data == nullptr) throw std::bad_alloc();
-  }
+  explicit Buffer(std::int64_t count) : size(count), data(static_cast<Real*>(sightline::bench::take_pages(sizeof(Real) * static_cast<std::size_t>(count)))) {}
   ~Buffer() { std::free(data); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -407,16 +407,14 @@ nlohmann::json measure_aggregate(const std::vector<std::string>& words) {
     const auto plan = make_aggregate_plan(kind, tokens);
     const bool weighted = kind == "convolution" || kind == "linear";
     std::mt19937 random(1);
-    const auto draw = [&](std::int64_t count) {
-      std::vector<float> to(static_cast<std::size_t>(count));
-      for (float& x : to) x = static_cast<float>(static_cast<double>(random()) / 4294967296.0 - 0.5);
-      return to;
-    };
-    const std::vector<float> value = draw(tokens * size), grad_out = draw(tokens * size), weight = draw(weighted ? count_colours(*plan) : 0);
-    std::vector<float> out(value.size()), grad_value(value.size()), grad_weight(weight.size());
+    const Buffer<float> value(tokens * size), grad_out(tokens * size), weight(weighted ? count_colours(*plan) : 0);
+    const Buffer<float> out(value.size), grad_value(value.size), grad_weight(weight.size);
+    for (const auto* each : {&value, &grad_out, &weight}) {
+      for (std::int64_t k = 0; k < each->size; ++k) each->data[k] = static_cast<float>(static_cast<double>(random()) / 4294967296.0 - 0.5);
+    }
     const auto view = [&](auto* data) { return View<std::remove_pointer_t<decltype(data)>>{data, tokens * size, size, size}; };
     const Shape shape{1, 1, 1, tokens, tokens, 0, size};
-    const AggregateInputs<float> in{view(value.data()), weighted ? weight.data() : nullptr, nullptr};
+    const AggregateInputs<float> in{view(static_cast<const float*>(value.data)), weighted ? weight.data : nullptr, nullptr};
     const auto fastest = [&](auto&& work) {
       double best = 1e30;
       const double end = now() + seconds;
@@ -427,13 +425,13 @@ nlohmann::json measure_aggregate(const std::vector<std::string>& words) {
       } while (now() < end);
       return best;
     };
-    const double forward = fastest([&] { aggregate<float>(*plan, aggregation, shape, in, view(out.data()), execution); });
+    const double forward = fastest([&] { aggregate<float>(*plan, aggregation, shape, in, view(out.data), execution); });
     const double backward = fastest([&] {
-      aggregate_backward<float>(*plan, aggregation, shape, in, view(static_cast<const float*>(grad_out.data())), view(grad_value.data()),
-                                weighted ? grad_weight.data() : nullptr, execution);
+      aggregate_backward<float>(*plan, aggregation, shape, in, view(static_cast<const float*>(grad_out.data)), view(grad_value.data),
+                                weighted ? grad_weight.data : nullptr, execution);
     });
     if (results != nullptr) {
-      for (const auto* each : {&out, &grad_value, &grad_weight}) results->insert(results->end(), each->begin(), each->end());
+      for (const auto* each : {&out, &grad_value, &grad_weight}) results->insert(results->end(), each->data, each->data + each->size);
     }
     return std::pair(forward, backward);
   };

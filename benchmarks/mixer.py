@@ -58,7 +58,8 @@ class Bench:
             return []
         if key not in self.cache:
             done = subprocess.run([str(self.options.venv / "bin/python"), str(ROOT / "benchmarks/mixer_peers.py"), layout, str(n), str(heads), str(threads),
-                                   ways, str(self.options.seconds)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                   ways, str(self.options.seconds)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                  env=os.environ | {"THP_MEM_ALLOC_ENABLE": "1"})  # large pages, as ours has (take_pages)
             self.cache[key] = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         return self.cache[key]
 

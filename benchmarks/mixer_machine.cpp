@@ -1,9 +1,13 @@
 // What this machine can do: fused multiply-adds and memory bandwidth, measured where the figures are.
 #include "mixer_machine.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
+#include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -87,13 +91,32 @@ double measure_peak(int threads) {
 #endif
 }
 
+void* take_pages(std::size_t bytes) {
+  constexpr std::size_t small = 4096, large = std::size_t{2} << 20;
+  const bool is_large = bytes >= large / 2;
+  const std::size_t page = is_large ? large : small, whole = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
+  void* const result = std::aligned_alloc(page, whole);
+  if (result == nullptr) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+  if (is_large) (void)madvise(result, whole, MADV_HUGEPAGE);  // a wish: without it pages are small
+#endif
+  return result;
+}
+
 double measure_triad(int threads) {
   constexpr std::size_t count = std::size_t{1} << 24;  // three arrays of 64 MiB
-  std::vector<float> a(count, 1), b(count, 2), c(count, 3);
+  const auto take = [](float first) {
+    std::unique_ptr<float[], void (*)(void*)> array(static_cast<float*>(take_pages(count * sizeof(float))), std::free);
+    std::fill_n(array.get(), count, first);
+    return array;
+  };
+  const auto first = take(1), second = take(2), third = take(3);
+  float* const a = first.get();
+  const float *const b = second.get(), *const c = third.get();
   const std::size_t part = count / static_cast<std::size_t>(threads);
   const double seconds = fastest(threads, 25, [&](int t) {
-    const std::size_t first = part * static_cast<std::size_t>(t);
-    for (std::size_t k = first; k < first + part; ++k) a[k] = b[k] + 1.5F * c[k];
+    const std::size_t begin = part * static_cast<std::size_t>(t);
+    for (std::size_t k = begin; k < begin + part; ++k) a[k] = b[k] + 1.5F * c[k];
   });
   return 3.0 * sizeof(float) * count / seconds;
 }
