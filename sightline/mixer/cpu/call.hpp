@@ -124,9 +124,8 @@ public:
           tasks.push_back(tile_task(b, h, t));
       }
     }
-    constexpr std::int64_t most_kept = std::int64_t{8} << 20; // bytes of outputs; what is read takes three times as many
     const bool past = shape_.batch * shape_.heads * shape_.readers * shape_.value_width *
-                          static_cast<std::int64_t>(sizeof(Real)) > most_kept;
+                          static_cast<std::int64_t>(sizeof(Real)) > most_kept_bytes;
     const Workspaces workspaces(workspace_bytes(), workers_);
     run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
       const Task& task = tasks[static_cast<std::size_t>(t)];

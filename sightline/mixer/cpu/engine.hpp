@@ -13,6 +13,8 @@ inline constexpr int block_columns = 128; ///< columns that share one turn count
 inline constexpr int most_arcs = 1024;    ///< of rows, taken at once; a multiple of every vector's number of lanes
 
 inline constexpr int most_phases = 2;
+/// What is written once is written past the caches where it has more bytes than this: lines are not fetched to be overwritten.
+inline constexpr std::int64_t most_kept_bytes = std::int64_t{8} << 20;
 
 /// The reads first, first + step, ... (count of them, step 1 or -1), each read by the same readers of the tile.
 /// Segments of one phase make one sum; the sums of the phases are added up at the end (exact mode).
@@ -363,11 +365,12 @@ template <class Real> struct Engine {
   void (*repeat_row)(Real* to, std::ptrdiff_t stride, std::int64_t width, std::int64_t copies);
   /// How many of `count` keys, taken as whole numbers bit by bit, are smaller than each; at most most_ranked keys.
   void (*rank_keys)(const Real* keys, int count, std::int32_t* ranks);
-  /// Cosines and sines of the sum of two angles per pair, as rotate_row wants them.
+  /// Cosines and sines of the sum of two angles per pair, as rotate_rows wants them.
   void (*add_angles)(const double* a, const double* b, std::int64_t half, double sign, Real* cosines, Real* sines);
-  /// Turns the pairs of a row; `to` may be `from`.
-  void (*rotate_row)(const Real* from, const Real* cosines, const Real* sines, std::int64_t width, bool canonical,
-                     Real* to);
+  /// Turns the pairs of rows, each with cosines and sines of its own; `to` may be `from`. past: `to` need not stay in the
+  /// caches, and as many rows from `soon` on are wanted next.
+  void (*rotate_rows)(int count, const Real* from, std::ptrdiff_t stride, const Real* cosines, const Real* sines,
+                      std::int64_t width, bool canonical, bool past, const Real* soon, Real* to, std::ptrdiff_t to_stride);
   int panel = 0; ///< columns that pack_weight puts side by side
   /// weight [columns, depth] -> out: round_up(columns, panel) * depth numbers.
   void (*pack_weight)(const Real* weight, std::int64_t depth, std::int64_t columns, Real* out);

@@ -85,7 +85,7 @@ template <class Real> constexpr Engine<Real> make_engine() {
       &linear_bytes<Real>,      &linear_collect<Real>,   &linear_add<Real>,       &linear_forward<Real>,
       &linear_backward<Real>,   &linear_columns<Real>,   &aggregate_groups<Real>, &aggregate_back<Real>,
       &aggregate_back_blocks<Real>, &aggregate_weights<Real>, &share_maxima<Real>, &sum_attained<Real>, &sum_bytes<Real>, &sum_rows<Real>, &sum_list<Real>, &map_rows<Real>, &map_back<Real>, &canonical_row<Real>, &add_canonical<Real>, &repeat_row<Real>, &rank_keys<Real>,        &add_angles<Real>,
-      &rotate_row<Real>,        block_vectors * Lanes<Real>::count,
+      &rotate_rows<Real>,       block_vectors * Lanes<Real>::count,
       &pack_weight<Real>,       &multiply_rows<Real>};
 }
 

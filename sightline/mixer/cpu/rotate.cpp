@@ -51,6 +51,7 @@ bool rotate(const Plan& plan, const Shape& shape, View<const Real> in, View<Real
   const int workers = std::max(execution.threads, 1);
   std::vector<std::vector<Real>> spaces(static_cast<std::size_t>(workers),
                                         std::vector<Real>(static_cast<std::size_t>(2 * block * shape.width)));
+  const bool past = shape.batch * shape.heads * shape.readers * shape.width * static_cast<std::int64_t>(sizeof(Real)) > most_kept_bytes;
   run_tasks(tasks, workers, [&](std::int64_t task, int worker) {
     const std::int64_t first = task * block, last = std::min(first + block, shape.readers),
                        turning = std::clamp<std::int64_t>(static_cast<std::int64_t>(positions.size()), first, last);
@@ -61,16 +62,13 @@ bool rotate(const Plan& plan, const Shape& shape, View<const Real> in, View<Real
       engine.add_angles(coarse.data() + position / stride * 2 * half, fine.data() + position % stride * 2 * half, half,
                         inverse ? -1 : 1, cosines + (i - first) * shape.width, sines + (i - first) * shape.width);
     }
-    for (std::int64_t b = 0; b < shape.batch; ++b) {
-      for (std::int64_t h = 0; h < shape.heads; ++h) {
-        for (std::int64_t i = first; i < turning; ++i) {
-          engine.rotate_row(in.at(b, h, i), cosines + (i - first) * shape.width, sines + (i - first) * shape.width,
-                            shape.width, execution.exact, out.at(b, h, i));
-        }
-        for (std::int64_t i = turning; i < last; ++i) { // registers keep still
-          if (out.at(b, h, i) != in.at(b, h, i))
-            std::copy_n(in.at(b, h, i), shape.width, out.at(b, h, i));
-        }
+    for (std::int64_t row = 0; row < shape.batch * shape.heads; ++row) {
+      const std::int64_t b = row / shape.heads, h = row % shape.heads, next = std::min(row + 1, shape.batch * shape.heads - 1);
+      engine.rotate_rows(static_cast<int>(turning - first), in.at(b, h, first), in.token_stride, cosines, sines, shape.width, execution.exact,
+                         past, in.at(next / shape.heads, next % shape.heads, first), out.at(b, h, first), out.token_stride);
+      for (std::int64_t i = turning; i < last; ++i) { // registers keep still
+        if (out.at(b, h, i) != in.at(b, h, i))
+          std::copy_n(in.at(b, h, i), shape.width, out.at(b, h, i));
       }
     }
   });

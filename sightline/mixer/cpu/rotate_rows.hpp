@@ -1,7 +1,7 @@
 // Rotary positions: pairs (2p, 2p+1) of a row turned by one angle each.
 #pragma once
 
-#include "sightline/mixer/cpu/pack.hpp"
+#include "sightline/mixer/cpu/row_parts.hpp"
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
@@ -24,24 +24,39 @@ void add_angles(const double* a, const double* b, std::int64_t half, double sign
   }
 }
 
-/// The products are rounded before they are added, as the definition has them.
+/// `count` rows, `stride` and `to_stride` numbers apart, by one row of cosines and sines each. The products are rounded
+/// before they are added, as the definition has them. past: `to` need not stay in the caches; then the rows that are turned
+/// next, from `soon` on, are fetched.
 template <class Real>
-void rotate_row(const Real* from, const Real* cosines, const Real* sines, std::int64_t width, bool canonical,
-                Real* to) {
+void rotate_rows(int count, const Real* from, std::ptrdiff_t stride, const Real* cosines, const Real* sines, std::int64_t width,
+                 bool canonical_numbers, bool past, const Real* soon, Real* to, std::ptrdiff_t to_stride) {
   constexpr int lanes = Lanes<Real>::count;
-  const auto turn = [&](Vec<Real> x, const Real* c, const Real* s) {
-    return x * load<Real>(c) + swap_pairs<Real>(x) * load<Real>(s);
-  };
-  std::int64_t k = 0;
-  for (; k + lanes <= width; k += lanes)
-    store<Real>(to + k, turn(load<Real>(from + k), cosines + k, sines + k));
-  for (; k < width; k += 2) {
-    const Real x = from[k], y = from[k + 1];
-    to[k] = x * cosines[k] + y * sines[k];
-    to[k + 1] = y * cosines[k] + x * sines[k + 1];
+  const bool streams = past && can_stream<Real>(to) && can_stream<Real>(to + to_stride);
+  for (int i = 0; i < count; ++i, from += stride, to += to_stride, cosines += width, sines += width) {
+    if (past)
+      prefetch_far<Real>(soon + i * stride, width);
+    std::int64_t k = 0;
+    for (; k + lanes <= width; k += lanes) {
+      const Vec<Real> x = load<Real>(from + k);
+      Vec<Real> turned = x * load<Real>(cosines + k) + swap_pairs<Real>(x) * load<Real>(sines + k);
+      if (canonical_numbers)
+        turned = canonical<Real>(turned);
+      if (streams)
+        stream<Real>(to + k, turned);
+      else
+        store<Real>(to + k, turned);
+    }
+    const std::int64_t rest = k;
+    for (; k < width; k += 2) {
+      const Real x = from[k], y = from[k + 1];
+      to[k] = x * cosines[k] + y * sines[k];
+      to[k + 1] = y * cosines[k] + x * sines[k + 1];
+    }
+    if (canonical_numbers)
+      make_canonical<Real>(to + rest, width - rest);
   }
-  if (canonical)
-    make_canonical<Real>(to, width);
+  if (streams)
+    finish_streams();
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD
