@@ -249,10 +249,9 @@ void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const G
   const int padded = arcs * lanes;
   for (int a = 0; a < padded; ++a)
     space.middles[a] = 0;
-  const FetchAhead<Real> ahead{head, list, end, gradients.out, gradients.out_stride};
   for (std::int64_t first = begin; first < end; first += lanes) {
     const int rows = static_cast<int>(end - first < lanes ? end - first : lanes);
-    const ShortGroup group{list, first, rows, arcs, space.vectors};
+    const ShortGroup group{list, first, rows, arcs, space.vectors, gradients.past ? end : 0};
     short_products<Real>(group, false, head.query, head.query_stride, rule.query_scale, head.key, head.key_stride, space.parts);
     add_parts<Real>(space.parts, padded, space.scores);
     short_products<Real>(group, false, gradients.out, gradients.out_stride, Real(1), head.value, head.value_stride, space.parts);
@@ -288,8 +287,7 @@ void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const G
     }
     if (gradients.query != nullptr)
       sum_short<Real>(group, {head.key, head.key_stride, space.products, 1, lanes, nullptr, rule.query_scale,
-                              rule.canonical, gradients.past, gradients.query, gradients.query_stride,
-                              gradients.past ? &ahead : nullptr});
+                              rule.canonical, gradients.past, gradients.query, gradients.query_stride});
   }
 }
 

@@ -65,8 +65,17 @@ struct ShortGroup {
   const SparseRows& list;
   std::int64_t group;
   int rows, arcs, vectors;
+  std::int64_t fetched_end = 0; ///< where rows come from memory: what rows before it are the first to need is fetched ahead
   [[nodiscard]] const std::int32_t* columns(int i) const { return list.columns + list.offsets[group] + std::int64_t{i} * arcs; }
+  [[nodiscard]] bool fetches(int i) const { return group + i + rows_fetched_ahead < fetched_end; }
 };
+
+/// The last that a row some rows on reads of `base`: rows mostly read near the row before. Every array is fetched where it
+/// is used, a row at a time: all of them in one place are more lines at once than a core can wait for.
+template <class Real>
+SIGHTLINE_INLINE void fetch_read(const std::int32_t* columns, int arcs, const Real* base, std::ptrdiff_t stride, int width) {
+  prefetch_far<Real>(base + columns[(rows_fetched_ahead + 1) * arcs - 1] * stride, width);
+}
 
 /// Products of scale times the group's rows of `fixed` with what they read of `base`, not yet added up over lanes: those of
 /// row i and its arc a at parts[(a * lanes + i) * lanes], 0 for rows that are not there.
@@ -84,8 +93,12 @@ SIGHTLINE_APART void short_products(const ShortGroup& group, bool distance, cons
     const std::int32_t *row = group.list.rows + group.group, *columns = group.columns(0);
     const int width = group.vectors * lanes; // all in locals: stores of vectors might be to anything else
     const std::int32_t* const end = row + group.rows;
-    for (; row != end; ++row, columns += arcs > 0 ? arcs : group.arcs, parts += lanes) {
+    for (int i = 0; row != end; ++row, ++i, columns += arcs > 0 ? arcs : group.arcs, parts += lanes) {
       const Real* const left_row = fixed + *row * fixed_stride;
+      if (group.fetches(i)) {
+        prefetch_far<Real>(fixed + row[rows_fetched_ahead] * fixed_stride, width);
+        fetch_read<Real>(columns, group.arcs, base, stride, width);
+      }
       if constexpr (arcs > 0) { // side by side: as many chains as arcs
         const Real* rows[arcs];
         Vec<Real> sums[arcs];
@@ -124,28 +137,6 @@ SIGHTLINE_APART void short_products(const ShortGroup& group, bool distance, cons
   });
 }
 
-/// What a row some rows on is the first to need: its query (and gradient of its output), and the last that it reads, for
-/// rows mostly read near the row before. Fetched where rows are written: nothing else is loaded from memory then.
-template <class Real> struct FetchAhead {
-  const Head<Real>& head;
-  const SparseRows& list;
-  std::int64_t end;
-  const Real* gradient = nullptr;
-  std::ptrdiff_t gradient_stride = 0;
-
-  void fetch(std::int64_t row) const {
-    const std::int64_t soon = row + rows_fetched_ahead;
-    if (soon >= end)
-      return;
-    const std::int64_t reader = list.rows[soon], read = list.columns[list.offsets[soon + 1] - 1];
-    prefetch_far<Real>(head.query + reader * head.query_stride, head.width);
-    prefetch_far<Real>(head.key + read * head.key_stride, head.width);
-    prefetch_far<Real>(head.value + read * head.value_stride, head.value_width);
-    if (gradient != nullptr)
-      prefetch_far<Real>(gradient + reader * gradient_stride, head.value_width);
-  }
-};
-
 /// The sums of a group: to the row of `to` that the list names = factor times the sum over arcs of weights times what is
 /// read of `base`, in the order that marks ask for; then always without -0 and NaN of several kinds, else if `clean`.
 template <class Real> struct ShortSums {
@@ -159,7 +150,7 @@ template <class Real> struct ShortSums {
   bool clean, past; ///< past: `to` need not stay in the caches
   Real* to;
   std::ptrdiff_t to_stride;
-  const FetchAhead<Real>* ahead = nullptr;
+  bool fetches = false; ///< `base` was not read yet
 };
 
 /// Whether marks are those of sums to either side, half of the reads each, unless an antipode is read; or none at all.
@@ -180,7 +171,7 @@ inline Sides find_sides(const ShortGroup& group) {
 template <class Real, int arcs, Sides sides, bool clean, bool past>
 SIGHTLINE_INLINE void sum_short_as(const ShortGroup& group, const ShortSums<Real>& sums) {
   constexpr int lanes = Lanes<Real>::count, half = arcs / 2;
-  const FetchAhead<Real>* const ahead = sums.ahead; // all in locals: stores of vectors might be to anything else
+  const bool fetches = sums.fetches; // all in locals: stores of vectors might be to anything else
   const Real *const base = sums.base, *const factors = sums.factors, *weights = sums.weights;
   const std::int32_t *const list_rows = group.list.rows + group.group, *columns = group.columns(0);
   Real* const to_base = sums.to;
@@ -192,8 +183,8 @@ SIGHTLINE_INLINE void sum_short_as(const ShortGroup& group, const ShortSums<Real
   for (int a = 0; a < arcs && sides == Sides::other; ++a)
     marks[a] = group.list.marks[group.list.offsets[group.group] + a];
   for (int i = 0; i < count; ++i, weights += row_apart, columns += arcs) {
-    if (ahead != nullptr)
-      ahead->fetch(group.group + i);
+    if (fetches && group.fetches(i))
+      fetch_read<Real>(columns, arcs, base, stride, width);
     const Vec<Real> factor = splat<Real>(factors != nullptr ? factors[i] : same);
     const Real* rows[arcs];
     Vec<Real> weight[arcs];
@@ -254,8 +245,8 @@ template <class Real> SIGHTLINE_APART void sum_short(const ShortGroup& group, co
     }
     const std::int64_t width = std::int64_t{group.vectors} * Lanes<Real>::count;
     for (int i = 0; i < group.rows; ++i) {
-      if (sums.ahead != nullptr)
-        sums.ahead->fetch(group.group + i);
+      if (sums.fetches && group.fetches(i))
+        fetch_read<Real>(group.columns(i), group.arcs, sums.base, sums.stride, static_cast<int>(width));
       const Real* const weights = sums.weights + i * sums.row_apart;
       const Real factor = sums.factors != nullptr ? sums.factors[i] : sums.factor;
       Real* const to = sums.to + group.list.rows[group.group + i] * sums.to_stride;
@@ -298,9 +289,8 @@ void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const Sp
   const Vec<Real> start = splat<Real>(!exponents       ? Real(0)
                                       : rule.has_extra ? round_up_to_integer(rule.extra)
                                                        : no_exponent<Real>);
-  const FetchAhead<Real> ahead{head, list, end};
   for (std::int64_t first = begin; first < end; first += lanes) {
-    const ShortGroup group{list, first, static_cast<int>(end - first < lanes ? end - first : lanes), arcs, space.vectors};
+    const ShortGroup group{list, first, static_cast<int>(end - first < lanes ? end - first : lanes), arcs, space.vectors, head.past ? end : 0};
     short_products<Real>(group, rule.score == Score::distance, head.query, head.query_stride, rule.query_scale,
                          head.key, head.key_stride, space.parts);
     add_parts<Real>(space.parts, arcs * lanes, space.scores);
@@ -329,7 +319,7 @@ void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const Sp
     store<Real>(factors, factor);
     store<Real>(tops, most);
     sum_short<Real>(group, {head.value, head.value_stride, space.scores, 1, lanes, factors, Real(1), rule.canonical,
-                            head.past, head.out, head.out_stride, head.past ? &ahead : nullptr});
+                            head.past, head.out, head.out_stride, true});
     for (int i = 0; i < group.rows && head.statistics != nullptr; ++i) {
       head.statistics[list.rows[first + i] * 2] = tops[i];
       head.statistics[list.rows[first + i] * 2 + 1] = factors[i];
