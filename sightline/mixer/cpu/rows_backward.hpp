@@ -278,13 +278,19 @@ void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const G
       const Vec<Real> above = load<Real>(space.products + a) - middle;
       store<Real>(space.products + a, above * load<Real>(space.scales + a));
     }
-    for (int i = 0; i < rows; ++i) { // kept for the columns' turn
-      const std::int64_t arc = list.offsets[first + i];
-      for (int a = 0; a < arcs; ++a) {
-        gradients.arc_weights[arc + a] = space.scores[a * lanes + i];
-        gradients.arc_slopes[arc + a] = space.products[a * lanes + i];
+    with_arcs(arcs, [&](auto of_row) { // kept for the columns' turn
+      const int count = decltype(of_row)::value > 0 ? decltype(of_row)::value : arcs;
+      Real* weights = gradients.arc_weights + list.offsets[first];
+      Real* slopes = gradients.arc_slopes + list.offsets[first];
+      const Real *const scores = space.scores, *const products = space.products;
+      for (int i = 0; i < rows; ++i, weights += count, slopes += count) {
+#pragma GCC unroll 8
+        for (int a = 0; a < count; ++a) {
+          weights[a] = scores[a * lanes + i];
+          slopes[a] = products[a * lanes + i];
+        }
       }
-    }
+    });
     if (gradients.query != nullptr)
       sum_short<Real>(group, {head.key, head.key_stride, space.products, 1, lanes, nullptr, rule.query_scale,
                               rule.canonical, gradients.past, gradients.query, gradients.query_stride});
