@@ -156,6 +156,7 @@ template <class Real> struct Gradients {
   std::ptrdiff_t query_stride = 0, key_stride = 0, value_stride = 0;
   bool add_query = false; ///< tiles: the query gradient is added to as well
   bool past = false; ///< they are too many to stay in the caches: written past them where rows are written once
+  std::int64_t next_reader = 0, next_readers = 0; ///< columns taken on the way: the readers that come behind them
   Real* middles = nullptr;                            ///< workspace per reader of rows passes, or null without sinks
   Real *arc_weights = nullptr, *arc_slopes = nullptr; ///< per arc, from backward_rows to backward_columns
   Real* arc_exponents = nullptr;                      ///< d loss / d exponent of every arc, for biases; or null
@@ -232,6 +233,7 @@ struct SparseRows {
   /// Exact mode: 1 where the sums of a row have no order and are added up without one (free_sum.hpp); or null.
   const std::uint8_t* free = nullptr;
   std::int64_t longest_free = 0; ///< arcs of the longest of these
+  std::int64_t count = 0;        ///< rows
 };
 
 /// k(x, y) = sum over f of phi_f(x) phi_f(y), phi_f(x) = exp(w_f.x - half |x|^2): Performer, and the exponential sum

@@ -251,10 +251,10 @@ void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const G
     space.middles[a] = 0;
   for (std::int64_t first = begin; first < end; first += lanes) {
     const int rows = static_cast<int>(end - first < lanes ? end - first : lanes);
-    const ShortGroup group{list, first, rows, arcs, space.vectors, gradients.past ? end : 0};
-    short_products<Real>(group, false, head.query, head.query_stride, rule.query_scale, head.key, head.key_stride, space.parts);
+    const ShortGroup group{list, first, rows, arcs, space.vectors, gradients.past ? rows_fetched_ahead : 0};
+    short_products<Real>(group, false, head.query, head.query_stride, rule.query_scale, head.key, head.key_stride, space.parts, false);
     add_parts<Real>(space.parts, padded, space.scores);
-    short_products<Real>(group, false, gradients.out, gradients.out_stride, Real(1), head.value, head.value_stride, space.parts);
+    short_products<Real>(group, false, gradients.out, gradients.out_stride, Real(1), head.value, head.value_stride, space.parts, false);
     add_parts<Real>(space.parts, padded, space.products);
     Real most[lanes] = {}, scale[lanes] = {};
     for (int i = 0; i < rows; ++i) {
@@ -312,9 +312,11 @@ void backward_short_columns(const Rule<Real>& rule, const Head<Real>& head, cons
       slopes[a] = gradients.arc_slopes[of[a]] * rule.query_scale;
     }
     const ShortGroup group{list, first, rows, arcs, vectors};
+    const std::int64_t next = first - begin; // queries and output gradients of the rows behind these columns are fetched
     const auto collect = [&](const Real* base, std::ptrdiff_t stride, const Real* numbers, Real* to, std::ptrdiff_t to_stride) {
       if (to != nullptr)
-        sum_short<Real>(group, {base, stride, numbers, arcs, 1, nullptr, Real(1), rule.canonical, gradients.past, to, to_stride});
+        sum_short<Real>(group, {base, stride, numbers, arcs, 1, nullptr, Real(1), rule.canonical, gradients.past, to, to_stride, false,
+                                base + (gradients.next_reader + next) * stride, gradients.past ? gradients.next_readers - next : 0});
     };
     collect(gradients.out, gradients.out_stride, weights, gradients.value, gradients.value_stride);
     collect(head.query, head.query_stride, slopes, gradients.key, gradients.key_stride);

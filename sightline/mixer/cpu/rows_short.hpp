@@ -65,16 +65,17 @@ struct ShortGroup {
   const SparseRows& list;
   std::int64_t group;
   int rows, arcs, vectors;
-  std::int64_t fetched_end = 0; ///< where rows come from memory: what rows before it are the first to need is fetched ahead
+  std::int64_t ahead = 0; ///< where arrays come from memory: what a row so many rows on reads is fetched
   [[nodiscard]] const std::int32_t* columns(int i) const { return list.columns + list.offsets[group] + std::int64_t{i} * arcs; }
-  [[nodiscard]] bool fetches(int i) const { return group + i + rows_fetched_ahead < fetched_end; }
+  [[nodiscard]] bool fetches(int i) const { return ahead > 0 && group + i + ahead < list.count; }
 };
 
 /// The last that a row some rows on reads of `base`: rows mostly read near the row before. Every array is fetched where it
 /// is used, a row at a time: all of them in one place are more lines at once than a core can wait for.
 template <class Real>
-SIGHTLINE_INLINE void fetch_read(const std::int32_t* columns, int arcs, const Real* base, std::ptrdiff_t stride, int width) {
-  prefetch_far<Real>(base + columns[(rows_fetched_ahead + 1) * arcs - 1] * stride, width);
+SIGHTLINE_INLINE void fetch_read(const ShortGroup& group, int i, const Real* base, std::ptrdiff_t stride, std::int64_t width) {
+  const SparseRows& list = group.list;
+  prefetch_far<Real>(base + list.columns[list.offsets[group.group + i + group.ahead + 1] - 1] * stride, width);
 }
 
 /// Products of scale times the group's rows of `fixed` with what they read of `base`, not yet added up over lanes: those of
@@ -82,7 +83,7 @@ SIGHTLINE_INLINE void fetch_read(const std::int32_t* columns, int arcs, const Re
 template <class Real>
 SIGHTLINE_APART void short_products(const ShortGroup& group, bool distance, const Real* fixed,
                                     std::ptrdiff_t fixed_stride, Real scale, const Real* base, std::ptrdiff_t stride,
-                                    Real* parts) {
+                                    Real* parts, bool fetches_fixed) {
   constexpr int lanes = Lanes<Real>::count, apart = lanes * lanes;
   for (int k = group.rows * lanes; k < apart; ++k) {
     for (int a = 0; a < group.arcs; ++a)
@@ -96,8 +97,9 @@ SIGHTLINE_APART void short_products(const ShortGroup& group, bool distance, cons
     for (int i = 0; row != end; ++row, ++i, columns += arcs > 0 ? arcs : group.arcs, parts += lanes) {
       const Real* const left_row = fixed + *row * fixed_stride;
       if (group.fetches(i)) {
-        prefetch_far<Real>(fixed + row[rows_fetched_ahead] * fixed_stride, width);
-        fetch_read<Real>(columns, group.arcs, base, stride, width);
+        if (fetches_fixed)
+          prefetch_far<Real>(fixed + group.list.rows[group.group + i + group.ahead] * fixed_stride, width);
+        fetch_read<Real>(group, i, base, stride, width);
       }
       if constexpr (arcs > 0) { // side by side: as many chains as arcs
         const Real* rows[arcs];
@@ -150,7 +152,9 @@ template <class Real> struct ShortSums {
   bool clean, past; ///< past: `to` need not stay in the caches
   Real* to;
   std::ptrdiff_t to_stride;
-  bool fetches = false; ///< `base` was not read yet
+  bool fetches = false; ///< `base`, which is read here first
+  const Real* next = nullptr; ///< what is read of `base` behind this call: so many rows of it are fetched
+  std::int64_t next_rows = 0;
 };
 
 /// Whether marks are those of sums to either side, half of the reads each, unless an antipode is read; or none at all.
@@ -172,10 +176,11 @@ template <class Real, int arcs, Sides sides, bool clean, bool past>
 SIGHTLINE_INLINE void sum_short_as(const ShortGroup& group, const ShortSums<Real>& sums) {
   constexpr int lanes = Lanes<Real>::count, half = arcs / 2;
   const bool fetches = sums.fetches; // all in locals: stores of vectors might be to anything else
-  const Real *const base = sums.base, *const factors = sums.factors, *weights = sums.weights;
+  const Real *const next = sums.next, *const base = sums.base, *const factors = sums.factors, *weights = sums.weights;
   const std::int32_t *const list_rows = group.list.rows + group.group, *columns = group.columns(0);
   Real* const to_base = sums.to;
   const std::ptrdiff_t stride = sums.stride, row_apart = sums.row_apart, to_stride = sums.to_stride;
+  const std::int64_t next_rows = sums.next_rows;
   const int apart = sums.apart, width = group.vectors * lanes, count = group.rows;
   const Real same = sums.factor;
   constexpr bool halves = sides == Sides::halves;
@@ -183,8 +188,12 @@ SIGHTLINE_INLINE void sum_short_as(const ShortGroup& group, const ShortSums<Real
   for (int a = 0; a < arcs && sides == Sides::other; ++a)
     marks[a] = group.list.marks[group.list.offsets[group.group] + a];
   for (int i = 0; i < count; ++i, weights += row_apart, columns += arcs) {
-    if (fetches && group.fetches(i))
-      fetch_read<Real>(columns, arcs, base, stride, width);
+    if constexpr (past) {
+      if (fetches && group.fetches(i))
+        fetch_read<Real>(group, i, base, stride, width);
+      if (i < next_rows)
+        prefetch_far<Real>(next + i * stride, width);
+    }
     const Vec<Real> factor = splat<Real>(factors != nullptr ? factors[i] : same);
     const Real* rows[arcs];
     Vec<Real> weight[arcs];
@@ -246,7 +255,7 @@ template <class Real> SIGHTLINE_APART void sum_short(const ShortGroup& group, co
     const std::int64_t width = std::int64_t{group.vectors} * Lanes<Real>::count;
     for (int i = 0; i < group.rows; ++i) {
       if (sums.fetches && group.fetches(i))
-        fetch_read<Real>(group.columns(i), group.arcs, sums.base, sums.stride, static_cast<int>(width));
+        fetch_read<Real>(group, i, sums.base, sums.stride, width);
       const Real* const weights = sums.weights + i * sums.row_apart;
       const Real factor = sums.factors != nullptr ? sums.factors[i] : sums.factor;
       Real* const to = sums.to + group.list.rows[group.group + i] * sums.to_stride;
@@ -290,9 +299,9 @@ void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const Sp
                                       : rule.has_extra ? round_up_to_integer(rule.extra)
                                                        : no_exponent<Real>);
   for (std::int64_t first = begin; first < end; first += lanes) {
-    const ShortGroup group{list, first, static_cast<int>(end - first < lanes ? end - first : lanes), arcs, space.vectors, head.past ? end : 0};
+    const ShortGroup group{list, first, static_cast<int>(end - first < lanes ? end - first : lanes), arcs, space.vectors, head.past ? rows_fetched_ahead : 0};
     short_products<Real>(group, rule.score == Score::distance, head.query, head.query_stride, rule.query_scale,
-                         head.key, head.key_stride, space.parts);
+                         head.key, head.key_stride, space.parts, true);
     add_parts<Real>(space.parts, arcs * lanes, space.scores);
     Vec<Real> most = start;
     if (exponents) {

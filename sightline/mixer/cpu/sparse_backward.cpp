@@ -79,10 +79,17 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
         result.middles = middles.data() + number * shape_.readers;
       return result;
     };
-    const auto take_columns = [&](const Task& task, bool add, int worker) {
-      const SparseList& columns = tiles_of(task.head).columns;
+    // next: the part of the rows that comes behind them, or none.
+    const auto take_columns = [&](const Task& task, std::int64_t next, bool add, int worker) {
+      const SparseList &columns = tiles_of(task.head).columns, &rows = tiles_of(task.head).rows;
       const auto part = static_cast<std::size_t>(task.part);
-      engine_->backward_columns(rule_of(task.head), head_of(task.batch, task.head), to(task), columns.view(),
+      Gradients<Real> results = to(task);
+      if (next < rows.chunk_count()) {
+        const auto behind = static_cast<std::size_t>(next);
+        results.next_reader = rows.rows[static_cast<std::size_t>(rows.chunks[behind])];
+        results.next_readers = rows.chunks[behind + 1] - rows.chunks[behind];
+      }
+      engine_->backward_columns(rule_of(task.head), head_of(task.batch, task.head), results, columns.view(),
                                 columns.chunks[part], columns.chunks[part + 1], add, workspaces.of(worker));
     };
     // Several threads and few heads: each goes through stretches of the rows.
@@ -124,7 +131,7 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
                                        });
              c != tiles.columns.by_last.end() && parts[static_cast<std::size_t>(*c)].last == part; ++c) {
           if (parts[static_cast<std::size_t>(*c)].first >= job.begin)
-            take_columns({task.batch, task.head, *c, false}, !writes(task.head), worker);
+            take_columns({task.batch, task.head, *c, false}, part + 1, !writes(task.head), worker);
         }
       }
     });
@@ -153,7 +160,7 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
       }
       run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
         const Task& task = tasks[static_cast<std::size_t>(t)];
-        take_columns(task, g > 0 || !writes(task.head / group()), worker);
+        take_columns(task, INT64_MAX, g > 0 || !writes(task.head / group()), worker);
       });
     }
     first = last;

@@ -46,7 +46,8 @@ struct SparseList {
             marks.empty() ? nullptr : marks.data(),
             colours.empty() ? nullptr : colours.data(),
             free.empty() ? nullptr : free.data(),
-            longest_free};
+            longest_free,
+            static_cast<std::int64_t>(rows.size())};
   }
   [[nodiscard]] bool is_all_free() const {
     return !free.empty() && std::all_of(free.begin(), free.end(), [](std::uint8_t is) { return is != 0; });
