@@ -182,7 +182,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       below[i] = rule.normalised ? product * scale : Real(0);
       if (rule.has_extra) {
         const Real own = rule.weight == Weight::features ? head.reader_exponents[reader] : Real(0);
-        sinks[i] = product * exp2<Real>(splat<Real>(rule.sink - own - most[i]))[0] * scale;
+        sinks[i] = product * exp2_shifted<Real>(splat<Real>(rule.sink - own), splat<Real>(most[i]))[0] * scale;
       }
       for (std::int64_t k = 0; k < value_width; ++k)
         row[k] = from[k] * scale;

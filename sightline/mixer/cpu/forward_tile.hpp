@@ -358,7 +358,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
         Vec<Real> now = -round_down<Real>(-load<Real>(top + v * lanes));
         for (int phase = first_phase; phase < last_phase; ++phase)
           now = larger(now, load<Real>(all_largest + phase * tile_readers + v * lanes));
-        if (is_exponent(rule.weight)) {
+        if (is_exponent(rule.weight) && rule.normalised) { // else 2^now is a factor, and may be as large as there are numbers
           const Vec<Real> old = load<Real>(all_largest + first_phase * tile_readers + v * lanes);
           now = now > old ? now + splat<Real>(margin) : old;
         }
@@ -434,7 +434,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     if (rule.normalised) {
       Vec<Real> below = load<Real>(total + v * lanes);
       if (rule.has_extra)
-        below += exp2<Real>(splat<Real>(rule.extra) - load<Real>(own + v * lanes) - most);
+        below += exp2_shifted<Real>(splat<Real>(rule.extra) - load<Real>(own + v * lanes), most); // its bits do not depend on `most`
       factor = below == splat<Real>(0) ? Vec<Real>{} : splat<Real>(1) / below;
     } else if (exponents) {
       factor = exp2<Real>(most + load<Real>(own + v * lanes));

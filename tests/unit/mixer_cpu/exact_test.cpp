@@ -174,9 +174,15 @@ TEST_CASE("rings by tiles") {
       CAPTURE(width);
       CAPTURE(key_heads);
       CHECK(call.plan->order().kind == kind);
-      check_move(call, random, rotation(n, pick(random, 1, n - 1), false), true);
-      if (kind == SummationOrder::Kind::dihedral)
-        check_move(call, random, rotation(n, pick(random, 0, n - 1), true), true);
+      for (const bool sink : {false, true}) { // what joins the denominator counts
+        if (sink) {
+          call.rule.sink = Sink::trained;
+          call.rule.scale = 0.3;
+        }
+        check_move(call, random, rotation(n, pick(random, 1, n - 1), false), true);
+        if (kind == SummationOrder::Kind::dihedral)
+          check_move(call, random, rotation(n, pick(random, 0, n - 1), true), true);
+      }
     }
   };
   for (const auto& [n, reach] : {std::pair<std::int64_t, std::int64_t>{300, 100}, {301, 130}, {400, 70}, {136, 66}}) {
