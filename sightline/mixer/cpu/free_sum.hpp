@@ -253,7 +253,10 @@ private:
     const Real x = base[row_of(columns, a) * stride + k];
     return weights == nullptr ? x : weights[a] * x;
   }
-  static SIGHTLINE_INLINE void add_bits(std::int64_t& sum, double x) { // modulo 2^64
+  static SIGHTLINE_INLINE void add_bits(IntVec<double>& sum, Vec<double> x) { // modulo 2^64, both
+    sum = (IntVec<double>)((WordVec<double>)sum + (WordVec<double>)x);
+  }
+  static SIGHTLINE_INLINE void add_bits(std::int64_t& sum, double x) {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(bits_of(x)));
   }
 
@@ -305,9 +308,9 @@ private:
         if constexpr (sizeof(Real) == 8)
           x = x * load<double>(scales_ + k + v * lanes);
         const Vec<double> at = fma(weight, x, anchor[v]);
-        sum[v] += (IntVec<double>)at;
+        add_bits(sum[v], at);
         if constexpr (sizeof(Real) == 8)
-          rest[v] += (IntVec<double>)(fma(weight, x, anchor[v] - at) + anchor[v] * finer);
+          add_bits(rest[v], fma(weight, x, anchor[v] - at) + anchor[v] * finer);
       }
     }
 #pragma GCC unroll 4
@@ -354,9 +357,9 @@ private:
         if constexpr (sizeof(Real) == 8)
           x = x * load<double>(scales_ + k + p * half);
         const Vec<double> at = fma(weight, x, anchor[p]);
-        sum[p] += (IntVec<double>)at;
+        add_bits(sum[p], at);
         if constexpr (sizeof(Real) == 8)
-          rest[p] += (IntVec<double>)(fma(weight, x, anchor[p] - at) + anchor[p] * finer);
+          add_bits(rest[p], fma(weight, x, anchor[p] - at) + anchor[p] * finer);
       }
     }
 #pragma GCC unroll 4

@@ -34,7 +34,7 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> magnitude(Vec<Real> x) {
 /// 2^n for whole n in [-bias, bias + 1]; 0 and infinity at the ends.
 template <class Real> SIGHTLINE_INLINE Vec<Real> whole_power(Vec<Real> n) {
   using C = FunctionConstants<Real>;
-  const IntVec<Real> bits = (IntVec<Real>)(n + splat<Real>(C::magic)) - (IntVec<Real>)(splat<Real>(C::magic));
+  const IntVec<Real> bits = to_integer<Real>(n, C::magic);
   return (Vec<Real>)((bits + C::bias) << C::mantissa);
 }
 
@@ -153,7 +153,7 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> sine(Vec<Real> x, bool cosine) 
   for (int k = C::cosine_terms - 1; k >= 2; --k)
     even = fma(even, z, splat<Real>((k % 2 != 0 ? -1 : 1) * inverse[2 * k]));
   even = (splat<Real>(1) - splat<Real>(Real(0.5)) * z) + even * z * z;
-  IntVec<Real> quarter = (IntVec<Real>)(n + splat<Real>(C::magic)) - (IntVec<Real>)splat<Real>(C::magic);
+  IntVec<Real> quarter = to_integer<Real>(n, C::magic);
   if (cosine)
     quarter = quarter + Integer(1);
   const Vec<Real> value = (quarter & Integer(1)) != 0 ? even : odd;

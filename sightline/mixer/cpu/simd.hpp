@@ -37,6 +37,7 @@ template <> struct Lanes<float> {
   typedef float V __attribute__((vector_size(SIGHTLINE_SIMD_BYTES)));
   typedef float Unaligned __attribute__((vector_size(SIGHTLINE_SIMD_BYTES), aligned(4), may_alias));
   typedef std::int32_t I __attribute__((vector_size(SIGHTLINE_SIMD_BYTES)));
+  typedef std::uint32_t U __attribute__((vector_size(SIGHTLINE_SIMD_BYTES)));
   static constexpr int count = SIGHTLINE_SIMD_BYTES / 4;
 };
 
@@ -45,11 +46,13 @@ template <> struct Lanes<double> {
   typedef double V __attribute__((vector_size(SIGHTLINE_SIMD_BYTES)));
   typedef double Unaligned __attribute__((vector_size(SIGHTLINE_SIMD_BYTES), aligned(8), may_alias));
   typedef std::int64_t I __attribute__((vector_size(SIGHTLINE_SIMD_BYTES)));
+  typedef std::uint64_t U __attribute__((vector_size(SIGHTLINE_SIMD_BYTES)));
   static constexpr int count = SIGHTLINE_SIMD_BYTES / 8;
 };
 
 template <class Real> using Vec = typename Lanes<Real>::V;
 template <class Real> using IntVec = typename Lanes<Real>::I;
+template <class Real> using WordVec = typename Lanes<Real>::U; ///< whole numbers modulo 2^32 or 2^64
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> load(const Real* from) {
   return *reinterpret_cast<const typename Lanes<Real>::Unaligned*>(from);
@@ -84,6 +87,12 @@ template <class Real> SIGHTLINE_INLINE bool can_stream(const Real* to) {
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> splat(Real value) { return value - Vec<Real>{}; }
+
+/// A whole number as an integer: what it leaves in the low bits of `magic`, 1.5 times the power of two from which on numbers
+/// are whole. Of numbers too large for that, whatever it is modulo 2^32 or 2^64.
+template <class Real> SIGHTLINE_INLINE IntVec<Real> to_integer(Vec<Real> whole, Real magic) {
+  return (IntVec<Real>)((WordVec<Real>)(whole + splat<Real>(magic)) - (WordVec<Real>)splat<Real>(magic));
+}
 
 /// splat() computes: it would turn -0 and signalling NaN into other bits.
 template <class Real> SIGHTLINE_INLINE Vec<Real> splat_bits(Real value) {
@@ -208,7 +217,7 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> exp2(Vec<Real> x) {
   constexpr Real magic = sizeof(Real) == 4 ? Real(12582912) : Real(6755399441055744);
   constexpr int mantissa = sizeof(Real) == 4 ? 23 : 52;
   constexpr typename Lanes<Real>::Integer bias = sizeof(Real) == 4 ? 127 : 1023;
-  const IntVec<Real> bits = (IntVec<Real>)(whole + splat<Real>(magic)) - (IntVec<Real>)(splat<Real>(magic));
+  const IntVec<Real> bits = to_integer<Real>(whole, magic);
   const Vec<Real> power = (Vec<Real>)((bits + bias) << mantissa); // exponent -bias: 0, +bias + 1 never occurs
   const Vec<Real> value = sum * power;
   const Vec<Real> infinite = splat<Real>(__builtin_inf());
@@ -254,7 +263,7 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> exp2_shifted(Vec<Real> x, Vec<R
   const Vec<Real> difference = whole - shift;
   Vec<Real> exponent = difference < splat<Real>(-most) ? splat<Real>(-most) : difference;
   exponent = exponent > splat<Real>(most) ? splat<Real>(most) : exponent;
-  const IntVec<Real> bits = (IntVec<Real>)(exponent + splat<Real>(magic)) - (IntVec<Real>)(splat<Real>(magic));
+  const IntVec<Real> bits = to_integer<Real>(exponent, magic);
   const Vec<Real> value = sum * (Vec<Real>)((bits + bias) << mantissa);
   const Vec<Real> high = difference > splat<Real>(most) ? splat<Real>(Real(__builtin_inf())) : value;
   return difference == difference ? (x < lowest ? Vec<Real>{} : high) : difference;
