@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../instruction_sets.hpp"
+#include "../same_bits.hpp"
 #include "sightline/mixer/mixer.hpp"
 #include "sightline/mixer/plan.hpp"
 
@@ -68,10 +69,6 @@ template <class To, class From> [[nodiscard]] Numbers<To> convert(const Numbers<
 }
 
 template <class Real> void run_forward(const Problem& problem, Numbers<Real>& numbers, const Execution& execution);
-/// Equal to the bit (NaN and signs of zero too).
-template <class Real> [[nodiscard]] bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);
-}
 /// After run_forward on the same numbers. Everything there is a gradient of.
 template <class Real> void run_backward(const Problem& problem, Numbers<Real>& numbers, const Execution& execution);
 

@@ -73,12 +73,9 @@ template <class Real> void check(const Plan& plan, bool has_lengths, Random& ran
     one.run(plan, aggregation, execution);
     execution.threads = 3;
     three.run(plan, aggregation, execution);
-    const auto same = [](const std::vector<Real>& a, const std::vector<Real>& b) {
-      return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);
-    };
-    CHECK(same(one.out, three.out));
-    CHECK(same(one.grad_value, three.grad_value));
-    CHECK(same(one.grad_weight, three.grad_weight));
+    CHECK(same_bits(one.out, three.out));
+    CHECK(same_bits(one.grad_value, three.grad_value));
+    CHECK(same_bits(one.grad_weight, three.grad_weight));
     const auto near = [](const std::vector<Real>& a, const std::vector<Real>& b) {
       std::size_t wrong = 0;
       for (std::size_t k = 0; k < a.size(); ++k)

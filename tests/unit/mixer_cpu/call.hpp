@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../instruction_sets.hpp"
+#include "../same_bits.hpp"
 #include "sightline/mixer/mixer.hpp"
 #include "sightline/mixer/plan.hpp"
 

@@ -47,10 +47,6 @@ void aggregate_both(const Plan& plan, Aggregation aggregation, Sums& sums, const
                             execution);
 }
 
-bool equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 // Moved, on several threads, and near the reference's result.
 void check_aggregates(const Plan& plan, const std::vector<std::int64_t>& images, bool weighted, Random& random,
                       std::int64_t width = 20, InstructionSet set = InstructionSet::best) {
@@ -85,8 +81,8 @@ void check_aggregates(const Plan& plan, const std::vector<std::int64_t>& images,
       aggregate_both(plan, aggregation, sums, execution);
       execution.threads = 3;
       aggregate_both(plan, aggregation, moved, execution);
-      CHECK(equal_bits(move_tokens(sums.out, images), moved.out));
-      CHECK(equal_bits(move_tokens(sums.grad_value, images), moved.grad_value));
+      CHECK(same_bits(move_tokens(sums.out, images), moved.out));
+      CHECK(same_bits(move_tokens(sums.grad_value, images), moved.grad_value));
       execution.implementation = Implementation::reference;
       aggregate_both(plan, aggregation, slow, execution);
       for (std::size_t k = 0; k < size; ++k) {
@@ -265,8 +261,8 @@ TEST_CASE("aggregates of wide rows: every set and number of threads, beside the 
         execution.implementation = Implementation::reference;
         if (slow.out.empty())
           aggregate_both(*plan, aggregation, slow, execution);
-        CHECK(equal_bits(sums.out, again.out));
-        CHECK(equal_bits(sums.grad_value, again.grad_value));
+        CHECK(same_bits(sums.out, again.out));
+        CHECK(same_bits(sums.grad_value, again.grad_value));
         const auto near = [&](const std::vector<float>& a, const std::vector<float>& b) {
           REQUIRE(a.size() == b.size());
           for (std::size_t k = 0; k < a.size(); ++k)

@@ -43,10 +43,6 @@ std::vector<float> move(const Call& call, const std::vector<float>& from, const 
   return to;
 }
 
-bool same(const std::vector<float>& a, const std::vector<float>& b) {
-  return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 // Also: near the inexact result, and the same for every number of threads.
 void check_move(const Call& call, Random& random, const Images& images, bool with_backward) {
   Numbers<float> numbers = draw_numbers<float>(call, random), moved = numbers;
@@ -62,11 +58,11 @@ void check_move(const Call& call, Random& random, const Images& images, bool wit
   execution.threads = 3;
   run(call, moved, execution);
   const auto check_moved = [&](const Numbers<float>& still) {
-    CHECK(same(move(call, still.out, images), moved.out));
+    CHECK(same_bits(move(call, still.out, images), moved.out));
     if (with_backward) {
-      CHECK(same(move(call, still.grad_query, images), moved.grad_query));
-      CHECK(same(move(call, still.grad_key, images), moved.grad_key));
-      CHECK(same(move(call, still.grad_value, images), moved.grad_value));
+      CHECK(same_bits(move(call, still.grad_query, images), moved.grad_query));
+      CHECK(same_bits(move(call, still.grad_key, images), moved.grad_key));
+      CHECK(same_bits(move(call, still.grad_value, images), moved.grad_value));
     }
   };
   check_moved(numbers);

@@ -87,10 +87,6 @@ template <class Real> Rotation<Real> draw_rotation(Random& random, std::int64_t 
   return rotation;
 }
 
-template <class Real> bool have_same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
-  return std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
-}
-
 template <class Real> double find_rotation_error(const std::vector<Real>& found, const std::vector<long double>& truth) {
   long double sum = 0;
   for (std::size_t k = 0; k < truth.size(); ++k)
@@ -112,8 +108,8 @@ template <class Real> void check_rotation(Random& random, std::int64_t most_toke
     // A unit of what is rounded besides: a row of few entries is no statistics.
     CHECK(find_rotation_error(fast, truth) <= 1.05 * plain + (sizeof(Real) == 4 ? 0x1p-26 : 0x1p-53));
     execution.threads = 1;
-    CHECK(have_same_bits(fast, rotation.run(execution)));
-    CHECK(have_same_bits(fast, rotation.run(execution, true)));
+    CHECK(same_bits(fast, rotation.run(execution)));
+    CHECK(same_bits(fast, rotation.run(execution, true)));
   }
 }
 

@@ -16,10 +16,6 @@ using namespace sightline::mixer;
 
 namespace {
 
-template <class Real> bool same(const std::vector<Real>& a, const std::vector<Real>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);
-}
-
 template <class Real> void check_threads(const Call& call, Random& random, InstructionSet set) {
   CAPTURE(call.name);
   const Numbers<Real> given = draw_numbers<Real>(call, random);
@@ -32,12 +28,12 @@ template <class Real> void check_threads(const Call& call, Random& random, Instr
     Numbers<Real> other = given;
     execution.threads = threads;
     run(call, other, execution);
-    CHECK(same(first.out, other.out));
-    CHECK(same(first.grad_query, other.grad_query));
-    CHECK(same(first.grad_key, other.grad_key));
-    CHECK(same(first.grad_value, other.grad_value));
-    CHECK(same(first.grad_sink, other.grad_sink));
-    CHECK(same(first.grad_bias, other.grad_bias));
+    CHECK(same_bits(first.out, other.out));
+    CHECK(same_bits(first.grad_query, other.grad_query));
+    CHECK(same_bits(first.grad_key, other.grad_key));
+    CHECK(same_bits(first.grad_value, other.grad_value));
+    CHECK(same_bits(first.grad_sink, other.grad_sink));
+    CHECK(same_bits(first.grad_bias, other.grad_bias));
   }
 }
 
