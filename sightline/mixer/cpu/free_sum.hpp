@@ -254,7 +254,7 @@ private:
     return weights == nullptr ? x : weights[a] * x;
   }
   static SIGHTLINE_INLINE void add_bits(IntVec<double>& sum, Vec<double> x) { // modulo 2^64, both
-    sum = (IntVec<double>)((WordVec<double>)sum + (WordVec<double>)x);
+    add_words<double>(sum, (IntVec<double>)x);
   }
   static SIGHTLINE_INLINE void add_bits(std::int64_t& sum, double x) {
     sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(bits_of(x)));
@@ -441,7 +441,7 @@ private:
           __builtin_prefetch(row + rows_at_once * stride + v * lanes, 0, 3);
         const IntVec<Real> size = (IntVec<Real>)x & mask;
         top[v] = size > top[v] ? size : top[v];
-        sum[v] += nearest_whole(x * factor[v]);
+        add_words<Real>(sum[v], nearest_whole(x * factor[v])); // what is not finite, or more than was guessed, is found out behind
       }
     }
     Integer sums[vectors * lanes];

@@ -88,6 +88,11 @@ template <class Real> SIGHTLINE_INLINE bool can_stream(const Real* to) {
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> splat(Real value) { return value - Vec<Real>{}; }
 
+/// Modulo 2^32 or 2^64.
+template <class Real> SIGHTLINE_INLINE void add_words(IntVec<Real>& sum, IntVec<Real> more) {
+  sum = (IntVec<Real>)((WordVec<Real>)sum + (WordVec<Real>)more);
+}
+
 /// A whole number as an integer: what it leaves in the low bits of `magic`, 1.5 times the power of two from which on numbers
 /// are whole. Of numbers too large for that, whatever it is modulo 2^32 or 2^64.
 template <class Real> SIGHTLINE_INLINE IntVec<Real> to_integer(Vec<Real> whole, Real magic) {
