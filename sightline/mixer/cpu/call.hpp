@@ -124,8 +124,7 @@ public:
           tasks.push_back(tile_task(b, h, t));
       }
     }
-    const bool past = shape_.batch * shape_.heads * shape_.readers * shape_.value_width *
-                          static_cast<std::int64_t>(sizeof(Real)) > most_kept_bytes;
+    const bool past = are_written_past<Real>(shape_.batch * shape_.heads * shape_.readers * shape_.value_width);
     const Workspaces workspaces(workspace_bytes(), workers_);
     run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
       const Task& task = tasks[static_cast<std::size_t>(t)];

@@ -13,8 +13,10 @@ inline constexpr int block_columns = 128; ///< columns that share one turn count
 inline constexpr int most_arcs = 1024;    ///< of rows, taken at once; a multiple of every vector's number of lanes
 
 inline constexpr int most_phases = 2;
-/// What is written once is written past the caches where it has more bytes than this: lines are not fetched to be overwritten.
-inline constexpr std::int64_t most_kept_bytes = std::int64_t{8} << 20;
+/// So many numbers, written once, will not stay in the caches and are written past them: lines are not fetched to be overwritten.
+template <class Real> constexpr bool are_written_past(std::int64_t numbers) {
+  return numbers * static_cast<std::int64_t>(sizeof(Real)) > std::int64_t{8} << 20;
+}
 
 /// The reads first, first + step, ... (count of them, step 1 or -1), each read by the same readers of the tile.
 /// Segments of one phase make one sum; the sums of the phases are added up at the end (exact mode).
@@ -216,7 +218,6 @@ template <class Real> struct Selection {
   std::int32_t* columns = nullptr;
   std::int64_t stride = 0;
 };
-
 
 /// Readers with few reads each: CSR. reads of rows[r] are columns[offsets[r] .. offsets[r + 1]).
 struct SparseRows {

@@ -280,7 +280,6 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   TileBias<Real> bias(arena, head, tile, active, nullptr, nullptr);
   const bool factors = program && rule.program->factor >= 0; // else the program is an exponent
   Real* const powers = factors ? inputs.distances : scores;  // exponents of a program
-  int phases = 1;                                            // begun so far
   unsigned filled = 0;                                       // phases whose sums hold something
   const Real start = !exponents       ? Real(0)
                      : rule.has_extra ? -round_down<Real>(splat<Real>(-rule.extra))[0]
@@ -324,7 +323,6 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   while (source.next(strip)) {
     const int first_phase = strip.centre ? 0 : strip.phase, last_phase = strip.centre ? most_phases : strip.phase + 1;
-    phases = last_phase > phases ? last_phase : phases;
     const bool alone = is_first && !strip.centre && source.is_at_end();
     is_first = false;
     Real* const sums = all_sums + strip.phase * sum_size;
@@ -420,7 +418,8 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   Real* const largest = all_largest;
   Real shrinks[most_phases][tile_readers]; // of the sums to both sides; powers of two round nothing
   static_assert(most_phases == 2);
-  for (int v = 0; v < vectors && phases == most_phases; ++v) {
+  const bool has_sides = filled >> 1 != 0;
+  for (int v = 0; v < vectors && has_sides; ++v) {
     const Vec<Real> one = load<Real>(largest + v * lanes), two = load<Real>(largest + tile_readers + v * lanes),
                     most = larger(one, two), shrink = exp2<Real>(one - most), shrink_two = exp2<Real>(two - most);
     store<Real>(shrinks[0] + v * lanes, shrink);
@@ -448,7 +447,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   }
   if (!by_rows)
     unpack_lanes<Real>(sums, top, tile.readers, head.value_width, head.out + tile.first_reader * head.out_stride,
-                       head.out_stride, {phases == 1 ? nullptr : sums + sum_size, shrinks[0], shrinks[1]});
+                       head.out_stride, {has_sides ? sums + sum_size : nullptr, shrinks[0], shrinks[1]});
   for (int i = 0; rule.canonical && i < tile.readers; ++i)
     make_canonical<Real>(head.out + (tile.first_reader + i) * head.out_stride, head.value_width);
   for (int i = 0; i < tile.readers; ++i) { // readers that do not exist

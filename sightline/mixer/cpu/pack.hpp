@@ -164,10 +164,9 @@ void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, s
   }
 }
 
-/// The way back: columns [width][tile_readers], brought together with others where there are some, times a factor per lane
-/// -> rows; lanes >= readers are left alone.
+/// Columns that join others (unpack_lanes), which become columns * shrink + from * shrink_from; or none.
 template <class Real> struct OtherLanes {
-  const Real *from = nullptr, *shrink, *shrink_from; ///< the columns become columns * shrink + from * shrink_from
+  const Real *from = nullptr, *shrink = nullptr, *shrink_from = nullptr;
   SIGHTLINE_INLINE Vec<Real> join(Vec<Real> x, std::int64_t at, int base) const {
     return x * load<Real>(shrink + base) + load<Real>(from + at) * load<Real>(shrink_from + base);
   }
@@ -201,6 +200,8 @@ void unpack_lanes_as(const Real* from, const OtherLanes<Real>& other, const Real
     }
   }
 }
+/// The way back: columns [width][tile_readers], with others where there are some, times a factor per lane -> rows; lanes >=
+/// readers are left alone.
 template <class Real>
 void unpack_lanes(const Real* from, const Real* factor, int readers, std::int64_t width, Real* rows, std::ptrdiff_t stride,
                   const OtherLanes<Real>& other = {}) {

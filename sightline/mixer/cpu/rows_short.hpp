@@ -157,6 +157,14 @@ template <class Real> struct ShortSums {
   std::int64_t next_rows = 0;
 };
 
+template <class Real>
+SIGHTLINE_INLINE void fetch_for_sums(const ShortGroup& group, const ShortSums<Real>& sums, int i, std::int64_t width) {
+  if (sums.fetches && group.fetches(i))
+    fetch_read<Real>(group, i, sums.base, sums.stride, width);
+  if (i < sums.next_rows)
+    prefetch_far<Real>(sums.next + i * sums.stride, width);
+}
+
 /// Whether marks are those of sums to either side, half of the reads each, unless an antipode is read; or none at all.
 enum class Sides { none, halves, other };
 inline Sides find_sides(const ShortGroup& group) {
@@ -175,12 +183,11 @@ inline Sides find_sides(const ShortGroup& group) {
 template <class Real, int arcs, Sides sides, bool clean, bool past>
 SIGHTLINE_INLINE void sum_short_as(const ShortGroup& group, const ShortSums<Real>& sums) {
   constexpr int lanes = Lanes<Real>::count, half = arcs / 2;
-  const bool fetches = sums.fetches; // all in locals: stores of vectors might be to anything else
-  const Real *const next = sums.next, *const base = sums.base, *const factors = sums.factors, *weights = sums.weights;
+  // All in locals: stores of vectors might be to anything else.
+  const Real *const base = sums.base, *const factors = sums.factors, *weights = sums.weights;
   const std::int32_t *const list_rows = group.list.rows + group.group, *columns = group.columns(0);
   Real* const to_base = sums.to;
   const std::ptrdiff_t stride = sums.stride, row_apart = sums.row_apart, to_stride = sums.to_stride;
-  const std::int64_t next_rows = sums.next_rows;
   const int apart = sums.apart, width = group.vectors * lanes, count = group.rows;
   const Real same = sums.factor;
   constexpr bool halves = sides == Sides::halves;
@@ -188,12 +195,8 @@ SIGHTLINE_INLINE void sum_short_as(const ShortGroup& group, const ShortSums<Real
   for (int a = 0; a < arcs && sides == Sides::other; ++a)
     marks[a] = group.list.marks[group.list.offsets[group.group] + a];
   for (int i = 0; i < count; ++i, weights += row_apart, columns += arcs) {
-    if constexpr (past) {
-      if (fetches && group.fetches(i))
-        fetch_read<Real>(group, i, base, stride, width);
-      if (i < next_rows)
-        prefetch_far<Real>(next + i * stride, width);
-    }
+    if constexpr (past)
+      fetch_for_sums(group, sums, i, width);
     const Vec<Real> factor = splat<Real>(factors != nullptr ? factors[i] : same);
     const Real* rows[arcs];
     Vec<Real> weight[arcs];
@@ -254,8 +257,7 @@ template <class Real> SIGHTLINE_APART void sum_short(const ShortGroup& group, co
     }
     const std::int64_t width = std::int64_t{group.vectors} * Lanes<Real>::count;
     for (int i = 0; i < group.rows; ++i) {
-      if (sums.fetches && group.fetches(i))
-        fetch_read<Real>(group, i, sums.base, sums.stride, width);
+      fetch_for_sums(group, sums, i, width);
       const Real* const weights = sums.weights + i * sums.row_apart;
       const Real factor = sums.factors != nullptr ? sums.factors[i] : sums.factor;
       Real* const to = sums.to + group.list.rows[group.group + i] * sums.to_stride;

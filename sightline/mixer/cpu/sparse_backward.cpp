@@ -28,8 +28,8 @@ bool keeps_to_stretch(const SparseList& columns, std::int64_t chunks, std::int64
 template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>& gradients) {
   constexpr std::size_t most_bytes = std::size_t{6} << 20; // per arc, or of what columns come back to
   const std::int64_t chains = shape_.batch * shape_.key_heads;
-  const bool past = group() == 1 && shape_.batch * shape_.heads * shape_.readers * (2 * shape_.width + shape_.value_width) *
-                                            static_cast<std::int64_t>(sizeof(Real)) > most_kept_bytes;
+  const bool past = group() == 1 && are_written_past<Real>(shape_.batch * shape_.heads * shape_.readers *
+                                                           (2 * shape_.width + shape_.value_width));
   const bool on_the_way = group() == 1; // else columns of several heads add to each other, in their order
   const Workspaces workspaces(workspace_bytes(), workers_);
   for (std::int64_t first = 0; first < chains;) {

@@ -79,14 +79,16 @@ public:
       if (mask != active_)
         strip.full = false;
       strip.falling = false;
-      if (take == 1) { // edges of windows and rings have a segment for every column
-        strip.columns[strip.count] = order_ != nullptr && !in_place_ ? order_[position_] : static_cast<std::int32_t>(position_);
-        strip.masks[strip.count] = mask;
-      }
-      for (int i = 0; i < take && take > 1; ++i) {
+      const auto put = [&](int i) {
         strip.columns[strip.count + i] =
             order_ != nullptr && !in_place_ ? order_[position_ + i] : static_cast<std::int32_t>(position_ + i);
         strip.masks[strip.count + i] = mask;
+      };
+      if (take == 1) { // edges of windows and rings have a segment for every column: no loop in vectors for them
+        put(0);
+      } else {
+        for (int i = 0; i < take; ++i)
+          put(i);
       }
       strip.count += take;
       position_ += take;
