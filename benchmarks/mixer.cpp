@@ -187,12 +187,12 @@ struct Attention {
   std::shared_ptr<const Plan> plan;
   AttentionRule rule;
   Shape shape;
-  Buffer<Real> query, key, value, grad_out, out, statistics, grad_query, grad_key, grad_value, bias, grad_bias;
+  Buffer<Real> query, key, value, grad_out, out, statistics, arc_weights, grad_query, grad_key, grad_value, bias, grad_bias;
   std::int64_t count, tokens;
 
-  Attention(std::shared_ptr<const Plan> of, AttentionRule with, std::int64_t n, std::int64_t heads, bool has_bias = false)
+  Attention(std::shared_ptr<const Plan> of, AttentionRule with, std::int64_t n, std::int64_t heads, bool has_bias = false, const Execution& execution = {})
       : plan(std::move(of)), rule(std::move(with)), query(n * heads * width), key(n * heads * width), value(n * heads * width), grad_out(n * heads * width),
-        out(n * heads * width), statistics(n * heads * 2), grad_query(n * heads * width), grad_key(n * heads * width), grad_value(n * heads * width),
+        out(n * heads * width), statistics(n * heads * 2), arc_weights(count_arc_weights<Real>(*plan, rule, {1, heads, heads, n, n, width, width}, execution)), grad_query(n * heads * width), grad_key(n * heads * width), grad_value(n * heads * width),
         bias(has_bias ? heads * count_colours(*plan) : 0), grad_bias(bias.size),
         count(n * heads * width), tokens(n) {
     shape = {1, heads, heads, n, n, width, width};
@@ -218,6 +218,7 @@ struct Attention {
     AttentionOutputs<Real> to;
     to.out = view<Real>(out.data);
     to.statistics = with_statistics ? statistics.data : nullptr;
+    if (with_statistics && arc_weights.size > 0) to.arc_weights = arc_weights.data;
     return to;
   }
   void forward(const Execution& execution, bool with_statistics) const { attend<Real>(*plan, rule, shape, inputs(), outputs(with_statistics), execution); }
@@ -250,7 +251,7 @@ double check(const std::string& layout_name, std::int64_t tokens, std::int64_t m
   const std::int64_t n = std::min<std::int64_t>(tokens, rule.kernel.name == "performer" ? std::min<std::int64_t>(most, 260) : most);
   const auto plan = make_bench_plan(layout_name, n, extras);
   const bool has_bias = extras.bias != layout::RelativeKind::none;
-  Attention<Real> fast(plan, rule, n, 1, has_bias), slow(plan, rule, n, 1, has_bias);
+  Attention<Real> fast(plan, rule, n, 1, has_bias, execution), slow(plan, rule, n, 1, has_bias);
   if (rule.top_k) {  // ties between halves and quarters are exact: both must choose alike
     for (Buffer<Real>* each : {&fast.query, &fast.key}) {
       for (std::int64_t k = 0; k < each->size; ++k) each->data[k] = std::round(each->data[k] * 2) / 4;
@@ -337,7 +338,7 @@ nlohmann::json measure(const std::vector<std::string>& words) {
       return result;
     }
   }
-  const Attention<Real> attention(plan, rule, tokens, heads, extras.bias != layout::RelativeKind::none);
+  const Attention<Real> attention(plan, rule, tokens, heads, extras.bias != layout::RelativeKind::none, execution);
   if (memory) {
     malloc_trim(0);
     std::ofstream("/proc/self/clear_refs") << "5";

@@ -8,6 +8,10 @@
 
 namespace sightline::mixer::cpu {
 
+/// See mixer.hpp; of a call that is not handled here, 0.
+template <class Real>
+[[nodiscard]] std::int64_t count_arc_weights(const Plan& plan, const AttentionRule& rule, const Shape& shape,
+                                             const Execution& execution);
 /// True: done. False: not handled here, nothing was written.
 template <class Real>
 [[nodiscard]] bool attend(const Plan& plan, const AttentionRule& rule, const Shape& shape,

@@ -49,6 +49,16 @@ void check_attention(const Plan& plan, const AttentionRule& rule, const Shape& s
 #endif
 
 template <class Real>
+std::int64_t count_arc_weights(const Plan& plan, const AttentionRule& rule, const Shape& shape, const Execution& execution) {
+  check_shape(plan, shape);
+#ifdef SIGHTLINE_MIXER_CPU
+  if (execution.implementation == Implementation::cpu)
+    return cpu::count_arc_weights<Real>(plan, rule, shape, execution);
+#endif
+  return 0;
+}
+
+template <class Real>
 void attend(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
             const AttentionOutputs<Real>& out, const Execution& execution) {
   check_attention(plan, rule, shape, in);
@@ -100,6 +110,7 @@ void multiply_rows(const Real* in, const Real* weight, const Real* bias, std::in
 #undef SIGHTLINE_DISPATCH
 
 #define SIGHTLINE_INSTANTIATE(Real)                                                                                    \
+  template std::int64_t count_arc_weights<Real>(const Plan&, const AttentionRule&, const Shape&, const Execution&);    \
   template void attend(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<Real>&,                  \
                        const AttentionOutputs<Real>&, const Execution&);                                               \
   template void attend_backward(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<Real>&,         \

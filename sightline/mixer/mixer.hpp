@@ -107,12 +107,15 @@ template <class Real> struct AttentionInputs {
   const std::int64_t* lengths = nullptr; ///< [batch]
 };
 
-/// What forward leaves for backward: two numbers per row, meant for the same implementation's backward only.
+/// What forward leaves for backward is meant for the same implementation's backward of the same call only.
 template <class Real> struct AttentionOutputs {
   View<Real> out;
   Real* statistics = nullptr; ///< [batch, heads, readers, 2], or null when no backward will follow
   Real* attention =
       nullptr; ///< optional [batch, heads, readers, reads]: the weights w_ij / denominator (predict --attention)
+  /// Optional, count_arc_weights() numbers: the same weights, of the reads of short rows alone, so that backward need not
+  /// find them again (the same bits as without). Both passes with it, or both without; with one instruction set.
+  Real* arc_weights = nullptr;
 };
 
 /// Every gradient is overwritten; null ones are not computed.
@@ -123,6 +126,10 @@ template <class Real> struct AttentionGradients {
   Real* sink = nullptr;
 };
 
+/// Length of AttentionOutputs::arc_weights: at most a tenth of the output's; 0 where forward has none to leave.
+template <class Real>
+[[nodiscard]] std::int64_t count_arc_weights(const Plan& plan, const AttentionRule& rule, const Shape& shape,
+                                             const Execution& execution);
 template <class Real>
 void attend(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
             const AttentionOutputs<Real>& out, const Execution& execution);

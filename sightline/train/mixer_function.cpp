@@ -72,37 +72,47 @@ mixer::AttentionInputs<Real> make_inputs(const Tensor& q, const Tensor& k, const
   return in;
 }
 
-Tensor run_attention(const Call& call, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
-                     const Tensor& sink, const Tensor& lengths, Tensor* statistics, Tensor* attention) {
-  const mixer::Shape shape = make_shape(q, k, v);
-  Tensor out = at::empty({shape.batch, shape.readers, shape.heads, shape.value_width}, q.options());
-  if (statistics)
-    *statistics = at::empty({shape.batch, shape.heads, shape.readers, 2}, q.options());
-  if (attention)
-    *attention = at::empty({shape.batch, shape.heads, shape.readers, shape.reads}, q.options());
-  dispatch(q, [&](auto zero) {
-    using Real = decltype(zero);
-    const mixer::AttentionOutputs<Real> outputs{view<Real>(out), statistics ? pointer<Real>(*statistics) : nullptr,
-                                                attention ? pointer<Real>(*attention) : nullptr};
-    mixer::attend<Real>(*call.rows, call.plan->rule, shape, make_inputs<Real>(q, k, v, bias, sink, lengths), outputs,
-                        call.execution);
-  });
-  return out;
-}
-
 /// Undefined tensors cannot be saved by every version: an empty one stands in.
 Tensor or_empty(const Tensor& t, const Tensor& like) {
   return t.defined() ? t.contiguous() : at::empty({0}, like.options());
 }
 Tensor or_undefined(const Tensor& t) { return t.numel() == 0 ? Tensor() : t; }
 
+/// What forward leaves for backward beside the output; see mixer::AttentionOutputs.
+struct Kept {
+  Tensor statistics, arc_weights;
+};
+
+Tensor run_attention(const Call& call, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
+                     const Tensor& sink, const Tensor& lengths, Kept* kept, Tensor* attention) {
+  const mixer::Shape shape = make_shape(q, k, v);
+  Tensor out = at::empty({shape.batch, shape.readers, shape.heads, shape.value_width}, q.options());
+  if (kept)
+    kept->statistics = at::empty({shape.batch, shape.heads, shape.readers, 2}, q.options());
+  if (attention)
+    *attention = at::empty({shape.batch, shape.heads, shape.readers, shape.reads}, q.options());
+  dispatch(q, [&](auto zero) {
+    using Real = decltype(zero);
+    if (kept) {
+      const std::int64_t arcs = mixer::count_arc_weights<Real>(*call.rows, call.plan->rule, shape, call.execution);
+      kept->arc_weights = at::empty({arcs}, q.options());
+    }
+    const mixer::AttentionOutputs<Real> outputs{
+        view<Real>(out), kept ? pointer<Real>(kept->statistics) : nullptr, attention ? pointer<Real>(*attention) : nullptr,
+        kept ? pointer<Real>(or_undefined(kept->arc_weights)) : nullptr};
+    mixer::attend<Real>(*call.rows, call.plan->rule, shape, make_inputs<Real>(q, k, v, bias, sink, lengths), outputs,
+                        call.execution);
+  });
+  return out;
+}
+
 struct Attend : Function<Attend> {
   static Tensor forward(AutogradContext* context, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
                         const Tensor& sink, const Tensor& lengths, const Tensor& call) {
-    Tensor statistics;
+    Kept kept;
     const Tensor out = run_attention(unpack(call), q, k, v, or_undefined(bias), or_undefined(sink),
-                                     or_undefined(lengths), &statistics, nullptr);
-    context->save_for_backward({q, k, v, bias, sink, lengths, call, out, statistics});
+                                     or_undefined(lengths), &kept, nullptr);
+    context->save_for_backward({q, k, v, bias, sink, lengths, call, out, kept.statistics, kept.arc_weights});
     return out;
   }
 
@@ -128,7 +138,7 @@ struct Attend : Function<Attend> {
       mixer::attend_backward<Real>(
           *call.rows, call.plan->rule, make_shape(q, k, v),
           make_inputs<Real>(q, k, v, or_undefined(bias), or_undefined(sink), or_undefined(lengths)),
-          {view<Real>(out), pointer<Real>(saved[8]), nullptr}, wanted, call.execution);
+          {view<Real>(out), pointer<Real>(saved[8]), nullptr, pointer<Real>(or_undefined(saved[9]))}, wanted, call.execution);
     });
     return {dq, dk, dv, dbias, dsink, Tensor(), Tensor()};
   }

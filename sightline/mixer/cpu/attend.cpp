@@ -44,6 +44,21 @@ bool attend_pairs(const Plan& plan, const AttentionRule& rule, const Shape& shap
 } // namespace
 
 template <class Real>
+std::int64_t count_arc_weights(const Plan& plan, const AttentionRule& rule, const Shape& shape, const Execution& execution) {
+  if (rule.top_k && *rule.top_k >= shape.reads) {
+    AttentionRule whole = rule;
+    whole.top_k.reset();
+    return cpu::count_arc_weights<Real>(plan, whole, shape, execution);
+  }
+  if (rule.top_k || is_feature_kernel(rule))
+    return 0;
+  const AttentionInputs<Real> in; // where biases and lengths come, none are left
+  const AttentionOutputs<Real> out;
+  Call<Real> call(plan, rule, shape, in, out, execution);
+  return call.prepare() ? shape.batch * call.count_arc_weights() : 0;
+}
+
+template <class Real>
 bool attend(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
             const AttentionOutputs<Real>& out, const Execution& execution) {
   if (rule.top_k && *rule.top_k >= shape.reads) { // all are kept
@@ -95,6 +110,7 @@ bool multiply_rows(const Real* in, const Real* weight, const Real* bias, std::in
 }
 
 #define SIGHTLINE_INSTANTIATE(Real)                                                                                    \
+  template std::int64_t count_arc_weights<Real>(const Plan&, const AttentionRule&, const Shape&, const Execution&);    \
   template bool attend(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<Real>&,                  \
                        const AttentionOutputs<Real>&, const Execution&);                                               \
   template bool attend_backward(const Plan&, const AttentionRule&, const Shape&, const AttentionInputs<Real>&,         \

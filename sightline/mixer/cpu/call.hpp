@@ -80,7 +80,24 @@ public:
     }
     engine_ = &find_engine<Real>(execution_.instructions);
     workers_ = std::max(execution_.threads, 1);
+    if (out_.arc_weights != nullptr && count_arc_weights() > 0)
+      arc_weights_ = out_.arc_weights;
     return true;
+  }
+
+  /// Of a batch element: reads whose weights forward leaves for backward, where all go row by row in both and weights are
+  /// what slopes are made of.
+  [[nodiscard]] std::int64_t count_arc_weights() const {
+    constexpr std::int64_t share = 10; // of what an output takes
+    if (!is_scaled_softmax() || common_has_extra() || in_.lengths != nullptr || goes_by_content())
+      return 0;
+    std::int64_t arcs = 0;
+    for (std::int64_t h = 0; h < shape_.heads; ++h) {
+      if (!tiles_of(h).tiles.empty())
+        return 0;
+      arcs += static_cast<std::int64_t>(tiles_of(h).rows.columns.size());
+    }
+    return arcs * share <= shape_.heads * shape_.readers * shape_.value_width ? arcs : 0;
   }
 
   /// Twins are ordered by content: see twins.hpp for the way back.
@@ -280,6 +297,7 @@ private:
     head.out_stride = out_.out.token_stride;
     if (out_.statistics != nullptr)
       head.statistics = out_.statistics + (b * shape_.heads + h) * shape_.readers * 2;
+    head.arc_weights = arc_weights_of(b, h);
     head.width = shape_.width;
     head.reads = shape_.reads;
     head.value_width = shape_.value_width;
@@ -305,6 +323,16 @@ private:
     if (in_.lengths != nullptr)
       set_cuts(plan_, in_.lengths[b], head);
     return head;
+  }
+
+  /// Room for those of a head, where forward leaves them for backward; else null.
+  [[nodiscard]] Real* arc_weights_of(std::int64_t b, std::int64_t h) const {
+    if (arc_weights_ == nullptr)
+      return nullptr;
+    std::int64_t before = b * count_arc_weights();
+    for (std::int64_t k = 0; k < h; ++k)
+      before += static_cast<std::int64_t>(tiles_of(k).rows.columns.size());
+    return arc_weights_ + before;
   }
 
   [[nodiscard]] Gradients<Real> gradients_of(const AttentionGradients<Real>& from, std::int64_t b,
@@ -554,6 +582,7 @@ private:
   std::optional<Copies<Real, struct SortedReads>> sorted_;
   Real *sorted_keys_ = nullptr, *sorted_values_ = nullptr; // in those orders, or null
   const Engine<Real>* engine_ = nullptr;
+  Real* arc_weights_ = nullptr; // of all heads, or null
   int workers_ = 1;
   std::vector<SinkPart> sinks_;
   // d loss / d exponent by i - j or colour, per batch element and head: sums of normalised rows cancel, so what is left is

@@ -15,7 +15,7 @@ inline constexpr int most_arcs = 1024;    ///< of rows, taken at once; a multipl
 inline constexpr int most_phases = 2;
 /// So many numbers, written once, will not stay in the caches and are written past them: lines are not fetched to be overwritten.
 template <class Real> constexpr bool are_written_past(std::int64_t numbers) {
-  return numbers * static_cast<std::int64_t>(sizeof(Real)) > std::int64_t{8} << 20;
+  return numbers * static_cast<std::int64_t>(sizeof(Real)) > std::int64_t{10} << 20;
 }
 
 /// The reads first, first + step, ... (count of them, step 1 or -1), each read by the same readers of the tile.
@@ -134,6 +134,7 @@ template <class Real> struct Head {
   std::ptrdiff_t out_stride = 0;
   bool past = false; ///< outputs are too many to stay in the caches: written past them where rows are short
   Real* statistics = nullptr; ///< per reader: integer exponent M and 1 / (denominator 2^-M), or null
+  Real* arc_weights = nullptr; ///< what short rows leave forward: weights of their arcs, vectors of rows; or null
   std::int64_t width = 0, value_width = 0, reads = 0;
   std::int64_t reader_cut_begin = 0, reader_cut_end = 0; ///< readers that do not exist
   std::int64_t read_cut_begin = 0, read_cut_end = 0;     ///< reads that do not exist

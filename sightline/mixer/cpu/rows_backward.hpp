@@ -6,12 +6,17 @@
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
+/// d exponent to base e / d score, but for the 2 of distances.
+template <class Real> SIGHTLINE_INLINE Real exponent_chain(const Rule<Real>& rule) {
+  return Real(0.69314718055994530942) * rule.factor;
+}
+
 /// Weights (times the row's factor) of a group of arcs, from scores and the arcs' readers' shifts and scales; `scales`
 /// becomes what (d out . value - d out . out) is multiplied by for the derivative of the score.
 template <class Real> void find_arc_slopes(const Rule<Real>& rule, int count, ArcSpace<Real>& space) {
   constexpr int lanes = Lanes<Real>::count;
   const bool exponents = is_exponent(rule.weight), root = rule.weight == Weight::exponential_root;
-  Real chain = exponents ? Real(0.69314718055994530942) * rule.factor : Real(1);
+  Real chain = exponents ? exponent_chain(rule) : Real(1);
   if (rule.score == Score::distance)
     chain *= 2;
   const Vec<Real> zero{}, chained = splat<Real>(chain);
@@ -252,20 +257,29 @@ void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const G
   for (std::int64_t first = begin; first < end; first += lanes) {
     const int rows = static_cast<int>(end - first < lanes ? end - first : lanes);
     const ShortGroup group{list, first, rows, arcs, space.vectors, gradients.past ? rows_fetched_ahead : 0};
-    short_products<Real>(group, false, head.query, head.query_stride, rule.query_scale, head.key, head.key_stride, space.parts, false);
-    add_parts<Real>(space.parts, padded, space.scores);
+    if (head.arc_weights == nullptr) {
+      short_products<Real>(group, false, head.query, head.query_stride, rule.query_scale, head.key, head.key_stride, space.parts, false);
+      add_parts<Real>(space.parts, padded, space.scores);
+    }
     short_products<Real>(group, false, gradients.out, gradients.out_stride, Real(1), head.value, head.value_stride, space.parts, false);
     add_parts<Real>(space.parts, padded, space.products);
-    Real most[lanes] = {}, scale[lanes] = {};
-    for (int i = 0; i < rows; ++i) {
-      most[i] = head.statistics[list.rows[first + i] * 2];
-      scale[i] = head.statistics[list.rows[first + i] * 2 + 1];
+    if (head.arc_weights != nullptr) {
+      find_weights<Real>(group, head.arc_weights, space.scores);
+      const Vec<Real> chained = splat<Real>(exponent_chain(rule));
+      for (int a = 0; a < padded; a += lanes)
+        store<Real>(space.scales + a, load<Real>(space.scores + a) * chained);
+    } else {
+      Real most[lanes] = {}, scale[lanes] = {};
+      for (int i = 0; i < rows; ++i) {
+        most[i] = head.statistics[list.rows[first + i] * 2];
+        scale[i] = head.statistics[list.rows[first + i] * 2 + 1];
+      }
+      for (int a = 0; a < padded; a += lanes) {
+        store<Real>(space.shifts + a, load<Real>(most));
+        store<Real>(space.scales + a, load<Real>(scale));
+      }
+      find_arc_slopes<Real>(rule, padded, space);
     }
-    for (int a = 0; a < padded; a += lanes) {
-      store<Real>(space.shifts + a, load<Real>(most));
-      store<Real>(space.scales + a, load<Real>(scale));
-    }
-    find_arc_slopes<Real>(rule, padded, space);
     Vec<Real> middle{};
     if (is_weight_one(rule, arcs)) {
       middle = load<Real>(space.products);
@@ -278,22 +292,11 @@ void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const G
       const Vec<Real> above = load<Real>(space.products + a) - middle;
       store<Real>(space.products + a, above * load<Real>(space.scales + a));
     }
-    with_arcs(arcs, [&](auto of_row) { // kept for the columns' turn
-      const int count = decltype(of_row)::value > 0 ? decltype(of_row)::value : arcs;
-      Real* weights = gradients.arc_weights + list.offsets[first];
-      Real* slopes = gradients.arc_slopes + list.offsets[first];
-      const Real *const scores = space.scores, *const products = space.products;
-      for (int i = 0; i < rows; ++i, weights += count, slopes += count) {
-#pragma GCC unroll 8
-        for (int a = 0; a < count; ++a) {
-          weights[a] = scores[a * lanes + i];
-          slopes[a] = products[a * lanes + i];
-        }
-      }
-    });
+    keep_short<Real>(group, space.scores, gradients.arc_weights); // for the columns' turn
+    keep_short<Real>(group, space.products, gradients.arc_slopes);
     if (gradients.query != nullptr)
       sum_short<Real>(group, {head.key, head.key_stride, space.products, 1, lanes, nullptr, rule.query_scale,
-                              rule.canonical, gradients.past, gradients.query, gradients.query_stride});
+                              rule.canonical, gradients.past, gradients.query, gradients.query_stride, head.arc_weights != nullptr});
   }
 }
 

@@ -290,6 +290,49 @@ SIGHTLINE_INLINE Vec<Real> sum_arcs(const std::uint8_t* marks, int arcs, Term te
   return sum;
 }
 
+/// Weights of a group for the way back, [arc][row]: vectors where the group is whole.
+template <class Real> SIGHTLINE_INLINE void leave_weights(const ShortGroup& group, const Real* weights, Vec<Real> factor, Real* left) {
+  constexpr int lanes = Lanes<Real>::count;
+  left += group.list.offsets[group.group];
+  for (int a = 0; a < group.arcs; ++a) {
+    const Vec<Real> weight = load<Real>(weights + a * lanes) * factor;
+    for (int i = 0; i < group.rows && group.rows < lanes; ++i)
+      left[a * group.rows + i] = weight[i];
+    if (group.rows == lanes)
+      store<Real>(left + a * lanes, weight);
+  }
+}
+template <class Real> SIGHTLINE_INLINE void find_weights(const ShortGroup& group, const Real* left, Real* weights) {
+  constexpr int lanes = Lanes<Real>::count;
+  left += group.list.offsets[group.group];
+  for (int a = 0; a < group.arcs; ++a) {
+    Vec<Real> weight{};
+    for (int i = 0; i < group.rows && group.rows < lanes; ++i)
+      weight[i] = left[a * group.rows + i];
+    store<Real>(weights + a * lanes, group.rows == lanes ? load<Real>(left + a * lanes) : weight);
+  }
+}
+
+/// Numbers of a group, [arc][row] as vectors hold them, to where the list has its arcs: [row][arc].
+template <class Real> SIGHTLINE_INLINE void keep_short(const ShortGroup& group, const Real* numbers, Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  to += group.list.offsets[group.group];
+  with_arcs(group.arcs, [&](auto of_row) {
+    constexpr int arcs = decltype(of_row)::value;
+    if constexpr (arcs > 0) {
+      if (group.rows == lanes) {
+        interleave<Real, arcs>(numbers, to);
+        return;
+      }
+    }
+    const int count = arcs > 0 ? arcs : group.arcs;
+    for (int i = 0; i < group.rows; ++i, to += count) {
+      for (int a = 0; a < count; ++a)
+        to[a] = numbers[a * lanes + i];
+    }
+  });
+}
+
 /// Rows begin .. end - 1 of the list, `arcs` each.
 template <class Real>
 void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRows& list, std::int64_t begin,
@@ -331,6 +374,10 @@ void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const Sp
     store<Real>(tops, most);
     sum_short<Real>(group, {head.value, head.value_stride, space.scores, 1, lanes, factors, Real(1), rule.canonical,
                             head.past, head.out, head.out_stride, true});
+    if (head.arc_weights != nullptr) { // backward needs nothing else
+      leave_weights<Real>(group, space.scores, factor, head.arc_weights);
+      continue;
+    }
     for (int i = 0; i < group.rows && head.statistics != nullptr; ++i) {
       head.statistics[list.rows[first + i] * 2] = tops[i];
       head.statistics[list.rows[first + i] * 2 + 1] = factors[i];

@@ -326,6 +326,31 @@ SIGHTLINE_INLINE Vec<Real> second_halves(Vec<Real> a, Vec<Real> b, std::integer_
   return __builtin_shufflevector(a, b, ((lane & half) ? lane + Lanes<Real>::count : lane + half)...);
 }
 
+/// to[count * i + k] = from[k * lanes + i]: `count` vectors, one behind the other, entry by entry.
+template <class Real, int count, int out, int k, std::size_t... lane>
+SIGHTLINE_INLINE Vec<Real> join_lanes(Vec<Real> found, const Real* from, std::index_sequence<lane...> lanes) {
+  if constexpr (k == count) {
+    return found;
+  } else {
+    constexpr int all = Lanes<Real>::count;
+    // Entry out * all + lane of the result is entry / count of vector entry % count; what later vectors fill may be anything.
+    const Vec<Real> more = __builtin_shufflevector(
+        found, load<Real>(from + k * all),
+        ((out * all + static_cast<int>(lane)) % count == k                    ? all + (out * all + static_cast<int>(lane)) / count
+         : k == 1 && (out * all + static_cast<int>(lane)) % count == 0 ? (out * all + static_cast<int>(lane)) / count
+                                                                       : static_cast<int>(lane))...);
+    return join_lanes<Real, count, out, k + 1>(more, from, lanes);
+  }
+}
+template <class Real, int count, std::size_t... out>
+SIGHTLINE_INLINE void interleave_as(const Real* from, Real* to, std::index_sequence<out...> /*vectors*/) {
+  constexpr int all = Lanes<Real>::count;
+  (store<Real>(to + static_cast<int>(out) * all, join_lanes<Real, count, static_cast<int>(out), 1>(load<Real>(from), from, std::make_index_sequence<all>())), ...);
+}
+template <class Real, int count> SIGHTLINE_INLINE void interleave(const Real* from, Real* to) {
+  interleave_as<Real, count>(from, to, std::make_index_sequence<count>());
+}
+
 /// Transposes the square block of Lanes::count rows: log2 stages, each exchanges the halves of every pair of rows.
 template <class Real, int half> SIGHTLINE_INLINE void transpose_stage(Vec<Real>* rows) {
   constexpr int count = Lanes<Real>::count;

@@ -215,11 +215,12 @@ Call draw_call(Random& random, std::int64_t largest) {
     for (std::int64_t b = 0; b < shape.batch; ++b)
       call.lengths.push_back(pick(random, 0, n));
   }
+  call.keeps_weights = chance(random, 50);
   call.name += fmt::format(
-      "{} heads {}/{} widths {} {} normalised {} sink {} eps {} bias {} relative {} alibi {} lengths {} token major {}",
+      "{} heads {}/{} widths {} {} normalised {} sink {} eps {} bias {} relative {} alibi {} lengths {} token major {} keeps weights {}",
       call.rule.kernel.name, shape.heads, shape.key_heads, shape.width, shape.value_width, call.rule.normalised,
       static_cast<int>(call.rule.sink), call.rule.eps, call.has_bias, static_cast<int>(relative.kind), alibi,
-      call.lengths.size(), call.token_major);
+      call.lengths.size(), call.token_major, call.keeps_weights);
   return call;
 }
 
@@ -275,6 +276,7 @@ template <class Real> Numbers<double> widen(const Numbers<Real>& from) {
           {},
           {},
           {},
+          {},
           {}};
 }
 
@@ -292,6 +294,9 @@ template <class Real> void run(const Call& call, Numbers<Real>& numbers, const E
   numbers.statistics.assign(static_cast<std::size_t>(s.batch * s.heads * s.readers * 2), Real(99));
   out.out = view<Real>(call, numbers.out.data(), s.heads, s.readers, s.value_width);
   out.statistics = numbers.statistics.data();
+  numbers.arc_weights.assign(
+      static_cast<std::size_t>(call.keeps_weights ? count_arc_weights<Real>(*call.plan, call.rule, s, execution) : 0), Real(99));
+  out.arc_weights = numbers.arc_weights.empty() ? nullptr : numbers.arc_weights.data();
   attend<Real>(*call.plan, call.rule, s, in, out, execution);
   numbers.grad_query.assign(numbers.query.size(), Real(99));
   numbers.grad_key.assign(numbers.key.size(), Real(99));

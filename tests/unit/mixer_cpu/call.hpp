@@ -33,6 +33,7 @@ struct Call {
   bool token_major = false; ///< [batch, token, head * width] rather than [batch, head, token, width]
   bool has_bias = false;
   std::vector<std::int64_t> lengths;
+  bool keeps_weights = false; ///< forward leaves the weights of arcs to backward
 };
 
 [[nodiscard]] Call draw_call(Random& random, std::int64_t largest);
@@ -44,7 +45,7 @@ void set_kernel(Call& call, const std::string& kernel);
 /// Numbers of a call: given, then computed.
 template <class Real> struct Numbers {
   std::vector<Real> query, key, value, grad_out, bias, sink;
-  std::vector<Real> out, statistics, grad_query, grad_key, grad_value, grad_bias, grad_sink;
+  std::vector<Real> out, statistics, arc_weights, grad_query, grad_key, grad_value, grad_bias, grad_sink;
 };
 
 template <class Real> [[nodiscard]] Numbers<Real> draw_numbers(const Call& call, Random& random);

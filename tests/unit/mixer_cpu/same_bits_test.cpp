@@ -47,10 +47,24 @@ template <class Real> bool same_but_for_nan(const std::vector<Real>& a, const st
   return true;
 }
 
+/// Whether forward left weights; the gradients have the same bits with and without.
+template <class Real> bool check_kept_weights(Call call, const Numbers<Real>& given, const Execution& execution) {
+  Numbers<Real> found = given, again = given;
+  call.keeps_weights = true;
+  run(call, found, execution);
+  call.keeps_weights = false;
+  run(call, again, execution);
+  CHECK(same_but_for_nan(found.out, again.out));
+  CHECK(same_but_for_nan(found.grad_query, again.grad_query));
+  CHECK(same_but_for_nan(found.grad_key, again.grad_key));
+  CHECK(same_but_for_nan(found.grad_value, again.grad_value));
+  return !found.arc_weights.empty();
+}
+
 // A slope of 0 has rows taken one by one; without it neighbours that read equally much share vectors.
 template <class Real>
 void check_short_rows(const layout::Pattern& pattern, std::int64_t width, const std::string& kernel, bool extra,
-                      bool non_finite, Random& random) {
+                      bool non_finite, Random& random, int (&kept)[2]) {
   Call call;
   const std::int64_t n = pattern.vertex_count();
   const layout::Relation relation(pattern, {}, layout::Cancels::nothing, pattern.vertex_count());
@@ -82,6 +96,10 @@ void check_short_rows(const layout::Pattern& pattern, std::int64_t width, const 
     CHECK(same_but_for_nan(together.grad_query, alone.grad_query));
     CHECK(same_but_for_nan(together.grad_key, alone.grad_key));
     CHECK(same_but_for_nan(together.grad_value, alone.grad_value));
+    for (const bool exact : {false, true}) {
+      execution.exact = exact;
+      kept[exact] += check_kept_weights(call, given, execution) ? 1 : 0;
+    }
   }
 }
 
@@ -90,6 +108,7 @@ void check_short_rows(const layout::Pattern& pattern, std::int64_t width, const 
 TEST_CASE("short rows: a vector of rows at a time has the bits of rows one by one") {
   Random random(12);
   using layout::PatternKind;
+  int kept[2] = {}; // calls that left weights to backward: plain, exact
   for (const std::int64_t n : {9, 37, 300}) {
     std::vector<layout::Pattern> patterns;
     const auto add = [&](auto set) {
@@ -119,13 +138,15 @@ TEST_CASE("short rows: a vector of rows at a time has the bits of rows one by on
     });
     for (const layout::Pattern& pattern : patterns) {
       for (const std::int64_t width : {16, 32, 64}) {
-        check_short_rows<float>(pattern, width, "softmax", chance(random, 30), chance(random, 30), random);
-        check_short_rows<double>(pattern, width, "softmax", chance(random, 30), chance(random, 30), random);
+        check_short_rows<float>(pattern, width, "softmax", chance(random, 30), chance(random, 30), random, kept);
+        check_short_rows<double>(pattern, width, "softmax", chance(random, 30), chance(random, 30), random, kept);
       }
-      check_short_rows<float>(pattern, 32, "gaussian", false, false, random);
-      check_short_rows<float>(pattern, 64, "laplace", false, chance(random, 50), random);
+      check_short_rows<float>(pattern, 32, "gaussian", false, false, random, kept);
+      check_short_rows<float>(pattern, 64, "laplace", false, chance(random, 50), random, kept);
     }
   }
+  CHECK(kept[0] > 20);
+  CHECK(kept[1] > 20);
 }
 
 TEST_CASE("the number of threads changes no bit") {
