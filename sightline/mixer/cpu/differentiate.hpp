@@ -260,11 +260,11 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
         const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;
         const std::uint64_t mask = strip.full ? ~std::uint64_t{0} : mask_of(c + k, v);
         if (!lengths) {
-          const Vec<Real> slope = load<Real>(space.slope(0, k));
+          const Vec<Real> slope = program.uses[0] ? load<Real>(space.slope(0, k)) : zero;
           store<Real>(products + at, strip.full ? slope : select(mask, slope, zero));
           continue;
         }
-        PairSlopes<Real> found = take_slopes<Real>(k, space);
+        PairSlopes<Real> found = take_slopes<Real>(program, k, space);
         if (!strip.full) {
           found.pair = select(mask, found.pair, zero);
           found.reader = select(mask, found.reader, zero);

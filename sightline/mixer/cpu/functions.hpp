@@ -42,7 +42,7 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> whole_power(Vec<Real> n) {
 template <class Real> SIGHTLINE_INLINE Vec<Real> split_exponential(Vec<Real> x, Vec<Real>& rest) {
   using C = FunctionConstants<Real>;
   x = larger(splat<Real>(C::lowest), x); // keeps what is not a number
-  x = -larger(splat<Real>(-C::highest), -x);
+  x = smaller(splat<Real>(C::highest), x);
   const Vec<Real> n =
       fma(x, splat<Real>(Real(1.44269504088896340736)), splat<Real>(C::magic)) - splat<Real>(C::magic);
   const Vec<Real> r = fma(n, splat<Real>(-C::ln2_low), fma(n, splat<Real>(-C::ln2_high), x));
@@ -171,44 +171,49 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> sine(Vec<Real> x, bool cosine) 
   return result;
 }
 
-/// above / below for below in [1, 2]: there a quotient is faster made from an estimate than by division.
-template <class Real> SIGHTLINE_INLINE Vec<Real> divide_by_near_one(Vec<Real> above, Vec<Real> below) {
-#if defined(SIGHTLINE_USE_AVX512)
-  if constexpr (sizeof(Real) == 4) {
-    const Vec<Real> guess = _mm512_rcp14_ps(below),
-                    inverse = fma(fma(-below, guess, splat<Real>(1)), guess, guess), value = above * inverse;
-    return fma(fma(-below, value, above), inverse, value);
-  }
-#endif
-  return above / below;
-}
-
 template <class Real> SIGHTLINE_INLINE Vec<Real> logistic(Vec<Real> x) {
   const Vec<Real> small = exponential<Real>(-magnitude<Real>(x)), one = splat<Real>(1);
-  return divide_by_near_one<Real>(x < Vec<Real>{} ? small : one, one + small);
+  return (x < Vec<Real>{} ? small : one) / (one + small);
+}
+
+/// (e^x - below) / 2 for x >= 0, below 0 or 1: the power of two alone is finite as long as the result is.
+template <class Real> SIGHTLINE_INLINE Vec<Real> half_exponential(Vec<Real> x, Real below) {
+  Vec<Real> rest;
+  const Vec<Real> n = split_exponential<Real>(x, rest), power = times_whole_power<Real>(splat<Real>(Real(0.5)), n);
+  return fma(power, rest, power - splat<Real>(Real(0.5) * below));
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> hyperbolic_tangent(Vec<Real> x) {
-  Vec<Real> size = magnitude<Real>(x);
-  size = size > splat<Real>(22) ? splat<Real>(22) : size;
-  const Vec<Real> e = exponential_minus_one<Real>(size + size), value = e / (e + splat<Real>(2));
+  const Vec<Real> size = smaller(splat<Real>(22), magnitude<Real>(x)), h = half_exponential<Real>(size + size, Real(1)),
+                  value = h / (h + splat<Real>(1));
   return x < Vec<Real>{} ? -value : value;
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> hyperbolic_cosine(Vec<Real> x) {
-  const Vec<Real> e = exponential<Real>(magnitude<Real>(x)), half = splat<Real>(Real(0.5));
-  return half * e + half / e;
+  const Vec<Real> h = half_exponential<Real>(magnitude<Real>(x), Real(0));
+  return h + splat<Real>(Real(0.25)) / h;
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> hyperbolic_sine(Vec<Real> x) {
-  const Vec<Real> size = magnitude<Real>(x), e = exponential_minus_one<Real>(size), half = splat<Real>(Real(0.5));
-  const Vec<Real> value = size > splat<Real>(22) ? half * (e + splat<Real>(1)) : half * (e + e / (e + splat<Real>(1)));
+  const Vec<Real> size = magnitude<Real>(x), h = half_exponential<Real>(size, Real(1)), small = h / (h + h + splat<Real>(1)),
+                  value = h + (size > splat<Real>(22) ? splat<Real>(Real(0.5)) : small);
   return x < Vec<Real>{} ? -value : value;
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> soft_plus(Vec<Real> x) {
   const Vec<Real> zero{};
   return (x > zero ? x : x < zero ? zero : x) + logarithm_of_one_plus<Real>(exponential<Real>(-magnitude<Real>(x)));
+}
+
+/// 1 / sqrt(x), from an estimate where there is one.
+template <class Real> SIGHTLINE_INLINE Vec<Real> inverse_root(Vec<Real> x) {
+#if defined(SIGHTLINE_USE_AVX512)
+  if constexpr (sizeof(Real) == 4) {
+    const Vec<Real> guess = _mm512_rsqrt14_ps(x), error = fma(-x * guess, guess, splat<Real>(1));
+    return error == error ? fma(splat<Real>(Real(0.5)) * guess, error, guess) : guess; // 0 and infinity
+  }
+#endif
+  return splat<Real>(1) / square_root<Real>(x);
 }
 
 /// base^exponent for a whole exponent, |exponent| <= 64.
@@ -225,18 +230,39 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> whole_exponent(Vec<Real> base, 
 template <class Real> SIGHTLINE_INLINE Vec<Real> raise(Vec<Real> base, Real exponent) {
   if (exponent == Real(0.5))
     return square_root<Real>(base);
-  if (exponent == Real(-0.5))
-    return splat<Real>(1) / square_root<Real>(base);
   if (exponent >= Real(-64) && exponent <= Real(64) && exponent == Real(static_cast<int>(exponent)))
     return whole_exponent<Real>(base, exponent);
   if (exponent >= Real(-8) && exponent <= Real(8) && exponent + exponent == Real(static_cast<int>(exponent + exponent)))
-    return whole_exponent<Real>(square_root<Real>(base), exponent + exponent);
+    return exponent < Real(0) ? whole_exponent<Real>(inverse_root<Real>(base), -(exponent + exponent))
+                              : whole_exponent<Real>(square_root<Real>(base), exponent + exponent);
   Vec<Real> out{};
   for (int lane = 0; lane < Lanes<Real>::count; ++lane) {
     out[lane] = sizeof(Real) == 4 ? Real(__builtin_powf(static_cast<float>(base[lane]), static_cast<float>(exponent)))
                                   : Real(__builtin_pow(static_cast<double>(base[lane]), static_cast<double>(exponent)));
   }
   return out;
+}
+
+/// Calls f with x -> x^exponent, which is made once for all vectors: usual exponents without a branch.
+template <class Real, class Function> SIGHTLINE_INLINE void with_raising(Real exponent, Function f) {
+  const auto run = [&]<int twice>() SIGHTLINE_INLINE_HERE {
+    f([](Vec<Real> x) SIGHTLINE_INLINE_HERE { return raise<Real>(x, Real(0.5) * Real(twice)); });
+  };
+  const Real twice = exponent + exponent;
+  switch (twice >= Real(-6) && twice <= Real(6) && twice == Real(static_cast<int>(twice)) ? static_cast<int>(twice) : 0) {
+  case -6: return run.template operator()<-6>();
+  case -5: return run.template operator()<-5>();
+  case -4: return run.template operator()<-4>();
+  case -3: return run.template operator()<-3>();
+  case -2: return run.template operator()<-2>();
+  case -1: return run.template operator()<-1>();
+  case 1: return run.template operator()<1>();
+  case 2: return run.template operator()<2>();
+  case 3: return run.template operator()<3>();
+  case 4: return run.template operator()<4>();
+  case 6: return run.template operator()<6>();
+  default: return f([=](Vec<Real> x) SIGHTLINE_INLINE_HERE { return raise<Real>(x, exponent); });
+  }
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sightline/attention_kernel/build.hpp"
+#include "sightline/mixer/cpu/call_parts.hpp"
 #include "sightline/mixer/cpu/dispatch.hpp"
 #include "sightline/mixer/cpu/heads.hpp"
 #include "sightline/mixer/cpu/pool.hpp"
@@ -210,42 +211,47 @@ private:
   RowMap<Real> map_;
 };
 
-/// Rows [head][token][width] of one batch element under a map; without a map the rows as given.
+/// Of queries and keys under their maps, and of their gradients.
+template <class Real> using MapRoom = Copies<Real, struct MappedNumbers>;
+
+/// Rows [head][token][width] of one batch element under a map, in `room`; without a map the rows as given.
 template <class Real> class MappedRows {
 public:
   MappedRows(const std::optional<Kernel>& map, const Engine<Real>& engine, View<const Real> from, std::int64_t heads,
-             std::int64_t tokens, std::int64_t width, Real scale, int threads)
-      : engine_(engine), from_(from), heads_(heads), tokens_(tokens), width_(width), scale_(scale), threads_(threads) {
+             std::int64_t tokens, std::int64_t width, Real scale, int threads, MapRoom<Real>& room)
+      : engine_(engine), from_(from), heads_(heads), tokens_(tokens), width_(width), scale_(scale), threads_(threads),
+        room_(room) {
     if (!map)
       return;
     map_.emplace(*map, width);
-    numbers_.resize(static_cast<std::size_t>(heads * tokens * width));
+    numbers_ = room_.take(true, size());
     for_rows([&](Real* space, std::int64_t h, std::int64_t t, std::int64_t count) {
       engine_.map_rows(map_->map(), from_.at(0, h, t), from_.token_stride, scale_, count,
-                       numbers_.data() + (h * tokens_ + t) * width_, space);
+                       numbers_ + (h * tokens_ + t) * width_, space);
     });
   }
   [[nodiscard]] View<const Real> view() const {
-    return numbers_.empty() ? from_ : View<const Real>{numbers_.data(), 0, tokens_ * width_, width_};
+    return numbers_ == nullptr ? from_ : View<const Real>{numbers_, 0, tokens_ * width_, width_};
   }
   /// Where the gradient of the rows is to be written: a place of its own, or `to` itself.
   [[nodiscard]] View<Real> gradient(const View<Real>& to) {
-    if (numbers_.empty() || to.data == nullptr)
+    if (numbers_ == nullptr || to.data == nullptr)
       return to;
-    gradients_.resize(numbers_.size());
-    return {gradients_.data(), 0, tokens_ * width_, width_};
+    gradients_ = room_.take(true, size());
+    return {gradients_, 0, tokens_ * width_, width_};
   }
   /// From there to `to`.
   void turn_back(const View<Real>& to) {
-    if (gradients_.empty())
+    if (gradients_ == nullptr)
       return;
     for_rows([&](Real* space, std::int64_t h, std::int64_t t, std::int64_t count) {
       engine_.map_back(map_->map(), from_.at(0, h, t), from_.token_stride, scale_, count,
-                       gradients_.data() + (h * tokens_ + t) * width_, to.at(0, h, t), to.token_stride, space);
+                       gradients_ + (h * tokens_ + t) * width_, to.at(0, h, t), to.token_stride, space);
     });
   }
 
 private:
+  [[nodiscard]] std::int64_t size() const { return heads_ * tokens_ * width_; }
   template <class Work> void for_rows(Work&& work) {
     constexpr std::int64_t rows = 64;
     const std::int64_t parts = (tokens_ + rows - 1) / rows;
@@ -261,7 +267,8 @@ private:
   Real scale_;
   int threads_;
   std::optional<MapNumbers<Real>> map_;
-  std::vector<Real> numbers_, gradients_;
+  MapRoom<Real>& room_;
+  Real *numbers_ = nullptr, *gradients_ = nullptr;
 };
 
 } // namespace
@@ -293,10 +300,13 @@ bool attend_mapped(const Plan& plan, const AttentionRule& rule, const Shape& sha
     if (!rule.slopes.empty())
       inner.slopes.assign(rule.slopes.begin() + slice.first_head,
                           rule.slopes.begin() + slice.first_head + slice.shape.heads);
+    const std::int64_t of_queries = slice.shape.heads * shape.readers * shape.width,
+                       of_keys = slice.shape.key_heads * shape.reads * shape.width;
+    MapRoom<Real> room(((mapping->of_query ? of_queries : 0) + (mapping->of_key ? of_keys : 0)) * (gradients == nullptr ? 1 : 2));
     MappedRows<Real> queries(mapping->of_query, engine, slice.in.query, slice.shape.heads, shape.readers, shape.width,
-                             static_cast<Real>(rule.scale), threads);
+                             static_cast<Real>(rule.scale), threads, room);
     MappedRows<Real> keys(mapping->of_key, engine, slice.in.key, slice.shape.key_heads, shape.reads, shape.width,
-                          Real(1), threads);
+                          Real(1), threads, room);
     AttentionInputs<Real> mapped = slice.in;
     mapped.query = queries.view();
     mapped.key = keys.view();

@@ -7,7 +7,7 @@
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
-inline constexpr int program_block = 8; ///< vectors that each step is run over at once
+inline constexpr int program_block = 32; ///< vectors that each step is run over at once
 
 /// Values (or derivatives) of every slot: [slot][program_block] vectors.
 template <class Real> struct ProgramSpace {
@@ -40,7 +40,6 @@ template <class Real>
 __attribute__((noinline)) void run_step(const ProgramStep<Real>& step, int count, const Real* a, const Real* b,
                                         Real* to) {
   using V = Vec<Real>;
-  const Real number = step.value;
 #define SIGHTLINE_CASE(name, expression)                                                                               \
   case Operation::name:                                                                                                \
     map_slots<Real>(count, a, b, to, [&]([[maybe_unused]] V x, [[maybe_unused]] V y) { return expression; });          \
@@ -50,7 +49,6 @@ __attribute__((noinline)) void run_step(const ProgramStep<Real>& step, int count
     SIGHTLINE_CASE(subtract, x - y)
     SIGHTLINE_CASE(multiply, x * y)
     SIGHTLINE_CASE(divide, x / y)
-    SIGHTLINE_CASE(power, raise<Real>(x, number))
     SIGHTLINE_CASE(negate, -x)
     SIGHTLINE_CASE(exp, exponential<Real>(x))
     SIGHTLINE_CASE(log, logarithm<Real>(x))
@@ -65,6 +63,9 @@ __attribute__((noinline)) void run_step(const ProgramStep<Real>& step, int count
     SIGHTLINE_CASE(relu, (x > V{} ? x : x <= V{} ? V{} : x))
     SIGHTLINE_CASE(elu, (x > V{} ? x : exponential_minus_one<Real>(x)))
     SIGHTLINE_CASE(abs, magnitude<Real>(x))
+  case Operation::power:
+    with_raising(step.value, [&](auto raised) SIGHTLINE_INLINE_HERE { map_slots<Real>(count, a, b, to, [&](V x, V) { return raised(x); }); });
+    break;
   }
 #undef SIGHTLINE_CASE
 }
@@ -84,8 +85,6 @@ template <class Real, Operation operation>
 SIGHTLINE_INLINE Vec<Real> derive([[maybe_unused]] const ProgramStep<Real>& step, Vec<Real> x, Vec<Real> y) {
   const Vec<Real> zero{}, one = splat<Real>(1);
   switch (operation) {
-  case Operation::power:
-    return step.value == Real(0) ? zero : splat<Real>(step.value) * raise<Real>(x, step.value - Real(1));
   case Operation::negate:
     return -one;
   case Operation::exp:
@@ -159,7 +158,15 @@ __attribute__((noinline)) void reverse_step(const ProgramStep<Real>& step, int c
       return -g * load<Real>(slots.result + at) / load<Real>(slots.right + at);
     });
     break;
-    SIGHTLINE_CASE(power)
+  case Operation::power:
+    if (step.value == Real(0))
+      break;
+    with_raising(step.value - Real(1), [&](auto raised) SIGHTLINE_INLINE_HERE {
+      each(slots.left_slope, [&](std::ptrdiff_t at, Vec<Real> g) {
+        return g * (splat<Real>(step.value) * raised(load<Real>(slots.left + at)));
+      });
+    });
+    break;
     SIGHTLINE_CASE(negate)
     SIGHTLINE_CASE(exp)
     SIGHTLINE_CASE(log)
@@ -198,11 +205,11 @@ template <class Real> SIGHTLINE_INLINE bool uses_lengths(const Program<Real>& pr
   return program.uses[1] || program.uses[2] || program.uses[3];
 }
 
-/// Those of constants are never read.
+/// Those of constants, and of inputs that the program does not use, are never read.
 template <class Real>
 SIGHTLINE_INLINE void clear_slopes(const Program<Real>& program, int count, const ProgramSpace<Real>& space) {
   for (int slot = 0; slot < program.first_step + program.count; ++slot) {
-    if (slot >= program_inputs && slot < program.first_step)
+    if (slot < program_inputs ? !program.uses[slot] : slot < program.first_step)
       continue;
     for (int k = 0; k < count; ++k)
       store<Real>(space.slope(slot, k), Vec<Real>{});
@@ -219,8 +226,8 @@ SIGHTLINE_INLINE void seed_slopes(const Program<Real>& program, int k, Vec<Real>
 
 /// The slopes of x.y, of x along itself and of y along itself: d weight = p (dx.y + x.dy) + a x.dx + b y.dy.
 template <class Real> struct PairSlopes { Vec<Real> pair, reader, read; };
-template <class Real> SIGHTLINE_INLINE PairSlopes<Real> take_slopes(int k, const ProgramSpace<Real>& space) {
-  const auto of = [&](int slot) { return load<Real>(space.slope(slot, k)); };
+template <class Real> SIGHTLINE_INLINE PairSlopes<Real> take_slopes(const Program<Real>& program, int k, const ProgramSpace<Real>& space) {
+  const auto of = [&](int slot) { return program.uses[slot] ? load<Real>(space.slope(slot, k)) : Vec<Real>{}; };
   const Vec<Real> distance = of(3) + of(3);
   return {of(0) - distance, of(1) + of(1) + distance, of(2) + of(2) + distance};
 }

@@ -98,7 +98,7 @@ void find_program_slopes(const Program<Real>& program, bool exponents, int padde
     }
     reverse_program<Real>(program, count, space);
     for (int k = 0; k < count; ++k) {
-      const PairSlopes<Real> found = take_slopes<Real>(k, space);
+      const PairSlopes<Real> found = take_slopes<Real>(program, k, space);
       store<Real>(arcs.scales + a + k * lanes, found.pair);
       store<Real>(arcs.reader_slopes + a + k * lanes, found.reader);
       store<Real>(arcs.read_slopes + a + k * lanes, found.read);

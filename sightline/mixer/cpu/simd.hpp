@@ -119,16 +119,22 @@ SIGHTLINE_INLINE Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) { retu
 SIGHTLINE_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return a * b + c; }
 #endif
 
-/// The larger of both; b where either is not a number.
+/// The larger (smaller) of both; b where either is not a number.
 #if defined(SIGHTLINE_USE_AVX512)
 SIGHTLINE_INLINE Vec<float> larger(Vec<float> a, Vec<float> b) { return _mm512_max_ps(a, b); }
+SIGHTLINE_INLINE Vec<float> smaller(Vec<float> a, Vec<float> b) { return _mm512_min_ps(a, b); }
 SIGHTLINE_INLINE Vec<double> larger(Vec<double> a, Vec<double> b) { return _mm512_max_pd(a, b); }
+SIGHTLINE_INLINE Vec<double> smaller(Vec<double> a, Vec<double> b) { return _mm512_min_pd(a, b); }
 #elif defined(SIGHTLINE_USE_AVX2)
 SIGHTLINE_INLINE Vec<float> larger(Vec<float> a, Vec<float> b) { return _mm256_max_ps(a, b); }
+SIGHTLINE_INLINE Vec<float> smaller(Vec<float> a, Vec<float> b) { return _mm256_min_ps(a, b); }
 SIGHTLINE_INLINE Vec<double> larger(Vec<double> a, Vec<double> b) { return _mm256_max_pd(a, b); }
+SIGHTLINE_INLINE Vec<double> smaller(Vec<double> a, Vec<double> b) { return _mm256_min_pd(a, b); }
 #else
 SIGHTLINE_INLINE Vec<float> larger(Vec<float> a, Vec<float> b) { return a > b ? a : b; }
+SIGHTLINE_INLINE Vec<float> smaller(Vec<float> a, Vec<float> b) { return a < b ? a : b; }
 SIGHTLINE_INLINE Vec<double> larger(Vec<double> a, Vec<double> b) { return a > b ? a : b; }
+SIGHTLINE_INLINE Vec<double> smaller(Vec<double> a, Vec<double> b) { return a < b ? a : b; }
 #endif
 
 /// value in the lanes whose bit is set, other in the rest.

@@ -7,7 +7,8 @@ set(kernel_level -O3)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12)  # from there on -O2 puts loops in vectors
   set(kernel_level -O2 -fpeel-loops -funswitch-loops -fvect-cost-model=dynamic)
 endif()
-set(kernel_flags ${kernel_level} -ffp-contract=off -Wno-aggressive-loop-optimizations -Wno-maybe-uninitialized -Wno-psabi)
+# GCC 12 takes what its own intrinsics leave undefined for numbers that were forgotten.
+set(kernel_flags ${kernel_level} -ffp-contract=off -Wno-aggressive-loop-optimizations -Wno-maybe-uninitialized -Wno-uninitialized -Wno-psabi)
 set_source_files_properties(cpu/kernels_generic.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${kernel_flags}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   list(APPEND MIXER_CPU_SOURCES cpu/kernels_avx2.cpp cpu/kernels_avx512.cpp)

@@ -51,27 +51,22 @@ SIGHTLINE_INLINE void distance_block(int depth, const Real* a, std::ptrdiff_t a_
 template <class Real>
 __attribute__((noinline)) void distances(int rows, int vectors, int depth, const Real* a, std::ptrdiff_t a_stride,
                                          const Real* b, Real* c) {
-  constexpr int lanes = Lanes<Real>::count, block = block_rows >= 5 && block_vectors == 4 ? 5 : 4;
+  constexpr int lanes = Lanes<Real>::count, block = block_rows >= 6 && block_vectors == 4 ? 6 : 4;
   int r = 0;
-  for (; r + block <= rows; r += block) {
-    int v = 0;
-    for (; v + block_vectors <= vectors; v += block_vectors) {
-      distance_block<Real, block, block_vectors>(depth, a + r * a_stride, a_stride, b + v * lanes,
-                                                 c + r * tile_readers + v * lanes);
+  const auto take = [&]<int at_once>() SIGHTLINE_INLINE_HERE {
+    for (; r + at_once <= rows; r += at_once) {
+      int v = 0;
+      for (; v + block_vectors <= vectors; v += block_vectors) {
+        distance_block<Real, at_once, block_vectors>(depth, a + r * a_stride, a_stride, b + v * lanes,
+                                                     c + r * tile_readers + v * lanes);
+      }
+      for (; v < vectors; ++v)
+        distance_block<Real, at_once, 1>(depth, a + r * a_stride, a_stride, b + v * lanes, c + r * tile_readers + v * lanes);
     }
-    for (; v < vectors; ++v)
-      distance_block<Real, block, 1>(depth, a + r * a_stride, a_stride, b + v * lanes,
-                                     c + r * tile_readers + v * lanes);
-  }
-  for (; r < rows; ++r) {
-    int v = 0;
-    for (; v + block_vectors <= vectors; v += block_vectors) {
-      distance_block<Real, 1, block_vectors>(depth, a + r * a_stride, a_stride, b + v * lanes,
-                                             c + r * tile_readers + v * lanes);
-    }
-    for (; v < vectors; ++v)
-      distance_block<Real, 1, 1>(depth, a + r * a_stride, a_stride, b + v * lanes, c + r * tile_readers + v * lanes);
-  }
+  };
+  take.template operator()<block>();
+  take.template operator()<block / 2>();
+  take.template operator()<1>();
 }
 
 template <class Real>

@@ -88,6 +88,12 @@ const std::vector<Function>& functions() {
       {"dot(x,y)^-3", [](double x) { return std::pow(x, -3); }, [](double x) { return -3 * std::pow(x, -4); }, 0.1, 9},
       {"dot(x,y)^-1.5", [](double x) { return std::pow(x, -1.5); }, [](double x) { return -1.5 * std::pow(x, -2.5); },
        0.1, 9},
+      {"dot(x,y)^-0.5", [](double x) { return std::pow(x, -0.5); }, [](double x) { return -0.5 * std::pow(x, -1.5); },
+       1e-8, 1e8},
+      {"dot(x,y)^2", [](double x) { return x * x; }, [](double x) { return 2 * x; }, 0.1, 9},
+      {"dot(x,y)^7", [](double x) { return std::pow(x, 7); }, [](double x) { return 7 * std::pow(x, 6); }, 0.1, 9},
+      {"dot(x,y)^2.5", [](double x) { return std::pow(x, 2.5); }, [](double x) { return 2.5 * std::pow(x, 1.5); }, 0.1,
+       9},
       {"dot(x,y)^0.3", [](double x) { return std::pow(x, 0.3); }, [](double x) { return 0.3 * std::pow(x, -0.7); }, 0.1,
        9}};
   return all;
