@@ -135,7 +135,8 @@ public:
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t h = 0; h < shape_.heads; ++h) {
         const Tiles& tiles = tiles_of(h);
-        add_rows(tasks, b, h, tiles.rows);
+        if (!sums_wait(h))
+          add_rows(tasks, b, h, tiles.rows);
         const auto count = static_cast<std::int64_t>(tiles.tiles.size());
         for (std::int64_t t = 0; t < count; ++t)
           tasks.push_back(tile_task(b, h, t));
@@ -158,6 +159,12 @@ public:
                               workspaces.of(worker));
       }
     });
+    for (std::int64_t b = 0; b < shape_.batch; ++b) {
+      for (std::int64_t h = 0; h < shape_.heads; ++h) {
+        if (sums_wait(h))
+          forward_in_turns(b, h, past, workspaces);
+      }
+    }
   }
 
   /// goes_by_content(), forward: a call of its own for every few heads where reads are copied.
@@ -188,6 +195,40 @@ public:
   [[nodiscard]] bool select(std::int64_t most, std::vector<Tiles>& chosen) const; // largest.cpp
 
 private:
+  /// Rows that read here and there, of keys and values that do not fit into the last cache together: first all weights of
+  /// many rows, then all their sums.
+  [[nodiscard]] bool sums_wait(std::int64_t head) const {
+    constexpr std::int64_t most_bytes = std::int64_t{24} << 20;
+    return tiles_of(head).rows.scattered &&
+           shape_.reads * (shape_.width + shape_.value_width) * static_cast<std::int64_t>(sizeof(Real)) > most_bytes;
+  }
+  void forward_in_turns(std::int64_t b, std::int64_t h, bool past, const Workspaces& workspaces) {
+    constexpr std::int64_t most_numbers = (std::int64_t{8} << 20) / static_cast<std::int64_t>(sizeof(Real)); // that wait
+    const SparseList& rows = tiles_of(h).rows;
+    Head<Real> head = head_of(b, h);
+    head.past = past;
+    const Rule<Real> rule = rule_of(h);
+    for (std::int64_t part = 0, end = 0; part < rows.chunk_count(); part = end) {
+      const auto row_of = [&](std::int64_t chunk) { return rows.chunks[static_cast<std::size_t>(chunk)]; };
+      const auto numbers_until = [&](std::int64_t chunk) {
+        const auto arc_of = [&](std::int64_t row) { return rows.offsets[static_cast<std::size_t>(row)]; };
+        return arc_of(row_of(chunk)) - arc_of(row_of(part)) + row_of(chunk) - row_of(part);
+      };
+      for (end = part + 1; end < rows.chunk_count() && numbers_until(end + 1) <= most_numbers;)
+        ++end;
+      Copies<Real, ArcNumbers> numbers(numbers_until(end));
+      head.waiting_row = row_of(part);
+      head.waiting_factors = numbers.take(true, row_of(end) - row_of(part));
+      head.waiting = numbers.take(true, numbers_until(end) - (row_of(end) - row_of(part)));
+      for (const bool of_values : {false, true}) {
+        head.of_values = of_values;
+        run_tasks(end - part, workers_, [&](std::int64_t t, int worker) {
+          engine_->forward_rows(rule, head, rows.view(), row_of(part + t), row_of(part + t + 1), workspaces.of(worker));
+        });
+      }
+    }
+  }
+
   [[nodiscard]] std::size_t workspace_bytes() const {
     std::int64_t longest = 0;
     for (std::int64_t h = 0; h < shape_.heads; ++h)

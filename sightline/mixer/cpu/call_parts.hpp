@@ -85,6 +85,9 @@ private:
   std::int64_t used_ = 0;
 };
 
+/// A use: numbers of arcs of rows taken one by one, forward or backward.
+struct ArcNumbers;
+
 /// The vertices that a batch element's length leaves out.
 template <class Real> void set_cuts(const Plan& plan, std::int64_t length, Head<Real>& head) {
   head.reader_cut_begin = std::clamp<std::int64_t>(length, 0, plan.reader_tokens());

@@ -134,6 +134,11 @@ template <class Real> struct Head {
   std::ptrdiff_t out_stride = 0;
   bool past = false; ///< outputs are too many to stay in the caches: written past them where rows are short
   Real* statistics = nullptr; ///< per reader: integer exponent M and 1 / (denominator 2^-M), or null
+  /// Short rows whose sums wait until all have their weights: these, by arc from `waiting_row` on, and the rows' factors; or
+  /// null. of_values: their turn.
+  Real *waiting = nullptr, *waiting_factors = nullptr;
+  std::int64_t waiting_row = 0;
+  bool of_values = false;
   Real* arc_weights = nullptr; ///< what short rows leave forward: weights of their arcs, vectors of rows; or null
   std::int64_t width = 0, value_width = 0, reads = 0;
   std::int64_t reader_cut_begin = 0, reader_cut_end = 0; ///< readers that do not exist

@@ -99,12 +99,16 @@ void forward_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRo
   const bool is_short = space.vectors > 0 && are_rows_plain(rule, head);
   for_stretches(list, begin, end, is_short,
       [&](std::int64_t from, std::int64_t to) {
-        forward_free_rows<Real>(rule, head, list, from, to, workspace, behind_workspace(head, workspace));
+        if (!head.of_values)
+          forward_free_rows<Real>(rule, head, list, from, to, workspace, behind_workspace(head, workspace));
       },
       [&](std::int64_t from, std::int64_t to, int arcs) {
         forward_short_rows<Real>(rule, head, list, from, to, arcs, space);
       },
-      [&](std::int64_t from, std::int64_t to) { forward_rows_of<Real>(rule, head, list, from, to, workspace); });
+      [&](std::int64_t from, std::int64_t to) {
+        if (!head.of_values)
+          forward_rows_of<Real>(rule, head, list, from, to, workspace);
+      });
   if (is_short && head.past)
     finish_streams();
 }

@@ -290,10 +290,9 @@ SIGHTLINE_INLINE Vec<Real> sum_arcs(const std::uint8_t* marks, int arcs, Term te
   return sum;
 }
 
-/// Weights of a group for the way back, [arc][row]: vectors where the group is whole.
+/// Weights of a group for later, [arc][row]: vectors where the group is whole.
 template <class Real> SIGHTLINE_INLINE void leave_weights(const ShortGroup& group, const Real* weights, Vec<Real> factor, Real* left) {
   constexpr int lanes = Lanes<Real>::count;
-  left += group.list.offsets[group.group];
   for (int a = 0; a < group.arcs; ++a) {
     const Vec<Real> weight = load<Real>(weights + a * lanes) * factor;
     for (int i = 0; i < group.rows && group.rows < lanes; ++i)
@@ -304,7 +303,6 @@ template <class Real> SIGHTLINE_INLINE void leave_weights(const ShortGroup& grou
 }
 template <class Real> SIGHTLINE_INLINE void find_weights(const ShortGroup& group, const Real* left, Real* weights) {
   constexpr int lanes = Lanes<Real>::count;
-  left += group.list.offsets[group.group];
   for (int a = 0; a < group.arcs; ++a) {
     Vec<Real> weight{};
     for (int i = 0; i < group.rows && group.rows < lanes; ++i)
@@ -345,6 +343,19 @@ void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const Sp
                                                        : no_exponent<Real>);
   for (std::int64_t first = begin; first < end; first += lanes) {
     const ShortGroup group{list, first, static_cast<int>(end - first < lanes ? end - first : lanes), arcs, space.vectors, head.past ? rows_fetched_ahead : 0};
+    Real factors[lanes], tops[lanes];
+    Real* const waiting = head.waiting == nullptr ? nullptr : head.waiting + (list.offsets[first] - list.offsets[head.waiting_row]);
+    const auto sum = [&] {
+      sum_short<Real>(group, {head.value, head.value_stride, space.scores, 1, lanes, factors, Real(1), rule.canonical,
+                              head.past, head.out, head.out_stride, true});
+    };
+    if (waiting != nullptr && head.of_values) {
+      find_weights<Real>(group, waiting, space.scores);
+      for (int i = 0; i < group.rows; ++i)
+        factors[i] = head.waiting_factors[first - head.waiting_row + i];
+      sum();
+      continue;
+    }
     short_products<Real>(group, rule.score == Score::distance, head.query, head.query_stride, rule.query_scale,
                          head.key, head.key_stride, space.parts, true);
     add_parts<Real>(space.parts, arcs * lanes, space.scores);
@@ -369,13 +380,17 @@ void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const Sp
     } else if (exponents) {
       factor = exp2<Real>(most);
     }
-    Real factors[lanes], tops[lanes];
     store<Real>(factors, factor);
     store<Real>(tops, most);
-    sum_short<Real>(group, {head.value, head.value_stride, space.scores, 1, lanes, factors, Real(1), rule.canonical,
-                            head.past, head.out, head.out_stride, true});
+    if (waiting != nullptr) {
+      leave_weights<Real>(group, space.scores, splat<Real>(1), waiting);
+      for (int i = 0; i < group.rows; ++i)
+        head.waiting_factors[first - head.waiting_row + i] = factors[i];
+    } else {
+      sum();
+    }
     if (head.arc_weights != nullptr) { // backward needs nothing else
-      leave_weights<Real>(group, space.scores, factor, head.arc_weights);
+      leave_weights<Real>(group, space.scores, factor, head.arc_weights + list.offsets[first]);
       continue;
     }
     for (int i = 0; i < group.rows && head.statistics != nullptr; ++i) {

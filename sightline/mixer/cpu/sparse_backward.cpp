@@ -59,7 +59,7 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
     }
     const bool has_alongs = common_.program != nullptr, has_exponents = !bias_sums_.empty();
     const auto of_arcs = static_cast<std::int64_t>(arcs);
-    Copies<Real, struct ArcNumbers> kept(of_arcs * (2 + (has_alongs ? 1 : 0) + (has_exponents ? 1 : 0)));
+    Copies<Real, ArcNumbers> kept(of_arcs * (2 + (has_alongs ? 1 : 0) + (has_exponents ? 1 : 0)));
     Real *const weights = kept.take(true, of_arcs), *const slopes = kept.take(true, of_arcs),
                 *const alongs = kept.take(has_alongs, of_arcs), *const exponents = kept.take(has_exponents, of_arcs);
     std::vector<Real> middles(

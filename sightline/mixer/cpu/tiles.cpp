@@ -424,6 +424,17 @@ void find_ends(SparseList& list) {
     const bool alike = second - first == end - second && (list.marks.empty() || std::equal(marks(first), marks(second), marks(second)));
     list.ends[r - 1] = alike ? list.ends[r] : static_cast<std::int32_t>(r);
   }
+  constexpr std::int32_t near = 64;
+  constexpr std::size_t sample = 16; // one row in so many
+  std::int64_t seen = 0, far = 0;
+  for (std::size_t r = 1; r < count; r += sample) {
+    const std::int64_t first = list.offsets[r - 1], second = list.offsets[r], arcs = std::min(second - first, list.offsets[r + 1] - second);
+    const auto column = [&list](std::int64_t arc) { return list.columns[static_cast<std::size_t>(arc)]; };
+    for (std::int64_t a = 0; a < arcs; ++a)
+      far += std::abs(column(first + a) - column(second + a)) > near ? 1 : 0;
+    seen += arcs;
+  }
+  list.scattered = 2 * far > seen;
 }
 
 void finish_rows(Tiles& tiles, std::int64_t reads) {

@@ -34,6 +34,7 @@ struct SparseList {
   std::vector<std::int64_t> offsets{0}, chunks{0};
   std::vector<std::uint8_t> marks, free;     ///< likewise
   std::int64_t longest_free = 0;
+  bool scattered = false; ///< neighbouring rows mostly read far from each other
   mutable std::vector<std::int32_t> colours; ///< of the arcs; found on first use (colours.hpp)
   std::vector<ColumnParts> parts;    ///< of a list of columns, per chunk
   std::vector<std::int32_t> by_last; ///< chunks by rising parts[..].last

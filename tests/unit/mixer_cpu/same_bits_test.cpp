@@ -170,6 +170,41 @@ TEST_CASE("the number of threads changes no bit of sums of features") {
   }
 }
 
+// Keys and values of 25.6 MB: all weights come before all sums. With half the values rows are taken one by one.
+TEST_CASE("sums that wait for all weights have the same bits") {
+  constexpr std::int64_t n = 50000, width = 64, half = width / 2;
+  layout::PatternSpec spec;
+  spec.kind = layout::PatternKind::random;
+  spec.degree = 9;
+  const layout::Relation relation(layout::make_patterns(spec, {n, 0, 1}, Budget()).front(), {}, layout::Cancels::single_colour, n);
+  Call call;
+  call.plan = make_plan({&relation, 1}, Budget());
+  call.shape = {1, 1, 1, n, n, width, width};
+  set_kernel(call, "softmax");
+  Random random(31);
+  const Numbers<float> given = draw_numbers<float>(call, random);
+  const auto first_half = [](const std::vector<float>& all) {
+    std::vector<float> found;
+    for (std::size_t t = 0; t < n; ++t)
+      found.insert(found.end(), all.begin() + static_cast<std::ptrdiff_t>(t * width), all.begin() + static_cast<std::ptrdiff_t>(t * width + half));
+    return found;
+  };
+  Call narrow = call;
+  narrow.shape.value_width = half;
+  Numbers<float> expected = given;
+  expected.value = first_half(given.value);
+  expected.grad_out = first_half(given.grad_out);
+  run(narrow, expected, Execution());
+  for (const int threads : {1, 3}) {
+    Numbers<float> found = given;
+    Execution execution;
+    execution.threads = threads;
+    run(call, found, execution);
+    CHECK(same_bits(first_half(found.out), expected.out));
+    CHECK(same_bits(found.statistics, expected.statistics));
+  }
+}
+
 // Gradients of 18 MB are written past the caches, those of one head are not.
 TEST_CASE("gradients that no cache would keep have the same bits") {
   Random random(27);
