@@ -19,6 +19,7 @@
 #include "sightline/mixer/cpu/dispatch.hpp"
 #include "sightline/mixer/cpu/exact.hpp"
 #include "sightline/mixer/cpu/heads.hpp"
+#include "sightline/mixer/cpu/long_rows.hpp"
 #include "sightline/mixer/cpu/pool.hpp"
 #include "sightline/mixer/cpu/tiles.hpp"
 #include "sightline/mixer/cpu/twins.hpp"
@@ -31,6 +32,7 @@ struct Task {
   std::int32_t batch = 0, head = 0;
   std::int64_t part = 0;
   bool is_tile = false;
+  std::int64_t long_rows = -1; ///< `part` is a piece of these
 };
 
 /// Everything that does not change during one call.
@@ -132,11 +134,14 @@ public:
     if (goes_by_content())
       sort_reads();
     std::vector<Task> tasks;
+    std::vector<LongForward<Real>> long_rows;
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t h = 0; h < shape_.heads; ++h) {
         const Tiles& tiles = tiles_of(h);
+        if (takes_pieces(h))
+          long_rows.emplace_back(tiles, head_of(b, h));
         if (!sums_wait(h))
-          add_rows(tasks, b, h, tiles.rows);
+          add_rows(tasks, b, h, takes_pieces(h) ? static_cast<std::int64_t>(long_rows.size()) - 1 : -1);
         const auto count = static_cast<std::int64_t>(tiles.tiles.size());
         for (std::int64_t t = 0; t < count; ++t)
           tasks.push_back(tile_task(b, h, t));
@@ -146,9 +151,13 @@ public:
     const Workspaces workspaces(workspace_bytes(), workers_);
     run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
       const Task& task = tasks[static_cast<std::size_t>(t)];
+      const Rule<Real> rule = rule_of(task.head);
+      if (task.long_rows >= 0) {
+        long_rows[static_cast<std::size_t>(task.long_rows)].run(*engine_, rule, task.part, workspaces.of(worker));
+        return;
+      }
       Head<Real> head = head_of(task.batch, task.head);
       head.past = past;
-      const Rule<Real> rule = rule_of(task.head);
       const Tiles& tiles = tiles_of(task.head);
       if (task.is_tile) {
         ColourSpan spans[tile_readers];
@@ -159,6 +168,8 @@ public:
                               workspaces.of(worker));
       }
     });
+    for (LongForward<Real>& rows : long_rows)
+      rows.join();
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t h = 0; h < shape_.heads; ++h) {
         if (sums_wait(h))
@@ -199,7 +210,7 @@ private:
   /// many rows, then all their sums.
   [[nodiscard]] bool sums_wait(std::int64_t head) const {
     constexpr std::int64_t most_bytes = std::int64_t{24} << 20;
-    return tiles_of(head).rows.scattered &&
+    return tiles_of(head).rows.scattered && !takes_pieces(head) &&
            shape_.reads * (shape_.width + shape_.value_width) * static_cast<std::int64_t>(sizeof(Real)) > most_bytes;
   }
   void forward_in_turns(std::int64_t b, std::int64_t h, bool past, const Workspaces& workspaces) {
@@ -278,15 +289,37 @@ private:
       tasks.push_back({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), c, false});
   }
 
+  /// Long rows and columns go piece by piece: weights are powers of two, so that what pieces find can be joined.
+  [[nodiscard]] bool takes_pieces(std::int64_t head) const {
+    return !tiles_of(head).pieces.empty() && (common_.weight == Weight::exponential || common_.weight == Weight::exponential_root) &&
+           common_.normalised && !execution_.exact && !common_has_extra() && !has_bias() && in_.lengths == nullptr;
+  }
+
   /// Rows that make a chunk alone come last: they read what the others left in the caches, where the others go through
-  /// four arrays at once, which memory serves better.
-  static void add_rows(std::vector<Task>& tasks, std::int64_t b, std::int64_t h, const SparseList& rows) {
-    for (const bool alone : {false, true}) {
-      for (std::int64_t c = 0; c < rows.chunk_count(); ++c) {
-        if ((rows.chunks[static_cast<std::size_t>(c) + 1] - rows.chunks[static_cast<std::size_t>(c)] == 1) == alone)
-          tasks.push_back({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), c, false});
-      }
+  /// four arrays at once, which memory serves better. Pieces of long rows come right behind the rows near their reads.
+  void add_rows(std::vector<Task>& tasks, std::int64_t b, std::int64_t h, std::int64_t long_rows) const {
+    constexpr std::int64_t behind = 256; // rows, which others may still be at
+    const SparseList& rows = tiles_of(h).rows;
+    const std::vector<LongPiece>& pieces = tiles_of(h).pieces.rows;
+    const auto task = [&](std::int64_t part, std::int64_t of) {
+      tasks.push_back({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), part, false, of});
+    };
+    std::vector<std::int64_t> alone; // chunks
+    std::size_t next = long_rows >= 0 ? 0 : pieces.size();
+    for (std::int64_t c = 0; c < rows.chunk_count(); ++c) {
+      const auto first = static_cast<std::size_t>(rows.chunks[static_cast<std::size_t>(c)]),
+                 end = static_cast<std::size_t>(rows.chunks[static_cast<std::size_t>(c) + 1]);
+      if (end - first > 1)
+        task(c, -1);
+      else if (long_rows < 0 || !is_long(rows, first))
+        alone.push_back(c);
+      for (; next < pieces.size() && rows.columns[static_cast<std::size_t>(pieces[next].end_arc) - 1] + behind <= rows.rows[end - 1]; ++next)
+        task(static_cast<std::int64_t>(next), long_rows);
     }
+    for (; next < pieces.size(); ++next)
+      task(static_cast<std::int64_t>(next), long_rows);
+    for (const std::int64_t c : alone)
+      task(c, -1);
   }
 
   /// With the tile that `workers` threads in turn come to next; the rows' colours, where wanted, are listed in `spans`.

@@ -241,6 +241,7 @@ struct SparseRows {
   const std::uint8_t* free = nullptr;
   std::int64_t longest_free = 0; ///< arcs of the longest of these
   std::int64_t count = 0;        ///< rows
+  bool cut = false;              ///< they are pieces of longer ones
 };
 
 /// k(x, y) = sum over f of phi_f(x) phi_f(y), phi_f(x) = exp(w_f.x - half |x|^2): Performer, and the exponential sum

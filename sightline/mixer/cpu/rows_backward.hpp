@@ -144,7 +144,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
     for (int p = 0; p < pieces; ++p) {
       const Piece& piece = space.pieces[p];
       Real middle = 0;
-      if (is_weight_one(rule, piece.begins && piece.ends ? piece.count : 0)) {
+      if (is_weight_one(rule, piece.begins && piece.ends && !list.cut ? piece.count : 0)) {
         middle = space.products[piece.first];
       } else if (list.free != nullptr && list.free[piece.number] != 0) { // no order of the row's own sum
         middle = dot_rows<Real>(gradients.out + piece.row * gradients.out_stride,
@@ -153,7 +153,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
         middle = sum_marked<Real>(list.marks + piece.first_arc, piece.count, [&](int a) {
           return space.scores[piece.first + a] * space.products[piece.first + a];
         });
-      } else if (piece.begins && piece.ends) {
+      } else if (piece.begins && piece.ends && !list.cut) {
         for (int a = piece.first; a < piece.first + piece.count; ++a)
           middle += space.scores[a] * space.products[a];
       } else {

@@ -12,15 +12,29 @@ std::int64_t stretch_begin(std::int64_t chunks, std::int64_t count, std::int64_t
   return chunks * number / count;
 }
 
-/// All readers of a chunk of columns lie in one stretch: whoever goes through it takes them on the way.
-bool keeps_to_stretch(const SparseList& columns, std::int64_t chunks, std::int64_t stretches, std::size_t chunk) {
-  const auto stretch_of = [&](std::int64_t part) {
-    std::int64_t number = part * stretches / std::max<std::int64_t>(chunks, 1);
-    while (stretch_begin(chunks, stretches, number + 1) <= part)
-      ++number;
-    return number;
-  };
-  return stretch_of(columns.parts[chunk].first) == stretch_of(columns.parts[chunk].last);
+/// Where the stretches of a head's rows begin, and the end. Pieces of long rows begin stretches.
+std::vector<std::int64_t> find_stretches(const Tiles& tiles, bool pieces, std::int64_t count) {
+  const std::int64_t chunks = tiles.rows.chunk_count();
+  const std::vector<LongPiece>& rows = tiles.pieces.rows;
+  std::vector<std::int64_t> begins{0};
+  for (std::int64_t s = 1; s < count; ++s) {
+    const std::int64_t begin = pieces && !rows.empty() ? rows[rows.size() * static_cast<std::size_t>(s) / static_cast<std::size_t>(count)].parts.first
+                                                       : stretch_begin(chunks, count, s);
+    if (begin > begins.back())
+      begins.push_back(begin);
+  }
+  begins.push_back(chunks);
+  return begins;
+}
+
+/// All chunks of rows that something waits for lie in one stretch: whoever goes through it takes it on the way.
+bool keeps_to_stretch(const std::vector<std::int64_t>& begins, const ColumnParts& parts) {
+  return std::upper_bound(begins.begin(), begins.end(), std::int64_t{parts.first}) == std::upper_bound(begins.begin(), begins.end(), std::int64_t{parts.last});
+}
+
+bool holds_long(const SparseList& columns, std::int64_t chunk) {
+  const std::int64_t first = columns.chunks[static_cast<std::size_t>(chunk)], end = columns.chunks[static_cast<std::size_t>(chunk) + 1];
+  return end - first == 1 && is_long(columns, static_cast<std::size_t>(first));
 }
 
 } // namespace
@@ -105,33 +119,59 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
       std::int64_t begin = 0, end = 0;
     };
     std::vector<Stretch> jobs;
+    std::vector<std::vector<std::int64_t>> stretches; // of every head of these chains
+    std::vector<std::optional<LongBackward<Real>>> long_rows(tasks_before.size());
     for (std::size_t k = 0; k < tasks_before.size(); ++k) {
-      const std::int64_t h = (first * group() + static_cast<std::int64_t>(k)) % shape_.heads;
-      const std::int64_t chunks = tiles_of(h).rows.chunk_count(), count = stretches_of(h);
-      for (std::int64_t s = 0; s < count; ++s)
-        jobs.push_back({k, stretch_begin(chunks, count, s), stretch_begin(chunks, count, s + 1)});
+      const std::int64_t number = first * group() + static_cast<std::int64_t>(k), b = number / shape_.heads, h = number % shape_.heads;
+      const bool pieces = on_the_way && takes_pieces(h) && bias_sums_.empty();
+      if (pieces)
+        long_rows[k].emplace(tiles_of(h), head_of(b, h), to({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), 0, false}));
+      stretches.push_back(find_stretches(tiles_of(h), pieces, stretches_of(h)));
+      for (std::size_t s = 0; s + 1 < stretches.back().size(); ++s)
+        jobs.push_back({k, stretches.back()[s], stretches.back()[s + 1]});
     }
     const std::size_t first_sink = add_parts(tasks);
     run_tasks(static_cast<std::int64_t>(jobs.size()), workers_, [&](std::int64_t j, int worker) {
       const Stretch& job = jobs[static_cast<std::size_t>(j)];
+      LongBackward<Real>* const long_ones = long_rows[job.head] ? &*long_rows[job.head] : nullptr;
       for (std::int64_t part = job.begin; part < job.end; ++part) {
         const std::size_t t = tasks_before[job.head] + static_cast<std::size_t>(part);
         const Task& task = tasks[t];
         const Tiles& tiles = tiles_of(task.head);
         const auto chunk = static_cast<std::size_t>(part);
-        sinks_[first_sink + t].value =
-            engine_->backward_rows(rule_of(task.head), head_of(task.batch, task.head), to(task), tiles.rows.view(),
-                                   tiles.rows.chunks[chunk], tiles.rows.chunks[chunk + 1], workspaces.of(worker));
+        const Rule<Real> rule = rule_of(task.head);
+        /// Calls work(which) where what `which` waits for ends with this chunk.
+        const auto for_ready = [&](std::size_t count, auto&& parts_of, auto&& work) {
+          std::size_t low = 0;
+          for (std::size_t high = count; low < high;) {
+            const std::size_t middle = (low + high) / 2;
+            (parts_of(middle).last < part ? low : high) = parts_of(middle).last < part ? middle + 1 : middle;
+          }
+          for (; low < count && parts_of(low).last == part; ++low) {
+            if (parts_of(low).first >= job.begin)
+              work(low);
+          }
+        };
+        if (long_ones != nullptr) {
+          for_ready(tiles.pieces.rows.size(), [&](std::size_t p) { return tiles.pieces.rows[p].parts; }, [&](std::size_t p) {
+            long_ones->run_row(*engine_, rule, static_cast<std::int64_t>(p), workspaces.of(worker));
+          });
+        }
+        const std::int64_t begin = tiles.rows.chunks[chunk], end = tiles.rows.chunks[chunk + 1];
+        if (long_ones == nullptr || end - begin > 1 || !is_long(tiles.rows, static_cast<std::size_t>(begin)))
+          sinks_[first_sink + t].value = engine_->backward_rows(rule, head_of(task.batch, task.head), to(task), tiles.rows.view(), begin, end, workspaces.of(worker));
         if (!on_the_way)
           continue;
-        const std::vector<ColumnParts>& parts = tiles.columns.parts;
-        for (auto c = std::lower_bound(tiles.columns.by_last.begin(), tiles.columns.by_last.end(), part,
-                                       [&](std::int32_t a, std::int64_t b) {
-                                         return parts[static_cast<std::size_t>(a)].last < b;
-                                       });
-             c != tiles.columns.by_last.end() && parts[static_cast<std::size_t>(*c)].last == part; ++c) {
-          if (parts[static_cast<std::size_t>(*c)].first >= job.begin)
-            take_columns({task.batch, task.head, *c, false}, part + 1, !writes(task.head), worker);
+        const std::vector<ColumnParts>& parts = long_ones != nullptr ? tiles.pieces.parts : tiles.columns.parts;
+        const std::vector<std::int32_t>& by_last = long_ones != nullptr ? tiles.pieces.by_last : tiles.columns.by_last;
+        for_ready(by_last.size(), [&](std::size_t k) { return parts[static_cast<std::size_t>(by_last[k])]; }, [&](std::size_t k) {
+          if (long_ones == nullptr || !holds_long(tiles.columns, by_last[k]))
+            take_columns({task.batch, task.head, by_last[k], false}, part + 1, !writes(task.head), worker);
+        });
+        if (long_ones != nullptr) {
+          for_ready(tiles.pieces.columns.size(), [&](std::size_t p) { return tiles.pieces.columns[p].parts; }, [&](std::size_t p) {
+            long_ones->run_column(*engine_, rule, static_cast<std::int64_t>(p), workspaces.of(worker));
+          });
         }
       }
     });
@@ -152,16 +192,31 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
       for (std::int64_t chain = first; chain < last; ++chain) {
         const std::int64_t h = chain % shape_.key_heads * group() + g;
         const Tiles& tiles = tiles_of(h);
+        const std::size_t k = static_cast<std::size_t>((chain - first) * group() + g);
+        const auto batch = static_cast<std::int32_t>(chain / shape_.key_heads), head = static_cast<std::int32_t>(h);
         for (std::int64_t c = 0; c < tiles.columns.chunk_count(); ++c) {
-          if (!on_the_way || !keeps_to_stretch(tiles.columns, tiles.rows.chunk_count(), stretches_of(h),
-                                               static_cast<std::size_t>(c)))
-            tasks.push_back({static_cast<std::int32_t>(chain / shape_.key_heads), static_cast<std::int32_t>(h), c, false});
+          const auto chunk = static_cast<std::size_t>(c);
+          if (long_rows[k] && holds_long(tiles.columns, c))
+            continue;
+          if (!on_the_way || !keeps_to_stretch(stretches[k], long_rows[k] ? tiles.pieces.parts[chunk] : tiles.columns.parts[chunk]))
+            tasks.push_back({batch, head, c, false});
+        }
+        for (std::size_t p = 0; long_rows[k] && p < tiles.pieces.columns.size(); ++p) {
+          if (!keeps_to_stretch(stretches[k], tiles.pieces.columns[p].parts))
+            tasks.push_back({batch, head, static_cast<std::int64_t>(p), false, static_cast<std::int64_t>(k)});
         }
       }
       run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
         const Task& task = tasks[static_cast<std::size_t>(t)];
-        take_columns(task, INT64_MAX, g > 0 || !writes(task.head / group()), worker);
+        if (task.long_rows >= 0)
+          long_rows[static_cast<std::size_t>(task.long_rows)]->run_column(*engine_, rule_of(task.head), task.part, workspaces.of(worker));
+        else
+          take_columns(task, INT64_MAX, g > 0 || !writes(task.head / group()), worker);
       });
+    }
+    for (std::size_t k = 0; k < long_rows.size(); ++k) {
+      if (long_rows[k])
+        long_rows[k]->join(!writes((first + static_cast<std::int64_t>(k)) % shape_.heads));
     }
     first = last;
   }

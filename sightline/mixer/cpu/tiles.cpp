@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <span>
 
 namespace sightline::mixer::cpu {
@@ -357,7 +358,8 @@ void find_chunks(SparseList& list) {
   std::int64_t weight = 0;
   for (std::size_t r = 0; r < list.rows.size(); ++r) {
     weight += list.offsets[r + 1] - list.offsets[r] + 4;
-    if (weight >= 1024 || r + 1 == list.rows.size()) {
+    const bool last = r + 1 == list.rows.size();
+    if (weight >= 1024 || last || list.offsets[r + 2] - list.offsets[r + 1] >= 1024) { // many arcs: a chunk alone
       list.chunks.push_back(static_cast<std::int64_t>(r) + 1);
       weight = 0;
     }
@@ -365,32 +367,93 @@ void find_chunks(SparseList& list) {
   find_ends(list);
 }
 
-// When a chunk of columns may be taken. Readers of a column rise, and so do the rows of the list.
-void find_parts(const SparseList& rows, SparseList& columns) {
-  std::vector<std::int32_t> part_of(static_cast<std::size_t>(rows.rows.back()) + 1, 0);
+/// Every arc's chunk of rows, by which it has left its numbers.
+using PartOfArc = std::function<std::int32_t(std::int64_t arc_of_columns)>;
+
+ColumnParts find_parts_of(std::int64_t first, std::int64_t end, const PartOfArc& part_at) {
+  ColumnParts parts{part_at(first), part_at(first)};
+  for (std::int64_t a = first + 1; a < end; ++a) {
+    const std::int32_t part = part_at(a);
+    parts = {std::min(parts.first, part), std::max(parts.last, part)};
+  }
+  return parts;
+}
+
+// When a chunk of columns may be taken. all: every reader is asked; else the first and the last of each column, which
+// rise, as the rows of the list do.
+void find_parts(const SparseList& columns, const PartOfArc& part_at, bool all, std::vector<ColumnParts>& found, std::vector<std::int32_t>& by_last) {
+  for (std::size_t c = 0; c + 1 < columns.chunks.size(); ++c) {
+    ColumnParts parts;
+    bool any = false;
+    for (auto r = static_cast<std::size_t>(columns.chunks[c]); r < static_cast<std::size_t>(columns.chunks[c + 1]); ++r) {
+      const std::int64_t begin = columns.offsets[r], end = columns.offsets[r + 1];
+      if (begin == end || (all && is_long(columns, r)))
+        continue;
+      const ColumnParts here = all ? find_parts_of(begin, end, part_at) : ColumnParts{part_at(begin), part_at(end - 1)};
+      parts = any ? ColumnParts{std::min(parts.first, here.first), std::max(parts.last, here.last)} : here;
+      any = true;
+    }
+    found.push_back(parts);
+    by_last.push_back(static_cast<std::int32_t>(c));
+  }
+  std::stable_sort(by_last.begin(), by_last.end(), [&](std::int32_t a, std::int32_t b) {
+    return found[static_cast<std::size_t>(a)].last < found[static_cast<std::size_t>(b)].last;
+  });
+}
+
+void cut_long(const SparseList& list, std::vector<LongPiece>& pieces) {
+  for (std::size_t r = 0; r < list.rows.size(); ++r) {
+    for (std::int64_t a = list.offsets[r]; is_long(list, r) && a < list.offsets[r + 1]; a += piece_arcs)
+      pieces.push_back({static_cast<std::int64_t>(r), a, std::min(a + piece_arcs, list.offsets[r + 1]), {}});
+  }
+}
+
+void find_schedule(const SparseList& rows, SparseList& columns, LongPieces& pieces) {
+  std::vector<std::int32_t> part_of(static_cast<std::size_t>(rows.rows.back()) + 1, 0); // of readers
   for (std::size_t c = 0; c + 1 < rows.chunks.size(); ++c) {
     for (std::int64_t r = rows.chunks[c]; r < rows.chunks[c + 1]; ++r)
       part_of[static_cast<std::size_t>(rows.rows[static_cast<std::size_t>(r)])] = static_cast<std::int32_t>(c);
   }
-  const auto part_at = [&](std::int64_t arc) {
+  const auto part_of_reader = [&](std::int64_t arc) {
     return part_of[static_cast<std::size_t>(columns.columns[static_cast<std::size_t>(arc)])];
   };
-  for (std::size_t c = 0; c + 1 < columns.chunks.size(); ++c) {
-    ColumnParts parts;
-    bool found = false;
-    for (auto r = static_cast<std::size_t>(columns.chunks[c]); r < static_cast<std::size_t>(columns.chunks[c + 1]); ++r) {
-      if (columns.offsets[r] == columns.offsets[r + 1])
-        continue;
-      const std::int32_t first = part_at(columns.offsets[r]), last = part_at(columns.offsets[r + 1] - 1);
-      parts = found ? ColumnParts{std::min(parts.first, first), std::max(parts.last, last)} : ColumnParts{first, last};
-      found = true;
-    }
-    columns.parts.push_back(parts);
-    columns.by_last.push_back(static_cast<std::int32_t>(c));
+  find_parts(columns, part_of_reader, false, columns.parts, columns.by_last);
+  cut_long(rows, pieces.rows);
+  cut_long(columns, pieces.columns);
+  if (pieces.empty())
+    return;
+  // A piece of a row comes before the chunk that holds the row of its first read.
+  std::vector<std::int32_t> part_of_piece(rows.rows.size(), -1); // of a long row: where its pieces begin in pieces.rows
+  for (std::size_t p = 0; p < pieces.rows.size(); ++p) {
+    LongPiece& piece = pieces.rows[p];
+    if (part_of_piece[static_cast<std::size_t>(piece.number)] < 0)
+      part_of_piece[static_cast<std::size_t>(piece.number)] = static_cast<std::int32_t>(p);
+    const std::int32_t first = rows.columns[static_cast<std::size_t>(piece.first_arc)];
+    const auto next = std::upper_bound(rows.chunks.begin(), rows.chunks.end() - 1, first, [&](std::int32_t read, std::int64_t row) {
+      return read < rows.rows[static_cast<std::size_t>(row)];
+    });
+    const auto part = static_cast<std::int32_t>(std::max<std::ptrdiff_t>(next - rows.chunks.begin() - 1, 0));
+    piece.parts = {part, part};
   }
-  std::stable_sort(columns.by_last.begin(), columns.by_last.end(), [&](std::int32_t a, std::int32_t b) {
-    return columns.parts[static_cast<std::size_t>(a)].last < columns.parts[static_cast<std::size_t>(b)].last;
-  });
+  std::vector<std::int32_t> number_of(part_of.size(), 0); // of readers, in the list
+  for (std::size_t r = 0; r < rows.rows.size(); ++r)
+    number_of[static_cast<std::size_t>(rows.rows[r])] = static_cast<std::int32_t>(r);
+  const std::vector<LongPiece> in_order = pieces.rows;
+  const auto part_at = [&](std::int64_t arc) {
+    const auto row = static_cast<std::size_t>(number_of[static_cast<std::size_t>(columns.columns[static_cast<std::size_t>(arc)])]);
+    if (part_of_piece[row] < 0)
+      return part_of_reader(arc);
+    const std::int64_t piece = (columns.arcs[static_cast<std::size_t>(arc)] - rows.offsets[row]) / piece_arcs;
+    return in_order[static_cast<std::size_t>(part_of_piece[row] + piece)].parts.first;
+  };
+  find_parts(columns, part_at, true, pieces.parts, pieces.by_last);
+  for (LongPiece& piece : pieces.columns)
+    piece.parts = find_parts_of(piece.first_arc, piece.end_arc, part_at);
+  const auto sort = [](std::vector<LongPiece>& all) {
+    std::stable_sort(all.begin(), all.end(), [](const LongPiece& x, const LongPiece& y) { return x.parts.last < y.parts.last; });
+  };
+  sort(pieces.rows);
+  sort(pieces.columns);
 }
 
 } // namespace
@@ -474,7 +537,7 @@ void finish_rows(Tiles& tiles, std::int64_t reads) {
     }
   }
   find_chunks(tiles.columns);
-  find_parts(rows, columns);
+  find_schedule(rows, columns, tiles.pieces);
 }
 
 Tiles compile_tiles(const Plan& plan, std::size_t relation, Cut cut, const std::vector<std::uint32_t>* classes) {

@@ -28,6 +28,20 @@ struct ColumnParts {
   std::int32_t first = 0, last = 0;
 };
 
+/// A stretch of the arcs of a long row, or of a column with many readers: no thread has all of it to do, and it comes while
+/// others have its tokens in the caches.
+struct LongPiece {
+  std::int64_t number = 0, first_arc = 0, end_arc = 0; ///< in the list of rows or columns
+  ColumnParts parts; ///< of a column: the chunks of rows that leave the first and the last of its numbers; of a row: both the one before which it comes
+};
+/// What has pieces, and when columns may be taken, what a piece leaves being there from its chunk on.
+struct LongPieces {
+  std::vector<LongPiece> rows, columns; ///< rows by parts.first, columns by parts.last
+  std::vector<ColumnParts> parts;
+  std::vector<std::int32_t> by_last;
+  [[nodiscard]] bool empty() const { return rows.empty() && columns.empty(); }
+};
+
 /// Rows in compressed form; chunks are stretches of rows that make one task.
 struct SparseList {
   std::vector<std::int32_t> rows, columns, arcs, ends; ///< see SparseRows
@@ -56,6 +70,12 @@ struct SparseList {
   [[nodiscard]] std::int64_t chunk_count() const { return static_cast<std::int64_t>(chunks.size()) - 1; }
 };
 
+/// A row, or a column, that has pieces.
+inline constexpr std::int64_t piece_arcs = 4096;
+[[nodiscard]] inline bool is_long(const SparseList& list, std::size_t row) {
+  return list.offsets[row + 1] - list.offsets[row] >= 2 * piece_arcs;
+}
+
 struct Tiles {
   std::vector<Tile> tiles;
   std::vector<Segment> segments;
@@ -63,6 +83,7 @@ struct Tiles {
   std::vector<std::uint32_t> tiles_per_block; ///< how many tiles touch each column block
   SparseList rows;                            ///< readers taken one by one
   SparseList columns;                         ///< what they read, by read; every read where there are no tiles
+  LongPieces pieces; ///< of both
   std::int64_t arcs = 0;
   bool in_order = false; ///< exact rings: what tiles add up is one chain (TileList)
   std::int64_t ring = 0; ///< see TileList
