@@ -203,7 +203,7 @@ public:
 
   /// The `most` reads with the largest weights of every row (ties: the smaller read), as rows taken one by one; one
   /// Tiles per head of a single batch element. False: weights are products of a factor and a power.
-  [[nodiscard]] bool select(std::int64_t most, std::vector<Tiles>& chosen) const; // largest.cpp
+  [[nodiscard]] bool select(std::int64_t most, bool backward, std::vector<Tiles>& chosen) const; // largest.cpp
 
 private:
   /// Rows that read here and there, of keys and values that do not fit into the last cache together: first all weights of

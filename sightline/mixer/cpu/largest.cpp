@@ -5,7 +5,7 @@
 namespace sightline::mixer::cpu {
 
 template <class Real>
-bool Call<Real>::select(std::int64_t most, std::vector<Tiles>& chosen) const {
+bool Call<Real>::select(std::int64_t most, bool backward, std::vector<Tiles>& chosen) const {
   Rule<Real> rule = common_;
   if (rule.weight == Weight::program && rule.program->factor >= 0 && (rule.program->exponent >= 0 || has_bias()))
     return false;
@@ -29,19 +29,21 @@ bool Call<Real>::select(std::int64_t most, std::vector<Tiles>& chosen) const {
   Selection<Real> to;
   to.most = most;
   to.stride = (longest + 31) / 16 * 16;
-  std::vector<std::int32_t> reads(static_cast<std::size_t>(shape_.heads * shape_.readers * most)),
-      counts(static_cast<std::size_t>(shape_.heads * shape_.readers)),
-      columns(static_cast<std::size_t>(workers_ * to.stride));
-  std::vector<Real> keys(static_cast<std::size_t>(workers_ * tile_readers * to.stride));
+  const std::int64_t of_reads = shape_.heads * shape_.readers * most, of_columns = workers_ * to.stride;
+  std::vector<std::int32_t> counts(static_cast<std::size_t>(shape_.heads * shape_.readers));
+  Copies<std::int32_t, struct ChosenReads> places(of_reads + of_columns);
+  std::int32_t *const reads = places.take(true, of_reads), *const columns = places.take(true, of_columns);
+  Copies<Real, struct SelectionKeys> numbers(of_columns * tile_readers);
+  Real* const keys = numbers.take(true, of_columns * tile_readers);
   const Workspaces workspaces(workspace_bytes(), workers_);
   run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
     const Task& task = tasks[static_cast<std::size_t>(t)];
     const Tiles& tiles = tiles_of(task.head);
     Selection<Real> here = to;
-    here.reads = reads.data() + task.head * shape_.readers * most;
+    here.reads = reads + task.head * shape_.readers * most;
     here.counts = counts.data() + task.head * shape_.readers;
-    here.keys = keys.data() + worker * tile_readers * to.stride;
-    here.columns = columns.data() + worker * to.stride;
+    here.keys = keys + worker * tile_readers * to.stride;
+    here.columns = columns + worker * to.stride;
     const Head<Real> head = head_of(0, task.head);
     if (task.is_tile) {
       ColourSpan spans[tile_readers];
@@ -55,15 +57,19 @@ bool Call<Real>::select(std::int64_t most, std::vector<Tiles>& chosen) const {
   chosen.assign(static_cast<std::size_t>(shape_.heads), {});
   run_tasks(shape_.heads, workers_, [&](std::int64_t h, int) {
     Tiles& tiles = chosen[static_cast<std::size_t>(h)];
+    const auto rows = static_cast<std::size_t>(shape_.readers);
+    tiles.rows.rows.reserve(rows);
+    tiles.rows.offsets.reserve(rows + 1);
+    tiles.rows.columns.reserve(rows * static_cast<std::size_t>(most));
     for (std::int64_t i = 0; i < shape_.readers; ++i) {
-      const auto row = reads.begin() + (h * shape_.readers + i) * most;
+      const std::int32_t* const row = reads + (h * shape_.readers + i) * most;
       tiles.rows.rows.push_back(static_cast<std::int32_t>(i));
       tiles.rows.columns.insert(tiles.rows.columns.end(), row,
                                 row + counts[static_cast<std::size_t>(h * shape_.readers + i)]);
       tiles.rows.offsets.push_back(static_cast<std::int64_t>(tiles.rows.columns.size()));
     }
     tiles.tiles_per_block.assign(static_cast<std::size_t>((shape_.reads + block_columns - 1) / block_columns), 0);
-    finish_rows(tiles, shape_.reads);
+    finish_rows(tiles, shape_.reads, backward);
   });
   return true;
 }
@@ -84,7 +90,7 @@ bool attend_largest(const Plan& plan, const AttentionRule& rule, const Shape& sh
   return for_slices(plan, shape, in, out, gradients, at_once, [&](const Slice<Real>& slice) {
     Call<Real> all(plan, inner, slice.shape, slice.in, slice.out, execution, {slice.first_head});
     std::vector<Tiles> chosen;
-    if (!all.prepare() || !all.select(*rule.top_k, chosen))
+    if (!all.prepare() || !all.select(*rule.top_k, gradients != nullptr, chosen))
       return false;
     Call<Real> call(plan, inner, slice.shape, slice.in, slice.out, execution,
                     {slice.first_head, nullptr, nullptr, &chosen});

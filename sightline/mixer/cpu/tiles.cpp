@@ -500,10 +500,10 @@ void find_ends(SparseList& list) {
   list.scattered = 2 * far > seen;
 }
 
-void finish_rows(Tiles& tiles, std::int64_t reads) {
+void finish_rows(Tiles& tiles, std::int64_t reads, bool with_columns) {
   const SparseList& rows = tiles.rows;
   find_chunks(tiles.rows);
-  if (rows.rows.empty())
+  if (rows.rows.empty() || !with_columns)
     return;
   std::vector<std::int32_t> next(static_cast<std::size_t>(reads), 0); // of every column; first how many arcs it has
   for (const std::int32_t j : rows.columns)

@@ -127,8 +127,9 @@ void share_segments(Tiles& tiles, Tile& tile);
 /// SparseRows::ends, whenever the rows or their marks have changed.
 void find_ends(SparseList& list);
 
-/// Transposes rows into columns, arcs of a column by rising reader, and finds the chunks of both.
-void finish_rows(Tiles& tiles, std::int64_t reads);
+/// Finds the chunks of rows; with_columns, which the backward pass needs: the rows transposed, arcs of a column by rising reader,
+/// and their chunks.
+void finish_rows(Tiles& tiles, std::int64_t reads, bool with_columns = true);
 
 /// O(runs log runs) per 64 readers, plus the arcs of readers taken one by one. The result depends on the plan alone.
 /// classes, when given: intervals of readers that tiles keep to.
