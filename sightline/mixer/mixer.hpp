@@ -110,7 +110,8 @@ template <class Real> struct AttentionInputs {
 /// What forward leaves for backward is meant for the same implementation's backward of the same call only.
 template <class Real> struct AttentionOutputs {
   View<Real> out;
-  Real* statistics = nullptr; ///< [batch, heads, readers, 2], or null when no backward will follow
+  /// [batch, heads, readers, 2], or null when no backward will follow; rows whose arc_weights are left have none
+  Real* statistics = nullptr;
   Real* attention =
       nullptr; ///< optional [batch, heads, readers, reads]: the weights w_ij / denominator (predict --attention)
   /// Optional, count_arc_weights() numbers: the same weights, of the reads of short rows alone, so that backward need not
@@ -126,7 +127,8 @@ template <class Real> struct AttentionGradients {
   Real* sink = nullptr;
 };
 
-/// Length of AttentionOutputs::arc_weights: at most a tenth of the output's; 0 where forward has none to leave.
+/// Length of AttentionOutputs::arc_weights: at most a tenth of the output's; 0 where forward has none to leave, as with
+/// biases, slopes, lengths, sinks and eps. Throws ArgumentError on a shape that is not the plan's.
 template <class Real>
 [[nodiscard]] std::int64_t count_arc_weights(const Plan& plan, const AttentionRule& rule, const Shape& shape,
                                              const Execution& execution);

@@ -94,7 +94,8 @@ Tensor run_attention(const Call& call, const Tensor& q, const Tensor& k, const T
   dispatch(q, [&](auto zero) {
     using Real = decltype(zero);
     if (kept) {
-      const std::int64_t arcs = mixer::count_arc_weights<Real>(*call.rows, call.plan->rule, shape, call.execution);
+      const bool plain = !bias.defined() && !lengths.defined(); // else forward leaves none
+      const std::int64_t arcs = plain ? mixer::count_arc_weights<Real>(*call.rows, call.plan->rule, shape, call.execution) : 0;
       kept->arc_weights = at::empty({arcs}, q.options());
     }
     const mixer::AttentionOutputs<Real> outputs{

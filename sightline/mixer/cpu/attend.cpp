@@ -50,7 +50,7 @@ std::int64_t count_arc_weights(const Plan& plan, const AttentionRule& rule, cons
     whole.top_k.reset();
     return cpu::count_arc_weights<Real>(plan, whole, shape, execution);
   }
-  if (rule.top_k || is_feature_kernel(rule))
+  if (rule.top_k || !rule.slopes.empty() || is_feature_kernel(rule))
     return 0;
   const AttentionInputs<Real> in; // where biases and lengths come, none are left
   const AttentionOutputs<Real> out;

@@ -176,28 +176,36 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> logistic(Vec<Real> x) {
   return (x < Vec<Real>{} ? small : one) / (one + small);
 }
 
-/// (e^x - below) / 2 for x >= 0, below 0 or 1: the power of two alone is finite as long as the result is.
-template <class Real> SIGHTLINE_INLINE Vec<Real> half_exponential(Vec<Real> x, Real below) {
+/// (e^x - below) / 4 for x >= 0, below 0 or 1. x ends where twice that is infinite: the power of two is finite until then.
+template <class Real> SIGHTLINE_INLINE Vec<Real> quarter_exponential(Vec<Real> x, Real below) {
+  constexpr Real quarter = Real(0.25), most = sizeof(Real) == 4 ? Real(89.5) : Real(710.5);
   Vec<Real> rest;
-  const Vec<Real> n = split_exponential<Real>(x, rest), power = times_whole_power<Real>(splat<Real>(Real(0.5)), n);
-  return fma(power, rest, power - splat<Real>(Real(0.5) * below));
+  const Vec<Real> n = split_exponential<Real>(smaller(splat<Real>(most), x), rest),
+                  power = times_whole_power<Real>(splat<Real>(quarter), n);
+  return fma(power, rest, power - splat<Real>(quarter * below));
+}
+
+/// Odd functions that are x itself up to here, where quarters of it would be rounded.
+template <class Real> SIGHTLINE_INLINE Vec<Real> with_sign_of(Vec<Real> x, Vec<Real> size, Vec<Real> value) {
+  value = size < splat<Real>(Real(1e-20)) ? size : value;
+  return x < Vec<Real>{} ? -value : value;
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> hyperbolic_tangent(Vec<Real> x) {
-  const Vec<Real> size = smaller(splat<Real>(22), magnitude<Real>(x)), h = half_exponential<Real>(size + size, Real(1)),
-                  value = h / (h + splat<Real>(1));
-  return x < Vec<Real>{} ? -value : value;
+  const Vec<Real> size = smaller(splat<Real>(22), magnitude<Real>(x)), q = quarter_exponential<Real>(size + size, Real(1)),
+                  h = q + q;
+  return with_sign_of<Real>(x, size, h / (h + splat<Real>(1)));
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> hyperbolic_cosine(Vec<Real> x) {
-  const Vec<Real> h = half_exponential<Real>(magnitude<Real>(x), Real(0));
-  return h + splat<Real>(Real(0.25)) / h;
+  const Vec<Real> q = quarter_exponential<Real>(magnitude<Real>(x), Real(0));
+  return q + q + splat<Real>(Real(0.125)) / q;
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> hyperbolic_sine(Vec<Real> x) {
-  const Vec<Real> size = magnitude<Real>(x), h = half_exponential<Real>(size, Real(1)), small = h / (h + h + splat<Real>(1)),
-                  value = h + (size > splat<Real>(22) ? splat<Real>(Real(0.5)) : small);
-  return x < Vec<Real>{} ? -value : value;
+  const Vec<Real> size = magnitude<Real>(x), q = quarter_exponential<Real>(size, Real(1)), h = q + q,
+                  small = h / (h + h + splat<Real>(1));
+  return with_sign_of<Real>(x, size, h + (size > splat<Real>(22) ? splat<Real>(Real(0.5)) : small));
 }
 
 template <class Real> SIGHTLINE_INLINE Vec<Real> soft_plus(Vec<Real> x) {
@@ -260,6 +268,7 @@ template <class Real, class Function> SIGHTLINE_INLINE void with_raising(Real ex
   case 2: return run.template operator()<2>();
   case 3: return run.template operator()<3>();
   case 4: return run.template operator()<4>();
+  case 5: return run.template operator()<5>();
   case 6: return run.template operator()<6>();
   default: return f([=](Vec<Real> x) SIGHTLINE_INLINE_HERE { return raise<Real>(x, exponent); });
   }

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <numeric>
+
 #include "sightline/mixer/cpu/call.hpp"
 #include "sightline/mixer/cpu/slices.hpp"
 #include "sightline/mixer/cpu/wrapped_call.hpp"
@@ -60,7 +63,8 @@ bool Call<Real>::select(std::int64_t most, bool backward, std::vector<Tiles>& ch
     const auto rows = static_cast<std::size_t>(shape_.readers);
     tiles.rows.rows.reserve(rows);
     tiles.rows.offsets.reserve(rows + 1);
-    tiles.rows.columns.reserve(rows * static_cast<std::size_t>(most));
+    const auto of_head = counts.begin() + h * shape_.readers;
+    tiles.rows.columns.reserve(std::accumulate(of_head, of_head + shape_.readers, std::size_t{0}));
     for (std::int64_t i = 0; i < shape_.readers; ++i) {
       const std::int32_t* const row = reads + (h * shape_.readers + i) * most;
       tiles.rows.rows.push_back(static_cast<std::int32_t>(i));

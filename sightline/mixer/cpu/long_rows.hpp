@@ -38,7 +38,7 @@ private:
 [[nodiscard]] inline std::int64_t token_of(const SparseList& list, const LongPiece& piece) {
   return list.rows[static_cast<std::size_t>(piece.number)];
 }
-/// Calls work(first, end) for the pieces of every row or column.
+/// Calls work(pieces) with the numbers of the pieces of every row or column, by rising arc.
 template <class Work> void for_long(const std::vector<LongPiece>& pieces, Work&& work) {
   std::vector<std::size_t> order(pieces.size());
   for (std::size_t p = 0; p < order.size(); ++p)
@@ -77,10 +77,11 @@ public:
       std::vector<double> total(static_cast<std::size_t>(head_.value_width));
       for (const std::size_t p : pieces)
         sum += share(p, most);
-      for (const std::size_t p : pieces) {
+      for (const std::size_t p : pieces) { // without weight, too: what is not finite there stays so
         const Real* const out = outs_.data() + static_cast<std::int64_t>(p) * head_.value_width;
-        for (std::size_t k = 0; k < total.size() && factor(p) != 0; ++k)
-          total[k] += share(p, most) / sum * static_cast<double>(out[k]);
+        const double part = sum != 0 ? share(p, most) / sum : 0;
+        for (std::size_t k = 0; k < total.size(); ++k)
+          total[k] += part * static_cast<double>(out[k]);
       }
       std::transform(total.begin(), total.end(), head_.out + row * head_.out_stride, [](double x) { return static_cast<Real>(x); });
       if (head_.statistics != nullptr) {

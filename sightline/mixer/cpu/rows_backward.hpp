@@ -264,7 +264,7 @@ void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const G
     short_products<Real>(group, false, gradients.out, gradients.out_stride, Real(1), head.value, head.value_stride, space.parts, false);
     add_parts<Real>(space.parts, padded, space.products);
     if (head.arc_weights != nullptr) {
-      find_weights<Real>(group, head.arc_weights + list.offsets[first], space.scores);
+      take_weights<Real>(group, head.arc_weights + list.offsets[first], space.scores);
       const Vec<Real> chained = splat<Real>(exponent_chain(rule));
       for (int a = 0; a < padded; a += lanes)
         store<Real>(space.scales + a, load<Real>(space.scores + a) * chained);

@@ -301,7 +301,7 @@ template <class Real> SIGHTLINE_INLINE void leave_weights(const ShortGroup& grou
       store<Real>(left + a * lanes, weight);
   }
 }
-template <class Real> SIGHTLINE_INLINE void find_weights(const ShortGroup& group, const Real* left, Real* weights) {
+template <class Real> SIGHTLINE_INLINE void take_weights(const ShortGroup& group, const Real* left, Real* weights) {
   constexpr int lanes = Lanes<Real>::count;
   for (int a = 0; a < group.arcs; ++a) {
     Vec<Real> weight{};
@@ -350,7 +350,7 @@ void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const Sp
                               head.past, head.out, head.out_stride, true});
     };
     if (waiting != nullptr && head.of_values) {
-      find_weights<Real>(group, waiting, space.scores);
+      take_weights<Real>(group, waiting, space.scores);
       for (int i = 0; i < group.rows; ++i)
         factors[i] = head.waiting_factors[first - head.waiting_row + i];
       sum();

@@ -1,6 +1,7 @@
 // Backward pass of rows taken one by one: rows leave weight and slope of every arc, columns collect what their readers
 // left. Columns are taken as soon as their last reader is done, while queries and output gradients are in the caches.
 #include <algorithm>
+#include <cstdlib>
 
 #include "sightline/mixer/cpu/call.hpp"
 
@@ -12,14 +13,18 @@ std::int64_t stretch_begin(std::int64_t chunks, std::int64_t count, std::int64_t
   return chunks * number / count;
 }
 
-/// Where the stretches of a head's rows begin, and the end. Pieces of long rows begin stretches.
+/// Where the stretches of a head's rows begin, and the end: at a piece of a long row where one is near, so that its columns
+/// and those of its stretch are taken on the way.
 std::vector<std::int64_t> find_stretches(const Tiles& tiles, bool pieces, std::int64_t count) {
-  const std::int64_t chunks = tiles.rows.chunk_count();
-  const std::vector<LongPiece>& rows = tiles.pieces.rows;
+  const std::int64_t chunks = tiles.rows.chunk_count(), near = chunks / count / 4;
   std::vector<std::int64_t> begins{0};
   for (std::int64_t s = 1; s < count; ++s) {
-    const std::int64_t begin = pieces && !rows.empty() ? rows[rows.size() * static_cast<std::size_t>(s) / static_cast<std::size_t>(count)].parts.first
-                                                       : stretch_begin(chunks, count, s);
+    std::int64_t begin = stretch_begin(chunks, count, s);
+    for (std::size_t p = 0; pieces && p < tiles.pieces.rows.size(); ++p) {
+      const std::int64_t part = tiles.pieces.rows[p].parts.first;
+      if (std::abs(part - stretch_begin(chunks, count, s)) <= near)
+        begin = part;
+    }
     if (begin > begins.back())
       begins.push_back(begin);
   }
@@ -121,11 +126,32 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
     std::vector<Stretch> jobs;
     std::vector<std::vector<std::int64_t>> stretches; // of every head of these chains
     std::vector<std::optional<LongBackward<Real>>> long_rows(tasks_before.size());
+    const auto run_pieces_first = [&](std::size_t k) {
+      const Task& head = tasks[tasks_before[k]];
+      const Tiles& tiles = tiles_of(head.head);
+      const auto pieces = static_cast<std::int64_t>(tiles.pieces.rows.size());
+      const Rule<Real> rule = rule_of(head.head);
+      run_tasks(pieces + tiles.rows.chunk_count(), workers_, [&](std::int64_t t, int worker) {
+        if (t < pieces) {
+          long_rows[k]->run_row(*engine_, rule, t, workspaces.of(worker));
+          return;
+        }
+        const auto chunk = static_cast<std::size_t>(t - pieces);
+        const std::int64_t begin = tiles.rows.chunks[chunk], end = tiles.rows.chunks[chunk + 1];
+        if (end - begin > 1 || !is_long(tiles.rows, static_cast<std::size_t>(begin)))
+          (void)engine_->backward_rows(rule, head_of(head.batch, head.head), to(head), tiles.rows.view(), begin, end, workspaces.of(worker));
+      });
+    };
     for (std::size_t k = 0; k < tasks_before.size(); ++k) {
       const std::int64_t number = first * group() + static_cast<std::int64_t>(k), b = number / shape_.heads, h = number % shape_.heads;
-      const bool pieces = on_the_way && takes_pieces(h) && bias_sums_.empty();
+      const bool pieces = on_the_way && takes_pieces(h);
       if (pieces)
         long_rows[k].emplace(tiles_of(h), head_of(b, h), to({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), 0, false}));
+      if (pieces && tiles_of(h).rows.chunk_count() < 2 * workers_) { // hubs beside tiles: their pieces are what there is to share
+        run_pieces_first(k);
+        stretches.push_back({}); // all columns come at the end
+        continue;
+      }
       stretches.push_back(find_stretches(tiles_of(h), pieces, stretches_of(h)));
       for (std::size_t s = 0; s + 1 < stretches.back().size(); ++s)
         jobs.push_back({k, stretches.back()[s], stretches.back()[s + 1]});
@@ -198,11 +224,11 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
           const auto chunk = static_cast<std::size_t>(c);
           if (long_rows[k] && holds_long(tiles.columns, c))
             continue;
-          if (!on_the_way || !keeps_to_stretch(stretches[k], long_rows[k] ? tiles.pieces.parts[chunk] : tiles.columns.parts[chunk]))
+          if (!on_the_way || stretches[k].empty() || !keeps_to_stretch(stretches[k], long_rows[k] ? tiles.pieces.parts[chunk] : tiles.columns.parts[chunk]))
             tasks.push_back({batch, head, c, false});
         }
         for (std::size_t p = 0; long_rows[k] && p < tiles.pieces.columns.size(); ++p) {
-          if (!keeps_to_stretch(stretches[k], tiles.pieces.columns[p].parts))
+          if (stretches[k].empty() || !keeps_to_stretch(stretches[k], tiles.pieces.columns[p].parts))
             tasks.push_back({batch, head, static_cast<std::int64_t>(p), false, static_cast<std::int64_t>(k)});
         }
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <functional>
 #include <span>
 
@@ -487,22 +488,31 @@ void find_ends(SparseList& list) {
     const bool alike = second - first == end - second && (list.marks.empty() || std::equal(marks(first), marks(second), marks(second)));
     list.ends[r - 1] = alike ? list.ends[r] : static_cast<std::int32_t>(r);
   }
+}
+
+namespace {
+
+/// Whether neighbouring rows mostly read far from each other, by one row in so many.
+bool is_scattered(const SparseList& list) {
   constexpr std::int32_t near = 64;
   constexpr std::size_t sample = 16; // one row in so many
   std::int64_t seen = 0, far = 0;
-  for (std::size_t r = 1; r < count; r += sample) {
+  for (std::size_t r = 1; r < list.rows.size(); r += sample) {
     const std::int64_t first = list.offsets[r - 1], second = list.offsets[r], arcs = std::min(second - first, list.offsets[r + 1] - second);
     const auto column = [&list](std::int64_t arc) { return list.columns[static_cast<std::size_t>(arc)]; };
     for (std::int64_t a = 0; a < arcs; ++a)
       far += std::abs(column(first + a) - column(second + a)) > near ? 1 : 0;
     seen += arcs;
   }
-  list.scattered = 2 * far > seen;
+  return 2 * far > seen;
 }
+
+} // namespace
 
 void finish_rows(Tiles& tiles, std::int64_t reads, bool with_columns) {
   const SparseList& rows = tiles.rows;
   find_chunks(tiles.rows);
+  tiles.rows.scattered = is_scattered(rows);
   if (rows.rows.empty() || !with_columns)
     return;
   std::vector<std::int32_t> next(static_cast<std::size_t>(reads), 0); // of every column; first how many arcs it has

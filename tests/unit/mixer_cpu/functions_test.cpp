@@ -15,14 +15,16 @@ namespace {
 struct Function {
   std::string kernel;
   std::function<double(double)> value, slope;
-  double from, to; // where it is asked; outside, only that both are infinite, 0 or NaN alike
+  double from, to; // where it is asked
 };
 
-// One number per query and one key that is 1: the output is the function, the query's gradient its derivative.
-template <class Real> void check(const Function& function, InstructionSet set) {
+// One number per query and one key that is 1: the output is the function, the query's gradient its derivative. Asked where
+// the function is, and at what is `given`; what a type cannot hold must be infinite.
+template <class Real> void check(const Function& function, InstructionSet set, const std::vector<double>& given = {}) {
   CAPTURE(function.kernel);
   CAPTURE(static_cast<int>(set));
   std::vector<Real> query = {Real(0), Real(1), Real(-1)};
+  query.insert(query.end(), given.begin(), given.end());
   Random random(3);
   for (int k = 0; k < 600; ++k) {
     const double share = static_cast<double>(random() % 100000) / 100000;
@@ -54,6 +56,10 @@ template <class Real> void check(const Function& function, InstructionSet set) {
       continue;
     const double unit = std::numeric_limits<Real>::epsilon();
     const auto error = [&](double found, double truth) {
+      if (std::isinf(static_cast<Real>(truth)))
+        return found == truth || (std::isinf(found) && std::signbit(found) == std::signbit(truth)) ? 0 : HUGE_VAL;
+      if (std::isnan(found))
+        return HUGE_VAL;
       return std::abs(found - truth) / (unit * (std::abs(truth) + std::numeric_limits<Real>::min() / unit));
     };
     worst = std::max(worst, error(static_cast<double>(out[k]), function.value(x)));
@@ -100,6 +106,25 @@ const std::vector<Function>& functions() {
 }
 
 } // namespace
+
+TEST_CASE("hyperbolic functions are right as far as they are finite, and infinite beyond") {
+  std::vector<double> far;
+  for (const double x : {1e-310, 1e-40, 1e-30, 1e-8, 21.9, 22.1, 44.0, 88.0, 88.8, 89.2, 89.4, 89.45, 89.6, 90.0, 95.0, 100.0, 177.5, 709.0, 710.2, 710.4, 710.49, 711.0, 1000.0, 1420.0}) {
+    far.push_back(x);
+    far.push_back(-x);
+  }
+  for (const Function& function : functions()) {
+    if (function.kernel.find("sh(") == std::string::npos)
+      continue;
+    Function anywhere = function;
+    anywhere.from = -1e4;
+    anywhere.to = 1e4;
+    for (const InstructionSet set : available_sets()) {
+      check<float>(anywhere, set, far);
+      check<double>(anywhere, set, far);
+    }
+  }
+}
 
 TEST_CASE("functions of expressions are right to a few units in the last place") {
   for (const Function& function : functions()) {
