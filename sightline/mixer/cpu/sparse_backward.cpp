@@ -37,9 +37,10 @@ bool keeps_to_stretch(const std::vector<std::int64_t>& begins, const ColumnParts
   return std::upper_bound(begins.begin(), begins.end(), std::int64_t{parts.first}) == std::upper_bound(begins.begin(), begins.end(), std::int64_t{parts.last});
 }
 
-bool holds_long(const SparseList& columns, std::int64_t chunk) {
-  const std::int64_t first = columns.chunks[static_cast<std::size_t>(chunk)], end = columns.chunks[static_cast<std::size_t>(chunk) + 1];
-  return end - first == 1 && is_long(columns, static_cast<std::size_t>(first));
+/// A chunk of rows or columns that is a long one.
+bool holds_long(const SparseList& list, std::int64_t chunk) {
+  const std::int64_t first = list.chunks[static_cast<std::size_t>(chunk)], end = list.chunks[static_cast<std::size_t>(chunk) + 1];
+  return end - first == 1 && is_long(list, static_cast<std::size_t>(first));
 }
 
 } // namespace
@@ -126,21 +127,16 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
     std::vector<Stretch> jobs;
     std::vector<std::vector<std::int64_t>> stretches; // of every head of these chains
     std::vector<std::optional<LongBackward<Real>>> long_rows(tasks_before.size());
-    const auto run_pieces_first = [&](std::size_t k) {
+    std::vector<Task> at_once; // pieces and chunks of rows that no stretch has
+    const auto take_apart = [&](std::size_t k) {
       const Task& head = tasks[tasks_before[k]];
       const Tiles& tiles = tiles_of(head.head);
-      const auto pieces = static_cast<std::int64_t>(tiles.pieces.rows.size());
-      const Rule<Real> rule = rule_of(head.head);
-      run_tasks(pieces + tiles.rows.chunk_count(), workers_, [&](std::int64_t t, int worker) {
-        if (t < pieces) {
-          long_rows[k]->run_row(*engine_, rule, t, workspaces.of(worker));
-          return;
-        }
-        const auto chunk = static_cast<std::size_t>(t - pieces);
-        const std::int64_t begin = tiles.rows.chunks[chunk], end = tiles.rows.chunks[chunk + 1];
-        if (end - begin > 1 || !is_long(tiles.rows, static_cast<std::size_t>(begin)))
-          (void)engine_->backward_rows(rule, head_of(head.batch, head.head), to(head), tiles.rows.view(), begin, end, workspaces.of(worker));
-      });
+      for (std::size_t p = 0; p < tiles.pieces.rows.size(); ++p)
+        at_once.push_back({head.batch, head.head, static_cast<std::int64_t>(p), false, static_cast<std::int64_t>(k)});
+      for (std::int64_t c = 0; c < tiles.rows.chunk_count(); ++c) {
+        if (!holds_long(tiles.rows, c))
+          at_once.push_back({head.batch, head.head, c, false});
+      }
     };
     for (std::size_t k = 0; k < tasks_before.size(); ++k) {
       const std::int64_t number = first * group() + static_cast<std::int64_t>(k), b = number / shape_.heads, h = number % shape_.heads;
@@ -148,7 +144,7 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
       if (pieces)
         long_rows[k].emplace(tiles_of(h), head_of(b, h), to({static_cast<std::int32_t>(b), static_cast<std::int32_t>(h), 0, false}));
       if (pieces && tiles_of(h).rows.chunk_count() < 2 * workers_) { // hubs beside tiles: their pieces are what there is to share
-        run_pieces_first(k);
+        take_apart(k);
         stretches.push_back({}); // all columns come at the end
         continue;
       }
@@ -156,6 +152,16 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
       for (std::size_t s = 0; s + 1 < stretches.back().size(); ++s)
         jobs.push_back({k, stretches.back()[s], stretches.back()[s + 1]});
     }
+    run_tasks(static_cast<std::int64_t>(at_once.size()), workers_, [&](std::int64_t t, int worker) {
+      const Task& task = at_once[static_cast<std::size_t>(t)];
+      const SparseList& rows = tiles_of(task.head).rows;
+      const auto part = static_cast<std::size_t>(task.part);
+      if (task.long_rows >= 0)
+        long_rows[static_cast<std::size_t>(task.long_rows)]->run_row(*engine_, rule_of(task.head), task.part, workspaces.of(worker));
+      else
+        (void)engine_->backward_rows(rule_of(task.head), head_of(task.batch, task.head), to(task), rows.view(), rows.chunks[part],
+                                     rows.chunks[part + 1], workspaces.of(worker));
+    });
     const std::size_t first_sink = add_parts(tasks);
     run_tasks(static_cast<std::int64_t>(jobs.size()), workers_, [&](std::int64_t j, int worker) {
       const Stretch& job = jobs[static_cast<std::size_t>(j)];
@@ -183,9 +189,10 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
             long_ones->run_row(*engine_, rule, static_cast<std::int64_t>(p), workspaces.of(worker));
           });
         }
-        const std::int64_t begin = tiles.rows.chunks[chunk], end = tiles.rows.chunks[chunk + 1];
-        if (long_ones == nullptr || end - begin > 1 || !is_long(tiles.rows, static_cast<std::size_t>(begin)))
-          sinks_[first_sink + t].value = engine_->backward_rows(rule, head_of(task.batch, task.head), to(task), tiles.rows.view(), begin, end, workspaces.of(worker));
+        if (long_ones == nullptr || !holds_long(tiles.rows, part))
+          sinks_[first_sink + t].value =
+              engine_->backward_rows(rule, head_of(task.batch, task.head), to(task), tiles.rows.view(),
+                                     tiles.rows.chunks[chunk], tiles.rows.chunks[chunk + 1], workspaces.of(worker));
         if (!on_the_way)
           continue;
         const std::vector<ColumnParts>& parts = long_ones != nullptr ? tiles.pieces.parts : tiles.columns.parts;

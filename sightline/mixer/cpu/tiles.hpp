@@ -71,7 +71,7 @@ struct SparseList {
 };
 
 /// A row, or a column, that has pieces.
-inline constexpr std::int64_t piece_arcs = 4096;
+inline constexpr std::int64_t piece_arcs = 1024;
 [[nodiscard]] inline bool is_long(const SparseList& list, std::size_t row) {
   return list.offsets[row + 1] - list.offsets[row] >= 2 * piece_arcs;
 }
