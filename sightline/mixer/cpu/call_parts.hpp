@@ -16,7 +16,7 @@ namespace sightline::mixer::cpu {
 
 /// Aligned memory, not touched before it is written. A thread keeps the last block of every use that it let go (up to
 /// most_kept bytes): pages that come fresh from the system for every call would cost more than a small call does.
-template <class Use> class KeptMemory {
+template <class Use, std::size_t most_kept = std::size_t{8} << 20> class KeptMemory {
 public:
   explicit KeptMemory(std::size_t bytes) {
     const std::size_t all = (bytes + 4095) / 4096 * 4096;
@@ -39,7 +39,6 @@ public:
   [[nodiscard]] char* data() const { return memory_.data.get(); }
 
 private:
-  static constexpr std::size_t most_kept = std::size_t{8} << 20;
   struct Free {
     void operator()(char* memory) const { std::free(memory); }
   };
@@ -63,7 +62,7 @@ public:
 
 private:
   std::size_t bytes_;
-  KeptMemory<Workspaces> memory_;
+  KeptMemory<Workspaces, std::size_t{16} << 20> memory_;
 };
 
 /// Copies of tokens in another order, several arrays of numbers in one block. Those of one kind of pass may lie inside

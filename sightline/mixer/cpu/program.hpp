@@ -7,7 +7,7 @@
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
-inline constexpr int program_block = 16; ///< vectors that each step is run over at once
+inline constexpr int program_block = 32; ///< vectors that each step is run over at once
 
 /// Values (or derivatives) of every slot: [slot][program_block] vectors.
 template <class Real> struct ProgramSpace {
