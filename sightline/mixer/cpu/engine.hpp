@@ -14,8 +14,9 @@ inline constexpr int most_arcs = 1024;    ///< of rows, taken at once; a multipl
 
 inline constexpr int most_phases = 2;
 /// So many numbers, written once, will not stay in the caches and are written past them: lines are not fetched to be overwritten.
-template <class Real> constexpr bool are_written_past(std::int64_t numbers) {
-  return numbers * static_cast<std::int64_t>(sizeof(Real)) > std::int64_t{10} << 20;
+/// One thread writes to memory faster than it computes; several share what memory takes.
+template <class Real> constexpr bool are_written_past(std::int64_t numbers, int threads) {
+  return numbers * static_cast<std::int64_t>(sizeof(Real)) > std::int64_t{threads > 1 ? 10 : 8} << 20;
 }
 
 /// The reads first, first + step, ... (count of them, step 1 or -1), each read by the same readers of the tile.

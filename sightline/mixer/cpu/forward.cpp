@@ -22,7 +22,7 @@ template <class Real> void Call<Real>::forward() {
         tasks.push_back(tile_task(b, h, t));
     }
   }
-  const bool past = are_written_past<Real>(shape_.batch * shape_.heads * shape_.readers * shape_.value_width);
+  const bool past = are_written_past<Real>(shape_.batch * shape_.heads * shape_.readers * shape_.value_width, workers_);
   const Workspaces workspaces(workspace_bytes(), workers_);
   run_tasks(static_cast<std::int64_t>(tasks.size()), workers_, [&](std::int64_t t, int worker) {
     const Task& task = tasks[static_cast<std::size_t>(t)];

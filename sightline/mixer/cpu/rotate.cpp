@@ -51,7 +51,7 @@ bool rotate(const Plan& plan, const Shape& shape, View<const Real> in, View<Real
   const int workers = std::max(execution.threads, 1);
   std::vector<std::vector<Real>> spaces(static_cast<std::size_t>(workers),
                                         std::vector<Real>(static_cast<std::size_t>(2 * block * shape.width)));
-  const bool past = are_written_past<Real>(shape.batch * shape.heads * shape.readers * shape.width);
+  const bool past = are_written_past<Real>(shape.batch * shape.heads * shape.readers * shape.width, workers);
   run_tasks(tasks, workers, [&](std::int64_t task, int worker) {
     const std::int64_t first = task * block, last = std::min(first + block, shape.readers),
                        turning = std::clamp<std::int64_t>(static_cast<std::int64_t>(positions.size()), first, last);

@@ -49,7 +49,7 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
   constexpr std::size_t most_bytes = std::size_t{6} << 20; // per arc, or of what columns come back to
   const std::int64_t chains = shape_.batch * shape_.key_heads;
   const bool past = group() == 1 && are_written_past<Real>(shape_.batch * shape_.heads * shape_.readers *
-                                                           (2 * shape_.width + shape_.value_width));
+                                                           (2 * shape_.width + shape_.value_width), workers_);
   const bool on_the_way = group() == 1; // else columns of several heads add to each other, in their order
   const Workspaces workspaces(workspace_bytes(), workers_);
   for (std::int64_t first = 0; first < chains;) {
