@@ -1,4 +1,5 @@
 // Kernel attention, products of rows, and what is left to the reference.
+#include <optional>
 #include <vector>
 
 #include "sightline/mixer/cpu/call.hpp"
@@ -41,15 +42,21 @@ bool attend_pairs(const Plan& plan, const AttentionRule& rule, const Shape& shap
   return true;
 }
 
+/// Where top_k keeps all: the rule without it.
+std::optional<AttentionRule> find_whole(const AttentionRule& rule, const Shape& shape) {
+  if (!rule.top_k || *rule.top_k < shape.reads)
+    return std::nullopt;
+  AttentionRule whole = rule;
+  whole.top_k.reset();
+  return whole;
+}
+
 } // namespace
 
 template <class Real>
 std::int64_t count_arc_weights(const Plan& plan, const AttentionRule& rule, const Shape& shape, const Execution& execution) {
-  if (rule.top_k && *rule.top_k >= shape.reads) {
-    AttentionRule whole = rule;
-    whole.top_k.reset();
-    return cpu::count_arc_weights<Real>(plan, whole, shape, execution);
-  }
+  if (const auto whole = find_whole(rule, shape))
+    return cpu::count_arc_weights<Real>(plan, *whole, shape, execution);
   if (rule.top_k || !rule.slopes.empty() || is_feature_kernel(rule))
     return 0;
   const AttentionInputs<Real> in; // where biases and lengths come, none are left
@@ -61,11 +68,8 @@ std::int64_t count_arc_weights(const Plan& plan, const AttentionRule& rule, cons
 template <class Real>
 bool attend(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
             const AttentionOutputs<Real>& out, const Execution& execution) {
-  if (rule.top_k && *rule.top_k >= shape.reads) { // all are kept
-    AttentionRule whole = rule;
-    whole.top_k.reset();
-    return cpu::attend(plan, whole, shape, in, out, execution);
-  }
+  if (const auto whole = find_whole(rule, shape))
+    return cpu::attend(plan, *whole, shape, in, out, execution);
   if (is_feature_kernel(rule) ? !attend_features(plan, rule, shape, in, out, execution)
                               : !attend_pairs<Real>(plan, rule, shape, in, out, nullptr, execution))
     return false;
@@ -85,11 +89,8 @@ template <class Real>
 bool attend_backward(const Plan& plan, const AttentionRule& rule, const Shape& shape, const AttentionInputs<Real>& in,
                      const AttentionOutputs<Real>& out, const AttentionGradients<Real>& gradients,
                      const Execution& execution) {
-  if (rule.top_k && *rule.top_k >= shape.reads) {
-    AttentionRule whole = rule;
-    whole.top_k.reset();
-    return cpu::attend_backward(plan, whole, shape, in, out, gradients, execution);
-  }
+  if (const auto whole = find_whole(rule, shape))
+    return cpu::attend_backward(plan, *whole, shape, in, out, gradients, execution);
   return is_feature_kernel(rule) ? attend_features_backward(plan, rule, shape, in, out, gradients, execution)
                                  : attend_pairs(plan, rule, shape, in, out, &gradients, execution);
 }

@@ -19,10 +19,11 @@ std::vector<std::int64_t> find_stretches(const Tiles& tiles, bool pieces, std::i
   const std::int64_t chunks = tiles.rows.chunk_count(), near = chunks / count / 4;
   std::vector<std::int64_t> begins{0};
   for (std::int64_t s = 1; s < count; ++s) {
-    std::int64_t begin = stretch_begin(chunks, count, s);
+    const std::int64_t even = stretch_begin(chunks, count, s);
+    std::int64_t begin = even;
     for (std::size_t p = 0; pieces && p < tiles.pieces.rows.size(); ++p) {
       const std::int64_t part = tiles.pieces.rows[p].parts.first;
-      if (std::abs(part - stretch_begin(chunks, count, s)) <= near)
+      if (std::abs(part - even) <= near)
         begin = part;
     }
     if (begin > begins.back())
@@ -36,6 +37,19 @@ std::vector<std::int64_t> find_stretches(const Tiles& tiles, bool pieces, std::i
 bool keeps_to_stretch(const std::vector<std::int64_t>& begins, const ColumnParts& parts) {
   return std::upper_bound(begins.begin(), begins.end(), std::int64_t{parts.first}) == std::upper_bound(begins.begin(), begins.end(), std::int64_t{parts.last});
 }
+
+/// Calls work(k) where what items[k] waits for ends with chunk `part`, and begins in the stretch from `begin` on. Items
+/// lie by rising parts_of(item).last.
+template <class Item, class PartsOf, class Work>
+void for_ready(const std::vector<Item>& items, PartsOf parts_of, std::int64_t begin, std::int64_t part, Work&& work) {
+  auto item = std::lower_bound(items.begin(), items.end(), part,
+                               [&](const Item& a, std::int64_t b) { return parts_of(a).last < b; });
+  for (; item != items.end() && parts_of(*item).last == part; ++item) {
+    if (parts_of(*item).first >= begin)
+      work(item - items.begin());
+  }
+}
+ColumnParts parts_of_piece(const LongPiece& piece) { return piece.parts; }
 
 /// A chunk of rows or columns that is a long one.
 bool holds_long(const SparseList& list, std::int64_t chunk) {
@@ -172,22 +186,9 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
         const Tiles& tiles = tiles_of(task.head);
         const auto chunk = static_cast<std::size_t>(part);
         const Rule<Real> rule = rule_of(task.head);
-        /// Calls work(which) where what `which` waits for ends with this chunk.
-        const auto for_ready = [&](std::size_t count, auto&& parts_of, auto&& work) {
-          std::size_t low = 0;
-          for (std::size_t high = count; low < high;) {
-            const std::size_t middle = (low + high) / 2;
-            (parts_of(middle).last < part ? low : high) = parts_of(middle).last < part ? middle + 1 : middle;
-          }
-          for (; low < count && parts_of(low).last == part; ++low) {
-            if (parts_of(low).first >= job.begin)
-              work(low);
-          }
-        };
         if (long_ones != nullptr) {
-          for_ready(tiles.pieces.rows.size(), [&](std::size_t p) { return tiles.pieces.rows[p].parts; }, [&](std::size_t p) {
-            long_ones->run_row(*engine_, rule, static_cast<std::int64_t>(p), workspaces.of(worker));
-          });
+          for_ready(tiles.pieces.rows, parts_of_piece, job.begin, part,
+                    [&](std::int64_t p) { long_ones->run_row(*engine_, rule, p, workspaces.of(worker)); });
         }
         if (long_ones == nullptr || !holds_long(tiles.rows, part))
           sinks_[first_sink + t].value =
@@ -197,14 +198,15 @@ template <class Real> void Call<Real>::run_sparse(const AttentionGradients<Real>
           continue;
         const std::vector<ColumnParts>& parts = long_ones != nullptr ? tiles.pieces.parts : tiles.columns.parts;
         const std::vector<std::int32_t>& by_last = long_ones != nullptr ? tiles.pieces.by_last : tiles.columns.by_last;
-        for_ready(by_last.size(), [&](std::size_t k) { return parts[static_cast<std::size_t>(by_last[k])]; }, [&](std::size_t k) {
-          if (long_ones == nullptr || !holds_long(tiles.columns, by_last[k]))
-            take_columns({task.batch, task.head, by_last[k], false}, part + 1, !writes(task.head), worker);
+        const auto parts_of_columns = [&](std::int32_t c) { return parts[static_cast<std::size_t>(c)]; };
+        for_ready(by_last, parts_of_columns, job.begin, part, [&](std::int64_t k) {
+          const std::int32_t columns = by_last[static_cast<std::size_t>(k)];
+          if (long_ones == nullptr || !holds_long(tiles.columns, columns))
+            take_columns({task.batch, task.head, columns, false}, part + 1, !writes(task.head), worker);
         });
         if (long_ones != nullptr) {
-          for_ready(tiles.pieces.columns.size(), [&](std::size_t p) { return tiles.pieces.columns[p].parts; }, [&](std::size_t p) {
-            long_ones->run_column(*engine_, rule, static_cast<std::int64_t>(p), workspaces.of(worker));
-          });
+          for_ready(tiles.pieces.columns, parts_of_piece, job.begin, part,
+                    [&](std::int64_t p) { long_ones->run_column(*engine_, rule, p, workspaces.of(worker)); });
         }
       }
     });

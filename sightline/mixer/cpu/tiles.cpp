@@ -439,18 +439,17 @@ void find_schedule(const SparseList& rows, SparseList& columns, LongPieces& piec
   std::vector<std::int32_t> number_of(part_of.size(), 0); // of readers, in the list
   for (std::size_t r = 0; r < rows.rows.size(); ++r)
     number_of[static_cast<std::size_t>(rows.rows[r])] = static_cast<std::int32_t>(r);
-  const std::vector<LongPiece> in_order = pieces.rows;
   const auto part_at = [&](std::int64_t arc) {
     const auto row = static_cast<std::size_t>(number_of[static_cast<std::size_t>(columns.columns[static_cast<std::size_t>(arc)])]);
     if (part_of_piece[row] < 0)
       return part_of_reader(arc);
     const std::int64_t piece = (columns.arcs[static_cast<std::size_t>(arc)] - rows.offsets[row]) / piece_arcs;
-    return in_order[static_cast<std::size_t>(part_of_piece[row] + piece)].parts.first;
+    return pieces.rows[static_cast<std::size_t>(part_of_piece[row] + piece)].parts.first;
   };
   find_parts(columns, part_at, true, pieces.parts, pieces.by_last);
   for (LongPiece& piece : pieces.columns)
     piece.parts = find_parts_of(piece.first_arc, piece.end_arc, part_at);
-  const auto sort = [](std::vector<LongPiece>& all) {
+  const auto sort = [](std::vector<LongPiece>& all) { // part_at is done with their first order
     std::stable_sort(all.begin(), all.end(), [](const LongPiece& x, const LongPiece& y) { return x.parts.last < y.parts.last; });
   };
   sort(pieces.rows);
