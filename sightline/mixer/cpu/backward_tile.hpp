@@ -267,7 +267,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
         score_strip<Real>(rule.score, strip, tile.readers, width, keys, key_stride, queries, scores, &ahead);
       score_strip<Real>(Score::dot, strip, tile.readers, value_width, values, value_stride, outs, products, &ahead);
       const bool is_all = is_first && source.is_at_end();
-      const bool alone = is_all && !tile.in_order; // readers elsewhere might have more strips
+      const bool alone = is_all && !tile.in_order && tile.other_first < 0; // readers elsewhere might have more strips
       is_first = false;
       bias.find(strip);
       if (near.slopes != nullptr)
@@ -375,9 +375,12 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   keeper.finish();
   if (tile.again)
     return 0;
+  const bool has_others =
+      tile.other_first >= 0 && (tile.other_first < head.read_cut_begin || tile.other_last >= head.read_cut_end);
+  const std::uint64_t reading = has_others ? active : touched;
   Real sink = 0; // a row that reads nothing gives 0 whatever its gradient holds
   for (int i = 0; i < tile.readers; ++i)
-    sink += (touched >> i & 1) != 0 ? sinks[i] : Real(0);
+    sink += (reading >> i & 1) != 0 ? sinks[i] : Real(0);
 
   if (gradients.query != nullptr) {
     if (distance) {

@@ -240,6 +240,8 @@ private:
                   static_cast<int>(tile.segments_end - tile.segments_begin), tile.shift};
     list.rows = wants_colours ? spans : nullptr;
     list.in_order = tiles.in_order;
+    list.other_first = tile.other_first;
+    list.other_last = tile.other_last;
     list.again = tile.again;
     list.writes = tiles_write(task.head);
     list.ring = tiles.ring;

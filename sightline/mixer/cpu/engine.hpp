@@ -193,6 +193,7 @@ struct TileList {
   void* late = nullptr;
   std::uint32_t* late_done = nullptr;
   std::int64_t late_reads = 0;
+  std::int64_t other_first = -1, other_last = -1; ///< of other reads that all readers have besides the segments; or -1
   bool writes = false; ///< backward: nobody else adds to the gradients of the tile's reads, which need not be 0 before
   std::int64_t ring = 0;
   /// Exact mode, twins: reads follow each other in one strip and are whole classes (backward: readers too), so that nothing
@@ -265,6 +266,15 @@ template <class Real> struct LinearState {
   Real* exponent = nullptr;
 };
 
+/// Some of many states that lie side by side.
+template <class Real> struct StateList {
+  LinearState<Real> states; ///< number `first`; the others follow
+  std::int32_t first = 0;
+  const std::int32_t* numbers = nullptr;
+  int count = 0;
+};
+inline constexpr int block_reads = 64; ///< reads that share a state where not all are read
+
 /// Readers first .. last - 1, whose rows are the same.
 struct ColourGroup {
   std::int64_t first = 0, last = 0;
@@ -330,6 +340,20 @@ template <class Real> struct Engine {
   void (*linear_columns)(const Rule<Real>&, const FeatureMap<Real>&, const Head<Real>&, const Gradients<Real>&,
                          bool causal, std::int64_t begin, std::int64_t end, const LinearState<Real>& back, bool add,
                          void* workspace);
+  /// Where some reads are met as sums: see linear_blocks.hpp. Queries and keys are rows of features.
+  std::size_t (*block_bytes)(const FeatureMap<Real>&, std::int64_t value_width);
+  void (*linear_sum)(const FeatureMap<Real>&, std::int64_t value_width, const StateList<Real>&,
+                     const LinearState<Real>& to);
+  void (*block_state)(const FeatureMap<Real>&, const Head<Real>&, std::int64_t begin, std::int64_t end,
+                      const LinearState<Real>&, void* workspace);
+  void (*block_forward)(const Rule<Real>&, const FeatureMap<Real>&, const Head<Real>&, std::int64_t begin,
+                        std::int64_t end, const StateList<Real>&, void* workspace);
+  void (*block_queries)(const Rule<Real>&, const FeatureMap<Real>&, const Head<Real>&, const Gradients<Real>&,
+                        std::int64_t begin, std::int64_t end, const StateList<Real>&, void* workspace);
+  void (*block_readers)(const Rule<Real>&, const FeatureMap<Real>&, const Head<Real>&, const Gradients<Real>&,
+                        std::int64_t begin, std::int64_t end, const LinearState<Real>&, void* workspace);
+  void (*block_columns)(const FeatureMap<Real>&, const Head<Real>&, const Gradients<Real>&, std::int64_t begin,
+                        std::int64_t end, const StateList<Real>&, void* workspace);
   /// Rows of groups begin .. end - 1.
   void (*aggregate_groups)(const AggregateHead<Real>&, Collect, std::int64_t begin, std::int64_t end, Real* out,
                            std::ptrdiff_t out_stride);

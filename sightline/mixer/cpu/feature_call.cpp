@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "sightline/mixer/cpu/call.hpp"
+#include "sightline/mixer/cpu/feature_blocks.hpp"
 #include "sightline/mixer/cpu/weak_rows.hpp"
 #include "sightline/mixer/kernel_function.hpp"
 #include "sightline/mixer/reference/reference.hpp"
@@ -20,38 +21,69 @@ constexpr std::int64_t widest_lanes = 16;
 
 std::int64_t round_to(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-/// The features of a kernel as numbers, kept for the kernels that a thread used last: rationals are slow to convert.
-struct FeatureNumbers {
-  attention_kernel::Kernel kernel;
+/// The features of a kernel as numbers, kept for the kernels that a thread used last: rationals are slow to convert. Which
+/// kernel they belong to is told by the rationals' parts, for a copy of a Performer's features takes megabytes.
+class FeatureNumbers {
+public:
+  explicit FeatureNumbers(const attention_kernel::Kernel& kernel)
+      : half(kernel.name == "performer" ? 0.5 : 0), name_(kernel.name) {
+    for_rows(kernel, [&](const std::vector<mpq_class>& from) {
+      std::vector<double>& row = rows.emplace_back();
+      for (const mpq_class& entry : from) {
+        row.push_back(nearest_double(entry));
+        for (const mpz_class& part : {entry.get_num(), entry.get_den()}) {
+          is_small_ = is_small_ && part.fits_slong_p();
+          parts_.push_back(part.get_si());
+        }
+      }
+    });
+    if (!is_small_)
+      kernel_ = kernel;
+  }
+
+  [[nodiscard]] bool belongs_to(const attention_kernel::Kernel& kernel) const {
+    if (!is_small_)
+      return kernel_ == kernel;
+    std::size_t row = 0, part = 0;
+    bool same = kernel.name == name_;
+    for_rows(kernel, [&](const std::vector<mpq_class>& of) {
+      same = same && row < rows.size() && of.size() == rows[row].size();
+      ++row;
+      for (std::size_t k = 0; same && k < of.size(); ++k, part += 2)
+        same = cmp(of[k].get_num(), parts_[part]) == 0 && cmp(of[k].get_den(), parts_[part + 1]) == 0;
+    });
+    return same && row == rows.size();
+  }
+
   std::vector<std::vector<double>> rows;
   double half = 0;
+
+private:
+  template <class Row> static void for_rows(const attention_kernel::Kernel& kernel, Row row) {
+    if (kernel.name != "performer") {
+      row(kernel.weight);
+      return;
+    }
+    for (const auto& feature : kernel.features)
+      row(feature);
+  }
+
+  std::string name_;
+  std::vector<long> parts_; // numerators and denominators, where all are small
+  bool is_small_ = true;
+  attention_kernel::Kernel kernel_; // else
 };
 
 std::shared_ptr<const FeatureNumbers> find_numbers(const attention_kernel::Kernel& kernel) {
   constexpr std::size_t most_entries = 8;
   thread_local std::vector<std::shared_ptr<const FeatureNumbers>> recent;
   for (const auto& entry : recent) {
-    if (entry->kernel == kernel)
+    if (entry->belongs_to(kernel))
       return entry;
-  }
-  auto numbers = std::make_shared<FeatureNumbers>();
-  numbers->kernel = kernel;
-  numbers->half = kernel.name == "performer" ? 0.5 : 0;
-  const auto add = [&](const std::vector<mpq_class>& from) {
-    std::vector<double>& row = numbers->rows.emplace_back();
-    for (const mpq_class& entry : from)
-      row.push_back(nearest_double(entry));
-  };
-  if (kernel.name == "performer") {
-    for (const auto& feature : kernel.features)
-      add(feature);
-  } else {
-    add(kernel.weight);
   }
   if (recent.size() == most_entries)
     recent.erase(recent.begin());
-  recent.push_back(numbers);
-  return numbers;
+  return recent.emplace_back(std::make_shared<FeatureNumbers>(kernel));
 }
 
 enum class Way { full, causal, tiles };
@@ -91,6 +123,7 @@ public:
     map_.packed = packed_.data();
     map_.rows = rows_.data();
     way_ = find_way();
+    by_blocks_ = way_ == Way::tiles && goes_by_blocks();
     map_.stride = map_.padded;
     if (way_ != Way::tiles && map_.padded % 64 == 0)
       map_.stride += widest_lanes; // rows a power of two apart fall into few sets of the caches
@@ -172,6 +205,19 @@ private:
     return Way::tiles;
   }
 
+  // Tiles leave whole blocks of reads to their sums where that is less work.
+  [[nodiscard]] bool goes_by_blocks() const {
+    if (execution_.exact || in_.bias != nullptr || !rule_.slopes.empty())
+      return false;
+    const CompiledPlan& compiled = find_compiled(plan_);
+    find_whole_reads(plan_, compiled);
+    for (std::int64_t h = 0; h < plan_.heads(); ++h) {
+      if (!saves_work(compiled.whole[plan_.relation_of(h)], map_.count, shape_.value_width))
+        return false;
+    }
+    return true;
+  }
+
   template <class T> static View<T> part(const View<T>& from, std::int64_t batch, std::int64_t head) {
     View<T> to = from;
     if (to.data != nullptr)
@@ -182,8 +228,8 @@ private:
   // By tiles: as many key heads at a time as keep the features small. gradients null: forward.
   [[nodiscard]] bool run_tiles(const AttentionOutputs<Real>& out, const AttentionGradients<Real>* gradients) {
     constexpr std::int64_t most_numbers = std::int64_t{1} << 19; // they stay in the caches
-    const std::int64_t padded = map_.padded, count = map_.count;
-    const std::int64_t per_head = padded * (shape_.reads + group() * shape_.readers);
+    const std::int64_t stride = map_.stride, count = map_.count;
+    const std::int64_t per_head = stride * (shape_.reads + group() * shape_.readers);
     // Heads follow each other and threads share their tiles (backward, features and their gradients are four arrays);
     // forward, a head each where there is room.
     constexpr std::int64_t most_room = std::int64_t{1} << 21;
@@ -194,10 +240,17 @@ private:
     const std::int64_t readers = at_once * group() * shape_.readers, reads = at_once * shape_.reads;
     const bool wants_queries = gradients != nullptr && gradients->query.data != nullptr,
                wants_keys = gradients != nullptr && gradients->key.data != nullptr;
-    Copies<Real, FeatureAttention> numbers((readers + reads) * (padded * (gradients != nullptr ? 2 : 1) + 1));
-    Real *const queries = numbers.take(true, readers * padded), *const keys = numbers.take(true, reads * padded),
-                *const grad_queries = numbers.take(wants_queries, readers * padded),
-                *const grad_keys = numbers.take(wants_keys, reads * padded),
+    // States of blocks, backward, lie where gradients of the other side's features come later or have been.
+    const bool back = gradients != nullptr;
+    const std::int64_t features = (readers + reads) * (stride + 1),
+                       least = by_blocks_ ? at_once * group_numbers(map_, shape_.value_width) : 0;
+    const std::int64_t of_queries = std::max(readers * stride, least * group()),
+                       of_keys = std::max(reads * stride, least), of_states = back ? 0 : find_room(features, least);
+    Copies<Real, FeatureAttention> numbers(features + (back ? of_queries + of_keys : of_states));
+    Real *const queries = numbers.take(true, readers * stride), *const keys = numbers.take(true, reads * stride),
+                *const grad_queries = numbers.take(wants_queries || (back && by_blocks_), of_queries),
+                *const grad_keys = numbers.take(wants_keys || (back && by_blocks_), of_keys),
+                *const states = numbers.take(of_states > 0, of_states),
                 *const query_exponents = numbers.take(true, readers), *const key_exponents = numbers.take(true, reads);
     if (gradients != nullptr && gradients->sink != nullptr)
       std::fill_n(gradients->sink, shape_.heads, Real(0));
@@ -214,11 +267,11 @@ private:
         for_rows(heads, shape_.readers, [&](std::int64_t h, std::int64_t i, std::int64_t rows, void* space) {
           const std::int64_t at = h * shape_.readers + i;
           engine_->find_features(map_, query.at(0, h, i), query.token_stride, static_cast<Real>(rule_.scale), rows,
-                                 queries + at * padded, query_exponents + at, space);
+                                 queries + at * stride, query_exponents + at, space);
         });
         for_rows(key_heads, shape_.reads, [&](std::int64_t h, std::int64_t j, std::int64_t rows, void* space) {
           const std::int64_t at = h * shape_.reads + j;
-          engine_->find_features(map_, key.at(0, h, j), key.token_stride, Real(1), rows, keys + at * padded,
+          engine_->find_features(map_, key.at(0, h, j), key.token_stride, Real(1), rows, keys + at * stride,
                                  key_exponents + at, space);
         });
         Shape shape = shape_;
@@ -227,8 +280,8 @@ private:
         shape.key_heads = key_heads;
         shape.width = count;
         AttentionInputs<Real> in = in_;
-        in.query = {queries, 0, shape_.readers * padded, padded};
-        in.key = {keys, 0, shape_.reads * padded, padded};
+        in.query = {queries, 0, shape_.readers * stride, stride};
+        in.key = {keys, 0, shape_.reads * stride, stride};
         in.value = part(in_.value, b, first);
         in.bias = in_.bias == nullptr ? nullptr : in_.bias + first_head * plan_.colours();
         in.sink = in_.sink == nullptr ? nullptr : in_.sink + first_head;
@@ -236,12 +289,28 @@ private:
         AttentionOutputs<Real> to;
         to.out = part(out.out, b, first_head);
         to.statistics = out.statistics + (b * shape_.heads + first_head) * shape_.readers * 2;
+        const CompiledPlan& compiled = find_compiled(plan_);
         Call<Real> call(plan_, rule_, shape, in, to, execution_,
-                        {first_head, query_exponents, key_exponents, nullptr});
+                        {first_head, query_exponents, key_exponents, nullptr, by_blocks_ ? &compiled.rest : nullptr,
+                         by_blocks_ && wants_queries});
         if (!call.prepare())
           return false;
+        const FeatureBlocks<Real> blocks(plan_, compiled, *engine_, map_, shape_.value_width, first_head, heads, group(),
+                                         workers_);
+        const auto rule_at = [&](std::int64_t h) { return rule_of(first_head + h); };
+        const auto head_at = [&](std::int64_t h) {
+          Head<Real> head = head_of(out, b, first_head + h);
+          head.query = in.query.at(0, h, 0);
+          head.key = in.key.at(0, h / group(), 0);
+          head.query_stride = head.key_stride = stride;
+          head.reader_exponents = query_exponents + h * shape_.readers;
+          head.read_exponents = key_exponents + h / group() * shape_.reads;
+          return head;
+        };
         if (gradients == nullptr) {
           call.forward();
+          if (by_blocks_)
+            blocks.forward(rule_at, head_at, {states, of_states});
           continue;
         }
         if (!call.find_backward()) {
@@ -250,11 +319,18 @@ private:
         }
         AttentionGradients<Real> inner;
         inner.out = part(gradients->out, b, first_head);
-        inner.query = {wants_queries ? grad_queries : nullptr, 0, shape_.readers * padded, padded};
-        inner.key = {wants_keys ? grad_keys : nullptr, 0, shape_.reads * padded, padded};
+        inner.query = {wants_queries ? grad_queries : nullptr, 0, shape_.readers * stride, stride};
+        inner.key = {wants_keys ? grad_keys : nullptr, 0, shape_.reads * stride, stride};
         inner.value = part(gradients->value, b, first);
         inner.sink = gradients->sink == nullptr ? nullptr : sinks.data() + first_head;
         inner.bias = biases.empty() ? nullptr : biases.data();
+        const auto gradients_at = [&](std::int64_t h) { return make_gradients(inner, 0, h, h / group()); };
+        if (by_blocks_ && wants_queries) {
+          for_rows(heads, shape_.readers, [&](std::int64_t h, std::int64_t i, std::int64_t rows, void*) {
+            std::fill_n(grad_queries + (h * shape_.readers + i) * stride, rows * stride, Real(0));
+          });
+          blocks.backward_readers(rule_at, head_at, gradients_at, {grad_keys, of_keys});
+        }
         call.backward(inner);
         for (std::int64_t k = 0; k < heads * plan_.colours() && !biases.empty(); ++k)
           gradients->bias[first_head * plan_.colours() + k] += biases[static_cast<std::size_t>(k)];
@@ -265,19 +341,28 @@ private:
           if (result.data == nullptr)
             return;
           for_rows(number, tokens, [&](std::int64_t h, std::int64_t i, std::int64_t rows, void* space) {
-            const std::int64_t at = (h * tokens + i) * padded;
+            const std::int64_t at = (h * tokens + i) * stride;
             for (std::int64_t r = 0; r < rows; ++r)
-              std::fill_n(given + at + r * padded + count, padded - count, Real(0));
+              std::fill_n(given + at + r * stride + count, stride - count, Real(0));
             engine_->feature_gradient(map_, from.at(0, h, i), from.token_stride, scale, rows, of + at,
                                       given + at, result.at(0, h, i), result.token_stride, false, space);
           });
         };
         turn_back(query, static_cast<Real>(rule_.scale), queries, grad_queries, part(gradients->query, b, first_head),
                   heads, shape_.readers);
+        if (by_blocks_)
+          blocks.backward_reads(rule_at, head_at, gradients_at, {grad_queries, of_queries});
         turn_back(key, Real(1), keys, grad_keys, part(gradients->key, b, first), key_heads, shape_.reads);
       }
     }
     return true;
+  }
+
+  // Numbers for states, forward, of those `least` that a turn takes: calls of few features take 12 MB in all.
+  [[nodiscard]] std::int64_t find_room(std::int64_t features, std::int64_t least) const {
+    constexpr std::int64_t few = (std::int64_t{12} << 20) / static_cast<std::int64_t>(sizeof(Real));
+    const std::int64_t groups = (shape_.reads + block_reads * group_leaves - 1) / (block_reads * group_leaves);
+    return std::clamp(std::max(few - features, features / 7), least, least * groups);
   }
 
   template <class Work> void for_rows(std::int64_t heads, std::int64_t tokens, Work&& work) {
@@ -459,6 +544,7 @@ private:
   const Engine<Real>* engine_ = nullptr;
   int workers_ = 1;
   Way way_ = Way::tiles;
+  bool by_blocks_ = false;
   FeatureMap<Real> map_;
   std::vector<Real> packed_, rows_;
 };

@@ -200,6 +200,67 @@ void take_out_rows(const Rule<Real>& rule, const Head<Real>& head, const Gradien
                   Real(1), count, value_padded, rows);
 }
 
+/// What readers send back joins a state. rows: scale_i g_i, overwritten.
+template <class Real>
+void add_out_rows(const FeatureMap<Real>& map, std::int64_t value_padded, int count, const Real* queries,
+                  const OutRows<Real>& of, Real* rows, const LinearState<Real>& back) {
+  Real weights[feature_rows], exponents[feature_rows];
+  for (int i = 0; i < count; ++i) {
+    weights[i] = of.scale[i] * of.middles[i];
+    exponents[i] = of.scale[i] == Real(0) ? no_exponent<Real> : -of.most[i];
+  }
+  add_to_state<Real>(map, value_padded, count, queries, exponents, weights, rows, back);
+}
+
+/// slopes [row][map.stride] = d loss / d phi_i through the sums of a state, or added to them. rows: scale_i g_i; `turned`: the
+/// state's sums transposed; `shifted`: as many rows of workspace.
+template <class Real>
+void find_query_slopes(const FeatureMap<Real>& map, const LinearState<Real>& state, const OutRows<Real>& of, int count,
+                       const Real* rows, std::int64_t value_padded, const Real* turned, Real* shifted, Real* slopes,
+                       bool add) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int i = 0; i < count; ++i) {
+    const Real power = power_of_two<Real>(*state.exponent - of.most[i]);
+    for (std::int64_t k = 0; k < value_padded; ++k)
+      shifted[i * value_padded + k] = rows[i * value_padded + k] * power;
+  }
+  multiply_deep<Real>(count, map.padded / lanes, value_padded, shifted, value_padded, turned, map.stride, slopes,
+                      map.stride, add);
+  for (int i = 0; i < count; ++i) {
+    const Vec<Real> middle =
+        splat<Real>(power_of_two<Real>(*state.exponent - of.most[i]) * of.scale[i] * of.middles[i]);
+    for (std::int64_t f = 0; f < map.padded; f += lanes) {
+      Real* const at = slopes + i * map.stride + f;
+      store<Real>(at, load<Real>(at) - middle * load<Real>(state.totals + f));
+    }
+  }
+}
+
+/// What readers, summed up in `back`, send to reads: value_sums [row][value_padded] and slopes = d loss / d phi_j.
+/// `turned`: the sums of `back` transposed.
+template <class Real>
+void find_read_slopes(const FeatureMap<Real>& map, const LinearState<Real>& back, int count, const Real* keys,
+                      const Real* exponents, const Real* values, std::int64_t value_padded, const Real* turned,
+                      Real* value_sums, Real* slopes) {
+  constexpr int lanes = Lanes<Real>::count;
+  multiply_deep<Real>(count, value_padded / lanes, map.count, keys, map.stride, back.sums, value_padded, value_sums,
+                      value_padded, false);
+  multiply_deep<Real>(count, map.padded / lanes, value_padded, values, value_padded, turned, map.stride, slopes,
+                      map.stride, false);
+  const bool any = *back.exponent > no_exponent<Real>; // else nobody sends anything back
+  for (int j = 0; j < count; ++j) {
+    const Vec<Real> power = splat<Real>(power_of_two<Real>(exponents[j] + *back.exponent));
+    for (std::int64_t k = 0; k < value_padded; k += lanes) {
+      Real* const at = value_sums + j * value_padded + k;
+      store<Real>(at, any ? load<Real>(at) * power : Vec<Real>{});
+    }
+    for (std::int64_t f = 0; f < map.padded; f += lanes) {
+      Real* const at = slopes + j * map.stride + f;
+      store<Real>(at, any ? (load<Real>(at) - load<Real>(back.totals + f)) * power : Vec<Real>{});
+    }
+  }
+}
+
 /// pairs (phi_i.phi_j) -> weights p_ij / |factors|..., slopes: d loss / d (phi_i.phi_j), for j <= i, else 0. products:
 /// scale_i g_i.v_j.
 template <class Real>
@@ -234,7 +295,7 @@ Real linear_backward(const Rule<Real>& rule, const FeatureMap<Real>& map, const 
   Real* const turned = arena.take<Real>(value_padded * map.stride);
   Real* const products = arena.take<Real>(feature_rows * tile_readers);
   Real* const packed = arena.take<Real>(value_padded * tile_readers);
-  Real query_exponents[feature_rows], read_exponents[feature_rows] = {}, weights[feature_rows];
+  Real query_exponents[feature_rows], read_exponents[feature_rows] = {};
   OutRows<Real> of;
   clear_state<Real>(map, value_padded, back);
   if (gradients.query != nullptr) {
@@ -258,23 +319,9 @@ Real linear_backward(const Rule<Real>& rule, const FeatureMap<Real>& map, const 
     take_out_rows<Real>(rule, head, gradients, first, count, value_padded, of, outs);
     if (causal)
       transpose_sums<Real>(state.sums, map.padded, value_padded, turned, map.stride);
-    for (int i = 0; i < count; ++i) {
-      const Real power = power_of_two<Real>(*state.exponent - of.most[i]);
-      for (std::int64_t k = 0; k < value_padded; ++k)
-        shifted[i * value_padded + k] = outs[i * value_padded + k] * power;
-      if (rule.has_extra)
-        sink += of.middles[i] * power_of_two<Real>(rule.sink - query_exponents[i] - of.most[i]) * of.scale[i];
-    }
-    multiply_deep<Real>(count, map.padded / lanes, value_padded, shifted, value_padded, turned, map.stride, slopes,
-                        map.stride, false);
-    for (int i = 0; i < count; ++i) {
-      const Vec<Real> middle =
-          splat<Real>(power_of_two<Real>(*state.exponent - of.most[i]) * of.scale[i] * of.middles[i]);
-      for (std::int64_t f = 0; f < map.padded; f += lanes) {
-        Real* const at = slopes + i * map.stride + f;
-        store<Real>(at, load<Real>(at) - middle * load<Real>(state.totals + f));
-      }
-    }
+    for (int i = 0; i < count && rule.has_extra; ++i)
+      sink += of.middles[i] * power_of_two<Real>(rule.sink - query_exponents[i] - of.most[i]) * of.scale[i];
+    find_query_slopes<Real>(map, state, of, count, outs, value_padded, turned, shifted, slopes, false);
     if (causal) {
       copy_rows<Real>(head.key + first * head.key_stride, head.key_stride, map.width, nullptr, Real(1), count,
                       map.row_length, key_rows);
@@ -291,11 +338,7 @@ Real linear_backward(const Rule<Real>& rule, const FeatureMap<Real>& map, const 
       feature_gradient_block<Real>(map, x, rule.query_scale, count, queries, slopes, sums,
                                    gradients.query + first * gradients.query_stride, gradients.query_stride, false);
     }
-    for (int i = 0; i < count; ++i) {
-      weights[i] = of.scale[i] * of.middles[i];
-      query_exponents[i] = of.scale[i] == Real(0) ? no_exponent<Real> : -of.most[i];
-    }
-    add_to_state<Real>(map, value_padded, count, queries, query_exponents, weights, outs, back);
+    add_out_rows<Real>(map, value_padded, count, queries, of, outs, back);
   }
   return sink;
 }
@@ -320,7 +363,7 @@ void linear_columns(const Rule<Real>& rule, const FeatureMap<Real>& map, const H
   Real* const products = arena.take<Real>(feature_rows * tile_readers);
   Real* const pairs = arena.take<Real>(feature_rows * tile_readers);
   Real* const packed = arena.take<Real>((map.padded > value_padded ? map.padded : value_padded) * tile_readers);
-  Real query_exponents[feature_rows], read_exponents[feature_rows] = {}, weights[feature_rows];
+  Real query_exponents[feature_rows], read_exponents[feature_rows] = {};
   OutRows<Real> of;
   for (std::int64_t j = begin; j < end && !add; ++j) {
     if (j < head.read_cut_begin || j >= head.read_cut_end)
@@ -343,22 +386,7 @@ void linear_columns(const Rule<Real>& rule, const FeatureMap<Real>& map, const H
                     count, value_padded, values);
     if (causal)
       transpose_sums<Real>(back.sums, map.padded, value_padded, turned, map.stride);
-    multiply_deep<Real>(count, value_padded / lanes, map.count, keys, map.stride, back.sums, value_padded, value_sums,
-                        value_padded, false);
-    multiply_deep<Real>(count, map.padded / lanes, value_padded, values, value_padded, turned, map.stride, slopes,
-                        map.stride, false);
-    const bool any = *back.exponent > no_exponent<Real>; // else nobody behind sends anything back
-    for (int j = 0; j < count; ++j) {
-      const Vec<Real> power = splat<Real>(power_of_two<Real>(read_exponents[j] + *back.exponent));
-      for (std::int64_t k = 0; k < value_padded; k += lanes) {
-        Real* const at = value_sums + j * value_padded + k;
-        store<Real>(at, any ? load<Real>(at) * power : Vec<Real>{});
-      }
-      for (std::int64_t f = 0; f < map.padded; f += lanes) {
-        Real* const at = slopes + j * map.stride + f;
-        store<Real>(at, any ? (load<Real>(at) - load<Real>(back.totals + f)) * power : Vec<Real>{});
-      }
-    }
+    find_read_slopes<Real>(map, back, count, keys, read_exponents, values, value_padded, turned, value_sums, slopes);
     if (causal) {
       copy_rows<Real>(head.query + first * head.query_stride, head.query_stride, map.width, nullptr, rule.query_scale,
                       count, map.row_length, x);
@@ -372,11 +400,7 @@ void linear_columns(const Rule<Real>& rule, const FeatureMap<Real>& map, const H
       find_pair_slopes<Real>(count, read_exponents, of, products);
       multiply_upper<Real>(count, map.padded / lanes, products, queries, map.stride, slopes, map.stride,
                            has_non_finite<Real>(queries, (count - 1) * map.stride + map.padded));
-      for (int i = 0; i < count; ++i) {
-        weights[i] = of.scale[i] * of.middles[i];
-        query_exponents[i] = of.scale[i] == Real(0) ? no_exponent<Real> : -of.most[i];
-      }
-      add_to_state<Real>(map, value_padded, count, queries, query_exponents, weights, outs, back);
+      add_out_rows<Real>(map, value_padded, count, queries, of, outs, back);
     }
     if (gradients.value != nullptr) {
       for (int j = 0; j < count; ++j) {

@@ -1,6 +1,6 @@
 # The fast implementation. The kernels are one source compiled once per instruction set, each alone and with its own flags; which of
 # them runs is decided at run time (dispatch.cpp).
-set(MIXER_CPU_SOURCES cpu/aggregate.cpp cpu/aggregate_exact.cpp cpu/attend.cpp cpu/colours.cpp cpu/dispatch.cpp cpu/exact.cpp cpu/feature_call.cpp cpu/forward.cpp cpu/heads.cpp cpu/kernels_generic.cpp cpu/largest.cpp cpu/mapped.cpp cpu/pool.cpp cpu/program.cpp cpu/rings.cpp cpu/rotate.cpp cpu/sparse_backward.cpp cpu/tiles.cpp cpu/twins.cpp)
+set(MIXER_CPU_SOURCES cpu/aggregate.cpp cpu/aggregate_exact.cpp cpu/attend.cpp cpu/colours.cpp cpu/dispatch.cpp cpu/exact.cpp cpu/feature_call.cpp cpu/forward.cpp cpu/heads.cpp cpu/kernels_generic.cpp cpu/largest.cpp cpu/mapped.cpp cpu/pool.cpp cpu/program.cpp cpu/rings.cpp cpu/rotate.cpp cpu/sparse_backward.cpp cpu/tiles.cpp cpu/twins.cpp cpu/whole_reads.cpp)
 # -O3 takes nearly twice as long to compile and its kernels are no faster: what they need of it are loops of known length laid out,
 # loops split by what does not change in them, and plain loops in vectors.
 set(kernel_level -O3)

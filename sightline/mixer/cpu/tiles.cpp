@@ -40,7 +40,7 @@ public:
     for (std::int64_t i = 0; i < plan_.readers();)
       i = next_tile(i);
     order_tiles();
-    find_turns();
+    find_turns(out_, plan_.reads());
     finish_rows(out_, plan_.reads());
   }
 
@@ -323,23 +323,6 @@ private:
     out_.tiles = std::move(ordered);
   }
 
-  void find_turns() {
-    out_.tiles_per_block.assign(static_cast<std::size_t>((plan_.reads() + block_columns - 1) / block_columns), 0);
-    for (Tile& tile : out_.tiles) {
-      tile.turns_begin = static_cast<std::uint32_t>(out_.turns.size());
-      std::int64_t next = 0;
-      for (std::uint32_t s = tile.segments_begin; s < tile.segments_end; ++s) {
-        const std::int64_t first = out_.segments[s].first + tile.shift;
-        const std::int64_t last = (first + out_.segments[s].count - 1) / block_columns;
-        for (next = std::max<std::int64_t>(next, first / block_columns); next <= last; ++next) {
-          out_.turns.push_back(
-              {static_cast<std::uint32_t>(next), out_.tiles_per_block[static_cast<std::size_t>(next)]++});
-        }
-      }
-      tile.turns_end = static_cast<std::uint32_t>(out_.turns.size());
-    }
-  }
-
   const Plan& plan_;
   std::size_t relation_;
   Cut cut_;
@@ -476,6 +459,23 @@ void share_segments(Tiles& tiles, Tile& tile) {
   tile.segments_begin = before.segments_begin;
   tile.segments_end = before.segments_end;
   tile.shift = shift;
+}
+
+void find_turns(Tiles& tiles, std::int64_t reads) {
+  tiles.tiles_per_block.assign(static_cast<std::size_t>((reads + block_columns - 1) / block_columns), 0);
+  for (Tile& tile : tiles.tiles) {
+    tile.turns_begin = static_cast<std::uint32_t>(tiles.turns.size());
+    std::int64_t next = 0;
+    for (std::uint32_t s = tile.segments_begin; s < tile.segments_end; ++s) {
+      const std::int64_t first = tiles.segments[s].first + tile.shift;
+      const std::int64_t last = (first + tiles.segments[s].count - 1) / block_columns;
+      for (next = std::max<std::int64_t>(next, first / block_columns); next <= last; ++next) {
+        tiles.turns.push_back(
+            {static_cast<std::uint32_t>(next), tiles.tiles_per_block[static_cast<std::size_t>(next)]++});
+      }
+    }
+    tile.turns_end = static_cast<std::uint32_t>(tiles.turns.size());
+  }
 }
 
 void find_ends(SparseList& list) {

@@ -21,6 +21,7 @@ struct Tile {
   bool again = false, hold = false; ///< see TileList, TurnList
   std::int32_t late_reads = 0, number = 0; ///< late reads of both turns; of the tile among those that have some
   std::int64_t late_begin = 0;             ///< late reads of such tiles before it
+  std::int64_t other_first = -1, other_last = -1; ///< see TileList
 };
 
 /// The chunks of rows that hold the first and the last reader of a chunk of columns; 0 where there is none.
@@ -98,6 +99,23 @@ struct ColourRows {
   std::vector<std::int64_t> chunks{0};
 };
 
+/// Lists of numbers ("leaves"), in which group_leaves neighbours from a multiple on may be one node, their sum. Nodes are
+/// numbered group by group: its leaves, then the sum. List k: nodes[offsets[k]] .. nodes[offsets[k + 1] - 1], rising.
+inline constexpr std::int64_t group_leaves = 8, group_nodes = group_leaves + 1;
+struct NodeLists {
+  std::vector<std::int32_t> nodes;
+  std::vector<std::size_t> offsets{0};
+  std::vector<std::uint8_t> is_needed; ///< by node, of whole groups: it, or the sum that it joins, is in a list
+  [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(is_needed.size()) / group_nodes; }
+};
+
+/// Blocks of reads that all readers of a tile read (whole_reads.hpp).
+struct WholeReads {
+  NodeLists reads;                               ///< of every tile: blocks of reads
+  NodeLists readers;                             ///< of every block of reads: the tiles that read it whole
+  std::int64_t pairs = 0, blocks = 0, tiles = 0; ///< of tiles and blocks; blocks and tiles that are in some pair
+};
+
 /// What a plan's fast implementation keeps: one Tiles per distinct relation.
 struct CompiledPlan {
   std::vector<Tiles> relations;
@@ -114,6 +132,9 @@ struct CompiledPlan {
   mutable std::once_flag twins_once;
   mutable std::vector<Tiles> twins; ///< exact, by content, backward: tiles that keep to one class (twins.cpp)
   mutable bool twins_stand = false; ///< `exact` serves in their place
+  mutable std::once_flag whole_once;
+  mutable std::vector<WholeReads> whole; ///< found by find_whole_reads (whole_reads.hpp), as is
+  mutable std::vector<Tiles> rest;       ///< the tiles without these reads
   mutable bool by_content = false;  ///< exact: members of twin classes are to be sorted by content before every call
 };
 
@@ -123,6 +144,9 @@ enum class Cut { best, tiles_only };
 /// `tile` is about to be added and its segments are the last ones. Where they are those of the tile before it some tokens
 /// on, it has these instead: lists of a window or a ring are short, and stay in the first cache.
 void share_segments(Tiles& tiles, Tile& tile);
+
+/// Who waits for whom among tiles whose segments rise; there are no turns yet.
+void find_turns(Tiles& tiles, std::int64_t reads);
 
 /// SparseRows::ends, whenever the rows or their marks have changed.
 void find_ends(SparseList& list);

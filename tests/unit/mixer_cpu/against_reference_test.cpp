@@ -312,6 +312,25 @@ TEST_CASE("sums of features: full and causal patterns in linear time") {
   check_call<float>(call, random, InstructionSet::best, 2);
 }
 
+namespace {
+
+void sweep_blocks(int calls, std::int64_t largest, std::uint64_t seed) {
+  Random random(seed);
+  for (int k = 0; k < calls; ++k) {
+    Call call = draw_call(random, 40);
+    set_long_rows(call, pick(random, 128, largest), random);
+    set_kernel(call, k % 3 == 0 ? "exponential-sum" : "performer");
+    CAPTURE(k);
+    const InstructionSet set = draw_set(random);
+    check_call<float>(call, random, set, 2);
+    check_call<double>(call, random, set, 1);
+  }
+}
+
+} // namespace
+
+TEST_CASE("sums of features on long rows: whole blocks of reads are met as sums") { sweep_blocks(40, 700, 20); }
+
 TEST_CASE("scores too far apart for sums of features are left to the reference") {
   Random random(5);
   Call call = draw_call(random, 40);

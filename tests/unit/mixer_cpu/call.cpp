@@ -133,6 +133,38 @@ const std::vector<std::string>& fast_kernels() {
   return names;
 }
 
+layout::Pattern draw_long_rows(Random& random, std::int64_t n) {
+  const std::int64_t before = pick(random, 0, n), behind = chance(random, 50) ? 0 : pick(random, 0, n), block = pick(random, 20, 130);
+  const bool has_global = chance(random, 50), has_blocks = chance(random, 40), has_cuts = chance(random, 30);
+  std::vector<bool> is_cut(static_cast<std::size_t>(n)), is_taken(static_cast<std::size_t>((n / block + 1) * (n / block + 1)));
+  for (std::size_t j = 0; j < is_cut.size(); ++j)
+    is_cut[j] = has_cuts && chance(random, 1);
+  for (std::size_t b = 0; b < is_taken.size(); ++b)
+    is_taken[b] = chance(random, 40);
+  std::vector<std::vector<layout::Vertex>> rows(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      const bool is_near = has_blocks ? is_taken[static_cast<std::size_t>(i / block * (n / block + 1) + j / block)] : i - before <= j && j <= i + behind;
+      if ((is_near && !is_cut[static_cast<std::size_t>(j)] && !is_cut[static_cast<std::size_t>(i)]) || (has_global && (i == 3 || j == 3)))
+        rows[static_cast<std::size_t>(i)].push_back(static_cast<layout::Vertex>(j));
+    }
+  }
+  return layout::make_pattern_from_rows(static_cast<layout::Vertex>(n), rows);
+}
+
+void set_long_rows(Call& call, std::int64_t n, Random& random) {
+  std::vector<layout::Relation> relations;
+  for (std::int64_t h = 0, count = chance(random, 30) ? call.shape.heads : 1; h < count; ++h)
+    relations.emplace_back(draw_long_rows(random, n), layout::Relative(), layout::Cancels::nothing, static_cast<layout::Vertex>(n));
+  call.name = "long rows";
+  call.plan = make_plan(relations, Budget());
+  call.shape.readers = call.shape.reads = n;
+  call.has_bias = false;
+  call.rule.slopes.clear();
+  for (std::int64_t& length : call.lengths)
+    length = pick(random, 0, n);
+}
+
 void set_kernel(Call& call, const std::string& kernel) {
   call.rule.kernel = {};
   call.name = kernel + " " + call.name;

@@ -40,6 +40,11 @@ struct Call {
 [[nodiscard]] const std::vector<std::string>& fast_kernels();
 /// The same call on the full or the causal pattern of n tokens.
 void set_full(Call& call, std::int64_t n, bool causal, Random& random);
+/// Rows of many reads that whole tiles share: windows, causal or not, blocks here and there, with a global token, some rows and
+/// columns empty.
+[[nodiscard]] layout::Pattern draw_long_rows(Random& random, std::int64_t n);
+/// The same call on these, without biases; sometimes others for each head.
+void set_long_rows(Call& call, std::int64_t n, Random& random);
 void set_kernel(Call& call, const std::string& kernel);
 
 /// Numbers of a call: given, then computed.

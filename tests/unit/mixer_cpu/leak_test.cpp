@@ -81,12 +81,15 @@ void check_leaks(const Call& call, Random& random, InstructionSet set, float bad
 
 TEST_CASE("infinities and NaN behind the mask reach nobody") {
   Random random(5);
-  for (int k = 0; k < 40; ++k) {
+  for (int k = 0; k < 60; ++k) {
     Call call = draw_call(random, 150);
     call.rule.normalised = true; // a plain sum of exponentials of unbounded scores may overflow by itself
     call.has_bias = false;
-    if (k >= 34) { // prefix sums
-      set_full(call, pick(random, 1, 300), true, random);
+    if (k >= 34) { // prefix sums, whole blocks
+      if (k < 40)
+        set_full(call, pick(random, 1, 300), true, random);
+      else
+        set_long_rows(call, pick(random, 128, 400), random);
       set_kernel(call, k % 2 == 0 ? "performer" : "exponential-sum");
     }
     const InstructionSet set = draw_set(random);

@@ -171,6 +171,8 @@ TEST_CASE("the number of threads changes no bit of sums of features") {
     set_full(call, pick(random, 1025, 4000), k % 2 == 0, random);
     set_kernel(call, "performer");
     check_threads<float>(call, random, draw_set(random));
+    set_long_rows(call, pick(random, 300, 1500), random);
+    check_threads<float>(call, random, draw_set(random));
   }
 }
 
@@ -188,26 +190,31 @@ template <class Real> double largest_difference(const std::vector<Real>& a, cons
   return worst == 0 ? 0 : worst / size;
 }
 
-// A sink of next to nothing has long rows taken whole; without it they go in pieces of 1,024 reads.
-template <class Real> void check_long_rows(const Call& call, const Numbers<Real>& given, double most) {
-  Call whole = call;
-  whole.rule.eps = sizeof(Real) == 4 ? 1e-30 : 1e-290;
+// The call takes another way than `other`, which means the same; any number of threads leaves its bits.
+template <class Real> void check_way(const Call& call, const Call& other, const Numbers<Real>& given, double most) {
   Numbers<Real> expected = given, first = given;
-  run(whole, expected, Execution());
+  run(other, expected, Execution());
   run(call, first, Execution());
   CHECK(largest_difference(first.out, expected.out) <= most);
   CHECK(largest_difference(first.grad_query, expected.grad_query) <= most);
   CHECK(largest_difference(first.grad_key, expected.grad_key) <= most);
   CHECK(largest_difference(first.grad_value, expected.grad_value) <= most);
-  CHECK_FALSE(same_bits(first.out, expected.out)); // pieces were taken
+  CHECK_FALSE(same_bits(first.out, expected.out));
   for (const int threads : {2, 3, 7}) {
     CAPTURE(threads);
-    Numbers<Real> other = given;
+    Numbers<Real> again = given;
     Execution execution;
     execution.threads = threads;
-    run(call, other, execution);
-    check_same_bits(first, other);
+    run(call, again, execution);
+    check_same_bits(first, again);
   }
+}
+
+// A sink of next to nothing has long rows taken whole; without it they go in pieces of 1,024 reads.
+template <class Real> void check_long_rows(const Call& call, const Numbers<Real>& given, double most) {
+  Call whole = call;
+  whole.rule.eps = sizeof(Real) == 4 ? 1e-30 : 1e-290;
+  check_way(call, whole, given, most);
 }
 
 } // namespace
@@ -359,5 +366,32 @@ TEST_CASE("rows of a product do not depend on the other rows") {
       sum += static_cast<double>(in[static_cast<std::size_t>(r * depth + k)]) *
              weight[static_cast<std::size_t>(3 * depth + k)];
     CHECK(static_cast<double>(one[3]) == doctest::Approx(sum).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("sums of blocks of reads equal sums by pairs: states in several turns") {
+  Random random(35);
+  constexpr layout::Vertex n = 4100;
+  Call call;
+  for (const bool has_global : {false, true}) {
+    layout::PatternSpec spec;
+    spec.kind = layout::PatternKind::window;
+    spec.radius = has_global ? 200 : 1400;
+    if (has_global)
+      spec.global = {7};
+    const layout::Relation relation(layout::make_patterns(spec, {n, 0, 1}, Budget()).front(), {},
+                                    layout::Cancels::single_colour, n);
+    call.plan = make_plan({&relation, 1}, Budget());
+    call.shape = {1, 2, has_global ? 2 : 1, n, n, 16, 80};
+    set_kernel(call, "performer");
+    call.rule.kernel.features.assign(130, {});
+    for (auto& feature : call.rule.kernel.features) {
+      for (int k = 0; k < 16; ++k)
+        feature.emplace_back(pick(random, -20, 20), 20);
+    }
+    Call by_pairs = call; // a slope of 0 has tiles take all pairs
+    by_pairs.rule.slopes.assign(static_cast<std::size_t>(call.shape.heads), 0.0);
+    check_way(call, by_pairs, draw_numbers<double>(call, random), 1e-11);
+    check_way(call, by_pairs, draw_numbers<float>(call, random), 1e-4);
   }
 }

@@ -1,12 +1,13 @@
 // Compiled layouts hold exactly the arcs of the pattern, once each.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <utility>
 
 #include "call.hpp"
-#include "sightline/mixer/cpu/tiles.hpp"
+#include "sightline/mixer/cpu/whole_reads.hpp"
 
 using namespace sightline;
 using namespace sightline::mixer;
@@ -73,4 +74,81 @@ TEST_CASE("tiles and rows together are the pattern") {
     }
     CHECK(transposed == tiles.rows.columns.size());
   }
+}
+
+namespace {
+
+using Arcs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+// The leaves of list `list`; how many of its nodes are sums.
+std::vector<std::int64_t> leaves_of(const cpu::NodeLists& lists, std::size_t list, std::int64_t* sums = nullptr) {
+  std::vector<std::int64_t> leaves;
+  for (std::size_t k = lists.offsets[list]; k < lists.offsets[list + 1]; ++k) {
+    const std::int64_t group = lists.nodes[k] / cpu::group_nodes, place = lists.nodes[k] % cpu::group_nodes;
+    const bool is_sum = place == cpu::group_leaves;
+    CHECK(lists.is_needed[static_cast<std::size_t>(lists.nodes[k])] == 1);
+    for (std::int64_t leaf = is_sum ? 0 : place; leaf < (is_sum ? cpu::group_leaves : place + 1); ++leaf) {
+      CHECK(lists.is_needed[static_cast<std::size_t>(group * cpu::group_nodes + leaf)] == 1);
+      leaves.push_back(group * cpu::group_leaves + leaf);
+    }
+    if (sums != nullptr)
+      *sums += is_sum ? 1 : 0;
+  }
+  return leaves;
+}
+
+Arcs arcs_of(const cpu::Tiles& tiles) {
+  Arcs arcs;
+  for (const cpu::Tile& tile : tiles.tiles) {
+    for (std::uint32_t s = tile.segments_begin; s < tile.segments_end; ++s) {
+      const cpu::Segment& segment = tiles.segments[s];
+      for (std::int64_t j = segment.first + tile.shift; j < segment.first + tile.shift + segment.count; ++j) {
+        for (int i = 0; i < tile.readers; ++i) {
+          if ((segment.mask >> i & 1) != 0)
+            arcs.emplace_back(tile.first_reader + i, j);
+        }
+      }
+    }
+  }
+  return arcs;
+}
+
+} // namespace
+
+TEST_CASE("whole blocks of reads and what is left of the tiles are the tiles") {
+  Random random(14);
+  std::int64_t pairs = 0, above = 0;
+  for (int k = 0; k < 40; ++k) {
+    const std::int64_t n = k % 2 == 0 ? pick(random, 1, 400) : pick(random, 600, 1500);
+    const layout::Relation relation(draw_long_rows(random, n), {}, layout::Cancels::nothing, static_cast<layout::Vertex>(n));
+    const auto plan = make_plan({&relation, 1}, Budget());
+    const cpu::CompiledPlan& compiled = cpu::find_compiled(*plan);
+    cpu::find_whole_reads(*plan, compiled);
+    const cpu::WholeReads& whole = compiled.whole.front();
+    const cpu::Tiles& rest = compiled.rest.front();
+    Arcs expected = arcs_of(compiled.relations.front()), found = arcs_of(rest), by_tile, by_block;
+    REQUIRE(rest.tiles.size() == compiled.relations.front().tiles.size());
+    const std::int64_t blocks = (n + cpu::block_reads - 1) / cpu::block_reads;
+    for (std::size_t t = 0; t < rest.tiles.size(); ++t) {
+      for (const std::int64_t block : leaves_of(whole.reads, t, &above)) {
+        by_tile.emplace_back(block, t);
+        for (std::int64_t j = block * cpu::block_reads; j < std::min((block + 1) * cpu::block_reads, n); ++j) {
+          for (int i = 0; i < rest.tiles[t].readers; ++i)
+            found.emplace_back(rest.tiles[t].first_reader + i, j);
+        }
+      }
+    }
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      for (const std::int64_t tile : leaves_of(whole.readers, static_cast<std::size_t>(block)))
+        by_block.emplace_back(block, tile);
+    }
+    for (Arcs* const arcs : {&expected, &found, &by_tile, &by_block})
+      std::sort(arcs->begin(), arcs->end());
+    CHECK(found == expected);
+    CHECK(by_tile == by_block);
+    CHECK(whole.pairs == static_cast<std::int64_t>(by_tile.size()));
+    pairs += whole.pairs;
+  }
+  CHECK(pairs > 1000);
+  CHECK(above > 0);
 }
