@@ -164,11 +164,15 @@ __attribute__((noinline)) void gather_centre(const Strip& strip, std::int64_t fi
   gather(Constant<0>{});
 }
 
-/// Queries (or gradients of outputs) of a tile, transposed where `to` is given.
+/// Queries of a tile, prepared and scaled: side by side where `rows` is given, transposed where `to` is given.
 template <class Real>
 SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& head, const TileList& tile,
                                    std::uint64_t active, Real* rows, Real* to) {
-  // Rows are scaled side by side first: `rows` is wanted by the backward pass too.
+  if (rows == nullptr) {
+    pack_lanes<Real>(head.query + tile.first_reader * head.query_stride, head.query_stride, active, head.width, to,
+                     rule.query_scale);
+    return;
+  }
   const std::int64_t padded = row_stride<Real>(head.width);
   for (int i = 0; i < tile_readers; ++i) {
     Real* const row = rows + i * padded;
@@ -184,6 +188,10 @@ SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& hea
   }
   if (to != nullptr)
     pack_lanes<Real>(rows, padded, active, head.width, to);
+}
+/// Forward, rows are wanted where they are prepared, or squared for a program.
+template <class Real> SIGHTLINE_INLINE bool wants_query_rows(const Rule<Real>& rule) {
+  return rule.prepare != Prepare::nothing || rule.program != nullptr;
 }
 
 template <class Real> SIGHTLINE_INLINE Real square_row(const Real* row, std::int64_t width) {
@@ -264,7 +272,8 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   Real* const scores = arena.take<Real>(strip_columns * tile_readers);
   Real* const key_copy = arena.take<Real>(strip_columns * (head.width > lanes ? head.width : lanes));
   Real* const value_copy = arena.take<Real>(strip_columns * head.value_width);
-  Real* const rows = arena.take<Real>(tile_readers * row_stride<Real>(head.width));
+  Real* const rows =
+      wants_query_rows(rule) ? arena.take<Real>(tile_readers * row_stride<Real>(head.width)) : nullptr;
   Real* const all_largest = arena.take<Real>(most_phases * tile_readers); // of the sums of every phase
   Real* const top = arena.take<Real>(tile_readers);
   Real* const all_totals = arena.take<Real>(most_phases * tile_readers);

@@ -140,10 +140,12 @@ template <class Real> SIGHTLINE_INLINE void make_canonical(Real* row, std::int64
     row[k] = row[k] == row[k] ? row[k] + Real(0) : Real(__builtin_nan(""));
 }
 
-/// rows [lane][stride] -> columns [width][tile_readers]; lanes without a bit in `active` become 0.
+/// rows [lane][stride] -> columns [width][tile_readers], times scale; lanes without a bit in `active` become 0.
 template <class Real>
-void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, std::int64_t width, Real* to) {
+void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, std::int64_t width, Real* to,
+                Real scale = Real(1)) {
   constexpr int lanes = Lanes<Real>::count;
+  const Vec<Real> factor = splat<Real>(scale);
   for (int base = 0; base < tile_readers; base += lanes) {
     std::int64_t k = 0;
     for (; k + lanes <= width; k += lanes) {
@@ -154,12 +156,12 @@ void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, s
       transpose<Real>(block);
 #pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
-        store<Real>(to + (k + i) * tile_readers + base, block[i]);
+        store<Real>(to + (k + i) * tile_readers + base, block[i] * factor);
     }
     for (; k < width; ++k) {
 #pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
-        to[k * tile_readers + base + i] = (active >> (base + i) & 1) != 0 ? rows[(base + i) * stride + k] : Real(0);
+        to[k * tile_readers + base + i] = (active >> (base + i) & 1) != 0 ? rows[(base + i) * stride + k] * scale : Real(0);
     }
   }
 }

@@ -178,7 +178,8 @@ void select_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList&
   Real* const queries = arena.take<Real>(head.width * tile_readers);
   Real* const scores = arena.take<Real>(strip_columns * tile_readers);
   Real* const key_copy = arena.take<Real>(strip_columns * (head.width > lanes ? head.width : lanes));
-  Real* const rows = arena.take<Real>(tile_readers * row_stride<Real>(head.width));
+  Real* const rows =
+      wants_query_rows(rule) ? arena.take<Real>(tile_readers * row_stride<Real>(head.width)) : nullptr;
   Real* const unused = arena.take<Real>(tile_readers);
   const std::uint64_t active = find_active(tile, head.reader_cut_begin, head.reader_cut_end);
   const int vectors = (tile.readers + lanes - 1) / lanes;
