@@ -47,7 +47,7 @@ public:
       common_.weight = Weight::features;
       common_.normalised = rule_.normalised;
     } else if (rule_.kernel.name.empty()) {
-      if (!program_.build(rule_, shape_.width, common_))
+      if (!program_.build(rule_, shape_.width, Names::allowed, common_))
         return false;
     } else if (!translate(rule_, common_)) {
       return false;
@@ -58,7 +58,7 @@ public:
     // Biases join exponents: weights that have none become programs, which may have both.
     if (has_bias() && common_.weight != Weight::exponential && common_.weight != Weight::exponential_root &&
         common_.weight != Weight::features && common_.weight != Weight::program &&
-        !program_.build(rule_, shape_.width, common_))
+        !program_.build(rule_, shape_.width, Names::none, common_))
       return false;
     compiled_ = &find_compiled(plan_);
     tiles_ = part_.by_relation != nullptr ? part_.by_relation : &compiled_->relations;

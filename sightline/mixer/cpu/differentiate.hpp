@@ -85,9 +85,9 @@ SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bi
   } else if constexpr (kind == Weight::features) {
     slope = exp2_shifted<Real>(bias, shift);
     return s * slope;
-  } else if constexpr (kind == Weight::cauchy) {
-    const Vec<Real> weight = splat<Real>(1) / (splat<Real>(1) + s);
-    slope = -weight * weight * chain;
+  } else if constexpr (is_reciprocal(kind)) {
+    const Vec<Real> weight = reciprocal_weight<Real>(kind, factor, s);
+    slope = reciprocal_slope<Real>(kind, weight) * chain;
     return weight;
   } else if constexpr (kind == Weight::relu_squared) {
     const Vec<Real> kept = s < zero ? zero : s;
@@ -109,10 +109,7 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
                             const NearPairs<Real>& near, Real* scores, Real* products, Real* slopes) {
   constexpr int lanes = Lanes<Real>::count;
   const Vec<Real> factor = splat<Real>(rule.factor), zero{};
-  Real chain = is_exponent(kind) ? rule.factor * Real(0.69314718055994530942) : Real(1);
-  if (rule.score == Score::distance)
-    chain *= 2;
-  const Vec<Real> chained = splat<Real>(chain);
+  const Vec<Real> chained = splat<Real>(score_chain<Real>(kind, rule));
   const bool biased = static_cast<bool>(bias.biases);
   const bool full = strip.full;
   for (int v = 0; v < vectors; ++v) {
@@ -188,7 +185,8 @@ void differentiate_strip(const Rule<Real>& rule, const Head<Real>& head, const S
   switch (rule.weight) {
     SIGHTLINE_CASE(exponential)
     SIGHTLINE_CASE(exponential_root)
-    SIGHTLINE_CASE(cauchy)
+    SIGHTLINE_CASE(reciprocal)
+    SIGHTLINE_CASE(reciprocal_root)
     SIGHTLINE_CASE(relu_squared)
     SIGHTLINE_CASE(identity)
     SIGHTLINE_CASE(features)
@@ -246,7 +244,6 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
     }
     for (int c = 0; c < strip.count; c += program_block) {
       const int count = run(c);
-      clear_slopes<Real>(program, count, space);
       for (int k = 0; k < count; ++k) {
         const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;
         const Vec<Real> weight = weigh(c, k, v, shift, power), base = load<Real>(products + at) - middle;

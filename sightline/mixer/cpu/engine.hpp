@@ -36,9 +36,9 @@ struct Turn {
 };
 
 enum class Score { dot, distance }; ///< S = x.y, or |x - y|^2 summed from differences
-/// The weight as a function of S: 2^(factor S); 2^(factor sqrt S); 1 / (1 + S); max(S, 0)^2; S; S 2^e, where e is the
-/// read's exponent (features).
-enum class Weight { exponential, exponential_root, cauchy, relu_squared, identity, features, program };
+/// The weight as a function of S: 2^(factor S); 2^(factor sqrt S); 1 / (1 + factor S); 1 / sqrt(1 + factor S); max(S, 0)^2;
+/// S; S 2^e, where e is the read's exponent (features).
+enum class Weight { exponential, exponential_root, reciprocal, reciprocal_root, relu_squared, identity, features, program };
 /// What happens to queries and keys first: nothing; elu(x) + 1; x / |x|.
 enum class Prepare { nothing, elu_plus_one, unit };
 

@@ -27,7 +27,7 @@ template <class Real> bool translate(const AttentionRule& rule, Rule<Real>& out)
     out.factor = static_cast<Real>(-log2_e);
   } else if (name == "cauchy") {
     out.score = Score::distance;
-    out.weight = Weight::cauchy;
+    out.weight = Weight::reciprocal;
   } else if (name == "relu2") {
     out.weight = Weight::relu_squared;
   } else if (name == "elu1") {

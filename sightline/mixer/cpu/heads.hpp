@@ -18,10 +18,12 @@ template <class Real> [[nodiscard]] bool translate(const AttentionRule& rule, Ru
 [[nodiscard]] std::optional<Operation> find_operation(attention_kernel::Op op);
 
 /// A kernel written as an expression in x.y, |x|^2, |y|^2, |x - y|^2.
+enum class Names { none, allowed };
 template <class Real> class ProgramNumbers {
 public:
-  /// False when the expression holds anything else, or is too long. `out` points into this object.
-  [[nodiscard]] bool build(const AttentionRule& rule, std::int64_t width, Rule<Real>& out);
+  /// False when the expression holds anything else, or is too long. `out` points into this object. Names::allowed: what
+  /// is another kernel under another name becomes that.
+  [[nodiscard]] bool build(const AttentionRule& rule, std::int64_t width, Names names, Rule<Real>& out);
 
 private:
   std::vector<ProgramStep<Real>> steps_;

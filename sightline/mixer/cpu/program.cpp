@@ -97,6 +97,42 @@ public:
     const auto inner = step.op == Op::sqrt ? factor_of(step.left, true) : std::nullopt;
     return inner ? std::optional(std::sqrt(*inner)) : std::nullopt;
   }
+  /// slot = k (1 + factor |x - y|^2)^p, p = -1/2 (is_root) or -1, k and factor above 0; is_one: k = 1.
+  struct Reciprocal {
+    double factor = 0;
+    bool is_root = false, is_one = false;
+  };
+  [[nodiscard]] std::optional<Reciprocal> reciprocal_of(std::int32_t of) const {
+    if (of < 3)
+      return std::nullopt;
+    const ScalarProgram::Step& step = from_.steps[static_cast<std::size_t>(of - 3)];
+    double k = 1, power = -1;
+    std::int32_t base = step.right;
+    if (step.op == Op::power) {
+      power = number_of(step.right).value_or(0);
+      base = step.left;
+    } else if (step.op == Op::divide && number_of(step.left)) {
+      k = *number_of(step.left);
+      const ScalarProgram::Step below = base < 3 ? ScalarProgram::Step() : from_.steps[static_cast<std::size_t>(base - 3)];
+      if (below.op == Op::sqrt || below.op == Op::power) {
+        power = below.op == Op::sqrt ? -0.5 : -number_of(below.right).value_or(0);
+        base = below.left;
+      }
+    } else {
+      return std::nullopt;
+    }
+    if (base < 3 || !(k > 0) || (power != -1 && power != -0.5))
+      return std::nullopt;
+    const ScalarProgram::Step& sum = from_.steps[static_cast<std::size_t>(base - 3)];
+    if (sum.op != Op::add)
+      return std::nullopt;
+    for (const auto& [number, rest] : {std::pair(sum.left, sum.right), std::pair(sum.right, sum.left)}) {
+      const auto c = number_of(number), a = factor_of(rest, true);
+      if (c && a && *c > 0 && *a > 0)
+        return Reciprocal{*a / *c, power == -0.5, k == 1 && *c == 1};
+    }
+    return std::nullopt;
+  }
   /// Nothing is read but c x.y, for one c: then queries may be multiplied by c, and x.y read. Else 1.
   [[nodiscard]] double find_common_factor(std::int32_t factor, std::int32_t exponent) const {
     std::optional<double> common;
@@ -223,9 +259,29 @@ bool find_named(const Translator<Real>& translator, const ScalarProgram& from, c
   return true;
 }
 
+/// (c + a |x - y|^2)^p, p = -1 or -1/2, needs none either, where c^p does not matter.
+template <class Real>
+bool find_reciprocal(const Translator<Real>& translator, const ScalarProgram& from, const AttentionRule& rule,
+                     Rule<Real>& out) {
+  if (from.factor < 0 || from.exponent >= 0)
+    return false;
+  const auto reciprocal = translator.reciprocal_of(from.factor);
+  const bool cancels = rule.normalised && rule.sink == Sink::none && rule.eps == 0;
+  if (!reciprocal || !is_usable<Real>(reciprocal->factor) || !is_usable<Real>(rule.scale) ||
+      !(reciprocal->is_one || cancels))
+    return false;
+  out.normalised = rule.normalised;
+  out.score = Score::distance;
+  out.weight = reciprocal->is_root ? Weight::reciprocal_root : Weight::reciprocal;
+  out.factor = static_cast<Real>(reciprocal->factor);
+  out.query_scale = static_cast<Real>(rule.scale);
+  return true;
+}
+
 } // namespace
 
-template <class Real> bool ProgramNumbers<Real>::build(const AttentionRule& rule, std::int64_t width, Rule<Real>& out) {
+template <class Real>
+bool ProgramNumbers<Real>::build(const AttentionRule& rule, std::int64_t width, Names names, Rule<Real>& out) {
   out = {};
   if (rule.top_k || !std::isfinite(rule.scale))
     return false;
@@ -234,7 +290,7 @@ template <class Real> bool ProgramNumbers<Real>::build(const AttentionRule& rule
     return false;
   const ScalarProgram& from = *function->scalar_program();
   Translator<Real> translator(from);
-  if (find_named(translator, from, rule, out))
+  if (names == Names::allowed && (find_named(translator, from, rule, out) || find_reciprocal(translator, from, rule, out)))
     return true;
   translator.read_as = translator.find_common_factor(from.factor, from.exponent);
   if (!is_usable<Real>(rule.scale * translator.read_as))

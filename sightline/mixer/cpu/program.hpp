@@ -118,51 +118,58 @@ SIGHTLINE_INLINE Vec<Real> derive([[maybe_unused]] const ProgramStep<Real>& step
   }
 }
 
-/// Values of a step's operands and result over some vectors, and their slopes; operands' slopes are added to, or null
-/// where nobody asks for them.
+/// Values of a step's operands and result over some vectors, and their slopes; operands' slopes are added to, or written
+/// where they hold nothing yet, or null where nobody asks for them.
 template <class Real> struct StepSlots {
   const Real *left, *right, *result, *slope;
   Real *left_slope, *right_slope;
+  bool writes_left = false, writes_right = false;
 };
 template <class Real>
 __attribute__((noinline)) void reverse_step(const ProgramStep<Real>& step, int count, const StepSlots<Real>& slots) {
   constexpr int lanes = Lanes<Real>::count;
-  const auto each = [&](Real* to, auto&& f) {
+  const auto each = [&](Real* to, bool writes, auto&& f) {
     for (int k = 0; k < count && to != nullptr; ++k) {
       const std::ptrdiff_t at = k * lanes;
-      store<Real>(to + at, load<Real>(to + at) + f(at, load<Real>(slots.slope + at)));
+      const Vec<Real> slope = f(at, load<Real>(slots.slope + at));
+      store<Real>(to + at, writes ? slope : load<Real>(to + at) + slope);
     }
   };
+  const auto left = [&](auto&& f) { each(slots.left_slope, slots.writes_left, f); };
+  const auto right = [&](auto&& f) { each(slots.right_slope, slots.writes_right, f); };
 #define SIGHTLINE_CASE(name)                                                                                           \
   case Operation::name:                                                                                                \
-    each(slots.left_slope, [&](std::ptrdiff_t at, Vec<Real> g) {                                                       \
+    left([&](std::ptrdiff_t at, Vec<Real> g) {                                                       \
       return g * derive<Real, Operation::name>(step, load<Real>(slots.left + at), load<Real>(slots.result + at));      \
     });                                                                                                                \
     break;
   switch (step.operation) {
   case Operation::add:
   case Operation::subtract:
-    each(slots.left_slope, [](std::ptrdiff_t, Vec<Real> g) { return g; });
+    left([](std::ptrdiff_t, Vec<Real> g) { return g; });
     if (step.operation == Operation::add)
-      each(slots.right_slope, [](std::ptrdiff_t, Vec<Real> g) { return g; });
+      right([](std::ptrdiff_t, Vec<Real> g) { return g; });
     else
-      each(slots.right_slope, [](std::ptrdiff_t, Vec<Real> g) { return -g; });
+      right([](std::ptrdiff_t, Vec<Real> g) { return -g; });
     break;
   case Operation::multiply:
-    each(slots.left_slope, [&](std::ptrdiff_t at, Vec<Real> g) { return g * load<Real>(slots.right + at); });
-    each(slots.right_slope, [&](std::ptrdiff_t at, Vec<Real> g) { return g * load<Real>(slots.left + at); });
+    left([&](std::ptrdiff_t at, Vec<Real> g) { return g * load<Real>(slots.right + at); });
+    right([&](std::ptrdiff_t at, Vec<Real> g) { return g * load<Real>(slots.left + at); });
     break;
   case Operation::divide:
-    each(slots.left_slope, [&](std::ptrdiff_t at, Vec<Real> g) { return g / load<Real>(slots.right + at); });
-    each(slots.right_slope, [&](std::ptrdiff_t at, Vec<Real> g) {
+    left([&](std::ptrdiff_t at, Vec<Real> g) { return g / load<Real>(slots.right + at); });
+    right([&](std::ptrdiff_t at, Vec<Real> g) {
       return -g * load<Real>(slots.result + at) / load<Real>(slots.right + at);
     });
     break;
   case Operation::power:
-    if (step.value == Real(0))
+    if (step.value == Real(0)) {
+      if (slots.writes_left)
+        left([](std::ptrdiff_t, Vec<Real>) { return Vec<Real>{}; });
       break;
+    }
     with_raising(step.value - Real(1), [&](auto raised) SIGHTLINE_INLINE_HERE {
-      each(slots.left_slope, [&](std::ptrdiff_t at, Vec<Real> g) {
+      left([&](std::ptrdiff_t at, Vec<Real> g) {
         return g * (splat<Real>(step.value) * raised(load<Real>(slots.left + at)));
       });
     });
@@ -185,18 +192,35 @@ __attribute__((noinline)) void reverse_step(const ProgramStep<Real>& step, int c
 #undef SIGHTLINE_CASE
 }
 
-/// Slopes of all slots from those of the factor and the exponent, set by seed_slopes.
+/// Slopes of the inputs that the program uses from those of the factor and the exponent, set by seed_slopes. What is
+/// found first is written, so that nothing has to be 0 before.
 template <class Real>
 SIGHTLINE_INLINE void reverse_program(const Program<Real>& program, int count, const ProgramSpace<Real>& space) {
+  std::uint64_t written = 0; // slots
+  const auto write = [&](int slot) {
+    const bool is_first = slot >= 0 && (written >> slot & 1) == 0;
+    written |= slot < 0 ? 0 : std::uint64_t{1} << slot;
+    return is_first;
+  };
+  static_assert(most_slots <= 64);
+  write(program.factor);
+  write(program.exponent);
   const auto slope = [&](int slot) {
     return slot < 0 || (slot >= program_inputs && slot < program.first_step) ? nullptr : space.slope(slot, 0);
   };
   for (int s = program.count - 1; s >= 0; --s) {
     const ProgramStep<Real>& step = program.steps[s];
     const int at = program.first_step + s, right = step.right < 0 ? step.left : step.right;
+    if ((written >> at & 1) == 0) // nobody asks for it
+      continue;
+    const bool writes_left = write(step.left), writes_right = write(step.right);
     reverse_step<Real>(step, count,
                        {space.value(step.left, 0), space.value(right, 0), space.value(at, 0), space.slope(at, 0),
-                        slope(step.left), slope(step.right)});
+                        slope(step.left), slope(step.right), writes_left, writes_right});
+  }
+  for (int input = 0; input < program_inputs; ++input) {
+    for (int k = 0; k < count && program.uses[input] && (written >> input & 1) == 0; ++k)
+      store<Real>(space.slope(input, k), Vec<Real>{});
   }
 }
 
@@ -205,23 +229,13 @@ template <class Real> SIGHTLINE_INLINE bool uses_lengths(const Program<Real>& pr
   return program.uses[1] || program.uses[2] || program.uses[3];
 }
 
-/// Those of constants, and of inputs that the program does not use, are never read.
-template <class Real>
-SIGHTLINE_INLINE void clear_slopes(const Program<Real>& program, int count, const ProgramSpace<Real>& space) {
-  for (int slot = 0; slot < program.first_step + program.count; ++slot) {
-    if (slot < program_inputs ? !program.uses[slot] : slot < program.first_step)
-      continue;
-    for (int k = 0; k < count; ++k)
-      store<Real>(space.slope(slot, k), Vec<Real>{});
-  }
-}
 template <class Real>
 SIGHTLINE_INLINE void seed_slopes(const Program<Real>& program, int k, Vec<Real> of_factor, Vec<Real> of_exponent,
                                   const ProgramSpace<Real>& space) {
   if (program.factor >= 0)
     store<Real>(space.slope(program.factor, k), of_factor);
   if (program.exponent >= 0)
-    store<Real>(space.slope(program.exponent, k), load<Real>(space.slope(program.exponent, k)) + of_exponent);
+    store<Real>(space.slope(program.exponent, k), program.exponent == program.factor ? of_factor + of_exponent : of_exponent);
 }
 
 /// The slopes of x.y, of x along itself and of y along itself: d weight = p (dx.y + x.dy) + a x.dx + b y.dy.

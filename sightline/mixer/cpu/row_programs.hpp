@@ -84,7 +84,6 @@ void find_program_slopes(const Program<Real>& program, bool exponents, int padde
   for (int a = 0; a < padded; a += program_block * lanes) {
     const int left = (padded - a) / lanes, count = left < program_block ? left : program_block;
     run_arcs<Real>(program, a, count, arcs, space);
-    clear_slopes<Real>(program, count, space);
     for (int k = 0; k < count; ++k) {
       const int at = a + k * lanes;
       Vec<Real> exponent = load<Real>(arcs.middles + at); // biases

@@ -6,20 +6,12 @@
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
-/// d exponent to base e / d score, but for the 2 of distances.
-template <class Real> SIGHTLINE_INLINE Real exponent_chain(const Rule<Real>& rule) {
-  return Real(0.69314718055994530942) * rule.factor;
-}
-
 /// Weights (times the row's factor) of a group of arcs, from scores and the arcs' readers' shifts and scales; `scales`
 /// becomes what (d out . value - d out . out) is multiplied by for the derivative of the score.
 template <class Real> void find_arc_slopes(const Rule<Real>& rule, int count, ArcSpace<Real>& space) {
   constexpr int lanes = Lanes<Real>::count;
   const bool exponents = is_exponent(rule.weight), root = rule.weight == Weight::exponential_root;
-  Real chain = exponents ? exponent_chain(rule) : Real(1);
-  if (rule.score == Score::distance)
-    chain *= 2;
-  const Vec<Real> zero{}, chained = splat<Real>(chain);
+  const Vec<Real> zero{}, chained = splat<Real>(score_chain<Real>(rule.weight, rule));
   for (int a = 0; a < count; a += lanes) {
     Vec<Real> s = load<Real>(space.scores + a), weight, slope;
     const Vec<Real> scale = load<Real>(space.scales + a);
@@ -35,9 +27,9 @@ template <class Real> void find_arc_slopes(const Rule<Real>& rule, int count, Ar
     } else if (rule.weight == Weight::features) {
       slope = exp2_shifted<Real>(load<Real>(space.middles + a), load<Real>(space.shifts + a)) * scale;
       weight = s * slope;
-    } else if (rule.weight == Weight::cauchy) {
-      weight = splat<Real>(1) / (splat<Real>(1) + s);
-      slope = -weight * weight * scale * chained;
+    } else if (is_reciprocal(rule.weight)) {
+      weight = reciprocal_weight<Real>(rule.weight, splat<Real>(rule.factor), s);
+      slope = reciprocal_slope<Real>(rule.weight, weight) * scale * chained;
       weight *= scale;
     } else if (rule.weight == Weight::relu_squared) {
       const Vec<Real> kept = s < zero ? zero : s;
@@ -265,7 +257,7 @@ void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const G
     add_parts<Real>(space.parts, padded, space.products);
     if (head.arc_weights != nullptr) {
       take_weights<Real>(group, head.arc_weights + list.offsets[first], space.scores);
-      const Vec<Real> chained = splat<Real>(exponent_chain(rule));
+      const Vec<Real> chained = splat<Real>(score_chain<Real>(rule.weight, rule));
       for (int a = 0; a < padded; a += lanes)
         store<Real>(space.scales + a, load<Real>(space.scores + a) * chained);
     } else {

@@ -107,7 +107,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
       }
     } else {
       for (int a = 0; a < padded; a += lanes) {
-        store<Real>(space.scores + a, weight_alone<Real>(rule.weight, load<Real>(space.scores + a)));
+        store<Real>(space.scores + a, weight_alone<Real>(rule, load<Real>(space.scores + a)));
       }
     }
     for (int p = 0; p < pieces; ++p) {

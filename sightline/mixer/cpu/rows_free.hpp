@@ -107,7 +107,7 @@ void forward_free_rows(const Rule<Real>& rule, const Head<Real>& head, const Spa
         const Vec<Real> power = exp2_shifted<Real>(load<Real>(all.exponents + a), splat<Real>(top));
         store<Real>(all.weights + a, features || program ? score * power : power);
       } else {
-        store<Real>(all.weights + a, weight_alone<Real>(rule.weight, score));
+        store<Real>(all.weights + a, weight_alone<Real>(rule, score));
       }
     }
     Real factor = 1;

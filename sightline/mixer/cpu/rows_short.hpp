@@ -369,7 +369,7 @@ void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const Sp
     for (int a = 0; a < arcs; ++a) {
       const Vec<Real> s = load<Real>(space.scores + a * lanes);
       store<Real>(space.scores + a * lanes,
-                  exponents ? exp2_shifted<Real>(s, most) : weight_alone<Real>(rule.weight, s));
+                  exponents ? exp2_shifted<Real>(s, most) : weight_alone<Real>(rule, s));
     }
     Vec<Real> factor = splat<Real>(1);
     if (rule.normalised) {

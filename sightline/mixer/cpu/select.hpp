@@ -288,7 +288,7 @@ void select_rows(const Rule<Real>& rule, const Head<Real>& head, const SparseRow
         add_parts<Real>(space.parts, padded, space.scores);
         find_arc_exponents<Real>(rule, padded, space.scores);
         for (int a = 0; a < padded && !is_exponent(rule.weight); a += lanes)
-          store<Real>(space.scores + a, weight_alone<Real>(rule.weight, load<Real>(space.scores + a)));
+          store<Real>(space.scores + a, weight_alone<Real>(rule, load<Real>(space.scores + a)));
       }
       add_arc_biases<Real>(head, list, piece, space.columns, numbers);
       for (int a = 0; a < padded; a += lanes)

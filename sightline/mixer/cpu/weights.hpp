@@ -12,6 +12,17 @@ namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 constexpr bool is_exponent(Weight weight) {
   return weight == Weight::exponential || weight == Weight::exponential_root;
 }
+constexpr bool is_reciprocal(Weight weight) {
+  return weight == Weight::reciprocal || weight == Weight::reciprocal_root;
+}
+/// What the derivative by the score is times, for weights of their exponent or of factor times the score, and lengths of
+/// differences.
+template <class Real> SIGHTLINE_INLINE Real score_chain(Weight weight, const Rule<Real>& rule) {
+  const Real chain = is_exponent(weight)     ? rule.factor * Real(0.69314718055994530942)
+                     : is_reciprocal(weight) ? rule.factor
+                                             : Real(1);
+  return rule.score == Score::distance ? 2 * chain : chain;
+}
 /// The weight holds a power of two whose exponent may be any number: rows keep their largest.
 constexpr bool has_exponent(Weight weight) { return is_exponent(weight) || weight == Weight::features; }
 
@@ -329,11 +340,20 @@ SIGHTLINE_INLINE void find_feature_exponents(const Head<Real>& head, const Strip
   }
 }
 
+/// Of a reciprocal: the weight of a score, and from it its derivative by factor times the score.
+template <class Real> SIGHTLINE_INLINE Vec<Real> reciprocal_weight(Weight weight, Vec<Real> factor, Vec<Real> s) {
+  const Vec<Real> below = fma(factor, s, splat<Real>(1));
+  return weight == Weight::reciprocal ? splat<Real>(1) / below : inverse_root<Real>(below);
+}
+template <class Real> SIGHTLINE_INLINE Vec<Real> reciprocal_slope(Weight weight, Vec<Real> of) {
+  return weight == Weight::reciprocal ? -of * of : of * of * of * splat<Real>(Real(-0.5));
+}
+
 /// The weight of scores where it is no exponential.
-template <class Real> SIGHTLINE_INLINE Vec<Real> weight_alone(Weight weight, Vec<Real> s) {
-  if (weight == Weight::cauchy)
-    return splat<Real>(1) / (splat<Real>(1) + s);
-  return weight == Weight::relu_squared ? (s < splat<Real>(0) ? Vec<Real>{} : s * s) : s;
+template <class Real> SIGHTLINE_INLINE Vec<Real> weight_alone(const Rule<Real>& rule, Vec<Real> s) {
+  if (is_reciprocal(rule.weight))
+    return reciprocal_weight<Real>(rule.weight, splat<Real>(rule.factor), s);
+  return rule.weight == Weight::relu_squared ? (s < splat<Real>(0) ? Vec<Real>{} : s * s) : s;
 }
 
 /// Scores -> weights that are no exponentials; 0 where nobody reads.
@@ -349,7 +369,7 @@ SIGHTLINE_INLINE void find_weights(const Rule<Real>& rule, const Strip& strip, i
         store<Real>(at, Vec<Real>{});
         continue;
       }
-      Vec<Real> s = weight_alone<Real>(rule.weight, load<Real>(at));
+      Vec<Real> s = weight_alone<Real>(rule, load<Real>(at));
       if (!strip.full)
         s = select(strip.masks[c] >> (v * lanes), s, Vec<Real>{});
       s = halve<Real>(strip, c, v * lanes, s);
