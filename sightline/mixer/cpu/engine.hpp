@@ -342,7 +342,7 @@ template <class Real> struct Engine {
                          void* workspace);
   /// Where some reads are met as sums: see linear_blocks.hpp. Queries and keys are rows of features.
   std::size_t (*block_bytes)(const FeatureMap<Real>&, std::int64_t value_width);
-  void (*linear_sum)(const FeatureMap<Real>&, std::int64_t value_width, const StateList<Real>&,
+  void (*block_sum)(const FeatureMap<Real>&, std::int64_t value_width, const StateList<Real>&,
                      const LinearState<Real>& to);
   void (*block_state)(const FeatureMap<Real>&, const Head<Real>&, std::int64_t begin, std::int64_t end,
                       const LinearState<Real>&, void* workspace);

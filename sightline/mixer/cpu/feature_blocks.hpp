@@ -23,10 +23,11 @@ namespace sightline::mixer::cpu {
   return sums < saving * pairs;
 }
 
-/// Memory for states, which come in as many turns as it takes: `numbers`, at least group_numbers() for each head.
+/// Memory for the states of `groups` groups of nodes of every head (or key head): more come in several turns. How many is
+/// for the shape of one head to say, since turns round.
 template <class Real> struct StateRoom {
   Real* data = nullptr;
-  std::int64_t numbers = 0;
+  std::int64_t groups = 1;
 };
 template <class Real> [[nodiscard]] std::int64_t group_numbers(const FeatureMap<Real>& map, std::int64_t value_width) {
   return group_nodes * (map.padded * ((value_width + 15) / 16 * 16 + 1) + 1);
@@ -121,11 +122,10 @@ private:
     return compiled_.rest[plan_.relation_of(first_head_ + h)].tiles;
   }
 
-  /// work(states, first, last) for groups first .. last - 1 of `trees` trees, as many at a time as there is room for.
+  /// work(states, first, last) for groups first .. last - 1 of `trees` heads, as many at a time as there is room for.
   template <class Work>
   void in_turns(std::int64_t groups, std::int64_t trees, const StateRoom<Real>& room, Work work) const {
-    const std::int64_t most = std::max<std::int64_t>(room.numbers / (trees * group_numbers(map_, value_width_)), 1);
-    const std::int64_t turns = (groups + most - 1) / most;
+    const std::int64_t turns = (groups + room.groups - 1) / room.groups;
     for (std::int64_t turn = 0; turn < turns; ++turn) {
       const std::int64_t first = groups * turn / turns, last = groups * (turn + 1) / turns;
       work(States(*this, room, trees, last - first), first, last);
@@ -147,7 +147,7 @@ private:
       const std::int64_t tree = task / (last - first), node = task % (last - first) * group_nodes;
       constexpr std::int32_t leaves[group_leaves] = {0, 1, 2, 3, 4, 5, 6, 7};
       if (is_needed(tree, first * group_nodes + node + group_leaves))
-        engine_.linear_sum(map_, value_width_, {states.at(tree, node), 0, leaves, static_cast<int>(group_leaves)},
+        engine_.block_sum(map_, value_width_, {states.at(tree, node), 0, leaves, static_cast<int>(group_leaves)},
                            states.at(tree, node + group_leaves));
     });
   }
@@ -165,17 +165,19 @@ private:
   /// work(h, tile, its reads, workspace) for every tile that reads whole blocks, once per turn.
   template <class HeadOf, class Work>
   void for_tiles(HeadOf head_of, const StateRoom<Real>& room, const Workspaces& workspaces, Work work) const {
-    std::vector<std::uint8_t> needed(of(0).reads.is_needed.size(), 0); // by some head
-    std::vector<std::pair<std::int64_t, std::int64_t>> tasks;          // heads and tiles
+    std::vector<std::pair<std::int64_t, std::int64_t>> tasks; // heads and tiles
     for (std::int64_t h = 0; h < heads_; ++h) {
-      for (std::size_t k = 0; k < needed.size(); ++k)
-        needed[k] |= of(h).reads.is_needed[k];
       for (std::size_t t = 0; t < tiles_of(h).size(); ++t)
         tasks.emplace_back(h, static_cast<std::int64_t>(t));
     }
+    const auto is_needed = [&](std::int64_t chain, std::int64_t node) { // all relations have the same blocks of reads
+      bool needed = false;
+      for (std::int64_t h = chain * group_; h < (chain + 1) * group_; ++h)
+        needed = needed || of(h).reads.is_needed[static_cast<std::size_t>(node)] != 0;
+      return needed;
+    };
     in_turns(of(0).reads.groups(), heads_ / group_, room, [&](const States& states, std::int64_t first, std::int64_t last) {
-      fill(states, first, last, heads_ / group_,
-           [&](std::int64_t, std::int64_t node) { return needed[static_cast<std::size_t>(node)] != 0; },
+      fill(states, first, last, heads_ / group_, is_needed,
            [&](std::int64_t chain, std::int64_t block, const LinearState<Real>& to, int worker) {
              engine_.block_state(map_, head_of(chain * group_), block * block_reads,
                                  std::min((block + 1) * block_reads, plan_.reads()), to, workspaces.of(worker));

@@ -183,9 +183,14 @@ private:
       engine_->make_canonical(view.at(k / tokens / heads, k / tokens % heads, k % tokens), width);
   }
 
+  // Pairs have nothing of their own, and sums over many reads may have any order.
+  [[nodiscard]] bool takes_sums() const {
+    return !execution_.exact && in_.bias == nullptr && rule_.slopes.empty();
+  }
+
   // All heads alike, and enough tokens that the sums over features are less work than the pairs.
   [[nodiscard]] Way find_way() const {
-    if (execution_.exact || in_.bias != nullptr || !rule_.slopes.empty())
+    if (!takes_sums())
       return Way::tiles;
     const CompiledPlan& compiled = find_compiled(plan_);
     const auto all = [&](auto&& holds) {
@@ -207,7 +212,7 @@ private:
 
   // Tiles leave whole blocks of reads to their sums where that is less work.
   [[nodiscard]] bool goes_by_blocks() const {
-    if (execution_.exact || in_.bias != nullptr || !rule_.slopes.empty())
+    if (!takes_sums())
       return false;
     const CompiledPlan& compiled = find_compiled(plan_);
     find_whole_reads(plan_, compiled);
@@ -242,15 +247,17 @@ private:
                wants_keys = gradients != nullptr && gradients->key.data != nullptr;
     // States of blocks, backward, lie where gradients of the other side's features come later or have been.
     const bool back = gradients != nullptr;
-    const std::int64_t features = (readers + reads) * (stride + 1),
-                       least = by_blocks_ ? at_once * group_numbers(map_, shape_.value_width) : 0;
-    const std::int64_t of_queries = std::max(readers * stride, least * group()),
-                       of_keys = std::max(reads * stride, least), of_states = back ? 0 : find_room(features, least);
-    Copies<Real, FeatureAttention> numbers(features + (back ? of_queries + of_keys : of_states));
+    const std::int64_t of_group = by_blocks_ ? group_numbers(map_, shape_.value_width) : 0;
+    const std::int64_t query_numbers = std::max(shape_.readers * stride, of_group), // of a head
+                       key_numbers = std::max(shape_.reads * stride, of_group);
+    const std::int64_t groups = by_blocks_ ? find_groups(per_head, of_group) : 0; // forward, at a time
+    const std::int64_t of_queries = at_once * group() * query_numbers, of_keys = at_once * key_numbers,
+                       of_states = at_once * groups * of_group;
+    Copies<Real, FeatureAttention> numbers((readers + reads) * (stride + 1) + (back ? of_queries + of_keys : of_states));
     Real *const queries = numbers.take(true, readers * stride), *const keys = numbers.take(true, reads * stride),
                 *const grad_queries = numbers.take(wants_queries || (back && by_blocks_), of_queries),
                 *const grad_keys = numbers.take(wants_keys || (back && by_blocks_), of_keys),
-                *const states = numbers.take(of_states > 0, of_states),
+                *const states = numbers.take(!back && by_blocks_, of_states),
                 *const query_exponents = numbers.take(true, readers), *const key_exponents = numbers.take(true, reads);
     if (gradients != nullptr && gradients->sink != nullptr)
       std::fill_n(gradients->sink, shape_.heads, Real(0));
@@ -310,7 +317,7 @@ private:
         if (gradients == nullptr) {
           call.forward();
           if (by_blocks_)
-            blocks.forward(rule_at, head_at, {states, of_states});
+            blocks.forward(rule_at, head_at, {states, groups});
           continue;
         }
         if (!call.find_backward()) {
@@ -329,7 +336,7 @@ private:
           for_rows(heads, shape_.readers, [&](std::int64_t h, std::int64_t i, std::int64_t rows, void*) {
             std::fill_n(grad_queries + (h * shape_.readers + i) * stride, rows * stride, Real(0));
           });
-          blocks.backward_readers(rule_at, head_at, gradients_at, {grad_keys, of_keys});
+          blocks.backward_readers(rule_at, head_at, gradients_at, {grad_keys, key_numbers / of_group});
         }
         call.backward(inner);
         for (std::int64_t k = 0; k < heads * plan_.colours() && !biases.empty(); ++k)
@@ -350,19 +357,20 @@ private:
         };
         turn_back(query, static_cast<Real>(rule_.scale), queries, grad_queries, part(gradients->query, b, first_head),
                   heads, shape_.readers);
-        if (by_blocks_)
-          blocks.backward_reads(rule_at, head_at, gradients_at, {grad_queries, of_queries});
+        if (by_blocks_ && (wants_keys || inner.value.data != nullptr))
+          blocks.backward_reads(rule_at, head_at, gradients_at, {grad_queries, query_numbers / of_group});
         turn_back(key, Real(1), keys, grad_keys, part(gradients->key, b, first), key_heads, shape_.reads);
       }
     }
     return true;
   }
 
-  // Numbers for states, forward, of those `least` that a turn takes: calls of few features take 12 MB in all.
-  [[nodiscard]] std::int64_t find_room(std::int64_t features, std::int64_t least) const {
+  // Groups of states that forward takes at a time, from what the features of one key head take: so much that both stay below
+  // 12 MB where features leave room, and a seventh of them at least, which leaves turns long enough to share.
+  [[nodiscard]] std::int64_t find_groups(std::int64_t features, std::int64_t of_group) const {
     constexpr std::int64_t few = (std::int64_t{12} << 20) / static_cast<std::int64_t>(sizeof(Real));
-    const std::int64_t groups = (shape_.reads + block_reads * group_leaves - 1) / (block_reads * group_leaves);
-    return std::clamp(std::max(few - features, features / 7), least, least * groups);
+    const std::int64_t all = (shape_.reads + block_reads * group_leaves - 1) / (block_reads * group_leaves);
+    return std::clamp<std::int64_t>(std::max(few - features, features / 7) / of_group, 1, all);
   }
 
   template <class Work> void for_rows(std::int64_t heads, std::int64_t tokens, Work&& work) {

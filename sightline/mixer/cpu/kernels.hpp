@@ -83,7 +83,7 @@ template <class Real> constexpr Engine<Real> make_engine() {
       &workspace_bytes<Real>,   &forward_tile<Real>,     &backward_tile<Real>,    &forward_rows<Real>,
       &backward_rows<Real>,     &backward_columns<Real>, &select_tile<Real>, &select_rows<Real>, &find_features<Real>,    &feature_gradient<Real>,
       &linear_bytes<Real>,      &linear_collect<Real>,   &linear_add<Real>,       &linear_forward<Real>,
-      &linear_backward<Real>,   &linear_columns<Real>,   &block_bytes<Real>,      &linear_sum<Real>,
+      &linear_backward<Real>,   &linear_columns<Real>,   &block_bytes<Real>,      &block_sum<Real>,
       &block_state<Real>,       &block_forward<Real>,    &block_queries<Real>,    &block_readers<Real>,    &block_columns<Real>,    &aggregate_groups<Real>, &aggregate_back<Real>,
       &aggregate_back_blocks<Real>, &aggregate_weights<Real>, &share_maxima<Real>, &sum_attained<Real>, &sum_bytes<Real>, &sum_rows<Real>, &sum_list<Real>, &map_rows<Real>, &map_back<Real>, &canonical_row<Real>, &add_canonical<Real>, &repeat_row<Real>, &rank_keys<Real>,        &add_angles<Real>,
       &rotate_rows<Real>,       block_vectors * Lanes<Real>::count,

@@ -18,7 +18,7 @@ void sum_states(const FeatureMap<Real>& map, std::int64_t value_padded, const St
     const Real exponent = list.states.exponent[list.numbers[k] - list.first];
     top = exponent > top ? exponent : top;
   }
-  if (top == no_exponent<Real>) {
+  if (list.count == 0) { // others without an exponent may hold NaN
     clear_state<Real>(map, value_padded, to);
     return;
   }
@@ -55,7 +55,7 @@ void sum_states(const FeatureMap<Real>& map, std::int64_t value_padded, const St
 }
 
 template <class Real>
-void linear_sum(const FeatureMap<Real>& map, std::int64_t value_width, const StateList<Real>& list,
+void block_sum(const FeatureMap<Real>& map, std::int64_t value_width, const StateList<Real>& list,
                 const LinearState<Real>& to) {
   sum_states<Real>(map, round_up(value_width, 16), list, to);
 }
@@ -114,8 +114,6 @@ void block_forward(const Rule<Real>& rule, const FeatureMap<Real>& map, const He
   Arena arena(workspace);
   Real* const sums = arena.take<Real>(feature_rows * value_padded);
   const StateSum<Real> all(arena, map, value_padded, list, false);
-  if (all.exponent == no_exponent<Real>)
-    return;
   Stretches stretches(begin, end, head.reader_cut_begin, head.reader_cut_end);
   std::int64_t first = 0;
   int count = 0;
@@ -125,6 +123,12 @@ void block_forward(const Rule<Real>& rule, const FeatureMap<Real>& map, const He
                         value_padded, sums, value_padded, false);
     for (int i = 0; i < count; ++i) {
       Real* const statistics = head.statistics + (first + i) * 2;
+      Real* const out = head.out + (first + i) * head.out_stride;
+      if (rule.normalised && statistics[1] == Real(__builtin_inff())) { // too little beside what joins it, or a weak row
+        statistics[1] = 0;
+        for (std::int64_t k = 0; k < head.value_width; ++k)
+          out[k] = 0;
+      }
       Real keep = 1, take = 1; // of what is there, and of the sums
       if (rule.normalised) {
         const Real most = statistics[0] > all.exponent ? statistics[0] : all.exponent;
@@ -143,7 +147,6 @@ void block_forward(const Rule<Real>& rule, const FeatureMap<Real>& map, const He
         statistics[0] = -own; // weights of all reads times 1
         statistics[1] = 1;
       }
-      Real* const out = head.out + (first + i) * head.out_stride;
       for (std::int64_t k = 0; k < head.value_width; ++k)
         out[k] = out[k] * keep + sums[i * value_padded + k] * take;
     }
@@ -160,8 +163,6 @@ void block_queries(const Rule<Real>& rule, const FeatureMap<Real>& map, const He
   Real* const rows = arena.take<Real>(feature_rows * value_padded);
   Real* const shifted = arena.take<Real>(feature_rows * value_padded);
   const StateSum<Real> all(arena, map, value_padded, list, true);
-  if (all.exponent == no_exponent<Real>)
-    return;
   OutRows<Real> of;
   Stretches stretches(begin, end, head.reader_cut_begin, head.reader_cut_end);
   std::int64_t first = 0;

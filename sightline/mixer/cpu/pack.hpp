@@ -140,7 +140,7 @@ template <class Real> SIGHTLINE_INLINE void make_canonical(Real* row, std::int64
     row[k] = row[k] == row[k] ? row[k] + Real(0) : Real(__builtin_nan(""));
 }
 
-/// rows [lane][stride] -> columns [width][tile_readers], times scale; lanes without a bit in `active` become 0.
+/// rows [lane][stride] -> columns [width][tile_readers], times scale, which is finite; lanes without a bit in `active` become 0.
 template <class Real>
 void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, std::int64_t width, Real* to,
                 Real scale = Real(1)) {

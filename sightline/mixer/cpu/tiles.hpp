@@ -133,8 +133,8 @@ struct CompiledPlan {
   mutable std::vector<Tiles> twins; ///< exact, by content, backward: tiles that keep to one class (twins.cpp)
   mutable bool twins_stand = false; ///< `exact` serves in their place
   mutable std::once_flag whole_once;
-  mutable std::vector<WholeReads> whole; ///< found by find_whole_reads (whole_reads.hpp), as is
-  mutable std::vector<Tiles> rest;       ///< the tiles without these reads
+  mutable std::vector<WholeReads> whole; ///< found by find_whole_reads (whole_reads.hpp)
+  mutable std::vector<Tiles> rest;       ///< likewise: the tiles without these reads, where there are some
   mutable bool by_content = false;  ///< exact: members of twin classes are to be sorted by content before every call
 };
 

@@ -63,13 +63,8 @@ void split_segments(const Tiles& from, const Tile& tile, std::int64_t reads, std
 
 WholeReads split(const Tiles& from, std::int64_t reads, Tiles& rest) {
   WholeReads out;
-  rest = from;
-  rest.tiles.clear();
-  rest.segments.clear();
-  rest.turns.clear();
-  rest.apart = false;
   const std::int64_t blocks = (reads + block_reads - 1) / block_reads;
-  std::vector<std::vector<std::int32_t>> readers(static_cast<std::size_t>(blocks)); // tiles, rising
+  std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> readers(static_cast<std::size_t>(blocks)); // runs of tiles
   NodeListMaker of_tiles(blocks, out.reads);
   for (const Tile& given : from.tiles) {
     const auto number = static_cast<std::int32_t>(rest.tiles.size());
@@ -82,8 +77,13 @@ WholeReads split(const Tiles& from, std::int64_t reads, Tiles& rest) {
       of_tiles.add_run(first, last);
       tile.other_first = out.pairs > before ? tile.other_first : first * block_reads;
       tile.other_last = std::min(last * block_reads, reads) - 1;
-      for (std::int64_t block = first; block < last; ++block)
-        readers[static_cast<std::size_t>(block)].push_back(number);
+      for (std::int64_t block = first; block < last; ++block) {
+        auto& runs = readers[static_cast<std::size_t>(block)];
+        if (!runs.empty() && runs.back().second == number)
+          ++runs.back().second;
+        else
+          runs.emplace_back(number, number + 1);
+      }
       out.pairs += last - first;
     });
     of_tiles.end_list();
@@ -93,17 +93,20 @@ WholeReads split(const Tiles& from, std::int64_t reads, Tiles& rest) {
     rest.tiles.push_back(tile);
   }
   NodeListMaker of_blocks(static_cast<std::int64_t>(from.tiles.size()), out.readers);
-  for (const std::vector<std::int32_t>& tiles : readers) {
-    for (std::size_t k = 0; k < tiles.size();) {
-      std::size_t end = k + 1;
-      while (end < tiles.size() && tiles[end] == tiles[end - 1] + 1)
-        ++end;
-      of_blocks.add_run(tiles[k], std::int64_t{tiles[end - 1]} + 1);
-      k = end;
-    }
+  for (const auto& runs : readers) {
+    for (const auto& [first, last] : runs)
+      of_blocks.add_run(first, last);
     of_blocks.end_list();
-    out.blocks += tiles.empty() ? 0 : 1;
+    out.blocks += runs.empty() ? 0 : 1;
   }
+  if (out.pairs == 0) {
+    rest = {};
+    return out;
+  }
+  rest.rows = from.rows;
+  rest.columns = from.columns;
+  rest.pieces = from.pieces;
+  rest.arcs = from.arcs;
   find_turns(rest, reads);
   return out;
 }
@@ -112,8 +115,12 @@ WholeReads split(const Tiles& from, std::int64_t reads, Tiles& rest) {
 
 void find_whole_reads(const Plan& plan, const CompiledPlan& compiled) {
   std::call_once(compiled.whole_once, [&] {
+    std::vector<WholeReads> whole;
+    std::vector<Tiles> rest;
     for (const Tiles& tiles : compiled.relations)
-      compiled.whole.push_back(split(tiles, plan.reads(), compiled.rest.emplace_back()));
+      whole.push_back(split(tiles, plan.reads(), rest.emplace_back()));
+    compiled.whole = std::move(whole);
+    compiled.rest = std::move(rest);
   });
 }
 

@@ -369,29 +369,70 @@ TEST_CASE("rows of a product do not depend on the other rows") {
   }
 }
 
+namespace {
+
+Call make_performer(layout::Vertex n, int radius, std::vector<std::int64_t> global, const Shape& shape,
+                    std::vector<std::vector<mpq_class>> features) {
+  layout::PatternSpec spec;
+  spec.kind = layout::PatternKind::window;
+  spec.radius = radius;
+  spec.global = std::move(global);
+  const layout::Relation relation(layout::make_patterns(spec, {n, 0, 1}, Budget()).front(), {}, layout::Cancels::single_colour, n);
+  Call call;
+  call.plan = make_plan({&relation, 1}, Budget());
+  call.shape = shape;
+  set_kernel(call, "performer");
+  call.rule.kernel.features = std::move(features);
+  return call;
+}
+
+std::vector<std::vector<mpq_class>> draw_features(Random& random, int count, int width) {
+  std::vector<std::vector<mpq_class>> features(static_cast<std::size_t>(count));
+  for (auto& feature : features) {
+    for (int k = 0; k < width; ++k)
+      feature.emplace_back(pick(random, -20, 20), 20);
+  }
+  return features;
+}
+
+// A slope of 0 has tiles take all pairs.
+template <class Real> void check_blocks(const Call& call, const Numbers<Real>& given, double most) {
+  Call by_pairs = call;
+  by_pairs.rule.slopes.assign(static_cast<std::size_t>(call.shape.heads), 0.0);
+  check_way(call, by_pairs, given, most);
+}
+
+} // namespace
+
 TEST_CASE("sums of blocks of reads equal sums by pairs: states in several turns") {
   Random random(35);
   constexpr layout::Vertex n = 4100;
-  Call call;
   for (const bool has_global : {false, true}) {
-    layout::PatternSpec spec;
-    spec.kind = layout::PatternKind::window;
-    spec.radius = has_global ? 200 : 1400;
-    if (has_global)
-      spec.global = {7};
-    const layout::Relation relation(layout::make_patterns(spec, {n, 0, 1}, Budget()).front(), {},
-                                    layout::Cancels::single_colour, n);
-    call.plan = make_plan({&relation, 1}, Budget());
-    call.shape = {1, 2, has_global ? 2 : 1, n, n, 16, 80};
-    set_kernel(call, "performer");
-    call.rule.kernel.features.assign(130, {});
-    for (auto& feature : call.rule.kernel.features) {
-      for (int k = 0; k < 16; ++k)
-        feature.emplace_back(pick(random, -20, 20), 20);
-    }
-    Call by_pairs = call; // a slope of 0 has tiles take all pairs
-    by_pairs.rule.slopes.assign(static_cast<std::size_t>(call.shape.heads), 0.0);
-    check_way(call, by_pairs, draw_numbers<double>(call, random), 1e-11);
-    check_way(call, by_pairs, draw_numbers<float>(call, random), 1e-4);
+    const Call call = make_performer(n, has_global ? 200 : 1400, has_global ? std::vector<std::int64_t>{7} : std::vector<std::int64_t>(),
+                                     {1, 2, has_global ? 2 : 1, n, n, 16, 80}, draw_features(random, 130, 16));
+    check_blocks(call, draw_numbers<double>(call, random), 1e-11);
+    check_blocks(call, draw_numbers<float>(call, random), 1e-4);
   }
+  // Forward, as many heads at a time as there are threads: the turns stay those of one head.
+  const Call call = make_performer(2048, 700, {}, {1, 2, 2, 2048, 2048, 16, 64}, draw_features(random, 256, 16));
+  check_blocks(call, draw_numbers<float>(call, random), 1e-4);
+}
+
+TEST_CASE("sums of blocks of reads: keys that are no numbers, and rests of tiles that weigh nothing beside the blocks") {
+  Random random(3);
+  const Call many = make_performer(2048, 900, {}, {1, 1, 1, 2048, 2048, 16, 64}, draw_features(random, 8, 16));
+  Numbers<float> numbers = draw_numbers<float>(many, random);
+  std::fill_n(numbers.key.begin(), 512 * 16, std::numeric_limits<float>::quiet_NaN()); // all of eight blocks
+  check_blocks(many, numbers, 1e-4);
+
+  const Call few = make_performer(1024, 300, {}, {1, 1, 1, 1024, 1024, 2, 16}, {{1, 0}, {-12, 0}, {0, 8}});
+  numbers = draw_numbers<float>(few, random);
+  std::fill(numbers.query.begin(), numbers.query.end(), 0.0F);
+  numbers.query[std::size_t{2} * 512] = 86;
+  for (std::size_t j = 0; j < 1024; ++j) {
+    const bool near = j >= 320 && j < 704, high = j % 32 == 1;
+    numbers.key[2 * j] = near ? numbers.key[2 * j] * 0.1F : high ? 0 : -20.9F;
+    numbers.key[2 * j + 1] = !near && high ? 12 : 0;
+  }
+  check_blocks(few, numbers, 0.05); // gradients of queries are nearly nothing: by pairs they are 2 % from float64, by blocks 1 %
 }

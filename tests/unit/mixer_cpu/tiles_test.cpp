@@ -125,6 +125,8 @@ TEST_CASE("whole blocks of reads and what is left of the tiles are the tiles") {
     const cpu::CompiledPlan& compiled = cpu::find_compiled(*plan);
     cpu::find_whole_reads(*plan, compiled);
     const cpu::WholeReads& whole = compiled.whole.front();
+    if (whole.pairs == 0)
+      continue;
     const cpu::Tiles& rest = compiled.rest.front();
     Arcs expected = arcs_of(compiled.relations.front()), found = arcs_of(rest), by_tile, by_block;
     REQUIRE(rest.tiles.size() == compiled.relations.front().tiles.size());
