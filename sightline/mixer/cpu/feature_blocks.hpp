@@ -23,14 +23,18 @@ namespace sightline::mixer::cpu {
   return sums < saving * pairs;
 }
 
-/// Memory for the states of `groups` groups of nodes of every head (or key head): more come in several turns. How many is
-/// for the shape of one head to say, since turns round.
+/// Memory for the states of `groups` groups of nodes of every head (or key head); more come in several turns. The number
+/// comes from one head's shape alone: every turn rounds, and the number of threads may change no bit.
 template <class Real> struct StateRoom {
   Real* data = nullptr;
   std::int64_t groups = 1;
 };
+/// Numbers of a state's sums, and of all that a group of states takes.
+template <class Real> [[nodiscard]] std::int64_t sum_numbers(const FeatureMap<Real>& map, std::int64_t value_width) {
+  return map.padded * ((value_width + 15) / 16 * 16);
+}
 template <class Real> [[nodiscard]] std::int64_t group_numbers(const FeatureMap<Real>& map, std::int64_t value_width) {
-  return group_nodes * (map.padded * ((value_width + 15) / 16 * 16 + 1) + 1);
+  return group_nodes * (sum_numbers(map, value_width) + map.padded + 1);
 }
 
 /// The heads of one call: `heads` of them from the plan's first_head on, `group` to a key head. Heads and gradients: of rows
@@ -42,7 +46,7 @@ public:
                 std::int64_t group, int workers)
       : plan_(plan), compiled_(compiled), engine_(engine), map_(map), value_width_(value_width),
         first_head_(first_head), heads_(heads), group_(group), workers_(workers),
-        size_(map.padded * ((value_width + 15) / 16 * 16)) {}
+        size_(sum_numbers(map, value_width)) {}
 
   /// head_of(h), rule_of(h): outputs and statistics hold what tiles have taken.
   template <class RuleOf, class HeadOf>
