@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The one command of the project: installs what is missing, builds, runs. `./do help` lists what it can do.
 set -euo pipefail
+from=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 say() { printf '%s\n' "$*" >&2; }
@@ -48,16 +49,23 @@ build_training() {
   compile release --target sightline_command sightline_train_command
 }
 
+# The command itself, where it was called from: that is what the names of files mean.
+sightline() {
+  local root=$PWD
+  cd "$from"
+  exec "$root/build/release/sightline" "$@"
+}
+
 command=${1:-help}
 [ $# -gt 0 ] && shift
 case "$command" in
   setup)    need build test train; say "everything is installed" ;;
   build)    build_command; say "build/release/sightline" ;;
-  certify|design|diff|check|import|explain|pattern|kernel|falsify|rules|target) build_command; exec build/release/sightline "$command" "$@" ;;
+  certify|design|diff|check|import|explain|pattern|kernel|falsify|rules|target) build_command; sightline "$command" "$@" ;;
   rate|approximate) # some of it is training
     case " $* " in *" mlp "*|*"=mlp "*|*" --verify "*) build_training ;; *) build_command ;; esac
-    exec build/release/sightline "$command" "$@" ;;
-  train|predict|evaluate|compare) build_training; exec build/release/sightline "$command" "$@" ;;
+    sightline "$command" "$@" ;;
+  train|predict|evaluate|compare) build_training; sightline "$command" "$@" ;;
   example)
     name=${1:-}
     [ $# -gt 0 ] && shift
