@@ -109,7 +109,7 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
                             const NearPairs<Real>& near, Real* scores, Real* products, Real* slopes) {
   constexpr int lanes = Lanes<Real>::count;
   const Vec<Real> factor = splat<Real>(rule.factor), zero{};
-  const Vec<Real> chained = splat<Real>(score_chain<Real>(kind, rule));
+  const Vec<Real> chained = splat<Real>(score_chain<Real>(rule));
   const bool biased = static_cast<bool>(bias.biases);
   const bool full = strip.full;
   for (int v = 0; v < vectors; ++v) {

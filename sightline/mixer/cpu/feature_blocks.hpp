@@ -14,12 +14,12 @@ namespace sightline::mixer::cpu {
 
 /// Whether sums of blocks are less work than their pairs, for features and values of these widths.
 [[nodiscard]] inline bool saves_work(const WholeReads& whole, std::int64_t features, std::int64_t value_width) {
-  constexpr double saving = 0.8, load = 0.2; // a state is added up from the caches: in products
+  constexpr double saving = 0.8, adding = 3.2; // a state that joins a sum costs as much as so many rows of a product
   const auto m = static_cast<double>(features), d = static_cast<double>(value_width);
   const double pairs = static_cast<double>(whole.pairs) * block_reads * tile_readers * (m + d);
   const double sums = static_cast<double>(whole.blocks) * block_reads * m * d +
                       static_cast<double>(whole.tiles) * tile_readers * m * d +
-                      static_cast<double>(whole.reads.nodes.size()) * 16 * load * m * d;
+                      static_cast<double>(whole.reads.nodes.size()) * adding * m * d;
   return sums < saving * pairs;
 }
 
@@ -29,9 +29,15 @@ template <class Real> struct StateRoom {
   Real* data = nullptr;
   std::int64_t groups = 1;
 };
-/// Numbers of a state's sums, and of all that a group of states takes.
+/// Numbers of a state's sums; group_numbers: of all that a group of states takes.
 template <class Real> [[nodiscard]] std::int64_t sum_numbers(const FeatureMap<Real>& map, std::int64_t value_width) {
   return map.padded * ((value_width + 15) / 16 * 16);
+}
+/// The k-th of states that lie side by side.
+template <class Real>
+[[nodiscard]] LinearState<Real> state_at(const LinearState<Real>& first, const FeatureMap<Real>& map,
+                                         std::int64_t value_width, std::int64_t k) {
+  return {first.sums + k * sum_numbers(map, value_width), first.totals + k * map.padded, first.exponent + k};
 }
 template <class Real> [[nodiscard]] std::int64_t group_numbers(const FeatureMap<Real>& map, std::int64_t value_width) {
   return group_nodes * (sum_numbers(map, value_width) + map.padded + 1);
@@ -45,8 +51,7 @@ public:
                 const FeatureMap<Real>& map, std::int64_t value_width, std::int64_t first_head, std::int64_t heads,
                 std::int64_t group, int workers)
       : plan_(plan), compiled_(compiled), engine_(engine), map_(map), value_width_(value_width),
-        first_head_(first_head), heads_(heads), group_(group), workers_(workers),
-        size_(sum_numbers(map, value_width)) {}
+        first_head_(first_head), heads_(heads), group_(group), workers_(workers) {}
 
   /// head_of(h), rule_of(h): outputs and statistics hold what tiles have taken.
   template <class RuleOf, class HeadOf>
@@ -105,17 +110,17 @@ private:
   class States {
   public:
     States(const FeatureBlocks& of, const StateRoom<Real>& room, std::int64_t trees, std::int64_t groups)
-        : size_(of.size_), padded_(of.map_.padded), nodes_(groups * group_nodes), first_{room.data} {
-      first_.totals = first_.sums + trees * nodes_ * size_;
-      first_.exponent = first_.totals + trees * nodes_ * padded_;
+        : of_(of), nodes_(groups * group_nodes), first_{room.data} {
+      first_.totals = first_.sums + trees * nodes_ * sum_numbers(of.map_, of.value_width_);
+      first_.exponent = first_.totals + trees * nodes_ * of.map_.padded;
     }
     [[nodiscard]] LinearState<Real> at(std::int64_t tree, std::int64_t node) const {
-      const std::int64_t k = tree * nodes_ + node;
-      return {first_.sums + k * size_, first_.totals + k * padded_, first_.exponent + k};
+      return state_at(first_, of_.map_, of_.value_width_, tree * nodes_ + node);
     }
 
   private:
-    std::int64_t size_, padded_, nodes_;
+    const FeatureBlocks& of_;
+    std::int64_t nodes_;
     LinearState<Real> first_;
   };
 
@@ -201,7 +206,6 @@ private:
   const FeatureMap<Real>& map_;
   std::int64_t value_width_, first_head_, heads_, group_;
   int workers_;
-  std::int64_t size_; // of a state's sums
 };
 
 } // namespace sightline::mixer::cpu

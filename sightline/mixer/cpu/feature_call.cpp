@@ -37,8 +37,10 @@ public:
         }
       }
     });
-    if (!is_small_)
-      kernel_ = kernel;
+    if (is_small_)
+      return;
+    kernel_ = kernel;
+    parts_ = {};
   }
 
   [[nodiscard]] bool belongs_to(const attention_kernel::Kernel& kernel) const {
@@ -86,7 +88,7 @@ std::shared_ptr<const FeatureNumbers> find_numbers(const attention_kernel::Kerne
   return recent.emplace_back(std::make_shared<FeatureNumbers>(kernel));
 }
 
-enum class Way { full, causal, tiles };
+enum class Way { full, causal, blocks, tiles };
 
 template <class Real> class FeatureAttention {
 public:
@@ -123,9 +125,8 @@ public:
     map_.packed = packed_.data();
     map_.rows = rows_.data();
     way_ = find_way();
-    by_blocks_ = way_ == Way::tiles && goes_by_blocks();
     map_.stride = map_.padded;
-    if (way_ != Way::tiles && map_.padded % 64 == 0)
+    if (is_linear() && map_.padded % 64 == 0)
       map_.stride += widest_lanes; // rows a power of two apart fall into few sets of the caches
     return true;
   }
@@ -139,12 +140,10 @@ public:
       own.resize(static_cast<std::size_t>(shape_.batch * shape_.heads * shape_.readers * 2));
       out.statistics = own.data();
     }
-    if (way_ == Way::tiles) {
-      if (!run_tiles(out, nullptr))
-        return false;
-    } else {
+    if (is_linear())
       run_linear(out, nullptr);
-    }
+    else if (!run_tiles(out, nullptr))
+      return false;
     if (rule_.normalised)
       WeakRows<Real>(plan_, rule_, shape_, in_, out, execution_).redo();
     return true;
@@ -158,12 +157,10 @@ public:
       reference::attend_backward(plan_, rule_, shape_, in_, out_, gradients, execution_);
       return true;
     }
-    if (way_ == Way::tiles) {
-      if (!run_tiles(out_, &gradients))
-        return false;
-    } else {
+    if (is_linear())
       run_linear(out_, &gradients);
-    }
+    else if (!run_tiles(out_, &gradients))
+      return false;
     if (rule_.normalised)
       weak.backward(gradients);
     if (redone && execution_.exact) {
@@ -183,14 +180,10 @@ private:
       engine_->make_canonical(view.at(k / tokens / heads, k / tokens % heads, k % tokens), width);
   }
 
-  // Pairs have nothing of their own, and sums over many reads may have any order.
-  [[nodiscard]] bool takes_sums() const {
-    return !execution_.exact && in_.bias == nullptr && rule_.slopes.empty();
-  }
-
-  // All heads alike, and enough tokens that the sums over features are less work than the pairs.
+  // All heads alike, and enough tokens that the sums over features are less work than the pairs; or tiles leave whole
+  // blocks of reads to their sums.
   [[nodiscard]] Way find_way() const {
-    if (!takes_sums())
+    if (execution_.exact || in_.bias != nullptr || !rule_.slopes.empty())
       return Way::tiles;
     const CompiledPlan& compiled = find_compiled(plan_);
     const auto all = [&](auto&& holds) {
@@ -207,21 +200,12 @@ private:
       return Way::full;
     if (static_cast<double>(shape_.reads) > 2 * enough && all([&](std::size_t r) { return compiled.is_causal[r]; }))
       return Way::causal;
-    return Way::tiles;
+    find_whole_reads(plan_, compiled);
+    return all([&](std::size_t r) { return saves_work(compiled.whole[r], map_.count, shape_.value_width); }) ? Way::blocks
+                                                                                                             : Way::tiles;
   }
 
-  // Tiles leave whole blocks of reads to their sums where that is less work.
-  [[nodiscard]] bool goes_by_blocks() const {
-    if (!takes_sums())
-      return false;
-    const CompiledPlan& compiled = find_compiled(plan_);
-    find_whole_reads(plan_, compiled);
-    for (std::int64_t h = 0; h < plan_.heads(); ++h) {
-      if (!saves_work(compiled.whole[plan_.relation_of(h)], map_.count, shape_.value_width))
-        return false;
-    }
-    return true;
-  }
+  [[nodiscard]] bool is_linear() const { return way_ == Way::full || way_ == Way::causal; }
 
   template <class T> static View<T> part(const View<T>& from, std::int64_t batch, std::int64_t head) {
     View<T> to = from;
@@ -245,19 +229,20 @@ private:
     const std::int64_t readers = at_once * group() * shape_.readers, reads = at_once * shape_.reads;
     const bool wants_queries = gradients != nullptr && gradients->query.data != nullptr,
                wants_keys = gradients != nullptr && gradients->key.data != nullptr;
+    const bool by_blocks = way_ == Way::blocks;
     // States of blocks, backward, lie where gradients of the other side's features come later or have been.
     const bool back = gradients != nullptr;
-    const std::int64_t of_group = by_blocks_ ? group_numbers(map_, shape_.value_width) : 0;
+    const std::int64_t of_group = by_blocks ? group_numbers(map_, shape_.value_width) : 0;
     const std::int64_t query_numbers = std::max(shape_.readers * stride, of_group), // of a head
                        key_numbers = std::max(shape_.reads * stride, of_group);
-    const std::int64_t groups = by_blocks_ ? find_groups(per_head, of_group) : 0; // forward, at a time
+    const std::int64_t groups = by_blocks ? find_groups(per_head, of_group) : 0; // forward, at a time
     const std::int64_t of_queries = at_once * group() * query_numbers, of_keys = at_once * key_numbers,
                        of_states = at_once * groups * of_group;
     Copies<Real, FeatureAttention> numbers((readers + reads) * (stride + 1) + (back ? of_queries + of_keys : of_states));
     Real *const queries = numbers.take(true, readers * stride), *const keys = numbers.take(true, reads * stride),
-                *const grad_queries = numbers.take(wants_queries || (back && by_blocks_), of_queries),
-                *const grad_keys = numbers.take(wants_keys || (back && by_blocks_), of_keys),
-                *const states = numbers.take(!back && by_blocks_, of_states),
+                *const grad_queries = numbers.take(wants_queries || (back && by_blocks), of_queries),
+                *const grad_keys = numbers.take(wants_keys || (back && by_blocks), of_keys),
+                *const states = numbers.take(!back && by_blocks, of_states),
                 *const query_exponents = numbers.take(true, readers), *const key_exponents = numbers.take(true, reads);
     if (gradients != nullptr && gradients->sink != nullptr)
       std::fill_n(gradients->sink, shape_.heads, Real(0));
@@ -266,6 +251,7 @@ private:
       std::fill_n(gradients->bias, shape_.heads * plan_.colours(), Real(0));
       biases.resize(static_cast<std::size_t>(at_once * group() * plan_.colours()));
     }
+    const CompiledPlan& compiled = find_compiled(plan_);
     for (std::int64_t b = 0; b < shape_.batch; ++b) {
       for (std::int64_t first = 0; first < shape_.key_heads; first += at_once) {
         const std::int64_t key_heads = std::min(at_once, shape_.key_heads - first), heads = key_heads * group();
@@ -296,10 +282,9 @@ private:
         AttentionOutputs<Real> to;
         to.out = part(out.out, b, first_head);
         to.statistics = out.statistics + (b * shape_.heads + first_head) * shape_.readers * 2;
-        const CompiledPlan& compiled = find_compiled(plan_);
         Call<Real> call(plan_, rule_, shape, in, to, execution_,
-                        {first_head, query_exponents, key_exponents, nullptr, by_blocks_ ? &compiled.rest : nullptr,
-                         by_blocks_ && wants_queries});
+                        {first_head, query_exponents, key_exponents, nullptr, by_blocks ? &compiled.rest : nullptr,
+                         by_blocks && wants_queries});
         if (!call.prepare())
           return false;
         const FeatureBlocks<Real> blocks(plan_, compiled, *engine_, map_, shape_.value_width, first_head, heads, group(),
@@ -316,7 +301,7 @@ private:
         };
         if (gradients == nullptr) {
           call.forward();
-          if (by_blocks_)
+          if (by_blocks)
             blocks.forward(rule_at, head_at, {states, groups});
           continue;
         }
@@ -332,7 +317,7 @@ private:
         inner.sink = gradients->sink == nullptr ? nullptr : sinks.data() + first_head;
         inner.bias = biases.empty() ? nullptr : biases.data();
         const auto gradients_at = [&](std::int64_t h) { return make_gradients(inner, 0, h, h / group()); };
-        if (by_blocks_ && wants_queries) {
+        if (by_blocks && wants_queries) {
           for_rows(heads, shape_.readers, [&](std::int64_t h, std::int64_t i, std::int64_t rows, void*) {
             std::fill_n(grad_queries + (h * shape_.readers + i) * stride, rows * stride, Real(0));
           });
@@ -357,7 +342,7 @@ private:
         };
         turn_back(query, static_cast<Real>(rule_.scale), queries, grad_queries, part(gradients->query, b, first_head),
                   heads, shape_.readers);
-        if (by_blocks_ && (wants_keys || inner.value.data != nullptr))
+        if (by_blocks && (wants_keys || inner.value.data != nullptr))
           blocks.backward_reads(rule_at, head_at, gradients_at, {grad_queries, query_numbers / of_group});
         turn_back(key, Real(1), keys, grad_keys, part(gradients->key, b, first), key_heads, shape_.reads);
       }
@@ -459,11 +444,11 @@ private:
   class States {
   public:
     States(const FeatureAttention& of, std::int64_t count)
-        : of_(of), size_(of.map_.padded * round_to(of.shape_.value_width, widest_lanes)),
+        : of_(of), size_(sum_numbers(of.map_, of.shape_.value_width)),
           sums_(static_cast<std::size_t>(count * size_)), totals_(static_cast<std::size_t>(count * of.map_.padded)),
           exponents_(static_cast<std::size_t>(count)) {}
     [[nodiscard]] LinearState<Real> at(std::int64_t k) {
-      return {sums_.data() + k * size_, totals_.data() + k * of_.map_.padded, exponents_.data() + k};
+      return state_at<Real>({sums_.data(), totals_.data(), exponents_.data()}, of_.map_, of_.shape_.value_width, k);
     }
     void clear(std::int64_t k) {
       std::fill_n(at(k).sums, size_, Real(0));
@@ -552,7 +537,6 @@ private:
   const Engine<Real>* engine_ = nullptr;
   int workers_ = 1;
   Way way_ = Way::tiles;
-  bool by_blocks_ = false;
   FeatureMap<Real> map_;
   std::vector<Real> packed_, rows_;
 };

@@ -17,8 +17,8 @@ template <class Real> [[nodiscard]] bool translate(const AttentionRule& rule, Ru
 /// The kernels' operation for that of an expression; none for dot products and what makes no number.
 [[nodiscard]] std::optional<Operation> find_operation(attention_kernel::Op op);
 
-/// A kernel written as an expression in x.y, |x|^2, |y|^2, |x - y|^2.
 enum class Names { none, allowed };
+/// A kernel written as an expression in x.y, |x|^2, |y|^2, |x - y|^2.
 template <class Real> class ProgramNumbers {
 public:
   /// False when the expression holds anything else, or is too long. `out` points into this object. Names::allowed: what

@@ -98,10 +98,7 @@ void linear_forward(const Rule<Real>& rule, const FeatureMap<Real>& map, const H
     head.statistics[i * 2] = no_exponent<Real>;
     head.statistics[i * 2 + 1] = 0;
   }
-  Stretches stretches(begin, end, head.reader_cut_begin, head.reader_cut_end);
-  std::int64_t first = 0;
-  int count = 0;
-  while (stretches.next(first, count)) {
+  for_stretches(begin, end, head.reader_cut_begin, head.reader_cut_end, [&](std::int64_t first, int count) {
     copy_rows<Real>(head.query + first * head.query_stride, head.query_stride, map.width, nullptr, rule.query_scale,
                     count, map.row_length, x);
     find_feature_block<Real>(map, x, count, queries, query_exponents);
@@ -160,7 +157,7 @@ void linear_forward(const Rule<Real>& rule, const FeatureMap<Real>& map, const H
     }
     if (causal)
       add_to_state<Real>(map, value_padded, count, keys, read_exponents, nullptr, values, state);
-  }
+  });
 }
 
 /// to [columns][rows] = from [rows][columns], whole vectors of both.
@@ -309,10 +306,7 @@ Real linear_backward(const Rule<Real>& rule, const FeatureMap<Real>& map, const 
   if (!causal)
     transpose_sums<Real>(state.sums, map.padded, value_padded, turned, map.stride);
   Real sink = 0;
-  Stretches stretches(begin, end, head.reader_cut_begin, head.reader_cut_end);
-  std::int64_t first = 0;
-  int count = 0;
-  while (stretches.next(first, count)) {
+  for_stretches(begin, end, head.reader_cut_begin, head.reader_cut_end, [&](std::int64_t first, int count) {
     copy_rows<Real>(head.query + first * head.query_stride, head.query_stride, map.width, nullptr, rule.query_scale,
                     count, map.row_length, x);
     find_feature_block<Real>(map, x, count, queries, query_exponents);
@@ -339,7 +333,7 @@ Real linear_backward(const Rule<Real>& rule, const FeatureMap<Real>& map, const 
                                    gradients.query + first * gradients.query_stride, gradients.query_stride, false);
     }
     add_out_rows<Real>(map, value_padded, count, queries, of, outs, back);
-  }
+  });
   return sink;
 }
 
@@ -376,9 +370,7 @@ void linear_columns(const Rule<Real>& rule, const FeatureMap<Real>& map, const H
   if (!causal)
     transpose_sums<Real>(back.sums, map.padded, value_padded, turned, map.stride);
   // Causal: from the last token to the first. The blocks are those of the forward pass.
-  std::int64_t starts_begin = begin, first = 0;
-  int count = 0;
-  const auto run = [&] {
+  const auto run = [&](std::int64_t first, int count) {
     copy_rows<Real>(head.key + first * head.key_stride, head.key_stride, map.width, nullptr, Real(1), count,
                     map.row_length, key_rows);
     find_feature_block<Real>(map, key_rows, count, keys, read_exponents);
@@ -415,19 +407,16 @@ void linear_columns(const Rule<Real>& rule, const FeatureMap<Real>& map, const H
     }
   };
   if (!causal) {
-    Stretches stretches(begin, end, head.read_cut_begin, head.read_cut_end);
-    while (stretches.next(first, count))
-      run();
+    for_stretches(begin, end, head.read_cut_begin, head.read_cut_end, run);
     return;
   }
   // Only tokens below a length exist in a causal call: one stretch, cut into the forward pass' blocks.
   std::int64_t stop = end;
   if (head.read_cut_begin < head.read_cut_end && stop > head.read_cut_begin)
     stop = head.read_cut_begin;
-  while (stop > starts_begin) {
-    first = starts_begin + (stop - 1 - starts_begin) / feature_rows * feature_rows;
-    count = static_cast<int>(stop - first);
-    run();
+  while (stop > begin) {
+    const std::int64_t first = begin + (stop - 1 - begin) / feature_rows * feature_rows;
+    run(first, static_cast<int>(stop - first));
     stop = first;
   }
 }

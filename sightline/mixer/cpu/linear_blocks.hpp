@@ -94,15 +94,10 @@ void block_state(const FeatureMap<Real>& map, const Head<Real>& head, std::int64
   Arena arena(workspace);
   Real* const values = arena.take<Real>(feature_rows * value_padded);
   clear_state<Real>(map, value_padded, state);
-  Stretches stretches(begin, end, head.read_cut_begin, head.read_cut_end);
-  std::int64_t first = 0;
-  int count = 0;
-  while (stretches.next(first, count)) {
-    copy_rows<Real>(head.value + first * head.value_stride, head.value_stride, head.value_width, nullptr, Real(1),
-                    count, value_padded, values);
-    add_to_state<Real>(map, value_padded, count, head.key + first * head.key_stride, head.read_exponents + first,
-                       nullptr, values, state);
-  }
+  for_stretches(begin, end, head.read_cut_begin, head.read_cut_end, [&](std::int64_t first, int count) {
+    add_reads<Real>(map, head, first, count, head.key + first * head.key_stride, head.read_exponents + first, values,
+                    state);
+  });
 }
 
 /// Readers begin .. end - 1, whose outputs and statistics hold all other reads, read a list's as well.
@@ -114,10 +109,7 @@ void block_forward(const Rule<Real>& rule, const FeatureMap<Real>& map, const He
   Arena arena(workspace);
   Real* const sums = arena.take<Real>(feature_rows * value_padded);
   const StateSum<Real> all(arena, map, value_padded, list, false);
-  Stretches stretches(begin, end, head.reader_cut_begin, head.reader_cut_end);
-  std::int64_t first = 0;
-  int count = 0;
-  while (stretches.next(first, count)) {
+  for_stretches(begin, end, head.reader_cut_begin, head.reader_cut_end, [&](std::int64_t first, int count) {
     const Real* const queries = head.query + first * head.query_stride;
     multiply_deep<Real>(count, value_padded / lanes, map.count, queries, head.query_stride, all.state.sums,
                         value_padded, sums, value_padded, false);
@@ -150,7 +142,7 @@ void block_forward(const Rule<Real>& rule, const FeatureMap<Real>& map, const He
       for (std::int64_t k = 0; k < head.value_width; ++k)
         out[k] = out[k] * keep + sums[i * value_padded + k] * take;
     }
-  }
+  });
 }
 
 /// Adds to the gradients of the features of readers begin .. end - 1 what comes through a list's reads.
@@ -164,14 +156,11 @@ void block_queries(const Rule<Real>& rule, const FeatureMap<Real>& map, const He
   Real* const shifted = arena.take<Real>(feature_rows * value_padded);
   const StateSum<Real> all(arena, map, value_padded, list, true);
   OutRows<Real> of;
-  Stretches stretches(begin, end, head.reader_cut_begin, head.reader_cut_end);
-  std::int64_t first = 0;
-  int count = 0;
-  while (stretches.next(first, count)) {
+  for_stretches(begin, end, head.reader_cut_begin, head.reader_cut_end, [&](std::int64_t first, int count) {
     take_out_rows<Real>(rule, head, gradients, first, count, value_padded, of, rows);
     find_query_slopes<Real>(map, all.state, of, count, rows, value_padded, all.turned, shifted,
                             gradients.query + first * gradients.query_stride, true);
-  }
+  });
 }
 
 /// The state of readers begin .. end - 1, of one tile.
@@ -184,13 +173,10 @@ void block_readers(const Rule<Real>& rule, const FeatureMap<Real>& map, const He
   Real* const rows = arena.take<Real>(feature_rows * value_padded);
   OutRows<Real> of;
   clear_state<Real>(map, value_padded, back);
-  Stretches stretches(begin, end, head.reader_cut_begin, head.reader_cut_end);
-  std::int64_t first = 0;
-  int count = 0;
-  while (stretches.next(first, count)) {
+  for_stretches(begin, end, head.reader_cut_begin, head.reader_cut_end, [&](std::int64_t first, int count) {
     take_out_rows<Real>(rule, head, gradients, first, count, value_padded, of, rows);
     add_out_rows<Real>(map, value_padded, count, head.query + first * head.query_stride, of, rows, back);
-  }
+  });
 }
 
 /// Adds to the gradients of the features and values of reads begin .. end - 1, at most a block, what a list's readers
@@ -205,10 +191,7 @@ void block_columns(const FeatureMap<Real>& map, const Head<Real>& head, const Gr
   Real* const value_sums = arena.take<Real>(feature_rows * value_padded);
   Real* const slopes = arena.take<Real>(feature_rows * map.stride);
   const StateSum<Real> all(arena, map, value_padded, list, true);
-  Stretches stretches(begin, end, head.read_cut_begin, head.read_cut_end);
-  std::int64_t first = 0;
-  int count = 0;
-  while (stretches.next(first, count)) {
+  for_stretches(begin, end, head.read_cut_begin, head.read_cut_end, [&](std::int64_t first, int count) {
     copy_rows<Real>(head.value + first * head.value_stride, head.value_stride, head.value_width, nullptr, Real(1),
                     count, value_padded, values);
     find_read_slopes<Real>(map, all.state, count, head.key + first * head.key_stride, head.read_exponents + first,
@@ -225,7 +208,7 @@ void block_columns(const FeatureMap<Real>& map, const Head<Real>& head, const Gr
           store<Real>(to + f, load<Real>(to + f) + load<Real>(slopes + j * map.stride + f));
       }
     }
-  }
+  });
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

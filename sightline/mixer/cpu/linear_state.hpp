@@ -5,28 +5,22 @@
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
-/// Stretches of at most feature_rows vertices of [begin, end) that exist, one after the other.
-class Stretches {
-public:
-  Stretches(std::int64_t begin, std::int64_t end, std::int64_t cut_begin, std::int64_t cut_end)
-      : at_(begin), end_(end), cut_begin_(cut_begin), cut_end_(cut_end) {}
-  bool next(std::int64_t& first, int& count) {
-    if (at_ >= cut_begin_ && at_ < cut_end_)
-      at_ = cut_end_;
-    if (at_ >= end_)
-      return false;
-    std::int64_t stop = at_ + feature_rows < end_ ? at_ + feature_rows : end_;
-    if (at_ < cut_begin_ && cut_begin_ < cut_end_ && stop > cut_begin_)
-      stop = cut_begin_;
-    first = at_;
-    count = static_cast<int>(stop - at_);
-    at_ = stop;
-    return true;
+/// take(first, count) for stretches of at most feature_rows vertices of [begin, end) that exist, one after the other.
+template <class Take>
+SIGHTLINE_INLINE void for_stretches(std::int64_t begin, std::int64_t end, std::int64_t cut_begin, std::int64_t cut_end,
+                                    Take take) {
+  for (std::int64_t at = begin;;) {
+    if (at >= cut_begin && at < cut_end)
+      at = cut_end;
+    if (at >= end)
+      return;
+    std::int64_t stop = at + feature_rows < end ? at + feature_rows : end;
+    if (at < cut_begin && cut_begin < cut_end && stop > cut_begin)
+      stop = cut_begin;
+    take(at, static_cast<int>(stop - at));
+    at = stop;
   }
-
-private:
-  std::int64_t at_, end_, cut_begin_, cut_end_;
-};
+}
 
 template <class Real> SIGHTLINE_INLINE Real power_of_two(Real exponent) { return exp2<Real>(splat<Real>(exponent))[0]; }
 
@@ -79,6 +73,16 @@ void add_to_state(const FeatureMap<Real>& map, std::int64_t value_padded, int co
   }
 }
 
+/// Adds reads first .. first + count - 1, whose features are given. values: as many rows of workspace.
+template <class Real>
+void add_reads(const FeatureMap<Real>& map, const Head<Real>& head, std::int64_t first, int count, const Real* features,
+               const Real* exponents, Real* values, const LinearState<Real>& s) {
+  const std::int64_t value_padded = round_up(head.value_width, 16);
+  copy_rows<Real>(head.value + first * head.value_stride, head.value_stride, head.value_width, nullptr, Real(1), count,
+                  value_padded, values);
+  add_to_state<Real>(map, value_padded, count, features, exponents, nullptr, values, s);
+}
+
 template <class Real>
 void linear_collect(const FeatureMap<Real>& map, const Head<Real>& head, std::int64_t begin, std::int64_t end,
                     const LinearState<Real>& state, void* workspace) {
@@ -89,17 +93,12 @@ void linear_collect(const FeatureMap<Real>& map, const Head<Real>& head, std::in
   Real* const values = arena.take<Real>(feature_rows * value_padded);
   Real exponents[feature_rows];
   clear_state<Real>(map, value_padded, state);
-  Stretches stretches(begin, end, head.read_cut_begin, head.read_cut_end);
-  std::int64_t first = 0;
-  int count = 0;
-  while (stretches.next(first, count)) {
+  for_stretches(begin, end, head.read_cut_begin, head.read_cut_end, [&](std::int64_t first, int count) {
     copy_rows<Real>(head.key + first * head.key_stride, head.key_stride, map.width, nullptr, Real(1), count,
                     map.row_length, x);
     find_feature_block<Real>(map, x, count, features, exponents);
-    copy_rows<Real>(head.value + first * head.value_stride, head.value_stride, head.value_width, nullptr, Real(1),
-                    count, value_padded, values);
-    add_to_state<Real>(map, value_padded, count, features, exponents, nullptr, values, state);
-  }
+    add_reads<Real>(map, head, first, count, features, exponents, values, state);
+  });
 }
 
 template <class Real>

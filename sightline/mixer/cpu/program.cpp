@@ -50,7 +50,7 @@ public:
     }
     std::int32_t& known = known_[static_cast<std::size_t>(of)];
     if (known < 0)
-      known = translate_step(from_.steps[static_cast<std::size_t>(of - 3)]);
+      known = translate_step(*step_of(of));
     return known;
   }
   std::int32_t constant(double value) {
@@ -75,26 +75,25 @@ public:
   static constexpr std::int32_t first_constant = 1000, first_result = 100000;
   /// slot = c x.y, or c |x - y|^2 where `distance`: c.
   [[nodiscard]] std::optional<double> factor_of(std::int32_t of, bool distance) const {
-    if (of >= 3) {
-      const ScalarProgram::Step& step = from_.steps[static_cast<std::size_t>(of - 3)];
-      if (const auto scaled = scaling(step)) {
+    if (const ScalarProgram::Step* const step = step_of(of)) {
+      if (const auto scaled = scaling(*step)) {
         const auto rest = factor_of(scaled->second, distance);
         return rest ? std::optional(scaled->first * *rest) : std::nullopt;
       }
-      return distance && step.op == Op::relu ? distance_of(step) : std::nullopt;
+      return distance && step->op == Op::relu ? distance_of(*step) : std::nullopt;
     }
     return of == 0 && !distance ? std::optional(1.0) : std::nullopt;
   }
   /// slot = c |x - y|: c.
   [[nodiscard]] std::optional<double> root_factor_of(std::int32_t of) const {
-    if (of < 3)
+    const ScalarProgram::Step* const step = step_of(of);
+    if (step == nullptr)
       return std::nullopt;
-    const ScalarProgram::Step& step = from_.steps[static_cast<std::size_t>(of - 3)];
-    if (const auto scaled = scaling(step)) {
+    if (const auto scaled = scaling(*step)) {
       const auto rest = root_factor_of(scaled->second);
       return rest ? std::optional(scaled->first * *rest) : std::nullopt;
     }
-    const auto inner = step.op == Op::sqrt ? factor_of(step.left, true) : std::nullopt;
+    const auto inner = step->op == Op::sqrt ? factor_of(step->left, true) : std::nullopt;
     return inner ? std::optional(std::sqrt(*inner)) : std::nullopt;
   }
   /// slot = k (1 + factor |x - y|^2)^p, p = -1/2 (is_root) or -1, k and factor above 0; is_one: k = 1.
@@ -103,30 +102,28 @@ public:
     bool is_root = false, is_one = false;
   };
   [[nodiscard]] std::optional<Reciprocal> reciprocal_of(std::int32_t of) const {
-    if (of < 3)
+    const ScalarProgram::Step* const step = step_of(of);
+    if (step == nullptr)
       return std::nullopt;
-    const ScalarProgram::Step& step = from_.steps[static_cast<std::size_t>(of - 3)];
     double k = 1, power = -1;
-    std::int32_t base = step.right;
-    if (step.op == Op::power) {
-      power = number_of(step.right).value_or(0);
-      base = step.left;
-    } else if (step.op == Op::divide && number_of(step.left)) {
-      k = *number_of(step.left);
-      const ScalarProgram::Step below = base < 3 ? ScalarProgram::Step() : from_.steps[static_cast<std::size_t>(base - 3)];
-      if (below.op == Op::sqrt || below.op == Op::power) {
-        power = below.op == Op::sqrt ? -0.5 : -number_of(below.right).value_or(0);
-        base = below.left;
+    std::int32_t base = step->right;
+    if (step->op == Op::power) {
+      power = number_of(step->right).value_or(0);
+      base = step->left;
+    } else if (step->op == Op::divide && number_of(step->left)) {
+      k = *number_of(step->left);
+      const ScalarProgram::Step* const below = step_of(base);
+      if (below != nullptr && (below->op == Op::sqrt || below->op == Op::power)) {
+        power = below->op == Op::sqrt ? -0.5 : -number_of(below->right).value_or(0);
+        base = below->left;
       }
     } else {
       return std::nullopt;
     }
-    if (base < 3 || !(k > 0) || (power != -1 && power != -0.5))
+    const ScalarProgram::Step* const sum = step_of(base);
+    if (sum == nullptr || sum->op != Op::add || !(k > 0) || (power != -1 && power != -0.5))
       return std::nullopt;
-    const ScalarProgram::Step& sum = from_.steps[static_cast<std::size_t>(base - 3)];
-    if (sum.op != Op::add)
-      return std::nullopt;
-    for (const auto& [number, rest] : {std::pair(sum.left, sum.right), std::pair(sum.right, sum.left)}) {
+    for (const auto& [number, rest] : {std::pair(sum->left, sum->right), std::pair(sum->right, sum->left)}) {
       const auto c = number_of(number), a = factor_of(rest, true);
       if (c && a && *c > 0 && *a > 0)
         return Reciprocal{*a / *c, power == -0.5, k == 1 && *c == 1};
@@ -161,10 +158,13 @@ private:
   struct Linear {
     double dot = 0, reader = 0, read = 0;
   };
+  /// The step that makes a slot; null: an input.
+  [[nodiscard]] const ScalarProgram::Step* step_of(std::int32_t of) const {
+    return of < 3 ? nullptr : &from_.steps[static_cast<std::size_t>(of - 3)];
+  }
   [[nodiscard]] std::optional<double> number_of(std::int32_t of) const {
-    if (of < 3 || from_.steps[static_cast<std::size_t>(of - 3)].op != Op::number)
-      return std::nullopt;
-    return from_.steps[static_cast<std::size_t>(of - 3)].value;
+    const ScalarProgram::Step* const step = step_of(of);
+    return step != nullptr && step->op == Op::number ? std::optional(step->value) : std::nullopt;
   }
   /// A number times another slot: both.
   [[nodiscard]] std::optional<std::pair<double, std::int32_t>> scaling(const ScalarProgram::Step& step) const {
@@ -178,9 +178,10 @@ private:
     return left ? std::optional(std::pair(*left, step.right)) : std::nullopt;
   }
   [[nodiscard]] std::optional<Linear> linear(std::int32_t of) const {
-    if (of < 3)
+    const ScalarProgram::Step* const made = step_of(of);
+    if (made == nullptr)
       return Linear{of == 0 ? 1.0 : 0.0, of == 1 ? 1.0 : 0.0, of == 2 ? 1.0 : 0.0};
-    const ScalarProgram::Step& step = from_.steps[static_cast<std::size_t>(of - 3)];
+    const ScalarProgram::Step& step = *made;
     if (const auto scaled = scaling(step)) {
       const auto rest = linear(scaled->second);
       return rest ? std::optional(Linear{scaled->first * rest->dot, scaled->first * rest->reader,

@@ -139,7 +139,7 @@ __attribute__((noinline)) void reverse_step(const ProgramStep<Real>& step, int c
   const auto right = [&](auto&& f) { each(slots.right_slope, slots.writes_right, f); };
 #define SIGHTLINE_CASE(name)                                                                                           \
   case Operation::name:                                                                                                \
-    left([&](std::ptrdiff_t at, Vec<Real> g) {                                                       \
+    left([&](std::ptrdiff_t at, Vec<Real> g) {                                                                         \
       return g * derive<Real, Operation::name>(step, load<Real>(slots.left + at), load<Real>(slots.result + at));      \
     });                                                                                                                \
     break;

@@ -11,7 +11,7 @@ namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 template <class Real> void find_arc_slopes(const Rule<Real>& rule, int count, ArcSpace<Real>& space) {
   constexpr int lanes = Lanes<Real>::count;
   const bool exponents = is_exponent(rule.weight), root = rule.weight == Weight::exponential_root;
-  const Vec<Real> zero{}, chained = splat<Real>(score_chain<Real>(rule.weight, rule));
+  const Vec<Real> zero{}, chained = splat<Real>(score_chain<Real>(rule));
   for (int a = 0; a < count; a += lanes) {
     Vec<Real> s = load<Real>(space.scores + a), weight, slope;
     const Vec<Real> scale = load<Real>(space.scales + a);
@@ -257,7 +257,7 @@ void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const G
     add_parts<Real>(space.parts, padded, space.products);
     if (head.arc_weights != nullptr) {
       take_weights<Real>(group, head.arc_weights + list.offsets[first], space.scores);
-      const Vec<Real> chained = splat<Real>(score_chain<Real>(rule.weight, rule));
+      const Vec<Real> chained = splat<Real>(score_chain<Real>(rule));
       for (int a = 0; a < padded; a += lanes)
         store<Real>(space.scales + a, load<Real>(space.scores + a) * chained);
     } else {

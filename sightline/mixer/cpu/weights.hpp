@@ -17,10 +17,10 @@ constexpr bool is_reciprocal(Weight weight) {
 }
 /// What the derivative by the score is times, for weights of their exponent or of factor times the score, and lengths of
 /// differences.
-template <class Real> SIGHTLINE_INLINE Real score_chain(Weight weight, const Rule<Real>& rule) {
-  const Real chain = is_exponent(weight)     ? rule.factor * Real(0.69314718055994530942)
-                     : is_reciprocal(weight) ? rule.factor
-                                             : Real(1);
+template <class Real> SIGHTLINE_INLINE Real score_chain(const Rule<Real>& rule) {
+  const Real chain = is_exponent(rule.weight)     ? rule.factor * Real(0.69314718055994530942)
+                     : is_reciprocal(rule.weight) ? rule.factor
+                                                  : Real(1);
   return rule.score == Score::distance ? 2 * chain : chain;
 }
 /// The weight holds a power of two whose exponent may be any number: rows keep their largest.
