@@ -195,7 +195,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       row[k] = 0;
   }
   if (!knows)
-    pack_lanes<Real>(out_rows, value_length, active, value_width, outs);
+    pack_lanes<Real>(out_rows, value_length, active, value_width, outs, Real(1), tile.readers);
   for (std::int64_t k = 0; k < width * tile_readers && !tile.again; ++k)
     sums[k] = 0;
   const bool rows_non_finite = has_non_finite<Real>(query_rows, length * tile_readers) ||
@@ -281,9 +281,9 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       }
       bias.collect(strip, ones);
       if (tile.again) { // what readers want was taken in the first turn
-      } else if (is_all && !distance && !along_readers && active == touched &&
-                 gather_rows_alone<Real>(strip, tile.readers, width, keys, key_stride, products, sums, &ahead)) {
+      } else if (is_all && strip.full && !distance && !along_readers && active == touched && width % lanes == 0) {
         by_rows = true;
+        gather_by_rows<Real>(strip, tile.readers, width, keys, key_stride, products, nullptr, sums, width, &ahead);
       } else if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
         gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, tile_readers, sums);
       } else {

@@ -115,9 +115,9 @@ template <class Real> struct Rule {
 struct ColourRun {
   std::int32_t first = 0, last = 0, step = 1, colour = 0, colour_step = 0;
 };
-/// The runs of one reader's row.
+/// The runs of one reader's row. Without a value of its own: every tile has space for those of its readers.
 struct ColourSpan {
-  const ColourRun *begin = nullptr, *end = nullptr;
+  const ColourRun *begin, *end;
 };
 
 /// Biases by colour, and slopes that count between tokens, where they depend on more than i - j. Base 2.

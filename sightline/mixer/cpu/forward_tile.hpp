@@ -170,7 +170,7 @@ SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& hea
                                    std::uint64_t active, Real* rows, Real* to) {
   if (rows == nullptr) {
     pack_lanes<Real>(head.query + tile.first_reader * head.query_stride, head.query_stride, active, head.width, to,
-                     rule.query_scale);
+                     rule.query_scale, tile.readers);
     return;
   }
   const std::int64_t padded = row_stride<Real>(head.width);
@@ -187,7 +187,7 @@ SIGHTLINE_INLINE void pack_queries(const Rule<Real>& rule, const Head<Real>& hea
       row[k] = 0;
   }
   if (to != nullptr)
-    pack_lanes<Real>(rows, padded, active, head.width, to);
+    pack_lanes<Real>(rows, padded, active, head.width, to, Real(1), tile.readers);
 }
 /// Forward, rows are wanted where they are prepared, or squared for a program.
 template <class Real> SIGHTLINE_INLINE bool wants_query_rows(const Rule<Real>& rule) {
@@ -214,10 +214,8 @@ template <class Real> struct ProgramScores {
     distances = arena.take<Real>(rule.program == nullptr ? 0 : strip_columns * tile_readers);
     reader_squares = arena.take<Real>(tile_readers);
     read_squares = arena.take<Real>(strip_columns);
-    for (int i = 0; i < tile_readers; ++i)
-      reader_squares[i] = rule.program != nullptr && i < readers && rule.program->uses[1]
-                              ? square_row<Real>(rows + i * padded, width)
-                              : Real(0);
+    for (int i = 0; i < tile_readers && rule.program != nullptr; ++i)
+      reader_squares[i] = i < readers && rule.program->uses[1] ? square_row<Real>(rows + i * padded, width) : Real(0);
   }
   void find(const Program<Real>& program, const Strip& strip, int readers, std::int64_t width, const Real* keys,
             std::ptrdiff_t stride, const Real* queries, Real* scores, Ahead* ahead) {
@@ -326,13 +324,32 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     store<Real>(total, load<Real>(total) * shrink);
   };
 
+  // What sums are times, to `top`.
+  const auto find_factors = [&]() {
+    for (int v = 0; v < vectors; ++v) {
+      const Vec<Real> most = load<Real>(all_largest + v * lanes);
+      Vec<Real> factor = splat<Real>(1);
+      if (rule.normalised) {
+        Vec<Real> below = load<Real>(all_totals + v * lanes);
+        if (rule.has_extra)
+          below += exp2_shifted<Real>(splat<Real>(rule.extra) - load<Real>(own + v * lanes), most); // its bits do not depend on `most`
+        factor = below == splat<Real>(0) ? Vec<Real>{} : splat<Real>(1) / below;
+      } else if (exponents) {
+        factor = exp2<Real>(most + load<Real>(own + v * lanes));
+      }
+      store<Real>(top + v * lanes, factor);
+    }
+  };
+
   Ahead ahead = rows_ahead(head, tile, head.out, head.out_stride, head.value_width);
-  bool is_first = true, by_rows = false; // sums [reader][width]
+  Real* const out = head.out + tile.first_reader * head.out_stride;
+  bool is_first = true, by_rows = false; // by_rows: outputs are written by now
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   while (source.next(strip)) {
     const int first_phase = strip.centre ? 0 : strip.phase, last_phase = strip.centre ? most_phases : strip.phase + 1;
-    const bool alone = is_first && !strip.centre && source.is_at_end();
+    const bool alone = is_first && strip.full && !strip.centre && strip.phase == 0 && head.value_width % lanes == 0 &&
+                       source.is_at_end();
     is_first = false;
     Real* const sums = all_sums + strip.phase * sum_size;
     Real unused[tile_readers] = {};
@@ -412,8 +429,11 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     if (strip.centre) {
       gather_centre<Real>(strip, tile.first_reader, vectors, head.value_width, values, value_stride, scores,
                           scores + tile_readers * tile_readers, add, all_sums, all_totals);
-    } else if (alone && gather_rows_alone<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, sums, &ahead)) {
+    } else if (alone) {
       by_rows = true;
+      find_factors();
+      gather_by_rows<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, top, out,
+                           head.out_stride, &ahead);
     } else if (!strip.full && strip_has_non_finite<Real>(values, value_stride, strip.count, head.value_width)) {
       gather_carefully<Real>(strip, vectors, head.value_width, values, value_stride, scores, tile_readers, sums);
     } else {
@@ -436,27 +456,11 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     store<Real>(largest + v * lanes, most);
     store<Real>(total + v * lanes, load<Real>(total + v * lanes) * shrink + load<Real>(total + tile_readers + v * lanes) * shrink_two);
   }
-  for (int v = 0; v < vectors; ++v) {
-    const Vec<Real> most = load<Real>(largest + v * lanes);
-    Vec<Real> factor = splat<Real>(1);
-    if (rule.normalised) {
-      Vec<Real> below = load<Real>(total + v * lanes);
-      if (rule.has_extra)
-        below += exp2_shifted<Real>(splat<Real>(rule.extra) - load<Real>(own + v * lanes), most); // its bits do not depend on `most`
-      factor = below == splat<Real>(0) ? Vec<Real>{} : splat<Real>(1) / below;
-    } else if (exponents) {
-      factor = exp2<Real>(most + load<Real>(own + v * lanes));
-    }
-    store<Real>(top + v * lanes, factor);
+  if (!by_rows) {
+    find_factors();
+    unpack_lanes<Real>(sums, top, tile.readers, head.value_width, out, head.out_stride,
+                       {has_sides ? sums + sum_size : nullptr, shrinks[0], shrinks[1]});
   }
-  for (int i = 0; by_rows && i < tile.readers; ++i) {
-    Real* const to = head.out + (tile.first_reader + i) * head.out_stride;
-    for (std::int64_t k = 0; k < head.value_width; k += lanes)
-      store<Real>(to + k, load<Real>(sums + i * head.value_width + k) * splat<Real>(top[i]));
-  }
-  if (!by_rows)
-    unpack_lanes<Real>(sums, top, tile.readers, head.value_width, head.out + tile.first_reader * head.out_stride,
-                       head.out_stride, {has_sides ? sums + sum_size : nullptr, shrinks[0], shrinks[1]});
   for (int i = 0; rule.canonical && i < tile.readers; ++i)
     make_canonical<Real>(head.out + (tile.first_reader + i) * head.out_stride, head.value_width);
   for (int i = 0; i < tile.readers; ++i) { // readers that do not exist

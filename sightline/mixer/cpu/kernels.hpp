@@ -5,6 +5,7 @@
 #include "sightline/mixer/cpu/backward_tile.hpp"
 #include "sightline/mixer/cpu/forward_tile.hpp"
 #include "sightline/mixer/cpu/linear_blocks.hpp"
+#include "sightline/mixer/cpu/lone_reader.hpp"
 #include "sightline/mixer/cpu/rotate_rows.hpp"
 #include "sightline/mixer/cpu/row_maps.hpp"
 #include "sightline/mixer/cpu/rows.hpp"
@@ -80,7 +81,7 @@ template <class Real> void rank_keys(const Real* keys, int count, std::int32_t* 
 
 template <class Real> constexpr Engine<Real> make_engine() {
   return {
-      &workspace_bytes<Real>,   &forward_tile<Real>,     &backward_tile<Real>,    &forward_rows<Real>,
+      &workspace_bytes<Real>,   &forward_readers<Real>,  &backward_tile<Real>,    &forward_rows<Real>,
       &backward_rows<Real>,     &backward_columns<Real>, &select_tile<Real>, &select_rows<Real>, &find_features<Real>,    &feature_gradient<Real>,
       &linear_bytes<Real>,      &linear_collect<Real>,   &linear_add<Real>,       &linear_forward<Real>,
       &linear_backward<Real>,   &linear_columns<Real>,   &block_bytes<Real>,      &block_sum<Real>,

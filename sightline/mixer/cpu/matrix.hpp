@@ -17,10 +17,11 @@ inline constexpr int block_rows = 4, block_vectors = 2;
 
 template <int number> struct Constant { static constexpr int value = number; };
 
-/// Rows that are wanted soon, fetched a few at a time between blocks of a product: what a tile reads first would else
-/// be waited for while nothing is computed.
+/// Rows that are wanted soon, fetched a few at a time within a product: what a tile reads first would else be waited for while
+/// nothing is computed.
 class Ahead {
 public:
+  static constexpr int stretch = 16; ///< of a product's depth, from one step to the next
   void add(const void* first, std::ptrdiff_t stride_bytes, std::int64_t row_bytes, std::int64_t rows) {
     if (first != nullptr && lists_ < most)
       list_[lists_++] = {static_cast<const char*>(first), stride_bytes, row_bytes, rows};
@@ -41,9 +42,9 @@ public:
 
 private:
   static constexpr int most = 8;
-  /// A tile of one strip of 64 reads has 20 steps for 256 rows (outputs, queries, keys, values); of 24 rows and more the
-  /// products wait (docs/mixers-speed.md).
-  static constexpr int rows_a_step = 16;
+  /// A tile of one strip of 64 reads has 80 steps for 256 rows (outputs, queries, keys, values). Of more rows at once, and
+  /// fewer times, the products wait (docs/mixers-speed.md).
+  static constexpr int rows_a_step = 4;
   struct List {
     const char* first;
     std::ptrdiff_t stride;
@@ -56,11 +57,11 @@ private:
 
 enum class Along { k, rows }; ///< where neighbours in memory of A lie: A[row][k] or A[k][row]
 
-/// order: null, or which k comes at each place.
+/// order: null, or which k comes at each place. factors: null, or what the rows of C are times in the end.
 template <class Real, int rows, int vectors, Along along, bool ordered = false>
 SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_stride, const Real* b,
                                      std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add,
-                                     const std::int32_t* order = nullptr) {
+                                     const Real* factors, Ahead* ahead, const std::int32_t* order = nullptr) {
   constexpr int lanes = Lanes<Real>::count;
   Vec<Real> sum[rows][vectors];
   if (add) {
@@ -79,6 +80,8 @@ SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_
     }
   }
   for (int k = 0; k < depth; ++k) {
+    if (ahead != nullptr && k % Ahead::stretch == 0)
+      ahead->step();
     const Real* const left_at = ordered ? a + order[k] * (along == Along::k ? 1 : a_stride) : a;
     const Real* const right_at = ordered ? b + order[k] * b_stride : b;
     Vec<Real> right[vectors];
@@ -97,6 +100,14 @@ SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_
       b += b_stride;
     }
   }
+  if (factors != nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v)
+        sum[r][v] *= splat<Real>(factors[r]);
+    }
+  }
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 16
@@ -107,68 +118,65 @@ SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_
 
 template <class Real, int rows, Along along>
 SIGHTLINE_INLINE void multiply_vectors(int vectors, int depth, const Real* a, std::ptrdiff_t a_stride, const Real* b,
-                                       std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add) {
+                                       std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add,
+                                       const Real* factors, Ahead* ahead) {
   constexpr int lanes = Lanes<Real>::count;
   int v = 0;
-  for (; v + block_vectors <= vectors; v += block_vectors) {
-    multiply_block<Real, rows, block_vectors, along>(depth, a, a_stride, b + v * lanes, b_stride, c + v * lanes,
-                                                     c_stride, add);
-  }
+  const auto run = [&]<int count>() SIGHTLINE_INLINE_HERE {
+    multiply_block<Real, rows, count, along>(depth, a, a_stride, b + v * lanes, b_stride, c + v * lanes, c_stride, add,
+                                             factors, v == 0 ? ahead : nullptr);
+  };
+  for (; v + block_vectors <= vectors; v += block_vectors)
+    run.template operator()<block_vectors>();
   switch (vectors - v) {
   case 3:
     if constexpr (block_vectors > 3)
-      multiply_block<Real, rows, 3, along>(depth, a, a_stride, b + v * lanes, b_stride, c + v * lanes, c_stride, add);
+      run.template operator()<3>();
     break;
   case 2:
     if constexpr (block_vectors > 2)
-      multiply_block<Real, rows, 2, along>(depth, a, a_stride, b + v * lanes, b_stride, c + v * lanes, c_stride, add);
+      run.template operator()<2>();
     break;
-  case 1:
-    multiply_block<Real, rows, 1, along>(depth, a, a_stride, b + v * lanes, b_stride, c + v * lanes, c_stride, add);
-    break;
-  default:
-    break;
+  case 1: run.template operator()<1>(); break;
+  default: break;
   }
 }
 
-/// C [rows, vectors] (+)= A [rows, depth] B [depth, vectors]; strides in numbers.
+/// C [rows, vectors] (+)= A [rows, depth] B [depth, vectors]; strides in numbers. factors: null, or what the rows of C are
+/// times in the end.
 template <class Real, Along along>
 __attribute__((noinline)) void multiply(int rows, int vectors, int depth, const Real* a, std::ptrdiff_t a_stride,
                                         const Real* b, std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride,
-                                        bool add, Ahead* ahead = nullptr) {
+                                        bool add, Ahead* ahead = nullptr, const Real* factors = nullptr) {
   int r = 0;
-  const auto at = [&](int row) { return a + (along == Along::k ? row * a_stride : row); };
-  for (; vectors == 1 && r + 2 * block_rows <= rows; r += 2 * block_rows) { // one vector: twice as many chains
-    multiply_block<Real, 2 * block_rows, 1, along>(depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
-    if (ahead != nullptr)
-      ahead->step();
-  }
-  for (; r + block_rows <= rows; r += block_rows) {
-    multiply_vectors<Real, block_rows, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride,
-                                              add);
-    if (ahead != nullptr)
-      ahead->step();
-  }
+  const auto run = [&]<int count>() SIGHTLINE_INLINE_HERE {
+    multiply_vectors<Real, count, along>(vectors, depth, a + (along == Along::k ? r * a_stride : r), a_stride, b, b_stride,
+                                         c + r * c_stride, c_stride, add, factors == nullptr ? nullptr : factors + r, ahead);
+  };
+  const auto run_wide = [&]<int count, int wide>() SIGHTLINE_INLINE_HERE { // fewer vectors: more chains
+    for (; vectors == wide && r + count <= rows; r += count) {
+      multiply_block<Real, count, wide, along>(depth, a + (along == Along::k ? r * a_stride : r), a_stride, b, b_stride,
+                                               c + r * c_stride, c_stride, add, factors == nullptr ? nullptr : factors + r, ahead);
+    }
+  };
+  run_wide.template operator()<2 * block_rows, 1>();
+  if constexpr (block_vectors > 3)
+    run_wide.template operator()<7, 3>();
+  for (; r + block_rows <= rows; r += block_rows)
+    run.template operator()<block_rows>();
   switch (rows - r) {
   case 5:
     if constexpr (block_rows > 5)
-      multiply_vectors<Real, 5, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
+      run.template operator()<5>();
     break;
   case 4:
     if constexpr (block_rows > 4)
-      multiply_vectors<Real, 4, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
+      run.template operator()<4>();
     break;
-  case 3:
-    multiply_vectors<Real, 3, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
-    break;
-  case 2:
-    multiply_vectors<Real, 2, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
-    break;
-  case 1:
-    multiply_vectors<Real, 1, along>(vectors, depth, at(r), a_stride, b, b_stride, c + r * c_stride, c_stride, add);
-    break;
-  default:
-    break;
+  case 3: run.template operator()<3>(); break;
+  case 2: run.template operator()<2>(); break;
+  case 1: run.template operator()<1>(); break;
+  default: break;
   }
 }
 
@@ -177,7 +185,7 @@ __attribute__((noinline)) void multiply(int rows, int vectors, int depth, const 
 /// two parts. The other half of C's last vector becomes 0.
 template <int rows, int wide>
 SIGHTLINE_INLINE void multiply_narrow_block(int depth, const float* a, std::ptrdiff_t a_stride, const float* b,
-                                            std::ptrdiff_t b_stride, float* c, std::ptrdiff_t c_stride) {
+                                            std::ptrdiff_t b_stride, float* c, std::ptrdiff_t c_stride, Ahead* ahead) {
   constexpr int lanes = Lanes<float>::count;
   Vec<float> sum[rows][wide];
   __m256 last[rows];
@@ -189,6 +197,8 @@ SIGHTLINE_INLINE void multiply_narrow_block(int depth, const float* a, std::ptrd
     last[r] = _mm256_setzero_ps();
   }
   for (int k = 0; k < depth; ++k) {
+    if (ahead != nullptr && k % Ahead::stretch == 0)
+      ahead->step();
     Vec<float> right[wide];
 #pragma GCC unroll 16
     for (int v = 0; v < wide; ++v)
@@ -219,13 +229,10 @@ inline __attribute__((noinline)) void multiply_narrow(int rows, int depth, const
                                                       const float* b, std::ptrdiff_t b_stride, float* c,
                                                       std::ptrdiff_t c_stride, Ahead* ahead) {
   int r = 0;
-  for (; r + block_rows <= rows; r += block_rows) {
-    multiply_narrow_block<block_rows, 3>(depth, a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride);
-    if (ahead != nullptr)
-      ahead->step();
-  }
+  for (; r + block_rows <= rows; r += block_rows)
+    multiply_narrow_block<block_rows, 3>(depth, a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride, ahead);
   for (; r < rows; ++r)
-    multiply_narrow_block<1, 3>(depth, a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride);
+    multiply_narrow_block<1, 3>(depth, a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride, ahead);
 }
 #endif
 
@@ -234,26 +241,24 @@ template <class Real, Along along>
 __attribute__((noinline)) void multiply_ordered(int rows, int vectors, int depth, const std::int32_t* order,
                                                 const Real* a, std::ptrdiff_t a_stride, const Real* b,
                                                 std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add,
-                                                Ahead* ahead = nullptr) {
+                                                Ahead* ahead = nullptr, const Real* factors = nullptr) {
   constexpr int lanes = Lanes<Real>::count;
   const auto at = [&](int row) { return a + (along == Along::k ? row * a_stride : row); };
   const auto run = [&](auto some, int r) {
     constexpr int count = decltype(some)::value;
+    const Real* const of_rows = factors == nullptr ? nullptr : factors + r;
     int v = 0;
     for (; v + block_vectors <= vectors; v += block_vectors) {
       multiply_block<Real, count, block_vectors, along, true>(depth, at(r), a_stride, b + v * lanes, b_stride,
-                                                              c + r * c_stride + v * lanes, c_stride, add, order);
+                                                              c + r * c_stride + v * lanes, c_stride, add, of_rows, v == 0 ? ahead : nullptr, order);
     }
     for (; v < vectors; ++v)
       multiply_block<Real, count, 1, along, true>(depth, at(r), a_stride, b + v * lanes, b_stride,
-                                                  c + r * c_stride + v * lanes, c_stride, add, order);
+                                                  c + r * c_stride + v * lanes, c_stride, add, of_rows, nullptr, order);
   };
   int r = 0;
-  for (; r + block_rows <= rows; r += block_rows) {
+  for (; r + block_rows <= rows; r += block_rows)
     run(Constant<block_rows>{}, r);
-    if (ahead != nullptr)
-      ahead->step();
-  }
   for (; r + 4 <= rows; r += 4)
     run(Constant<4>{}, r);
   for (; r < rows; ++r)

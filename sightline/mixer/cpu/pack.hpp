@@ -140,13 +140,14 @@ template <class Real> SIGHTLINE_INLINE void make_canonical(Real* row, std::int64
     row[k] = row[k] == row[k] ? row[k] + Real(0) : Real(__builtin_nan(""));
 }
 
-/// rows [lane][stride] -> columns [width][tile_readers], times scale, which is finite; lanes without a bit in `active` become 0.
+/// rows [lane][stride] -> columns [width][tile_readers], times scale, which is finite; lanes without a bit in `active` become
+/// 0. Vectors without a lane below `readers` are left as they are.
 template <class Real>
 void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, std::int64_t width, Real* to,
-                Real scale = Real(1)) {
+                Real scale = Real(1), int readers = tile_readers) {
   constexpr int lanes = Lanes<Real>::count;
   const Vec<Real> factor = splat<Real>(scale);
-  for (int base = 0; base < tile_readers; base += lanes) {
+  for (int base = 0; base < readers; base += lanes) {
     std::int64_t k = 0;
     for (; k + lanes <= width; k += lanes) {
       Vec<Real> block[lanes];

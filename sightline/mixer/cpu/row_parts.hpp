@@ -222,6 +222,22 @@ SIGHTLINE_APART void add_differences(int vectors, const Real* base, std::ptrdiff
   });
 }
 
+/// The largest of `count` numbers and of `start`; NaN are passed over.
+template <class Real> SIGHTLINE_INLINE Real find_largest(const Real* numbers, int count, Real start) {
+  constexpr int lanes = Lanes<Real>::count;
+  int a = 0;
+  if (count >= 2 * lanes) {
+    Vec<Real> most = splat_bits<Real>(start);
+    for (; a + lanes <= count; a += lanes)
+      most = larger(load<Real>(numbers + a), most);
+    for (int lane = 0; lane < lanes; ++lane)
+      start = most[lane] > start ? most[lane] : start;
+  }
+  for (; a < count; ++a)
+    start = numbers[a] > start ? numbers[a] : start;
+  return start;
+}
+
 /// Sum of terms(a), in the order that marks ask for (SparseRows::marks).
 template <class Real, class Term> SIGHTLINE_INLINE Real sum_marked(const std::uint8_t* marks, int count, Term term) {
   Real sum = 0, kept = 0;

@@ -92,8 +92,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
         for (int a = piece.first; features && a < piece.first + piece.count; ++a)
           of_arcs[a] = head.read_exponents[space.columns[a]];
         add_arc_biases<Real>(head, list, piece, space.columns, of_arcs);
-        for (int a = piece.first; a < piece.first + piece.count; ++a)
-          top = of_arcs[a] > top ? of_arcs[a] : top;
+        top = find_largest<Real>(of_arcs + piece.first, piece.count, top);
         carried = top = round_up_to_integer(top);
         for (int a = piece.first; a < piece.first + piece.count; ++a)
           space.shifts[a] = top;

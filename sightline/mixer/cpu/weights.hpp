@@ -222,23 +222,20 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
   }
 }
 
-/// A tile of one strip that every lane reads: to [readers][width] = W^T rows at once, with a row per reader, so that
-/// nothing need be transposed and lanes that no reader has cost nothing. The same chains as gather_strip's. False where
-/// vectors do not divide the width.
+/// Of a strip that every lane reads: to [readers][to_stride] = factors (null: 1) times W^T rows at once, with a row per
+/// reader, so that nothing need be transposed and lanes that no reader has cost nothing. The same chains as gather_strip's.
+/// For vectors that divide the width.
 template <class Real>
-SIGHTLINE_INLINE bool gather_rows_alone(const Strip& strip, int readers, std::int64_t width, const Real* rows,
-                                        std::ptrdiff_t stride, const Real* weights, Real* to, Ahead* ahead) {
-  constexpr int lanes = Lanes<Real>::count;
-  if (!strip.full || width % lanes != 0)
-    return false;
-  const int vectors = static_cast<int>(width / lanes);
+SIGHTLINE_INLINE void gather_by_rows(const Strip& strip, int readers, std::int64_t width, const Real* rows,
+                                     std::ptrdiff_t stride, const Real* weights, const Real* factors, Real* to,
+                                     std::ptrdiff_t to_stride, Ahead* ahead) {
+  const auto vectors = static_cast<int>(width / Lanes<Real>::count);
   if (strip.ordered)
-    multiply_ordered<Real, Along::rows>(readers, vectors, strip.count, strip.order, weights, tile_readers, rows, stride,
-                                        to, width, false, ahead);
+    multiply_ordered<Real, Along::rows>(readers, vectors, strip.count, strip.order, weights, tile_readers, rows, stride, to,
+                                        to_stride, false, ahead, factors);
   else
-    multiply<Real, Along::rows>(readers, vectors, strip.count, weights, tile_readers, rows, stride, to, width, false,
-                                ahead);
-  return true;
+    multiply<Real, Along::rows>(readers, vectors, strip.count, weights, tile_readers, rows, stride, to, to_stride, false,
+                                ahead, factors);
 }
 
 /// Whether a comparison holds in any lane: 0 or 1, without a branch per lane.

@@ -182,6 +182,25 @@ TEST_CASE("biases and slopes by offset beside registers") {
 }
 
 // f(x) and g(y) of whole rows: every operation on entries, numbers of a row, literal vectors.
+TEST_CASE("blocks whose last reader would fill a vector alone") {
+  Random random(16);
+  for (const std::int64_t size : {17, 33, 49, 50}) {
+    for (const std::int64_t width : {16, 32, 64, 128}) { // four or eight vectors of some set
+      for (int k = 0; k < 3; ++k) {
+        Call call = draw_call(random, 40);
+        set_blocks(call, 2 * size + pick(random, 0, 20), size, width);
+        set_kernel(call, "softmax");
+        call.rule.eps = k == 1 ? 0.25 : 0;
+        call.rule.normalised = k != 2;
+        for (const InstructionSet set : available_sets()) {
+          check_call<float>(call, random, set, 2);
+          check_call<double>(call, random, set, 1);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("kernels of mapped rows equal the reference") {
   Random random(13);
   static const std::vector<std::string> kernels = {

@@ -206,6 +206,21 @@ void set_full(Call& call, std::int64_t n, bool causal, Random& random) {
     length = pick(random, 0, n);
 }
 
+void set_blocks(Call& call, std::int64_t n, std::int64_t size, std::int64_t width) {
+  layout::PatternSpec spec;
+  spec.kind = layout::PatternKind::blocks;
+  spec.size = size;
+  const layout::Relation relation(layout::make_patterns(spec, {static_cast<layout::Vertex>(n), 0, 1}, Budget()).front(),
+                                  {}, layout::Cancels::nothing, static_cast<layout::Vertex>(n));
+  call.plan = make_plan({&relation, 1}, Budget());
+  call.name = fmt::format("blocks of {} instead of {}", size, call.name);
+  call.shape.readers = call.shape.reads = n;
+  call.shape.width = call.shape.value_width = width;
+  call.rule.slopes.clear();
+  call.has_bias = false;
+  call.lengths.clear();
+}
+
 Call draw_call(Random& random, std::int64_t largest) {
   Call call;
   const std::int64_t n = pick(random, 1, largest), registers = chance(random, 20) ? pick(random, 1, 3) : 0;

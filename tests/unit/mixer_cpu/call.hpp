@@ -40,6 +40,8 @@ struct Call {
 [[nodiscard]] const std::vector<std::string>& fast_kernels();
 /// The same call on the full or the causal pattern of n tokens.
 void set_full(Call& call, std::int64_t n, bool causal, Random& random);
+/// The same call on blocks of `size` tokens, all of which exist.
+void set_blocks(Call& call, std::int64_t n, std::int64_t size, std::int64_t width);
 /// Rows of many reads that whole tiles share: windows, causal or not, blocks here and there, with a global token, some rows and
 /// columns empty.
 [[nodiscard]] layout::Pattern draw_long_rows(Random& random, std::int64_t n);

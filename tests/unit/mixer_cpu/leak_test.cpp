@@ -98,6 +98,19 @@ TEST_CASE("infinities and NaN behind the mask reach nobody") {
   }
 }
 
+TEST_CASE("infinities and NaN where a block's last reader goes as a row") {
+  Random random(6);
+  for (const InstructionSet set : available_sets()) {
+    for (const std::int64_t width : {16, 32, 64}) {
+      Call call = draw_call(random, 40);
+      set_blocks(call, 150, 49, width);
+      set_kernel(call, "softmax");
+      check_leaks(call, random, set, std::numeric_limits<float>::quiet_NaN());
+      check_leaks(call, random, set, std::numeric_limits<float>::infinity());
+    }
+  }
+}
+
 TEST_CASE("empty rows give zero and zero gradients") {
   Random random(6);
   Call call;
