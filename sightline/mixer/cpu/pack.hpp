@@ -148,12 +148,19 @@ void pack_lanes(const Real* rows, std::ptrdiff_t stride, std::uint64_t active, s
   constexpr int lanes = Lanes<Real>::count;
   const Vec<Real> factor = splat<Real>(scale);
   for (int base = 0; base < readers; base += lanes) {
+    const bool all_active = (~active >> base & ((std::uint64_t{1} << lanes) - 1)) == 0;
     std::int64_t k = 0;
     for (; k + lanes <= width; k += lanes) {
       Vec<Real> block[lanes];
+      if (all_active) {
 #pragma GCC unroll 16
-      for (int i = 0; i < lanes; ++i)
-        block[i] = (active >> (base + i) & 1) != 0 ? load<Real>(rows + (base + i) * stride + k) : Vec<Real>{};
+        for (int i = 0; i < lanes; ++i)
+          block[i] = load<Real>(rows + (base + i) * stride + k);
+      } else {
+#pragma GCC unroll 16
+        for (int i = 0; i < lanes; ++i)
+          block[i] = (active >> (base + i) & 1) != 0 ? load<Real>(rows + (base + i) * stride + k) : Vec<Real>{};
+      }
       transpose<Real>(block);
 #pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i)
