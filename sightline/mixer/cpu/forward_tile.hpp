@@ -8,6 +8,8 @@
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
 inline std::uint64_t find_active(const TileList& tile, std::int64_t cut_begin, std::int64_t cut_end) {
+  if (cut_begin >= cut_end)
+    return ~std::uint64_t{0} >> (tile_readers - tile.readers);
   std::uint64_t active = 0;
   for (int i = 0; i < tile.readers; ++i) {
     const std::int64_t reader = tile.first_reader + i;

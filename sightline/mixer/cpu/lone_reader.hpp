@@ -29,7 +29,10 @@ SIGHTLINE_INLINE void score_lone(const Real* query, Real scale, const Real* keys
     Vec<Real> parts[lanes];
 #pragma GCC unroll 16
     for (int i = 0; i < lanes; ++i) {
-      const Real* const key = keys + (first + i < count ? first + i : count - 1) * stride;
+      parts[i] = Vec<Real>{};
+      if (first + i >= count)
+        continue;
+      const Real* const key = keys + (first + i) * stride;
       parts[i] = left[0] * load<Real>(key);
 #pragma GCC unroll 8
       for (int v = 1; v < vectors; ++v)
