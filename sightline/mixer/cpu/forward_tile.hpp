@@ -464,12 +464,12 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
                        {has_sides ? sums + sum_size : nullptr, shrinks[0], shrinks[1]});
   }
   for (int i = 0; rule.canonical && i < tile.readers; ++i)
-    make_canonical<Real>(head.out + (tile.first_reader + i) * head.out_stride, head.value_width);
+    make_canonical<Real>(out + i * head.out_stride, head.value_width);
   for (int i = 0; i < tile.readers; ++i) { // readers that do not exist
     if ((active >> i & 1) != 0)
       continue;
     for (std::int64_t k = 0; k < head.value_width; ++k)
-      head.out[(tile.first_reader + i) * head.out_stride + k] = 0;
+      out[i * head.out_stride + k] = 0;
   }
   if (head.statistics != nullptr) {
     for (int i = 0; i < tile.readers; ++i) {

@@ -62,15 +62,7 @@ SIGHTLINE_APART void forward_lone(const Rule<Real>& rule, const Head<Real>& head
     store<Real>(weights + c, weight);
     sums += weight;
   }
-  Real factor = 1;
-  if (rule.normalised) {
-    Real below = add_lanes<Real>(sums);
-    if (rule.has_extra)
-      below += exp2<Real>(splat<Real>(rule.extra - most))[0];
-    factor = below == Real(0) ? Real(0) : Real(1) / below;
-  } else {
-    factor = exp2<Real>(splat<Real>(most))[0];
-  }
+  const Real factor = row_factor<Real>(rule, true, add_lanes<Real>(sums), most, Real(0));
   multiply_block<Real, 1, vectors, Along::k>(count, weights, 0, head.value + first * head.value_stride, head.value_stride,
                                              head.out + reader * head.out_stride, 0, false, &factor, nullptr);
   if (head.statistics != nullptr) {

@@ -149,14 +149,16 @@ __attribute__((noinline)) void multiply(int rows, int vectors, int depth, const 
                                         const Real* b, std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride,
                                         bool add, Ahead* ahead = nullptr, const Real* factors = nullptr) {
   int r = 0;
+  const auto left = [&]() { return a + (along == Along::k ? r * a_stride : r); };
+  const auto of_rows = [&]() { return factors == nullptr ? nullptr : factors + r; };
   const auto run = [&]<int count>() SIGHTLINE_INLINE_HERE {
-    multiply_vectors<Real, count, along>(vectors, depth, a + (along == Along::k ? r * a_stride : r), a_stride, b, b_stride,
-                                         c + r * c_stride, c_stride, add, factors == nullptr ? nullptr : factors + r, ahead);
+    multiply_vectors<Real, count, along>(vectors, depth, left(), a_stride, b, b_stride, c + r * c_stride, c_stride, add,
+                                         of_rows(), ahead);
   };
   const auto run_wide = [&]<int count, int wide>() SIGHTLINE_INLINE_HERE { // fewer vectors: more chains
     for (; vectors == wide && r + count <= rows; r += count) {
-      multiply_block<Real, count, wide, along>(depth, a + (along == Along::k ? r * a_stride : r), a_stride, b, b_stride,
-                                               c + r * c_stride, c_stride, add, factors == nullptr ? nullptr : factors + r, ahead);
+      multiply_block<Real, count, wide, along>(depth, left(), a_stride, b, b_stride, c + r * c_stride, c_stride, add,
+                                               of_rows(), ahead);
     }
   };
   run_wide.template operator()<2 * block_rows, 1>();

@@ -390,6 +390,16 @@ template <class Real> SIGHTLINE_INLINE Real round_up_to_integer(Real x) {
   return -round_down<Real>(splat<Real>(-x))[0];
 }
 
+/// What the sums of a row are times: `total` are its weights, divided by 2^most as the sums are; own: the reader's exponent.
+template <class Real>
+SIGHTLINE_INLINE Real row_factor(const Rule<Real>& rule, bool exponents, Real total, Real most, Real own) {
+  if (rule.normalised) {
+    const Real below = rule.has_extra ? total + exp2<Real>(splat<Real>(rule.extra - own - most))[0] : total;
+    return below == Real(0) ? Real(0) : Real(1) / below;
+  }
+  return exponents ? exp2<Real>(splat<Real>(most + own))[0] : Real(1);
+}
+
 template <class Real> struct ArcSpace {
   int vectors; ///< of both widths, see with_vectors()
   std::int32_t* columns;

@@ -131,15 +131,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
         for (int a = piece.first; a < piece.first + piece.count; ++a)
           total += space.scores[a];
       }
-      Real factor = 1;
-      if (piece.ends && rule.normalised) {
-        Real below = total;
-        if (rule.has_extra)
-          below += exp2<Real>(splat<Real>(rule.extra - own(piece.row) - most))[0];
-        factor = below == Real(0) ? Real(0) : Real(1) / below;
-      } else if (piece.ends && exponents) {
-        factor = exp2<Real>(splat<Real>(most + own(piece.row)))[0];
-      }
+      const Real factor = piece.ends ? row_factor<Real>(rule, exponents, total, most, own(piece.row)) : Real(1);
       const bool here = exists<Real>(piece.row, head.reader_cut_begin, head.reader_cut_end);
       Real* const out = head.out + piece.row * head.out_stride;
       const bool whole = piece.begins && piece.ends && here; // straight to the output

@@ -181,7 +181,6 @@ TEST_CASE("biases and slopes by offset beside registers") {
   }
 }
 
-// f(x) and g(y) of whole rows: every operation on entries, numbers of a row, literal vectors.
 TEST_CASE("blocks whose last reader would fill a vector alone") {
   Random random(16);
   for (const std::int64_t size : {17, 33, 49, 50}) {
@@ -201,6 +200,7 @@ TEST_CASE("blocks whose last reader would fill a vector alone") {
   }
 }
 
+// f(x) and g(y) of whole rows: every operation on entries, numbers of a row, literal vectors.
 TEST_CASE("kernels of mapped rows equal the reference") {
   Random random(13);
   static const std::vector<std::string> kernels = {

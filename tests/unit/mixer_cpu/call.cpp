@@ -192,16 +192,25 @@ void set_kernel(Call& call, const std::string& kernel) {
     call.rule.kernel.features.push_back(draw());
 }
 
-void set_full(Call& call, std::int64_t n, bool causal, Random& random) {
-  layout::PatternSpec spec;
-  spec.causal = causal;
+namespace {
+
+// Without biases.
+void set_pattern(Call& call, std::int64_t n, const layout::PatternSpec& spec, const std::string& name) {
   const layout::Relation relation(layout::make_patterns(spec, {static_cast<layout::Vertex>(n), 0, 1}, Budget()).front(),
                                   {}, layout::Cancels::nothing, static_cast<layout::Vertex>(n));
   call.plan = make_plan({&relation, 1}, Budget());
-  call.name = fmt::format("{} {} instead of {}", causal ? "causal" : "full", n, call.name);
+  call.name = fmt::format("{} instead of {}", name, call.name);
   call.shape.readers = call.shape.reads = n;
   call.rule.slopes.clear();
   call.has_bias = false;
+}
+
+} // namespace
+
+void set_full(Call& call, std::int64_t n, bool causal, Random& random) {
+  layout::PatternSpec spec;
+  spec.causal = causal;
+  set_pattern(call, n, spec, fmt::format("{} {}", causal ? "causal" : "full", n));
   for (std::int64_t& length : call.lengths)
     length = pick(random, 0, n);
 }
@@ -210,14 +219,8 @@ void set_blocks(Call& call, std::int64_t n, std::int64_t size, std::int64_t widt
   layout::PatternSpec spec;
   spec.kind = layout::PatternKind::blocks;
   spec.size = size;
-  const layout::Relation relation(layout::make_patterns(spec, {static_cast<layout::Vertex>(n), 0, 1}, Budget()).front(),
-                                  {}, layout::Cancels::nothing, static_cast<layout::Vertex>(n));
-  call.plan = make_plan({&relation, 1}, Budget());
-  call.name = fmt::format("blocks of {} instead of {}", size, call.name);
-  call.shape.readers = call.shape.reads = n;
+  set_pattern(call, n, spec, fmt::format("blocks of {}", size));
   call.shape.width = call.shape.value_width = width;
-  call.rule.slopes.clear();
-  call.has_bias = false;
   call.lengths.clear();
 }
 
