@@ -49,11 +49,11 @@ private:
 };
 
 /// to [columns][padded] (+)= W [columns][lanes] rows [lanes][length]. Wide rows a few vectors at a time: what is
-/// multiplied stays in the first cache.
+/// multiplied stays in the first cache. ending: of sums in an order of their own.
 template <class Real>
 SIGHTLINE_INLINE void scatter_strip(const Strip& strip, int readers, const std::int32_t* order, std::int64_t padded,
                                     const Real* weights, const Real* rows, std::int64_t length, Real* to,
-                                    std::ptrdiff_t stride, bool add) {
+                                    std::ptrdiff_t stride, bool add, const Ending<Real>& ending) {
   constexpr int lanes = Lanes<Real>::count;
   const auto run = [&](int first, int count, int begin, int end) {
     const std::int64_t step = padded > 2 * block_vectors * lanes ? block_vectors * lanes : padded;
@@ -61,7 +61,7 @@ SIGHTLINE_INLINE void scatter_strip(const Strip& strip, int readers, const std::
       if (order != nullptr) {
         multiply_ordered<Real, Along::k>(count, static_cast<int>((padded - k < step ? padded - k : step) / lanes),
                                          end - begin, order + begin, weights + first * tile_readers, tile_readers,
-                                         rows + k, length, to + first * stride + k, stride, add);
+                                         rows + k, length, to + first * stride + k, stride, add, nullptr, ending);
         continue;
       }
       multiply<Real, Along::k>(count, static_cast<int>((padded - k < step ? padded - k : step) / lanes), end - begin,
@@ -238,7 +238,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   const std::int32_t* const lanes_in_order = tile.in_place ? lane_order : nullptr;
   for (int i = 0; tile.in_place && i < tile.readers; ++i)
     lane_order[i] = head.reader_order[tile.first_reader + i] - static_cast<std::int32_t>(tile.first_reader);
-  bool is_first = true, by_rows = false; // sums [reader][width]
+  bool is_first = true, by_rows = false, is_direct = false; // sums [reader][width]; or query gradients as they will be
+  Real query_scales[tile_readers];
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   Real* late = static_cast<Real*>(tile.late); // of the strip's first column
@@ -283,7 +284,13 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       if (tile.again) { // what readers want was taken in the first turn
       } else if (is_all && strip.full && !distance && !along_readers && active == touched && width % lanes == 0) {
         by_rows = true;
-        gather_by_rows<Real>(strip, tile.readers, width, keys, key_stride, products, nullptr, sums, width, &ahead);
+        is_direct = gradients.query != nullptr && !gradients.add_query && !prepared && strip.ordered == tile.in_place;
+        for (int i = 0; is_direct && i < tile.readers; ++i)
+          query_scales[i] = rule.query_scale;
+        gather_by_rows<Real>(strip, tile.readers, width, keys, key_stride, products,
+                             {is_direct ? query_scales : nullptr, is_direct && strip.ordered},
+                             is_direct ? gradients.query + tile.first_reader * gradients.query_stride : sums,
+                             is_direct ? gradients.query_stride : width, &ahead);
       } else if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
         gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, tile_readers, sums);
       } else {
@@ -292,18 +299,21 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       if (gradients.key == nullptr)
         near.add(strip, vectors, width, queries, keys, key_stride, sums, nullptr, padded);
     }
+    const bool ends_canonical = tile.in_place && strip.full; // what is scattered; else it is made so below
     const auto scatter = [&](const Real* weights, const Real* rows, std::int64_t row_length, std::int64_t size,
                              Real* to, std::ptrdiff_t stride, bool add) {
       if (!strip.full && rows_non_finite)
         scatter_carefully<Real>(strip, tile.readers, lanes_in_order, size, weights, rows, row_length, to, stride, add);
       else
-        scatter_strip<Real>(strip, tile.readers, lanes_in_order, size, weights, rows, row_length, to, stride, add);
+        scatter_strip<Real>(strip, tile.readers, lanes_in_order, size, weights, rows, row_length, to, stride, add,
+                            {nullptr, ends_canonical});
     };
     if (strip.late != tile.again)
       continue;
+    const bool value_direct = strip.contiguous && value_padded == value_width;
+    const bool key_direct = !distance && !prepared && !along_reads && strip.contiguous && padded == width;
     if (gradients.value != nullptr) {
-      const bool direct = strip.contiguous && value_padded == value_width;
-      if (direct) {
+      if (value_direct) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         scatter(scores, out_rows, value_length, value_padded,
                 gradients.value + strip.columns[0] * gradients.value_stride, gradients.value_stride, !tile.writes);
@@ -323,8 +333,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       }
     }
     if (gradients.key != nullptr) {
-      const bool direct = !distance && !prepared && !along_reads && strip.contiguous && padded == width;
-      if (direct) {
+      if (key_direct) {
         keeper.acquire(strip.columns[strip.count - 1] / block_columns);
         scatter(products, query_rows, length, padded, gradients.key + strip.columns[0] * gradients.key_stride,
                 gradients.key_stride, !tile.writes);
@@ -364,9 +373,9 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       }
     }
     for (int c = 0; tile.in_place && c < strip.count; ++c) { // while they are near; sums go on from them as well
-      if (gradients.value != nullptr)
+      if (gradients.value != nullptr && !(ends_canonical && value_direct))
         make_canonical<Real>(gradients.value + strip.columns[c] * gradients.value_stride, value_width);
-      if (gradients.key != nullptr)
+      if (gradients.key != nullptr && !(ends_canonical && key_direct))
         make_canonical<Real>(gradients.key + strip.columns[c] * gradients.key_stride, width);
     }
   }
@@ -408,7 +417,10 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     for (int i = 0; i < tile.readers; ++i) {
       const std::int64_t reader = tile.first_reader + i;
       Real* const to = gradients.query + reader * gradients.query_stride;
-      if ((active & touched) >> i & 1) {
+      const bool is_reader = ((active & touched) >> i & 1) != 0;
+      if (is_direct && is_reader)
+        continue;
+      if (is_reader) {
         prepare_gradient<Real>(rule.prepare, head.query + reader * head.query_stride, found + i * found_length, width,
                                rule.query_scale, to, gradients.add_query);
       } else if (!gradients.add_query) {

@@ -345,7 +345,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
 
   Ahead ahead = rows_ahead(head, tile, head.out, head.out_stride, head.value_width);
   Real* const out = head.out + tile.first_reader * head.out_stride;
-  bool is_first = true, by_rows = false; // by_rows: outputs are written by now
+  bool is_first = true, by_rows = false, is_canonical = !rule.canonical; // by_rows: outputs are written by now
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   while (source.next(strip)) {
@@ -433,9 +433,10 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
                           scores + tile_readers * tile_readers, add, all_sums, all_totals);
     } else if (alone) {
       by_rows = true;
+      is_canonical = is_canonical || strip.ordered;
       find_factors();
-      gather_by_rows<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, top, out,
-                           head.out_stride, &ahead);
+      gather_by_rows<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, {top, rule.canonical},
+                           out, head.out_stride, &ahead);
     } else if (!strip.full && strip_has_non_finite<Real>(values, value_stride, strip.count, head.value_width)) {
       gather_carefully<Real>(strip, vectors, head.value_width, values, value_stride, scores, tile_readers, sums);
     } else {
@@ -463,7 +464,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     unpack_lanes<Real>(sums, top, tile.readers, head.value_width, out, head.out_stride,
                        {has_sides ? sums + sum_size : nullptr, shrinks[0], shrinks[1]});
   }
-  for (int i = 0; rule.canonical && i < tile.readers; ++i)
+  for (int i = 0; !is_canonical && i < tile.readers; ++i)
     make_canonical<Real>(out + i * head.out_stride, head.value_width);
   for (int i = 0; i < tile.readers; ++i) { // readers that do not exist
     if ((active >> i & 1) != 0)

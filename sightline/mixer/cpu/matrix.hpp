@@ -57,11 +57,18 @@ private:
 
 enum class Along { k, rows }; ///< where neighbours in memory of A lie: A[row][k] or A[k][row]
 
+/// What the rows of C = A B become in the end.
+template <class Real> struct Ending {
+  const Real* factors = nullptr; ///< null, or what each row is times
+  bool canonical = false;        ///< exact mode: see `canonical`; of ordered products alone
+};
+
 /// order: null, or which k comes at each place. factors: null, or what the rows of C are times in the end.
 template <class Real, int rows, int vectors, Along along, bool ordered = false>
 SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_stride, const Real* b,
                                      std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add,
-                                     const Real* factors, Ahead* ahead, const std::int32_t* order = nullptr) {
+                                     const Real* factors, Ahead* ahead, const std::int32_t* order = nullptr,
+                                     bool is_canonical = false) {
   constexpr int lanes = Lanes<Real>::count;
   Vec<Real> sum[rows][vectors];
   if (add) {
@@ -106,6 +113,14 @@ SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_
 #pragma GCC unroll 16
       for (int v = 0; v < vectors; ++v)
         sum[r][v] *= splat<Real>(factors[r]);
+    }
+  }
+  if (ordered && is_canonical) {
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v)
+        sum[r][v] = canonical<Real>(sum[r][v]);
     }
   }
 #pragma GCC unroll 16
@@ -243,20 +258,20 @@ template <class Real, Along along>
 __attribute__((noinline)) void multiply_ordered(int rows, int vectors, int depth, const std::int32_t* order,
                                                 const Real* a, std::ptrdiff_t a_stride, const Real* b,
                                                 std::ptrdiff_t b_stride, Real* c, std::ptrdiff_t c_stride, bool add,
-                                                Ahead* ahead = nullptr, const Real* factors = nullptr) {
+                                                Ahead* ahead = nullptr, const Ending<Real>& ending = {}) {
   constexpr int lanes = Lanes<Real>::count;
   const auto at = [&](int row) { return a + (along == Along::k ? row * a_stride : row); };
   const auto run = [&](auto some, int r) {
     constexpr int count = decltype(some)::value;
-    const Real* const of_rows = factors == nullptr ? nullptr : factors + r;
+    const Real* const of_rows = ending.factors == nullptr ? nullptr : ending.factors + r;
     int v = 0;
     for (; v + block_vectors <= vectors; v += block_vectors) {
       multiply_block<Real, count, block_vectors, along, true>(depth, at(r), a_stride, b + v * lanes, b_stride,
-                                                              c + r * c_stride + v * lanes, c_stride, add, of_rows, v == 0 ? ahead : nullptr, order);
+                                                              c + r * c_stride + v * lanes, c_stride, add, of_rows, v == 0 ? ahead : nullptr, order, ending.canonical);
     }
     for (; v < vectors; ++v)
       multiply_block<Real, count, 1, along, true>(depth, at(r), a_stride, b + v * lanes, b_stride,
-                                                  c + r * c_stride + v * lanes, c_stride, add, of_rows, nullptr, order);
+                                                  c + r * c_stride + v * lanes, c_stride, add, of_rows, nullptr, order, ending.canonical);
   };
   int r = 0;
   for (; r + block_rows <= rows; r += block_rows)

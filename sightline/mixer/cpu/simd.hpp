@@ -375,4 +375,19 @@ template <class Real> SIGHTLINE_INLINE void transpose(Vec<Real>* rows) {
   transpose_stage<Real, Lanes<Real>::count / 2>(rows);
 }
 
+/// Exact mode: every NaN the same, no -0.
+template <class Real> SIGHTLINE_INLINE Vec<Real> canonical(Vec<Real> x) {
+#if defined(SIGHTLINE_USE_AVX512)
+  // Four bits for each kind of number: NaN of both kinds keep what stands there, zeros become 0, the rest is taken.
+  constexpr std::int32_t table = 0x11111800;
+  const Vec<Real> none = splat_bits<Real>(Real(__builtin_nan("")));
+  if constexpr (sizeof(Real) == 4)
+    return _mm512_fixupimm_ps(none, x, _mm512_set1_epi32(table), 0);
+  else
+    return _mm512_fixupimm_pd(none, x, _mm512_set1_epi64(table), 0);
+#else
+  return x == x ? x + Vec<Real>{} : splat_bits<Real>(Real(__builtin_nan("")));
+#endif
+}
+
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

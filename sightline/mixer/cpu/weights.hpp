@@ -222,20 +222,20 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
   }
 }
 
-/// Of a strip that every lane reads: to [readers][to_stride] = factors (null: 1) times W^T rows at once, with a row per
-/// reader, so that nothing need be transposed and lanes that no reader has cost nothing. The same chains as gather_strip's.
-/// For vectors that divide the width.
+/// Of a strip that every lane reads: to [readers][to_stride] = W^T rows at once, as `ending` says, with a row per reader,
+/// so that nothing need be transposed and lanes that no reader has cost nothing. The same chains as gather_strip's.
+/// For vectors that divide the width. Only sums in an order of their own are made canonical here.
 template <class Real>
 SIGHTLINE_INLINE void gather_by_rows(const Strip& strip, int readers, std::int64_t width, const Real* rows,
-                                     std::ptrdiff_t stride, const Real* weights, const Real* factors, Real* to,
+                                     std::ptrdiff_t stride, const Real* weights, const Ending<Real>& ending, Real* to,
                                      std::ptrdiff_t to_stride, Ahead* ahead) {
   const auto vectors = static_cast<int>(width / Lanes<Real>::count);
   if (strip.ordered)
     multiply_ordered<Real, Along::rows>(readers, vectors, strip.count, strip.order, weights, tile_readers, rows, stride, to,
-                                        to_stride, false, ahead, factors);
+                                        to_stride, false, ahead, ending);
   else
     multiply<Real, Along::rows>(readers, vectors, strip.count, weights, tile_readers, rows, stride, to, to_stride, false,
-                                ahead, factors);
+                                ahead, ending.factors);
 }
 
 /// Whether a comparison holds in any lane: 0 or 1, without a branch per lane.

@@ -290,6 +290,55 @@ TEST_CASE("twins: everything, and blocks that change places") {
   }
 }
 
+// The numbers of one column are too small for what they are times; one block has a NaN of its own.
+TEST_CASE("twins: nothing that comes out is -0, and every NaN is the same") {
+  Random random(61);
+  constexpr float tiny = -std::numeric_limits<float>::denorm_min();
+  constexpr float usual = std::numeric_limits<float>::quiet_NaN();
+  float strange = 0;
+  constexpr std::uint32_t bits = 0xffc12345U;
+  std::memcpy(&strange, &bits, sizeof(strange));
+  for (const std::int64_t size : {32, 49, 64, 200}) {
+    for (const std::int64_t width : {16, 20, 64}) {
+      CAPTURE(size);
+      CAPTURE(width);
+      const Call call = make_call(make(
+                                      [&](layout::PatternSpec& s) {
+                                        s.kind = layout::PatternKind::blocks;
+                                        s.size = size;
+                                      },
+                                      static_cast<layout::Vertex>(3 * size)),
+                                  2, "softmax", width);
+      Numbers<float> numbers = draw_numbers<float>(call, random);
+      for (std::vector<float>* list : {&numbers.query, &numbers.key, &numbers.value, &numbers.grad_out}) {
+        for (std::size_t k = 0; k < list->size(); k += static_cast<std::size_t>(width))
+          (*list)[k] = tiny;
+      }
+      numbers.value[1] = strange;
+      for (const InstructionSet set : available_sets()) {
+        CAPTURE(static_cast<int>(set));
+        Execution execution;
+        execution.exact = true;
+        execution.instructions = set;
+        run(call, numbers, execution);
+        for (const std::vector<float>* list : {&numbers.out, &numbers.grad_query, &numbers.grad_key, &numbers.grad_value}) {
+          std::int64_t zeros = 0, negative = 0, missing = 0, others = 0;
+          for (const float x : *list) {
+            zeros += x == 0 ? 1 : 0;
+            negative += x == 0 && std::signbit(x) ? 1 : 0;
+            missing += std::isnan(x) ? 1 : 0;
+            others += std::isnan(x) && std::memcmp(&x, &usual, sizeof(x)) != 0 ? 1 : 0;
+          }
+          CHECK(zeros > 0);
+          CHECK(negative == 0);
+          CHECK((missing > 0 || list == &numbers.grad_value)); // where it stands, its own gradient does not depend on it
+          CHECK(others == 0);
+        }
+      }
+    }
+  }
+}
+
 namespace {
 
 /// Vertices 0 .. fixed - 1 read everything and are read by everything; the others read `offsets` round a ring.
