@@ -8,19 +8,25 @@
 namespace checker {
 namespace {
 
-/// 2, 3, 5, ..: as many as are asked for, by the primes before.
+/// 2, 3, 5, ..: as many as are asked for (Eratosthenes, up to twice as far whenever they do not suffice).
 class Primes {
 public:
   std::uint64_t operator[](std::size_t k) {
-    for (std::uint64_t x = list_.empty() ? 2 : list_.back() + 1; k >= list_.size(); ++x) {
-      const auto divides = [x](std::uint64_t p) { return x % p == 0; };
-      const auto end = std::upper_bound(list_.begin(), list_.end(), static_cast<std::uint64_t>(std::sqrt(static_cast<double>(x))) + 1);
-      if (std::none_of(list_.begin(), end, [&](std::uint64_t p) { return p < x && divides(p); })) list_.push_back(x);
-    }
+    while (k >= list_.size()) sieve(limit_ *= 2);
     return list_[k];
   }
 
 private:
+  void sieve(std::uint64_t limit) {
+    std::vector<bool> divided(limit / 2);  // 1, 3, 5, .. below the limit
+    list_.assign(1, 2);
+    for (std::uint64_t x = 3; x < limit; x += 2) {
+      if (divided[x / 2]) continue;
+      list_.push_back(x);
+      for (std::uint64_t multiple = x * x; multiple < limit; multiple += 2 * x) divided[multiple / 2] = true;
+    }
+  }
+  std::uint64_t limit_ = 64;
   std::vector<std::uint64_t> list_;
 };
 
@@ -193,6 +199,7 @@ bool Order::is_written_as(std::string_view text) const {
 }
 
 bool same_order(const Order& a, const Order& b) {
+  if (a.factorials_ == b.factorials_ && a.primes_ == b.primes_ && a.large_ == b.large_) return true;
   auto left = a.count_primes(), right = b.count_primes();
   // Numbers whose factors are not known may hold primes of large factorials.
   Natural left_large = a.large_, right_large = b.large_;
