@@ -180,8 +180,10 @@ Json advice(const Derivation& d) {
     say(std::to_string(d.needed_between->second) + " layers in all would do");
   }
   if (d.class_kind == ClassKind::causal && d.target_class == ClassKind::all) say("ask for target.class = \"causal\": no causal mask lets a token see later ones");
-  else if (d.unreachable && !d.needed) say("add a global token (a token or register that reads all and is read by all)");
-  else if (d.unreachable) say("or widen the pattern, or add a global token");
+  else if (d.unreachable && !d.needed) {
+    say("add a global token (a token or register that reads all and is read by all)");
+    if (d.target_class == ClassKind::all) say("or ask for target.class = \"seen\": functions of what each token comes to see");
+  } else if (d.unreachable) say("or widen the pattern, or add a global token");
   if (used("constant-prefixes") || used("constant-sequences")) say("add a BOS token (input.bos = true), or absolute positions, or an attention sink");
   if (used("pre-layernorm-translation")) say("embed the tokens into a wider stream (raw width at most d - 1), centre them, or use RMSNorm");
   if (used("odd") || used("homogeneous")) say("give the feedforward biases");
@@ -191,7 +193,10 @@ Json advice(const Derivation& d) {
   if (used("fixed-positions")) say(std::string("use a table whose rows stay apart on the box, e.g. e_i = ") + number + " i e_1, or train it");
   if (used("norm-range")) say("add a linear head behind the last norm");
   if ((used("output-rank") || (used("norm-range") && d.output_largest > 0)) && d.output_dim > d.output_largest) say("at most " + std::to_string(d.output_largest) + " outputs per token");
-  if (d.collided && !d.needed && !d.target_is_layout) say("the layout is more symmetric than the target: add positions, or a pattern with only the wanted symmetry");
+  if (d.collided && !d.needed) {
+    if (!d.target_is_layout) say("the layout is more symmetric than the target: add positions, or a pattern with only the wanted symmetry");
+    else if (!d.needed_between && d.a["input"]["positions"].is("none")) say("add positions (they end every symmetry): tokens that see alike are then told apart");
+  }
   return Json(std::move(list));
 }
 

@@ -47,6 +47,8 @@ void apply_requirement(architecture::Architecture& a, const std::string& require
     a.target.target_class = architecture::TargetClass::all;
   } else if (require == "causal") {
     a.target.target_class = architecture::TargetClass::causal;
+  } else if (require == "seen") {
+    a.target.target_class = architecture::TargetClass::seen;
   } else if (require.starts_with(symmetry) && require.size() > symmetry.size()) {
     a.target.symmetry_is_layout = false;
     a.target.symmetry_generators.clear();
@@ -54,7 +56,7 @@ void apply_requirement(architecture::Architecture& a, const std::string& require
     a.target.symmetry_where.clear();
     resolve_symmetry(a, "", &named);
   } else {
-    throw InputError(fmt::format("--require: expected universal, causal or symmetry=GROUP, found \"{}\"", require));
+    throw InputError(fmt::format("--require: expected universal, causal, seen or symmetry=GROUP, found \"{}\"", require));
   }
 }
 
@@ -192,7 +194,7 @@ void add_certify(CLI::App& app, Exit& exit) {
   command->add_option("--save", options->save, "write the certificate: the answer with its evidence, for sightline check");
   command->add_flag("--json", options->json, "one JSON object per line and file");
   command->add_flag("--canonical", options->canonical, "print the architecture as canonical JSON and stop");
-  command->add_option("--require", options->require, "universal, causal or symmetry=GROUP: exit code 1 when it is not certified");
+  command->add_option("--require", options->require, "universal, causal, seen (all functions of what each token sees) or symmetry=GROUP: exit code 1 when it is not certified");
   command->add_option("--fix", options->fix, "where fixed positions overlap: write the architecture with a table that works to this file");
   options->limits.add_to(*command);
   options->threads.add_to(*command);

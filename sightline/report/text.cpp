@@ -183,8 +183,9 @@ std::string to_text(const Answer& answer, bool colour) {
   page.add("layers", describe_layers(answer));
   if (const std::string sight = describe_sight(answer); !sight.empty()) page.add("sight", sight);
   if (answer.class_kind && *answer.class_kind != answer.target_class) {
-    page.add("class", fmt::format("this layout is {}; all such functions with its symmetry need {}", to_word(*answer.class_kind) == "seen" ? "partial" : "\"" + to_word(*answer.class_kind) + "\"",
-                                  answer.class_layers ? plural(*answer.class_layers, "layer") : "a number of layers that is not known, or cannot all be met"));
+    const std::string word = to_word(*answer.class_kind);
+    page.add("class", fmt::format("this layout is {}; all such functions with its symmetry need {} (asked by --require {})", word == "seen" ? "partial" : "\"" + word + "\"",
+                                  answer.class_layers ? plural(*answer.class_layers, "layer") : "a number of layers that is not known, or cannot all be met", word == "all" ? "universal" : word));
   }
   if (answer.output_dim && answer.output_largest) page.add("outputs", fmt::format("{} per token asked, {} possible", *answer.output_dim, *answer.output_largest));
   if (answer.published.verdict == verdict::PublishedVerdict::certified) {

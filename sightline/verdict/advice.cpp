@@ -49,6 +49,7 @@ void add_advice(Context& context) {
     advice.push_back("ask for target.class = \"causal\": no causal mask lets a token see later ones");
   } else if (answer.unreachable && !answer.needed) {
     advice.push_back("add a global token (a token or register that reads all and is read by all)");
+    if (context.target_class == sight::ClassKind::all) advice.push_back("or ask for target.class = \"seen\": functions of what each token comes to see");
   } else if (answer.unreachable) {
     advice.push_back("or widen the pattern, or add a global token");
   }
@@ -66,8 +67,10 @@ void add_advice(Context& context) {
   if (few_fit && answer.output_dim && answer.output_largest && *answer.output_dim > *answer.output_largest) {
     advice.push_back(fmt::format("at most {} outputs per token", *answer.output_largest));
   }
-  if (answer.collision && !answer.needed && context.target_is_layout == false) {
+  if (answer.collision && !answer.needed && !context.target_is_layout) {
     advice.push_back("the layout is more symmetric than the target: add positions, or a pattern with only the wanted symmetry");
+  } else if (answer.collision && !answer.needed && !answer.needed_between && a.input.positions == architecture::Positions::none) {
+    advice.push_back("add positions (they end every symmetry): tokens that see alike are then told apart");
   }
 }
 

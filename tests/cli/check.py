@@ -217,6 +217,10 @@ CASES = [
     ("names cannot write to the terminal", {"a.toml": 'tokens = 2\ndim = 2\nname = "x\\u001b[31m"\n'}, ["certify", "a.toml"], 0, ["x?[31m (2 tokens)"], ""),
     ("all numbers behind a norm", {"a.toml": 'tokens = 2\ndim = 3\n[output]\nnorm = { kind = "layernorm" }\n'}, ["certify", "a.toml"], 0, ["outputs      3 per token asked, 2 possible", "at most 2 outputs per token"], ""),
     ("fewer numbers behind a norm", {"a.toml": 'tokens = 2\ndim = 3\n[output]\ndim = 2\nnorm = { kind = "layernorm" }\n'}, ["certify", "a.toml"], 0, ["CERTIFIED", "outputs      2 per token asked, 2 possible"], ""),
+    ("functions of what is seen", {"a.toml": 'tokens = 4\ndim = 2\n[[layer]]\npattern = { kind = "blocks", size = 2 }\n'}, ["certify", "a.toml", "--require", "seen"], 0, ["CERTIFIED: it can approximate all functions of what each token sees"], ""),
+    ("functions of what is not seen", {"a.toml": 'tokens = 4\ndim = 2\n[[layer]]\npattern = { kind = "blocks", size = 2 }\n'}, ["certify", "a.toml"], 0, ["this layout is partial", "--require seen", 'target.class = "seen"'], ""),
+    ("tokens that see alike", {"a.toml": 'tokens = 3\ndim = 2\n[target]\nclass = "seen"\n[[layer]]\npattern = { kind = "rows", rows = [[0], [0, 1], [2]] }\n'}, ["certify", "a.toml"], 0, ["IMPOSSIBLE", "add positions"], ""),
+    ("a requirement that there is not", {"a.toml": RING}, ["certify", "a.toml", "--require", "see"], 2, [], 'sightline: --require: expected universal, causal, seen or symmetry=GROUP, found "see"\n'),
     ("causal target of own tokens", {"a.toml": RING}, ["certify", "a.toml", "--require", "causal"], 0, ["leave to a token"], ""),
     # Heads that share a pattern are two all the same; functions of other inputs are other functions.
     ("diff of heads", {"a.toml": HEADS, "b.toml": HEADS.replace('{kind="full"},{kind="self"}', '{kind="self"},{kind="self"}')}, ["diff", "a.toml", "b.toml"], 1, ["not shown"], ""),
