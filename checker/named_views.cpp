@@ -34,7 +34,8 @@ public:
   /// False: too much to read, or less than half of the places come to have a name.
   bool make(std::size_t roots) {
     if (2 * count_moved() > members_.size()) return false;  // no name is their own
-    constexpr std::uint64_t most_arcs = 64, most_pairs = std::uint64_t{1} << 35;
+    constexpr std::uint64_t most_pairs = std::uint64_t{1} << 35, most_twice = std::uint64_t{1} << 28;
+    const std::uint64_t most_arcs = std::max<std::uint64_t>(64 * members_.size(), std::min<std::uint64_t>(256 * members_.size(), std::uint64_t{1} << 22));
     std::uint64_t all = 0;
     std::vector<Run> row;
     for (const std::vector<Vertex>& members : members_) {
@@ -43,7 +44,7 @@ public:
       for (const std::uint32_t r : layout_.layers[layout_.order.front()]) {
         layout_.relations[r].row(members.front(), row);
         for (const Run& run : row) {
-          if ((all += run.size()) > most_arcs * members_.size() || all * roots > most_pairs) return false;
+          if ((all += run.size()) > most_arcs || all * roots > most_pairs) return false;
           for (Vertex k = 0; k < run.size(); ++k) arcs.push_back({place_[run.first + k * run.step], mix(mix(static_cast<std::uint64_t>(run.colour + k * run.colour_step)) + r)});
         }
       }
@@ -56,7 +57,15 @@ public:
       read_[p].erase(std::unique(read_[p].begin(), read_[p].end()), read_[p].end());
       for (const Vertex j : read_[p]) readers_[j].push_back(p);
     }
-    return 2 * give_names() >= members_.size();
+    std::uint64_t twice = 0, pairs = 0;
+    for (Vertex p = 0; p < members_.size(); ++p) {
+      twice += arcs_[p].size() * readers_[p].size();
+      pairs += read_[p].size() * read_[p].size();
+    }
+    reads_twice_ = members_.size() == layout_.vertices() && twice <= most_twice;
+    if (2 * give_names() < members_.size()) return false;
+    if (pairs <= most_twice) make_teams();
+    return true;
   }
 
   /// Whose views show an isomorphism, perhaps, that leaves the classes.
@@ -111,7 +120,8 @@ private:
         by_level_.back().push_back(p);
         ++count;
       }
-      if (count == members_.size() || std::exchange(different, now) == now) break;
+      const bool same = std::exchange(different, now) == now;
+      if (count == members_.size() || (same && (k > 1 || !reads_twice_))) break;
       std::vector<std::uint64_t> next = name;
       for (std::size_t p = 0; p < members_.size(); ++p) {
         poll();
@@ -119,9 +129,58 @@ private:
         for (const Arc& arc : arcs_[p]) sum += mix(name[arc.to] ^ arc.weight);
         next[p] = mix(mix(name[p]) + sum);
       }
+      if (k == 1 && reads_twice_) {
+        std::vector<std::uint64_t> met(members_.size(), 0);
+        for (Vertex p = 0; p < members_.size(); ++p) next[p] = mix(next[p] ^ describe_surroundings(p, name, met));
+      }
       name = std::move(next);
     }
     return count;
+  }
+
+  /// The rows of all that p reads, up to the names of what they read: how they overlap. met: zeros, and zeros again afterwards.
+  std::uint64_t describe_surroundings(Vertex p, const std::vector<std::uint64_t>& name, std::vector<std::uint64_t>& met) const {
+    poll();
+    for (const Arc& near : arcs_[p]) {
+      met[near.to] += mix(~near.weight);
+      for (const Arc& far : arcs_[near.to]) met[far.to] += mix(mix(name[near.to] + near.weight) ^ far.weight);
+    }
+    std::uint64_t all = 0;
+    for (const Arc& near : arcs_[p]) {
+      std::uint64_t row = mix(met[near.to]);
+      for (const Arc& far : arcs_[near.to]) row += mix(met[far.to] + far.weight);
+      all += mix(mix(row) ^ near.weight);
+    }
+    for (const Arc& near : arcs_[p]) {
+      met[near.to] = 0;
+      for (const Arc& far : arcs_[near.to]) met[far.to] = 0;
+    }
+    return all;
+  }
+
+  /// Those that read p, in teams: two of one team read nothing in common but p.
+  void make_teams() {
+    teams_.resize(members_.size());
+    std::vector<std::uint64_t> read_by(members_.size(), 0);  // by which teams
+    for (Vertex p = 0; p < members_.size(); ++p) {
+      poll();
+      for (const Vertex i : readers_[p]) {
+        if (i == p) continue;
+        std::uint64_t clashes = 0;
+        for (const Vertex z : read_[i]) clashes |= read_by[z];
+        std::size_t team = 0;
+        while (team < 64 && (clashes >> team & 1) != 0) ++team;
+        if (team == 64) continue;
+        if (team == teams_[p].size()) teams_[p].emplace_back();
+        teams_[p][team].push_back(i);
+        for (const Vertex z : read_[i]) read_by[z] |= std::uint64_t{z != p} << team;
+      }
+      for (const std::vector<Vertex>& team : teams_[p]) {
+        for (const Vertex i : team) {
+          for (const Vertex z : read_[i]) read_by[z] = 0;
+        }
+      }
+    }
   }
 
   void look(const Vertex* roots, std::size_t count) {
@@ -159,7 +218,14 @@ private:
     }
   }
 
-  /// A vertex that is fixed and whose row is in sight fixes what it reads, all but one of which are fixed.
+  /// For which roots p stays within its class, and its row is in sight.
+  Roots shows(Vertex p) const {
+    Roots list = fixed_[p];
+    list |= own_[p];
+    return list.both(shown_[p]);
+  }
+
+  /// A vertex that shows its row fixes what it reads, all but one of which are fixed; two of a team fix what both read.
   void settle() {
     std::vector<Vertex> waiting(members_.size());
     std::iota(waiting.begin(), waiting.end(), Vertex{0});
@@ -168,26 +234,42 @@ private:
       if (!waits[p]) waiting.push_back(p);
       waits[p] = true;
     };
+    const auto fix = [&](Vertex p, const Roots& which) {
+      const Roots more = seen_[p].without(fixed_[p]).both(which);
+      if (more == Roots{}) return;
+      fixed_[p] |= more;
+      wake(p);
+      for (const Vertex i : readers_[p]) wake(i);
+      if (teams_.empty()) return;
+      for (const Vertex j : read_[p]) wake(j);
+    };
     for (std::size_t at = 0; at < waiting.size(); ++at) {
       poll();
       const Vertex p = waiting[at];
       waits[p] = false;
-      Roots once{}, twice{}, shows = fixed_[p];
-      shows |= own_[p];
-      shows = shows.both(shown_[p]);
-      if (shows == Roots{}) continue;
+      if (!teams_.empty() && !(seen_[p].without(fixed_[p]) == Roots{})) {
+        Roots by_two{};
+        for (const std::vector<Vertex>& team : teams_[p]) {
+          Roots by_one{};
+          for (const Vertex i : team) {
+            const Roots here = shows(i);
+            by_two |= by_one.both(here);
+            by_one |= here;
+          }
+        }
+        fix(p, by_two);
+      }
+      const Roots here = shows(p);
+      if (here == Roots{}) continue;
+      Roots once{}, twice{};
       for (const Vertex j : read_[p]) {
         const Roots open = seen_[j].without(fixed_[j]);
         twice |= once.both(open);
         once |= open;
       }
-      const Roots alone = once.without(twice).both(shows);
+      const Roots alone = once.without(twice).both(here);
       for (const Vertex j : read_[p]) {
-        const Roots more = seen_[j].without(fixed_[j]).both(alone);
-        if (j == p || more == Roots{}) continue;  // of its own class it may read a part
-        fixed_[j] |= more;
-        wake(j);
-        for (const Vertex i : readers_[j]) wake(i);
+        if (j != p) fix(j, alone);  // of its own class it may read a part
       }
     }
   }
@@ -199,6 +281,8 @@ private:
   std::vector<std::vector<Vertex>> members_;                   ///< by place, and so on
   std::vector<std::vector<Arc>> arcs_;
   std::vector<std::vector<Vertex>> read_, readers_;
+  std::vector<std::vector<std::vector<Vertex>>> teams_;
+  bool reads_twice_ = false;
   std::vector<bool> named_;                                    ///< places that have a name of their own
   std::vector<std::vector<Vertex>> by_level_;                  ///< places whose names are their own from this round on
   std::vector<Roots> seen_, fixed_, shown_, own_, fresh_, coming_;  ///< for which roots

@@ -1,5 +1,6 @@
 // Views in which most vertices have a name: what surrounds them, read some layers far, is like nothing else (docs/theory.md 16.115).
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <span>
 #include <tuple>
@@ -25,7 +26,7 @@ public:
     begin_.push_back(members_.size());
   }
   [[nodiscard]] std::span<const Place> of(Place p) const { return std::span(members_).subspan(begin_[p], begin_[p + 1] - begin_[p]); }
-  [[nodiscard]] std::uint64_t size() const { return members_.size(); }
+  [[nodiscard]] std::size_t begin_of(Place p) const { return begin_[p]; }
   /// By place: whose lists hold it.
   [[nodiscard]] PlaceLists turned(std::size_t places) const {
     PlaceLists other;
@@ -71,8 +72,18 @@ public:
   bool make(std::size_t roots) {
     if (do_symmetries_move_most() || !read_rows(roots)) return false;
     readers_ = rows_.turned(vertex_.size());
+    constexpr std::uint64_t most_twice = std::uint64_t{1} << 28;
+    std::uint64_t twice = 0, pairs = 0;
+    for (Place p = 0; p < vertex_.size(); ++p) {
+      twice += arcs_of(p).size() * readers_.of(p).size();
+      pairs += rows_.of(p).size() * rows_.of(p).size();
+    }
+    reads_twice_ = vertex_.size() == layout_.vertices() && twice <= most_twice;
     find_names();
-    return 2 * named_ >= vertex_.size();
+    if (2 * named_ < vertex_.size()) return false;
+    pairs_ = pairs <= most_twice;
+    if (pairs_) pair_readers();
+    return true;
   }
 
   /// Takes away the roots of whose views every isomorphism stays within the classes.
@@ -94,6 +105,12 @@ public:
   }
 
 private:
+  using Arc = std::pair<Place, std::uint64_t>;
+  [[nodiscard]] std::span<const Arc> arcs_of(Place p) const {
+    const std::size_t begin = p == 0 ? 0 : arcs_end_[p - 1];
+    return std::span(arcs_).subspan(begin, arcs_end_[p] - begin);
+  }
+
   /// What a symmetry takes out of its class is called like what is there.
   [[nodiscard]] bool do_symmetries_move_most() const {
     std::vector<Vertex> size(vertex_.size());
@@ -106,7 +123,8 @@ private:
   }
 
   bool read_rows(std::size_t roots) {
-    constexpr std::uint64_t most_arcs = 64, most_pairs = std::uint64_t{1} << 35;
+    constexpr std::uint64_t most_pairs = std::uint64_t{1} << 35;
+    const std::uint64_t places = vertex_.size(), most_arcs = std::max(64 * places, std::min(256 * places, std::uint64_t{1} << 22));
     std::vector<layout::ColouredRun> row;
     std::vector<Place> list;
     for (Place p = 0; p < vertex_.size(); ++p) {
@@ -115,7 +133,7 @@ private:
       for (const std::uint32_t r : layout_.layers[layout_.order.front()].relations) {
         layout_.relations[r].row(vertex_[p], row);
         for (const layout::ColouredRun& run : row) {
-          if (arcs_.size() + run.size() > most_arcs * vertex_.size() || (arcs_.size() + run.size()) * roots > most_pairs) return false;
+          if (arcs_.size() + run.size() > most_arcs || (arcs_.size() + run.size()) * roots > most_pairs) return false;
           std::int64_t colour = run.colour;
           for (std::uint64_t j = run.first; j <= run.last; j += run.step, colour += run.colour_step) {
             arcs_.emplace_back(place_[j], mix(root_hash::weigh(colour) + r));
@@ -151,15 +169,71 @@ private:
         level_[sorted[i].second] = k;
         ++named_;
       }
-      if (named_ == places || distinct == before) return;
+      if (named_ == places || (distinct == before && (k >= 2 || !reads_twice_))) return;
       before = distinct;
       for (Place p = 0; p < places; ++p) {
         budget_.poll();
         std::uint64_t sum = 0;
-        for (std::size_t k_arc = p == 0 ? 0 : arcs_end_[p - 1]; k_arc < arcs_end_[p]; ++k_arc) sum += mix(name[arcs_[k_arc].first] ^ arcs_[k_arc].second);
+        for (const Arc& arc : arcs_of(p)) sum += mix(name[arc.first] ^ arc.second);
         next[p] = mix(name[p] + mix(sum));
       }
+      if (k == 1 && reads_twice_) add_common_reads(name, next);
       name.swap(next);
+    }
+  }
+
+  /// What the rows that j reads have in common, to the name of j after two rounds: all of them are in sight where two layers are left.
+  void add_common_reads(const std::vector<std::uint64_t>& first, std::vector<std::uint64_t>& second) {
+    std::vector<std::uint64_t> common(vertex_.size(), 0);  // by what is read: who of j's row reads it
+    for (Place j = 0; j < vertex_.size(); ++j) {
+      budget_.poll();
+      for (const Arc& arc : arcs_of(j)) {
+        common[arc.first] += mix(arc.second);
+        const std::uint64_t reader = mix(first[arc.first] ^ arc.second);
+        for (const Arc& far : arcs_of(arc.first)) common[far.first] += mix(reader + far.second);
+      }
+      std::uint64_t sum = 0;
+      for (const Arc& arc : arcs_of(j)) {
+        std::uint64_t row = 0;
+        for (const Arc& far : arcs_of(arc.first)) row += mix(common[far.first] ^ far.second);
+        sum += mix(mix(row + common[arc.first]) ^ arc.second);
+      }
+      for (const Arc& arc : arcs_of(j)) {
+        common[arc.first] = 0;
+        for (const Arc& far : arcs_of(arc.first)) common[far.first] = 0;
+      }
+      second[j] = mix(second[j] + mix(sum));
+    }
+  }
+
+  /// By place: who reads it, in groups of which any two read nothing else in common.
+  void pair_readers() {
+    constexpr unsigned most_groups = 64;
+    std::vector<std::uint64_t> met(vertex_.size(), 0);  // in which groups' rows
+    std::vector<std::pair<unsigned, Place>> grouped;
+    std::vector<Place> sorted;
+    for (Place j = 0; j < vertex_.size(); ++j) {
+      budget_.poll();
+      grouped.clear();
+      for (const Place i : readers_.of(j)) {
+        if (i == j) continue;
+        std::uint64_t taken = 0;
+        for (const Place z : rows_.of(i)) taken |= z == j ? 0 : met[z];
+        const auto group = static_cast<unsigned>(std::countr_one(taken));
+        if (group == most_groups) continue;
+        grouped.emplace_back(group, i);
+        for (const Place z : rows_.of(i)) met[z] |= std::uint64_t{1} << group;
+      }
+      for (const auto& [group, i] : grouped) {
+        for (const Place z : rows_.of(i)) met[z] = 0;
+      }
+      std::sort(grouped.begin(), grouped.end());
+      sorted.clear();
+      for (std::size_t k = 0; k < grouped.size(); ++k) {
+        sorted.push_back(grouped[k].second);
+        opens_group_.push_back(k == 0 || grouped[k].first != grouped[k - 1].first);
+      }
+      paired_.add(sorted);
     }
   }
 
@@ -218,7 +292,7 @@ private:
     }
   }
 
-  /// Where all but one of what a fixed vertex reads is fixed, that is, too.
+  /// Where all but one of what a fixed vertex reads is fixed, that is, too; and what alone two of them read.
   void spread() {
     std::vector<bool> waits(vertex_.size(), true);
     std::vector<Place> waiting(vertex_.size());
@@ -227,31 +301,54 @@ private:
       if (!waits[p]) waiting.push_back(p);
       waits[p] = true;
     };
+    const auto fix = [&](Place p, const Roots& more) {
+      fixed_[p] |= more;
+      wake(p);
+      for (const Place i : readers_.of(p)) wake(i);
+      if (!pairs_ || !more.both(shown_[p]).any()) return;
+      for (const Place j : rows_.of(p)) wake(j);
+    };
+    const auto shows = [&](Place p) {
+      Roots list = fixed_[p];
+      list |= own_[p];
+      return list.both(shown_[p]);
+    };
     for (std::size_t at = 0; at < waiting.size(); ++at) {
       budget_.poll();
       const Place p = waiting[at];
       waits[p] = false;
-      Roots shows = fixed_[p];
-      shows |= own_[p];
-      shows = shows.both(shown_[p]);
-      if (!shows.any()) continue;
+      if (const Roots open = seen_[p].without(fixed_[p]); pairs_ && open.any()) {
+        if (const Roots more = read_by_pairs(p, shows).both(open); more.any()) fix(p, more);
+      }
+      const Roots here = shows(p);
+      if (!here.any()) continue;
       Roots once{}, twice{};
       for (const Place j : rows_.of(p)) {
         const Roots open = seen_[j].without(fixed_[j]);
         twice |= once.both(open);
         once |= open;
       }
-      const Roots alone = once.without(twice).both(shows);
+      const Roots alone = once.without(twice).both(here);
       if (!alone.any()) continue;
       for (const Place j : rows_.of(p)) {
         if (j == p) continue;  // a class that reads some of itself
-        const Roots more = seen_[j].without(fixed_[j]).both(alone);
-        if (!more.any()) continue;
-        fixed_[j] |= more;
-        wake(j);
-        for (const Place i : readers_.of(j)) wake(i);
+        if (const Roots more = seen_[j].without(fixed_[j]).both(alone); more.any()) fix(j, more);
       }
     }
+  }
+
+  /// For which roots two of a group's rows are in sight, their vertices fixed.
+  template <class Shows>
+  [[nodiscard]] Roots read_by_pairs(Place p, const Shows& shows) const {
+    Roots once{}, twice{};
+    const std::span<const Place> readers = paired_.of(p);
+    for (std::size_t k = 0; k < readers.size(); ++k) {
+      if (opens_group_[paired_.begin_of(p) + k]) once = Roots{};
+      const Roots here = shows(readers[k]);
+      twice |= once.both(here);
+      once |= here;
+    }
+    return twice;
   }
 
   const Layout& layout_;
@@ -261,9 +358,11 @@ private:
   Booking booking_;
   std::vector<Place> place_;                            ///< by vertex
   std::vector<Vertex> vertex_, count_;                  ///< by place: the first of its class, and how many it holds
-  std::vector<std::pair<Place, std::uint64_t>> arcs_;   ///< what the first of each class reads, vertex by vertex, with the arc's colour and relation
+  std::vector<Arc> arcs_;                               ///< what the first of each class reads, vertex by vertex, with the arc's colour and relation
   std::vector<std::size_t> arcs_end_;
-  PlaceLists rows_, readers_;
+  PlaceLists rows_, readers_, paired_;
+  std::vector<bool> opens_group_;  ///< along paired_
+  bool reads_twice_ = false, pairs_ = false;
   std::vector<std::uint64_t> level_;
   std::size_t named_ = 0;
   std::vector<Roots> seen_, fixed_, shown_, own_, fresh_, coming_;  ///< by place: for which roots

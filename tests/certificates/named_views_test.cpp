@@ -48,6 +48,17 @@ Layout draw_irregular(std::mt19937_64& random) {
   return layout;
 }
 
+Layout make_one_layer(const std::vector<std::vector<bool>>& reads) {
+  std::vector<std::vector<oracle::Head>> layers(1, std::vector<oracle::Head>(1));
+  for (const auto& row : reads) {
+    layers[0][0].rows.emplace_back();
+    for (Vertex j = 0; j < reads.size(); ++j) {
+      if (row[j]) layers[0][0].rows.back().push_back(j);
+    }
+  }
+  return oracle::make_layout(static_cast<Vertex>(reads.size()), 0, layers);
+}
+
 /// The same few tokens two or three times, with twins among them; an arc or two that only one of the copies has, and tokens that see themselves.
 Layout draw_copies(std::mt19937_64& random) {
   const auto draw = [&](std::uint64_t limit) { return static_cast<Vertex>(random() % limit); };
@@ -68,14 +79,27 @@ Layout draw_copies(std::mt19937_64& random) {
     reads[c * size + i][c * size + j] = true;
   }
   for (Vertex i = size * copies; i < tokens; ++i) reads[i][draw(2) == 0 ? i : draw(tokens)] = true;
-  std::vector<std::vector<oracle::Head>> layers(1, std::vector<oracle::Head>(1));
-  for (const auto& row : reads) {
-    layers[0][0].rows.emplace_back();
-    for (Vertex j = 0; j < tokens; ++j) {
-      if (row[j]) layers[0][0].rows.back().push_back(j);
+  return make_one_layer(reads);
+}
+
+/// Links from anywhere to anywhere, or twice the same links but for a few; sometimes two tokens are alike.
+Layout draw_links(std::mt19937_64& random) {
+  const auto draw = [&](std::uint64_t limit) { return static_cast<Vertex>(random() % limit); };
+  const Vertex copies = 1 + draw(2), size = copies == 1 ? 6 + draw(6) : 4 + draw(3), tokens = copies * size, degree = 1 + draw(4);
+  std::vector<std::vector<bool>> reads(tokens, std::vector<bool>(tokens, false));
+  for (Vertex i = 0; i < size; ++i) {
+    for (Vertex k = 0; k < degree; ++k) {
+      const Vertex j = draw(size);
+      for (Vertex c = 0; c < copies; ++c) reads[c * size + i][c * size + j] = true;
     }
   }
-  return oracle::make_layout(tokens, 0, layers);
+  for (Vertex more = draw(4); more > 0; --more) reads[draw(tokens)][draw(tokens)].flip();
+  if (draw(3) == 0) {
+    for (Vertex j = 2; j < tokens; ++j) reads[1][j] = reads[0][j], reads[j][1] = reads[j][0];
+    reads[1][1] = reads[0][0];
+    reads[1][0] = reads[0][1];
+  }
+  return make_one_layer(reads);
 }
 
 }  // namespace
@@ -87,6 +111,7 @@ TEST_CASE("views in which names fix what is read have no isomorphisms but those 
   };
   require_dropped(115, 6, draw_irregular, drop, drop_there);
   require_dropped(1150, 4, draw_copies, drop, drop_there);
+  require_dropped(1190, 4, draw_links, drop, drop_there);
 }
 
 }  // namespace sightline::sight
