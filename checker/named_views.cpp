@@ -34,7 +34,7 @@ public:
   /// False: too much to read, or less than half of the places come to have a name.
   bool make(std::size_t roots) {
     if (2 * count_moved() > members_.size()) return false;  // no name is their own
-    constexpr std::uint64_t most_pairs = std::uint64_t{1} << 35, most_twice = std::uint64_t{1} << 28;
+    constexpr std::uint64_t most_pairs = std::uint64_t{1} << 35, most_twice = std::uint64_t{1} << 27;
     const std::uint64_t most_arcs = std::max<std::uint64_t>(64 * members_.size(), std::min<std::uint64_t>(256 * members_.size(), std::uint64_t{1} << 22));
     std::uint64_t all = 0;
     std::vector<Run> row;

@@ -72,7 +72,7 @@ public:
   bool make(std::size_t roots) {
     if (do_symmetries_move_most() || !read_rows(roots)) return false;
     readers_ = rows_.turned(vertex_.size());
-    constexpr std::uint64_t most_twice = std::uint64_t{1} << 28;
+    constexpr std::uint64_t most_twice = std::uint64_t{1} << 27;
     std::uint64_t twice = 0, pairs = 0;
     for (Place p = 0; p < vertex_.size(); ++p) {
       twice += arcs_of(p).size() * readers_.of(p).size();
