@@ -76,7 +76,7 @@ public:
       look(roots.data() + begin, end - begin);
       settle();
       Roots left{};
-      for (std::size_t p = 0; p < members_.size(); ++p) left |= seen_[p].without(fixed_[p]);
+      for (const Roots& list : open_) left |= list;
       for (std::size_t k = begin; k < end; ++k) {
         if (left.get(k - begin)) open.push_back(roots[k]);
       }
@@ -184,7 +184,7 @@ private:
   }
 
   void look(const Vertex* roots, std::size_t count) {
-    for (auto* lanes : {&seen_, &fixed_, &shown_, &own_, &fresh_, &coming_}) lanes->assign(members_.size(), Roots{});
+    for (auto* lanes : {&seen_, &fixed_, &shown_, &own_, &fresh_, &coming_, &open_, &shows_}) lanes->assign(members_.size(), Roots{});
     std::vector<Vertex> changed, touched;
     for (std::size_t k = 0; k < count; ++k) {
       const Vertex p = place_[roots[k]];
@@ -218,13 +218,6 @@ private:
     }
   }
 
-  /// For which roots p stays within its class, and its row is in sight.
-  Roots shows(Vertex p) const {
-    Roots list = fixed_[p];
-    list |= own_[p];
-    return list.both(shown_[p]);
-  }
-
   /// A vertex that shows its row fixes what it reads, all but one of which are fixed; two of a team fix what both read.
   void settle() {
     std::vector<Vertex> waiting(members_.size());
@@ -234,10 +227,17 @@ private:
       if (!waits[p]) waiting.push_back(p);
       waits[p] = true;
     };
+    for (Vertex p = 0; p < members_.size(); ++p) {
+      open_[p] = seen_[p].without(fixed_[p]);
+      shows_[p] = fixed_[p];
+      shows_[p] |= own_[p];
+      shows_[p] = shows_[p].both(shown_[p]);
+    }
     const auto fix = [&](Vertex p, const Roots& which) {
-      const Roots more = seen_[p].without(fixed_[p]).both(which);
+      const Roots more = open_[p].both(which);
       if (more == Roots{}) return;
-      fixed_[p] |= more;
+      open_[p] = open_[p].without(more);
+      shows_[p] |= more.both(shown_[p]);
       wake(p);
       for (const Vertex i : readers_[p]) wake(i);
       if (teams_.empty()) return;
@@ -247,25 +247,24 @@ private:
       poll();
       const Vertex p = waiting[at];
       waits[p] = false;
-      if (!teams_.empty() && !(seen_[p].without(fixed_[p]) == Roots{})) {
+      if (!teams_.empty() && !(open_[p] == Roots{})) {
         Roots by_two{};
         for (const std::vector<Vertex>& team : teams_[p]) {
           Roots by_one{};
           for (const Vertex i : team) {
-            const Roots here = shows(i);
-            by_two |= by_one.both(here);
-            by_one |= here;
+            by_two |= by_one.both(shows_[i]);
+            by_one |= shows_[i];
           }
         }
         fix(p, by_two);
       }
-      const Roots here = shows(p);
+      const Roots here = shows_[p];
       if (here == Roots{}) continue;
       Roots once{}, twice{};
       for (const Vertex j : read_[p]) {
-        const Roots open = seen_[j].without(fixed_[j]);
-        twice |= once.both(open);
-        once |= open;
+        twice |= once.both(open_[j]);
+        once |= open_[j];
+        if (here.without(twice) == Roots{}) break;
       }
       const Roots alone = once.without(twice).both(here);
       for (const Vertex j : read_[p]) {
@@ -286,6 +285,7 @@ private:
   std::vector<bool> named_;                                    ///< places that have a name of their own
   std::vector<std::vector<Vertex>> by_level_;                  ///< places whose names are their own from this round on
   std::vector<Roots> seen_, fixed_, shown_, own_, fresh_, coming_;  ///< for which roots
+  std::vector<Roots> open_, shows_;                                 ///< seen and not fixed; held to its class, its row in sight
 };
 
 }  // namespace

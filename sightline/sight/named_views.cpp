@@ -88,14 +88,16 @@ public:
 
   /// Takes away the roots of whose views every isomorphism stays within the classes.
   void drop(std::vector<Vertex>& roots) {
-    booking_.grow(vertex_.size() * 6 * sizeof(Roots));
+    booking_.grow(vertex_.size() * 8 * sizeof(Roots));
+    open_.resize(vertex_.size());
+    shows_.resize(vertex_.size());
     std::vector<Vertex> open;
     for (std::size_t begin = 0; begin < roots.size(); begin += strip_width) {
       const std::span<const Vertex> strip = std::span(roots).subspan(begin, std::min(strip_width, roots.size() - begin));
       see(strip);
       spread();
       Roots unfixed{};
-      for (Place p = 0; p < vertex_.size(); ++p) unfixed |= seen_[p].without(fixed_[p]);
+      for (const Roots& list : open_) unfixed |= list;
       for (std::size_t k = 0; k < strip.size(); ++k) {
         if (unfixed.get(k)) open.push_back(strip[k]);
       }
@@ -303,48 +305,51 @@ private:
     };
     const auto fix = [&](Place p, const Roots& more) {
       fixed_[p] |= more;
+      open_[p] = open_[p].without(more);
+      const Roots shown = more.both(shown_[p]);
+      shows_[p] |= shown;
       wake(p);
       for (const Place i : readers_.of(p)) wake(i);
-      if (!pairs_ || !more.both(shown_[p]).any()) return;
+      if (!pairs_ || !shown.any()) return;
       for (const Place j : rows_.of(p)) wake(j);
     };
-    const auto shows = [&](Place p) {
-      Roots list = fixed_[p];
-      list |= own_[p];
-      return list.both(shown_[p]);
-    };
+    for (Place p = 0; p < vertex_.size(); ++p) {
+      open_[p] = seen_[p].without(fixed_[p]);
+      shows_[p] = fixed_[p];
+      shows_[p] |= own_[p];
+      shows_[p] = shows_[p].both(shown_[p]);
+    }
     for (std::size_t at = 0; at < waiting.size(); ++at) {
       budget_.poll();
       const Place p = waiting[at];
       waits[p] = false;
-      if (const Roots open = seen_[p].without(fixed_[p]); pairs_ && open.any()) {
-        if (const Roots more = read_by_pairs(p, shows).both(open); more.any()) fix(p, more);
+      if (pairs_ && open_[p].any()) {
+        if (const Roots more = read_by_pairs(p).both(open_[p]); more.any()) fix(p, more);
       }
-      const Roots here = shows(p);
+      const Roots here = shows_[p];
       if (!here.any()) continue;
       Roots once{}, twice{};
       for (const Place j : rows_.of(p)) {
-        const Roots open = seen_[j].without(fixed_[j]);
-        twice |= once.both(open);
-        once |= open;
+        twice |= once.both(open_[j]);
+        once |= open_[j];
+        if (!here.without(twice).any()) break;
       }
       const Roots alone = once.without(twice).both(here);
       if (!alone.any()) continue;
       for (const Place j : rows_.of(p)) {
         if (j == p) continue;  // a class that reads some of itself
-        if (const Roots more = seen_[j].without(fixed_[j]).both(alone); more.any()) fix(j, more);
+        if (const Roots more = open_[j].both(alone); more.any()) fix(j, more);
       }
     }
   }
 
   /// For which roots two of a group's rows are in sight, their vertices fixed.
-  template <class Shows>
-  [[nodiscard]] Roots read_by_pairs(Place p, const Shows& shows) const {
+  [[nodiscard]] Roots read_by_pairs(Place p) const {
     Roots once{}, twice{};
     const std::span<const Place> readers = paired_.of(p);
     for (std::size_t k = 0; k < readers.size(); ++k) {
       if (opens_group_[paired_.begin_of(p) + k]) once = Roots{};
-      const Roots here = shows(readers[k]);
+      const Roots& here = shows_[readers[k]];
       twice |= once.both(here);
       once |= here;
     }
@@ -366,6 +371,7 @@ private:
   std::vector<std::uint64_t> level_;
   std::size_t named_ = 0;
   std::vector<Roots> seen_, fixed_, shown_, own_, fresh_, coming_;  ///< by place: for which roots
+  std::vector<Roots> open_, shows_;                                 ///< seen and not fixed; taken into its class, its row in sight
 };
 
 }  // namespace
