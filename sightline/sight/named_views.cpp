@@ -148,7 +148,7 @@ private:
       list.erase(std::unique(list.begin(), list.end()), list.end());
       rows_.add(list);
     }
-    booking_.grow(arcs_.size() * (sizeof(arcs_[0]) + 2 * sizeof(Place)));
+    booking_.grow(arcs_.size() * (sizeof(arcs_[0]) + 3 * sizeof(Place)));
     return true;
   }
 
