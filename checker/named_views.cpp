@@ -237,10 +237,11 @@ private:
       const Roots more = open_[p].both(which);
       if (more == Roots{}) return;
       open_[p] = open_[p].without(more);
-      shows_[p] |= more.both(shown_[p]);
+      const Roots shown = more.both(shown_[p]);
+      shows_[p] |= shown;
       wake(p);
       for (const Vertex i : readers_[p]) wake(i);
-      if (teams_.empty()) return;
+      if (teams_.empty() || shown == Roots{}) return;
       for (const Vertex j : read_[p]) wake(j);
     };
     for (std::size_t at = 0; at < waiting.size(); ++at) {

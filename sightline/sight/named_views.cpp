@@ -304,7 +304,6 @@ private:
       waits[p] = true;
     };
     const auto fix = [&](Place p, const Roots& more) {
-      fixed_[p] |= more;
       open_[p] = open_[p].without(more);
       const Roots shown = more.both(shown_[p]);
       shows_[p] |= shown;

@@ -67,10 +67,12 @@ void add_advice(Context& context) {
   if (few_fit && answer.output_dim && answer.output_largest && *answer.output_dim > *answer.output_largest) {
     advice.push_back(fmt::format("at most {} outputs per token", *answer.output_largest));
   }
-  if (answer.collision && !answer.needed && !context.target_is_layout) {
-    advice.push_back("the layout is more symmetric than the target: add positions, or a pattern with only the wanted symmetry");
-  } else if (answer.collision && !answer.needed && !answer.needed_between && a.input.positions == architecture::Positions::none) {
-    advice.push_back("add positions (they end every symmetry): tokens that see alike are then told apart");
+  if (answer.collision && !answer.needed) {
+    if (!context.target_is_layout) {
+      advice.push_back("the layout is more symmetric than the target: add positions, or a pattern with only the wanted symmetry");
+    } else if (!answer.needed_between && a.input.positions == architecture::Positions::none) {
+      advice.push_back("add positions (they end every symmetry): tokens that see alike are then told apart");
+    }
   }
 }
 

@@ -417,10 +417,9 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
     for (int i = 0; i < tile.readers; ++i) {
       const std::int64_t reader = tile.first_reader + i;
       Real* const to = gradients.query + reader * gradients.query_stride;
-      const bool is_reader = ((active & touched) >> i & 1) != 0;
-      if (is_direct && is_reader)
-        continue;
-      if (is_reader) {
+      if ((active & touched) >> i & 1) {
+        if (is_direct)
+          continue;
         prepare_gradient<Real>(rule.prepare, head.query + reader * head.query_stride, found + i * found_length, width,
                                rule.query_scale, to, gradients.add_query);
       } else if (!gradients.add_query) {

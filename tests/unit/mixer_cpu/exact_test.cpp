@@ -94,6 +94,15 @@ layout::Pattern make(const std::function<void(layout::PatternSpec&)>& set, layou
   return layout::make_patterns(spec, {n, 0, 1}, Budget()).front();
 }
 
+layout::Pattern make_blocks(std::int64_t size, std::int64_t count) {
+  return make(
+      [&](layout::PatternSpec& s) {
+        s.kind = layout::PatternKind::blocks;
+        s.size = size;
+      },
+      static_cast<layout::Vertex>(count * size));
+}
+
 Images rotation(std::int64_t n, std::int64_t by, bool reflected) {
   Images images(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i)
@@ -277,13 +286,7 @@ TEST_CASE("twins: everything, and blocks that change places") {
             size * place[static_cast<std::size_t>(b)] + inside[static_cast<std::size_t>(k)];
     }
     for (const char* kernel : {"softmax", "gaussian", "cosine", "sigmoid(dot(x,y))", "exp(dot(tanh(x),y))", "(1+norm2(x-y))*exp(dot(x,y)/4)"}) {
-      Call call = make_call(make(
-                                [&](layout::PatternSpec& s) {
-                                  s.kind = layout::PatternKind::blocks;
-                                  s.size = size;
-                                },
-                                static_cast<layout::Vertex>(count * size)),
-                            2, kernel);
+      Call call = make_call(make_blocks(size, count), 2, kernel);
       CAPTURE(kernel);
       check_move(call, random, blocks, true);
     }
@@ -302,13 +305,7 @@ TEST_CASE("twins: nothing that comes out is -0, and every NaN is the same") {
     for (const std::int64_t width : {16, 20, 64}) {
       CAPTURE(size);
       CAPTURE(width);
-      const Call call = make_call(make(
-                                      [&](layout::PatternSpec& s) {
-                                        s.kind = layout::PatternKind::blocks;
-                                        s.size = size;
-                                      },
-                                      static_cast<layout::Vertex>(3 * size)),
-                                  2, "softmax", width);
+      const Call call = make_call(make_blocks(size, 3), 2, "softmax", width);
       Numbers<float> numbers = draw_numbers<float>(call, random);
       for (std::vector<float>* list : {&numbers.query, &numbers.key, &numbers.value, &numbers.grad_out}) {
         for (std::size_t k = 0; k < list->size(); k += static_cast<std::size_t>(width))
