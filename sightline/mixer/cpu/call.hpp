@@ -164,6 +164,7 @@ public:
 private:
   /// Rows that read here and there, of keys and values that do not fit into the last cache together: first all weights of
   /// many rows, then all their sums.
+  static constexpr std::int64_t far_bytes = std::int64_t{4} << 20; ///< see Head::far
   [[nodiscard]] bool sums_wait(std::int64_t head) const {
     constexpr std::int64_t most_bytes = std::int64_t{24} << 20;
     return tiles_of(head).rows.scattered && !takes_pieces(head) &&
@@ -284,6 +285,7 @@ private:
     head.width = shape_.width;
     head.reads = shape_.reads;
     head.value_width = shape_.value_width;
+    head.far = tiles_of(h).rows.scattered && shape_.reads * shape_.width * static_cast<std::int64_t>(sizeof(Real)) >= far_bytes;
     head.offset_bias = bias_.table(h);
     head.colours = colours_.of(h);
     head.offset_tokens = bias_.tokens();

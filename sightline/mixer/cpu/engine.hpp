@@ -134,6 +134,7 @@ template <class Real> struct Head {
   Real* out = nullptr;
   std::ptrdiff_t out_stride = 0;
   bool past = false; ///< outputs are too many to stay in the caches: written past them where rows are short
+  bool far = false;  ///< neighbouring rows of a list read far from each other, and the second cache holds little of what they read
   Real* statistics = nullptr; ///< per reader: integer exponent M and 1 / (denominator 2^-M), or null
   /// Short rows whose sums wait until all have their weights: these, by arc from `waiting_row` on, and the rows' factors; or
   /// null. of_values: their turn.

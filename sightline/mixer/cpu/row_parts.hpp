@@ -30,6 +30,29 @@ SIGHTLINE_INLINE void fetch_ahead(const Real* base, std::ptrdiff_t stride, const
     prefetch_far<Real>(base + columns[a + far] * stride, width);
 }
 
+/// Rows that lie here and there in an array that only the last cache, or none, holds are fetched so many reads ahead, into the
+/// second cache: more lines are on their way at once than the first one waits for.
+inline constexpr int reads_fetched_ahead = 48;
+
+/// Calls work(a) for every arc of a row, and fetches rows that come soon. known: of how many reads, from the first of
+/// `columns` on, it is known what they are, where they lie so; else 0.
+template <class Real, class Work>
+SIGHTLINE_INLINE void for_arcs(const Real* base, std::ptrdiff_t stride, const std::int32_t* columns, int count,
+                               std::int64_t width, std::int64_t known, Work work) {
+  if (known == 0) {
+    for (int a = 0; a < count; ++a) {
+      fetch_ahead<Real>(base, stride, columns, a, count, width);
+      work(a);
+    }
+    return;
+  }
+  for (int a = 0; a < count; ++a) {
+    if (a + reads_fetched_ahead < known)
+      prefetch_far<Real>(base + columns[a + reads_fetched_ahead] * stride, width);
+    work(a);
+  }
+}
+
 /// Calls f with the number of whole vectors of a width as a constant: 4 or 8, or 0 for any width. What is called so is
 /// compiled once, whoever asks for it: a copy in every caller would take longer to compile than to run.
 template <class Function> SIGHTLINE_INLINE void with_vectors(int vectors, Function f) {
@@ -50,7 +73,8 @@ template <class Real> int count_vectors(std::int64_t width, std::int64_t value_w
 /// squares of differences. vectors: whole vectors of the width, 0: any width.
 template <class Real, bool distance>
 SIGHTLINE_APART void partial_products_as(int vectors, const Real* fixed, Real scale, const Real* base, std::ptrdiff_t stride,
-                         std::int64_t width, const std::int32_t* columns, int count, Real* parts, int apart) {
+                         std::int64_t width, const std::int32_t* columns, int count, Real* parts, int apart,
+                         std::int64_t known) {
   constexpr int lanes = Lanes<Real>::count;
   const auto add = [](Vec<Real> left, Vec<Real> right, Vec<Real> sum) {
     if constexpr (distance) {
@@ -67,15 +91,14 @@ SIGHTLINE_APART void partial_products_as(int vectors, const Real* fixed, Real sc
 #pragma GCC unroll 8
       for (int v = 0; v < wide; ++v)
         left[v] = load<Real>(fixed + v * lanes) * splat<Real>(scale);
-      for (int a = 0; a < count; ++a) {
+      for_arcs<Real>(base, stride, columns, count, wide * lanes, known, [&](int a) SIGHTLINE_INLINE_HERE {
         const Real* const row = base + columns[a] * stride;
-        fetch_ahead<Real>(base, stride, columns, a, count, wide * lanes);
         Vec<Real> sum{};
 #pragma GCC unroll 8
         for (int v = 0; v < wide; ++v)
           sum = add(left[v], load<Real>(row + v * lanes), sum);
         store<Real>(parts + a * apart, sum);
-      }
+      });
     } else {
       for (int a = 0; a < count; ++a) {
         const Real* const row = base + columns[a] * stride;
@@ -100,11 +123,12 @@ SIGHTLINE_APART void partial_products_as(int vectors, const Real* fixed, Real sc
 template <class Real>
 SIGHTLINE_INLINE void partial_products(int vectors, bool distance, const Real* fixed, Real scale, const Real* base,
                                        std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
-                                       int count, Real* parts, int apart = Lanes<Real>::count) {
+                                       int count, Real* parts, int apart = Lanes<Real>::count,
+                                       std::int64_t known = 0) {
   if (distance)
-    partial_products_as<Real, true>(vectors, fixed, scale, base, stride, width, columns, count, parts, apart);
+    partial_products_as<Real, true>(vectors, fixed, scale, base, stride, width, columns, count, parts, apart, known);
   else
-    partial_products_as<Real, false>(vectors, fixed, scale, base, stride, width, columns, count, parts, apart);
+    partial_products_as<Real, false>(vectors, fixed, scale, base, stride, width, columns, count, parts, apart, known);
 }
 
 /// The upper half of every vector joins the lower one, and neighbours that lie `half` apart share a vector: a
@@ -134,21 +158,21 @@ template <class Real> void add_parts(const Real* parts, int count, Real* sums) {
 /// to [width] = (to +) sum over arcs of weights[a * apart] times the row of columns[a], all times factor.
 template <class Real, int vectors>
 SIGHTLINE_INLINE void add_rows_as(const Real* base, std::ptrdiff_t stride, std::int64_t width, const std::int32_t* columns,
-                                  const Real* weights, int count, bool add, Real factor, Real* to, int apart) {
+                                  const Real* weights, int count, bool add, Real factor, Real* to, int apart,
+                                  std::int64_t known) {
   constexpr int lanes = Lanes<Real>::count;
   if constexpr (vectors > 0) {
     Vec<Real> sum[vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v)
       sum[v] = add ? load<Real>(to + v * lanes) : Vec<Real>{};
-    for (int a = 0; a < count; ++a) {
+    for_arcs<Real>(base, stride, columns, count, vectors * lanes, known, [&](int a) SIGHTLINE_INLINE_HERE {
       const Real* const row = base + columns[a] * stride;
-      fetch_ahead<Real>(base, stride, columns, a, count, vectors * lanes);
       const Vec<Real> weight = splat<Real>(weights[a * apart]);
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v)
         sum[v] = fma(weight, load<Real>(row + v * lanes), sum[v]);
-    }
+    });
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v)
       store<Real>(to + v * lanes, sum[v] * splat<Real>(factor));
@@ -172,9 +196,9 @@ SIGHTLINE_INLINE void add_rows_as(const Real* base, std::ptrdiff_t stride, std::
 template <class Real>
 SIGHTLINE_APART void add_rows(int vectors, const Real* base, std::ptrdiff_t stride, std::int64_t width,
                               const std::int32_t* columns, const Real* weights, int count, bool add, Real factor,
-                              Real* to, int apart = 1) {
+                              Real* to, int apart = 1, std::int64_t known = 0) {
   with_vectors(vectors, [&](auto wide) {
-    add_rows_as<Real, decltype(wide)::value>(base, stride, width, columns, weights, count, add, factor, to, apart);
+    add_rows_as<Real, decltype(wide)::value>(base, stride, width, columns, weights, count, add, factor, to, apart, known);
   });
 }
 
@@ -407,7 +431,8 @@ template <class Real> struct ArcSpace {
   Real *parts, *scores, *products, *shifts, *scales, *middles, *fixed, *fixed_value, *sums, *value_sums, *prepared;
   Real *distances, *reader_squares, *read_squares, *reader_slopes, *read_slopes; // programs
   Real* exponent_slopes;
-  Arena end; // what follows is free
+  int known = 0; // columns of the group, where what comes soon is fetched by them
+  Arena end;     // what follows is free
   ArcSpace(void* workspace, std::int64_t width, std::int64_t value_width)
       : vectors(count_vectors<Real>(width, value_width)), end(workspace) {
     constexpr int lanes = Lanes<Real>::count;
@@ -431,6 +456,8 @@ template <class Real> struct ArcSpace {
       *each = arena.take<Real>(most_arcs);
     end = arena;
   }
+  /// For fetch_ahead.
+  [[nodiscard]] int known_from(const Piece& piece) const { return known > 0 ? known - piece.first : 0; }
 };
 
 /// Keys (or queries) of a group of arcs where they can be multiplied: in place, or prepared side by side.

@@ -19,7 +19,7 @@ void find_program_scores(const Rule<Real>& rule, const Head<Real>& head, int pie
       const Piece& piece = space.pieces[p];
       partial_products<Real>(space.vectors, distance, head.query + piece.row * head.query_stride, rule.query_scale, head.key,
                                       head.key_stride, head.width, space.columns + piece.first, piece.count,
-                                      space.parts + piece.first * lanes);
+                                      space.parts + piece.first * lanes, lanes, space.known_from(piece));
     }
     for (int a = arcs * lanes; a < padded * lanes; ++a)
       space.parts[a] = 0;

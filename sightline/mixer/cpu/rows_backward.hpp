@@ -102,6 +102,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
   int arcs = 0;
   while (const int pieces = source.next(space.pieces, most_arcs, space.columns, arcs)) {
+    space.known = head.far && rule.prepare == Prepare::nothing ? arcs : 0;
     const ArcRows<Real> keys = find_arc_rows<Real>(rule.prepare, head.key, head.key_stride, head.width, space.columns,
                                                    arcs, counting, space.prepared);
     const int padded = static_cast<int>(round_up(arcs, lanes));
@@ -117,7 +118,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       const Piece& piece = space.pieces[p];
       partial_products<Real>(space.vectors, false, gradients.out + piece.row * gradients.out_stride, Real(1), head.value,
                                       head.value_stride, head.value_width, space.columns + piece.first, piece.count,
-                                      space.parts + piece.first * lanes);
+                                      space.parts + piece.first * lanes, lanes, space.known_from(piece));
       const Real most = head.statistics[piece.row * 2], scale = head.statistics[piece.row * 2 + 1];
       for (int a = piece.first; a < piece.first + piece.count; ++a) {
         space.shifts[a] = most;
@@ -200,7 +201,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
       } else {
         add_rows<Real>(space.vectors, keys.base, keys.stride, head.width, keys.columns + piece.first,
                                 space.products + piece.first, piece.count, !piece.begins,
-                                simple ? rule.query_scale : Real(1), simple ? to : space.sums);
+                                simple ? rule.query_scale : Real(1), simple ? to : space.sums, 1, space.known_from(piece));
       }
       if (rule.score == Score::distance && marks != nullptr)
         total = sum_marked<Real>(marks, piece.count, [&](int a) { return space.products[piece.first + a]; });
@@ -248,7 +249,7 @@ void backward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const G
     space.middles[a] = 0;
   for (std::int64_t first = begin; first < end; first += lanes) {
     const int rows = static_cast<int>(end - first < lanes ? end - first : lanes);
-    const ShortGroup group{list, first, rows, arcs, space.vectors, gradients.past ? rows_fetched_ahead : 0};
+    const ShortGroup group{list, first, rows, arcs, space.vectors, gradients.past ? rows_fetched_ahead : 0, head.far};
     if (head.arc_weights == nullptr) {
       short_products<Real>(group, false, head.query, head.query_stride, rule.query_scale, head.key, head.key_stride, space.parts, false);
       add_parts<Real>(space.parts, padded, space.scores);
@@ -306,7 +307,7 @@ void backward_short_columns(const Rule<Real>& rule, const Head<Real>& head, cons
       weights[a] = gradients.arc_weights[of[a]];
       slopes[a] = gradients.arc_slopes[of[a]] * rule.query_scale;
     }
-    const ShortGroup group{list, first, rows, arcs, vectors};
+    const ShortGroup group{list, first, rows, arcs, vectors, 0, head.far};
     const std::int64_t next = first - begin; // queries and output gradients of the rows behind these columns are fetched
     const auto collect = [&](const Real* base, std::ptrdiff_t stride, const Real* numbers, Real* to, std::ptrdiff_t to_stride) {
       if (to != nullptr)
@@ -352,6 +353,8 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
   }
   const bool distance = rule.score == Score::distance;
   const bool along = rule.weight == Weight::program && (rule.program->uses[2] || rule.program->uses[3]);
+  const bool looks_ahead = head.far && rule.prepare == Prepare::nothing;
+  const std::int64_t all_arcs = list.offsets[list.count];
   for (std::int64_t r = begin; r < end; ++r) {
     const std::int64_t column = list.rows[r];
     if (!exists<Real>(column, head.read_cut_begin, head.read_cut_end)) {
@@ -371,16 +374,29 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
     std::int64_t found = 0;
     for (std::int64_t a = list.offsets[r]; first || a < list.offsets[r + 1];) {
       int count = 0;
-      for (; a < list.offsets[r + 1] && count < most_arcs; ++a) {
-        if (!exists<Real>(list.columns[a], head.reader_cut_begin, head.reader_cut_end))
-          continue;
-        space.columns[count] = list.columns[a];
-        space.scores[count] = gradients.arc_weights[list.arcs[a]];
-        const Real slope = gradients.arc_slopes[list.arcs[a]];
-        total += along ? gradients.arc_alongs[list.arcs[a]] : slope;
+      const auto take = [&](std::int64_t arc) SIGHTLINE_INLINE_HERE {
+        if (!exists<Real>(list.columns[arc], head.reader_cut_begin, head.reader_cut_end))
+          return;
+        space.columns[count] = list.columns[arc];
+        space.scores[count] = gradients.arc_weights[list.arcs[arc]];
+        const Real slope = gradients.arc_slopes[list.arcs[arc]];
+        total += along ? gradients.arc_alongs[list.arcs[arc]] : slope;
         space.products[count++] = differences ? slope : slope * rule.query_scale;
+      };
+      for (; head.far && a + reads_fetched_ahead < all_arcs && a < list.offsets[r + 1] && count < most_arcs; ++a) {
+        __builtin_prefetch(gradients.arc_weights + list.arcs[a + reads_fetched_ahead]);
+        __builtin_prefetch(gradients.arc_slopes + list.arcs[a + reads_fetched_ahead]);
+        take(a);
       }
+      for (; a < list.offsets[r + 1] && count < most_arcs; ++a)
+        take(a);
       found += count;
+      std::int64_t known = 0;
+      if (looks_ahead) { // at columns that come behind this one
+        known = count;
+        for (std::int64_t k = a; k < all_arcs && k < a + reads_fetched_ahead && known < most_arcs; ++k)
+          space.columns[known++] = list.columns[k];
+      }
       // Columns with marks are short and come in one piece.
       const std::uint8_t* const marks = list.marks == nullptr ? nullptr : list.marks + list.offsets[r];
       if (marks != nullptr) {
@@ -395,7 +411,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
           value[k] += space.value_sums[k];
       } else if (value != nullptr) {
         add_rows<Real>(space.vectors, gradients.out, gradients.out_stride, head.value_width, space.columns, space.scores,
-                                count, add || !first, Real(1), value);
+                                count, add || !first, Real(1), value, 1, known);
       }
       if (key != nullptr) {
         const ArcRows<Real> queries = find_arc_rows<Real>(rule.prepare, head.query, head.query_stride, head.width,
@@ -412,7 +428,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
                                          key_sums);
         } else {
           add_rows<Real>(space.vectors, queries.base, queries.stride, head.width, queries.columns, space.products, count,
-                                  simple ? add || !first : !first, Real(1), key_sums);
+                                  simple ? add || !first : !first, Real(1), key_sums, 1, known);
         }
       }
       first = false;

@@ -18,7 +18,8 @@ SIGHTLINE_INLINE void find_piece_parts(const Rule<Real>& rule, const Head<Real>&
   if (rule.weight != Weight::program) {
     partial_products<Real>(space.vectors, rule.score == Score::distance, query, rule.query_scale, keys.base, keys.stride,
                                     head.width, keys.columns + piece.first, piece.count,
-                                    space.parts + piece.first * Lanes<Real>::count);
+                                    space.parts + piece.first * Lanes<Real>::count, Lanes<Real>::count,
+                                    space.known_from(piece));
   }
 }
 
@@ -81,6 +82,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
   int arcs = 0;
   while (const int pieces = source.next(space.pieces, most_arcs, space.columns, arcs)) {
+    space.known = head.far && rule.prepare == Prepare::nothing ? arcs : 0;
     find_group_scores<Real>(rule, head, pieces, arcs, counting, space, program_space);
     const int padded = static_cast<int>(round_up(arcs, lanes));
     // The largest exponent of every piece; a row that goes on remembers it in `shifts`.
@@ -142,7 +144,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
       } else {
         add_rows<Real>(space.vectors, head.value, head.value_stride, head.value_width, space.columns + piece.first,
                                 space.scores + piece.first, piece.count, !piece.begins, factor,
-                                whole ? out : space.value_sums);
+                                whole ? out : space.value_sums, 1, space.known_from(piece));
       }
       if (!piece.ends)
         continue;

@@ -66,7 +66,9 @@ struct ShortGroup {
   std::int64_t group;
   int rows, arcs, vectors;
   std::int64_t ahead = 0; ///< where arrays come from memory: what a row so many rows on reads is fetched
+  bool far = false;       ///< Head::far: instead, what comes so many reads on (fetch_ahead)
   [[nodiscard]] const std::int32_t* columns(int i) const { return list.columns + list.offsets[group] + std::int64_t{i} * arcs; }
+  [[nodiscard]] std::int64_t known(int i) const { return far ? list.offsets[list.count] - list.offsets[group] - std::int64_t{i} * arcs : 0; }
   [[nodiscard]] bool fetches(int i) const { return ahead > 0 && group + i + ahead < list.count; }
 };
 
@@ -75,7 +77,8 @@ struct ShortGroup {
 template <class Real>
 SIGHTLINE_INLINE void fetch_read(const ShortGroup& group, int i, const Real* base, std::ptrdiff_t stride, std::int64_t width) {
   const SparseRows& list = group.list;
-  prefetch_far<Real>(base + list.columns[list.offsets[group.group + i + group.ahead + 1] - 1] * stride, width);
+  if (!group.far)
+    prefetch_far<Real>(base + list.columns[list.offsets[group.group + i + group.ahead + 1] - 1] * stride, width);
 }
 
 /// Products of scale times the group's rows of `fixed` with what they read of `base`, not yet added up over lanes: those of
@@ -123,7 +126,8 @@ SIGHTLINE_APART void short_products(const ShortGroup& group, bool distance, cons
         for (int a = 0; a < arcs; ++a)
           store<Real>(parts + a * apart, sums[a]);
       } else {
-        partial_products<Real>(group.vectors, distance, left_row, scale, base, stride, width, columns, group.arcs, parts, apart);
+        partial_products<Real>(group.vectors, distance, left_row, scale, base, stride, width, columns, group.arcs, parts, apart,
+                               group.known(i));
       }
     }
   };
@@ -267,7 +271,7 @@ template <class Real> SIGHTLINE_APART void sum_short(const ShortGroup& group, co
         continue;
       }
       add_rows<Real>(group.vectors, sums.base, sums.stride, width, group.columns(i), weights, group.arcs, false, factor, to,
-                     sums.apart);
+                     sums.apart, group.known(i));
       if (clean)
         make_canonical<Real>(to, width);
     }
@@ -342,7 +346,8 @@ void forward_short_rows(const Rule<Real>& rule, const Head<Real>& head, const Sp
                                       : rule.has_extra ? round_up_to_integer(rule.extra)
                                                        : no_exponent<Real>);
   for (std::int64_t first = begin; first < end; first += lanes) {
-    const ShortGroup group{list, first, static_cast<int>(end - first < lanes ? end - first : lanes), arcs, space.vectors, head.past ? rows_fetched_ahead : 0};
+    const ShortGroup group{list, first, static_cast<int>(end - first < lanes ? end - first : lanes), arcs, space.vectors,
+                           head.past ? rows_fetched_ahead : 0, head.far};
     Real factors[lanes], tops[lanes];
     Real* const waiting = head.waiting == nullptr ? nullptr : head.waiting + (list.offsets[first] - list.offsets[head.waiting_row]);
     const auto sum = [&] {
