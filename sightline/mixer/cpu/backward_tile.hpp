@@ -85,10 +85,7 @@ SIGHTLINE_INLINE void scatter_strip(const Strip& strip, int readers, const std::
     }
     return;
   }
-  for_vector_ranges<Real>(strip, [&](int first, int count, VectorRange range) {
-    const int begin = range.begin * lanes, end = range.end * lanes < readers ? range.end * lanes : readers;
-    run(first, count, begin, end);
-  });
+  for_ranges<1>(strip, [&](int first, int count, LaneRange range) { run(first, count, range.begin, range.end); });
 }
 
 /// The same, bit for bit, where a reader's row holds infinities: only readers of a column meet it.
@@ -238,7 +235,9 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   const std::int32_t* const lanes_in_order = tile.in_place ? lane_order : nullptr;
   for (int i = 0; tile.in_place && i < tile.readers; ++i)
     lane_order[i] = head.reader_order[tile.first_reader + i] - static_cast<std::int32_t>(tile.first_reader);
-  bool is_first = true, by_rows = false, is_direct = false; // sums [reader][width]; or query gradients as they will be
+  // sums [reader][width], or the other way round; is_direct: query gradients lie where they belong by now
+  const bool by_rows = !distance && !along_readers && width % lanes == 0;
+  bool is_first = true, is_direct = false;
   Real query_scales[tile_readers];
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
@@ -282,8 +281,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
       }
       bias.collect(strip, ones);
       if (tile.again) { // what readers want was taken in the first turn
-      } else if (is_all && strip.full && !distance && !along_readers && active == touched && width % lanes == 0) {
-        by_rows = true;
+      } else if (by_rows && is_all && strip.full && active == touched) {
         is_direct = gradients.query != nullptr && !gradients.add_query && !prepared && strip.ordered == tile.in_place;
         for (int i = 0; is_direct && i < tile.readers; ++i)
           query_scales[i] = rule.query_scale;
@@ -292,7 +290,12 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
                              is_direct ? gradients.query + tile.first_reader * gradients.query_stride : sums,
                              is_direct ? gradients.query_stride : width, &ahead);
       } else if (!strip.full && strip_has_non_finite<Real>(keys, key_stride, strip.count, width)) {
-        gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, tile_readers, sums);
+        if (by_rows)
+          gather_rows_carefully<Real>(strip, tile.readers, width, keys, key_stride, products, tile_readers, sums);
+        else
+          gather_carefully<Real>(strip, vectors, width, keys, key_stride, products, tile_readers, sums);
+      } else if (by_rows) {
+        gather_into_rows<Real>(strip, tile.readers, width, keys, key_stride, products, true, sums, &ahead);
       } else {
         gather_strip<Real>(strip, vectors, width, keys, key_stride, products, true, sums, &ahead);
       }

@@ -50,7 +50,7 @@ template <class Real> struct NearPairs {
     for (int c = 0; c < strip.count && any; ++c) {
       if (lanes[c] == 0)
         continue;
-      const VectorRange range = find_vectors<Real>(lanes[c]);
+      const LaneRange range = find_range<count>(lanes[c]);
       for (std::int64_t k = 0; k < width; ++k) {
         Vec<Real> all{};
         for (int v = range.begin; v < range.end && v < vectors; ++v) {

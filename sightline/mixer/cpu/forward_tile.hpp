@@ -75,6 +75,22 @@ __attribute__((noinline)) void gather_carefully(const Strip& strip, int vectors,
   }
 }
 
+/// The same for gather_into_rows.
+template <class Real>
+__attribute__((noinline)) void gather_rows_carefully(const Strip& strip, int readers, std::int64_t width, const Real* rows,
+                                                     std::ptrdiff_t stride, const Real* weights, std::ptrdiff_t weight_stride,
+                                                     Real* to) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int place = 0; place < strip.count; ++place) {
+    const int c = column_at(strip, place);
+    for (int i = 0; i < readers; ++i) {
+      const Vec<Real> weight = splat<Real>(weights[c * weight_stride + i]);
+      for (std::int64_t k = 0; k < width && (strip.masks[c] >> i & 1) != 0; k += lanes)
+        store<Real>(to + i * width + k, fma(weight, load<Real>(rows + c * stride + k), load<Real>(to + i * width + k)));
+    }
+  }
+}
+
 /// The centre of a tile in exact mode with reflections (gather_centre): its columns from starts[v] on are readers of vector
 /// v, or of later ones.
 template <class Real> struct Centre {
@@ -116,10 +132,12 @@ SIGHTLINE_INLINE void weigh_centre(const Centre<Real>& centre, Vec<Real>* totals
 /// those at and before it by falling number into the sums to the left, `all_sums` and `all_totals` [2]; its own pair counts
 /// half on either. kept: a vector for every column. add: to what the sums hold; else they are written.
 template <class Real>
-__attribute__((noinline)) void gather_centre(const Strip& strip, std::int64_t first_reader, int vectors,
+__attribute__((noinline)) void gather_centre(const Strip& strip, std::int64_t first_reader, int readers,
                                              std::int64_t width, const Real* rows, std::ptrdiff_t stride,
-                                             Real* weights, Real* kept, bool add, Real* all_sums, Real* all_totals) {
+                                             Real* weights, Real* kept, bool add, bool by_rows, Real* all_sums,
+                                             Real* all_totals) {
   constexpr int lanes = Lanes<Real>::count, most_vectors = tile_readers / lanes;
+  const int vectors = (readers + lanes - 1) / lanes;
   static_assert(strip_columns >= 2 * tile_readers); // weights and what is kept share the space of a strip
   const bool is_finite = !strip_has_non_finite<Real>(rows, stride, strip.count, width);
   Centre<Real> centre{strip.columns, first_reader, weights, kept, {}};
@@ -142,6 +160,19 @@ __attribute__((noinline)) void gather_centre(const Strip& strip, std::int64_t fi
       store<Real>(totals + v * lanes, total[v]);
     const int last = strip.count - 1;
     const std::ptrdiff_t step = right ? stride : -stride, weight_step = right ? tile_readers : -tile_readers;
+    if (is_finite && by_rows) { // a few readers of a vector at a time, from the first or to the last of them
+      for (int i = 0; i < readers;) {
+        const int v = i / lanes, end = (v + 1) * lanes < readers ? (v + 1) * lanes : readers;
+        const int some = end - i < block_rows ? end - i : block_rows;
+        int c = right ? centre.starts[v] : centre.starts[v + 1] - 1; // weights of the vector before, or behind, count to the other side
+        while (right ? c < last && strip.columns[c] < first_reader + i : c > 0 && strip.columns[c] >= first_reader + i + some)
+          c += right ? 1 : -1;
+        multiply<Real, Along::rows>(some, static_cast<int>(width / lanes), right ? strip.count - c : c + 1,
+                                    weights + c * tile_readers + i, weight_step, rows + c * stride, step, sums + i * width, width, add);
+        i += some;
+      }
+      return;
+    }
     if (is_finite) {
       for (int v = 0; v < vectors; ++v) {
         const int c = right ? centre.starts[v] : centre.starts[v + 1] - 1, count = right ? strip.count - c : c + 1;
@@ -159,8 +190,11 @@ __attribute__((noinline)) void gather_centre(const Strip& strip, std::int64_t fi
     }
     for (std::int64_t k = 0; k < width * tile_readers && !add; ++k)
       sums[k] = 0;
-    gather_carefully<Real>(masked, vectors, width, right ? rows : rows + last * stride, step,
-                           right ? weights : weights + last * tile_readers, weight_step, sums);
+    const Real *const first_row = right ? rows : rows + last * stride, *const first_weights = right ? weights : weights + last * tile_readers;
+    if (by_rows)
+      gather_rows_carefully<Real>(masked, readers, width, first_row, step, first_weights, weight_step, sums);
+    else
+      gather_carefully<Real>(masked, vectors, width, first_row, step, first_weights, weight_step, sums);
   };
   gather(Constant<1>{});
   gather(Constant<0>{});
@@ -283,6 +317,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   const bool features = rule.weight == Weight::features, program = rule.weight == Weight::program;
   const bool exponents =
       has_exponent(rule.weight) || (program && (rule.program->exponent >= 0 || has_bias(head)));
+  const bool by_rows = head.value_width % lanes == 0; // sums [reader][width], or the other way round
   pack_queries<Real>(rule, head, tile, active, rows, queries);
   const ProgramSpace<Real> space(arena, rule.program);
   ProgramScores<Real> inputs(arena, rule, tile.readers, rows, head.width, row_stride<Real>(head.width));
@@ -319,8 +354,15 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     if ((filled >> phase & 1) == 0)
       return;
     const Vec<Real> shrink = exp2<Real>(old - now);
+    if (by_rows) {
+      for (int i = 0; i < lanes; ++i) {
+        Real* const row = all_sums + phase * sum_size + (v * lanes + i) * head.value_width;
+        for (std::int64_t k = 0; k < head.value_width; k += lanes)
+          store<Real>(row + k, load<Real>(row + k) * splat<Real>(shrink[i]));
+      }
+    }
     Real* const from = all_sums + phase * sum_size + v * lanes;
-    for (std::int64_t k = 0; k < head.value_width; ++k)
+    for (std::int64_t k = 0; k < head.value_width && !by_rows; ++k)
       store<Real>(from + k * tile_readers, load<Real>(from + k * tile_readers) * shrink);
     Real* const total = all_totals + phase * tile_readers + v * lanes;
     store<Real>(total, load<Real>(total) * shrink);
@@ -345,13 +387,12 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
 
   Ahead ahead = rows_ahead(head, tile, head.out, head.out_stride, head.value_width);
   Real* const out = head.out + tile.first_reader * head.out_stride;
-  bool is_first = true, by_rows = false, is_canonical = !rule.canonical; // by_rows: outputs are written by now
+  bool is_first = true, is_direct = false, is_canonical = !rule.canonical; // is_direct: outputs are written by now
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
   while (source.next(strip)) {
     const int first_phase = strip.centre ? 0 : strip.phase, last_phase = strip.centre ? most_phases : strip.phase + 1;
-    const bool alone = is_first && strip.full && !strip.centre && strip.phase == 0 && head.value_width % lanes == 0 &&
-                       source.is_at_end();
+    const bool alone = is_first && strip.full && !strip.centre && strip.phase == 0 && by_rows && source.is_at_end();
     is_first = false;
     Real* const sums = all_sums + strip.phase * sum_size;
     Real unused[tile_readers] = {};
@@ -429,16 +470,21 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
       filled |= 1U << phase;
     }
     if (strip.centre) {
-      gather_centre<Real>(strip, tile.first_reader, vectors, head.value_width, values, value_stride, scores,
-                          scores + tile_readers * tile_readers, add, all_sums, all_totals);
+      gather_centre<Real>(strip, tile.first_reader, tile.readers, head.value_width, values, value_stride, scores,
+                          scores + tile_readers * tile_readers, add, by_rows, all_sums, all_totals);
     } else if (alone) {
-      by_rows = true;
+      is_direct = true;
       is_canonical = is_canonical || strip.ordered;
       find_factors();
       gather_by_rows<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, {top, rule.canonical},
                            out, head.out_stride, &ahead);
     } else if (!strip.full && strip_has_non_finite<Real>(values, value_stride, strip.count, head.value_width)) {
-      gather_carefully<Real>(strip, vectors, head.value_width, values, value_stride, scores, tile_readers, sums);
+      if (by_rows)
+        gather_rows_carefully<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, tile_readers, sums);
+      else
+        gather_carefully<Real>(strip, vectors, head.value_width, values, value_stride, scores, tile_readers, sums);
+    } else if (by_rows) {
+      gather_into_rows<Real>(strip, tile.readers, head.value_width, values, value_stride, scores, add, sums, &ahead);
     } else {
       gather_strip<Real>(strip, vectors, head.value_width, values, value_stride, scores, add, sums, &ahead);
     }
@@ -459,10 +505,14 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     store<Real>(largest + v * lanes, most);
     store<Real>(total + v * lanes, load<Real>(total + v * lanes) * shrink + load<Real>(total + tile_readers + v * lanes) * shrink_two);
   }
-  if (!by_rows) {
+  const OtherLanes<Real> others{has_sides ? sums + sum_size : nullptr, shrinks[0], shrinks[1]};
+  if (!is_direct)
     find_factors();
-    unpack_lanes<Real>(sums, top, tile.readers, head.value_width, out, head.out_stride,
-                       {has_sides ? sums + sum_size : nullptr, shrinks[0], shrinks[1]});
+  if (!is_direct && by_rows) {
+    finish_rows_of<Real>(sums, others, top, tile.readers, head.value_width, rule.canonical, out, head.out_stride);
+    is_canonical = true;
+  } else if (!is_direct) {
+    unpack_lanes<Real>(sums, top, tile.readers, head.value_width, out, head.out_stride, others);
   }
   for (int i = 0; !is_canonical && i < tile.readers; ++i)
     make_canonical<Real>(out + i * head.out_stride, head.value_width);

@@ -197,6 +197,23 @@ void unpack_lanes_as(const Real* from, const OtherLanes<Real>& other, const Real
     }
   }
 }
+/// Sums with a row for every reader, [reader][width], with others where there are some, times a factor each -> rows. For vectors
+/// that divide the width.
+template <class Real>
+void finish_rows_of(const Real* from, const OtherLanes<Real>& other, const Real* factor, int readers, std::int64_t width,
+                    bool is_canonical, Real* rows, std::ptrdiff_t stride) {
+  constexpr int lanes = Lanes<Real>::count;
+  for (int i = 0; i < readers; ++i) {
+    const Vec<Real> scale = splat<Real>(factor[i]);
+    for (std::int64_t k = 0; k < width; k += lanes) {
+      Vec<Real> x = load<Real>(from + i * width + k);
+      if (other.from != nullptr)
+        x = x * splat<Real>(other.shrink[i]) + load<Real>(other.from + i * width + k) * splat<Real>(other.shrink_from[i]);
+      x *= scale;
+      store<Real>(rows + i * stride + k, is_canonical ? canonical<Real>(x) : x);
+    }
+  }
+}
 /// The way back: columns [width][tile_readers], with others where there are some, times a factor per lane -> rows; lanes >=
 /// readers are left alone.
 template <class Real>

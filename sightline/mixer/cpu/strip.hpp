@@ -92,8 +92,11 @@ public:
       }
       strip.count += take;
       position_ += take;
-      if (position_ >= stop)
+      if (position_ >= stop) {
         advance();
+        if (!strip.full && position_ == stop && cut_begin_ >= cut_end_ && order_ == nullptr)
+          take_edge(strip);
+      }
       else if (take < strip_columns && strip.count < strip_columns && strip.full)
         break;
     }
@@ -113,6 +116,21 @@ private:
 
   [[nodiscard]] bool differs(const Strip& strip) const {
     return segment_->phase != strip.phase || segment_->late != strip.late || segment_->centre != strip.centre;
+  }
+  /// Edges of windows and rings have a segment for every column: those that only some lanes read go without the questions that
+  /// longer segments ask.
+  void take_edge(Strip& strip) {
+    while (segment_ != end_ && segment_->count == 1 && segment_->step > 0 && strip.count < strip_columns && !differs(strip)) {
+      const std::uint64_t mask = segment_->mask & active_;
+      if (mask == 0 || mask == active_)
+        return;
+      strip.columns[strip.count] = static_cast<std::int32_t>(position_);
+      strip.masks[strip.count++] = mask;
+      const std::int64_t behind = position_ + 1;
+      advance();
+      if (position_ != behind)
+        return;
+    }
   }
   // Columns by falling number; nothing is cut in exact mode, which alone asks for this. False: they begin another strip.
   bool take_backward(Strip& strip) {
@@ -186,11 +204,16 @@ private:
 /// The column whose turn it is in sums.
 SIGHTLINE_INLINE int column_at(const Strip& strip, int place) { return strip.ordered ? strip.order[place] : place; }
 
-/// The lanes, in vectors, that some column of a group reads.
-struct VectorRange {
+/// From the first to the last lane that some column of a group reads, by `step` lanes.
+struct LaneRange {
   int begin = 0, end = 0;
-  friend bool operator==(const VectorRange&, const VectorRange&) = default;
+  friend bool operator==(const LaneRange&, const LaneRange&) = default;
 };
+template <int step> SIGHTLINE_INLINE LaneRange find_range(std::uint64_t mask) {
+  if (mask == 0)
+    return {};
+  return {__builtin_ctzll(mask) / step, (63 - __builtin_clzll(mask)) / step + 1};
+}
 
 /// Some lane of vector v reads column c.
 template <class Real> SIGHTLINE_INLINE bool is_read(const Strip& strip, int c, int v) {
@@ -201,13 +224,6 @@ template <class Real> SIGHTLINE_INLINE bool is_read(const Strip& strip, int c, i
 /// A weight (or what is proportional to it) of column c for the lanes from `lane` on.
 template <class Real> SIGHTLINE_INLINE Vec<Real> halve(const Strip& strip, int c, int lane, Vec<Real> weight) {
   return strip.halved ? select(strip.halves[c] >> lane, weight * splat<Real>(Real(0.5)), weight) : weight;
-}
-
-template <class Real> SIGHTLINE_INLINE VectorRange find_vectors(std::uint64_t mask) {
-  constexpr int lanes = Lanes<Real>::count;
-  if (mask == 0)
-    return {};
-  return {__builtin_ctzll(mask) / lanes, (63 - __builtin_clzll(mask)) / lanes + 1};
 }
 
 } // namespace sightline::mixer::cpu::SIGHTLINE_SIMD

@@ -95,15 +95,15 @@ SIGHTLINE_INLINE void score(Score kind, int rows, int vectors, int depth, const 
     distances<Real>(rows, vectors, depth, keys, stride, queries, to);
 }
 
-/// Calls f(first, count, range) for stretches of columns whose readers lie in the same vectors.
-template <class Real, class Function> SIGHTLINE_INLINE void for_vector_ranges(const Strip& strip, Function f) {
+/// Calls f(first, count, range) for stretches of columns whose readers lie in the same range, by `step` lanes.
+template <int step, class Function> SIGHTLINE_INLINE void for_ranges(const Strip& strip, Function f) {
   int first = 0;
-  VectorRange range;
+  LaneRange range;
   for (int c = 0; c < strip.count; c += block_rows) {
     std::uint64_t mask = 0;
     for (int i = c; i < strip.count && i < c + block_rows; ++i)
       mask |= strip.masks[i];
-    const VectorRange here = find_vectors<Real>(mask);
+    const LaneRange here = find_range<step>(mask);
     if (c > 0 && !(here == range)) {
       f(first, c - first, range);
       first = c;
@@ -131,7 +131,7 @@ SIGHTLINE_INLINE void score_strip(Score kind, const Strip& strip, int readers, s
     score<Real>(kind, strip.count, vectors, static_cast<int>(width), keys, stride, queries, to, ahead);
     return;
   }
-  for_vector_ranges<Real>(strip, [&](int first, int count, VectorRange range) {
+  for_ranges<lanes>(strip, [&](int first, int count, LaneRange range) {
     if (range.begin == range.end)
       return;
     score<Real>(kind, count, range.end - range.begin, static_cast<int>(width), keys + first * stride, stride,
@@ -182,14 +182,14 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
   const auto cost = [](int columns, int wide) { return (columns + load_and_store) * (wide * 2 + (wide % block_vectors == 1 ? single : 0)); };
   struct Stretch {
     int first, end;
-    VectorRange range;
+    LaneRange range;
   };
   Stretch stretches[most_stretches];
   int count = 0, by_stretch = 0, by_vector = 0;
   for (int c = 0; c < strip.count && count <= most_stretches;) {
-    const VectorRange range = find_vectors<Real>(strip.masks[c]);
+    const LaneRange range = find_range<lanes>(strip.masks[c]);
     int end = c + 1;
-    while (end < strip.count && (strip.masks[end] == strip.masks[c] || find_vectors<Real>(strip.masks[end]) == range))
+    while (end < strip.count && (strip.masks[end] == strip.masks[c] || find_range<lanes>(strip.masks[end]) == range))
       ++end;
     if (count < most_stretches)
       stretches[count] = {c, end, range};
@@ -236,6 +236,58 @@ SIGHTLINE_INLINE void gather_by_rows(const Strip& strip, int readers, std::int64
   else
     multiply<Real, Along::rows>(readers, vectors, strip.count, weights, tile_readers, rows, stride, to, to_stride, false,
                                 ahead, ending.factors);
+}
+
+/// The same of any strip; add: joining what `to` holds, as what is not full always does. block_rows readers at a time go through the columns that some of them read, so
+/// that little is multiplied by 0 where a window begins or ends. Weights of a vector that reads a column are 0 where a lane
+/// does not, as are those of vectors that do not.
+template <class Real>
+SIGHTLINE_INLINE void gather_into_rows(const Strip& strip, int readers, std::int64_t width, const Real* rows,
+                                       std::ptrdiff_t stride, const Real* weights, bool add, Real* to, Ahead* ahead) {
+  constexpr int groups = (tile_readers + block_rows - 1) / block_rows, open = strip_columns + 1;
+  constexpr int gap = 16; // columns that nobody reads, for which a product is not begun anew
+  const auto vectors = static_cast<int>(width / Lanes<Real>::count);
+  const auto run = [&](int group, int count, int begin, int end) {
+    const int first = group * block_rows, here = count * block_rows < readers - first ? count * block_rows : readers - first;
+    if (strip.ordered)
+      multiply_ordered<Real, Along::rows>(here, vectors, end - begin, strip.order + begin, weights + first, tile_readers, rows,
+                                          stride, to + first * width, width, add, ahead);
+    else
+      multiply<Real, Along::rows>(here, vectors, end - begin, weights + begin * tile_readers + first, tile_readers,
+                                  rows + begin * stride, stride, to + first * width, width, add, ahead);
+    ahead = nullptr;
+  };
+  if (strip.full) {
+    run(0, groups, 0, strip.count);
+    return;
+  }
+  int begins[groups] = {}, ends[groups] = {}; // ends: 0 before there is something
+  std::uint64_t before = 0;
+  for (int c = 0; c < strip.count; ++c) {
+    for (std::uint64_t changes = strip.masks[c] ^ before; changes != 0;) {
+      const int g = __builtin_ctzll(changes) / block_rows;
+      const std::uint64_t group = ((std::uint64_t{1} << block_rows) - 1) << (g * block_rows);
+      changes &= ~group;
+      if ((strip.masks[c] & group) == 0) {
+        ends[g] = c;
+      } else if ((before & group) == 0) {
+        if (ends[g] > 0 && c - ends[g] > gap)
+          run(g, 1, begins[g], ends[g]);
+        if (ends[g] == 0 || c - ends[g] > gap)
+          begins[g] = c;
+        ends[g] = open;
+      }
+    }
+    before = strip.masks[c];
+  }
+  for (int g = 0; g < groups;) {
+    int end = g + 1;
+    while (end < groups && begins[end] == begins[g] && ends[end] == ends[g])
+      ++end;
+    if (ends[g] > 0)
+      run(g, end - g, begins[g], ends[g] == open ? strip.count : ends[g]);
+    g = end;
+  }
 }
 
 /// Whether a comparison holds in any lane: 0 or 1, without a branch per lane.
