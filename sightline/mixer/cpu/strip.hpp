@@ -96,8 +96,7 @@ public:
         advance();
         if (!strip.full && position_ == stop && cut_begin_ >= cut_end_ && order_ == nullptr)
           take_edge(strip);
-      }
-      else if (take < strip_columns && strip.count < strip_columns && strip.full)
+      } else if (take < strip_columns && strip.count < strip_columns && strip.full)
         break;
     }
     strip.ordered = in_place_ && order_ != nullptr;
