@@ -95,7 +95,7 @@ public:
       if (position_ >= stop) {
         advance();
         if (!strip.full && position_ == stop && cut_begin_ >= cut_end_ && order_ == nullptr)
-          take_edge(strip);
+          take_edge(strip, 1);
       } else if (take < strip_columns && strip.count < strip_columns && strip.full)
         break;
     }
@@ -118,14 +118,14 @@ private:
   }
   /// Edges of windows and rings have a segment for every column: those that only some lanes read go without the questions that
   /// longer segments ask.
-  void take_edge(Strip& strip) {
-    while (segment_ != end_ && segment_->count == 1 && segment_->step > 0 && strip.count < strip_columns && !differs(strip)) {
+  void take_edge(Strip& strip, int step) {
+    while (segment_ != end_ && segment_->count == 1 && segment_->step == step && strip.count < strip_columns && !differs(strip)) {
       const std::uint64_t mask = segment_->mask & active_;
       if (mask == 0 || mask == active_)
         return;
       strip.columns[strip.count] = static_cast<std::int32_t>(position_);
       strip.masks[strip.count++] = mask;
-      const std::int64_t behind = position_ + 1;
+      const std::int64_t behind = position_ + step;
       advance();
       if (position_ != behind)
         return;
@@ -149,8 +149,11 @@ private:
       strip.columns[strip.count] = static_cast<std::int32_t>(position_);
       strip.masks[strip.count++] = mask;
     }
-    if (position_ == stop)
+    if (position_ == stop) {
       advance();
+      if (!strip.full && position_ == stop)
+        take_edge(strip, -1);
+    }
     return true;
   }
   /// What every lane reads and what only some read are worth strips of their own, where both are long: masks cost time.
