@@ -142,7 +142,7 @@ bool attend_rings_backward(const Plan& plan, const AttentionRule& rule, const Sh
   const std::vector<Tiles>* const tiles = find_exact_back(plan, find_compiled(plan));
   if (tiles == nullptr)
     return false;
-  constexpr std::int64_t most_numbers = std::int64_t{1} << 20; // gradients of a slice stay near the caches
+  constexpr std::int64_t most_numbers = std::int64_t{1} << 18; // gradients of a slice stay near the second cache
   const std::int64_t per_key_head = std::max<std::int64_t>(shape.readers * (shape.width + shape.value_width), 1);
   const std::int64_t at_once = std::min(std::max<std::int64_t>(most_numbers / per_key_head, execution.threads), shape.key_heads);
   RingsBackward<Real> rings(plan, rule, *tiles, shape, execution);
