@@ -30,8 +30,8 @@ struct Arcs {  // those of v: ends[begin[v]] .. ends[begin[v + 1] - 1]
 
 struct Part {  // vertices that see each other in the end
   std::vector<Vertex> vertices;
-  Vertex tokens = 0;
-  [[nodiscard]] Vertex wanted(bool registers_too) const { return registers_too ? static_cast<Vertex>(vertices.size()) : tokens; }
+  Vertex tokens = 0, seen[2] = {0, 0};  // what they see in the end: tokens; vertices
+  bool is_read = false;  // by another part
 };
 
 }  // namespace
@@ -104,50 +104,105 @@ struct Centre::Graph {
     }
   }
 
-  // False: somebody is seen who does not see back.
-  bool divide() {
+  // Depth first; a part has a higher number than those that it sees (Tarjan).
+  void number() {
     part_of.assign(vertices, far);
+    std::vector<Vertex> met(vertices, far), back(vertices, far), way, open;
+    std::vector<std::uint32_t> at(reads.begin.begin(), reads.begin.end() - 1);
+    std::uint32_t count = 0;
+    Vertex clock = 0;
+    for (Vertex v = 0; v < vertices; ++v) {
+      if (met[v] == far) way.push_back(v);
+      while (!way.empty()) {
+        poll();
+        const Vertex x = way.back();
+        if (met[x] == far) {
+          met[x] = back[x] = clock++;
+          open.push_back(x);
+        }
+        if (at[x] < reads.begin[x + 1]) {
+          const Vertex y = reads.ends[at[x]++];
+          if (met[y] == far) way.push_back(y);
+          else if (part_of[y] == far) back[x] = std::min(back[x], met[y]);
+          continue;
+        }
+        way.pop_back();
+        if (!way.empty()) back[way.back()] = std::min(back[way.back()], back[x]);
+        if (back[x] != met[x]) continue;
+        for (Vertex y = far; y != x; open.pop_back()) part_of[y = open.back()] = count;
+        ++count;
+      }
+    }
+    parts.resize(count);
+  }
+
+  // False: many parts, and some see others.
+  bool divide() {
+    number();
+    for (Vertex v = 0; v < vertices; ++v) {
+      parts[part_of[v]].vertices.push_back(v);
+      if (v < tokens) ++parts[part_of[v]].tokens;
+    }
+    const std::size_t words = (parts.size() + 63) / 64, most = 64 + vertices / 128;
+    std::vector<std::uint64_t> sees;  // by part: the others
+    for (std::uint32_t p = 0; p < parts.size(); ++p) {
+      for (const Vertex v : parts[p].vertices) {
+        poll();
+        for (const Vertex w : reads.of(v)) {
+          const std::uint32_t q = part_of[w];
+          if (q == p) continue;
+          if (parts.size() > most) return false;
+          sees.resize(parts.size() * words, 0);
+          if ((sees[p * words + q / 64] >> q % 64 & 1) != 0) continue;
+          for (std::size_t k = 0; k < words; ++k) sees[p * words + k] |= sees[q * words + k];
+          sees[p * words + q / 64] |= std::uint64_t{1} << q % 64;
+          parts[q].is_read = true;
+        }
+      }
+      parts[p].seen[0] = parts[p].tokens;
+      parts[p].seen[1] = static_cast<Vertex>(parts[p].vertices.size());
+      for (std::uint32_t q = 0; q < p && !sees.empty(); ++q) {
+        if ((sees[p * words + q / 64] >> q % 64 & 1) == 0) continue;
+        parts[p].seen[0] += parts[q].tokens;
+        parts[p].seen[1] += static_cast<Vertex>(parts[q].vertices.size());
+      }
+    }
     to.assign(vertices, far);
     from.assign(vertices, far);
-    for (Vertex v = 0; v < vertices; ++v) {
-      if (part_of[v] != far) continue;
-      go(reads, v, far, to);
-      Part part{queue, 0};
-      go(read_by, v, far, from);
-      std::sort(part.vertices.begin(), part.vertices.end());
-      std::sort(queue.begin(), queue.end());
-      if (queue != part.vertices) return false;
-      for (const Vertex w : part.vertices) {
-        part_of[w] = static_cast<std::uint32_t>(parts.size());
-        if (w < tokens) ++part.tokens;
-        to[w] = from[w] = far;
-      }
-      parts.push_back(std::move(part));
-    }
     in_most.assign(vertices, far);
     in_least.assign(vertices, 0);
     out_most[0] = out_most[1] = in_most;
     return true;
   }
 
+  [[nodiscard]] Vertex seen_by(Vertex i, bool registers_too) const { return parts[part_of[i]].seen[registers_too ? 1 : 0]; }
+
+  // What go() has just met is as if it had not been.
+  void forget(std::vector<Vertex>& distance) {
+    for (const Vertex v : queue) distance[v] = far;
+  }
+
   // All that the distances of c say; the token farthest from it.
   Vertex look_from(Vertex c, const Part& part) {
-    go(reads, c, far, to);
-    go(read_by, c, far, from);
     Vertex farthest = c, in = 0, out[2] = {0, 0};
-    for (const Vertex v : part.vertices) {
+    go(read_by, c, far, from);
+    for (const Vertex v : queue) {
+      if (v < tokens && (from[v] > in || (in > 0 && from[v] == in && v < farthest))) in = from[farthest = v];
+    }
+    const std::vector<Vertex> readers = queue;
+    go(reads, c, far, to);
+    for (const Vertex v : queue) {
       out[1] = std::max(out[1], to[v]);
-      if (v >= tokens) continue;
-      out[0] = std::max(out[0], to[v]);
-      if (from[v] > in) in = from[farthest = v];
+      if (v < tokens) out[0] = std::max(out[0], to[v]);
     }
     for (const Vertex v : part.vertices) {
       in_most[v] = std::min(in_most[v], in + to[v]);
       if (c < tokens) in_least[v] = std::max(in_least[v], to[v]);
       for (int k = 0; k < 2; ++k) out_most[k][v] = std::min(out_most[k][v], from[v] + out[k]);
-      to[v] = from[v] = far;
     }
     in_least[c] = in_most[c] = in;
+    forget(to);
+    for (const Vertex v : readers) from[v] = far;
     return farthest;
   }
 
@@ -179,7 +234,7 @@ struct Centre::Graph {
     Longest found;
     const std::uint64_t end = work + worth();
     for (const Part& part : parts) {
-      if (part.tokens == 0 || part.vertices.size() == 1) continue;
+      if (!part.is_read && (part.tokens == 0 || part.vertices.size() == 1)) continue;
       for (std::size_t k = 0;; ++k) {
         std::vector<Vertex> open;
         for (const Vertex v : part.vertices) {
@@ -217,10 +272,13 @@ std::unique_ptr<Centre> Centre::make(const Layout& layout, const SharedLayer& la
 
 std::optional<Reach> Centre::layers(const ReachQuestion& question) {
   Graph& graph = *graph_;
-  const std::vector<std::uint32_t>& part_of = graph.part_of;
-  if (question.kind == ClassKind::all && graph.parts[part_of[0]].wanted(question.registers_too) < (question.registers_too ? graph.vertices : graph.tokens)) {
-    const auto apart = std::find_if(part_of.begin(), part_of.end(), [&](std::uint32_t part) { return part != part_of[0]; });
-    return Reach{std::nullopt, std::pair<Vertex, Vertex>{0, static_cast<Vertex>(apart - part_of.begin())}};
+  const Vertex wanted = question.registers_too ? graph.vertices : graph.tokens;
+  for (Vertex i = 0; i < graph.tokens && question.kind == ClassKind::all; ++i) {
+    if (graph.seen_by(i, question.registers_too) == wanted) continue;
+    graph.go(graph.reads, i, far, graph.to);
+    const auto missed = static_cast<Vertex>(std::find(graph.to.begin(), graph.to.end(), far) - graph.to.begin());
+    graph.forget(graph.to);
+    return Reach{std::nullopt, std::pair<Vertex, Vertex>{i, missed}};
   }
   const Graph::Longest* const longest = graph.find_longest(question.registers_too);
   if (longest == nullptr) return std::nullopt;
@@ -236,23 +294,23 @@ std::optional<Unseen> Centre::unseen(const ReachQuestion& question, std::optiona
   if (depth && longest == nullptr) return std::nullopt;
   const Vertex reach = !depth || *depth >= longest->layers ? far : static_cast<Vertex>(*depth);  // far: all that is ever seen
   // Only tokens whose view may not have ended by then are gone through, those near each other together, unless they are many.
-  const auto is_open = [&](Vertex i) { return i < graph.tokens && reach != far && graph.parts[graph.part_of[i]].vertices.size() > 1 && graph.out_most[registers_too ? 1 : 0][i] > reach; };
+  const auto is_open = [&](Vertex i) { return i < graph.tokens && reach != far && graph.seen_by(i, true) > 1 && graph.out_most[registers_too ? 1 : 0][i] > reach; };
   Vertex open = 0;
   for (Vertex i = 0; i < graph.tokens; ++i) open += is_open(i) ? 1 : 0;
   constexpr Threshold<Vertex> few_open{64, 0, "open tokens"};
   if (open > std::max<Vertex>(few_open, graph.tokens / 4)) return std::nullopt;
   Unseen result{std::vector<Vertex>(graph.tokens, 0), {}};
-  for (Vertex i = 0; i < graph.tokens && all; ++i) result.count[i] = wanted - graph.parts[graph.part_of[i]].wanted(registers_too);
+  for (Vertex i = 0; i < graph.tokens && all; ++i) result.count[i] = wanted - graph.seen_by(i, registers_too);
   for (auto* bits : {&graph.seen, &graph.front, &graph.fresh}) bits->assign(open == 0 ? 0 : graph.vertices, 0);
   for (const Part& part : graph.parts) {
     const auto first = std::find_if(part.vertices.begin(), part.vertices.end(), is_open);
     if (first == part.vertices.end()) continue;
     graph.go(graph.reads, *first, far, graph.to);
-    const std::vector<Vertex> near = graph.queue;
-    for (const Vertex v : near) graph.to[v] = far;
+    const std::vector<Vertex> near = graph.queue;  // all that this part ever sees
+    graph.forget(graph.to);
     std::vector<Vertex> starts;
     for (std::size_t at = 0; at < near.size(); ++at) {
-      if (is_open(near[at])) starts.push_back(near[at]);
+      if (is_open(near[at]) && graph.part_of[near[at]] == graph.part_of[*first]) starts.push_back(near[at]);
       if (starts.empty() || (starts.size() < 64 && at + 1 < near.size())) continue;
       graph.go_together(starts, reach);
       for (const Vertex v : near) {
@@ -265,11 +323,11 @@ std::optional<Unseen> Centre::unseen(const ReachQuestion& question, std::optiona
   const auto reader = std::find_if(result.count.begin(), result.count.end(), [](Vertex count) { return count > 0; });
   if (reader == result.count.end()) return result;
   const auto i = static_cast<Vertex>(reader - result.count.begin());
-  graph.go(graph.reads, i, reach, graph.to);
+  graph.go(graph.reads, i, far, graph.to);
   for (Vertex j = 0; !result.first; ++j) {
-    if (graph.to[j] == far && (all || graph.part_of[j] == graph.part_of[i])) result.first = std::pair<Vertex, Vertex>{i, j};
+    if (graph.to[j] == far ? all : graph.to[j] > reach && (registers_too || j < graph.tokens)) result.first = std::pair<Vertex, Vertex>{i, j};
   }
-  for (const Vertex v : graph.queue) graph.to[v] = far;
+  graph.forget(graph.to);
   return result;
 }
 

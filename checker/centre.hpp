@@ -8,10 +8,11 @@
 namespace checker {
 
 /// dist(i, j) <= dist(i, c) + dist(c, j): vertices c in the middle and at the rim, whose distances are gone through, say of nearly all others what
-/// their greatest distance is at most. Nobody is believed: the distances are found here.
+/// their greatest distance is at most. Vertices that see each other in the end, a part, see the same in the end, and are seen by the same: c speaks for
+/// its part. Nobody is believed: parts and distances are found here.
 class Centre {
 public:
-  /// @param layer  the one pattern of all layers. Null where there are many arcs, or a vertex is seen that does not see back in the end.
+  /// @param layer  the one pattern of all layers. Null where there are many arcs, or many parts of which some see others.
   static std::unique_ptr<Centre> make(const Layout& layout, const SharedLayer& layer);
   ~Centre();
 

@@ -540,6 +540,11 @@ Unseen find_unseen(State& state, const ReachQuestion& question, std::optional<st
   if (auto unseen = ask_spans(state, question, [&](SpanViews& views) { return std::optional(views.unseen(question, depth)); })) return *std::move(unseen);
   if (question.memory != nullptr && question.sets == nullptr) {  // which is asked about anyway, and columns are followed but once
     if (const Reach reach = compute_reach(layout, question); reach.layers && depth.value_or(never) >= *reach.layers) return none;
+    if (Centre* const centre = depth && question.kind == ClassKind::all && Centre::takes(question) ? state.centre() : nullptr) {  // what is missed once all is seen that is ever seen
+      ReachQuestion seen = question;
+      seen.kind = ClassKind::seen;
+      if (const Reach reach = compute_reach(layout, seen); reach.layers && *depth >= *reach.layers) return *centre->unseen(question, std::nullopt);
+    }
   }
   if (const Shifts* shifts = find_shifts_for(state, question)) {
     if (auto unseen = shifts->unseen(question, depth, state.shared(), false)) return *std::move(unseen);

@@ -103,10 +103,20 @@ std::optional<ReachAnswer> answer_by_few_orbits(const ReachQuestion& question, d
   return orbit != nullptr ? std::optional(answer_by_orbits(question, *orbit, budget)) : std::nullopt;
 }
 
-/// Columns are followed once for both questions.
+/// Columns are followed once for both questions. Where something is never seen, what is missed once everything else is.
 std::optional<ReachAnswer> answer_by_depth(const ReachQuestion& question, const Budget& budget) {
   if (question.layout->vertices() <= small_layout || question.wanted.kind != ClassKind::all || !question.count_unseen || question.find_layers) return std::nullopt;
-  return answer_when_all_is_seen(question, [&](const ReachQuestion& asked) { return std::optional(answer_reach(asked, budget)); });
+  if (auto answer = answer_when_all_is_seen(question, [&](const ReachQuestion& asked) { return std::optional(answer_reach(asked, budget)); })) return answer;
+  ReachQuestion ever = question;
+  ever.depth.reset();
+  std::optional<ReachAnswer> never_seen = answer_by_centre(ever, budget);
+  if (!never_seen || !question.depth) return never_seen;
+  ReachQuestion seen = ever;
+  seen.wanted.kind = ClassKind::seen;
+  seen.count_unseen = false;
+  seen.find_layers = true;
+  const auto layers = answer_reach(seen, budget).reach.layers;
+  return layers && *layers <= *question.depth ? never_seen : std::nullopt;
 }
 
 }  // namespace

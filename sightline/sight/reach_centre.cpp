@@ -1,5 +1,5 @@
 // Layouts whose layers all have one pattern: how many layers it takes is a distance in one graph, and most distances need not be known. A vertex c
-// whose distances are known bounds those of all others: dist(i, j) <= dist(i, c) + dist(c, j). Vertices in the middle and at the rim, in turn, leave few
+// whose distances are known bounds those of all in its component, which see, and are seen by, the same: dist(i, j) <= dist(i, c) + dist(c, j). Vertices in the middle and at the rim, in turn, leave few
 // that have to be looked at by themselves (the bounds of Takes and Kosters, "Determining the diameter of small world networks", 2011, for arcs).
 #include <algorithm>
 #include <bit>
@@ -24,15 +24,18 @@ struct Arcs {
   [[nodiscard]] std::span<const Vertex> of(Vertex v) const { return std::span(ends).subspan(begin[v], begin[v + 1] - begin[v]); }
 };
 
+/// Vertices that all see each other in the end.
 struct Component {
   std::vector<Vertex> vertices;  ///< ascending
   Vertex tokens = 0;
+  Vertex seen[2] = {0, 0};  ///< tokens that they see in the end; vertices
+  bool is_entered = false;  ///< somebody else reads one of them
 };
 
 /// The graph of a layout with one pattern, reader -> read, and what is known about its distances.
 class PatternGraph {
 public:
-  /// Null where there are several patterns or many arcs, or somebody sees a vertex from which the way back leads nowhere.
+  /// Null where there are several patterns or many arcs, or many components that are not closed.
   static std::shared_ptr<PatternGraph> make(const Layout& layout, const Budget& budget) {
     const std::vector<LayerRun> period = make_period(layout, 0);
     if (period.size() != 1 || layout.tokens < 2) return nullptr;
@@ -45,7 +48,7 @@ public:
       if (arcs > most_arcs) return nullptr;
     }
     std::shared_ptr<PatternGraph> graph(new PatternGraph(layout));
-    const Booking while_making(budget, sizeof(Vertex) * (2 * arcs + 10 * std::uint64_t{layout.vertices()}));
+    const Booking while_making(budget, sizeof(Vertex) * (2 * arcs + 14 * std::uint64_t{layout.vertices()}));
     graph->list_arcs(*layer, arcs);
     return graph->find_components(budget) ? graph : nullptr;
   }
@@ -55,11 +58,10 @@ public:
     const Vertex wanted = question.registers_too ? vertices_ : tokens_;
     ReachAnswer answer;
     if (question.find_layers) {
-      const Component& home = components_[component_[0]];
-      if (all && count_wanted(home, question.registers_too) < wanted) {
-        Vertex apart = 0;
-        while (component_[apart] == component_[0]) ++apart;
-        answer.reach = {std::nullopt, UnreachablePair{0, apart}};
+      Vertex i = 0;  // the first token that misses something
+      while (all && i < tokens_ && count_seen(i, question.registers_too) == wanted) ++i;
+      if (all && i < tokens_) {
+        answer.reach = {std::nullopt, UnreachablePair{i, find_missing(i, budget)}};
       } else if (const Longest* const longest = find_longest(question.registers_too, budget)) {
         answer.reach = {longest->layers, longest->layers > 0 ? std::optional(longest->pair) : std::nullopt};
       } else {
@@ -70,7 +72,7 @@ public:
     auto beyond = count_beyond(question.depth, question.registers_too, budget);
     if (!beyond) return std::nullopt;
     answer.unseen = *std::move(beyond);
-    for (Vertex i = 0; i < tokens_ && all; ++i) answer.unseen[i] += wanted - count_wanted(components_[component_[i]], question.registers_too);
+    for (Vertex i = 0; i < tokens_ && all; ++i) answer.unseen[i] += wanted - count_seen(i, question.registers_too);
     return answer;
   }
 
@@ -111,33 +113,108 @@ private:
     });
   }
 
-  /// False: an arc leads where no way leads back from.
+  /// False: too many components, and some of them read others.
   bool find_components(const Budget& budget) {
-    component_.assign(vertices_, no_bound);
+    const std::uint32_t count = number_components(budget);
+    components_.resize(count);
+    for (Vertex v = 0; v < vertices_; ++v) {
+      Component& component = components_[component_[v]];
+      component.vertices.push_back(v);
+      component.tokens += v < tokens_ ? 1 : 0;
+    }
+    if (!count_seen_by_all(budget)) return false;
+    // In the order of their first vertices.
+    std::sort(components_.begin(), components_.end(), [](const Component& a, const Component& b) { return a.vertices.front() < b.vertices.front(); });
+    for (std::uint32_t c = 0; c < count; ++c) {
+      for (const Vertex v : components_[c].vertices) component_[v] = c;
+    }
     forth_.assign(vertices_, no_bound);
     back_.assign(vertices_, no_bound);
-    for (Vertex v = 0; v < vertices_; ++v) {
-      if (component_[v] != no_bound) continue;
-      go(out_, v, forth_, budget);
-      Component component{queue_, 0};
-      go(in_, v, back_, budget);
-      if (queue_.size() != component.vertices.size()) return false;
-      std::sort(component.vertices.begin(), component.vertices.end());
-      for (const Vertex w : component.vertices) {
-        if (back_[w] == no_bound || component_[w] != no_bound) return false;
-        component_[w] = static_cast<std::uint32_t>(components_.size());
-        component.tokens += w < tokens_ ? 1 : 0;
-      }
-      forget(component);
-      components_.push_back(std::move(component));
-    }
     for (auto* bound : {&upper_in_, &upper_out_[0], &upper_out_[1]}) bound->assign(vertices_, no_bound);
     lower_in_.assign(vertices_, 0);
     return true;
   }
 
-  void forget(const Component& component) {
-    for (const Vertex w : component.vertices) forth_[w] = back_[w] = no_bound;
+  /// Tarjan's depth-first search; a component has a higher number than those that it reads.
+  std::uint32_t number_components(const Budget& budget) {
+    component_.assign(vertices_, no_bound);
+    std::vector<Vertex> number(vertices_, no_bound), low(vertices_, no_bound), path, open;
+    std::vector<std::uint32_t> at(out_.begin.begin(), out_.begin.end() - 1);
+    std::uint32_t count = 0;
+    Vertex met = 0;
+    const auto enter = [&](Vertex v) {
+      number[v] = low[v] = met++;
+      path.push_back(v);
+      open.push_back(v);
+    };
+    for (Vertex start = 0; start < vertices_; ++start) {
+      if (number[start] == no_bound) enter(start);
+      while (!path.empty()) {
+        budget.poll();
+        const Vertex v = path.back();
+        if (at[v] < out_.begin[v + 1]) {
+          const Vertex w = out_.ends[at[v]++];
+          if (number[w] == no_bound) enter(w);
+          else if (component_[w] == no_bound) low[v] = std::min(low[v], number[w]);
+          continue;
+        }
+        path.pop_back();
+        if (!path.empty()) low[path.back()] = std::min(low[path.back()], low[v]);
+        if (low[v] != number[v]) continue;
+        for (Vertex w = no_bound; w != v; open.pop_back()) component_[w = open.back()] = count;
+        ++count;
+      }
+    }
+    return count;
+  }
+
+  /// Component::seen of components as number_components() has them.
+  bool count_seen_by_all(const Budget& budget) {
+    const std::size_t words = (components_.size() + 63) / 64;
+    std::vector<std::uint64_t> sees;  // by component: those that it sees, by number
+    const Booking while_counting(budget, sizeof(std::uint64_t) * words * std::min<std::uint64_t>(components_.size(), most_components()));
+    std::vector<std::uint32_t> read;  // by component: the last one that was found to read it
+    read.assign(components_.size(), no_bound);
+    for (std::uint32_t c = 0; c < components_.size(); ++c) {
+      Component& component = components_[c];
+      component.seen[0] = component.tokens;
+      component.seen[1] = static_cast<Vertex>(component.vertices.size());
+      for (const Vertex v : component.vertices) {
+        budget.poll();
+        for (const Vertex w : out_.of(v)) {
+          const std::uint32_t other = component_[w];
+          if (other == c || std::exchange(read[other], c) == c) continue;
+          components_[other].is_entered = true;
+          if (components_.size() > most_components()) return false;
+          sees.resize(components_.size() * words, 0);
+          for (std::size_t k = 0; k < words; ++k) sees[c * words + k] |= sees[other * words + k];
+          sees[c * words + other / 64] |= std::uint64_t{1} << other % 64;
+        }
+      }
+      for (std::size_t k = 0; k < words && !sees.empty(); ++k) {
+        for (std::uint64_t rest = sees[c * words + k]; rest != 0; rest &= rest - 1) {
+          const Component& other = components_[64 * k + static_cast<unsigned>(std::countr_zero(rest))];
+          component.seen[0] += other.tokens;
+          component.seen[1] += static_cast<Vertex>(other.vertices.size());
+        }
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] Vertex count_seen(Vertex i, bool registers_too) const { return components_[component_[i]].seen[registers_too ? 1 : 0]; }
+
+  /// The first vertex that i never sees.
+  Vertex find_missing(Vertex i, const Budget& budget) {
+    go(out_, i, forth_, budget);
+    const auto missing = static_cast<Vertex>(std::find(forth_.begin(), forth_.end(), no_bound) - forth_.begin());
+    forget(forth_);
+    return missing;
+  }
+
+  /// What go() has just found.
+  void forget(std::vector<Vertex>& distance) {
+    for (const Vertex w : queue_) distance[w] = no_bound;
   }
 
   /// Distances from v into `distance`, where no_bound stands so far; queue_: the vertices met, by distance.
@@ -156,24 +233,22 @@ private:
     }
   }
 
-  [[nodiscard]] Vertex count_wanted(const Component& component, bool registers_too) const {
-    return registers_too ? static_cast<Vertex>(component.vertices.size()) : component.tokens;
-  }
-
   /// Distances from and to c, and what they say of the others'. Returns the tokens' greatest distance to c, `farthest` the least token that has it.
   Vertex land(Vertex c, const Component& component, Vertex& farthest, const Budget& budget) {
-    go(out_, c, forth_, budget);
-    go(in_, c, back_, budget);
     Vertex in = 0, out[2] = {0, 0};  // out: to tokens, to all vertices
     farthest = c;
-    for (const Vertex v : component.vertices) {
-      out[1] = std::max(out[1], forth_[v]);
-      if (v >= tokens_) continue;
-      out[0] = std::max(out[0], forth_[v]);
-      if (back_[v] > in) {
+    go(in_, c, back_, budget);
+    for (const Vertex v : queue_) {
+      if (v < tokens_ && (back_[v] > in || (back_[v] == in && v < farthest && in > 0))) {
         in = back_[v];
         farthest = v;
       }
+    }
+    const std::vector<Vertex> who_sees_it = queue_;
+    go(out_, c, forth_, budget);
+    for (const Vertex v : queue_) {
+      out[1] = std::max(out[1], forth_[v]);
+      if (v < tokens_) out[0] = std::max(out[0], forth_[v]);
     }
     for (const Vertex v : component.vertices) {
       upper_in_[v] = std::min(upper_in_[v], in + forth_[v]);
@@ -181,7 +256,9 @@ private:
       for (int k = 0; k < 2; ++k) upper_out_[k][v] = std::min(upper_out_[k][v], back_[v] + out[k]);
     }
     upper_in_[c] = lower_in_[c] = in;
-    forget(component);
+    forget(forth_);
+    queue_ = who_sees_it;
+    forget(back_);
     return in;
   }
 
@@ -193,7 +270,7 @@ private:
     Longest found;
     const std::uint64_t end = work_ + allowance();
     for (const Component& component : components_) {
-      if (component.tokens == 0 || component.vertices.size() == 1) continue;
+      if (!component.is_entered && (component.tokens == 0 || component.vertices.size() == 1)) continue;
       const auto is_open = [&](Vertex v) { return (registers_too || v < tokens_) && upper_in_[v] > found.layers; };
       for (std::size_t k = 0;; ++k) {
         // Middle and rim in turn, after one vertex and the one that is farthest from it.
@@ -234,9 +311,9 @@ private:
     if (longest == nullptr) return std::nullopt;
     const auto near = static_cast<Vertex>(*depth);
     const std::vector<Vertex>& upper = upper_out_[registers_too ? 1 : 0];
-    const auto is_open = [&](Vertex i) { return i < tokens_ && upper[i] > near; };
+    const auto is_open = [&](Vertex i) { return i < tokens_ && upper[i] > near && count_seen(i, true) > 1; };
     Vertex count = 0;
-    for (Vertex i = 0; i < tokens_; ++i) count += is_open(i) && components_[component_[i]].vertices.size() > 1 ? 1 : 0;
+    for (Vertex i = 0; i < tokens_; ++i) count += is_open(i) ? 1 : 0;
     if (count > std::max<Vertex>(few_open, tokens_ / most_open)) return std::nullopt;
     const Booking while_counting(budget, 3 * sizeof(std::uint64_t) * std::uint64_t{vertices_});
     fresh_.assign(vertices_, 0);
@@ -244,21 +321,22 @@ private:
     seen_.assign(vertices_, 0);
     for (const Component& component : components_) {
       const auto first = std::find_if(component.vertices.begin(), component.vertices.end(), is_open);
-      if (component.vertices.size() == 1 || first == component.vertices.end()) continue;
+      if (first == component.vertices.end()) continue;
       // Tokens that are near each other come to the others at nearly the same time: in the order of a walk from one of them.
       go(out_, *first, forth_, budget);
+      forget(forth_);
+      const std::vector<Vertex> ever = queue_;
       std::vector<Vertex> open;
-      std::copy_if(queue_.begin(), queue_.end(), std::back_inserter(open), is_open);
-      forget(component);
+      std::copy_if(ever.begin(), ever.end(), std::back_inserter(open), [&](Vertex v) { return is_open(v) && component_[v] == component_[*first]; });
       for (std::size_t at = 0; at < open.size(); at += 64) {
         const auto strip = std::span(open).subspan(at, std::min<std::size_t>(64, open.size() - at));
         go_together(strip, near, budget);
         const std::uint64_t all = strip.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << strip.size()) - 1;
-        for (const Vertex v : component.vertices) {
-          if (!registers_too && v >= tokens_) break;
+        for (const Vertex v : ever) {
+          if (!registers_too && v >= tokens_) continue;
           for (std::uint64_t rest = all & ~seen_[v]; rest != 0; rest &= rest - 1) ++beyond[strip[static_cast<std::size_t>(std::countr_zero(rest))]];
         }
-        for (const Vertex v : component.vertices) seen_[v] = 0;
+        for (const Vertex v : ever) seen_[v] = 0;
       }
     }
     return beyond;
@@ -289,6 +367,8 @@ private:
     for (const Vertex v : met) front_[v] = 0;
   }
 
+  /// Each is looked at by itself: as many as allowance() lets.
+  [[nodiscard]] std::size_t most_components() const { return 64 + vertices_ / 128; }
   /// About what columns of bits would do.
   [[nodiscard]] std::uint64_t allowance() const { return (64 + vertices_ / 128) * (vertices_ + out_.ends.size()); }
 
