@@ -85,9 +85,9 @@ layout::Pattern make_layout(const std::string& name, layout::Vertex n, layout::V
   } else if (name == "swin49" || name == "swin64") {
     spec.kind = PatternKind::blocks;
     spec.size = name == "swin49" ? 49 : 64;
-  } else if (name == "random32") {
+  } else if (name.starts_with("random")) {  // random32: so many others of each
     spec.kind = PatternKind::random;
-    spec.degree = 32;
+    spec.degree = std::stoul(name.substr(6));
   } else if (name == "rows128") {
     spec.kind = PatternKind::window;
     spec.before = 127;

@@ -162,9 +162,9 @@ public:
   [[nodiscard]] bool select(std::int64_t most, bool backward, std::vector<Tiles>& chosen) const; // largest.cpp
 
 private:
+  static constexpr std::int64_t far_bytes = std::int64_t{4} << 20; ///< see Head::far
   /// Rows that read here and there, of keys and values that do not fit into the last cache together: first all weights of
   /// many rows, then all their sums.
-  static constexpr std::int64_t far_bytes = std::int64_t{4} << 20; ///< see Head::far
   [[nodiscard]] bool sums_wait(std::int64_t head) const {
     constexpr std::int64_t most_bytes = std::int64_t{24} << 20;
     return tiles_of(head).rows.scattered && !takes_pieces(head) &&

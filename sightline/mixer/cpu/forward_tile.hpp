@@ -354,16 +354,14 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     if ((filled >> phase & 1) == 0)
       return;
     const Vec<Real> shrink = exp2<Real>(old - now);
-    if (by_rows) {
-      for (int i = 0; i < lanes; ++i) {
-        Real* const row = all_sums + phase * sum_size + (v * lanes + i) * head.value_width;
-        for (std::int64_t k = 0; k < head.value_width; k += lanes)
-          store<Real>(row + k, load<Real>(row + k) * splat<Real>(shrink[i]));
-      }
+    Real* const from = all_sums + phase * sum_size;
+    for (int i = 0; i < lanes && by_rows; ++i) {
+      Real* const row = from + (v * lanes + i) * head.value_width;
+      for (std::int64_t k = 0; k < head.value_width; k += lanes)
+        store<Real>(row + k, load<Real>(row + k) * splat<Real>(shrink[i]));
     }
-    Real* const from = all_sums + phase * sum_size + v * lanes;
-    for (std::int64_t k = 0; k < head.value_width && !by_rows; ++k)
-      store<Real>(from + k * tile_readers, load<Real>(from + k * tile_readers) * shrink);
+    for (std::int64_t k = v * lanes; k < sum_size && !by_rows; k += tile_readers)
+      store<Real>(from + k, load<Real>(from + k) * shrink);
     Real* const total = all_totals + phase * tile_readers + v * lanes;
     store<Real>(total, load<Real>(total) * shrink);
   };

@@ -456,7 +456,7 @@ template <class Real> struct ArcSpace {
       *each = arena.take<Real>(most_arcs);
     end = arena;
   }
-  /// For fetch_ahead.
+  /// For for_arcs().
   [[nodiscard]] int known_from(const Piece& piece) const { return known > 0 ? known - piece.first : 0; }
 };
 

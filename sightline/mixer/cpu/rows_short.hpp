@@ -66,18 +66,30 @@ struct ShortGroup {
   std::int64_t group;
   int rows, arcs, vectors;
   std::int64_t ahead = 0; ///< where arrays come from memory: what a row so many rows on reads is fetched
-  bool far = false;       ///< Head::far: instead, what comes so many reads on (fetch_ahead)
+  bool far = false;       ///< Head::far: instead, what comes some reads on (for_arcs)
   [[nodiscard]] const std::int32_t* columns(int i) const { return list.columns + list.offsets[group] + std::int64_t{i} * arcs; }
   [[nodiscard]] std::int64_t known(int i) const { return far ? list.offsets[list.count] - list.offsets[group] - std::int64_t{i} * arcs : 0; }
   [[nodiscard]] bool fetches(int i) const { return ahead > 0 && group + i + ahead < list.count; }
 };
 
-/// The last that a row some rows on reads of `base`: rows mostly read near the row before. Every array is fetched where it
+template <class Real>
+SIGHTLINE_APART void fetch_far_reads(const ShortGroup& group, int i, const Real* base, std::ptrdiff_t stride, std::int64_t width) {
+  const SparseRows& list = group.list;
+  const std::int64_t first = list.offsets[group.group] + std::int64_t{i} * group.arcs + reads_fetched_ahead, all = list.offsets[list.count];
+  for (std::int64_t a = first; a < first + group.arcs && a < all; ++a)
+    prefetch_far<Real>(base + list.columns[a] * stride, width);
+  __asm__ volatile(""); // else GCC finds that this does nothing, and leaves calls out
+}
+
+/// The last that a row some rows on reads of `base`: rows mostly read near the row before. Where they do not, as many reads as
+/// this row has, of those that come some on; rows of more than a few look ahead themselves. Every array is fetched where it
 /// is used, a row at a time: all of them in one place are more lines at once than a core can wait for.
 template <class Real>
 SIGHTLINE_INLINE void fetch_read(const ShortGroup& group, int i, const Real* base, std::ptrdiff_t stride, std::int64_t width) {
   const SparseRows& list = group.list;
-  if (!group.far)
+  if (group.far)
+    fetch_far_reads<Real>(group, i, base, stride, width);
+  else
     prefetch_far<Real>(base + list.columns[list.offsets[group.group + i + group.ahead + 1] - 1] * stride, width);
 }
 
@@ -102,7 +114,8 @@ SIGHTLINE_APART void short_products(const ShortGroup& group, bool distance, cons
       if (group.fetches(i)) {
         if (fetches_fixed)
           prefetch_far<Real>(fixed + group.list.rows[group.group + i + group.ahead] * fixed_stride, width);
-        fetch_read<Real>(group, i, base, stride, width);
+        if (arcs > 0 || !group.far)
+          fetch_read<Real>(group, i, base, stride, width);
       }
       if constexpr (arcs > 0) { // side by side: as many chains as arcs
         const Real* rows[arcs];
@@ -261,7 +274,8 @@ template <class Real> SIGHTLINE_APART void sum_short(const ShortGroup& group, co
     }
     const std::int64_t width = std::int64_t{group.vectors} * Lanes<Real>::count;
     for (int i = 0; i < group.rows; ++i) {
-      fetch_for_sums(group, sums, i, width);
+      if (!group.far)
+        fetch_for_sums(group, sums, i, width);
       const Real* const weights = sums.weights + i * sums.row_apart;
       const Real factor = sums.factors != nullptr ? sums.factors[i] : sums.factor;
       Real* const to = sums.to + group.list.rows[group.group + i] * sums.to_stride;
