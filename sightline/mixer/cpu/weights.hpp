@@ -238,9 +238,9 @@ SIGHTLINE_INLINE void gather_by_rows(const Strip& strip, int readers, std::int64
                                 ahead, ending.factors);
 }
 
-/// The same of any strip; add: joining what `to` holds, as what is not full always does. block_rows readers at a time go through the columns that some of them read, so
-/// that little is multiplied by 0 where a window begins or ends. Weights of a vector that reads a column are 0 where a lane
-/// does not, as are those of vectors that do not.
+/// The same of any strip; add: joining what `to` holds, as what is not full always does. block_rows readers at a time go
+/// through the columns that some of them read, so that little is multiplied by 0 where a window begins or ends. Weights of a
+/// vector that reads a column are 0 where a lane does not, as are those of vectors that do not.
 template <class Real>
 SIGHTLINE_INLINE void gather_into_rows(const Strip& strip, int readers, std::int64_t width, const Real* rows,
                                        std::ptrdiff_t stride, const Real* weights, bool add, Real* to, Ahead* ahead) {
