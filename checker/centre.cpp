@@ -136,6 +136,9 @@ struct Centre::Graph {
     parts.resize(count);
   }
 
+  // Each is looked at by itself: as many as worth() lets.
+  [[nodiscard]] std::uint64_t most_parts() const { return 64 + vertices / 128; }
+
   // False: many parts, and some see others.
   bool divide() {
     number();
@@ -143,7 +146,7 @@ struct Centre::Graph {
       parts[part_of[v]].vertices.push_back(v);
       if (v < tokens) ++parts[part_of[v]].tokens;
     }
-    const std::size_t words = (parts.size() + 63) / 64, most = 64 + vertices / 128;
+    const std::size_t words = (parts.size() + 63) / 64;
     std::vector<std::uint64_t> sees;  // by part: the others
     for (std::uint32_t p = 0; p < parts.size(); ++p) {
       for (const Vertex v : parts[p].vertices) {
@@ -151,7 +154,7 @@ struct Centre::Graph {
         for (const Vertex w : reads.of(v)) {
           const std::uint32_t q = part_of[w];
           if (q == p) continue;
-          if (parts.size() > most) return false;
+          if (parts.size() > most_parts()) return false;
           sees.resize(parts.size() * words, 0);
           if ((sees[p * words + q / 64] >> q % 64 & 1) != 0) continue;
           for (std::size_t k = 0; k < words; ++k) sees[p * words + k] |= sees[q * words + k];
@@ -226,7 +229,7 @@ struct Centre::Graph {
   }
 
   // Distances that are worth as much work as columns of bits.
-  [[nodiscard]] std::uint64_t worth() const { return (64 + vertices / 128) * (vertices + arcs); }
+  [[nodiscard]] std::uint64_t worth() const { return most_parts() * (vertices + arcs); }
 
   const Longest* find_longest(bool registers_too) {
     std::optional<Longest>& known = longest[registers_too ? 1 : 0];

@@ -173,8 +173,6 @@ private:
     const std::size_t words = (components_.size() + 63) / 64;
     std::vector<std::uint64_t> sees;  // by component: those that it sees, by number
     const Booking while_counting(budget, sizeof(std::uint64_t) * words * std::min<std::uint64_t>(components_.size(), most_components()));
-    std::vector<std::uint32_t> read;  // by component: the last one that was found to read it
-    read.assign(components_.size(), no_bound);
     for (std::uint32_t c = 0; c < components_.size(); ++c) {
       Component& component = components_[c];
       component.seen[0] = component.tokens;
@@ -183,10 +181,11 @@ private:
         budget.poll();
         for (const Vertex w : out_.of(v)) {
           const std::uint32_t other = component_[w];
-          if (other == c || std::exchange(read[other], c) == c) continue;
-          components_[other].is_entered = true;
+          if (other == c) continue;
           if (components_.size() > most_components()) return false;
           sees.resize(components_.size() * words, 0);
+          if ((sees[c * words + other / 64] >> other % 64 & 1) != 0) continue;
+          components_[other].is_entered = true;
           for (std::size_t k = 0; k < words; ++k) sees[c * words + k] |= sees[other * words + k];
           sees[c * words + other / 64] |= std::uint64_t{1} << other % 64;
         }
@@ -257,8 +256,7 @@ private:
     }
     upper_in_[c] = lower_in_[c] = in;
     forget(forth_);
-    queue_ = who_sees_it;
-    forget(back_);
+    for (const Vertex v : who_sees_it) back_[v] = no_bound;
     return in;
   }
 
@@ -370,7 +368,7 @@ private:
   /// Each is looked at by itself: as many as allowance() lets.
   [[nodiscard]] std::size_t most_components() const { return 64 + vertices_ / 128; }
   /// About what columns of bits would do.
-  [[nodiscard]] std::uint64_t allowance() const { return (64 + vertices_ / 128) * (vertices_ + out_.ends.size()); }
+  [[nodiscard]] std::uint64_t allowance() const { return most_components() * (vertices_ + out_.ends.size()); }
 
   static constexpr Vertex most_open = 4;       ///< tokens that miss something at a depth: at most one in so many
   static constexpr Threshold<Vertex> few_open{64, 0, "open tokens"};

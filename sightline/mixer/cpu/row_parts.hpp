@@ -34,6 +34,11 @@ SIGHTLINE_INLINE void fetch_ahead(const Real* base, std::ptrdiff_t stride, const
 /// second cache: more lines are on their way at once than the first one waits for.
 inline constexpr int reads_fetched_ahead = 48;
 
+/// Rows are read where they lie, so.
+template <class Real> SIGHTLINE_INLINE bool looks_ahead(const Rule<Real>& rule, const Head<Real>& head) {
+  return head.far && rule.prepare == Prepare::nothing;
+}
+
 /// Calls work(a) for every arc of a row, and fetches rows that come soon. known: of how many reads, from the first of
 /// `columns` on, it is known what they are, where they lie so; else 0.
 template <class Real, class Work>

@@ -102,7 +102,7 @@ Real backward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Grad
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
   int arcs = 0;
   while (const int pieces = source.next(space.pieces, most_arcs, space.columns, arcs)) {
-    space.known = head.far && rule.prepare == Prepare::nothing ? arcs : 0;
+    space.known = looks_ahead(rule, head) ? arcs : 0;
     const ArcRows<Real> keys = find_arc_rows<Real>(rule.prepare, head.key, head.key_stride, head.width, space.columns,
                                                    arcs, counting, space.prepared);
     const int padded = static_cast<int>(round_up(arcs, lanes));
@@ -353,7 +353,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
   }
   const bool distance = rule.score == Score::distance;
   const bool along = rule.weight == Weight::program && (rule.program->uses[2] || rule.program->uses[3]);
-  const bool looks_ahead = head.far && rule.prepare == Prepare::nothing;
+  const bool is_ahead = looks_ahead(rule, head);
   const std::int64_t all_arcs = list.offsets[list.count];
   for (std::int64_t r = begin; r < end; ++r) {
     const std::int64_t column = list.rows[r];
@@ -392,7 +392,7 @@ void backward_columns_of(const Rule<Real>& rule, const Head<Real>& head, const G
         take(a);
       found += count;
       std::int64_t known = 0;
-      if (looks_ahead) { // at columns that come behind this one
+      if (is_ahead) { // at columns that come behind this one
         known = count;
         for (std::int64_t k = a; k < all_arcs && k < a + reads_fetched_ahead && known < most_arcs; ++k)
           space.columns[known++] = list.columns[k];

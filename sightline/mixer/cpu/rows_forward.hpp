@@ -82,7 +82,7 @@ void forward_rows_of(const Rule<Real>& rule, const Head<Real>& head, const Spars
   PieceSource source(list, begin, end, head.read_cut_begin, head.read_cut_end);
   int arcs = 0;
   while (const int pieces = source.next(space.pieces, most_arcs, space.columns, arcs)) {
-    space.known = head.far && rule.prepare == Prepare::nothing ? arcs : 0;
+    space.known = looks_ahead(rule, head) ? arcs : 0;
     find_group_scores<Real>(rule, head, pieces, arcs, counting, space, program_space);
     const int padded = static_cast<int>(round_up(arcs, lanes));
     // The largest exponent of every piece; a row that goes on remembers it in `shifts`.

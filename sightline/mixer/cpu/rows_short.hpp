@@ -72,12 +72,12 @@ struct ShortGroup {
   [[nodiscard]] bool fetches(int i) const { return ahead > 0 && group + i + ahead < list.count; }
 };
 
+/// As for_arcs() does, all of a row at once.
 template <class Real>
 SIGHTLINE_APART void fetch_far_reads(const ShortGroup& group, int i, const Real* base, std::ptrdiff_t stride, std::int64_t width) {
-  const SparseRows& list = group.list;
-  const std::int64_t first = list.offsets[group.group] + std::int64_t{i} * group.arcs + reads_fetched_ahead, all = list.offsets[list.count];
-  for (std::int64_t a = first; a < first + group.arcs && a < all; ++a)
-    prefetch_far<Real>(base + list.columns[a] * stride, width);
+  const std::int32_t* const columns = group.columns(i);
+  for (int a = 0; a < group.arcs && a + reads_fetched_ahead < group.known(i); ++a)
+    prefetch_far<Real>(base + columns[a + reads_fetched_ahead] * stride, width);
   __asm__ volatile(""); // else GCC finds that this does nothing, and leaves calls out
 }
 

@@ -222,6 +222,20 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
   }
 }
 
+/// to [count][to_stride] (+)= W^T rows for readers first .. first + count - 1 and columns begin .. end - 1 of a strip.
+template <class Real>
+SIGHTLINE_INLINE void multiply_reads(const Strip& strip, int first, int count, int begin, int end, std::int64_t width,
+                                     const Real* rows, std::ptrdiff_t stride, const Real* weights, bool add,
+                                     const Ending<Real>& ending, Real* to, std::ptrdiff_t to_stride, Ahead* ahead) {
+  const auto vectors = static_cast<int>(width / Lanes<Real>::count);
+  if (strip.ordered)
+    multiply_ordered<Real, Along::rows>(count, vectors, end - begin, strip.order + begin, weights + first, tile_readers, rows,
+                                        stride, to, to_stride, add, ahead, ending);
+  else
+    multiply<Real, Along::rows>(count, vectors, end - begin, weights + begin * tile_readers + first, tile_readers,
+                                rows + begin * stride, stride, to, to_stride, add, ahead, ending.factors);
+}
+
 /// Of a strip that every lane reads: to [readers][to_stride] = W^T rows at once, as `ending` says, with a row per reader,
 /// so that nothing need be transposed and lanes that no reader has cost nothing. The same chains as gather_strip's.
 /// For vectors that divide the width. Only sums in an order of their own are made canonical here.
@@ -229,13 +243,7 @@ template <class Real>
 SIGHTLINE_INLINE void gather_by_rows(const Strip& strip, int readers, std::int64_t width, const Real* rows,
                                      std::ptrdiff_t stride, const Real* weights, const Ending<Real>& ending, Real* to,
                                      std::ptrdiff_t to_stride, Ahead* ahead) {
-  const auto vectors = static_cast<int>(width / Lanes<Real>::count);
-  if (strip.ordered)
-    multiply_ordered<Real, Along::rows>(readers, vectors, strip.count, strip.order, weights, tile_readers, rows, stride, to,
-                                        to_stride, false, ahead, ending);
-  else
-    multiply<Real, Along::rows>(readers, vectors, strip.count, weights, tile_readers, rows, stride, to, to_stride, false,
-                                ahead, ending.factors);
+  multiply_reads<Real>(strip, 0, readers, 0, strip.count, width, rows, stride, weights, false, ending, to, to_stride, ahead);
 }
 
 /// The same of any strip; add: joining what `to` holds, as what is not full always does. block_rows readers at a time go
@@ -246,15 +254,9 @@ SIGHTLINE_INLINE void gather_into_rows(const Strip& strip, int readers, std::int
                                        std::ptrdiff_t stride, const Real* weights, bool add, Real* to, Ahead* ahead) {
   constexpr int groups = (tile_readers + block_rows - 1) / block_rows, open = strip_columns + 1;
   constexpr int gap = 16; // columns that nobody reads, for which a product is not begun anew
-  const auto vectors = static_cast<int>(width / Lanes<Real>::count);
   const auto run = [&](int group, int count, int begin, int end) {
     const int first = group * block_rows, here = count * block_rows < readers - first ? count * block_rows : readers - first;
-    if (strip.ordered)
-      multiply_ordered<Real, Along::rows>(here, vectors, end - begin, strip.order + begin, weights + first, tile_readers, rows,
-                                          stride, to + first * width, width, add, ahead);
-    else
-      multiply<Real, Along::rows>(here, vectors, end - begin, weights + begin * tile_readers + first, tile_readers,
-                                  rows + begin * stride, stride, to + first * width, width, add, ahead);
+    multiply_reads<Real>(strip, first, here, begin, end, width, rows, stride, weights, add, {}, to + first * width, width, ahead);
     ahead = nullptr;
   };
   if (strip.full) {
