@@ -241,12 +241,14 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   Real query_scales[tile_readers];
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
+  const std::int64_t reads = count_reads(tile);
   Real* late = static_cast<Real*>(tile.late); // of the strip's first column
   for (int spins = 0; knows && __atomic_load_n(tile.late_done, __ATOMIC_ACQUIRE) == 0; ++spins) { // by another thread
     if (spins > 2000)
       sched_yield();
   }
   while (source.next(strip)) {
+    fetch_next_strip<Real>(head, &gradients, source, reads, ahead);
     keeper.release(strip.columns[0] / block_columns);
     for (int c = 0; c < strip.count; ++c)
       touched |= strip.masks[c];

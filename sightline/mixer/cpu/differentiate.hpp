@@ -99,6 +99,38 @@ SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bi
   }
 }
 
+/// Weight::exponential of vector v's readers where nothing else is asked: see differentiate_strip_as. The sum of derivatives.
+template <class Real>
+SIGHTLINE_INLINE Vec<Real> differentiate_exponents(const Strip& strip, int v, Vec<Real> factor, Vec<Real> shift, Vec<Real> chain,
+                                                   Vec<Real> middle, Vec<Real> sum, Real* scores, Real* products) {
+  constexpr int lanes = Lanes<Real>::count;
+  const ColumnRange columns = find_columns<Real>(strip, v);
+  const auto clear = [&](int begin, int end) {
+    for (int c = begin; c < end; ++c) {
+      store<Real>(scores + c * tile_readers + v * lanes, Vec<Real>{});
+      store<Real>(products + c * tile_readers + v * lanes, Vec<Real>{});
+    }
+  };
+  const auto take = [&](auto keep) SIGHTLINE_INLINE_HERE {
+    for (int c = columns.begin; c < columns.end; ++c) {
+      const std::ptrdiff_t at = c * tile_readers + v * lanes;
+      const Vec<Real> weight = exp2_shifted<Real>(load<Real>(scores + at) * factor, shift);
+      store<Real>(scores + at, keep(c, weight));
+      const Vec<Real> slope = keep(c, (load<Real>(products + at) - middle) * (weight * chain));
+      store<Real>(products + at, slope);
+      sum += slope;
+    }
+  };
+  clear(0, columns.begin);
+  if (strip.full) {
+    take([](int /*column*/, Vec<Real> of) SIGHTLINE_INLINE_HERE { return of; });
+  } else {
+    take([&](int c, Vec<Real> of) SIGHTLINE_INLINE_HERE { return select(strip.masks[c] >> (v * lanes), of, Vec<Real>{}); });
+  }
+  clear(columns.end, strip.count);
+  return sum;
+}
+
 /// Scores and products with the output's gradient -> weights (in `scores`) and derivatives of the scores (in
 /// `products`); 0 where nobody reads. alone: the strip is all that the tile reads, and d out . out is found as the
 /// weighted mean of the products, whose rounding then cancels where one weight outweighs the others; `slopes` holds as
@@ -126,6 +158,12 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
       slope = halve<Real>(strip, c, v * lanes, slope);
       return halve<Real>(strip, c, v * lanes, weight);
     };
+    if constexpr (kind == Weight::exponential) {
+      if (!alone && !biased && !bias.sums && !strip.halved) {
+        store<Real>(of.totals + v * lanes, differentiate_exponents<Real>(strip, v, factor, shift, chained, middle, sum, scores, products));
+        continue;
+      }
+    }
     if (alone) {
       Vec<Real> mean{};
       for (int place = 0; place < strip.count; ++place) {

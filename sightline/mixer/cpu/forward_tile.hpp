@@ -264,12 +264,43 @@ template <class Real> struct ProgramScores {
   }
 };
 
+/// How many reads a tile has, or that they are many.
+inline std::int64_t count_reads(const TileList& tile) {
+  constexpr std::int64_t many = 1 << 20;
+  std::int64_t reads = 0;
+  for (int s = 0; s < tile.segment_count && reads < many; ++s)
+    reads += tile.segments[s].count;
+  return reads;
+}
+
+/// Keys and values that a tile reads next (and adds to next, where `gradients` is given), where all that it reads is more than
+/// the second cache keeps from one tile to the next.
+template <class Real>
+void fetch_next_strip(const Head<Real>& head, const Gradients<Real>* gradients, const StripSource& source, std::int64_t reads,
+                      Ahead& ahead) {
+  constexpr std::ptrdiff_t bytes = sizeof(Real);
+  constexpr std::int64_t kept = 512 << 10;
+  ahead.begin_next();
+  std::int64_t first = 0;
+  const int count = reads * (head.width + head.value_width) * bytes > kept ? source.find_next(first) : 0;
+  const auto add = [&](const Real* rows, std::ptrdiff_t stride, std::int64_t width) {
+    if (rows != nullptr && count > 0)
+      ahead.add_next(rows + first * stride, stride * bytes, width * bytes, count);
+  };
+  add(head.key, head.key_stride, head.width);
+  add(head.value, head.value_stride, head.value_width);
+  if (gradients != nullptr) {
+    add(gradients->value, gradients->value_stride, head.value_width);
+    add(gradients->key, gradients->key_stride, head.width);
+  }
+}
+
 /// Where this tile will write, then queries, keys and values of the next tile's readers: most layouts read near
 /// themselves.
 template <class Real>
 SIGHTLINE_INLINE Ahead rows_ahead(const Head<Real>& head, const TileList& tile, const Real* to,
                                   std::ptrdiff_t to_stride, std::int64_t to_width) {
-  Ahead ahead;
+  Ahead ahead(count_reads(tile));
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(Real));
   if (to != nullptr)
     ahead.add(to + tile.first_reader * to_stride, to_stride * bytes, to_width * bytes, tile.readers);
@@ -388,7 +419,9 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
   bool is_first = true, is_direct = false, is_canonical = !rule.canonical; // is_direct: outputs are written by now
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
+  const std::int64_t reads = count_reads(tile);
   while (source.next(strip)) {
+    fetch_next_strip<Real>(head, nullptr, source, reads, ahead);
     const int first_phase = strip.centre ? 0 : strip.phase, last_phase = strip.centre ? most_phases : strip.phase + 1;
     const bool alone = is_first && strip.full && !strip.centre && strip.phase == 0 && by_rows && source.is_at_end();
     is_first = false;
@@ -430,6 +463,11 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
         for (int phase = first_phase; phase < last_phase; ++phase)
           raise(phase, v, now);
         Vec<Real> sum = load<Real>(total + v * lanes);
+        if (!features && !factors && !strip.halved && !strip.ordered) {
+          sum = raise_exponents<Real>(strip.count, find_columns<Real>(strip, v), now, sum, scores + v * lanes);
+          store<Real>(total + v * lanes, sum);
+          continue;
+        }
         for (int place = 0; place < strip.count; ++place) {
           const int c = column_at(strip, place);
           Real* const at = scores + c * tile_readers + v * lanes;

@@ -22,37 +22,57 @@ template <int number> struct Constant { static constexpr int value = number; };
 class Ahead {
 public:
   static constexpr int stretch = 16; ///< of a product's depth, from one step to the next
+  /// reads: how many reads of a tile the rows have until they are wanted. A tile of one strip of 64 reads has 80 steps for 256
+  /// rows (outputs, queries, keys, values). Of more rows at once, and fewer times, the products wait (docs/mixers-speed.md).
+  explicit Ahead(std::int64_t reads = 0) : rows_a_step_(reads >= 256 ? 1 : reads >= 128 ? 2 : 4) {}
   void add(const void* first, std::ptrdiff_t stride_bytes, std::int64_t row_bytes, std::int64_t rows) {
-    if (first != nullptr && lists_ < most)
-      list_[lists_++] = {static_cast<const char*>(first), stride_bytes, row_bytes, rows};
+    later_.add(first, stride_bytes, row_bytes, rows);
+  }
+  /// What the next strip reads comes before all that: rows added from here on, instead of what is left of those before.
+  void begin_next() { next_ = {}; }
+  void add_next(const void* first, std::ptrdiff_t stride_bytes, std::int64_t row_bytes, std::int64_t rows) {
+    next_.add(first, stride_bytes, row_bytes, rows);
   }
   void step() {
-    for (int k = 0; k < rows_a_step && at_ < lists_; ++k) {
-      const List& list = list_[at_];
-      const char* const row = list.first + row_ * list.stride;
-      const char* const end = row + list.row_bytes;
-      for (const char* line = row - reinterpret_cast<std::uintptr_t>(row) % 64; line < end; line += 64)
-        __builtin_prefetch(line, 0, 2);
-      if (++row_ >= list.rows) {
-        row_ = 0;
-        ++at_;
-      }
-    }
+    constexpr int rows_of_next = 2; // a strip has some 170 steps, backward 260
+    if (next_.at < next_.count)
+      next_.fetch(rows_of_next);
+    else
+      later_.fetch(rows_a_step_);
   }
 
 private:
-  static constexpr int most = 8;
-  /// A tile of one strip of 64 reads has 80 steps for 256 rows (outputs, queries, keys, values). Of more rows at once, and
-  /// fewer times, the products wait (docs/mixers-speed.md).
-  static constexpr int rows_a_step = 4;
-  struct List {
+  struct Rows {
     const char* first;
     std::ptrdiff_t stride;
     std::int64_t row_bytes, rows;
   };
-  List list_[most];
-  int lists_ = 0, at_ = 0;
-  std::int64_t row_ = 0;
+  struct List {
+    static constexpr int most = 8;
+    Rows rows[most];
+    int count = 0, at = 0;
+    std::int64_t row = 0;
+
+    void add(const void* first, std::ptrdiff_t stride_bytes, std::int64_t row_bytes, std::int64_t some) {
+      if (first != nullptr && some > 0 && count < most)
+        rows[count++] = {static_cast<const char*>(first), stride_bytes, row_bytes, some};
+    }
+    void fetch(int some) {
+      for (int k = 0; k < some && at < count; ++k) {
+        const Rows& from = rows[at];
+        const char* const begin = from.first + row * from.stride;
+        const char* const end = begin + from.row_bytes;
+        for (const char* line = begin - reinterpret_cast<std::uintptr_t>(begin) % 64; line < end; line += 64)
+          __builtin_prefetch(line, 0, 2);
+        if (++row >= from.rows) {
+          row = 0;
+          ++at;
+        }
+      }
+    }
+  };
+  List later_, next_;
+  int rows_a_step_;
 };
 
 enum class Along { k, rows }; ///< where neighbours in memory of A lie: A[row][k] or A[k][row]
@@ -86,9 +106,7 @@ SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_
         sum[r][v] = Vec<Real>{};
     }
   }
-  for (int k = 0; k < depth; ++k) {
-    if (ahead != nullptr && k % Ahead::stretch == 0)
-      ahead->step();
+  const auto take = [&](int k) SIGHTLINE_INLINE_HERE {
     const Real* const left_at = ordered ? a + order[k] * (along == Along::k ? 1 : a_stride) : a;
     const Real* const right_at = ordered ? b + order[k] * b_stride : b;
     Vec<Real> right[vectors];
@@ -106,6 +124,19 @@ SIGHTLINE_INLINE void multiply_block(int depth, const Real* a, std::ptrdiff_t a_
       a += along == Along::k ? 1 : a_stride;
       b += b_stride;
     }
+  };
+  constexpr int at_once = rows == block_rows && vectors == block_vectors ? 2 : 1; // fewer instructions that compute nothing
+  for (int k = 0; k < depth;) {
+    if (ahead != nullptr)
+      ahead->step();
+    const int end = depth - k < Ahead::stretch ? depth : k + Ahead::stretch;
+    for (; k + at_once <= end; k += at_once) {
+#pragma GCC unroll 16
+      for (int i = 0; i < at_once; ++i)
+        take(k + i);
+    }
+    for (; k < end && at_once > 1; ++k)
+      take(k);
   }
   if (factors != nullptr) {
 #pragma GCC unroll 16

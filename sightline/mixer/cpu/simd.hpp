@@ -251,7 +251,8 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> exp2_shifted(Vec<Real> x, Vec<R
   for (int k = Power::degree - 2; k >= 0; --k)
     sum = fma(sum, f, splat<Real>(Power::factors[k]));
   sum = fma(sum, f, splat<Real>(1));
-  const Vec<Real> whole = round_down<Real>(x) - shift;
+  // x - f is x rounded down, or, for x just below 0, more than -1 by a unit in the last place: scalef rounds down itself.
+  const Vec<Real> whole = (x - f) - shift;
   if constexpr (sizeof(Real) == 4)
     return _mm512_scalef_ps(sum, whole);
   else

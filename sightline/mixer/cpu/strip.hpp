@@ -109,6 +109,14 @@ public:
   }
 
   [[nodiscard]] bool is_at_end() const { return segment_ == end_; }
+  /// Columns that the next strip begins with, as far as is known without taking it: the first, and how many.
+  [[nodiscard]] int find_next(std::int64_t& first) const {
+    if (segment_ == end_ || segment_->step < 0 || (order_ != nullptr && !in_place_))
+      return 0;
+    first = position_;
+    const std::int64_t left = segment_->first + shift_ + segment_->count - position_;
+    return static_cast<int>(left < strip_columns ? left : strip_columns);
+  }
 
 private:
   static constexpr int few_columns = 16; // up to the border of a column block: no strip of their own
@@ -221,6 +229,22 @@ template <int step> SIGHTLINE_INLINE LaneRange find_range(std::uint64_t mask) {
 template <class Real> SIGHTLINE_INLINE bool is_read(const Strip& strip, int c, int v) {
   constexpr int lanes = Lanes<Real>::count;
   return strip.full || ((strip.masks[c] >> (v * lanes)) & ((std::uint64_t{1} << lanes) - 1)) != 0;
+}
+
+/// From the first to the last column that some lane of vector v reads.
+struct ColumnRange {
+  int begin = 0, end = 0;
+  friend bool operator==(const ColumnRange&, const ColumnRange&) = default;
+};
+template <class Real> SIGHTLINE_INLINE ColumnRange find_columns(const Strip& strip, int v) {
+  ColumnRange found{0, strip.count};
+  if (strip.full)
+    return found;
+  while (found.begin < found.end && !is_read<Real>(strip, found.begin, v))
+    ++found.begin;
+  while (found.end > found.begin && !is_read<Real>(strip, found.end - 1, v))
+    --found.end;
+  return found;
 }
 
 /// A weight (or what is proportional to it) of column c for the lanes from `lane` on.

@@ -159,18 +159,9 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
     run(0, strip.count, 0, vectors);
     return;
   }
-  int first[tile_readers] = {}, last[tile_readers] = {};
-  for (int v = 0; v < vectors; ++v) {
-    const std::uint64_t mine = (lanes == 64 ? ~std::uint64_t{0} : ((std::uint64_t{1} << (lanes % 64)) - 1))
-                               << (v * lanes);
-    int a = 0, b = strip.count;
-    while (a < b && (strip.masks[a] & mine) == 0)
-      ++a;
-    while (b > a && (strip.masks[b - 1] & mine) == 0)
-      --b;
-    first[v] = a;
-    last[v] = b;
-  }
+  ColumnRange columns[tile_readers];
+  for (int v = 0; v < vectors; ++v)
+    columns[v] = find_columns<Real>(strip, v);
   // One product for all, one for each vector, or one for every stretch of columns that the same vectors read. Every product
   // loads and stores what it adds to, and with few registers single vectors take half as long again.
 #if defined(SIGHTLINE_USE_AVX512)
@@ -198,7 +189,7 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
     c = end;
   }
   for (int v = 0; v < vectors; ++v)
-    by_vector += cost(last[v] - first[v], 1);
+    by_vector += cost(columns[v].end - columns[v].begin, 1);
   const int at_once = cost(strip.count, vectors);
   if (at_once <= by_vector && (at_once <= by_stretch || count > most_stretches)) {
     run(0, strip.count, 0, vectors);
@@ -214,10 +205,10 @@ SIGHTLINE_INLINE void gather_strip(const Strip& strip, int vectors, std::int64_t
   }
   for (int v = 0; v < vectors;) {
     int end = v + 1;
-    while (end < vectors && first[end] == first[v] && last[end] == last[v])
+    while (end < vectors && columns[end] == columns[v])
       ++end;
-    if (last[v] > first[v])
-      run(first[v], last[v] - first[v], v, end);
+    if (columns[v].end > columns[v].begin)
+      run(columns[v].begin, columns[v].end - columns[v].begin, v, end);
     v = end;
   }
 }
@@ -333,31 +324,65 @@ SIGHTLINE_INLINE void find_exponents(const Rule<Real>& rule, const Strip& strip,
   const bool biased = static_cast<bool>(bias), plain = strip.full && !scaled && !biased;
   for (int v = 0; v < vectors; ++v) {
     Vec<Real> top = load<Real>(largest + v * lanes);
+    Real* const at = scores + v * lanes;
+    int c = 0;
     if (plain) {
-      for (int c = 0; c < strip.count; ++c)
-        top = larger(load<Real>(scores + c * tile_readers + v * lanes), top);
-    } else {
-      for (int c = 0; c < strip.count; ++c) {
-        Real* const at = scores + c * tile_readers + v * lanes;
-        if (!is_read<Real>(strip, c, v)) {
-          store<Real>(at, nothing);
-          continue;
-        }
-        Vec<Real> s = load<Real>(at);
-        if (root)
-          s = square_root<Real>(s);
-        if (scaled)
-          s = s * factor;
-        if (biased)
-          s += bias.get(c, v * lanes);
-        if (!strip.full)
-          s = select(strip.masks[c] >> (v * lanes), s, nothing);
-        store<Real>(at, s);
-        top = larger(s, top);
+      Vec<Real> tops[4] = {top, top, top, top}; // one after the other they would wait for each other
+      for (; c + 4 <= strip.count; c += 4) {
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k)
+          tops[k] = larger(load<Real>(at + (c + k) * tile_readers), tops[k]);
       }
+      top = larger(larger(tops[0], tops[1]), larger(tops[2], tops[3]));
+      for (; c < strip.count; ++c)
+        top = larger(load<Real>(at + c * tile_readers), top);
+    } else {
+      const ColumnRange columns = find_columns<Real>(strip, v);
+      for (; c < columns.begin; ++c)
+        store<Real>(at + c * tile_readers, nothing);
+      const auto take = [&](auto what) SIGHTLINE_INLINE_HERE {
+        for (; c < columns.end; ++c) {
+          Vec<Real> s = load<Real>(at + c * tile_readers);
+          s = what(s, c);
+          if (!strip.full)
+            s = select(strip.masks[c] >> (v * lanes), s, nothing);
+          store<Real>(at + c * tile_readers, s);
+          top = larger(s, top);
+        }
+      };
+      if (!scaled && !biased) {
+        take([](Vec<Real> s, int /*column*/) SIGHTLINE_INLINE_HERE { return s; });
+      } else {
+        take([&](Vec<Real> s, int column) SIGHTLINE_INLINE_HERE {
+          if (root)
+            s = square_root<Real>(s);
+          if (scaled)
+            s = s * factor;
+          return biased ? s + bias.get(column, v * lanes) : s;
+        });
+      }
+      for (; c < strip.count; ++c)
+        store<Real>(at + c * tile_readers, nothing);
     }
     store<Real>(largest + v * lanes, top);
   }
+}
+
+/// Exponents of a vector of readers, strip_columns at most -> weights 2^(exponent - shift), which join `sum`; columns before and
+/// behind `columns` get 0. Of strips whose columns come as they lie and count whole.
+template <class Real>
+SIGHTLINE_INLINE Vec<Real> raise_exponents(int count, ColumnRange columns, Vec<Real> shift, Vec<Real> sum, Real* scores) {
+  int c = 0;
+  for (; c < columns.begin; ++c)
+    store<Real>(scores + c * tile_readers, Vec<Real>{});
+  for (; c < columns.end; ++c) {
+    const Vec<Real> weight = exp2_shifted<Real>(load<Real>(scores + c * tile_readers), shift);
+    store<Real>(scores + c * tile_readers, weight);
+    sum += weight;
+  }
+  for (; c < count; ++c)
+    store<Real>(scores + c * tile_readers, Vec<Real>{});
+  return sum;
 }
 
 /// The exponents of features for the readers from `lane` on: the read's, and the bias.
