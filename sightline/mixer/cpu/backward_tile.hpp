@@ -120,18 +120,6 @@ SIGHTLINE_INLINE void move_rows(const Strip& strip, std::int64_t width, Real* of
   }
 }
 
-template <class Real> Real dot_rows(const Real* a, const Real* b, std::int64_t width) {
-  constexpr int lanes = Lanes<Real>::count;
-  Vec<Real> sum{};
-  std::int64_t k = 0;
-  for (; k + lanes <= width; k += lanes)
-    sum = fma(load<Real>(a + k), load<Real>(b + k), sum);
-  Real result = add_lanes<Real>(sum);
-  for (; k < width; ++k)
-    result += a[k] * b[k];
-  return result;
-}
-
 template <class Real>
 Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradients<Real>& gradients,
                    const TileList& tile, const TurnList& turns, void* workspace) {
@@ -208,7 +196,7 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   if (rule.weight == Weight::exponential_root && !rule.canonical) { // exact mode's sums keep to their order
     near.slopes = slopes;
     for (int i = 0; i < tile_readers; ++i)
-      near_squares[i] = square_row<Real>(query_rows + i * length, width);
+      near_squares[i] = dot_rows<Real>(query_rows + i * length, query_rows + i * length, width);
   }
   Real* const along = arena.take<Real>(program ? strip_columns * lanes : 0);
   TileBias<Real> bias(arena, head, tile, active, gradients.offset_sums, gradients.colour_sums);

@@ -75,12 +75,13 @@ SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bi
                                      Vec<Real>& slope) {
   const Vec<Real> zero{};
   if constexpr (kind == Weight::exponential || kind == Weight::exponential_root) {
+    [[maybe_unused]] const Vec<Real> square = s;
     if constexpr (kind == Weight::exponential_root)
       s = square_root<Real>(s);
     const Vec<Real> weight = exp2_shifted<Real>(s * factor + bias, shift);
     slope = weight * chain;
     if constexpr (kind == Weight::exponential_root)
-      slope = s == zero ? zero : slope * splat<Real>(Real(0.5)) / s;
+      slope = s == zero ? zero : slope * splat<Real>(Real(0.5)) * inverse_root<Real>(square);
     return weight;
   } else if constexpr (kind == Weight::features) {
     slope = exp2_shifted<Real>(bias, shift);
@@ -99,10 +100,12 @@ SIGHTLINE_INLINE Vec<Real> weight_of(Vec<Real> s, Vec<Real> factor, Vec<Real> bi
   }
 }
 
-/// Weight::exponential of vector v's readers where nothing else is asked: see differentiate_strip_as. The sum of derivatives.
-template <class Real>
-SIGHTLINE_INLINE Vec<Real> differentiate_exponents(const Strip& strip, int v, Vec<Real> factor, Vec<Real> shift, Vec<Real> chain,
-                                                   Vec<Real> middle, Vec<Real> sum, Real* scores, Real* products) {
+/// What differentiate_strip_as does for vector v's readers, where there are no biases and pairs count whole. The sum of
+/// derivatives.
+template <class Real, Weight kind>
+SIGHTLINE_INLINE Vec<Real> differentiate_vector(const Strip& strip, int v, Vec<Real> factor, Vec<Real> shift, Vec<Real> chain,
+                                                Vec<Real> middle, Vec<Real> sum, const NearPairs<Real>& near, Real* scores,
+                                                Real* products) {
   constexpr int lanes = Lanes<Real>::count;
   const ColumnRange columns = find_columns<Real>(strip, v);
   const auto clear = [&](int begin, int end) {
@@ -114,9 +117,12 @@ SIGHTLINE_INLINE Vec<Real> differentiate_exponents(const Strip& strip, int v, Ve
   const auto take = [&](auto keep) SIGHTLINE_INLINE_HERE {
     for (int c = columns.begin; c < columns.end; ++c) {
       const std::ptrdiff_t at = c * tile_readers + v * lanes;
-      const Vec<Real> weight = exp2_shifted<Real>(load<Real>(scores + at) * factor, shift);
+      Vec<Real> slope;
+      const Vec<Real> weight = weight_of<Real, kind>(load<Real>(scores + at), factor, Vec<Real>{}, shift, chain, slope);
       store<Real>(scores + at, keep(c, weight));
-      const Vec<Real> slope = keep(c, (load<Real>(products + at) - middle) * (weight * chain));
+      slope = keep(c, (load<Real>(products + at) - middle) * slope);
+      if constexpr (kind == Weight::exponential_root)
+        slope = near.keep(c, v * lanes, slope);
       store<Real>(products + at, slope);
       sum += slope;
     }
@@ -158,9 +164,10 @@ void differentiate_strip_as(const Rule<Real>& rule, const Head<Real>& head, cons
       slope = halve<Real>(strip, c, v * lanes, slope);
       return halve<Real>(strip, c, v * lanes, weight);
     };
-    if constexpr (kind == Weight::exponential) {
+    if constexpr (kind != Weight::features) {
       if (!alone && !biased && !bias.sums && !strip.halved) {
-        store<Real>(of.totals + v * lanes, differentiate_exponents<Real>(strip, v, factor, shift, chained, middle, sum, scores, products));
+        store<Real>(of.totals + v * lanes,
+                    differentiate_vector<Real, kind>(strip, v, factor, shift, chained, middle, sum, near, scores, products));
         continue;
       }
     }
@@ -261,8 +268,17 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
     const Vec<Real> shift = load<Real>(of.most + v * lanes);
     Vec<Real> middle = load<Real>(of.middle + v * lanes), sum = load<Real>(of.totals + v * lanes),
               carry = load<Real>(of.carries + v * lanes), power;
+    const ColumnRange columns = find_columns<Real>(strip, v);
+    for (int c = 0; c < strip.count; ++c) {
+      if (c == columns.begin) // what somebody reads comes below
+        c = columns.end;
+      if (c < strip.count) {
+        store<Real>(slopes + c * tile_readers + v * lanes, zero);
+        store<Real>(products + c * tile_readers + v * lanes, zero);
+      }
+    }
     const auto run = [&](int c) {
-      const int count = strip.count - c < program_block ? strip.count - c : program_block;
+      const int count = columns.end - c < program_block ? columns.end - c : program_block;
       fill_program<Real>(program, c, count, v * lanes, tile_readers, inputs.reader_squares, inputs.read_squares, scores,
                          inputs.distances, space);
       run_program<Real>(program, count, space);
@@ -270,7 +286,7 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
     };
     if (alone && rule.normalised) {
       Vec<Real> mean{};
-      for (int c = 0; c < strip.count; c += program_block) {
+      for (int c = columns.begin; c < columns.end; c += program_block) {
         const int count = run(c);
         for (int k = 0; k < count; ++k) {
           const Vec<Real> product =
@@ -280,7 +296,7 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
       }
       middle = mean * load<Real>(of.scale + v * lanes);
     }
-    for (int c = 0; c < strip.count; c += program_block) {
+    for (int c = columns.begin; c < columns.end; c += program_block) {
       const int count = run(c);
       for (int k = 0; k < count; ++k) {
         const std::ptrdiff_t at = (c + k) * tile_readers + v * lanes;

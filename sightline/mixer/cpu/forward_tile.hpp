@@ -230,18 +230,6 @@ template <class Real> SIGHTLINE_INLINE bool wants_query_rows(const Rule<Real>& r
   return rule.prepare != Prepare::nothing || rule.program != nullptr;
 }
 
-template <class Real> SIGHTLINE_INLINE Real square_row(const Real* row, std::int64_t width) {
-  constexpr int lanes = Lanes<Real>::count;
-  Vec<Real> sum{};
-  std::int64_t k = 0;
-  for (; k + lanes <= width; k += lanes)
-    sum = fma(load<Real>(row + k), load<Real>(row + k), sum);
-  Real result = add_lanes<Real>(sum);
-  for (; k < width; ++k)
-    result += row[k] * row[k];
-  return result;
-}
-
 /// What a program reads of a tile: dot products in `scores` and, where it asks for them, distances and squares.
 template <class Real> struct ProgramScores {
   Real *distances, *reader_squares, *read_squares;
@@ -251,7 +239,7 @@ template <class Real> struct ProgramScores {
     reader_squares = arena.take<Real>(tile_readers);
     read_squares = arena.take<Real>(strip_columns);
     for (int i = 0; i < tile_readers && rule.program != nullptr; ++i)
-      reader_squares[i] = i < readers && rule.program->uses[1] ? square_row<Real>(rows + i * padded, width) : Real(0);
+      reader_squares[i] = i < readers && rule.program->uses[1] ? dot_rows<Real>(rows + i * padded, rows + i * padded, width) : Real(0);
   }
   void find(const Program<Real>& program, const Strip& strip, int readers, std::int64_t width, const Real* keys,
             std::ptrdiff_t stride, const Real* queries, Real* scores, Ahead* ahead) {
@@ -260,7 +248,7 @@ template <class Real> struct ProgramScores {
     if (program.uses[3])
       score_strip<Real>(Score::distance, strip, readers, width, keys, stride, queries, distances, ahead);
     for (int c = 0; c < strip.count && program.uses[2]; ++c)
-      read_squares[c] = square_row<Real>(keys + c * stride, width);
+      read_squares[c] = dot_rows<Real>(keys + c * stride, keys + c * stride, width);
   }
 };
 

@@ -50,19 +50,25 @@ template <class Real> SIGHTLINE_INLINE bool has_non_finite(const Real* row, std:
   return rest != Real(0);
 }
 
+/// a . b
+template <class Real> Real dot_rows(const Real* a, const Real* b, std::int64_t width) {
+  constexpr int lanes = Lanes<Real>::count;
+  Vec<Real> sum{};
+  std::int64_t k = 0;
+  for (; k + lanes <= width; k += lanes)
+    sum = fma(load<Real>(a + k), load<Real>(b + k), sum);
+  Real result = add_lanes<Real>(sum);
+  for (; k < width; ++k)
+    result += a[k] * b[k];
+  return result;
+}
+
 /// One row of queries or keys as the kernel sees it: prepared, then times scale.
 template <class Real>
 SIGHTLINE_INLINE void prepare_row(Prepare prepare, const Real* from, std::int64_t width, Real scale, Real* to) {
   constexpr int lanes = Lanes<Real>::count;
   if (prepare == Prepare::unit) {
-    Real squares = 0;
-    Vec<Real> sum{};
-    std::int64_t k = 0;
-    for (; k + lanes <= width; k += lanes)
-      sum = fma(load<Real>(from + k), load<Real>(from + k), sum);
-    squares = add_lanes<Real>(sum);
-    for (; k < width; ++k)
-      squares += from[k] * from[k];
+    const Real squares = dot_rows<Real>(from, from, width);
     const Real root = sizeof(Real) == 4 ? static_cast<Real>(__builtin_sqrtf(static_cast<float>(squares)))
                                         : static_cast<Real>(__builtin_sqrt(static_cast<double>(squares)));
     scale = root == Real(0) ? Real(0) : scale / root;
@@ -93,11 +99,7 @@ SIGHTLINE_INLINE void prepare_gradient(Prepare prepare, const Real* from, const 
                                        Real scale, Real* to, bool add) {
   Real length = 1, along = 0;
   if (prepare == Prepare::unit) {
-    Real squares = 0, dot = 0;
-    for (std::int64_t k = 0; k < width; ++k) {
-      squares += from[k] * from[k];
-      dot += from[k] * gradient[k];
-    }
+    const Real squares = dot_rows<Real>(from, from, width), dot = dot_rows<Real>(from, gradient, width);
     length = static_cast<Real>(__builtin_sqrt(static_cast<double>(squares)));
     along = squares == Real(0) ? Real(0) : dot / squares;
     scale = squares == Real(0) ? Real(0) : scale / length;

@@ -271,9 +271,10 @@ void find_program_parts(const Program<Real>& program, const Strip& strip, int ve
                         const Real* read_squares, const Real* distances, Real* scores, Real* exponents, bool wanted,
                         const ProgramSpace<Real>& space) {
   constexpr int lanes = Lanes<Real>::count;
-  for (int v = 0; v < vectors; ++v) {
-    for (int c = 0; c < strip.count; c += program_block) {
-      const int count = strip.count - c < program_block ? strip.count - c : program_block;
+  for (int v = 0; v < vectors; ++v) { // what nobody reads is left as it is
+    const ColumnRange columns = find_columns<Real>(strip, v);
+    for (int c = columns.begin; c < columns.end; c += program_block) {
+      const int count = columns.end - c < program_block ? columns.end - c : program_block;
       fill_program(program, c, count, v * lanes, tile_readers, reader_squares, read_squares, scores, distances, space);
       run_program<Real>(program, count, space);
       for (int k = 0; k < count; ++k) {

@@ -49,6 +49,12 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> power_of(Vec<Real> base, Vec<Re
   return out;
 }
 
+/// To the second cache, where `row` may lie behind the last: nothing is read.
+template <class Real> SIGHTLINE_INLINE void fetch_row(const Real* row, std::int64_t width) {
+  for (std::int64_t k = 0; k < width; k += static_cast<std::int64_t>(64 / sizeof(Real)))
+    __builtin_prefetch(row + k, 0, 2);
+}
+
 template <class Real>
 SIGHTLINE_INLINE void run_map(const RowMap<Real>& map, const Real* from, std::ptrdiff_t stride, Real scale,
                               std::int64_t rows, const RowMapSpace<Real>& space) {
@@ -64,7 +70,11 @@ SIGHTLINE_INLINE void run_map(const RowMap<Real>& map, const Real* from, std::pt
       break;
     case RowStepKind::given:
       for (std::int64_t r = 0; r < rows; ++r) {
-        for (std::int64_t k = 0; k < map.padded; ++k)
+        fetch_row<Real>(from + (r + map.rows) * stride, map.width);
+        std::int64_t k = 0;
+        for (; k + lanes <= map.width; k += lanes)
+          store<Real>(to + r * map.padded + k, splat<Real>(scale) * load<Real>(from + r * stride + k));
+        for (; k < map.padded; ++k)
           to[r * map.padded + k] = k < map.width ? scale * from[r * stride + k] : Real(0);
       }
       break;
@@ -147,6 +157,7 @@ void map_rows(const RowMap<Real>& map, const Real* from, std::ptrdiff_t stride, 
 template <class Real>
 void map_back(const RowMap<Real>& map, const Real* from, std::ptrdiff_t stride, Real scale, std::int64_t count,
               const Real* back, Real* to, std::ptrdiff_t to_stride, Real* numbers) {
+  constexpr int lanes = Lanes<Real>::count;
   const RowMapSpace<Real> space(map, numbers);
   int given = 0;
   while (map.steps[given].kind != RowStepKind::given)
@@ -158,16 +169,29 @@ void map_back(const RowMap<Real>& map, const Real* from, std::ptrdiff_t stride, 
       space.slope(0)[k] = 0;
     Real* const seed = space.slope(map.count - 1);
     for (std::int64_t r = 0; r < rows; ++r) {
+      fetch_row<Real>(back + (first + r + map.rows) * map.width, map.width);
       for (std::int64_t k = 0; k < map.width; ++k)
         seed[r * map.padded + k] = back[(first + r) * map.width + k];
     }
     reverse_map<Real>(map, rows, space);
     for (std::int64_t r = 0; r < rows; ++r) {
+      const Real *const row = back + (first + r) * map.width, *const slopes = space.slope(given) + r * map.padded;
+      Real* const out = to + (first + r) * to_stride;
       bool any = false;
-      for (std::int64_t k = 0; k < map.width; ++k)
-        any |= back[(first + r) * map.width + k] != Real(0);
-      for (std::int64_t k = 0; k < map.width; ++k)
-        to[(first + r) * to_stride + k] = any ? space.slope(given)[r * map.padded + k] * scale : Real(0);
+      std::int64_t k = 0;
+      for (; k + lanes <= map.width; k += lanes)
+        any |= any_differs<Real>(load<Real>(row + k), Vec<Real>{});
+      for (; k < map.width; ++k)
+        any |= row[k] != Real(0);
+      if (!any) {
+        for (k = 0; k < map.width; ++k)
+          out[k] = 0;
+        continue;
+      }
+      for (k = 0; k + lanes <= map.width; k += lanes)
+        store<Real>(out + k, load<Real>(slopes + k) * splat<Real>(scale));
+      for (; k < map.width; ++k)
+        out[k] = slopes[k] * scale;
     }
   }
 }

@@ -32,12 +32,12 @@ void find_program_scores(const Rule<Real>& rule, const Head<Real>& head, int pie
       const Real* const query = head.query + piece.row * head.query_stride;
       for (std::int64_t k = 0; k < head.width; ++k)
         space.fixed[k] = query[k] * rule.query_scale;
-      square = square_row<Real>(space.fixed, head.width);
+      square = dot_rows<Real>(space.fixed, space.fixed, head.width);
     }
     for (int a = piece.first; a < piece.first + piece.count; ++a) {
       space.reader_squares[a] = square;
       if (program.uses[2])
-        space.read_squares[a] = square_row<Real>(head.key + space.columns[a] * head.key_stride, head.width);
+        space.read_squares[a] = dot_rows<Real>(head.key + space.columns[a] * head.key_stride, head.key + space.columns[a] * head.key_stride, head.width);
     }
   }
   for (int a = arcs; a < padded; ++a)

@@ -436,21 +436,43 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> weight_alone(const Rule<Real>& 
 template <class Real>
 SIGHTLINE_INLINE void find_weights(const Rule<Real>& rule, const Strip& strip, int vectors, Real* scores, Real* sums) {
   constexpr int lanes = Lanes<Real>::count;
+  const bool is_plain = !strip.halved && !strip.ordered; // columns come as they lie and count whole
   for (int v = 0; v < vectors; ++v) {
     Vec<Real> sum = load<Real>(sums + v * lanes);
-    for (int place = 0; place < strip.count; ++place) {
-      const int c = column_at(strip, place);
-      Real* const at = scores + c * tile_readers + v * lanes;
-      if (!is_read<Real>(strip, c, v)) {
-        store<Real>(at, Vec<Real>{});
-        continue;
-      }
-      Vec<Real> s = weight_alone<Real>(rule, load<Real>(at));
+    const ColumnRange columns = find_columns<Real>(strip, v);
+    const auto clear = [&](int begin, int end) {
+      for (int c = begin; c < end; ++c)
+        store<Real>(scores + c * tile_readers + v * lanes, Vec<Real>{});
+    };
+    const auto put = [&](int c, Vec<Real> weight) SIGHTLINE_INLINE_HERE {
       if (!strip.full)
-        s = select(strip.masks[c] >> (v * lanes), s, Vec<Real>{});
-      s = halve<Real>(strip, c, v * lanes, s);
-      store<Real>(at, s);
-      sum += s;
+        weight = select(strip.masks[c] >> (v * lanes), weight, Vec<Real>{});
+      if (!is_plain)
+        weight = halve<Real>(strip, c, v * lanes, weight);
+      store<Real>(scores + c * tile_readers + v * lanes, weight);
+      sum += weight;
+    };
+    const auto take = [&](auto weigh) SIGHTLINE_INLINE_HERE {
+      for (int c = columns.begin; c < columns.end; ++c)
+        put(c, weigh(load<Real>(scores + c * tile_readers + v * lanes)));
+    };
+    clear(0, columns.begin);
+    if (!is_plain) {
+      clear(columns.end, strip.count);
+      for (int place = 0; place < strip.count; ++place) {
+        const int c = column_at(strip, place);
+        if (c >= columns.begin && c < columns.end)
+          put(c, weight_alone<Real>(rule, load<Real>(scores + c * tile_readers + v * lanes)));
+      }
+    } else {
+      const Vec<Real> factor = splat<Real>(rule.factor);
+      switch (rule.weight) {
+      case Weight::reciprocal: take([&](Vec<Real> s) SIGHTLINE_INLINE_HERE { return reciprocal_weight<Real>(Weight::reciprocal, factor, s); }); break;
+      case Weight::reciprocal_root: take([&](Vec<Real> s) SIGHTLINE_INLINE_HERE { return reciprocal_weight<Real>(Weight::reciprocal_root, factor, s); }); break;
+      case Weight::relu_squared: take([](Vec<Real> s) SIGHTLINE_INLINE_HERE { return s < Vec<Real>{} ? Vec<Real>{} : s * s; }); break;
+      default: take([](Vec<Real> s) SIGHTLINE_INLINE_HERE { return s; }); break;
+      }
+      clear(columns.end, strip.count);
     }
     store<Real>(sums + v * lanes, sum);
   }
