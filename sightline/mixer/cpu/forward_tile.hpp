@@ -308,11 +308,8 @@ SIGHTLINE_INLINE Ahead rows_ahead(const Head<Real>& head, const TileList& tile, 
 /// Rows that are read in an order which the processor cannot foresee: in the one that it can, to the second cache.
 template <class Real>
 SIGHTLINE_INLINE void fetch_rows(const Real* rows, std::ptrdiff_t stride, std::int64_t width, int count) {
-  constexpr std::int64_t line = 64 / sizeof(Real);
-  for (int c = 0; c < count; ++c) {
-    for (std::int64_t k = 0; k < width; k += line)
-      __builtin_prefetch(rows + c * stride + k, 0, 2);
-  }
+  for (int c = 0; c < count; ++c)
+    prefetch_far<Real>(rows + c * stride, width);
 }
 
 template <class Real>

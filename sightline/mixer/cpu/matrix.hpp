@@ -29,7 +29,7 @@ public:
     later_.add(first, stride_bytes, row_bytes, rows);
   }
   /// What the next strip reads comes before all that: rows added from here on, instead of what is left of those before.
-  void begin_next() { next_ = {}; }
+  void begin_next() { next_.count = next_.at = 0, next_.row = 0; }
   void add_next(const void* first, std::ptrdiff_t stride_bytes, std::int64_t row_bytes, std::int64_t rows) {
     next_.add(first, stride_bytes, row_bytes, rows);
   }

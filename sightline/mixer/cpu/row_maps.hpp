@@ -49,12 +49,6 @@ template <class Real> SIGHTLINE_INLINE Vec<Real> power_of(Vec<Real> base, Vec<Re
   return out;
 }
 
-/// To the second cache, where `row` may lie behind the last: nothing is read.
-template <class Real> SIGHTLINE_INLINE void fetch_row(const Real* row, std::int64_t width) {
-  for (std::int64_t k = 0; k < width; k += static_cast<std::int64_t>(64 / sizeof(Real)))
-    __builtin_prefetch(row + k, 0, 2);
-}
-
 template <class Real>
 SIGHTLINE_INLINE void run_map(const RowMap<Real>& map, const Real* from, std::ptrdiff_t stride, Real scale,
                               std::int64_t rows, const RowMapSpace<Real>& space) {
@@ -70,7 +64,7 @@ SIGHTLINE_INLINE void run_map(const RowMap<Real>& map, const Real* from, std::pt
       break;
     case RowStepKind::given:
       for (std::int64_t r = 0; r < rows; ++r) {
-        fetch_row<Real>(from + (r + map.rows) * stride, map.width);
+        prefetch_far<Real>(from + (r + map.rows) * stride, map.width);
         std::int64_t k = 0;
         for (; k + lanes <= map.width; k += lanes)
           store<Real>(to + r * map.padded + k, splat<Real>(scale) * load<Real>(from + r * stride + k));
@@ -169,7 +163,7 @@ void map_back(const RowMap<Real>& map, const Real* from, std::ptrdiff_t stride, 
       space.slope(0)[k] = 0;
     Real* const seed = space.slope(map.count - 1);
     for (std::int64_t r = 0; r < rows; ++r) {
-      fetch_row<Real>(back + (first + r + map.rows) * map.width, map.width);
+      prefetch_far<Real>(back + (first + r + map.rows) * map.width, map.width);
       for (std::int64_t k = 0; k < map.width; ++k)
         seed[r * map.padded + k] = back[(first + r) * map.width + k];
     }

@@ -6,18 +6,9 @@
 
 namespace sightline::mixer::cpu::SIGHTLINE_SIMD {
 
-template <class Real> SIGHTLINE_INLINE void prefetch_row(const Real* row, std::int64_t width) {
-  for (std::int64_t k = 0; k < width; k += 64 / static_cast<std::int64_t>(sizeof(Real)))
-    __builtin_prefetch(row + k);
-}
-
 /// Rows that follow each other and come from memory are fetched this far ahead, into the second cache: the processor's
 /// own fetching begins anew in every page, which 16 rows of 64 floats fill. Into the first cache it gains nothing.
 inline constexpr int rows_fetched_ahead = 16;
-template <class Real> SIGHTLINE_INLINE void prefetch_far(const Real* row, std::int64_t width) {
-  for (std::int64_t k = 0; k < width; k += 64 / static_cast<std::int64_t>(sizeof(Real)))
-    __builtin_prefetch(row + k, 0, 2);
-}
 
 /// Fetches the row of an arc that comes soon.
 template <class Real>

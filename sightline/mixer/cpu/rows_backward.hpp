@@ -16,6 +16,7 @@ template <class Real> void find_arc_slopes(const Rule<Real>& rule, int count, Ar
     Vec<Real> s = load<Real>(space.scores + a), weight, slope;
     const Vec<Real> scale = load<Real>(space.scales + a);
     if (exponents) {
+      const Vec<Real> square = s;
       if (root)
         s = square_root<Real>(s);
       weight = exp2_shifted<Real>(s * splat<Real>(rule.factor) + load<Real>(space.middles + a),
@@ -23,7 +24,7 @@ template <class Real> void find_arc_slopes(const Rule<Real>& rule, int count, Ar
                scale;
       slope = weight * chained;
       if (root)
-        slope = s == zero ? zero : slope * splat<Real>(Real(0.5)) / s;
+        slope = s == zero ? zero : slope * splat<Real>(Real(0.5)) * inverse_root<Real>(square);
     } else if (rule.weight == Weight::features) {
       slope = exp2_shifted<Real>(load<Real>(space.middles + a), load<Real>(space.shifts + a)) * scale;
       weight = s * slope;
