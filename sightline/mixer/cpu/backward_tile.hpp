@@ -203,7 +203,8 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
 
   TurnKeeper keeper(turns);
   std::uint64_t touched = 0; // lanes that read something: the others have gradient 0 whatever they hold
-  Ahead ahead = rows_ahead<Real>(head, tile, gradients.query, gradients.query_stride, width);
+  const std::int64_t reads = count_reads(tile);
+  Ahead ahead = rows_ahead<Real>(head, tile, gradients.query, gradients.query_stride, width, reads);
   if (tile.next_readers > 0) {
     constexpr auto bytes = static_cast<std::int64_t>(sizeof(Real));
     ahead.add(gradients.out + tile.next_reader * gradients.out_stride, gradients.out_stride * bytes,
@@ -229,7 +230,6 @@ Real backward_tile(const Rule<Real>& rule, const Head<Real>& head, const Gradien
   Real query_scales[tile_readers];
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
-  const std::int64_t reads = count_reads(tile);
   Real* late = static_cast<Real*>(tile.late); // of the strip's first column
   for (int spins = 0; knows && __atomic_load_n(tile.late_done, __ATOMIC_ACQUIRE) == 0; ++spins) { // by another thread
     if (spins > 2000)

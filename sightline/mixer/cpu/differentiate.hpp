@@ -108,12 +108,10 @@ SIGHTLINE_INLINE Vec<Real> differentiate_vector(const Strip& strip, int v, Vec<R
                                                 Real* products) {
   constexpr int lanes = Lanes<Real>::count;
   const ColumnRange columns = find_columns<Real>(strip, v);
-  const auto clear = [&](int begin, int end) {
-    for (int c = begin; c < end; ++c) {
-      store<Real>(scores + c * tile_readers + v * lanes, Vec<Real>{});
-      store<Real>(products + c * tile_readers + v * lanes, Vec<Real>{});
-    }
-  };
+  for_others(strip, columns, [&](int c) {
+    store<Real>(scores + c * tile_readers + v * lanes, Vec<Real>{});
+    store<Real>(products + c * tile_readers + v * lanes, Vec<Real>{});
+  });
   const auto take = [&](auto keep) SIGHTLINE_INLINE_HERE {
     for (int c = columns.begin; c < columns.end; ++c) {
       const std::ptrdiff_t at = c * tile_readers + v * lanes;
@@ -127,13 +125,11 @@ SIGHTLINE_INLINE Vec<Real> differentiate_vector(const Strip& strip, int v, Vec<R
       sum += slope;
     }
   };
-  clear(0, columns.begin);
   if (strip.full) {
     take([](int /*column*/, Vec<Real> of) SIGHTLINE_INLINE_HERE { return of; });
   } else {
     take([&](int c, Vec<Real> of) SIGHTLINE_INLINE_HERE { return select(strip.masks[c] >> (v * lanes), of, Vec<Real>{}); });
   }
-  clear(columns.end, strip.count);
   return sum;
 }
 
@@ -269,14 +265,10 @@ void differentiate_program(const Rule<Real>& rule, const Head<Real>& head, const
     Vec<Real> middle = load<Real>(of.middle + v * lanes), sum = load<Real>(of.totals + v * lanes),
               carry = load<Real>(of.carries + v * lanes), power;
     const ColumnRange columns = find_columns<Real>(strip, v);
-    for (int c = 0; c < strip.count; ++c) {
-      if (c == columns.begin) // what somebody reads comes below
-        c = columns.end;
-      if (c < strip.count) {
-        store<Real>(slopes + c * tile_readers + v * lanes, zero);
-        store<Real>(products + c * tile_readers + v * lanes, zero);
-      }
-    }
+    for_others(strip, columns, [&](int c) {
+      store<Real>(slopes + c * tile_readers + v * lanes, zero);
+      store<Real>(products + c * tile_readers + v * lanes, zero);
+    });
     const auto run = [&](int c) {
       const int count = columns.end - c < program_block ? columns.end - c : program_block;
       fill_program<Real>(program, c, count, v * lanes, tile_readers, inputs.reader_squares, inputs.read_squares, scores,

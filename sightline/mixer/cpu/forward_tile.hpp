@@ -287,8 +287,8 @@ void fetch_next_strip(const Head<Real>& head, const Gradients<Real>* gradients, 
 /// themselves.
 template <class Real>
 SIGHTLINE_INLINE Ahead rows_ahead(const Head<Real>& head, const TileList& tile, const Real* to,
-                                  std::ptrdiff_t to_stride, std::int64_t to_width) {
-  Ahead ahead(count_reads(tile));
+                                  std::ptrdiff_t to_stride, std::int64_t to_width, std::int64_t reads) {
+  Ahead ahead(reads);
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(Real));
   if (to != nullptr)
     ahead.add(to + tile.first_reader * to_stride, to_stride * bytes, to_width * bytes, tile.readers);
@@ -399,12 +399,12 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
     }
   };
 
-  Ahead ahead = rows_ahead(head, tile, head.out, head.out_stride, head.value_width);
+  const std::int64_t reads = count_reads(tile);
+  Ahead ahead = rows_ahead(head, tile, head.out, head.out_stride, head.value_width, reads);
   Real* const out = head.out + tile.first_reader * head.out_stride;
   bool is_first = true, is_direct = false, is_canonical = !rule.canonical; // is_direct: outputs are written by now
   Strip strip;
   StripSource source(tile, active, head.read_cut_begin, head.read_cut_end, head.order);
-  const std::int64_t reads = count_reads(tile);
   while (source.next(strip)) {
     fetch_next_strip<Real>(head, nullptr, source, reads, ahead);
     const int first_phase = strip.centre ? 0 : strip.phase, last_phase = strip.centre ? most_phases : strip.phase + 1;
@@ -449,7 +449,7 @@ void forward_tile(const Rule<Real>& rule, const Head<Real>& head, const TileList
           raise(phase, v, now);
         Vec<Real> sum = load<Real>(total + v * lanes);
         if (!features && !factors && !strip.halved && !strip.ordered) {
-          sum = raise_exponents<Real>(strip.count, find_columns<Real>(strip, v), now, sum, scores + v * lanes);
+          sum = raise_exponents<Real>(strip, v, now, sum, scores + v * lanes);
           store<Real>(total + v * lanes, sum);
           continue;
         }

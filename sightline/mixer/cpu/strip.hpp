@@ -247,6 +247,14 @@ template <class Real> SIGHTLINE_INLINE ColumnRange find_columns(const Strip& str
   return found;
 }
 
+/// Calls f(column) for those before and behind `columns`.
+template <class Function> SIGHTLINE_INLINE void for_others(const Strip& strip, ColumnRange columns, Function f) {
+  for (int c = 0; c < columns.begin; ++c)
+    f(c);
+  for (int c = columns.end; c < strip.count; ++c)
+    f(c);
+}
+
 /// A weight (or what is proportional to it) of column c for the lanes from `lane` on.
 template <class Real> SIGHTLINE_INLINE Vec<Real> halve(const Strip& strip, int c, int lane, Vec<Real> weight) {
   return strip.halved ? select(strip.halves[c] >> lane, weight * splat<Real>(Real(0.5)), weight) : weight;

@@ -368,20 +368,17 @@ SIGHTLINE_INLINE void find_exponents(const Rule<Real>& rule, const Strip& strip,
   }
 }
 
-/// Exponents of a vector of readers, strip_columns at most -> weights 2^(exponent - shift), which join `sum`; columns before and
-/// behind `columns` get 0. Of strips whose columns come as they lie and count whole.
+/// Exponents of vector v's readers -> weights 2^(exponent - shift), which join `sum`; 0 where none of them reads. Of strips whose
+/// columns come as they lie and count whole. scores: the vector's own.
 template <class Real>
-SIGHTLINE_INLINE Vec<Real> raise_exponents(int count, ColumnRange columns, Vec<Real> shift, Vec<Real> sum, Real* scores) {
-  int c = 0;
-  for (; c < columns.begin; ++c)
-    store<Real>(scores + c * tile_readers, Vec<Real>{});
-  for (; c < columns.end; ++c) {
+SIGHTLINE_INLINE Vec<Real> raise_exponents(const Strip& strip, int v, Vec<Real> shift, Vec<Real> sum, Real* scores) {
+  const ColumnRange columns = find_columns<Real>(strip, v);
+  for_others(strip, columns, [&](int c) { store<Real>(scores + c * tile_readers, Vec<Real>{}); });
+  for (int c = columns.begin; c < columns.end; ++c) {
     const Vec<Real> weight = exp2_shifted<Real>(load<Real>(scores + c * tile_readers), shift);
     store<Real>(scores + c * tile_readers, weight);
     sum += weight;
   }
-  for (; c < count; ++c)
-    store<Real>(scores + c * tile_readers, Vec<Real>{});
   return sum;
 }
 
@@ -440,10 +437,6 @@ SIGHTLINE_INLINE void find_weights(const Rule<Real>& rule, const Strip& strip, i
   for (int v = 0; v < vectors; ++v) {
     Vec<Real> sum = load<Real>(sums + v * lanes);
     const ColumnRange columns = find_columns<Real>(strip, v);
-    const auto clear = [&](int begin, int end) {
-      for (int c = begin; c < end; ++c)
-        store<Real>(scores + c * tile_readers + v * lanes, Vec<Real>{});
-    };
     const auto put = [&](int c, Vec<Real> weight) SIGHTLINE_INLINE_HERE {
       if (!strip.full)
         weight = select(strip.masks[c] >> (v * lanes), weight, Vec<Real>{});
@@ -456,9 +449,8 @@ SIGHTLINE_INLINE void find_weights(const Rule<Real>& rule, const Strip& strip, i
       for (int c = columns.begin; c < columns.end; ++c)
         put(c, weigh(load<Real>(scores + c * tile_readers + v * lanes)));
     };
-    clear(0, columns.begin);
+    for_others(strip, columns, [&](int c) { store<Real>(scores + c * tile_readers + v * lanes, Vec<Real>{}); });
     if (!is_plain) {
-      clear(columns.end, strip.count);
       for (int place = 0; place < strip.count; ++place) {
         const int c = column_at(strip, place);
         if (c >= columns.begin && c < columns.end)
@@ -472,7 +464,6 @@ SIGHTLINE_INLINE void find_weights(const Rule<Real>& rule, const Strip& strip, i
       case Weight::relu_squared: take([](Vec<Real> s) SIGHTLINE_INLINE_HERE { return s < Vec<Real>{} ? Vec<Real>{} : s * s; }); break;
       default: take([](Vec<Real> s) SIGHTLINE_INLINE_HERE { return s; }); break;
       }
-      clear(columns.end, strip.count);
     }
     store<Real>(sums + v * lanes, sum);
   }
